@@ -1,0 +1,97 @@
+# How every target of Tilescope is built: language, warnings, outputs, precompiled headers, and the two functions that
+# define a library and a test.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+
+# LibTorch's RecordFunction::inputs() asserts in code compiled without NDEBUG, whatever the build type.
+add_compile_definitions(NDEBUG)
+# One spelling of position independence for libraries and programs alike, so that they can share precompiled headers.
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fPIC>)
+# Only C++ of ours is held to warnings: nvcc's generated code and LibTorch's headers are not ours to mend.
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wnon-virtual-dtor;-Werror>")
+# GCC 12 reports false overflows and uninitialised reads inside inlined library code.
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized;-Wno-stringop-overflow;-Wno-restrict;-Wno-array-bounds>")
+
+if(TILESCOPE_SANITIZE)
+    add_compile_options(-fsanitize=${TILESCOPE_SANITIZE} -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${TILESCOPE_SANITIZE})
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+    # Precompiled headers are cached too when ccache is told what they depend on.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+        CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+endif()
+
+# Programs find their data in ../share/tilescope; in a build tree that is the source folder itself.
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/resources ${CMAKE_BINARY_DIR}/share/tilescope SYMBOLIC)
+
+# Precompiled headers, one per family of targets: plain, torch, Qt, tests. Each is a tiny target that the others reuse.
+function(tilescope_pch name)
+    cmake_parse_arguments(arg "" "" "HEADERS;LIBRARIES" ${ARGN})
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch/${name}.cpp CONTENT "// Carries a precompiled header.\n")
+    add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/pch/${name}.cpp)
+    target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+    target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+endfunction()
+
+set(tilescope_std_headers <algorithm> <array> <chrono> <cstdint> <filesystem> <functional> <map> <memory> <optional>
+    <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
+tilescope_pch(tilescope_pch HEADERS ${tilescope_std_headers})
+
+# tilescope_library(NAME SOURCES … [PUBLIC …] [PRIVATE …] [PCH target]): a static library tilescope_NAME with the include
+# root at the top of the tree. PRIVATE libraries stay invisible to those who link it.
+function(tilescope_library name)
+    cmake_parse_arguments(arg "" "PCH" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+    add_library(tilescope_${name} STATIC ${arg_SOURCES})
+    add_library(tilescope::${name} ALIAS tilescope_${name})
+    target_include_directories(tilescope_${name} PUBLIC ${CMAKE_SOURCE_DIR})
+    target_link_libraries(tilescope_${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+    if(NOT arg_PCH)
+        set(arg_PCH tilescope_pch)
+    endif()
+    target_precompile_headers(tilescope_${name} REUSE_FROM ${arg_PCH})
+endfunction()
+
+# tilescope_test(NAME SOURCES … LIBRARIES … [PCH target] [WHOLE] [LABELS …] [ENVIRONMENT …]): a GoogleTest program
+# test_NAME. Each of its cases is a test of its own; with WHOLE the program is one test (for those that take long to start,
+# such as all that load LibTorch).
+function(tilescope_test name)
+    cmake_parse_arguments(arg "WHOLE" "PCH;TIMEOUT" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
+    if(NOT TARGET tilescope_test_pch)
+        tilescope_pch(tilescope_test_pch HEADERS ${tilescope_std_headers} <gtest/gtest.h> <gmock/gmock.h>
+                      LIBRARIES GTest::gtest GTest::gmock)
+    endif()
+    add_executable(test_${name} ${arg_SOURCES})
+    target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+    target_compile_definitions(test_${name} PRIVATE TILESCOPE_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data"
+                               TILESCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    target_link_libraries(test_${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
+    if(NOT arg_PCH)
+        set(arg_PCH tilescope_test_pch)
+    endif()
+    target_precompile_headers(test_${name} REUSE_FROM ${arg_PCH})
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 120)
+    endif()
+    if(arg_WHOLE)
+        add_test(NAME ${name} COMMAND test_${name})
+        set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
+                             ENVIRONMENT "${arg_ENVIRONMENT}")
+    else()
+        include(GoogleTest)
+        gtest_discover_tests(test_${name} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
+                             PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" ENVIRONMENT "${arg_ENVIRONMENT}")
+    endif()
+endfunction()

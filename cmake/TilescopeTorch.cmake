@@ -1,0 +1,52 @@
+# LibTorch, CUDA and CUPTI as imported targets, from the torch package folder TILESCOPE_TORCH and the CUDA toolkit that
+# packaging/dev exports (CUDACXX, CUDAToolkit_ROOT). Named by hand rather than by find_package(Torch): that one probes for a
+# GPU, asks for a full toolkit and drags its own flags into every target.
+
+set(TILESCOPE_TORCH "$ENV{TILESCOPE_TORCH}" CACHE PATH "A torch 2.11 package folder (holds include/ and lib/)")
+if(NOT EXISTS ${TILESCOPE_TORCH}/include/torch/csrc/api/include/torch/torch.h)
+    message(FATAL_ERROR "TILESCOPE_TORCH='${TILESCOPE_TORCH}' holds no LibTorch headers; run packaging/dev setup, or name one")
+endif()
+
+# sm_90a is the fast path, sm_80 serves what lies between, PTX what comes after.
+set(CMAKE_CUDA_ARCHITECTURES 80 90a CACHE STRING "CUDA architectures of the kernels")
+enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD 20)
+find_package(CUDAToolkit REQUIRED)
+
+set(tilescope_cuda_root ${CUDAToolkit_LIBRARY_ROOT})
+if(NOT EXISTS ${tilescope_cuda_root}/include/cupti.h)
+    get_filename_component(tilescope_cuda_root ${CMAKE_CUDA_COMPILER} DIRECTORY)
+    get_filename_component(tilescope_cuda_root ${tilescope_cuda_root} DIRECTORY)
+endif()
+
+add_library(tilescope_torch_headers INTERFACE)
+target_include_directories(tilescope_torch_headers SYSTEM INTERFACE ${TILESCOPE_TORCH}/include
+                           ${TILESCOPE_TORCH}/include/torch/csrc/api/include ${tilescope_cuda_root}/include)
+target_compile_definitions(tilescope_torch_headers INTERFACE USE_C10D_NCCL)
+
+# torch and c10; linking goes by path, and the run path of the build tree points there too.
+add_library(tilescope_torch INTERFACE)
+add_library(torch::torch ALIAS tilescope_torch)
+target_link_libraries(tilescope_torch INTERFACE tilescope_torch_headers ${TILESCOPE_TORCH}/lib/libtorch_cpu.so
+                      ${TILESCOPE_TORCH}/lib/libc10.so)
+target_link_options(tilescope_torch INTERFACE -Wl,-rpath-link,${TILESCOPE_TORCH}/lib -Wl,-rpath-link,${tilescope_cuda_root}/lib
+                    -Wl,--allow-shlib-undefined)
+if(EXISTS ${TILESCOPE_TORCH}/lib/libtorch_cuda.so)
+    # Registers the CUDA backend by being loaded, so the linker may not drop it.
+    target_link_libraries(tilescope_torch INTERFACE -Wl,--no-as-needed ${TILESCOPE_TORCH}/lib/libtorch_cuda.so
+                          ${TILESCOPE_TORCH}/lib/libtorch.so -Wl,--as-needed ${TILESCOPE_TORCH}/lib/libc10_cuda.so)
+endif()
+
+# CUPTI and the CUDA runtime that LibTorch itself links: two CUPTIs in one process break each other.
+add_library(tilescope_cupti INTERFACE)
+add_library(cuda::cupti ALIAS tilescope_cupti)
+target_include_directories(tilescope_cupti SYSTEM INTERFACE ${tilescope_cuda_root}/include)
+target_link_libraries(tilescope_cupti INTERFACE ${tilescope_cuda_root}/lib/libcupti.so)
+add_library(tilescope_cudart INTERFACE)
+add_library(cuda::runtime ALIAS tilescope_cudart)
+target_include_directories(tilescope_cudart SYSTEM INTERFACE ${tilescope_cuda_root}/include)
+target_link_libraries(tilescope_cudart INTERFACE ${tilescope_cuda_root}/lib/libcudart.so)
+
+list(APPEND CMAKE_BUILD_RPATH ${TILESCOPE_TORCH}/lib ${tilescope_cuda_root}/lib)
+
+tilescope_pch(tilescope_torch_pch HEADERS ${tilescope_std_headers} <torch/torch.h> LIBRARIES torch::torch)

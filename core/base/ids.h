@@ -1,0 +1,36 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+
+namespace tilescope {
+
+/// An integer that names one kind of thing and converts to nothing else.
+/// Default-constructed ids are `none`.
+template <class Tag, class Rep, Rep None = Rep(-1)> struct Id {
+    Rep value = None;
+
+    static constexpr Id none() noexcept { return {}; }
+    constexpr explicit operator bool() const noexcept { return value != None; }
+    constexpr auto operator<=>(const Id&) const = default;
+};
+
+using RunId = Id<struct RunTag, std::int64_t>;        ///< number of a run in its file, from 1
+using StringId = Id<struct StringTag, std::uint32_t>; ///< index into the process' StringTable
+using RangeId = Id<struct RangeTag, std::uint32_t>;   ///< number of a host range in its run, from 0
+using OpId = Id<struct OpTag, std::uint32_t>;         ///< number of an op in its run, from 0
+using StreamId = Id<struct StreamTag, std::uint32_t>; ///< CUPTI's stream number
+using ThreadId = Id<struct ThreadTag, std::uint32_t>; ///< host thread, by the kernel's thread number (gettid)
+using DeviceIndex = Id<struct DeviceTag, std::int16_t>; ///< CUDA device number; none is the CPU
+using CorrelationId =
+    Id<struct CorrelationTag, std::uint32_t, 0>; ///< CUPTI's correlation of a launch and its activity
+
+} // namespace tilescope
+
+template <class Tag, class Rep, Rep None> struct std::hash<tilescope::Id<Tag, Rep, None>> {
+    std::size_t operator()(const tilescope::Id<Tag, Rep, None>& id) const noexcept
+    {
+        return std::hash<Rep>{}(id.value);
+    }
+};

@@ -1,0 +1,42 @@
+#include "core/base/paths.h"
+
+#include "core/base/error.h"
+
+#include <cstdlib>
+
+namespace tilescope {
+
+namespace fs = std::filesystem;
+
+fs::path executablePath()
+{
+    return fs::read_symlink("/proc/self/exe");
+}
+
+fs::path resourcesDirectory()
+{
+    if (const char* named = std::getenv("TILESCOPE_RESOURCES"); named && *named) {
+        if (fs::is_directory(named))
+            return named;
+        throw Error{.what = "no such folder",
+                    .where = "TILESCOPE_RESOURCES=" + std::string(named),
+                    .mend = "unset it, or name Tilescope's resources folder",
+                    .kind = ErrorKind::Environment};
+    }
+    const fs::path installed = executablePath().parent_path().parent_path() / "share" / "tilescope";
+    if (fs::is_directory(installed))
+        return installed;
+    throw Error{.what = "Tilescope's resources are missing",
+                .where = installed.string(),
+                .mend = "install Tilescope again, or name the folder in TILESCOPE_RESOURCES",
+                .kind = ErrorKind::Environment};
+}
+
+fs::path siblingProgram(const char* variable, const char* name)
+{
+    if (const char* named = std::getenv(variable); named && *named)
+        return named;
+    return executablePath().parent_path() / name;
+}
+
+} // namespace tilescope

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+
+namespace tilescope {
+
+/// The program that is running.
+std::filesystem::path executablePath();
+
+/// Where presets, studies, rules and help pages lie: TILESCOPE_RESOURCES, else ../share/tilescope beside the
+/// program. \throws Error (Environment)  where neither is a folder
+std::filesystem::path resourcesDirectory();
+
+/// A program of Tilescope's own: `variable` in the environment where it is set, else `name` beside the
+/// running program.
+std::filesystem::path siblingProgram(const char* variable, const char* name);
+
+} // namespace tilescope

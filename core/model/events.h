@@ -1,0 +1,174 @@
+#pragma once
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace tilescope {
+
+inline constexpr std::int32_t kNoStep = -1; ///< an event outside any traced step
+
+/// A host range: step, phase or module, opened and closed by one thread.
+struct Range {
+    RangeId id;
+    RangeId parent; ///< innermost range open in the same thread; none at the top
+    StringId path;  ///< full path: step/forward/layers.3/attention/softmax
+    StringId name;  ///< last component, as NVTX shows it: step_0, forward, layers.3, …
+    ThreadId thread;
+    std::int32_t step = kNoStep;
+    Timestamp start{};
+    Timestamp end{};
+};
+
+enum class OpScope : std::uint8_t { Function, Backward };
+
+/// A LibTorch operator call as RecordFunction saw it. On a CPU this is the finest grain there is.
+struct Op {
+    OpId id;
+    OpId parent;     ///< enclosing op of the same thread
+    StringId name;   ///< aten::mm
+    StringId shapes; ///< "[4, 128, 768] [768, 768]"; none where shapes were not taken
+    StringId path;   ///< attributed path; a backward op carries step/backward/<forward module's path>
+    RangeId range;   ///< innermost host range of the calling thread
+    ThreadId thread;
+    std::int64_t sequence = -1; ///< autograd sequence number, -1 where there is none
+    OpScope scope = OpScope::Function;
+    std::int32_t step = kNoStep;
+    Timestamp start{};
+    Timestamp end{};
+};
+
+enum class ApiKind : std::uint8_t { Launch, Memory, Synchronize, Other };
+
+/// A CUDA runtime or driver call of the host (trace: full).
+struct ApiCall {
+    StringId name;
+    CorrelationId correlation;
+    ApiKind kind = ApiKind::Other;
+    RangeId range;
+    OpId op;
+    ThreadId thread;
+    std::int32_t step = kNoStep;
+    Timestamp start{};
+    Timestamp end{};
+};
+
+enum class DeviceEventKind : std::uint8_t { Kernel, Memcpy, Memset };
+enum class CopyKind : std::uint8_t {
+    None,
+    HostToDevice,
+    DeviceToHost,
+    DeviceToDevice,
+    HostToHost,
+    PeerToPeer,
+    Other
+};
+
+/// How a kernel was launched. Few differ, so the store interns them.
+struct LaunchConfig {
+    std::array<std::uint32_t, 3> grid{};
+    std::array<std::uint32_t, 3> block{};
+    std::array<std::uint32_t, 3> cluster{};
+    std::uint32_t registersPerThread = 0;
+    std::uint32_t staticShared = 0;   ///< bytes
+    std::uint32_t dynamicShared = 0;  ///< bytes
+    std::uint32_t localPerThread = 0; ///< bytes
+
+    auto operator<=>(const LaunchConfig&) const = default;
+};
+
+/// Something that ran on the device: kernel, copy or memset.
+struct DeviceEvent {
+    DeviceEventKind kind = DeviceEventKind::Kernel;
+    StringId name; ///< demangled as CUPTI gave it; copies and memsets by their kind
+    StringId path; ///< attributed path (DESIGN.md, Attribution); none where it could not be told
+    DeviceIndex device;
+    StreamId stream;
+    CorrelationId correlation;
+    RangeId range; ///< host range that the launching thread sat in
+    OpId op;       ///< op that launched it
+    ThreadId launchThread;
+    std::int32_t step = kNoStep;
+    std::uint32_t graphNode = 0;
+    CopyKind copy = CopyKind::None;
+    std::int64_t bytes = 0; ///< copies and memsets
+    LaunchConfig launch{};  ///< kernels
+    Timestamp launched{};   ///< host's launch call, epoch where unknown
+    Timestamp start{};
+    Timestamp end{};
+};
+
+enum class AllocAction : std::uint8_t {
+    Alloc,
+    FreeRequested,
+    FreeCompleted,
+    SegmentAlloc,
+    SegmentFree,
+    SegmentMap,
+    SegmentUnmap,
+    Snapshot,
+    Oom
+};
+
+/// One event of a caching allocator (CUDA) or of the CPU allocator.
+struct AllocEvent {
+    Timestamp time{};
+    AllocAction action = AllocAction::Alloc;
+    DeviceIndex device;
+    std::uint64_t address = 0;
+    std::int64_t bytes = 0;     ///< as requested (blocks) or real (segments)
+    std::int64_t allocated = 0; ///< bytes allocated on the device after this event
+    std::int64_t reserved = 0;  ///< bytes reserved after this event; CPU: equal to allocated
+    StreamId stream;
+    std::uint32_t pool = 0;
+    StringId category; ///< parameters, gradients, …; none until it is known
+    StringId path;     ///< attributed path of what asked for it
+    OpId op;
+    std::int32_t step = kNoStep;
+};
+
+/// What a host thread is called in the timeline.
+struct ThreadName {
+    ThreadId thread;
+    StringId name; ///< main, autograd, …
+};
+
+enum class LossSeverity : std::uint8_t { Info, Warning, Error };
+
+/// Records that were dropped, clamped or could not be understood. Counted, stored and shown; never silent.
+struct Loss {
+    StringId kind; ///< cupti_dropped, ring_overflow, unmatched_correlation, negative_duration, …
+    LossSeverity severity = LossSeverity::Warning;
+    std::int64_t count = 0;
+    StringId detail;
+};
+
+/// What a tracer hands on: moved, never shared. Within a batch each list is in start order.
+struct TraceBatch {
+    std::vector<Range> ranges;
+    std::vector<Op> ops;
+    std::vector<ApiCall> apiCalls;
+    std::vector<DeviceEvent> deviceEvents;
+    std::vector<AllocEvent> allocEvents;
+    std::vector<ThreadName> threads;
+    std::vector<Loss> losses;
+    std::int64_t recordsChecked = 0; ///< for "Nothing lost (N records checked)"
+
+    bool empty() const
+    {
+        return ranges.empty() && ops.empty() && apiCalls.empty() && deviceEvents.empty() &&
+               allocEvents.empty() && threads.empty() && losses.empty();
+    }
+};
+
+/// Where trace batches go. One thread at a time calls consume().
+class TraceSink {
+public:
+    virtual ~TraceSink() = default;
+    virtual void consume(TraceBatch&& batch) = 0;
+};
+
+} // namespace tilescope

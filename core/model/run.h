@@ -1,0 +1,61 @@
+#pragma once
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/model/spec.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope {
+
+/// How a run ended; CONTRACT.md, "Statuses and exit codes".
+enum class RunStatus { Running, Ok, Oom, Skipped, Error, Cancelled, Interrupted };
+
+enum class SampleKind { Warmup, Measure, Trace };
+enum class Phase { Step, Forward, Loss, Backward, Optimizer };
+
+/// One measured phase of one step: host wall between two device synchronisations, GPU time between two CUDA
+/// events.
+struct Sample {
+    std::int32_t step = 0; ///< counted from 0 within its kind
+    SampleKind kind = SampleKind::Measure;
+    Phase phase = Phase::Step;
+    Nanoseconds wall{0};
+    std::optional<Nanoseconds> gpu = {}; ///< none on a CPU
+};
+
+/// Where memory ran out. Sizes that the allocator did not tell are absent.
+struct OomInfo {
+    std::optional<Bytes> requested = {};
+    std::optional<Bytes> allocated = {};
+    std::optional<Bytes> reserved = {};
+    std::string phase; ///< setup, forward, …
+};
+
+/// What is known once a run has ended, besides its samples and events.
+struct RunResult {
+    RunStatus status = RunStatus::Ok;
+    std::string reason;                          ///< why it is not ok; one sentence
+    std::string device;                          ///< cpu, cuda:0
+    std::optional<std::int64_t> parameters = {}; ///< of the model
+    std::optional<Bytes> beforeBackward = {};    ///< allocated between forward and backward
+    std::optional<Bytes> peakAllocated = {};     ///< within the timed steps
+    std::optional<Bytes> peakReserved = {};
+    std::optional<double> traceOverhead = {}; ///< median traced step / median timed step
+    std::optional<double> loss = {};          ///< value of the last timed step
+    std::optional<OomInfo> oom = {};
+    std::vector<std::string> flags = {}; ///< untraced-rival, throttled, …
+    Nanoseconds duration{0};
+};
+
+/// One fact about the machine, the program or its settings.
+struct EnvironmentEntry {
+    std::string key;
+    std::string value;
+    std::string unit = {};
+};
+
+} // namespace tilescope

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "core/base/units.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope {
+
+enum class Workload { Attention, Lm, Accumulation, Dtypes };
+enum class Mode { Forward, Backward, Both, Train };
+enum class LossKind { Sum, CrossEntropy };
+enum class Precision { Fp32, Tf32, Bf16, Fp16 };
+enum class Backend { Naive, FlashTorch, Flash, Sdpa, SdpaFlash, SdpaEfficient, SdpaCudnn, SdpaMath };
+enum class TraceLevel { Off, Kernels, Full };
+enum class Isolation { Sweep, Process };
+
+/// Which device a spec asks for. `Auto` is CUDA where there is a GPU, else the CPU.
+struct DeviceRequest {
+    enum class Kind { Auto, Cpu, Cuda } kind = Kind::Auto;
+    std::optional<int> index = {}; ///< cuda:N
+
+    bool operator==(const DeviceRequest&) const = default;
+};
+
+/// `none`, a CUDA graph of the step, or a package that AOTInductor made.
+struct CompileRequest {
+    enum class Kind { None, Graph, Package } kind = Kind::None;
+    std::string package = {}; ///< path of the .pt2 file
+
+    bool operator==(const CompileRequest&) const = default;
+};
+
+/// Which activations of the lm are recomputed in backward.
+struct Checkpointing {
+    enum class Kind { None, Block, Attention } kind = Kind::None;
+    int every = 1; ///< block:K keeps the input of every K-th block
+
+    bool operator==(const Checkpointing&) const = default;
+};
+
+/// One experiment with every key resolved: what an engine runs as one run. A sweep is a list of these.
+///
+/// Keys, ranges, defaults and what each means are in core/config's schema (and CONTRACT.md); this is the
+/// plain record. An optional without value means "auto" or "does not apply to this workload". After
+/// validation (config) every cross-key rule holds: heads divide d_model, kv_heads divide heads, the backend
+/// takes the head dim, and so on.
+struct ExperimentSpec {
+    std::string name;
+    Workload workload = Workload::Attention;
+    DeviceRequest device = {};
+    std::int64_t seed = 0;
+    Mode mode = Mode::Both;
+    bool grad = false;
+    LossKind loss = LossKind::Sum;
+    Precision precision = Precision::Fp32;
+    Backend backend = Backend::Naive;
+    std::int64_t batch = 8;
+    int warmup = 5;
+    int steps = 10;
+    int traceSteps = 3;
+    TraceLevel trace = TraceLevel::Kernels;
+    bool memory = true;
+    bool shapes = false;
+    std::vector<std::string> counters = {};
+    CompileRequest compile = {};
+    bool deterministic = false;
+    Isolation isolate = Isolation::Sweep;
+    double timeoutSeconds = 600;
+    std::optional<Bytes> memoryLimit = {}; ///< none: auto
+    std::optional<int> threads = {};       ///< none: auto
+    bool annotateAttention = false;
+
+    // attention; lm uses heads too
+    std::int64_t heads = 1;
+    std::int64_t kvHeads = 1;
+    std::int64_t headDim = 64;
+    std::int64_t seqLen = 1024;
+    std::int64_t kvLen = 1024;
+    bool causal = true;
+    int tileQ = 64;
+    int tileK = 64;
+
+    // lm
+    std::string size = "small"; ///< preset name; the four numbers below are what counts
+    std::int64_t dModel = 768;
+    std::int64_t dFf = 3072;
+    std::int64_t layers = 12;
+    std::int64_t vocab = 10'000;
+    std::int64_t context = 128;
+    double ropeTheta = 10'000;
+    Checkpointing checkpointing = {};
+
+    bool operator==(const ExperimentSpec&) const = default;
+};
+
+} // namespace tilescope

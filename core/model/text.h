@@ -1,0 +1,62 @@
+#pragma once
+
+#include "core/model/events.h"
+#include "core/model/run.h"
+#include "core/model/spec.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tilescope {
+
+/// One value of an enumeration and the word that specs, files and JSON use for it (CONTRACT.md).
+template <class E> struct EnumWord {
+    E value;
+    std::string_view word;
+};
+
+/// All values of `E` with their words, in the order in which people should see them.
+template <class E> std::span<const EnumWord<E>> enumWords();
+
+template <> std::span<const EnumWord<Workload>> enumWords();
+template <> std::span<const EnumWord<Mode>> enumWords();
+template <> std::span<const EnumWord<LossKind>> enumWords();
+template <> std::span<const EnumWord<Precision>> enumWords();
+template <> std::span<const EnumWord<Backend>> enumWords();
+template <> std::span<const EnumWord<TraceLevel>> enumWords();
+template <> std::span<const EnumWord<Isolation>> enumWords();
+template <> std::span<const EnumWord<RunStatus>> enumWords();
+template <> std::span<const EnumWord<SampleKind>> enumWords();
+template <> std::span<const EnumWord<Phase>> enumWords();
+template <> std::span<const EnumWord<DeviceEventKind>> enumWords();
+template <> std::span<const EnumWord<CopyKind>> enumWords();
+template <> std::span<const EnumWord<ApiKind>> enumWords();
+template <> std::span<const EnumWord<OpScope>> enumWords();
+template <> std::span<const EnumWord<AllocAction>> enumWords();
+template <> std::span<const EnumWord<LossSeverity>> enumWords();
+
+/// The word of a value.
+template <class E> std::string_view wordOf(E value)
+{
+    for (const EnumWord<E>& entry : enumWords<E>())
+        if (entry.value == value)
+            return entry.word;
+    return {};
+}
+
+/// The value of a word; none where no value has it.
+template <class E> std::optional<E> fromWord(std::string_view word)
+{
+    for (const EnumWord<E>& entry : enumWords<E>())
+        if (entry.word == word)
+            return entry.value;
+    return {};
+}
+
+std::string toText(const DeviceRequest& device);        ///< auto, cpu, cuda, cuda:1
+std::string toText(const CompileRequest& compile);      ///< none, graph, package:FILE.pt2
+std::string toText(const Checkpointing& checkpointing); ///< none, block, block:2, attention
+
+} // namespace tilescope

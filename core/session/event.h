@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tilescope::session {
+
+// The events of CONTRACT.md ("Processes"): one JSON object a line on the engine's standard output and on that
+// of
+// `--batch --format json`. Statuses, states and severities travel as their words.
+
+struct HelloEvent {
+    int version = 1;
+    std::string program;
+    std::string programVersion;
+    std::string file;
+    std::int64_t points = 0;
+};
+struct PointEvent {
+    std::int64_t index = 0; ///< position in the sweep, from 0
+    std::int64_t of = 0;
+    std::int64_t run = 0;   ///< the run's number in the file
+    std::string paramsJson; ///< resolved keys
+};
+struct StateEvent {
+    std::int64_t run = 0;
+    std::string state;
+};
+struct SampleEvent {
+    std::int64_t run = 0;
+    std::int64_t step = 0;
+    std::int64_t wallNs = 0;
+};
+struct ResultEvent {
+    std::int64_t run = 0;
+    std::string status;
+    std::string reason;
+    std::optional<double> stepMs;
+};
+struct LossEvent {
+    std::int64_t run = 0;
+    std::string kind;
+    std::string severity;
+    std::int64_t count = 0;
+};
+struct LogEvent {
+    std::string level;
+    std::string text;
+};
+struct DoneEvent {
+    std::int64_t ok = 0;
+    std::int64_t oom = 0;
+    std::int64_t skipped = 0;
+    std::int64_t error = 0;
+    std::int64_t cancelled = 0;
+    double seconds = 0;
+};
+
+using Event = std::variant<HelloEvent, PointEvent, StateEvent, SampleEvent, ResultEvent, LossEvent, LogEvent,
+                           DoneEvent>;
+
+/// One line of JSON, without the line break.
+std::string toJsonLine(const Event& event);
+
+/// The event of a line; none for an event this version does not know.
+/// \throws Error  where the line is no JSON object with an `event` key
+std::optional<Event> parseEvent(std::string_view line);
+
+} // namespace tilescope::session

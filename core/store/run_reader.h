@@ -1,0 +1,90 @@
+#pragma once
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/model/events.h"
+#include "core/model/run.h"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::store {
+
+/// A run as the file has it.
+struct RunRecord {
+    RunId run;
+    std::string uid;
+    std::string name;
+    std::string workload;
+    std::string specJson;
+    std::string specHash;
+    std::string program;
+    std::int64_t startedUnixNs = 0;
+    RunResult result; ///< status is Interrupted where the writer died
+    std::string note;
+    std::string tag;
+};
+
+/// What to read of a run's events. Times are in the run's trace clock.
+struct EventWindow {
+    RunId run;
+    Timestamp from = Timestamp::min();
+    Timestamp to = Timestamp::max(); ///< events that overlap [from, to)
+    std::optional<std::int32_t> step = {};
+};
+
+/// A read-only connection. One thread at a time may use it; open one per thread.
+///
+/// Opening checks that the file is ours, its version, and (when sealed) its counts; hostile schemas are
+/// refused. \throws Error  from any member; nothing is harmed
+class RunReader {
+public:
+    explicit RunReader(const std::filesystem::path& file);
+    ~RunReader();
+    RunReader(RunReader&&) noexcept;
+    RunReader& operator=(RunReader&&) noexcept;
+
+    std::vector<RunRecord> runs() const;
+    std::optional<RunRecord> run(RunId id) const;
+    std::vector<Sample> samples(RunId run) const;
+    std::vector<EnvironmentEntry> environment(RunId run) const;
+    std::vector<ThreadName> threads(RunId run) const;
+
+    /// Loss rows with their texts.
+    struct LossRecord {
+        std::string kind;
+        std::string severity;
+        std::int64_t count = 0;
+        std::string detail;
+    };
+    std::vector<LossRecord> losses(RunId run) const;
+    /// Records that the tracer checked, for "Nothing lost (N records checked)".
+    std::int64_t recordsChecked(RunId run) const;
+
+    /// Events in start order. String ids are the file's: text() resolves them.
+    std::vector<Range> ranges(const EventWindow& window) const;
+    std::vector<Op> ops(const EventWindow& window) const;
+    std::vector<ApiCall> apiCalls(const EventWindow& window) const;
+    std::vector<DeviceEvent> deviceEvents(const EventWindow& window) const;
+    std::vector<AllocEvent> allocEvents(const EventWindow& window) const;
+
+    /// Text of a file's string id; cached, valid as long as the reader.
+    std::string_view text(StringId id) const;
+    /// The file's id of a text; none where no event has it.
+    StringId find(std::string_view text) const;
+
+    /// First and one past the last time of any event of the run; none where it has no events.
+    std::optional<std::pair<Timestamp, Timestamp>> span(RunId run) const;
+
+    const std::filesystem::path& file() const;
+
+private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace tilescope::store

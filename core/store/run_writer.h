@@ -1,0 +1,55 @@
+#pragma once
+
+#include "core/base/ids.h"
+#include "core/model/events.h"
+#include "core/model/run.h"
+#include "core/model/strings.h"
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tilescope::store {
+
+/// Facts of a run that are known before it starts.
+struct RunHeader {
+    std::string name;
+    std::string workload;
+    std::string specJson; ///< config::toJson
+    std::string specHash; ///< config::specHash
+    std::string program;  ///< "Tilescope 0.1.0 (commit)"
+};
+
+/// The only write connection to a .tscope file; appends runs, never overwrites one.
+///
+/// One thread at a time may call it (the engine's writer thread). It opens or creates the file, takes the
+/// writer lock and holds it until destroyed; destroying it seals the file (checkpointed, one plain file).
+/// \throws Error  from any member: not ours, newer, damaged, read-only, locked by another writer, disk full
+class RunWriter {
+public:
+    RunWriter(const std::filesystem::path& file, const StringTable& strings);
+    ~RunWriter();
+    RunWriter(const RunWriter&) = delete;
+    RunWriter& operator=(const RunWriter&) = delete;
+
+    /// Starts a run with status `running` and returns its number. One run is open at a time.
+    RunId beginRun(const RunHeader& header);
+    void writeEnvironment(std::span<const EnvironmentEntry> entries);
+    void writeSamples(std::span<const Sample> samples);
+    /// Events, ranges, ops, allocations and losses. Each call is part of the current transaction.
+    void write(const TraceBatch& batch);
+    /// Makes everything so far durable and visible to readers; also renews the heartbeat.
+    void commit();
+    /// Ends the run: result, indexes of its events, counts and checksums; commits.
+    void endRun(const RunResult& result);
+
+    std::string uid() const; ///< UUID of the open run
+    RunId run() const;
+
+private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace tilescope::store

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "core/model/events.h"
+#include "core/model/spec.h"
+#include "core/model/strings.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tilescope::trace {
+
+struct TracerOptions {
+    TraceLevel level = TraceLevel::Kernels;
+    bool memory = true;
+    bool shapes = false;
+    bool cuda = false;  ///< record the device's activities; else ops of the CPU take their place
+    DeviceIndex device; ///< CUDA device; none for the CPU
+};
+
+/// Records device activities (CUPTI), host ranges (and NVTX), ops (RecordFunction) and allocations, and hands
+/// them on in batches.
+///
+/// The session thread makes it, calls its members and destroys it; at most one exists at a time. `sink` is
+/// called from the tracer's own thread while recording and from stop(). Nothing is recorded between stop()
+/// and the next start(), and then nothing that costs a timed step stays switched on.
+class Tracer {
+public:
+    Tracer(const TracerOptions& options, StringTable& strings, TraceSink& sink);
+    ~Tracer();
+    Tracer(const Tracer&) = delete;
+    Tracer& operator=(const Tracer&) = delete;
+
+    void start();
+    /// Says which step the following events belong to; kNoStep between steps. Session thread.
+    void setStep(std::int32_t step);
+    /// Ends recording: waits for the device, flushes every buffer, attributes what is open and delivers the
+    /// last batch with the losses.
+    void stop();
+
+    /// Why device activities are not recorded although asked for (a rival profiler, no permission); empty
+    /// when they are.
+    const std::string& untracedReason() const;
+
+private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace tilescope::trace

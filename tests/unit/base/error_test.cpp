@@ -1,0 +1,37 @@
+#include "core/base/error.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace tilescope {
+
+TEST(Error, SentenceJoinsWhatIsThere)
+{
+    EXPECT_EQ((Error{.what = "no such file", .where = "a.tscope", .mend = "check the path"}.sentence()),
+              "a.tscope: no such file; check the path");
+    EXPECT_EQ((Error{.what = "no such file"}.sentence()), "no such file");
+}
+
+TEST(Error, KindDecidesTheExitCode)
+{
+    EXPECT_EQ((Error{.what = "x"}.exitCode()), 2);
+    EXPECT_EQ((Error{.what = "x", .kind = ErrorKind::Failure}.exitCode()), 3);
+    EXPECT_EQ((Error{.what = "x", .kind = ErrorKind::Environment}.exitCode()), 4);
+}
+
+TEST(CurrentExceptionSentence, TellsForeignExceptionsToo)
+{
+    try {
+        throw std::runtime_error("disk on fire");
+    } catch (...) {
+        EXPECT_EQ(currentExceptionSentence(), "disk on fire");
+    }
+    try {
+        throw 7;
+    } catch (...) {
+        EXPECT_EQ(currentExceptionSentence(), "unknown failure");
+    }
+}
+
+} // namespace tilescope
