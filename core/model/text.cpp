@@ -1,158 +1,148 @@
 #include "core/model/text.h"
 
-#include <array>
-
 namespace tilescope {
 
 template <> std::span<const EnumWord<Workload>> enumWords()
 {
-    static constexpr std::array words{EnumWord{Workload::Attention, std::string_view("attention")},
-                                      EnumWord{Workload::Lm, std::string_view("lm")},
-                                      EnumWord{Workload::Accumulation, std::string_view("accumulation")},
-                                      EnumWord{Workload::Dtypes, std::string_view("dtypes")}};
+    static constexpr EnumWord<Workload> words[] = {{Workload::Attention, "attention"},
+                                                   {Workload::Lm, "lm"},
+                                                   {Workload::Accumulation, "accumulation"},
+                                                   {Workload::Dtypes, "dtypes"}};
     return words;
 }
 
 template <> std::span<const EnumWord<Mode>> enumWords()
 {
-    static constexpr std::array words{EnumWord{Mode::Forward, std::string_view("forward")},
-                                      EnumWord{Mode::Backward, std::string_view("backward")},
-                                      EnumWord{Mode::Both, std::string_view("both")},
-                                      EnumWord{Mode::Train, std::string_view("train")}};
+    static constexpr EnumWord<Mode> words[] = {{Mode::Forward, "forward"},
+                                               {Mode::Backward, "backward"},
+                                               {Mode::Both, "both"},
+                                               {Mode::Train, "train"}};
     return words;
 }
 
 template <> std::span<const EnumWord<LossKind>> enumWords()
 {
-    static constexpr std::array words{EnumWord{LossKind::Sum, std::string_view("sum")},
-                                      EnumWord{LossKind::CrossEntropy, std::string_view("cross_entropy")}};
+    static constexpr EnumWord<LossKind> words[] = {{LossKind::Sum, "sum"},
+                                                   {LossKind::CrossEntropy, "cross_entropy"}};
     return words;
 }
 
 template <> std::span<const EnumWord<Precision>> enumWords()
 {
-    static constexpr std::array words{EnumWord{Precision::Fp32, std::string_view("fp32")},
-                                      EnumWord{Precision::Tf32, std::string_view("tf32")},
-                                      EnumWord{Precision::Bf16, std::string_view("bf16")},
-                                      EnumWord{Precision::Fp16, std::string_view("fp16")}};
+    static constexpr EnumWord<Precision> words[] = {{Precision::Fp32, "fp32"},
+                                                    {Precision::Tf32, "tf32"},
+                                                    {Precision::Bf16, "bf16"},
+                                                    {Precision::Fp16, "fp16"}};
     return words;
 }
 
 template <> std::span<const EnumWord<Backend>> enumWords()
 {
-    static constexpr std::array words{EnumWord{Backend::Naive, std::string_view("naive")},
-                                      EnumWord{Backend::FlashTorch, std::string_view("flash-torch")},
-                                      EnumWord{Backend::Flash, std::string_view("flash")},
-                                      EnumWord{Backend::Sdpa, std::string_view("sdpa")},
-                                      EnumWord{Backend::SdpaFlash, std::string_view("sdpa-flash")},
-                                      EnumWord{Backend::SdpaEfficient, std::string_view("sdpa-efficient")},
-                                      EnumWord{Backend::SdpaCudnn, std::string_view("sdpa-cudnn")},
-                                      EnumWord{Backend::SdpaMath, std::string_view("sdpa-math")}};
+    static constexpr EnumWord<Backend> words[] = {
+        {Backend::Naive, "naive"},          {Backend::FlashTorch, "flash-torch"},
+        {Backend::Flash, "flash"},          {Backend::Sdpa, "sdpa"},
+        {Backend::SdpaFlash, "sdpa-flash"}, {Backend::SdpaEfficient, "sdpa-efficient"},
+        {Backend::SdpaCudnn, "sdpa-cudnn"}, {Backend::SdpaMath, "sdpa-math"}};
     return words;
 }
 
 template <> std::span<const EnumWord<TraceLevel>> enumWords()
 {
-    static constexpr std::array words{EnumWord{TraceLevel::Off, std::string_view("off")},
-                                      EnumWord{TraceLevel::Kernels, std::string_view("kernels")},
-                                      EnumWord{TraceLevel::Full, std::string_view("full")}};
+    static constexpr EnumWord<TraceLevel> words[] = {
+        {TraceLevel::Off, "off"}, {TraceLevel::Kernels, "kernels"}, {TraceLevel::Full, "full"}};
     return words;
 }
 
 template <> std::span<const EnumWord<Isolation>> enumWords()
 {
-    static constexpr std::array words{EnumWord{Isolation::Sweep, std::string_view("sweep")},
-                                      EnumWord{Isolation::Process, std::string_view("process")}};
+    static constexpr EnumWord<Isolation> words[] = {{Isolation::Sweep, "sweep"},
+                                                    {Isolation::Process, "process"}};
     return words;
 }
 
 template <> std::span<const EnumWord<RunStatus>> enumWords()
 {
-    static constexpr std::array words{EnumWord{RunStatus::Running, std::string_view("running")},
-                                      EnumWord{RunStatus::Ok, std::string_view("ok")},
-                                      EnumWord{RunStatus::Oom, std::string_view("oom")},
-                                      EnumWord{RunStatus::Skipped, std::string_view("skipped")},
-                                      EnumWord{RunStatus::Error, std::string_view("error")},
-                                      EnumWord{RunStatus::Cancelled, std::string_view("cancelled")},
-                                      EnumWord{RunStatus::Interrupted, std::string_view("interrupted")}};
+    static constexpr EnumWord<RunStatus> words[] = {{RunStatus::Running, "running"},
+                                                    {RunStatus::Ok, "ok"},
+                                                    {RunStatus::Oom, "oom"},
+                                                    {RunStatus::Skipped, "skipped"},
+                                                    {RunStatus::Error, "error"},
+                                                    {RunStatus::Cancelled, "cancelled"},
+                                                    {RunStatus::Interrupted, "interrupted"}};
     return words;
 }
 
 template <> std::span<const EnumWord<SampleKind>> enumWords()
 {
-    static constexpr std::array words{EnumWord{SampleKind::Warmup, std::string_view("warmup")},
-                                      EnumWord{SampleKind::Measure, std::string_view("measure")},
-                                      EnumWord{SampleKind::Trace, std::string_view("trace")}};
+    static constexpr EnumWord<SampleKind> words[] = {
+        {SampleKind::Warmup, "warmup"}, {SampleKind::Measure, "measure"}, {SampleKind::Trace, "trace"}};
     return words;
 }
 
 template <> std::span<const EnumWord<Phase>> enumWords()
 {
-    static constexpr std::array words{EnumWord{Phase::Step, std::string_view("step")},
-                                      EnumWord{Phase::Forward, std::string_view("forward")},
-                                      EnumWord{Phase::Loss, std::string_view("loss")},
-                                      EnumWord{Phase::Backward, std::string_view("backward")},
-                                      EnumWord{Phase::Optimizer, std::string_view("optimizer")}};
+    static constexpr EnumWord<Phase> words[] = {{Phase::Step, "step"},
+                                                {Phase::Forward, "forward"},
+                                                {Phase::Loss, "loss"},
+                                                {Phase::Backward, "backward"},
+                                                {Phase::Optimizer, "optimizer"}};
     return words;
 }
 
 template <> std::span<const EnumWord<DeviceEventKind>> enumWords()
 {
-    static constexpr std::array words{EnumWord{DeviceEventKind::Kernel, std::string_view("kernel")},
-                                      EnumWord{DeviceEventKind::Memcpy, std::string_view("memcpy")},
-                                      EnumWord{DeviceEventKind::Memset, std::string_view("memset")}};
+    static constexpr EnumWord<DeviceEventKind> words[] = {{DeviceEventKind::Kernel, "kernel"},
+                                                          {DeviceEventKind::Memcpy, "memcpy"},
+                                                          {DeviceEventKind::Memset, "memset"}};
     return words;
 }
 
 template <> std::span<const EnumWord<CopyKind>> enumWords()
 {
-    static constexpr std::array words{
-        EnumWord{CopyKind::None, std::string_view("none")},
-        EnumWord{CopyKind::HostToDevice, std::string_view("host_to_device")},
-        EnumWord{CopyKind::DeviceToHost, std::string_view("device_to_host")},
-        EnumWord{CopyKind::DeviceToDevice, std::string_view("device_to_device")},
-        EnumWord{CopyKind::HostToHost, std::string_view("host_to_host")},
-        EnumWord{CopyKind::PeerToPeer, std::string_view("peer_to_peer")},
-        EnumWord{CopyKind::Other, std::string_view("other")}};
+    static constexpr EnumWord<CopyKind> words[] = {{CopyKind::None, "none"},
+                                                   {CopyKind::HostToDevice, "host_to_device"},
+                                                   {CopyKind::DeviceToHost, "device_to_host"},
+                                                   {CopyKind::DeviceToDevice, "device_to_device"},
+                                                   {CopyKind::HostToHost, "host_to_host"},
+                                                   {CopyKind::PeerToPeer, "peer_to_peer"},
+                                                   {CopyKind::Other, "other"}};
     return words;
 }
 
 template <> std::span<const EnumWord<ApiKind>> enumWords()
 {
-    static constexpr std::array words{EnumWord{ApiKind::Launch, std::string_view("launch")},
-                                      EnumWord{ApiKind::Memory, std::string_view("memory")},
-                                      EnumWord{ApiKind::Synchronize, std::string_view("synchronize")},
-                                      EnumWord{ApiKind::Other, std::string_view("other")}};
+    static constexpr EnumWord<ApiKind> words[] = {{ApiKind::Launch, "launch"},
+                                                  {ApiKind::Memory, "memory"},
+                                                  {ApiKind::Synchronize, "synchronize"},
+                                                  {ApiKind::Other, "other"}};
     return words;
 }
 
 template <> std::span<const EnumWord<OpScope>> enumWords()
 {
-    static constexpr std::array words{EnumWord{OpScope::Function, std::string_view("function")},
-                                      EnumWord{OpScope::Backward, std::string_view("backward")}};
+    static constexpr EnumWord<OpScope> words[] = {{OpScope::Function, "function"},
+                                                  {OpScope::Backward, "backward"}};
     return words;
 }
 
 template <> std::span<const EnumWord<AllocAction>> enumWords()
 {
-    static constexpr std::array words{
-        EnumWord{AllocAction::Alloc, std::string_view("alloc")},
-        EnumWord{AllocAction::FreeRequested, std::string_view("free_requested")},
-        EnumWord{AllocAction::FreeCompleted, std::string_view("free_completed")},
-        EnumWord{AllocAction::SegmentAlloc, std::string_view("segment_alloc")},
-        EnumWord{AllocAction::SegmentFree, std::string_view("segment_free")},
-        EnumWord{AllocAction::SegmentMap, std::string_view("segment_map")},
-        EnumWord{AllocAction::SegmentUnmap, std::string_view("segment_unmap")},
-        EnumWord{AllocAction::Snapshot, std::string_view("snapshot")},
-        EnumWord{AllocAction::Oom, std::string_view("oom")}};
+    static constexpr EnumWord<AllocAction> words[] = {{AllocAction::Alloc, "alloc"},
+                                                      {AllocAction::FreeRequested, "free_requested"},
+                                                      {AllocAction::FreeCompleted, "free_completed"},
+                                                      {AllocAction::SegmentAlloc, "segment_alloc"},
+                                                      {AllocAction::SegmentFree, "segment_free"},
+                                                      {AllocAction::SegmentMap, "segment_map"},
+                                                      {AllocAction::SegmentUnmap, "segment_unmap"},
+                                                      {AllocAction::Snapshot, "snapshot"},
+                                                      {AllocAction::Oom, "oom"}};
     return words;
 }
 
 template <> std::span<const EnumWord<LossSeverity>> enumWords()
 {
-    static constexpr std::array words{EnumWord{LossSeverity::Info, std::string_view("info")},
-                                      EnumWord{LossSeverity::Warning, std::string_view("warning")},
-                                      EnumWord{LossSeverity::Error, std::string_view("error")}};
+    static constexpr EnumWord<LossSeverity> words[] = {
+        {LossSeverity::Info, "info"}, {LossSeverity::Warning, "warning"}, {LossSeverity::Error, "error"}};
     return words;
 }
 

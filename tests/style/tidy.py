@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy on every translation unit that does not include torch, CUDA or CUPTI, and remembers what passed.
+
+A unit is looked at again only when its text, one of the headers it includes (as the compiler recorded them) or .clang-tidy
+has changed, so a warm run takes a second or two. Results are kept in BUILD/tidy.
+
+usage: tidy.py SOURCE BUILD
+"""
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+FOREIGN = re.compile(r"/torch/include/|/cupti|/nvidia/cu13/include/")
+
+
+def recorded_headers(build):
+    """Object file -> what the compiler read for it, from ninja's log."""
+    ninja = shutil.which("ninja") or sys.exit("ninja is missing; run packaging/dev setup")
+    text = subprocess.run([ninja, "-C", str(build), "-t", "deps"], capture_output=True, text=True, check=True).stdout
+    result, current = {}, None
+    for line in text.splitlines():
+        if line and not line[0].isspace():
+            current = line.split(":", 1)[0]
+            result[current] = []
+        elif line.strip() and current:
+            result[current].append(line.strip())
+    return result
+
+
+def arguments_of(command):
+    """The compiler's arguments that matter to clang, without those only GCC knows and without precompiled headers."""
+    words, kept, skip = shlex.split(command), [], False
+    for word in words[next(i for i, w in enumerate(words) if re.search(r"(g\+\+|c\+\+|clang\+\+)[^/]*$", w)) + 1:]:
+        if skip:
+            skip = False
+        elif word in ("-o", "-c", "-include"):
+            skip = word != "-c"
+        elif word.startswith(("-I", "-D", "-std", "-isystem")):
+            kept.append(word)
+            if word == "-isystem":
+                kept.append(None)
+        elif kept and kept[-1] is None:
+            kept[-1] = word
+    return [w for w in kept if w]
+
+
+def main():
+    source, build = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+    tool = shutil.which("clang-tidy") or sys.exit("clang-tidy is missing; run packaging/dev setup")
+    stamps = build / "tidy"
+    stamps.mkdir(exist_ok=True)
+    headers = recorded_headers(build)
+    rules = (source / ".clang-tidy").read_bytes()
+    digests = {}
+
+    def digest(path):
+        if path not in digests:
+            digests[path] = hashlib.sha256(pathlib.Path(path).read_bytes()).digest()
+        return digests[path]
+
+    todo, skipped, unbuilt = [], 0, 0
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        path = entry["file"]
+        relative = os.path.relpath(path, source)
+        if not path.endswith(".cpp") or relative.startswith("..") or relative.startswith("build"):
+            continue
+        output = os.path.relpath(os.path.join(entry["directory"], entry.get("output") or
+                                 shlex.split(entry["command"])[-3]), build)
+        if output not in headers:
+            unbuilt += 1
+            continue
+        read = [os.path.join(build, h) for h in headers[output]]
+        if any(FOREIGN.search(h) for h in read) or "torch_pch" in entry["command"]:
+            skipped += 1
+            continue
+        key = hashlib.sha256(rules + "\0".join(arguments_of(entry["command"])).encode())
+        for header in sorted(read) + [path]:
+            if header.startswith(str(source)) and "cmake_pch" not in header:
+                key.update(digest(header))
+        stamp = stamps / (relative.replace("/", "_") + "." + key.hexdigest()[:24])
+        if not stamp.exists():
+            todo.append((relative, path, arguments_of(entry["command"]), stamp))
+
+    def look(job):
+        relative, path, arguments, stamp = job
+        run = subprocess.run([tool, "--quiet", f"--config-file={source}/.clang-tidy", path, "--", *arguments],
+                             capture_output=True, text=True)
+        if run.returncode == 0:
+            for old in stamps.glob(relative.replace("/", "_") + ".*"):
+                old.unlink()
+            stamp.touch()
+            return None
+        return (run.stdout + run.stderr).strip()
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        failures = [text for text in pool.map(look, todo) if text]
+    for text in failures:
+        print(text, "\n")
+    print(f"{len(todo)} units looked at, {len(failures)} with findings, {skipped} with foreign headers left out")
+    if unbuilt:
+        sys.exit(f"{unbuilt} units have never been compiled; build first")
+    sys.exit(1 if failures else 0)
+
+
+main()
