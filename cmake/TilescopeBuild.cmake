@@ -9,6 +9,9 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
+# An installed program finds its private libraries beside it.
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
+
 # LibTorch's RecordFunction::inputs() asserts in code compiled without NDEBUG, whatever the build type.
 add_compile_definitions(NDEBUG)
 # One spelling of position independence for libraries and programs alike, so that they can share precompiled headers.
