@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tilescope::query {
+
+/// The extremes of a curve within one pixel column.
+struct CurveColumn {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    std::int64_t last = 0; ///< value at the column's right edge
+};
+
+/// A quantity that changes at instants and holds in between (bytes allocated), with a pyramid of extremes
+/// above it: each level keeps the minimum and maximum of kFanout entries of the level below, so the extremes
+/// of any stretch take O(kFanout * levels). Immutable once built; any thread.
+class StepCurve {
+public:
+    static constexpr std::size_t kFanout = 16;
+
+    StepCurve() = default;
+    /// \pre times ascend (equal ones keep their order), as many as values
+    StepCurve(std::vector<std::int64_t> times, std::vector<std::int64_t> values);
+
+    std::size_t size() const { return times_.size(); }
+    bool empty() const { return times_.empty(); }
+    std::int64_t time(std::size_t i) const { return times_[i]; }
+    std::int64_t value(std::size_t i) const { return values_[i]; }
+
+    /// Value at `time`: that of the last change at or before it, the first one before any. \pre not empty
+    std::int64_t at(std::int64_t time) const;
+
+    /// Least and greatest value that the curve has within [from, to], what it carries in included. \pre not
+    /// empty
+    std::pair<std::int64_t, std::int64_t> extremes(std::int64_t from, std::int64_t to) const;
+
+    /// One CurveColumn for each stretch of `perColumn` nanoseconds from `from` on. \pre not empty
+    void columns(double from, double perColumn, std::span<CurveColumn> out) const;
+
+    /// Index of the greatest value, the earliest of equals. \pre not empty
+    std::size_t peak() const;
+
+private:
+    struct Extremes {
+        std::int64_t low;
+        std::int64_t high;
+    };
+    Extremes among(std::size_t first, std::size_t last) const;
+
+    std::vector<std::int64_t> times_;
+    std::vector<std::int64_t> values_;
+    std::vector<std::vector<Extremes>> levels_; // levels_[l][i]: entries i * kFanout^(l+1) and on
+};
+
+} // namespace tilescope::query

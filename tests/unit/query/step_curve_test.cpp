@@ -1,0 +1,65 @@
+#include "core/query/step_curve.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace tilescope::query {
+namespace {
+
+TEST(StepCurve, HoldsItsValueBetweenChanges)
+{
+    const StepCurve curve({10, 20, 30}, {5, 9, 2});
+    EXPECT_EQ(curve.at(0), 5);
+    EXPECT_EQ(curve.at(19), 5);
+    EXPECT_EQ(curve.at(20), 9);
+    EXPECT_EQ(curve.at(1000), 2);
+    EXPECT_EQ(curve.peak(), 1U);
+}
+
+TEST(StepCurve, AColumnKnowsWhatHappenedInsideIt)
+{
+    const StepCurve curve({10, 20, 30}, {5, 9, 2});
+    std::vector<CurveColumn> columns(3);
+    curve.columns(11, 10, columns);
+    EXPECT_EQ(columns[0].low, 5);
+    EXPECT_EQ(columns[0].high, 9);
+    EXPECT_EQ(columns[0].last, 9);
+    EXPECT_EQ(columns[1].low, 2);
+    EXPECT_EQ(columns[1].high, 9);
+    EXPECT_EQ(columns[2].high, 2);
+}
+
+TEST(StepCurve, ExtremesAgreeWithABruteForce)
+{
+    const unsigned seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    for (const std::size_t n : {1, 15, 16, 17, 255, 256, 257, 5000}) {
+        std::vector<std::int64_t> times(n);
+        std::vector<std::int64_t> values(n);
+        std::int64_t time = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            times[i] = time += std::int64_t(random() % 4);
+            values[i] = std::int64_t(random() % 100'000);
+        }
+        const StepCurve curve(times, values);
+        for (int round = 0; round < 200; ++round) {
+            const auto from = std::int64_t(random() % std::uint64_t(time + 4)) - 2;
+            const auto to = from + std::int64_t(random() % std::uint64_t(time + 4));
+            std::int64_t low = curve.at(from);
+            std::int64_t high = low;
+            for (std::size_t i = 0; i < n; ++i) {
+                if (times[i] > from && times[i] <= to) {
+                    low = std::min(low, values[i]);
+                    high = std::max(high, values[i]);
+                }
+            }
+            ASSERT_EQ(curve.extremes(from, to), std::pair(low, high)) << n << ": " << from << " to " << to;
+        }
+    }
+}
+
+} // namespace
+} // namespace tilescope::query
