@@ -24,9 +24,11 @@ struct RunRecord {
     std::string specHash;
     std::string program;
     std::int64_t startedUnixNs = 0;
-    RunResult result; ///< status is Interrupted where the writer died
-    std::string note;
-    std::string tag;
+    Timestamp clockOrigin{};         ///< the trace clock at that moment
+    std::int64_t recordsChecked = 0; ///< by the tracer, for "Nothing lost (N records checked)"
+    RunResult result = {};           ///< status is Interrupted where the writer died
+    std::string note = {};
+    std::string tag = {};
 };
 
 /// What to read of a run's events. Times are in the run's trace clock.

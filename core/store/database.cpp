@@ -1,0 +1,75 @@
+#include "core/store/database.h"
+
+#include <sqlite3.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace tilescope::store {
+
+Error translated(const SQLite::Exception& exception, const std::filesystem::path& file)
+{
+    const std::string where = file.string();
+    // The low byte says what happened, the rest where in SQLite it did.
+    switch (exception.getErrorCode() & 0xff) {
+    case SQLITE_NOTADB:
+        return {.what = "not a Tilescope file", .where = where, .mend = "name a .tscope file"};
+    case SQLITE_CORRUPT:
+        return {.what = "the file is damaged",
+                .where = where,
+                .mend = "use a copy of it, or see with `tilescope verify` what is left"};
+    case SQLITE_FULL:
+        return {.what = "the disk is full; what was committed is safe",
+                .where = where,
+                .mend = "free some space and go on with --resume",
+                .kind = ErrorKind::Failure};
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return {.what = "cannot be written",
+                .where = where,
+                .mend = "choose a file and a folder that you may write"};
+    case SQLITE_CANTOPEN:
+        return {.what = "cannot be opened",
+                .where = where,
+                .mend = "check that file and folder exist and that you may use them"};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return {.what = "another program has locked the file",
+                .where = where,
+                .mend = "close what uses it and try again",
+                .kind = ErrorKind::Failure};
+    case SQLITE_IOERR:
+        return {.what = std::string("the disk failed: ") + exception.what(),
+                .where = where,
+                .mend = "check the disk and the file's folder",
+                .kind = ErrorKind::Failure};
+    default:
+        return {.what = std::string("SQLite cannot go on: ") + exception.what(),
+                .where = where,
+                .kind = ErrorKind::Failure};
+    }
+}
+
+void check(sqlite3* database, int code)
+{
+    if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE)
+        throw SQLite::Exception(database, code);
+}
+
+void harden(SQLite::Database& database)
+{
+    sqlite3* handle = database.getHandle();
+    check(handle, sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr));
+    check(handle, sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr));
+    check(handle, sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr));
+    sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+    database.exec("pragma cell_size_check = on");
+}
+
+std::int64_t integerOf(SQLite::Database& database, const char* sql)
+{
+    SQLite::Statement query(database, sql);
+    return query.executeStep() ? query.getColumn(0).getInt64() : 0;
+}
+
+} // namespace tilescope::store

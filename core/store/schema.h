@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace SQLite {
+class Database;
+}
+
+namespace tilescope::store {
+
+/// "TSCP": how `file` and we know a .tscope file from other SQLite databases.
+inline constexpr int kApplicationId = 0x54534350;
+
+/// One step of the schema's history: `upgrade` turns a file of the version before into one of this version.
+///
+/// `reading` lets this program's queries run on a file of the version before without writing to it: TEMP
+/// views that stand before the file's tables of the same name and add what they lack.
+struct Migration {
+    std::string_view upgrade;
+    std::string_view reading = {};
+};
+
+/// The schema's history in this program; element 0 makes version 1. The last element's version is what new
+/// files get.
+std::span<const Migration> embeddedMigrations();
+
+/// Creates the schema in an empty database, or upgrades an older one, in one transaction.
+void migrate(SQLite::Database& database, int fromVersion, std::span<const Migration> migrations);
+
+/// Lets queries of the newest version run on a read-only connection to an older file.
+void prepareForReading(SQLite::Database& database, int fileVersion, std::span<const Migration> migrations);
+
+/// Compares the database's tables, views, indexes and triggers with those of `version`.
+/// \throws Error  naming the first that is missing, unknown or different
+void requireOurSchema(SQLite::Database& database, const std::filesystem::path& file, int version,
+                      std::span<const Migration> migrations);
+
+} // namespace tilescope::store

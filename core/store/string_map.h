@@ -1,0 +1,52 @@
+#pragma once
+
+#include "core/model/strings.h"
+#include "core/store/event_rows.h"
+#include "core/store/row_ledger.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <array>
+#include <map>
+#include <vector>
+
+namespace tilescope::store {
+
+/// The writer's map from the process' strings, enumerations and launches to the file's ids; adds what the
+/// file lacks.
+class StringMap final : public RowInterner {
+public:
+    StringMap(SQLite::Database& database, RowLedger& ledger, const StringTable& strings);
+
+    std::int64_t text(StringId id) override;
+    std::int64_t kernelName(StringId id) override;
+    std::int64_t word(WordSet set, std::size_t value) override
+    {
+        return words_[static_cast<std::size_t>(set)][value];
+    }
+    std::int64_t launch(const LaunchConfig& launch) override;
+
+    /// The text behind an id of the process.
+    std::string_view textOf(StringId id) const { return strings_.text(id); }
+    /// The file's id of a text.
+    std::int64_t intern(std::string_view text);
+
+private:
+    std::int64_t addText(StringId id);
+    void addKernelName(std::int64_t id, std::string_view text);
+    void loadLaunches();
+
+    RowLedger& ledger_;
+    const StringTable& strings_;
+    SQLite::Statement findText_;
+    SQLite::Statement insertText_;
+    SQLite::Statement insertKernelName_;
+    SQLite::Statement insertLaunch_;
+    SQLite::Database& database_;
+    std::vector<std::int64_t> ids_;  ///< by the process' id; 0: not asked for yet
+    std::vector<bool> hasShortName_; ///< by the process' id
+    std::array<std::array<std::int64_t, kMostWords>, kWordSets> words_{};
+    std::map<LaunchConfig, std::int64_t> launches_;
+};
+
+} // namespace tilescope::store

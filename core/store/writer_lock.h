@@ -1,0 +1,41 @@
+#pragma once
+
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+namespace tilescope::store {
+
+/// The right to write one .tscope file, held on FILE-lock beside it from construction to destruction.
+///
+/// The operating system ends it with the process, however that ends; a heartbeat in the file, renewed every
+/// two seconds by a thread of its own, tells a living writer from one on a host that is gone (network
+/// filesystems). A side file, because closing any descriptor of the database itself would drop SQLite's
+/// locks. The constructing thread owns it.
+class WriterLock {
+public:
+    /// \throws Error  where another writer holds it (names that process), or the folder cannot be written
+    explicit WriterLock(const std::filesystem::path& file);
+    ~WriterLock();
+    WriterLock(const WriterLock&) = delete;
+    WriterLock& operator=(const WriterLock&) = delete;
+
+    /// Whether a living writer is at work on `file`. Changes nothing.
+    static bool isHeld(const std::filesystem::path& file);
+
+    static std::filesystem::path sideFile(const std::filesystem::path& file);
+
+private:
+    void take(const std::filesystem::path& file);
+    void beat();
+
+    std::filesystem::path side_;
+    int descriptor_ = -1;
+    std::mutex mutex_; // only what the waiting thread sleeps on
+    std::condition_variable_any wake_;
+    std::jthread heart_; // last: it ends before the rest goes
+};
+
+} // namespace tilescope::store

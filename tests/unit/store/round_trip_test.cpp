@@ -1,0 +1,300 @@
+#include "store_fixture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilescope::store {
+
+using namespace testing;
+using namespace literals;
+using ::testing::ElementsAre;
+
+/// Writes one run, so that each test shows only what it puts in and what comes out.
+class RoundTrip : public ::testing::Test {
+protected:
+    template <class Fill> RunReader written(Fill&& fill, const RunResult& result = {})
+    {
+        {
+            RunWriter writer(file, strings);
+            run = writer.beginRun(header());
+            fill(writer);
+            writer.endRun(result);
+        }
+        return RunReader(file);
+    }
+    RunReader writtenBatch(const TraceBatch& batch)
+    {
+        return written([&batch](RunWriter& writer) { writer.write(batch); });
+    }
+
+    TemporaryFolder folder;
+    std::filesystem::path file = folder / "a.tscope";
+    StringTable strings;
+    Builder make{strings};
+    RunId run;
+};
+
+TEST_F(RoundTrip, KeepsARunWithAllThatIsKnownOfIt)
+{
+    RunResult result;
+    result.status = RunStatus::Oom;
+    result.reason = "asked for 8 GiB";
+    result.device = "cuda:0";
+    result.parameters = 128'625'408;
+    result.beforeBackward = 5_MiB;
+    result.peakAllocated = 7_MiB;
+    result.peakReserved = 8_MiB;
+    result.traceOverhead = 1.0;
+    result.loss = 9.25;
+    result.oom = OomInfo{.requested = 100_B, .allocated = {}, .reserved = 300_B, .phase = "forward"};
+    result.flags = {"throttled", "busy \"host\""};
+    result.duration = 1'500'000'000_ns;
+    const RunReader reader = written([](RunWriter&) {}, result);
+
+    const auto runs = reader.runs();
+    ASSERT_EQ(runs.size(), 1u);
+    EXPECT_EQ(runs[0].run, RunId{1});
+    EXPECT_EQ(runs[0].uid.size(), 36u);
+    EXPECT_EQ(runs[0].uid[14], '4');
+    EXPECT_EQ(runs[0].name, "test");
+    EXPECT_EQ(runs[0].workload, "attention");
+    EXPECT_EQ(runs[0].specJson, R"({"workload":"attention"})");
+    EXPECT_EQ(runs[0].specHash, "abc123");
+    EXPECT_EQ(runs[0].program, "Tilescope test");
+    const RunResult& read = runs[0].result;
+    EXPECT_EQ(read.status, RunStatus::Oom);
+    EXPECT_EQ(read.reason, "asked for 8 GiB");
+    EXPECT_EQ(read.device, "cuda:0");
+    EXPECT_EQ(read.parameters, 128'625'408);
+    EXPECT_EQ(read.beforeBackward, 5_MiB);
+    EXPECT_EQ(read.peakAllocated, 7_MiB);
+    EXPECT_EQ(read.peakReserved, 8_MiB);
+    EXPECT_EQ(read.traceOverhead, 1.0);
+    EXPECT_EQ(read.loss, 9.25);
+    ASSERT_TRUE(read.oom);
+    EXPECT_EQ(read.oom->requested, 100_B);
+    EXPECT_EQ(read.oom->allocated, std::nullopt);
+    EXPECT_EQ(read.oom->reserved, 300_B);
+    EXPECT_EQ(read.oom->phase, "forward");
+    EXPECT_THAT(read.flags, ElementsAre("throttled", "busy \"host\""));
+    EXPECT_EQ(read.duration, 1'500'000'000_ns);
+}
+
+TEST_F(RoundTrip, TellsNotMeasuredFromZero)
+{
+    const RunReader reader = written([](RunWriter& writer) {
+        const Sample samples[] = {{0, SampleKind::Warmup, Phase::Step, 10_ns, {}},
+                                  {0, SampleKind::Measure, Phase::Backward, 20_ns, 0_ns}};
+        writer.writeSamples(samples);
+    });
+    const auto samples = reader.samples(run);
+    ASSERT_EQ(samples.size(), 2u);
+    EXPECT_EQ(samples[0].kind, SampleKind::Warmup);
+    EXPECT_EQ(samples[0].gpu, std::nullopt);
+    EXPECT_EQ(samples[1].phase, Phase::Backward);
+    EXPECT_EQ(samples[1].wall, 20_ns);
+    EXPECT_EQ(samples[1].gpu, 0_ns);
+    const RunResult result = reader.run(run)->result;
+    EXPECT_EQ(result.parameters, std::nullopt);
+    EXPECT_EQ(result.loss, std::nullopt);
+    EXPECT_FALSE(result.oom);
+}
+
+TEST_F(RoundTrip, KeepsAKernelWithEveryColumn)
+{
+    DeviceEvent kernel = make.kernel("void at::native::vectorized_add<float>(int)", 1000, 1800);
+    kernel.path = make.text("step/forward");
+    kernel.correlation = CorrelationId{77};
+    kernel.range = RangeId{3};
+    kernel.op = OpId{9};
+    kernel.launchThread = ThreadId{4242};
+    kernel.step = 2;
+    kernel.graphNode = 5;
+    kernel.launch = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, 10, 11, 12, 13};
+    kernel.launched = make.at(400);
+    TraceBatch batch;
+    batch.deviceEvents = {kernel};
+    const RunReader reader = writtenBatch(batch);
+
+    const auto events = reader.deviceEvents({.run = run});
+    ASSERT_EQ(events.size(), 1u);
+    const DeviceEvent& read = events[0];
+    EXPECT_EQ(read.kind, DeviceEventKind::Kernel);
+    EXPECT_EQ(reader.text(read.name), "void at::native::vectorized_add<float>(int)");
+    EXPECT_EQ(reader.text(read.path), "step/forward");
+    EXPECT_EQ(read.device, DeviceIndex{0});
+    EXPECT_EQ(read.stream, StreamId{7});
+    EXPECT_EQ(read.correlation, CorrelationId{77});
+    EXPECT_EQ(read.range, RangeId{3});
+    EXPECT_EQ(read.op, OpId{9});
+    EXPECT_EQ(read.launchThread, ThreadId{4242});
+    EXPECT_EQ(read.step, 2);
+    EXPECT_EQ(read.graphNode, 5u);
+    EXPECT_EQ(read.launch, kernel.launch);
+    EXPECT_EQ(read.launched, make.at(400));
+    EXPECT_EQ(read.start, make.at(1000));
+    EXPECT_EQ(read.end, make.at(1800));
+}
+
+TEST_F(RoundTrip, KeepsCopiesAndMemsetsAmongKernelsInStartOrder)
+{
+    DeviceEvent copy = make.kernel("[CUDA memcpy Host-to-Device]", 50, 60);
+    copy.kind = DeviceEventKind::Memcpy;
+    copy.copy = CopyKind::HostToDevice;
+    copy.bytes = 4096;
+    copy.launch = {};
+    DeviceEvent set = copy;
+    set.kind = DeviceEventKind::Memset;
+    set.copy = CopyKind::None;
+    set.start = make.at(5);
+    set.end = make.at(6);
+    TraceBatch batch;
+    batch.deviceEvents = {set, make.kernel("k", 10, 20), copy, make.kernel("k", 55, 58)};
+    const RunReader reader = writtenBatch(batch);
+
+    const auto events = reader.deviceEvents({.run = run});
+    ASSERT_EQ(events.size(), 4u);
+    EXPECT_EQ(events[0].kind, DeviceEventKind::Memset);
+    EXPECT_EQ(events[0].copy, CopyKind::None);
+    EXPECT_EQ(events[1].kind, DeviceEventKind::Kernel);
+    EXPECT_EQ(events[1].launched, Timestamp{});
+    EXPECT_EQ(events[2].kind, DeviceEventKind::Memcpy);
+    EXPECT_EQ(events[2].copy, CopyKind::HostToDevice);
+    EXPECT_EQ(events[2].bytes, 4096);
+    EXPECT_EQ(events[3].start, make.at(55));
+}
+
+TEST_F(RoundTrip, KeepsOpsRangesCallsAllocationsThreadsAndLosses)
+{
+    TraceBatch batch;
+    Range outer = make.range(0, "step", 0, 100);
+    outer.step = 1;
+    Range inner = make.range(1, "step/forward", 10, 90);
+    inner.parent = outer.id;
+    batch.ranges = {outer, inner};
+    Op op = make.op(4, "aten::mm", 20, 30);
+    op.parent = OpId{3};
+    op.shapes = make.text("[4, 8] [8, 4]");
+    op.path = make.text("step/backward/block");
+    op.range = RangeId{1};
+    op.sequence = 0;
+    op.scope = OpScope::Backward;
+    batch.ops = {op};
+    ApiCall call;
+    call.name = make.text("cudaLaunchKernel");
+    call.correlation = CorrelationId{8};
+    call.kind = ApiKind::Launch;
+    call.op = OpId{4};
+    call.start = make.at(21);
+    call.end = make.at(22);
+    batch.apiCalls = {call};
+    AllocEvent allocation = make.allocation(AllocAction::SegmentAlloc, 0xffff'8000'0000'0000ULL, 512, 25);
+    allocation.allocated = 1024;
+    allocation.reserved = 2048;
+    allocation.pool = 3;
+    allocation.category = make.text("activations");
+    batch.allocEvents = {allocation};
+    batch.threads = {{ThreadId{101}, make.text("main")}};
+    batch.losses = {{make.text("ring_overflow"), LossSeverity::Error, 5, make.text("device 0")},
+                    {make.text("ring_overflow"), LossSeverity::Error, 2, make.text("device 0")}};
+    batch.recordsChecked = 123;
+    const RunReader reader = writtenBatch(batch);
+
+    const auto ranges = reader.ranges({.run = run});
+    ASSERT_EQ(ranges.size(), 2u);
+    EXPECT_EQ(ranges[0].id, RangeId{0});
+    EXPECT_EQ(ranges[0].parent, RangeId::none());
+    EXPECT_EQ(ranges[0].step, 1);
+    EXPECT_EQ(ranges[1].parent, RangeId{0});
+    EXPECT_EQ(ranges[1].step, kNoStep);
+    EXPECT_EQ(reader.text(ranges[1].name), "forward");
+    EXPECT_EQ(reader.text(ranges[1].path), "step/forward");
+    EXPECT_EQ(ranges[1].end, make.at(90));
+
+    const auto ops = reader.ops({.run = run});
+    ASSERT_EQ(ops.size(), 1u);
+    EXPECT_EQ(ops[0].id, OpId{4});
+    EXPECT_EQ(ops[0].parent, OpId{3});
+    EXPECT_EQ(reader.text(ops[0].shapes), "[4, 8] [8, 4]");
+    EXPECT_EQ(reader.text(ops[0].path), "step/backward/block");
+    EXPECT_EQ(ops[0].sequence, 0);
+    EXPECT_EQ(ops[0].scope, OpScope::Backward);
+
+    const auto calls = reader.apiCalls({.run = run});
+    ASSERT_EQ(calls.size(), 1u);
+    EXPECT_EQ(calls[0].kind, ApiKind::Launch);
+    EXPECT_EQ(calls[0].correlation, CorrelationId{8});
+    EXPECT_EQ(calls[0].op, OpId{4});
+
+    const auto allocations = reader.allocEvents({.run = run});
+    ASSERT_EQ(allocations.size(), 1u);
+    EXPECT_EQ(allocations[0].action, AllocAction::SegmentAlloc);
+    EXPECT_EQ(allocations[0].address, 0xffff'8000'0000'0000ULL);
+    EXPECT_EQ(allocations[0].bytes, 512);
+    EXPECT_EQ(allocations[0].allocated, 1024);
+    EXPECT_EQ(allocations[0].reserved, 2048);
+    EXPECT_EQ(allocations[0].pool, 3u);
+    EXPECT_EQ(allocations[0].device, DeviceIndex::none());
+    EXPECT_EQ(reader.text(allocations[0].category), "activations");
+
+    const auto threads = reader.threads(run);
+    ASSERT_EQ(threads.size(), 1u);
+    EXPECT_EQ(threads[0].thread, ThreadId{101});
+    EXPECT_EQ(reader.text(threads[0].name), "main");
+
+    const auto losses = reader.losses(run);
+    ASSERT_EQ(losses.size(), 1u);
+    EXPECT_EQ(losses[0].kind, "ring_overflow");
+    EXPECT_EQ(losses[0].severity, "error");
+    EXPECT_EQ(losses[0].count, 7);
+    EXPECT_EQ(losses[0].detail, "device 0");
+    EXPECT_EQ(reader.recordsChecked(run), 123);
+}
+
+TEST_F(RoundTrip, NumbersEachRunsRangesAndOpsFromZero)
+{
+    TraceBatch batch;
+    batch.ops = {make.op(0, "first", 0, 1), make.op(1, "second", 1, 2)};
+    batch.ranges = {make.range(0, "step", 0, 2)};
+    {
+        RunWriter writer(file, strings);
+        for (int i = 0; i < 2; ++i) {
+            writer.beginRun(header());
+            writer.write(batch);
+            writer.endRun({});
+        }
+    }
+    const RunReader reader(file);
+    for (const RunId each : {RunId{1}, RunId{2}}) {
+        const auto ops = reader.ops({.run = each});
+        ASSERT_EQ(ops.size(), 2u);
+        EXPECT_EQ(ops[0].id, OpId{0});
+        EXPECT_EQ(ops[1].id, OpId{1});
+        EXPECT_EQ(reader.text(ops[1].name), "second");
+        EXPECT_EQ(reader.ranges({.run = each}).at(0).id, RangeId{0});
+    }
+}
+
+TEST_F(RoundTrip, AWindowHoldsWhatOverlapsIt)
+{
+    TraceBatch batch;
+    batch.ranges = {make.range(0, "long", 0, 1000), make.range(1, "before", 10, 100),
+                    make.range(2, "into", 50, 101), make.range(3, "moment", 100, 100),
+                    make.range(4, "after", 200, 300)};
+    const RunReader reader = writtenBatch(batch);
+    std::vector<std::string> names;
+    for (const Range& range : reader.ranges({.run = run, .from = make.at(100), .to = make.at(200)}))
+        names.emplace_back(reader.text(range.path));
+    EXPECT_THAT(names, ElementsAre("long", "into", "moment"));
+}
+
+TEST_F(RoundTrip, LeavesOnePlainFile)
+{
+    writtenBatch({});
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+        names.push_back(entry.path().filename());
+    EXPECT_THAT(names, ElementsAre("a.tscope"));
+}
+
+} // namespace tilescope::store
