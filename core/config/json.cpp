@@ -1,0 +1,141 @@
+#include "core/base/error.h"
+#include "core/base/sha256.h"
+#include "core/config/rules.h"
+#include "core/config/value.h"
+#include "core/config/wording.h"
+#include "core/model/text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace tilescope::config {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+[[noreturn]] void refuse(std::string_view key, std::string what, std::string mend)
+{
+    throw Error{.what = std::move(what),
+                .where = key.empty() ? "parameters" : "parameters." + std::string(key),
+                .mend = std::move(mend)};
+}
+
+bool isNumeric(ValueType type)
+{
+    return type == ValueType::Integer || type == ValueType::Real || type == ValueType::Duration ||
+           type == ValueType::Size;
+}
+
+/// The value as a person would have written it, so that one set of checks serves both.
+SpecValue written(const KeyInfo& key, const Json& json)
+{
+    if (json.is_number() && isNumeric(key.type))
+        return {.text = json.dump() + (key.type == ValueType::Size ? " B" : "")};
+    if (json.is_boolean() && key.type == ValueType::Boolean)
+        return {.text = json.dump()};
+    if (json.is_string() && isNumeric(key.type) && json.get_ref<const std::string&>() == "auto")
+        return {.text = "auto"};
+    if (json.is_string() && key.type != ValueType::Boolean && key.type != ValueType::List &&
+        !isNumeric(key.type))
+        return {.text = json.get<std::string>(), .quoted = true};
+    if (json.is_array() && key.type == ValueType::List) {
+        SpecValue list{.kind = SpecValue::Kind::List};
+        for (const Json& item : json) {
+            if (!item.is_string())
+                refuse(key.name, "takes a list of texts", "allowed: " + key.allowed());
+            list.items.push_back({.text = item.get<std::string>(), .quoted = true});
+        }
+        return list;
+    }
+    refuse(key.name, std::string("has the wrong type (") + json.type_name() + ")",
+           "allowed: " + key.allowed());
+}
+
+std::size_t knownRow(const std::string& name, Workload workload)
+{
+    std::vector<std::string> allowed;
+    for (const KeyRow& row : keyRows()) {
+        if (!row.info.appliesTo(workload))
+            continue;
+        if (row.info.name == name)
+            return rowOf(name);
+        allowed.emplace_back(row.info.name);
+    }
+    refuse("", "unknown key " + shown(name), question(name, allowed) + "allowed here: " + joined(allowed));
+}
+
+Json parsed(std::string_view text)
+{
+    try {
+        Json object = Json::parse(text);
+        if (!object.is_object())
+            refuse("", "is no JSON object", "give {\"workload\": …}");
+        return object;
+    } catch (const nlohmann::json::exception& exception) {
+        refuse("", std::string("is no JSON: ") + exception.what(), "give {\"workload\": …}");
+    }
+}
+
+std::string object(const ExperimentSpec& spec, bool identityOnly)
+{
+    std::string text = "{";
+    for (const ResolvedValue& value : resolvedValues(spec)) {
+        if (identityOnly && (value.key == "name" || value.key == "timeout"))
+            continue;
+        if (text.size() > 1)
+            text += ',';
+        text += '"' + std::string(value.key) + "\":" + value.json;
+    }
+    return text + '}';
+}
+
+} // namespace
+
+std::vector<ResolvedValue> resolvedValues(const ExperimentSpec& spec)
+{
+    std::vector<ResolvedValue> values;
+    for (const KeyRow& row : keyRows())
+        if (row.info.appliesTo(spec.workload))
+            values.push_back({.key = row.info.name, .json = jsonText(row.get(spec))});
+    return values;
+}
+
+std::string toJson(const ExperimentSpec& spec)
+{
+    return object(spec, false);
+}
+
+ExperimentSpec fromJson(std::string_view json)
+{
+    const Json object = parsed(json);
+    const auto workload = object.find("workload");
+    if (workload == object.end() || !workload->is_string() ||
+        !fromWord<Workload>(workload->get_ref<const std::string&>()))
+        refuse("workload", "is missing or unknown",
+               "allowed: " + keyRows()[rowOf("workload")].info.allowed());
+    ExperimentSpec spec;
+    spec.workload = *fromWord<Workload>(workload->get_ref<const std::string&>());
+    GivenKeys given;
+    for (const auto& [name, value] : object.items()) {
+        const std::size_t row = knownRow(name, spec.workload);
+        const KeyInfo& info = keyRows()[row].info;
+        try {
+            keyRows()[row].set(spec, parseValue(info, written(info, value)));
+        } catch (Error& error) {
+            error.where = "parameters." + name;
+            throw;
+        }
+        given.set(row);
+    }
+    applyDefaults(spec, given);
+    return spec;
+}
+
+std::string specHash(const ExperimentSpec& spec)
+{
+    return sha256(object(spec, true));
+}
+
+} // namespace tilescope::config

@@ -1,0 +1,96 @@
+#include "core/base/error.h"
+#include "core/base/paths.h"
+#include "core/config/spec_file.h"
+#include "core/config/yaml_tree.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <tuple>
+
+namespace tilescope::config {
+
+namespace {
+
+[[noreturn]] void refuse(std::string what, std::string where)
+{
+    throw Error{.what = std::move(what),
+                .where = std::move(where),
+                .mend = "a preset gives d_model, d_ff, layers and heads, each a positive integer",
+                .kind = ErrorKind::Environment};
+}
+
+std::int64_t positive(const YamlEntry& entry, const std::string& where)
+{
+    std::int64_t number = 0;
+    const std::string& text = entry.value->text;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (problem != std::errc() || end != text.data() + text.size() || number < 1 || number > 1'000'000)
+        refuse("bad value of " + entry.key, placeOf(where, entry.position));
+    return number;
+}
+
+SizePreset readPreset(const std::filesystem::path& file)
+{
+    std::ifstream stream(file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    const std::string where = file.string();
+    if (!stream)
+        refuse("cannot be read", where);
+    const YamlNodePtr root = readYaml(text.str(), where);
+    if (!root || root->kind != YamlNode::Kind::Map)
+        refuse("not a preset", where);
+    SizePreset preset{.name = file.stem().string()};
+    for (const YamlEntry& entry : root->entries) {
+        if (entry.key == "d_model")
+            preset.dModel = positive(entry, where);
+        else if (entry.key == "d_ff")
+            preset.dFf = positive(entry, where);
+        else if (entry.key == "layers")
+            preset.layers = positive(entry, where);
+        else if (entry.key == "heads")
+            preset.heads = positive(entry, where);
+        else
+            refuse("unknown key '" + entry.key + "'", placeOf(where, entry.position));
+    }
+    if (preset.dModel == 0 || preset.dFf == 0 || preset.layers == 0 || preset.heads == 0)
+        refuse("a number is missing", where);
+    return preset;
+}
+
+std::vector<SizePreset> readPresets()
+{
+    const std::filesystem::path folder = resourcesDirectory() / "presets";
+    std::vector<SizePreset> presets;
+    std::error_code problem;
+    for (const auto& file : std::filesystem::directory_iterator(folder, problem))
+        if (file.path().extension() == ".yaml")
+            presets.push_back(readPreset(file.path()));
+    if (std::ranges::find(presets, ExperimentSpec{}.size, &SizePreset::name) == presets.end())
+        refuse("no preset '" + ExperimentSpec{}.size + "'", folder.string());
+    std::ranges::sort(presets, {}, [](const SizePreset& preset) {
+        return std::tuple(preset.dModel, preset.layers, preset.name);
+    });
+    return presets;
+}
+
+} // namespace
+
+const std::vector<SizePreset>& sizePresets()
+{
+    static const std::vector<SizePreset> presets = readPresets();
+    return presets;
+}
+
+std::int64_t parameterCount(const ExperimentSpec& spec)
+{
+    const std::int64_t attention = 4 * spec.dModel * spec.dModel;
+    const std::int64_t feedForward = 3 * spec.dModel * spec.dFf;
+    const std::int64_t norms = 2 * spec.dModel;
+    const std::int64_t embeddingAndHead = 2 * spec.vocab * spec.dModel;
+    return embeddingAndHead + spec.layers * (attention + feedForward + norms) + spec.dModel;
+}
+
+} // namespace tilescope::config

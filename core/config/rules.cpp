@@ -1,0 +1,176 @@
+#include "core/config/rules.h"
+
+#include "core/config/spec_file.h"
+#include "core/model/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+namespace tilescope::config {
+
+namespace {
+
+/// Head widths that a backend's kernels take, whatever the device.
+struct HeadLimits {
+    Backend backend;
+    std::int64_t maximum;
+    std::int64_t multiple;     ///< of elements in fp32
+    std::int64_t halfMultiple; ///< in bf16 and fp16
+};
+constexpr std::int64_t kAnyWidth = 1'048'576;
+constexpr std::array kHeadLimits{
+    HeadLimits{Backend::Naive, kAnyWidth, 1, 1}, HeadLimits{Backend::FlashTorch, kAnyWidth, 1, 1},
+    HeadLimits{Backend::Flash, 256, 1, 1}, HeadLimits{Backend::Sdpa, kAnyWidth, 1, 1},
+    HeadLimits{Backend::SdpaFlash, 256, 1, 1},
+    // Its loads are 16 bytes wide and it does not pad.
+    HeadLimits{Backend::SdpaEfficient, kAnyWidth, 4, 8}, HeadLimits{Backend::SdpaCudnn, 256, 8, 8},
+    HeadLimits{Backend::SdpaMath, kAnyWidth, 1, 1}};
+
+const HeadLimits& limitsOf(Backend backend)
+{
+    return *std::ranges::find(kHeadLimits, backend, &HeadLimits::backend);
+}
+
+bool isSdpa(Backend backend)
+{
+    return backend == Backend::Sdpa || backend == Backend::SdpaFlash || backend == Backend::SdpaEfficient ||
+           backend == Backend::SdpaCudnn || backend == Backend::SdpaMath;
+}
+
+using Broken = std::optional<BrokenRule>;
+
+Broken headWidthRule(const ExperimentSpec& spec, std::int64_t width, std::vector<std::string_view> keys)
+{
+    const HeadLimits& limits = limitsOf(spec.backend);
+    const bool half = spec.precision == Precision::Bf16 || spec.precision == Precision::Fp16;
+    const std::int64_t multiple = half ? limits.halfMultiple : limits.multiple;
+    keys.insert(keys.end(), {"backend", "precision"});
+    if (width > limits.maximum)
+        return BrokenRule{
+            fmt::format("backend {} has no head width {}", wordOf(spec.backend), width),
+            fmt::format("it takes up to {}; naive, flash-torch, sdpa and sdpa-math take any", limits.maximum),
+            std::move(keys)};
+    if (width % multiple != 0)
+        return BrokenRule{fmt::format("backend {} in {} has no head width {}", wordOf(spec.backend),
+                                      wordOf(spec.precision), width),
+                          fmt::format("it takes multiples of {}", multiple), std::move(keys)};
+    return {};
+}
+
+Broken attentionRule(const ExperimentSpec& spec)
+{
+    if (spec.mode == Mode::Train)
+        return BrokenRule{"mode train is for workload lm: attention has nothing to train",
+                          "allowed: forward, backward, both",
+                          {"mode"}};
+    if (spec.loss == LossKind::CrossEntropy)
+        return BrokenRule{
+            "loss cross_entropy is for workload lm: attention gives no logits", "allowed: sum", {"loss"}};
+    if (spec.heads % spec.kvHeads != 0)
+        return BrokenRule{fmt::format("kv_heads {} does not divide heads {}", spec.kvHeads, spec.heads),
+                          "every key and value head serves the same number of query heads",
+                          {"kv_heads", "heads"}};
+    if (isSdpa(spec.backend) && spec.causal && spec.kvLen != spec.seqLen)
+        return BrokenRule{
+            fmt::format("backend {} takes no causal mask with kv_len {} and seq_len {}", wordOf(spec.backend),
+                        spec.kvLen, spec.seqLen),
+            "its mask is aligned top left, ours bottom right; give both one length, or causal: false",
+            {"kv_len", "seq_len", "causal", "backend"}};
+    return headWidthRule(spec, spec.headDim, {"d_head"});
+}
+
+Broken lmRule(const ExperimentSpec& spec)
+{
+    if (spec.dModel % spec.heads != 0)
+        return BrokenRule{fmt::format("heads {} does not divide d_model {}", spec.heads, spec.dModel),
+                          "every head takes the same share of the model's width",
+                          {"heads", "d_model", "size"}};
+    const std::int64_t width = spec.dModel / spec.heads;
+    if (width % 2 != 0)
+        return BrokenRule{
+            fmt::format("a head is {} wide (d_model {} / heads {})", width, spec.dModel, spec.heads),
+            "rotary embedding turns pairs, so the width must be even",
+            {"heads", "d_model", "size"}};
+    if (spec.checkpointing.kind == Checkpointing::Kind::Block && spec.checkpointing.every > spec.layers)
+        return BrokenRule{
+            fmt::format("checkpointing {} with {} layers", toText(spec.checkpointing), spec.layers),
+            fmt::format("K is at most {}", spec.layers),
+            {"checkpointing", "layers", "size"}};
+    return headWidthRule(spec, width, {"heads", "d_model", "size"});
+}
+
+Broken deviceRule(const ExperimentSpec& spec)
+{
+    if (spec.device.kind != DeviceRequest::Kind::Cpu)
+        return {};
+    if (spec.precision == Precision::Tf32)
+        return BrokenRule{"precision tf32 is a format of GPUs, and device is cpu",
+                          "write precision: fp32 or device: cuda",
+                          {"precision", "device"}};
+    if (spec.compile.kind == CompileRequest::Kind::Graph)
+        return BrokenRule{"compile graph is a CUDA graph, and device is cpu",
+                          "write compile: none or device: cuda",
+                          {"compile", "device"}};
+    if (!spec.counters.empty())
+        return BrokenRule{"counters are those of a GPU, and device is cpu",
+                          "remove counters or write device: cuda",
+                          {"counters", "device"}};
+    return {};
+}
+
+Broken modeRule(const ExperimentSpec& spec)
+{
+    if (spec.grad && spec.mode != Mode::Forward)
+        return BrokenRule{fmt::format("grad is for mode forward, and mode is {}", wordOf(spec.mode)),
+                          "the other modes always keep the graph; remove grad or write mode: forward",
+                          {"grad", "mode"}};
+    if (spec.compile.kind == CompileRequest::Kind::Package && (spec.mode != Mode::Forward || spec.grad))
+        return BrokenRule{"compile package runs a forward pass without a graph",
+                          "write mode: forward and grad: false",
+                          {"compile", "mode", "grad"}};
+    return {};
+}
+
+} // namespace
+
+void applyDefaults(ExperimentSpec& spec, const GivenKeys& given)
+{
+    static const std::size_t batch = rowOf("batch"), loss = rowOf("loss"), heads = rowOf("heads"),
+                             kvHeads = rowOf("kv_heads"), kvLen = rowOf("kv_len"), dModel = rowOf("d_model"),
+                             dFf = rowOf("d_ff"), layers = rowOf("layers");
+    if (!given[loss] && spec.mode == Mode::Train)
+        spec.loss = LossKind::CrossEntropy;
+    if (spec.workload == Workload::Attention) {
+        if (!given[kvHeads])
+            spec.kvHeads = spec.heads;
+        if (!given[kvLen])
+            spec.kvLen = spec.seqLen;
+    } else if (spec.workload == Workload::Lm) {
+        if (!given[batch])
+            spec.batch = 4;
+        const SizePreset& preset = *std::ranges::find(sizePresets(), spec.size, &SizePreset::name);
+        if (!given[heads])
+            spec.heads = preset.heads;
+        if (!given[dModel])
+            spec.dModel = preset.dModel;
+        if (!given[dFf])
+            spec.dFf = preset.dFf;
+        if (!given[layers])
+            spec.layers = preset.layers;
+    }
+}
+
+std::optional<BrokenRule> brokenRule(const ExperimentSpec& spec)
+{
+    if (spec.workload != Workload::Attention && spec.workload != Workload::Lm)
+        return deviceRule(spec);
+    if (Broken broken = spec.workload == Workload::Attention ? attentionRule(spec) : lmRule(spec))
+        return broken;
+    if (Broken broken = deviceRule(spec))
+        return broken;
+    return modeRule(spec);
+}
+
+} // namespace tilescope::config

@@ -1,0 +1,465 @@
+#include "core/config/schema.h"
+
+#include "core/base/error.h"
+#include "core/config/field.h"
+#include "core/config/spec_file.h"
+#include "core/config/value.h"
+#include "core/config/wording.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace tilescope::config {
+
+namespace {
+
+constexpr double kMaximumSeed = 9223372036854775807.0;
+constexpr double kMillion = 1'048'576;
+constexpr double kSmallestLimit = 1 << 20;
+constexpr double kLargestLimit = static_cast<double>(std::int64_t{1} << 60);
+
+template <class E> std::vector<std::string> words()
+{
+    std::vector<std::string> list;
+    for (const EnumWord<E>& entry : enumWords<E>())
+        list.emplace_back(entry.word);
+    return list;
+}
+
+std::vector<std::string> sizeNames()
+{
+    std::vector<std::string> names;
+    for (const SizePreset& preset : sizePresets())
+        names.push_back(preset.name);
+    return names;
+}
+
+template <auto Member> KeyRow row(KeyInfo info)
+{
+    return {.info = std::move(info),
+            .get = [](const ExperimentSpec& spec) { return toValue(spec.*Member); },
+            .set = [](ExperimentSpec& spec, const Value& value) { assign(spec.*Member, value); }};
+}
+
+using Spec = ExperimentSpec;
+using enum ValueType;
+using enum KeyGroup;
+
+void addExperiment(std::vector<KeyRow>& rows)
+{
+    rows.push_back(row<&Spec::name>({.name = "name",
+                                     .type = Text,
+                                     .minimum = 1,
+                                     .maximum = 80,
+                                     .defaultText = "the file's name",
+                                     .help = "label of the runs; not a path, and no part of what is measured",
+                                     .example = "my first sweep",
+                                     .studies = true,
+                                     .sweepable = false}));
+    rows.push_back(
+        row<&Spec::workload>({.name = "workload",
+                              .type = Choice,
+                              .choices = words<Workload>(),
+                              .defaultText = "required",
+                              .help = "what is run: one attention operator, a language model, or a "
+                                      "study of number formats",
+                              .example = "lm",
+                              .studies = true,
+                              .sweepable = false}));
+    rows.push_back(
+        row<&Spec::device>({.name = "device",
+                            .type = Device,
+                            .choices = {"auto", "cpu", "cuda"},
+                            .defaultText = "auto",
+                            .help = "where it runs; auto is the first GPU, or the CPU where there is none",
+                            .example = "cuda:1",
+                            .studies = true}));
+    rows.push_back(
+        row<&Spec::seed>({.name = "seed",
+                          .type = Integer,
+                          .minimum = 0,
+                          .maximum = kMaximumSeed,
+                          .defaultText = "0",
+                          .help = "of weights and inputs; the same seed and device give the same losses",
+                          .example = "42",
+                          .studies = true}));
+    rows.push_back(
+        row<&Spec::mode>({.name = "mode",
+                          .type = Choice,
+                          .choices = words<Mode>(),
+                          .defaultText = "both",
+                          .help = "what a step does; backward runs the forward pass untimed, train "
+                                  "(lm) adds the optimizer",
+                          .example = "forward"}));
+    rows.push_back(
+        row<&Spec::grad>({.name = "grad",
+                          .type = Boolean,
+                          .defaultText = "false",
+                          .help = "in mode forward, keep the graph that a backward pass would need",
+                          .example = "true"}));
+    rows.push_back(row<&Spec::loss>({.name = "loss",
+                                     .type = Choice,
+                                     .choices = words<LossKind>(),
+                                     .defaultText = "sum; cross_entropy for train",
+                                     .help = "what backward starts from; cross_entropy is for the lm",
+                                     .example = "cross_entropy"}));
+    rows.push_back(
+        row<&Spec::precision>({.name = "precision",
+                               .type = Choice,
+                               .choices = words<Precision>(),
+                               .defaultText = "fp32",
+                               .help = "number format of the inputs; autocast for the lm, where fp16 "
+                                       "also scales the loss",
+                               .example = "bf16"}));
+    rows.push_back(
+        row<&Spec::backend>({.name = "backend",
+                             .type = Choice,
+                             .choices = words<Backend>(),
+                             .defaultText = "naive",
+                             .help = "which attention kernel; naive keeps all scores in memory, sdpa "
+                                     "lets LibTorch choose",
+                             .example = "flash-torch"}));
+    rows.push_back(row<&Spec::batch>({.name = "batch",
+                                      .type = Integer,
+                                      .minimum = 1,
+                                      .maximum = 65'536,
+                                      .defaultText = "8 (attention), 4 (lm)",
+                                      .help = "sequences in a step",
+                                      .example = "16"}));
+}
+
+void addMeasurement(std::vector<KeyRow>& rows)
+{
+    rows.push_back(row<&Spec::warmup>({.name = "warmup",
+                                       .type = Integer,
+                                       .group = Measurement,
+                                       .minimum = 0,
+                                       .maximum = 10'000,
+                                       .defaultText = "5",
+                                       .help = "steps before the timed ones; kept, but not in the statistics",
+                                       .example = "0",
+                                       .studies = true}));
+    rows.push_back(row<&Spec::steps>({.name = "steps",
+                                      .type = Integer,
+                                      .group = Measurement,
+                                      .minimum = 1,
+                                      .maximum = 1'000'000,
+                                      .defaultText = "10",
+                                      .help = "timed steps, never traced",
+                                      .example = "100",
+                                      .studies = true}));
+    rows.push_back(row<&Spec::traceSteps>({.name = "trace_steps",
+                                           .type = Integer,
+                                           .group = Tracing,
+                                           .minimum = 0,
+                                           .maximum = 10'000,
+                                           .defaultText = "3",
+                                           .help = "traced steps after the timed ones",
+                                           .example = "1",
+                                           .studies = true}));
+    rows.push_back(
+        row<&Spec::trace>({.name = "trace",
+                           .type = Choice,
+                           .group = Tracing,
+                           .choices = words<TraceLevel>(),
+                           .defaultText = "kernels",
+                           .help = "what the traced steps record; full adds the host's calls; on a CPU "
+                                   "kernels records ops",
+                           .example = "full",
+                           .studies = true}));
+    rows.push_back(row<&Spec::memory>({.name = "memory",
+                                       .type = Boolean,
+                                       .group = Tracing,
+                                       .defaultText = "true",
+                                       .help = "record every allocation of the traced steps",
+                                       .example = "false",
+                                       .studies = true}));
+    rows.push_back(
+        row<&Spec::shapes>({.name = "shapes",
+                            .type = Boolean,
+                            .group = Tracing,
+                            .defaultText = "false",
+                            .help = "record the shapes of every op's inputs, in one extra traced step",
+                            .example = "true",
+                            .studies = true}));
+    rows.push_back(row<&Spec::counters>({.name = "counters",
+                                         .type = List,
+                                         .group = Tracing,
+                                         .minimum = 0,
+                                         .maximum = 64,
+                                         .defaultText = "[]",
+                                         .help = "hardware counters of the GPU, read in extra passes",
+                                         .example = "[[dram__bytes.sum, sm__cycles_active.avg]]",
+                                         .studies = true}));
+}
+
+void addExecution(std::vector<KeyRow>& rows)
+{
+    rows.push_back(row<&Spec::compile>({.name = "compile",
+                                        .type = Compile,
+                                        .choices = {"none", "graph"},
+                                        .defaultText = "none",
+                                        .help = "graph replays the step as one CUDA graph; package runs what "
+                                                "AOTInductor made",
+                                        .example = "graph"}));
+    rows.push_back(row<&Spec::deterministic>({.name = "deterministic",
+                                              .type = Boolean,
+                                              .defaultText = "false",
+                                              .help = "only kernels that give the same bits every time",
+                                              .example = "true",
+                                              .studies = true}));
+    rows.push_back(
+        row<&Spec::isolate>({.name = "isolate",
+                             .type = Choice,
+                             .group = Process,
+                             .choices = words<Isolation>(),
+                             .defaultText = "sweep",
+                             .help = "one engine process for the sweep, or a fresh one a point, which "
+                                     "shows start-up effects",
+                             .example = "process",
+                             .studies = true,
+                             .sweepable = false}));
+    rows.push_back(row<&Spec::timeoutSeconds>({.name = "timeout",
+                                               .type = Duration,
+                                               .group = Process,
+                                               .minimum = 0.001,
+                                               .maximum = 31'536'000,
+                                               .defaultText = "600",
+                                               .help = "seconds that a point may take",
+                                               .example = "60",
+                                               .studies = true}));
+    rows.push_back(
+        row<&Spec::memoryLimit>({.name = "memory_limit",
+                                 .type = Size,
+                                 .group = Process,
+                                 .choices = {"auto"},
+                                 .minimum = kSmallestLimit,
+                                 .maximum = kLargestLimit,
+                                 .defaultText = "auto",
+                                 .help = "memory that a point may take; auto is the GPU's, or 80 % of "
+                                         "what the host has available",
+                                 .example = "8 GiB",
+                                 .studies = true}));
+    rows.push_back(row<&Spec::threads>({.name = "threads",
+                                        .type = Integer,
+                                        .group = Process,
+                                        .choices = {"auto"},
+                                        .minimum = 1,
+                                        .maximum = 4'096,
+                                        .defaultText = "auto",
+                                        .help = "CPU threads that LibTorch computes with",
+                                        .example = "4",
+                                        .studies = true}));
+    rows.push_back(
+        row<&Spec::annotateAttention>({.name = "annotate_attention",
+                                       .type = Boolean,
+                                       .group = Tracing,
+                                       .defaultText = "false",
+                                       .help = "ranges scores, softmax and output inside attention",
+                                       .example = "true"}));
+}
+
+void addAttention(std::vector<KeyRow>& rows)
+{
+    const auto integer = [](std::string_view name, double minimum, double maximum,
+                            std::string_view defaultText, std::string_view help, std::string_view example) {
+        return KeyInfo{.name = name,
+                       .type = Integer,
+                       .group = Attention,
+                       .minimum = minimum,
+                       .maximum = maximum,
+                       .defaultText = defaultText,
+                       .help = help,
+                       .example = example,
+                       .lm = false};
+    };
+    KeyInfo heads = integer("heads", 1, 65'536, "1 (attention), that of size (lm)",
+                            "attention heads; in the lm they divide d_model", "16");
+    heads.lm = true;
+    rows.push_back(row<&Spec::heads>(heads));
+    rows.push_back(row<&Spec::kvHeads>(
+        integer("kv_heads", 1, 65'536, "heads", "heads of keys and values; they divide heads", "2")));
+    rows.push_back(row<&Spec::headDim>(
+        integer("d_head", 1, 256, "64", "width of a head; a backend may take fewer widths", "128")));
+    rows.push_back(
+        row<&Spec::seqLen>(integer("seq_len", 1, kMillion, "1024", "queries in a sequence", "4096")));
+    rows.push_back(
+        row<&Spec::kvLen>(integer("kv_len", 1, kMillion, "seq_len",
+                                  "keys in a sequence; a causal mask is aligned bottom right", "2048")));
+    rows.push_back(row<&Spec::causal>({.name = "causal",
+                                       .type = Boolean,
+                                       .group = Attention,
+                                       .defaultText = "true",
+                                       .help = "a query sees no later key",
+                                       .example = "false",
+                                       .lm = false}));
+    rows.push_back(
+        row<&Spec::tileQ>(integer("tile_q", 16, 1024, "64", "rows of Q in a tile of flash-torch", "128")));
+    rows.push_back(row<&Spec::tileK>(
+        integer("tile_k", 16, 1024, "64", "rows of K and V in a tile of flash-torch", "128")));
+}
+
+void addModel(std::vector<KeyRow>& rows)
+{
+    const auto integer = [](std::string_view name, double minimum, double maximum,
+                            std::string_view defaultText, std::string_view help, std::string_view example) {
+        return KeyInfo{.name = name,
+                       .type = Integer,
+                       .group = Model,
+                       .minimum = minimum,
+                       .maximum = maximum,
+                       .defaultText = defaultText,
+                       .help = help,
+                       .example = example,
+                       .attention = false};
+    };
+    rows.push_back(row<&Spec::size>({.name = "size",
+                                     .type = Choice,
+                                     .group = Model,
+                                     .choices = sizeNames(),
+                                     .defaultText = "small",
+                                     .help = "preset that sets d_model, d_ff, layers and heads",
+                                     .example = "tiny",
+                                     .attention = false}));
+    rows.push_back(row<&Spec::dModel>(
+        integer("d_model", 1, 65'536, "that of size", "width of the residual stream", "512")));
+    rows.push_back(row<&Spec::dFf>(
+        integer("d_ff", 1, 262'144, "that of size", "width inside the feed-forward block", "2048")));
+    rows.push_back(
+        row<&Spec::layers>(integer("layers", 1, 1'024, "that of size", "transformer blocks", "6")));
+    rows.push_back(
+        row<&Spec::vocab>(integer("vocab", 2, kMillion, "10000", "tokens that there are", "50257")));
+    rows.push_back(
+        row<&Spec::context>(integer("context", 1, kMillion, "128", "tokens in a sequence", "512")));
+    rows.push_back(row<&Spec::ropeTheta>({.name = "rope_theta",
+                                          .type = Real,
+                                          .group = Model,
+                                          .minimum = 1,
+                                          .maximum = 1e12,
+                                          .defaultText = "10000",
+                                          .help = "base of the rotary position embedding's wavelengths",
+                                          .example = "500000",
+                                          .attention = false}));
+    rows.push_back(
+        row<&Spec::checkpointing>({.name = "checkpointing",
+                                   .type = ValueType::Checkpointing,
+                                   .group = Model,
+                                   .choices = {"none", "block", "attention"},
+                                   .minimum = 1,
+                                   .maximum = 1'024,
+                                   .defaultText = "none",
+                                   .help = "activations recomputed in backward; block:K keeps the input "
+                                           "of every K-th block",
+                                   .example = "block:2",
+                                   .attention = false}));
+}
+
+std::vector<KeyInfo> makeKeys()
+{
+    std::vector<KeyInfo> infos;
+    for (const KeyRow& row : keyRows())
+        infos.push_back(row.info);
+    return infos;
+}
+
+} // namespace
+
+const std::vector<KeyRow>& keyRows()
+{
+    static const std::vector<KeyRow> rows = [] {
+        std::vector<KeyRow> all;
+        addExperiment(all);
+        addMeasurement(all);
+        addExecution(all);
+        addAttention(all);
+        addModel(all);
+        return all;
+    }();
+    return rows;
+}
+
+std::size_t rowOf(std::string_view name)
+{
+    const std::vector<KeyRow>& rows = keyRows();
+    const auto found = std::ranges::find(rows, name, [](const KeyRow& row) { return row.info.name; });
+    assert(found != rows.end());
+    return static_cast<std::size_t>(found - rows.begin());
+}
+
+std::span<const KeyInfo> keys()
+{
+    static const std::vector<KeyInfo> infos = makeKeys();
+    return infos;
+}
+
+const KeyInfo* findKey(std::string_view name)
+{
+    std::string canonical(name);
+    std::ranges::replace(canonical, '-', '_');
+    const auto found = std::ranges::find(keys(), canonical, &KeyInfo::name);
+    return found == keys().end() ? nullptr : &*found;
+}
+
+std::string_view title(KeyGroup group)
+{
+    switch (group) {
+    case Experiment:
+        return "Experiment";
+    case Measurement:
+        return "Measurement";
+    case Tracing:
+        return "Tracing";
+    case Process:
+        return "Processes and limits";
+    case Attention:
+        return "Attention";
+    case Model:
+        return "Language model";
+    }
+    return {};
+}
+
+bool KeyInfo::appliesTo(Workload workload) const
+{
+    switch (workload) {
+    case Workload::Attention:
+        return attention;
+    case Workload::Lm:
+        return lm;
+    case Workload::Accumulation:
+    case Workload::Dtypes:
+        return studies;
+    }
+    return false;
+}
+
+std::string KeyInfo::allowed() const
+{
+    const std::string range = groupedText(minimum) + " to " + groupedText(maximum);
+    switch (type) {
+    case Text:
+        return range + " printable characters, no path";
+    case Integer:
+        return choices.empty() ? range : range + ", or " + joined(choices);
+    case Real:
+    case Duration:
+        return range;
+    case Boolean:
+        return "true, false";
+    case Choice:
+        return joined(choices);
+    case Device:
+        return joined(choices) + ", cuda:N";
+    case Size:
+        return "an amount with its unit (512 MiB, 1.5 GB, 8 GiB), or " + joined(choices);
+    case Compile:
+        return joined(choices) + ", package:FILE.pt2";
+    case ValueType::Checkpointing:
+        return "none, block, block:K, attention";
+    case List:
+        return "a list of up to " + groupedText(maximum) + " names";
+    }
+    return {};
+}
+
+} // namespace tilescope::config

@@ -1,0 +1,106 @@
+#include "core/config/spec_file.h"
+
+#include "core/base/error.h"
+#include "core/config/spec_document.h"
+#include "core/config/yaml_tree.h"
+#include "core/model/text.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tilescope::config {
+
+namespace {
+
+/// A file descriptor that closes itself.
+class Descriptor {
+public:
+    explicit Descriptor(const std::filesystem::path& file)
+        : number_(::open(file.c_str(), O_RDONLY | O_CLOEXEC))
+    {
+    }
+    ~Descriptor()
+    {
+        if (number_ >= 0)
+            ::close(number_);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    int number() const { return number_; }
+
+private:
+    int number_;
+};
+
+[[noreturn]] void refuseFile(const std::filesystem::path& file, std::string what, std::string mend)
+{
+    throw Error{.what = std::move(what), .where = file.string(), .mend = std::move(mend)};
+}
+
+/// The file's bytes, at most one more than a spec may have.
+std::string readBounded(const std::filesystem::path& file)
+{
+    const Descriptor descriptor(file);
+    struct stat status {};
+    if (descriptor.number() < 0 || ::fstat(descriptor.number(), &status) != 0) {
+        if (errno == ENOENT)
+            refuseFile(file, "no such file", "name a spec, or study:NAME for one that comes with Tilescope");
+        refuseFile(file, std::string("cannot be read: ") + std::strerror(errno), "check its permissions");
+    }
+    if (S_ISDIR(status.st_mode))
+        refuseFile(file, "is a folder, not a spec", "name a YAML file in it");
+    if (S_ISREG(status.st_mode) && static_cast<std::size_t>(status.st_size) > kMaximumYamlBytes)
+        refuseFile(
+            file,
+            fmt::format("too large for a spec ({:.1f} MiB)", static_cast<double>(status.st_size) / (1 << 20)),
+            "at most 8 MiB; a sweep is written as one list a key, not as every point");
+    std::string text;
+    std::array<char, 65536> buffer;
+    while (text.size() <= kMaximumYamlBytes) {
+        const ssize_t got = ::read(descriptor.number(), buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            refuseFile(file, std::string("cannot be read: ") + std::strerror(errno), "check the disk");
+        if (got == 0)
+            break;
+        text.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return text;
+}
+
+void applyOverrides(SpecDocument& document, const Overrides& overrides, std::string_view prefix)
+{
+    for (const auto& [key, value] : overrides)
+        document.set(key, value, std::string(prefix) + key);
+}
+
+} // namespace
+
+std::vector<ExperimentSpec> loadSpecFile(const std::filesystem::path& file, const Overrides& overrides)
+{
+    return parseSpec(readBounded(file), file.string(), overrides);
+}
+
+std::vector<ExperimentSpec> parseSpec(std::string_view yaml, std::string_view origin,
+                                      const Overrides& overrides)
+{
+    SpecDocument document = parseDocument(yaml, origin);
+    applyOverrides(document, overrides, "--set ");
+    return expand(document);
+}
+
+std::vector<ExperimentSpec> specFromOverrides(Workload workload, const Overrides& overrides)
+{
+    SpecDocument document;
+    document.set("workload", wordOf(workload));
+    applyOverrides(document, overrides, "--");
+    return expand(document);
+}
+
+} // namespace tilescope::config

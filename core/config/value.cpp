@@ -1,0 +1,345 @@
+#include "core/config/value.h"
+
+#include "core/base/error.h"
+#include "core/config/field.h"
+#include "core/config/utf8.h"
+#include "core/config/wording.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+namespace tilescope::config {
+
+namespace {
+
+constexpr int kMostGpus = 1'024;
+
+[[noreturn]] void refuse(const KeyInfo& key, const std::string& what, std::string hint = {})
+{
+    if (!hint.empty())
+        hint += "; ";
+    throw Error{.what = std::string(key.name) + " " + what, .mend = hint + "allowed: " + key.allowed()};
+}
+
+template <class Number> std::optional<Number> wholeNumber(std::string_view text)
+{
+    Number number{};
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (problem != std::errc() || end != text.data() + text.size())
+        return {};
+    return number;
+}
+
+bool isDigits(std::string_view text)
+{
+    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// How an integer in another notation (1_000, 1e3, 64.0, +5, 007) is written plainly; empty for anything
+/// else.
+std::string plainInteger(std::string_view text)
+{
+    std::string digits;
+    for (const char c : text)
+        if (c != '_' && c != ',' && c != '\'')
+            digits.push_back(c);
+    if (digits.starts_with('+'))
+        digits.erase(0, 1);
+    const auto number = wholeNumber<double>(digits);
+    if (!number || !std::isfinite(*number) || *number != std::floor(*number) || std::abs(*number) > 1e15)
+        return {};
+    return std::to_string(static_cast<std::int64_t>(*number));
+}
+
+void requireRange(const KeyInfo& key, double number, std::string_view written)
+{
+    if (number < key.minimum || number > key.maximum)
+        refuse(key, "is " + std::string(written) + ", out of range");
+}
+
+Value parseInteger(const KeyInfo& key, const SpecValue& written)
+{
+    const std::string_view text = written.text;
+    const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+    if (!isDigits(digits) || (digits.size() > 1 && digits.front() == '0')) {
+        const std::string plain = plainInteger(text);
+        refuse(key, "takes an integer, not " + shown(text), plain.empty() ? "" : "write " + plain);
+    }
+    if (written.quoted)
+        refuse(key, "takes an integer, not the text " + shown(text), "remove the quotes");
+    const auto number = wholeNumber<std::int64_t>(text);
+    if (!number)
+        refuse(key, "is " + shown(text) + ", out of range");
+    requireRange(key, static_cast<double>(*number), text);
+    return *number;
+}
+
+Value parseReal(const KeyInfo& key, const SpecValue& written)
+{
+    const auto number = wholeNumber<double>(written.text);
+    if (!number || !std::isfinite(*number))
+        refuse(key, "takes a number, not " + shown(written.text));
+    if (written.quoted)
+        refuse(key, "takes a number, not the text " + shown(written.text), "remove the quotes");
+    requireRange(key, *number, written.text);
+    return *number;
+}
+
+Value parseBoolean(const KeyInfo& key, const SpecValue& written)
+{
+    if (!written.quoted && written.text == "true")
+        return true;
+    if (!written.quoted && written.text == "false")
+        return false;
+    std::string lower = written.text;
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    constexpr std::array yes{"true", "yes", "on", "y", "1"};
+    constexpr std::array no{"false", "no", "off", "n", "0"};
+    std::string hint;
+    if (std::ranges::find(yes, lower) != yes.end())
+        hint = "write true";
+    else if (std::ranges::find(no, lower) != no.end())
+        hint = "write false";
+    refuse(key, "takes true or false, not " + shown(written.text), hint);
+}
+
+[[noreturn]] void refuseWord(const KeyInfo& key, const std::string& text, const std::string& kind)
+{
+    throw Error{.what = kind + " " + shown(text),
+                .mend = question(text, key.choices) + "allowed: " + key.allowed()};
+}
+
+Value parseChoice(const KeyInfo& key, const SpecValue& written)
+{
+    if (std::ranges::find(key.choices, written.text) == key.choices.end())
+        refuseWord(key, written.text, "unknown " + std::string(key.name));
+    return written.text;
+}
+
+Value parseDevice(const KeyInfo& key, const SpecValue& written)
+{
+    const std::string& text = written.text;
+    if (text.starts_with("cuda:")) {
+        const std::string_view index = std::string_view(text).substr(5);
+        const auto number = isDigits(index) ? wholeNumber<int>(index) : std::nullopt;
+        if (!number || *number >= kMostGpus || std::to_string(*number) != index)
+            refuse(key, "has no GPU number in " + shown(text), "N counts from 0");
+        return text;
+    }
+    return parseChoice(key, written);
+}
+
+struct Unit {
+    std::string_view name;
+    double bytes;
+};
+constexpr std::array kUnits{Unit{"B", 1},           Unit{"kB", 1e3},           Unit{"MB", 1e6},
+                            Unit{"GB", 1e9},        Unit{"TB", 1e12},          Unit{"KiB", 1024.0},
+                            Unit{"MiB", 1048576.0}, Unit{"GiB", 1073741824.0}, Unit{"TiB", 1099511627776.0}};
+
+Value parseSize(const KeyInfo& key, const SpecValue& written)
+{
+    const std::string_view text = written.text;
+    double amount = 0;
+    const auto [end, problem] =
+        std::from_chars(text.data(), text.data() + text.size(), amount, std::chars_format::fixed);
+    if (problem != std::errc() || !std::isfinite(amount))
+        refuseWord(key, written.text, std::string(key.name) + " takes an amount of memory, not");
+    std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+    unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
+    if (unit.empty())
+        refuse(key, "has no unit in " + shown(text), "write " + std::string(text) + " B for bytes");
+    const auto found = std::ranges::find(kUnits, unit, &Unit::name);
+    if (found == kUnits.end()) {
+        std::vector<std::string> names;
+        for (const Unit& known : kUnits)
+            names.emplace_back(known.name);
+        throw Error{.what = std::string(key.name) + " has the unknown unit " + shown(unit),
+                    .mend = question(unit, names) + "units: " + joined(names)};
+    }
+    const double bytes = std::floor(amount * found->bytes);
+    if (bytes < key.minimum || bytes > key.maximum)
+        throw Error{.what = std::string(key.name) + " is " + shown(text) + ", out of range",
+                    .mend = "allowed: 1 MiB to 1,048,576 TiB"};
+    return static_cast<std::int64_t>(bytes);
+}
+
+Value parseCompile(const KeyInfo& key, const SpecValue& written)
+{
+    const std::string& text = written.text;
+    if (!text.starts_with("package:"))
+        return parseChoice(key, written);
+    if (!text.ends_with(".pt2") || text.size() <= std::string_view("package:.pt2").size())
+        refuse(key, "names no package in " + shown(text), "the file that AOTInductor writes ends in .pt2");
+    if (!isPrintable(text))
+        refuse(key, "has characters that cannot be shown in " + shown(text));
+    return text;
+}
+
+Value parseCheckpointing(const KeyInfo& key, const SpecValue& written)
+{
+    const std::string& text = written.text;
+    if (!text.starts_with("block:"))
+        return parseChoice(key, written);
+    const std::string_view every = std::string_view(text).substr(6);
+    const auto number = isDigits(every) ? wholeNumber<int>(every) : std::nullopt;
+    if (!number || *number < key.minimum || *number > key.maximum)
+        refuse(key, "has no K from " + groupedText(key.minimum) + " to " + groupedText(key.maximum) + " in " +
+                        shown(text));
+    return toText(Checkpointing{.kind = Checkpointing::Kind::Block, .every = *number});
+}
+
+Value parseText(const KeyInfo& key, const SpecValue& written)
+{
+    const std::string& text = written.text;
+    const auto length = static_cast<double>(characterCount(text));
+    if (length < key.minimum || length > key.maximum)
+        refuse(key, "has " + groupedText(length) + " characters");
+    if (!isPrintable(text))
+        refuse(key, "has characters that cannot be shown in " + shown(text));
+    if (text.find_first_of("/\\") != std::string::npos || text == "." || text == "..")
+        refuse(key, shown(text) + " looks like a path", "name the file with -o");
+    return text;
+}
+
+Value parseList(const KeyInfo& key, const SpecValue& written)
+{
+    const std::vector<SpecValue> single{written};
+    const std::vector<SpecValue>& items = written.kind == SpecValue::Kind::List ? written.items : single;
+    if (static_cast<double>(items.size()) > key.maximum)
+        refuse(key, "has " + groupedText(static_cast<double>(items.size())) + " entries");
+    std::vector<std::string> words;
+    for (const SpecValue& item : items) {
+        if (item.kind != SpecValue::Kind::Scalar || item.text.empty() || item.text.size() > 200 ||
+            !isPrintable(item.text))
+            refuse(key, "has an entry that is no name");
+        if (std::ranges::find(words, item.text) != words.end())
+            refuse(key, "names " + shown(item.text) + " twice");
+        words.push_back(item.text);
+    }
+    return words;
+}
+
+} // namespace
+
+Value parseValue(const KeyInfo& key, const SpecValue& written)
+{
+    if (written.kind == SpecValue::Kind::Missing)
+        refuse(key, "has no value");
+    if (key.type == ValueType::List)
+        return parseList(key, written);
+    if (written.kind == SpecValue::Kind::List)
+        refuse(key, "takes one value, not a list", key.sweepable ? "to sweep it, write it under sweep" : "");
+    if (written.kind == SpecValue::Kind::Map)
+        refuse(key, "takes one value, not a map");
+    const bool mayBeAuto = key.type == ValueType::Integer || key.type == ValueType::Size;
+    if (mayBeAuto && written.text == "auto" && !key.choices.empty())
+        return Auto{};
+    switch (key.type) {
+    case ValueType::Text:
+        return parseText(key, written);
+    case ValueType::Integer:
+        return parseInteger(key, written);
+    case ValueType::Real:
+    case ValueType::Duration:
+        return parseReal(key, written);
+    case ValueType::Boolean:
+        return parseBoolean(key, written);
+    case ValueType::Choice:
+        return parseChoice(key, written);
+    case ValueType::Device:
+        return parseDevice(key, written);
+    case ValueType::Size:
+        return parseSize(key, written);
+    case ValueType::Compile:
+        return parseCompile(key, written);
+    case ValueType::Checkpointing:
+        return parseCheckpointing(key, written);
+    case ValueType::List:
+        break;
+    }
+    return {};
+}
+
+std::string numberText(double number)
+{
+    std::array<char, 32> text;
+    const auto [end, problem] = std::to_chars(text.data(), text.data() + text.size(), number);
+    return std::string(text.data(), end);
+}
+
+std::string groupedText(double number)
+{
+    if (number >= 9.2e18)
+        return "2^63-1";
+    if (number != std::floor(number) || std::abs(number) >= 1e15)
+        return numberText(number);
+    std::string digits = std::to_string(static_cast<std::int64_t>(number));
+    for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3)
+        digits.insert(static_cast<std::size_t>(at), ",");
+    return digits;
+}
+
+std::string jsonText(const Value& value)
+{
+    struct Writer {
+        std::string operator()(Auto) const { return "\"auto\""; }
+        std::string operator()(bool truth) const { return truth ? "true" : "false"; }
+        std::string operator()(std::int64_t number) const { return std::to_string(number); }
+        std::string operator()(double number) const { return numberText(number); }
+        std::string operator()(const std::string& text) const
+        {
+            return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        }
+        std::string operator()(const std::vector<std::string>& list) const
+        {
+            std::vector<std::string> items;
+            for (const std::string& item : list)
+                items.push_back((*this)(item));
+            return fmt::format("[{}]", fmt::join(items, ","));
+        }
+    };
+    return std::visit(Writer{}, value);
+}
+
+DeviceRequest deviceFromText(std::string_view text)
+{
+    if (text == "cpu")
+        return {.kind = DeviceRequest::Kind::Cpu};
+    if (text == "auto")
+        return {};
+    DeviceRequest device{.kind = DeviceRequest::Kind::Cuda};
+    if (text != "cuda")
+        device.index = wholeNumber<int>(text.substr(std::string_view("cuda:").size()));
+    return device;
+}
+
+CompileRequest compileFromText(std::string_view text)
+{
+    if (text == "none")
+        return {};
+    if (text == "graph")
+        return {.kind = CompileRequest::Kind::Graph};
+    return {.kind = CompileRequest::Kind::Package,
+            .package = std::string(text.substr(std::string_view("package:").size()))};
+}
+
+Checkpointing checkpointingFromText(std::string_view text)
+{
+    if (text == "none")
+        return {};
+    if (text == "attention")
+        return {.kind = Checkpointing::Kind::Attention};
+    Checkpointing checkpointing{.kind = Checkpointing::Kind::Block};
+    if (text != "block")
+        checkpointing.every = wholeNumber<int>(text.substr(std::string_view("block:").size())).value();
+    return checkpointing;
+}
+
+} // namespace tilescope::config
