@@ -1,0 +1,66 @@
+#include "core/engine/adamw.h"
+
+#include <ATen/ATen.h>
+
+namespace tilescope::engine {
+namespace {
+
+// torch.optim.AdamW
+constexpr double kLearningRate = 1e-3;
+constexpr double kBeta1 = 0.9;
+constexpr double kBeta2 = 0.999;
+constexpr double kEpsilon = 1e-8;
+constexpr double kWeightDecay = 1e-2;
+
+// torch.amp.GradScaler
+constexpr double kInitialScale = 65536;
+constexpr double kGrowth = 2;
+constexpr double kBackoff = 0.5;
+constexpr std::int64_t kGrowthInterval = 2000;
+
+} // namespace
+
+AdamW::AdamW(const std::vector<at::Tensor>& parameters, bool scaleLoss)
+    : parameters_(parameters), scaled_(scaleLoss)
+{
+    const auto options = at::device(parameters.front().device()).dtype(at::kFloat);
+    for (const at::Tensor& parameter : parameters) {
+        // zeros_like keeps the strides: the fused kernel takes its fast path only where all four agree.
+        firstMoments_.push_back(at::zeros_like(parameter));
+        secondMoments_.push_back(at::zeros_like(parameter));
+    }
+    steps_ = at::zeros({}, options);
+    stepOfEach_.assign(parameters.size(), steps_);
+    lossScale_ = at::full({}, scaleLoss ? kInitialScale : 1.0, options);
+    growthTracker_ = at::zeros({}, options.dtype(at::kInt));
+    foundInf_ = at::zeros({}, options);
+}
+
+std::vector<at::Tensor> AdamW::gradients()
+{
+    std::vector<at::Tensor> gradients;
+    gradients.reserve(parameters_.size());
+    for (const at::Tensor& parameter : parameters_)
+        gradients.push_back(parameter.grad());
+    return gradients;
+}
+
+void AdamW::step()
+{
+    const at::NoGradGuard noGrad;
+    const std::vector<at::Tensor> grads = gradients();
+    steps_.add_(1);
+    if (scaled_) {
+        foundInf_.zero_();
+        at::_amp_foreach_non_finite_check_and_unscale_(grads, foundInf_, lossScale_.reciprocal());
+        // A skipped update must not count as a step of the moments.
+        steps_.sub_(foundInf_);
+    }
+    at::_fused_adamw_(parameters_, grads, firstMoments_, secondMoments_, {}, stepOfEach_, kLearningRate,
+                      kBeta1, kBeta2, kWeightDecay, kEpsilon, false, false, {},
+                      scaled_ ? std::optional(foundInf_) : std::nullopt);
+    if (scaled_)
+        at::_amp_update_scale_(lossScale_, growthTracker_, foundInf_, kGrowth, kBackoff, kGrowthInterval);
+}
+
+} // namespace tilescope::engine

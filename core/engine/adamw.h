@@ -1,0 +1,36 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+namespace tilescope::engine {
+
+/// AdamW (Loshchilov and Hutter, 2019) with PyTorch's defaults, by LibTorch's fused kernel; scales the loss
+/// of fp16 training as PyTorch's GradScaler does. Session thread.
+class AdamW {
+public:
+    AdamW(const std::vector<at::Tensor>& parameters, bool scaleLoss);
+
+    /// What to start backward with: one, or the present scale of the loss.
+    const at::Tensor& lossGradient() const { return lossScale_; }
+
+    /// One update from the gradients. With a scaled loss: unscales them first, skips the update where one is
+    /// not finite, and adapts the scale.
+    void step();
+
+private:
+    std::vector<at::Tensor> gradients();
+
+    std::vector<at::Tensor> parameters_;
+    std::vector<at::Tensor> firstMoments_;
+    std::vector<at::Tensor> secondMoments_;
+    at::Tensor steps_;                   // one count for all parameters
+    std::vector<at::Tensor> stepOfEach_; // steps_, once a parameter
+    bool scaled_;
+    at::Tensor lossScale_;
+    at::Tensor growthTracker_;
+    at::Tensor foundInf_;
+};
+
+} // namespace tilescope::engine

@@ -1,0 +1,80 @@
+#include "core/engine/annotation.h"
+#include "core/engine/attention.h"
+
+#include <limits>
+
+namespace tilescope::engine {
+namespace {
+
+// softmax(q k^T) v by three ops: scores and weights, each N x N a head, are written to memory and weights are
+// kept for backward.
+class NaiveAttention final : public AttentionBackend {
+public:
+    explicit NaiveAttention(const AttentionProblem& problem) : problem_(problem)
+    {
+        if (!problem.causal)
+            return;
+        const std::int64_t offset = problem.keyLength - problem.queryLength;
+        hidden_ =
+            at::ones({problem.queryLength, problem.keyLength}, at::device(problem.device).dtype(at::kBool))
+                .triu_(offset + 1);
+        if (offset < 0) {
+            // The first queries see no key. Their scores stay finite, so that softmax gives no NaN, and their
+            // output is blanked instead.
+            hidden_.narrow(0, 0, -offset).fill_(false);
+            blank_ = at::zeros({problem.queryLength, 1}, at::device(problem.device).dtype(at::kBool));
+            blank_.narrow(0, 0, -offset).fill_(true);
+        }
+    }
+
+    HeadLayout layout() const override { return HeadLayout::Grouped; }
+
+    at::Tensor apply(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) override
+    {
+        const at::Tensor weights = softmax(scores(q, k));
+        const Annotation range(problem_.annotate, "output");
+        const at::Tensor o = at::bmm(weights, v);
+        return blank_.defined() ? blanked(o) : o;
+    }
+
+private:
+    at::Tensor scores(const at::Tensor& q, const at::Tensor& k) const
+    {
+        const Annotation range(problem_.annotate, "scores");
+        // Scaling q instead of the scores touches N·d numbers instead of N·N.
+        at::Tensor scores = at::bmm(problem_.scale == 1 ? q : at::mul(q, problem_.scale), k.transpose(1, 2));
+        if (hidden_.defined()) {
+            // Hidden weights are zero, so softmax's backward gives their scores a zero gradient by itself:
+            // autograd need not know of the mask. bmm's backward does not use its result, so it may change in
+            // place.
+            const at::NoGradGuard unrecorded;
+            scores.view({-1, problem_.queryLength, problem_.keyLength})
+                .masked_fill_(hidden_, -std::numeric_limits<double>::infinity());
+        }
+        return scores;
+    }
+
+    at::Tensor softmax(const at::Tensor& scores) const
+    {
+        const Annotation range(problem_.annotate, "softmax");
+        return at::softmax(scores, -1);
+    }
+
+    at::Tensor blanked(const at::Tensor& o) const
+    {
+        return o.view({-1, problem_.queryLength, problem_.headDim}).masked_fill(blank_, 0).view(o.sizes());
+    }
+
+    AttentionProblem problem_;
+    at::Tensor hidden_; // (queryLength, keyLength): key not seen; undefined when all are
+    at::Tensor blank_;  // (queryLength, 1): query that sees no key; undefined when there is none
+};
+
+} // namespace
+
+std::unique_ptr<AttentionBackend> makeNaiveAttention(const AttentionProblem& problem)
+{
+    return std::make_unique<NaiveAttention>(problem);
+}
+
+} // namespace tilescope::engine

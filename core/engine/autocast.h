@@ -1,0 +1,45 @@
+#pragma once
+
+#include <ATen/autocast_mode.h>
+
+#include <optional>
+
+namespace tilescope::engine {
+
+/// Autocast to one dtype on one kind of device for a scope, in this thread. Nothing where there is no dtype.
+///
+/// The cache of converted weights lives until the outermost scope ends, so that each weight is converted once
+/// a forward.
+class AutocastScope {
+public:
+    AutocastScope(at::DeviceType device, std::optional<at::ScalarType> dtype) : device_(device)
+    {
+        if (!dtype)
+            return;
+        active_ = true;
+        wasEnabled_ = at::autocast::is_autocast_enabled(device);
+        previousDtype_ = at::autocast::get_autocast_dtype(device);
+        at::autocast::set_autocast_enabled(device, true);
+        at::autocast::set_autocast_dtype(device, *dtype);
+        at::autocast::increment_nesting();
+    }
+    ~AutocastScope()
+    {
+        if (!active_)
+            return;
+        if (at::autocast::decrement_nesting() == 0)
+            at::autocast::clear_cache();
+        at::autocast::set_autocast_enabled(device_, wasEnabled_);
+        at::autocast::set_autocast_dtype(device_, previousDtype_);
+    }
+    AutocastScope(const AutocastScope&) = delete;
+    AutocastScope& operator=(const AutocastScope&) = delete;
+
+private:
+    at::DeviceType device_;
+    bool active_ = false;
+    bool wasEnabled_ = false;
+    at::ScalarType previousDtype_ = at::kFloat;
+};
+
+} // namespace tilescope::engine

@@ -1,0 +1,183 @@
+#include "core/engine/engine.h"
+
+#include "core/base/error.h"
+#include "core/engine/device.h"
+#include "core/engine/experiment.h"
+#include "core/engine/failure.h"
+#include "core/engine/numerics.h"
+#include "core/engine/point_run.h"
+#include "core/model/text.h"
+
+#include <ATen/ATen.h>
+#include <ATen/cuda/CUDAContextLight.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/native/DispatchStub.h>
+#include <c10/util/StringUtil.h>
+#include <cuda_runtime_api.h>
+#include <torch/version.h>
+
+namespace tilescope::engine {
+namespace {
+
+int gpuCount()
+{
+    return at::hasCUDA() ? static_cast<int>(at::cuda::device_count()) : 0;
+}
+
+at::Device torchDevice(const DeviceRequest& request)
+{
+    using Kind = DeviceRequest::Kind;
+    if (request.kind == Kind::Cpu)
+        return at::Device(at::kCPU);
+    const int gpus = gpuCount();
+    if (request.kind == Kind::Auto && gpus == 0)
+        return at::Device(at::kCPU);
+    if (gpus == 0)
+        throw Error{.what = "no usable NVIDIA GPU on this machine",
+                    .where = "device: " + toText(request),
+                    .mend = "use device: cpu or auto, or see 'tilescope doctor'",
+                    .kind = ErrorKind::Environment};
+    const int index = request.index.value_or(0);
+    if (index >= gpus)
+        throw Error{.what = c10::str("there is no GPU ", index),
+                    .where = "device: " + toText(request),
+                    .mend = c10::str("this machine has ", gpus, ", numbered from 0"),
+                    .kind = ErrorKind::Environment};
+    return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index));
+}
+
+void requireBuilt(const ExperimentSpec& spec)
+{
+    const auto refuse = [](std::string what) {
+        throw Error{.what = std::move(what), .kind = ErrorKind::Failure};
+    };
+    if (spec.workload == Workload::Accumulation || spec.workload == Workload::Dtypes)
+        refuse(c10::str("workload ", wordOf(spec.workload), " is not part of this version"));
+    if (spec.compile.kind != CompileRequest::Kind::None)
+        refuse(c10::str("compile: ", toText(spec.compile), " is not part of this version"));
+    if (spec.checkpointing.kind != Checkpointing::Kind::None)
+        refuse(c10::str("checkpointing: ", toText(spec.checkpointing), " is not part of this version"));
+}
+
+std::string versionText(int version, int major, int minor)
+{
+    return c10::str(version / major, ".", version % major / minor);
+}
+
+void addGpu(std::vector<EnvironmentEntry>& entries)
+{
+    int driver = 0;
+    int runtime = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0)
+        entries.push_back({"cuda_driver_api", versionText(driver, 1000, 10)});
+    if (cudaRuntimeGetVersion(&runtime) == cudaSuccess)
+        entries.push_back({"cuda_runtime", versionText(runtime, 1000, 10)});
+    const long cudnn = at::detail::getCUDAHooks().versionRuntimeCuDNN();
+    entries.push_back({"cudnn", c10::str(cudnn / 10000, ".", cudnn % 10000 / 100, ".", cudnn % 100)});
+    for (int i = 0; i < gpuCount(); ++i) {
+        const cudaDeviceProp& gpu = *at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(i));
+        const std::string key = c10::str("gpu.", i, ".");
+        entries.push_back({key + "name", gpu.name});
+        entries.push_back({key + "compute_capability", c10::str(gpu.major, ".", gpu.minor)});
+        entries.push_back({key + "multiprocessors", std::to_string(gpu.multiProcessorCount)});
+        entries.push_back({key + "memory", std::to_string(gpu.totalGlobalMem), "B"});
+        entries.push_back({key + "l2_cache", std::to_string(gpu.l2CacheSize), "B"});
+    }
+}
+
+} // namespace
+
+class Engine::Impl {
+public:
+    explicit Impl(StringTable& table) : strings(table), defaultThreads(at::get_num_threads()) {}
+
+    RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop);
+
+    StringTable& strings;
+    int defaultThreads;
+
+private:
+    void attempt(const ExperimentSpec& spec, const Device& device, PointObserver& observer,
+                 std::stop_token stop, RunResult& result, std::string_view& phase);
+};
+
+RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop)
+{
+    const Timestamp started = TraceClock::now();
+    RunResult result;
+    std::string_view phase = "setup";
+    Device device{at::Device(at::kCPU)};
+    try {
+        device = Device{torchDevice(spec.device)};
+        result.device = device.name();
+        attempt(spec, device, observer, std::move(stop), result, phase);
+    } catch (...) {
+        recordFailure(result, phase, device);
+    }
+    try {
+        device.limitMemory({});
+        device.clean();
+    } catch (const c10::Error& error) {
+        // The device is beyond use; the point must say so whatever else it found.
+        result.status = RunStatus::Error;
+        result.reason =
+            c10::str("the device failed after ", phase, ": ", condensed(error.what_without_backtrace()));
+    }
+    result.duration = TraceClock::now() - started;
+    return result;
+}
+
+void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, PointObserver& observer,
+                           std::stop_token stop, RunResult& result, std::string_view& phase)
+{
+    requireBuilt(spec);
+    if (device.isCuda())
+        initializeCuda();
+    const Numerics numerics(spec, device, defaultThreads);
+    device.clean();
+    device.limitMemory(spec.memoryLimit);
+    at::manual_seed(static_cast<std::uint64_t>(spec.seed));
+    const std::unique_ptr<Experiment> experiment = makeExperiment(spec, device);
+    result.parameters = experiment->parameters();
+    PointRun(spec, device, *experiment, observer, std::move(stop), result, phase).run(strings);
+}
+
+Engine::Engine(StringTable& strings) : impl_(std::make_unique<Impl>(strings)) {}
+Engine::~Engine() = default;
+
+RunResult Engine::runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop)
+{
+    return impl_->run(spec, observer, std::move(stop));
+}
+
+std::vector<EnvironmentEntry> Engine::environment() const
+{
+    std::vector<EnvironmentEntry> entries;
+    entries.push_back({"libtorch", TORCH_VERSION});
+    entries.push_back({"torch_cpu_capability", at::get_cpu_capability()});
+    entries.push_back({"torch_threads", std::to_string(impl_->defaultThreads)});
+    if (gpuCount() > 0)
+        addGpu(entries);
+    return entries;
+}
+
+std::string Engine::resolveDevice(const DeviceRequest& request) const
+{
+    return Device{torchDevice(request)}.name();
+}
+
+bool hasBackward(Mode mode)
+{
+    return mode != Mode::Forward;
+}
+
+std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device)
+{
+    if (spec.precision == Precision::Tf32 && !device.isCuda())
+        throw Unsupported{"tf32 is a mode of NVIDIA tensor cores and this point runs on the CPU"};
+    if (spec.workload == Workload::Lm)
+        return makeLmExperiment(spec, device);
+    return makeAttentionExperiment(spec, device);
+}
+
+} // namespace tilescope::engine

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/model/run.h"
+#include "core/model/spec.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace tilescope::engine {
+
+class Device;
+
+/// The tensors of one point and what each phase of its step does with them. Session thread.
+///
+/// A step is prepare(), then the phases of the mode in order, then finish(). Only the phases are timed.
+class Experiment {
+public:
+    virtual ~Experiment() = default;
+    Experiment() = default;
+    Experiment(const Experiment&) = delete;
+    Experiment& operator=(const Experiment&) = delete;
+
+    /// What must be ready before a step: its inputs, and gradients set to none.
+    virtual void prepare() = 0;
+    /// Runs one phase; never Phase::Step.
+    virtual void run(Phase phase) = 0;
+    /// Lets go of what the step made: outputs, loss, autograd graph.
+    virtual void finish() = 0;
+
+    /// Whether a step in its mode has that phase.
+    virtual bool has(Phase phase) const = 0;
+    /// Parameters of the model; none where there is no model.
+    virtual std::optional<std::int64_t> parameters() const { return {}; }
+    /// Value of the loss of the step that just ran, before finish(); waits for the device.
+    virtual std::optional<double> loss() const = 0;
+};
+
+/// \throws Unsupported  where the device, build or backend cannot do it
+/// \throws Error        where the spec is no experiment
+std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device);
+std::unique_ptr<Experiment> makeAttentionExperiment(const ExperimentSpec& spec, const Device& device);
+std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device);
+
+/// Whether backward is part of a step of that mode.
+bool hasBackward(Mode mode);
+
+} // namespace tilescope::engine

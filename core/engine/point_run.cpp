@@ -1,0 +1,157 @@
+#include "core/engine/point_run.h"
+
+#include "core/engine/device.h"
+#include "core/engine/experiment.h"
+#include "core/model/text.h"
+#include "core/trace/range.h"
+#include "core/trace/tracer.h"
+
+#include <c10/util/StringUtil.h>
+
+namespace tilescope::engine {
+namespace {
+
+constexpr std::array kPhasesInOrder{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer};
+
+double medianOf(std::vector<Nanoseconds> values)
+{
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    const auto count = [&](std::size_t i) { return static_cast<double>(values[i].count()); };
+    return values.size() % 2 != 0 ? count(middle) : (count(middle - 1) + count(middle)) / 2;
+}
+
+} // namespace
+
+PointRun::PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment,
+                   PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase)
+    : spec_(spec), device_(device), experiment_(experiment), observer_(observer), stop_(std::move(stop)),
+      result_(result), phase_(phase), clock_(device, kPhasesInOrder.size())
+{
+    for (const Phase candidate : kPhasesInOrder)
+        if (experiment.has(candidate))
+            phases_.push_back(candidate);
+    if (spec.mode == Mode::Backward)
+        firstTimed_ = static_cast<std::size_t>(std::find(phases_.begin(), phases_.end(), Phase::Backward) -
+                                               phases_.begin());
+}
+
+void PointRun::run(StringTable& strings)
+{
+    warmUp();
+    if (result_.status == RunStatus::Ok)
+        measure();
+    if (result_.status == RunStatus::Ok && spec_.trace != TraceLevel::Off && spec_.traceSteps > 0)
+        trace(strings);
+}
+
+void PointRun::warmUp()
+{
+    observer_.stateChanged(PointState::Warmup);
+    const tilescope::trace::ScopedRange range("warmup");
+    for (int i = 0; i < spec_.warmup && !cancelled("warm-up", i, spec_.warmup); ++i) {
+        step(SampleKind::Warmup, i);
+        experiment_.finish();
+    }
+}
+
+void PointRun::measure()
+{
+    observer_.stateChanged(PointState::Measure);
+    const tilescope::trace::ScopedRange range("measure");
+    device_.resetPeaks();
+    for (int i = 0; i < spec_.steps && !cancelled("timed", i, spec_.steps); ++i) {
+        measured_.push_back(step(SampleKind::Measure, i));
+        // Figures of the last step are read before anything of it is let go; reading the loss allocates.
+        const MemoryFigures memory = device_.memory();
+        result_.peakAllocated = memory.peakAllocated;
+        result_.peakReserved = memory.peakReserved;
+        if (i + 1 == spec_.steps)
+            result_.loss = experiment_.loss();
+        experiment_.finish();
+    }
+}
+
+void PointRun::trace(StringTable& strings)
+{
+    observer_.stateChanged(PointState::Trace);
+    tilescope::trace::TracerOptions options;
+    options.level = spec_.trace;
+    options.memory = spec_.memory;
+    options.shapes = spec_.shapes;
+    options.cuda = device_.isCuda();
+    if (device_.isCuda())
+        options.device = DeviceIndex{static_cast<std::int16_t>(device_.torch().index())};
+    tilescope::trace::Tracer tracer(options, strings, observer_);
+    tracer.start();
+    try {
+        for (int i = 0; i < spec_.traceSteps && !cancelled("traced", i, spec_.traceSteps); ++i) {
+            tracer.setStep(i);
+            traced_.push_back(step(SampleKind::Trace, i));
+            tracer.setStep(kNoStep);
+            experiment_.finish();
+        }
+    } catch (...) {
+        // What was recorded up to a failure is the most interesting part of it.
+        tracer.stop();
+        throw;
+    }
+    observer_.stateChanged(PointState::Drain);
+    tracer.stop();
+    if (!tracer.untracedReason().empty())
+        result_.flags.push_back("untraced: " + tracer.untracedReason());
+    else if (!traced_.empty() && !measured_.empty())
+        result_.traceOverhead = medianOf(traced_) / medianOf(measured_);
+}
+
+Nanoseconds PointRun::step(SampleKind kind, int index)
+{
+    phase_ = "preparing a step";
+    experiment_.prepare();
+    device_.synchronize();
+    {
+        const tilescope::trace::ScopedRange range("step", c10::str("step_", index));
+        for (std::size_t slot = 0; slot < phases_.size(); ++slot) {
+            phase_ = wordOf(phases_[slot]);
+            if (phases_[slot] == Phase::Backward && kind == SampleKind::Measure && index + 1 == spec_.steps)
+                noteBeforeBackward();
+            const tilescope::trace::ScopedRange phaseRange(phase_);
+            clock_.start(slot);
+            experiment_.run(phases_[slot]);
+            clock_.stop(slot);
+        }
+    }
+    if (spec_.mode == Mode::Forward && spec_.grad && kind == SampleKind::Measure && index + 1 == spec_.steps)
+        noteBeforeBackward();
+    emit(kind, index);
+    return clock_.timing(firstTimed_, phases_.size() - 1).wall;
+}
+
+// Read once a point, in the last timed step: it costs a lock and a copy.
+void PointRun::noteBeforeBackward()
+{
+    result_.beforeBackward = device_.memory().allocated;
+}
+
+void PointRun::emit(SampleKind kind, int index)
+{
+    const auto sample = [&](Phase phase, std::size_t first, std::size_t last) {
+        const Timing timing = clock_.timing(first, last);
+        observer_.sampleTaken(
+            {.step = index, .kind = kind, .phase = phase, .wall = timing.wall, .gpu = timing.gpu});
+    };
+    sample(Phase::Step, firstTimed_, phases_.size() - 1);
+    for (std::size_t slot = firstTimed_; slot < phases_.size(); ++slot)
+        sample(phases_[slot], slot, slot);
+}
+
+bool PointRun::cancelled(std::string_view doing, int done, int of)
+{
+    if (!stop_.stop_requested())
+        return false;
+    result_.status = RunStatus::Cancelled;
+    result_.reason = c10::str("cancelled after ", done, " of ", of, " ", doing, " steps");
+    return true;
+}
+
+} // namespace tilescope::engine

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/engine/engine.h"
+#include "core/engine/phase_clock.h"
+
+#include <array>
+#include <string_view>
+
+namespace tilescope::engine {
+
+class Device;
+class Experiment;
+
+/// The steps of one point: warm-up, timed, traced. Session thread.
+///
+/// Fills `result` as it goes, so that what was measured before a failure is kept; `phase` says what is going
+/// on.
+class PointRun {
+public:
+    PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment,
+             PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase);
+
+    /// All steps in order; sets the status to ok or cancelled.
+    void run(StringTable& strings);
+
+private:
+    void warmUp();
+    void measure();
+    void trace(StringTable& strings);
+    Nanoseconds step(SampleKind kind, int index);
+    void emit(SampleKind kind, int index);
+    void noteBeforeBackward();
+    bool cancelled(std::string_view doing, int done, int of);
+
+    // The phases of the mode in order; those before firstTimed_ run but are not timed.
+    std::vector<Phase> phases_;
+    std::size_t firstTimed_ = 0;
+
+    const ExperimentSpec& spec_;
+    const Device& device_;
+    Experiment& experiment_;
+    PointObserver& observer_;
+    std::stop_token stop_;
+    RunResult& result_;
+    std::string_view& phase_;
+    PhaseClock clock_;
+    std::vector<Nanoseconds> measured_;
+    std::vector<Nanoseconds> traced_;
+};
+
+} // namespace tilescope::engine

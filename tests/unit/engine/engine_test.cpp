@@ -1,0 +1,215 @@
+#include "core/engine/engine.h"
+
+#include "core/base/error.h"
+#include "tests/unit/engine/fixtures.h"
+#include "tests/unit/engine/trace_double.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilescope::engine {
+namespace {
+
+using test::Recorder;
+using test::smallAttention;
+using test::tinyLm;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class EnginePoint : public ::testing::Test {
+protected:
+    RunResult run(const ExperimentSpec& spec) { return engine_.runPoint(spec, recorder_, stop_.get_token()); }
+
+    StringTable strings_;
+    Engine engine_{strings_};
+    Recorder recorder_;
+    std::stop_source stop_;
+};
+
+TEST_F(EnginePoint, RunsWarmUpTimedAndTracedStepsInThatOrder)
+{
+    const RunResult result = run(tinyLm());
+
+    EXPECT_EQ(result.status, RunStatus::Ok) << result.reason;
+    EXPECT_THAT(recorder_.states,
+                ElementsAre(PointState::Warmup, PointState::Measure, PointState::Trace, PointState::Drain));
+    EXPECT_EQ(recorder_.count(SampleKind::Warmup, Phase::Step), 1);
+    EXPECT_EQ(recorder_.count(SampleKind::Measure, Phase::Step), 3);
+    EXPECT_EQ(recorder_.count(SampleKind::Trace, Phase::Step), 2);
+    EXPECT_THAT(trace::traceNotes().steps, ElementsAre(0, kNoStep, 1, kNoStep));
+}
+
+TEST_F(EnginePoint, NumbersStepsFromZeroWithinTheirKind)
+{
+    run(tinyLm());
+
+    std::vector<std::int32_t> steps;
+    for (const Sample& sample : recorder_.samples)
+        if (sample.kind == SampleKind::Measure && sample.phase == Phase::Step)
+            steps.push_back(sample.step);
+    EXPECT_THAT(steps, ElementsAre(0, 1, 2));
+}
+
+struct PhasesOfMode {
+    Mode mode;
+    std::vector<Phase> timed;
+    std::vector<Phase> untimed;
+};
+
+class EngineMode : public ::testing::TestWithParam<PhasesOfMode> {};
+
+TEST_P(EngineMode, TimesThePhasesOfTheMode)
+{
+    StringTable strings;
+    Engine engine{strings};
+    Recorder recorder;
+    ExperimentSpec spec = tinyLm();
+    spec.mode = GetParam().mode;
+
+    const RunResult result = engine.runPoint(spec, recorder, {});
+
+    ASSERT_EQ(result.status, RunStatus::Ok) << result.reason;
+    for (const Phase phase : GetParam().timed)
+        EXPECT_EQ(recorder.count(SampleKind::Measure, phase), spec.steps);
+    for (const Phase phase : GetParam().untimed)
+        EXPECT_EQ(recorder.count(SampleKind::Measure, phase), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lm, EngineMode,
+    ::testing::Values(
+        PhasesOfMode{
+            Mode::Forward, {Phase::Step, Phase::Forward}, {Phase::Loss, Phase::Backward, Phase::Optimizer}},
+        PhasesOfMode{
+            Mode::Backward, {Phase::Step, Phase::Backward}, {Phase::Forward, Phase::Loss, Phase::Optimizer}},
+        PhasesOfMode{
+            Mode::Both, {Phase::Step, Phase::Forward, Phase::Loss, Phase::Backward}, {Phase::Optimizer}},
+        PhasesOfMode{
+            Mode::Train, {Phase::Step, Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer}, {}}));
+
+TEST_F(EnginePoint, StepTakesAtLeastAsLongAsItsPhases)
+{
+    run(tinyLm());
+
+    Nanoseconds phases{0};
+    for (const Sample& sample : recorder_.samples) {
+        EXPECT_GT(sample.wall.count(), 0);
+        EXPECT_FALSE(sample.gpu.has_value());
+        if (sample.phase == Phase::Step) {
+            phases = sample.wall;
+        } else {
+            EXPECT_LE(sample.wall, phases);
+        }
+    }
+}
+
+TEST_F(EnginePoint, OpensRangesByPhaseAndModule)
+{
+    ExperimentSpec spec = tinyLm();
+    spec.mode = Mode::Train;
+    spec.annotateAttention = true;
+    run(spec);
+
+    const auto& paths = trace::traceNotes().paths;
+    for (const char* path :
+         {"step", "step/forward", "step/forward/embedding", "step/forward/layers.1/attention_norm",
+          "step/forward/layers.1/attention/softmax", "step/forward/layers.0/ffn", "step/forward/norm",
+          "step/forward/lm_head", "step/loss", "step/backward", "step/optimizer"})
+        EXPECT_THAT(paths, Contains(path));
+    EXPECT_EQ(std::count(paths.begin(), paths.end(), "step/forward/layers.0/attention/scores"),
+              spec.traceSteps);
+}
+
+TEST_F(EnginePoint, AnnotatesInsideAttentionOnlyWhenAsked)
+{
+    run(tinyLm());
+    EXPECT_THAT(trace::traceNotes().paths, Not(Contains(HasSubstr("softmax"))));
+}
+
+TEST_F(EnginePoint, GivesTheSameLossForTheSameSeed)
+{
+    ExperimentSpec spec = tinyLm();
+    spec.mode = Mode::Train;
+    spec.loss = LossKind::CrossEntropy;
+    const auto first = run(spec).loss;
+    const auto again = run(spec).loss;
+    spec.seed = 1;
+    const auto other = run(spec).loss;
+
+    ASSERT_TRUE(first && again && other);
+    EXPECT_EQ(*first, *again);
+    EXPECT_NE(*first, *other);
+}
+
+TEST_F(EnginePoint, CountsTheParametersOfTheModel)
+{
+    // Embedding and head, two layers of 4 d^2 + 3 d f and two norms, one norm at the end.
+    EXPECT_EQ(run(tinyLm()).parameters, 2 * 100 * 32 + 2 * (4 * 32 * 32 + 3 * 32 * 64 + 2 * 32) + 32);
+}
+
+TEST_F(EnginePoint, StopsAfterTheStepDuringWhichItWasAsked)
+{
+    ExperimentSpec spec = tinyLm();
+    spec.steps = 1000;
+    recorder_.onSample = [this](const Sample& sample) {
+        if (sample.kind == SampleKind::Measure && sample.phase == Phase::Step && sample.step == 4)
+            stop_.request_stop();
+    };
+    const RunResult result = run(spec);
+
+    EXPECT_EQ(result.status, RunStatus::Cancelled);
+    EXPECT_EQ(result.reason, "cancelled after 5 of 1000 timed steps");
+    EXPECT_EQ(recorder_.count(SampleKind::Measure, Phase::Step), 5);
+    EXPECT_EQ(recorder_.count(SampleKind::Measure, Phase::Backward), 5);
+}
+
+TEST_F(EnginePoint, RunsInBf16OnTheCpu)
+{
+    ExperimentSpec spec = tinyLm();
+    spec.mode = Mode::Train;
+    spec.loss = LossKind::CrossEntropy;
+    const double exact = run(spec).loss.value();
+    spec.precision = Precision::Bf16;
+    const RunResult result = run(spec);
+
+    ASSERT_EQ(result.status, RunStatus::Ok) << result.reason;
+    EXPECT_NE(result.loss.value(), exact);
+    EXPECT_NEAR(result.loss.value(), exact, 0.05);
+}
+
+TEST_F(EnginePoint, SkipsTf32OnTheCpu)
+{
+    ExperimentSpec spec = smallAttention();
+    spec.precision = Precision::Tf32;
+    const RunResult result = run(spec);
+
+    EXPECT_EQ(result.status, RunStatus::Skipped);
+    EXPECT_THAT(result.reason, HasSubstr("tensor cores"));
+}
+
+TEST_F(EnginePoint, BackendsAgreeOnTheOutput)
+{
+    ExperimentSpec spec = smallAttention();
+    spec.mode = Mode::Forward;
+    const double naive = run(spec).loss.value();
+    for (const Backend backend :
+         {Backend::FlashTorch, Backend::Sdpa, Backend::SdpaFlash, Backend::SdpaMath}) {
+        spec.backend = backend;
+        const RunResult result = run(spec);
+        ASSERT_EQ(result.status, RunStatus::Ok) << result.reason;
+        EXPECT_NEAR(result.loss.value(), naive, 1e-3);
+    }
+}
+
+TEST_F(EnginePoint, RefusesAGpuThatIsNotThere)
+{
+    ExperimentSpec spec = smallAttention();
+    spec.device = {DeviceRequest::Kind::Cuda, 99};
+    EXPECT_EQ(run(spec).status, RunStatus::Error);
+    EXPECT_THROW(engine_.resolveDevice(spec.device), Error);
+}
+
+} // namespace
+} // namespace tilescope::engine
