@@ -1,0 +1,314 @@
+#include "app/cli/show.h"
+
+#include "app/cli/commands.h"
+#include "core/base/error.h"
+#include "core/base/spelling.h"
+#include "core/exchange/sections.h"
+#include "core/query/event_tables.h"
+#include "core/query/run_tables.h"
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+#include <limits>
+#include <optional>
+
+namespace tilescope::cli {
+
+namespace {
+
+using exchange::Table;
+using exchange::tableOf;
+using query::Grouping;
+
+constexpr std::string_view kHelp = R"(usage: tilescope show FILE [SECTION] [options]
+Shows what a .tscope file holds.
+
+sections
+  runs          every run: parameters, status, step and phase times, memory (the default)
+                    tilescope show a.tscope runs --format json
+  samples       every measured step, warm-up and traced ones too
+                    tilescope show a.tscope samples --run 2 --format csv
+  kernels       GPU kernels, copies and memsets of the traced steps, added up
+                    tilescope show a.tscope kernels --group family --range '**/attention/**'
+  ops           the host's operators with their self time (a CPU's finest grain)
+                    tilescope show a.tscope ops --range step/forward
+  ranges        step, phases and modules as a tree, with wall and GPU time
+                    tilescope show a.tscope ranges --range 'step/*'
+  memory        allocation events; added up by --group; what is live by --at
+                    tilescope show a.tscope memory --group category
+                    tilescope show a.tscope memory --at peak
+  losses        what the recording lost, of all runs
+                    tilescope show a.tscope losses
+  environment   machine, versions and settings of a run
+                    tilescope show a.tscope environment --run 1
+
+options
+  --run N       the run with that number; without it runs, samples and losses show all, the rest the last
+  --range GLOB  only what lies in ranges that match: * within a component, ** across; ranges match as a whole
+  --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
+                memory: category, range, phase, module, op
+  --at WHEN     memory that is live at the peak, or that many ns after the run's first event
+  --format F    table (the default), json (the stable interface for programs) or csv
+  --limit N     at most N rows of a table; 0 for all (the default is 200; json and csv always give all)
+  --help        this text
+)";
+
+enum class Format { Table, Json, Csv };
+
+struct Request {
+    std::string file;
+    std::string section = "runs";
+    query::EventQuery query;
+    std::optional<std::string> group;
+    std::optional<std::string> at;
+    Format format = Format::Table;
+    std::size_t limit = 200;
+    bool help = false;
+};
+
+struct Section {
+    std::string_view name;
+    std::vector<Grouping> groupings; ///< what --group takes; empty where it takes nothing
+    bool takesRange = false;
+    bool takesAt = false;
+    Table (*table)(const store::RunReader&, const Request&);
+};
+
+template <class Snapshot> std::shared_ptr<const Snapshot> shared(Snapshot snapshot)
+{
+    return std::make_shared<const Snapshot>(std::move(snapshot));
+}
+
+std::int64_t wholeNumber(std::string_view text, std::string_view option, std::int64_t least)
+{
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < least)
+        throw Error{.what = "'" + std::string(text) + "' is not a whole number from " +
+                            std::to_string(least) + " up",
+                    .where = std::string(option)};
+    return value;
+}
+
+Table runsTable(const store::RunReader& reader, const Request& request)
+{
+    query::RunsTable runs = query::runs(reader, request.query.run);
+    // One run is read, several are compared.
+    if (request.format == Format::Table && runs.rows.size() == 1)
+        return exchange::sheetOf(runs.rows.front());
+    return tableOf(shared(std::move(runs)));
+}
+
+Table memoryTable(const store::RunReader& reader, const Request& request)
+{
+    if (request.at) {
+        std::optional<Nanoseconds> at;
+        if (*request.at != "peak")
+            at = Nanoseconds(wholeNumber(*request.at, "--at", 0));
+        return tableOf(shared(query::liveMemory(reader, request.query, at)));
+    }
+    if (request.group)
+        return tableOf(shared(query::memoryGroups(reader, request.query)));
+    return tableOf(shared(query::memoryEvents(reader, request.query)));
+}
+
+const std::vector<Section>& sections()
+{
+    static const std::vector<Section> all{
+        {"runs", {}, false, false, runsTable},
+        {"samples",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::samples(reader, request.query.run)));
+         }},
+        {"kernels",
+         {Grouping::Name, Grouping::Family, Grouping::Range, Grouping::Phase, Grouping::Module, Grouping::Op},
+         true,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::kernels(reader, request.query)));
+         }},
+        {"ops",
+         {Grouping::Name, Grouping::Range, Grouping::Phase, Grouping::Module},
+         true,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::ops(reader, request.query)));
+         }},
+        {"ranges",
+         {},
+         true,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::ranges(reader, request.query)));
+         }},
+        {"memory",
+         {Grouping::Category, Grouping::Range, Grouping::Phase, Grouping::Module, Grouping::Op},
+         true,
+         true,
+         memoryTable},
+        {"losses",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::losses(reader, request.query.run)));
+         }},
+        {"environment",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::environment(reader, request.query.run)));
+         }},
+    };
+    return all;
+}
+
+const Section& sectionOf(const std::string& name)
+{
+    std::vector<std::string_view> names;
+    for (const Section& section : sections()) {
+        if (section.name == name)
+            return section;
+        names.push_back(section.name);
+    }
+    throw Error{
+        .what = "there is no section '" + name + "'", .where = "show", .mend = didYouMean(name, names)};
+}
+
+Format formatOf(const std::string& word)
+{
+    static constexpr std::array<std::string_view, 3> words{"table", "json", "csv"};
+    for (std::size_t i = 0; i < words.size(); ++i)
+        if (words[i] == word)
+            return static_cast<Format>(i);
+    throw Error{
+        .what = "unknown format '" + word + "'", .where = "--format", .mend = didYouMean(word, words)};
+}
+
+void setOption(Request& request, const std::string& name, const std::string& value)
+{
+    static constexpr std::array<std::string_view, 7> names{"--run",    "--range", "--group", "--at",
+                                                           "--format", "--limit", "--help"};
+    if (name == "--run")
+        request.query.run = RunId{wholeNumber(value, name, 1)};
+    else if (name == "--range")
+        request.query.rangeGlob = value;
+    else if (name == "--group")
+        request.group = value;
+    else if (name == "--at")
+        request.at = value;
+    else if (name == "--format")
+        request.format = formatOf(value);
+    else if (name == "--limit")
+        request.limit = static_cast<std::size_t>(wholeNumber(value, name, 0));
+    else
+        throw Error{
+            .what = "unknown option '" + name + "'", .where = "show", .mend = didYouMean(name, names)};
+}
+
+/// FILE and SECTION by place, options anywhere as `--name value` or `--name=value`.
+Request parse(std::span<const std::string> arguments)
+{
+    Request request;
+    std::size_t placed = 0;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        if (argument == "--help" || argument == "-h") {
+            request.help = true;
+        } else if (argument.starts_with("--")) {
+            const std::size_t equals = argument.find('=');
+            const std::string name = argument.substr(0, equals);
+            if (equals == std::string::npos && i + 1 == arguments.size()) {
+                setOption(request, name, {}); // an unknown name is the first thing to say
+                throw Error{.what = "needs a value", .where = name};
+            }
+            setOption(request, name,
+                      equals == std::string::npos ? arguments[++i] : argument.substr(equals + 1));
+        } else if (placed == 0) {
+            request.file = argument;
+            ++placed;
+        } else if (placed == 1) {
+            request.section = argument;
+            ++placed;
+        } else {
+            throw Error{.what = "one argument too many: '" + argument + "'", .where = "show"};
+        }
+    }
+    return request;
+}
+
+void check(Request& request, const Section& section)
+{
+    const std::string name(section.name);
+    if (request.group) {
+        if (section.groupings.empty())
+            throw Error{.what = "show " + name + " cannot be grouped",
+                        .where = "--group",
+                        .mend = "kernels, ops and memory can"};
+        request.query.grouping = query::groupingOf(*request.group, section.groupings);
+    }
+    if (!request.query.rangeGlob.empty() && !section.takesRange)
+        throw Error{.what = "show " + name + " has no ranges to choose from",
+                    .where = "--range",
+                    .mend = "kernels, ops, ranges and memory have"};
+    if (request.at && !section.takesAt)
+        throw Error{.what = "only show memory takes a moment", .where = "--at"};
+    if (request.at && request.group)
+        throw Error{.what = "--at and --group exclude each other",
+                    .where = "show memory",
+                    .mend = "--group tells each group's bytes at the peak already"};
+    if (!std::filesystem::exists(request.file))
+        throw Error{.what = "no such file", .where = request.file};
+}
+
+} // namespace
+
+int show(std::span<const std::string> arguments, std::ostream& out)
+{
+    Request request = parse(arguments);
+    if (request.help) {
+        out << kHelp;
+        return 0;
+    }
+    if (request.file.empty())
+        throw Error{.what = "needs a file",
+                    .where = "show",
+                    .mend = "tilescope show FILE [SECTION]; --help tells more"};
+    const Section& section = sectionOf(request.section);
+    check(request, section);
+    const store::RunReader reader(request.file);
+    const Table table = section.table(reader, request);
+    switch (request.format) {
+    case Format::Table: {
+        exchange::TerminalStyle style = exchange::styleOfStandardOutput();
+        style.limit = request.limit;
+        writeTerminal(out, table, style);
+        break;
+    }
+    case Format::Json:
+        writeJson(out, table);
+        break;
+    case Format::Csv:
+        writeCsv(out, table);
+        break;
+    }
+    return 0;
+}
+
+int showCommand(int argc, char** argv)
+{
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    const int code = show(arguments, std::cout);
+    std::cout.flush();
+    if (!std::cout)
+        throw Error{.what = "standard output cannot be written", .where = "show", .kind = ErrorKind::Failure};
+    return code;
+}
+
+} // namespace tilescope::cli

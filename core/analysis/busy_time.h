@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/base/units.h"
+#include "core/model/events.h"
+
+#include <span>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// A half-open stretch of time.
+struct Interval {
+    Timestamp start{};
+    Timestamp end{};
+
+    Nanoseconds length() const { return end - start; }
+    bool operator==(const Interval&) const = default;
+};
+
+/// Time during which at least one of `events` was running on the device.
+///
+/// Streams overlap, so each instant counts once.
+/// \param events  sorted by start, start <= end, one clock domain
+/// \return        0 when there are none
+/// \throws Error  if they are not sorted; names the first offender
+/// O(n), one pass.
+Nanoseconds busyTime(std::span<const DeviceEvent> events);
+
+/// The stretches of time that at least one of `intervals` covers: sorted, apart, none empty. O(n log n).
+std::vector<Interval> unionOf(std::vector<Interval> intervals);
+
+/// What of `inside` is in none of `covers`. \param covers  as unionOf gives it. O(n).
+std::vector<Interval> complement(Interval inside, std::span<const Interval> covers);
+
+/// What both have. \param a, b  as unionOf gives them. O(n).
+std::vector<Interval> intersection(std::span<const Interval> a, std::span<const Interval> b);
+
+/// What `a` has and `b` has not. \param a, b  as unionOf gives them. O(n).
+std::vector<Interval> difference(std::span<const Interval> a, std::span<const Interval> b);
+
+/// Sum of the lengths.
+Nanoseconds lengthOf(std::span<const Interval> intervals);
+
+} // namespace tilescope::analysis

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "core/base/units.h"
+#include "core/model/events.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// Time of each op that no op inside it took: its duration less that of its direct children.
+///
+/// \param ops  in any order; ids unique, parents among them or not (a parent that is missing takes nothing)
+/// \return     one per op, in the same order; never negative (a child that outlives its parent, on a clock
+/// that was
+///             read twice, takes no more than the parent has)
+/// O(n).
+std::vector<Nanoseconds> selfTimes(std::span<const Op> ops);
+
+/// What the ops of one group took together on the host.
+struct OpTotal {
+    std::uint32_t group = 0;
+    std::int64_t instances = 0;
+    Nanoseconds total{0}; ///< an op inside another of its group adds nothing: its time is there already
+    Nanoseconds self{0};
+
+    Nanoseconds average() const { return total / instances; }
+};
+
+/// The group that an op counts for; none leaves it out.
+using OpGroupOf = std::function<std::optional<std::uint32_t>(const Op&)>;
+
+/// Totals by group, the most self time first; equal ones by group. O(n x depth of nesting).
+std::vector<OpTotal> opTotals(std::span<const Op> ops, const OpGroupOf& groupOf);
+
+} // namespace tilescope::analysis

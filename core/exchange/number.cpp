@@ -1,0 +1,101 @@
+#include "core/exchange/number.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <span>
+
+namespace tilescope::exchange {
+
+namespace {
+
+struct Step {
+    double divisor;
+    const char* suffix;
+};
+
+constexpr std::array kTimes{Step{1, "ns"}, Step{1e3, "us"}, Step{1e6, "ms"}, Step{1e9, "s"}};
+constexpr std::array kBytes{Step{1, "B"}, Step{1024, "KiB"}, Step{1024.0 * 1024, "MiB"},
+                            Step{1024.0 * 1024 * 1024, "GiB"}, Step{1024.0 * 1024 * 1024 * 1024, "TiB"}};
+
+Scale fromSteps(std::span<const Step> steps, double largest, double limit)
+{
+    Scale scale{steps.front().divisor, steps.front().suffix};
+    for (const Step& step : steps.subspan(1))
+        if (largest / scale.divisor >= limit)
+            scale = {step.divisor, step.suffix};
+    return scale;
+}
+
+/// 1234567 as 1,234,567.
+std::string grouped(std::int64_t value)
+{
+    std::string digits = std::to_string(value);
+    const std::size_t first = digits.front() == '-' ? 1 : 0;
+    for (std::size_t at = digits.size(); at > first + 3;) {
+        at -= 3;
+        digits.insert(at, ",");
+    }
+    return digits;
+}
+
+} // namespace
+
+std::string Scale::text(double value) const
+{
+    const double scaled = value / divisor;
+    const double size = std::abs(scaled);
+    if (!std::isfinite(scaled))
+        return "-";
+    if (size == 0)
+        return "0";
+    // Rounding may carry into one more digit: 9.996 has two decimals as 10.0 has one.
+    if (size >= 99.95)
+        return grouped(std::llround(scaled));
+    if (size >= 9.995)
+        return fmt::format("{:.1f}", scaled);
+    if (size >= 0.9995)
+        return fmt::format("{:.2f}", scaled);
+    if (size >= 1e-4)
+        return fmt::format("{:.{}f}", scaled, 2 - static_cast<int>(std::floor(std::log10(size))));
+    return fmt::format("{:.1e}", scaled);
+}
+
+std::string Scale::text(std::int64_t value) const
+{
+    if (hexadecimal)
+        return fmt::format("{:#x}", static_cast<std::uint64_t>(value));
+    return divisor == 1 ? grouped(value) : text(static_cast<double>(value));
+}
+
+Scale scaleFor(Unit unit, double largest)
+{
+    switch (unit) {
+    case Unit::Nanoseconds:
+        return fromSteps(kTimes, largest, 999.5);
+    case Unit::Milliseconds: {
+        Scale scale = fromSteps(kTimes, largest * 1e6, 999.5);
+        scale.divisor /= 1e6;
+        return scale;
+    }
+    case Unit::Bytes:
+        return fromSteps(kBytes, largest, 1023.5);
+    case Unit::Percent:
+        return {1, "%"};
+    case Unit::Address:
+        return {1, {}, true};
+    case Unit::None:
+        break;
+    }
+    return {};
+}
+
+std::string withUnit(double value, Unit unit)
+{
+    const Scale scale = scaleFor(unit, std::abs(value));
+    const std::string number = scale.text(value);
+    return scale.suffix.empty() ? number : number + " " + scale.suffix;
+}
+
+} // namespace tilescope::exchange

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/exchange/table.h"
+#include "core/query/event_tables.h"
+#include "core/query/run_tables.h"
+
+#include <memory>
+
+namespace tilescope::exchange {
+
+// The sections of `tilescope show` as tables; keys, types and units are those of CONTRACT.md ("JSON of show")
+// and of the schemas in resources/schema. Each keeps the snapshot that it shows alive.
+
+Table tableOf(std::shared_ptr<const query::RunsTable> runs);
+Table tableOf(std::shared_ptr<const query::SamplesTable> samples);
+Table tableOf(std::shared_ptr<const query::LossesTable> losses);
+Table tableOf(std::shared_ptr<const query::EnvironmentTable> environment);
+Table tableOf(std::shared_ptr<const query::KernelsTable> kernels);
+Table tableOf(std::shared_ptr<const query::OpsTable> ops);
+Table tableOf(std::shared_ptr<const query::RangesTable> ranges);
+Table tableOf(std::shared_ptr<const query::MemoryEventsTable> events);
+Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups);
+Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live);
+
+/// Everything about one run as two columns, for reading; not for programs, which have the table of runs.
+Table sheetOf(const query::RunRow& run);
+
+/// `run 3: lm small, ok on cuda:0`, for headings.
+std::string describeRun(const store::RunRecord& run);
+
+} // namespace tilescope::exchange

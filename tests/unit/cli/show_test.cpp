@@ -1,0 +1,335 @@
+#include "app/cli/show.h"
+
+#include "core/base/error.h"
+#include "core/store/run_writer.h"
+#include "tests/support/fake_trace.h"
+#include "tests/support/json_schema.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+namespace tilescope::cli {
+
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using testing::FakeTrace;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kGemm = "nvjet_sm90_tst_128x64_64x8_1x2_h_bz_TNT";
+constexpr const char* kSoftmax = "void (anonymous namespace)::softmax_warp_forward<float, float, float, 7, "
+                                 "false, false>(float*, float const*, int, "
+                                 "int, int, bool const*, int, bool)";
+
+/// Two traced steps of a GPU run: 100 ns each, in which a matmul and a softmax run.
+FakeTrace gpuTrace()
+{
+    FakeTrace trace;
+    trace.alreadyAllocated(1000);
+    for (int step = 0; step < 2; ++step) {
+        const std::int64_t t = 1000 + 100 * step;
+        trace.step(step, t, t + 100).range("step/forward", t, t + 60);
+        trace.range("step/forward/attention", t, t + 50).range("step/backward", t + 60, t + 100);
+        trace.op("aten::mm", t + 1, t + 9).at("step/forward/attention");
+        trace.kernel(kGemm, t + 10, t + 40).at("step/forward/attention").launchedAt(t + 5).by(trace.lastOp());
+        trace.kernel(kSoftmax, t + 40, t + 50).at("step/forward/attention").launchedAt(t + 6);
+        trace.kernel(kGemm, t + 70, t + 90).at("step/backward/attention").launchedAt(t + 65);
+        trace.alloc(16 * (step + 1), 512, t + 2).category("activations").at("step/forward/attention");
+        trace.free(16 * (step + 1), 512, t + 80);
+    }
+    trace.betweenSteps().memset(64, 1300, 1310).checked(42);
+    return trace;
+}
+
+RunResult okResult(std::string device)
+{
+    RunResult result;
+    result.device = std::move(device);
+    result.parameters = 128'625'408;
+    result.beforeBackward = Bytes{2048};
+    result.peakAllocated = Bytes{4096};
+    result.peakReserved = Bytes{8192};
+    result.traceOverhead = 1.25;
+    result.loss = 9.21;
+    result.flags = {"throttled"};
+    result.duration = Nanoseconds(1'500'000'000);
+    return result;
+}
+
+std::vector<Sample> samplesOf(bool gpu)
+{
+    std::vector<Sample> samples;
+    const auto add = [&](SampleKind kind, int step, Phase phase, std::int64_t ms) {
+        samples.push_back({step, kind, phase, Nanoseconds(ms * 1'000'000),
+                           gpu ? std::optional(Nanoseconds(ms * 900'000)) : std::nullopt});
+    };
+    add(SampleKind::Warmup, 0, Phase::Step, 50);
+    for (int step = 0; step < 3; ++step) {
+        add(SampleKind::Measure, step, Phase::Step, 10 + 2 * step);
+        add(SampleKind::Measure, step, Phase::Forward, 4);
+    }
+    return samples;
+}
+
+class Show : public ::testing::Test {
+protected:
+    /// Run 1: two traced steps on a GPU. Run 2: ops on a CPU, and a loss. Run 3: out of memory.
+    Show()
+    {
+        FakeTrace gpu = gpuTrace();
+        store::RunWriter writer(file(), gpu.strings());
+        writer.beginRun(
+            {"lm \x1b[31mred", "lm", R"({"workload":"lm","size":"small"})", "h1", "Tilescope test"});
+        writer.writeEnvironment(
+            std::vector<EnvironmentEntry>{{"cpu", "some CPU", ""}, {"memory", "64", "GiB"}});
+        writer.writeSamples(samplesOf(true));
+        writer.write(gpu.batch());
+        writer.endRun(okResult("cuda:0"));
+
+        FakeTrace cpu(gpu.strings());
+        cpu.step(0, 5000, 5100).range("step/forward", 5000, 5080);
+        cpu.op("aten::matmul", 5010, 5050).at("step/forward");
+        cpu.op("aten::mm", 5015, 5045, cpu.lastOp()).at("step/forward");
+        cpu.loss("ring_overflow", LossSeverity::Warning, 7).checked(5);
+        writer.beginRun({"tiny", "lm", R"({"workload":"lm","size":"tiny"})", "h2", "Tilescope test"});
+        writer.writeSamples(samplesOf(false));
+        writer.write(cpu.batch());
+        writer.endRun(okResult("cpu"));
+
+        writer.beginRun(
+            {"big", "attention", R"({"workload":"attention","seq_len":65536})", "h3", "Tilescope test"});
+        RunResult oom;
+        oom.status = RunStatus::Oom;
+        oom.reason = "out of memory in forward";
+        oom.device = "cuda:0";
+        oom.oom = OomInfo{Bytes{1 << 30}, Bytes{1 << 20}, {}, "forward"};
+        writer.endRun(oom);
+    }
+
+    std::string file() const { return (folder_ / "a.tscope").string(); }
+
+    std::string run(std::vector<std::string> arguments) const
+    {
+        arguments.insert(arguments.begin(), file());
+        std::ostringstream out;
+        EXPECT_EQ(show(arguments, out), 0);
+        return out.str();
+    }
+
+    /// The section as JSON, checked against its schema.
+    json valid(std::vector<std::string> arguments, const std::string& schema) const
+    {
+        arguments.insert(arguments.end(), {"--format", "json"});
+        const std::string text = run(std::move(arguments));
+        EXPECT_THAT(testing::schemaOffences(text, std::string(TILESCOPE_SOURCE_DIR) +
+                                                      "/resources/schema/show-" + schema + ".schema.json"),
+                    IsEmpty())
+            << text;
+        return json::parse(text);
+    }
+
+    std::string errorOf(std::vector<std::string> arguments) const
+    {
+        std::ostringstream out;
+        try {
+            show(arguments, out);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.exitCode(), 2);
+            EXPECT_EQ(out.str(), "");
+            return error.sentence();
+        }
+        return "no error; printed " + out.str();
+    }
+
+private:
+    testing::TemporaryFolder folder_;
+};
+
+} // namespace
+
+TEST_F(Show, RunsAsJsonKeepTheContract)
+{
+    const json runs = valid({"runs"}, "runs");
+    ASSERT_EQ(runs.size(), 3u);
+    EXPECT_EQ(runs[0]["status"], "ok");
+    EXPECT_EQ(runs[0]["params"]["size"], "small");
+    EXPECT_EQ(runs[0]["step_ms"]["median"], 12.0);
+    EXPECT_EQ(runs[0]["step_ms"]["mean"], 12.0);
+    EXPECT_EQ(runs[0]["step_ms"]["std"], 2.0);
+    EXPECT_EQ(runs[0]["step_ms"]["n"], 3);
+    EXPECT_EQ(runs[0]["phases"]["forward"]["wall_ms"]["max"], 4.0);
+    EXPECT_EQ(runs[0]["phases"]["forward"]["gpu_ms"]["max"], 3.6);
+    EXPECT_EQ(runs[0]["warmup_ms"], json::array({50.0}));
+    EXPECT_EQ(runs[0]["flags"], json::array({"throttled"}));
+    EXPECT_EQ(runs[0]["seconds"], 1.5);
+    EXPECT_TRUE(runs[1]["phases"]["step"]["gpu_ms"].is_null());
+    EXPECT_EQ(runs[2]["status"], "oom");
+    EXPECT_EQ(runs[2]["oom"]["requested"], 1 << 30);
+    EXPECT_TRUE(runs[2]["oom"]["reserved"].is_null());
+    EXPECT_EQ(runs[2]["oom"]["phase"], "forward");
+    EXPECT_TRUE(runs[2]["step_ms"].is_null());
+    EXPECT_EQ(valid({"--run", "2"}, "runs")[0]["run"], 2);
+}
+
+TEST_F(Show, NoNameReachesTheTerminalAsItIs)
+{
+    const std::string table = run({"runs"});
+    EXPECT_THAT(table, HasSubstr(R"(lm \x1b[31mred)"));
+    EXPECT_EQ(table.find('\x1b'), std::string::npos);
+}
+
+TEST_F(Show, SamplesKeepWarmupApart)
+{
+    const json samples = valid({"samples", "--run", "1"}, "samples");
+    ASSERT_EQ(samples.size(), 7u);
+    EXPECT_EQ(samples[0]["kind"], "warmup");
+    EXPECT_EQ(samples[0]["wall_ns"], 50'000'000);
+    EXPECT_EQ(valid({"samples"}, "samples").size(), 14u);
+}
+
+TEST_F(Show, KernelsOfTheTracedSteps)
+{
+    const json kernels = valid({"kernels", "--run", "1"}, "kernels");
+    ASSERT_EQ(kernels.size(), 2u);
+    EXPECT_EQ(kernels[0]["name"], kGemm);
+    EXPECT_EQ(kernels[0]["short_name"], "nvjet gemm bf16 128x64x64 TNT");
+    EXPECT_EQ(kernels[0]["family"], "matmul");
+    EXPECT_EQ(kernels[0]["instances"], 4);
+    EXPECT_EQ(kernels[0]["steps"], 2);
+    EXPECT_EQ(kernels[0]["instances_per_step"], 2.0);
+    EXPECT_EQ(kernels[0]["total_ns"], 100);
+    EXPECT_EQ(kernels[0]["avg_ns"], 25);
+    EXPECT_EQ(kernels[0]["min_ns"], 20);
+    EXPECT_EQ(kernels[0]["max_ns"], 30);
+    EXPECT_NEAR(kernels[0]["percent"].get<double>(), 100 * 100.0 / 120, 1e-9);
+    EXPECT_THAT(run({"kernels", "--run", "1"}), HasSubstr("1 device events between steps are not counted"));
+}
+
+TEST_F(Show, KernelsGroupAndSelect)
+{
+    const json families = valid({"kernels", "--run", "1", "--group", "family", "--range", "step/forward/**"},
+                                "kernels-by-family");
+    ASSERT_EQ(families.size(), 2u);
+    EXPECT_EQ(families[0]["family"], "matmul");
+    EXPECT_EQ(families[0]["percent"], 75.0);
+    const json modules = valid({"kernels", "--run", "1", "--group", "module"}, "kernels-by-module");
+    ASSERT_EQ(modules.size(), 1u);
+    EXPECT_EQ(modules[0]["module"], "attention");
+    EXPECT_EQ(modules[0]["instances"], 6);
+    EXPECT_EQ(valid({"kernels", "--run", "1", "--group", "phase"}, "kernels-by-phase")[0]["phase"],
+              "forward");
+    EXPECT_EQ(valid({"kernels", "--run", "1", "--group", "range"}, "kernels-by-range").size(), 2u);
+    const json ops = valid({"kernels", "--run", "1", "--group", "op"}, "kernels-by-op");
+    EXPECT_EQ(ops[0]["op"], "aten::mm");
+    EXPECT_EQ(ops[1]["op"], "unattributed");
+}
+
+TEST_F(Show, ACpuRunPointsToItsOps)
+{
+    EXPECT_THAT(run({"kernels", "--run", "2"}), HasSubstr("no kernels but ops: tilescope show FILE ops"));
+    EXPECT_EQ(valid({"kernels", "--run", "2"}, "kernels"), json::array());
+    const json ops = valid({"ops", "--run", "2"}, "ops");
+    ASSERT_EQ(ops.size(), 2u);
+    EXPECT_EQ(ops[0]["name"], "aten::mm");
+    EXPECT_EQ(ops[0]["self_ns"], 30);
+    EXPECT_EQ(ops[1]["name"], "aten::matmul");
+    EXPECT_EQ(ops[1]["total_ns"], 40);
+    EXPECT_EQ(ops[1]["self_ns"], 10);
+    EXPECT_EQ(valid({"ops", "--run", "2", "--group", "phase"}, "ops-by-phase")[0]["phase"], "forward");
+}
+
+TEST_F(Show, RangesAsATreeWithBackwardsModules)
+{
+    const json ranges = valid({"ranges", "--run", "1"}, "ranges");
+    std::vector<std::string> paths;
+    for (const json& range : ranges)
+        paths.push_back(range["path"]);
+    EXPECT_THAT(paths, ElementsAre("step", "step/forward", "step/forward/attention", "step/backward",
+                                   "step/backward/attention"));
+    EXPECT_EQ(ranges[0]["wall_ns"], 200);
+    EXPECT_EQ(ranges[0]["gpu_ns"], 120);
+    EXPECT_EQ(ranges[2]["instances"], 2);
+    EXPECT_NEAR(ranges[2]["percent"].get<double>(), 100 * 80.0 / 120, 1e-9);
+    EXPECT_EQ(ranges[4]["gpu_ns"], 40);
+    EXPECT_TRUE(ranges[4]["wall_ns"].is_null());
+    EXPECT_EQ(valid({"ranges", "--run", "1", "--range", "step/*"}, "ranges").size(), 2u);
+}
+
+TEST_F(Show, MemoryEventsGroupsAndWhatIsLive)
+{
+    const json events = valid({"memory", "--run", "1"}, "memory");
+    ASSERT_EQ(events.size(), 6u);
+    EXPECT_EQ(events[0]["t_ns"], 2);
+    EXPECT_EQ(events[0]["allocated"], 1512);
+    EXPECT_EQ(events[0]["category"], "activations");
+    const json groups = valid({"memory", "--run", "1", "--group", "category"}, "memory-groups");
+    ASSERT_EQ(groups.size(), 2u);
+    EXPECT_EQ(groups[0]["key"], "before the trace");
+    EXPECT_EQ(groups[0]["at_peak"], 1000);
+    EXPECT_EQ(groups[1]["key"], "activations");
+    EXPECT_EQ(groups[1]["at_peak"], 512);
+    EXPECT_EQ(groups[1]["allocations"], 2);
+    EXPECT_EQ(valid({"memory", "--run", "1", "--at", "peak"}, "memory-live")[0]["bytes"], 512);
+    EXPECT_EQ(valid({"memory", "--run", "1", "--at", "90"}, "memory-live"), json::array());
+}
+
+TEST_F(Show, LossesSayWhenThereAreNone)
+{
+    EXPECT_EQ(run({"losses", "--run", "1"}), "Nothing lost (42 records checked)\n");
+    EXPECT_EQ(valid({"losses", "--run", "1"}, "losses"), json::array());
+    const json losses = valid({"losses"}, "losses");
+    ASSERT_EQ(losses.size(), 1u);
+    EXPECT_EQ(losses[0]["run"], 2);
+    EXPECT_EQ(losses[0]["kind"], "ring_overflow");
+    EXPECT_EQ(losses[0]["count"], 7);
+}
+
+TEST_F(Show, EnvironmentOfARun)
+{
+    const json environment = valid({"environment", "--run", "1"}, "environment");
+    ASSERT_EQ(environment.size(), 2u);
+    EXPECT_EQ(environment[1]["unit"], "GiB");
+    EXPECT_TRUE(environment[0]["unit"].is_null());
+}
+
+TEST_F(Show, EmptyTablesSayWhy)
+{
+    EXPECT_THAT(run({"kernels"}),
+                HasSubstr("Run 3 has no kernels: it ended as oom (out of memory in forward)."));
+    EXPECT_THAT(run({"ops", "--run", "3"}), HasSubstr("ended as oom"));
+    EXPECT_THAT(run({"kernels", "--run", "1", "--range", "step/optimizer"}),
+                HasSubstr("None of the run's 7 device events is selected."));
+}
+
+TEST_F(Show, WhatIsWrongIsOneSentence)
+{
+    EXPECT_THAT(errorOf({}), HasSubstr("needs a file"));
+    EXPECT_EQ(errorOf({"missing.tscope"}), "missing.tscope: no such file");
+    EXPECT_THAT(errorOf({file(), "kernel"}), HasSubstr("did you mean 'kernels'?"));
+    EXPECT_THAT(errorOf({file(), "runs", "--run", "9"}),
+                HasSubstr("there is no run 9; the file has run 1 to 3"));
+    EXPECT_THAT(errorOf({file(), "runs", "--run", "x"}), HasSubstr("not a whole number"));
+    EXPECT_THAT(errorOf({file(), "runs", "--format", "jsn"}), HasSubstr("did you mean 'json'?"));
+    EXPECT_THAT(errorOf({file(), "kernels", "--group", "famly"}), HasSubstr("did you mean 'family'?"));
+    EXPECT_THAT(errorOf({file(), "kernels", "--range", "a//b"}), HasSubstr("empty component"));
+    EXPECT_THAT(errorOf({file(), "runs", "--group", "name"}), HasSubstr("cannot be grouped"));
+    EXPECT_THAT(errorOf({file(), "kernels", "--at", "peak"}), HasSubstr("only show memory"));
+    EXPECT_THAT(errorOf({file(), "kernels", "--formt", "json"}), HasSubstr("did you mean '--format'?"));
+    EXPECT_THAT(errorOf({file(), "kernels", "more", "x"}), HasSubstr("one argument too many"));
+}
+
+TEST_F(Show, HelpHasAnExampleForEachSection)
+{
+    const std::string help = run({"--help"});
+    for (const char* section :
+         {"runs", "samples", "kernels", "ops", "ranges", "memory", "losses", "environment"})
+        EXPECT_THAT(help, HasSubstr(std::string("tilescope show a.tscope ") + section)) << section;
+}
+
+} // namespace tilescope::cli
