@@ -13,11 +13,11 @@ inline constexpr std::int32_t kNoStep = -1; ///< an event outside any traced ste
 
 /// A host range: step, phase or module, opened and closed by one thread.
 struct Range {
-    RangeId id;
-    RangeId parent; ///< innermost range open in the same thread; none at the top
-    StringId path;  ///< full path: step/forward/layers.3/attention/softmax
-    StringId name;  ///< last component, as NVTX shows it: step_0, forward, layers.3, …
-    ThreadId thread;
+    RangeId id = {};
+    RangeId parent = {}; ///< innermost range open in the same thread; none at the top
+    StringId path = {};  ///< full path: step/forward/layers.3/attention/softmax
+    StringId name = {};  ///< last component, as NVTX shows it: step_0, forward, layers.3, …
+    ThreadId thread = {};
     std::int32_t step = kNoStep;
     Timestamp start{};
     Timestamp end{};
@@ -27,13 +27,13 @@ enum class OpScope : std::uint8_t { Function, Backward };
 
 /// A LibTorch operator call as RecordFunction saw it. On a CPU this is the finest grain there is.
 struct Op {
-    OpId id;
-    OpId parent;     ///< enclosing op of the same thread
-    StringId name;   ///< aten::mm
-    StringId shapes; ///< "[4, 128, 768] [768, 768]"; none where shapes were not taken
-    StringId path;   ///< attributed path; a backward op carries step/backward/<forward module's path>
-    RangeId range;   ///< innermost host range of the calling thread
-    ThreadId thread;
+    OpId id = {};
+    OpId parent = {};     ///< enclosing op of the same thread
+    StringId name = {};   ///< aten::mm
+    StringId shapes = {}; ///< "[4, 128, 768] [768, 768]"; none where shapes were not taken
+    StringId path = {};   ///< attributed path; a backward op carries step/backward/<forward module's path>
+    RangeId range = {};   ///< innermost host range of the calling thread
+    ThreadId thread = {};
     std::int64_t sequence = -1; ///< autograd sequence number, -1 where there is none
     OpScope scope = OpScope::Function;
     std::int32_t step = kNoStep;
@@ -45,12 +45,12 @@ enum class ApiKind : std::uint8_t { Launch, Memory, Synchronize, Other };
 
 /// A CUDA runtime or driver call of the host (trace: full).
 struct ApiCall {
-    StringId name;
-    CorrelationId correlation;
+    StringId name = {};
+    CorrelationId correlation = {};
     ApiKind kind = ApiKind::Other;
-    RangeId range;
-    OpId op;
-    ThreadId thread;
+    RangeId range = {};
+    OpId op = {};
+    ThreadId thread = {};
     std::int32_t step = kNoStep;
     Timestamp start{};
     Timestamp end{};
@@ -83,14 +83,14 @@ struct LaunchConfig {
 /// Something that ran on the device: kernel, copy or memset.
 struct DeviceEvent {
     DeviceEventKind kind = DeviceEventKind::Kernel;
-    StringId name; ///< demangled as CUPTI gave it; copies and memsets by their kind
-    StringId path; ///< attributed path (DESIGN.md, Attribution); none where it could not be told
-    DeviceIndex device;
-    StreamId stream;
-    CorrelationId correlation;
-    RangeId range; ///< host range that the launching thread sat in
-    OpId op;       ///< op that launched it
-    ThreadId launchThread;
+    StringId name = {}; ///< demangled as CUPTI gave it; copies and memsets by their kind
+    StringId path = {}; ///< attributed path (DESIGN.md, Attribution); none where it could not be told
+    DeviceIndex device = {};
+    StreamId stream = {};
+    CorrelationId correlation = {};
+    RangeId range = {}; ///< host range that the launching thread sat in
+    OpId op = {};       ///< op that launched it
+    ThreadId launchThread = {};
     std::int32_t step = kNoStep;
     std::uint32_t graphNode = 0;
     CopyKind copy = CopyKind::None;
@@ -117,33 +117,33 @@ enum class AllocAction : std::uint8_t {
 struct AllocEvent {
     Timestamp time{};
     AllocAction action = AllocAction::Alloc;
-    DeviceIndex device;
+    DeviceIndex device = {};
     std::uint64_t address = 0;
     std::int64_t bytes = 0;     ///< as requested (blocks) or real (segments)
     std::int64_t allocated = 0; ///< bytes allocated on the device after this event
     std::int64_t reserved = 0;  ///< bytes reserved after this event; CPU: equal to allocated
-    StreamId stream;
+    StreamId stream = {};
     std::uint32_t pool = 0;
-    StringId category; ///< parameters, gradients, …; none until it is known
-    StringId path;     ///< attributed path of what asked for it
-    OpId op;
+    StringId category = {}; ///< parameters, gradients, …; none until it is known
+    StringId path = {};     ///< attributed path of what asked for it
+    OpId op = {};
     std::int32_t step = kNoStep;
 };
 
 /// What a host thread is called in the timeline.
 struct ThreadName {
-    ThreadId thread;
-    StringId name; ///< main, autograd, …
+    ThreadId thread = {};
+    StringId name = {}; ///< main, autograd, …
 };
 
 enum class LossSeverity : std::uint8_t { Info, Warning, Error };
 
 /// Records that were dropped, clamped or could not be understood. Counted, stored and shown; never silent.
 struct Loss {
-    StringId kind; ///< cupti_dropped, ring_overflow, unmatched_correlation, negative_duration, …
+    StringId kind = {}; ///< cupti_dropped, ring_overflow, unmatched_correlation, negative_duration, …
     LossSeverity severity = LossSeverity::Warning;
     std::int64_t count = 0;
-    StringId detail;
+    StringId detail = {};
 };
 
 /// What a tracer hands on: moved, never shared. Within a batch each list is in start order.

@@ -7,16 +7,18 @@
 namespace tilescope::trace {
 
 namespace detail {
-/// True while a tracer records. The only thing a ScopedRange looks at when tracing is off.
-extern std::atomic<bool> recording;
-std::uint32_t openRange(std::string_view name, std::string_view component);
+/// Not 0 while ranges are of use to someone: a tracer that records, or a tool that listens to NVTX. The only
+/// thing a ScopedRange looks at otherwise.
+extern std::atomic<std::uint32_t> rangeListeners;
+std::uint32_t openRange(std::string_view component, std::string_view nvtxName);
 void closeRange(std::uint32_t token) noexcept;
 } // namespace detail
 
 /// A named stretch of host time: opened here, closed at the end of the scope, in the calling thread.
 ///
-/// Nested ranges form paths (`step/forward/layers.3/attention`); the last component is what NVTX shows, in
-/// the domain `tilescope`. Costs one relaxed load while nothing records. Any thread may use it.
+/// Nested ranges form paths (`step/forward/layers.3/attention`); the component `step` starts a path of its
+/// own, whatever is open around it. NVTX shows the last component in the domain `tilescope`. Costs one
+/// relaxed load while nobody listens. Any thread may use it.
 class ScopedRange {
 public:
     /// \param component  the path's component; must live until the call returns
@@ -24,8 +26,8 @@ public:
     /// \param nvtxName   what NVTX shows where it differs from the component: `step_3` for `step`
     ScopedRange(std::string_view component, std::string_view nvtxName)
     {
-        if (detail::recording.load(std::memory_order_relaxed))
-            token_ = detail::openRange(nvtxName, component);
+        if (detail::rangeListeners.load(std::memory_order_relaxed))
+            token_ = detail::openRange(component, nvtxName);
     }
     ~ScopedRange()
     {

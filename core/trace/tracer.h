@@ -4,6 +4,7 @@
 #include "core/model/spec.h"
 #include "core/model/strings.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,9 +14,17 @@ namespace tilescope::trace {
 struct TracerOptions {
     TraceLevel level = TraceLevel::Kernels;
     bool memory = true;
-    bool shapes = false;
-    bool cuda = false;  ///< record the device's activities; else ops of the CPU take their place
-    DeviceIndex device; ///< CUDA device; none for the CPU
+    bool cuda = false;       ///< record the device's activities; else ops of the CPU take their place
+    DeviceIndex device = {}; ///< CUDA device; none for the CPU
+    /// Records that each thread may be ahead of the tracer's own; more are dropped and counted.
+    std::size_t ringCapacity = 1 << 16;
+};
+
+/// What a recording is for.
+enum class Recording {
+    Events, ///< everything the options ask for goes to the sink
+    Shapes, ///< shapes of the ops of one step, which the ops of later recordings get; nothing goes to the
+            ///< sink
 };
 
 /// Records device activities (CUPTI), host ranges (and NVTX), ops (RecordFunction) and allocations, and hands
@@ -23,7 +32,10 @@ struct TracerOptions {
 ///
 /// The session thread makes it, calls its members and destroys it; at most one exists at a time. `sink` is
 /// called from the tracer's own thread while recording and from stop(). Nothing is recorded between stop()
-/// and the next start(), and then nothing that costs a timed step stays switched on.
+/// and the next start(), and then nothing that costs a timed step stays switched on. Ranges and ops are
+/// numbered from 0 over the life of a tracer, so one run has one tracer.
+///
+/// Allocations of the CPU need CpuAllocator::install().
 class Tracer {
 public:
     Tracer(const TracerOptions& options, StringTable& strings, TraceSink& sink);
@@ -31,11 +43,12 @@ public:
     Tracer(const Tracer&) = delete;
     Tracer& operator=(const Tracer&) = delete;
 
-    void start();
+    void start(Recording recording = Recording::Events);
     /// Says which step the following events belong to; kNoStep between steps. Session thread.
     void setStep(std::int32_t step);
     /// Ends recording: waits for the device, flushes every buffer, attributes what is open and delivers the
     /// last batch with the losses.
+    /// \throws whatever the sink threw meanwhile
     void stop();
 
     /// Why device activities are not recorded although asked for (a rival profiler, no permission); empty

@@ -1,0 +1,269 @@
+#include "core/trace/assembler.h"
+
+#include "core/trace/path_tree.h"
+
+#include <algorithm>
+
+namespace tilescope::trace {
+
+namespace {
+
+template <class Event> void sortByStart(std::vector<Event>& events)
+{
+    // Most lists come sorted; ranges and ops are noted when they end.
+    if (!std::ranges::is_sorted(events, {}, &Event::start))
+        std::ranges::stable_sort(events, {}, &Event::start);
+}
+
+} // namespace
+
+Assembler::Assembler(StringTable& strings, std::uint32_t firstRange, std::uint32_t firstOp)
+    : strings_(strings), firstRange_(firstRange), firstOp_(firstOp)
+{
+}
+
+void Assembler::begin()
+{
+    launches_.clear();
+    losses_ = {};
+    recordsChecked_ = 0;
+    firstLatency_ = lastLatency_ = {};
+}
+
+void Assembler::learnShapes(bool learning)
+{
+    learning_ = learning;
+    if (learning)
+        shapes_.clear();
+}
+
+StringId Assembler::textOf(std::uint32_t node, std::vector<StringId>& cache, bool path)
+{
+    if (node == kNone)
+        return {};
+    if (node >= cache.size())
+        cache.resize(node + 64);
+    if (!cache[node]) {
+        const PathNode* found = PathTree::instance().node(node);
+        cache[node] = strings_.intern(path ? found->path : found->component);
+    }
+    return cache[node];
+}
+
+RangeId Assembler::rangeId(std::uint32_t number) const
+{
+    // A range that was open before this run was numbered has no row to point to.
+    return number == kNone || number < firstRange_ ? RangeId::none() : RangeId{number - firstRange_};
+}
+
+OpId Assembler::opId(std::uint32_t number) const
+{
+    return number == kNone || number < firstOp_ ? OpId::none() : OpId{number - firstOp_};
+}
+
+void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
+{
+    if (learning_) {
+        if (record.kind == HostRecord::Kind::Op) {
+            std::vector<Shape>& shapes = shapes_[thread];
+            shapes.resize(std::max<std::size_t>(shapes.size(), record.op.ordinal + 1));
+            shapes[record.op.ordinal] = {record.op.name, record.op.shapes};
+        }
+        return;
+    }
+    ++recordsChecked_;
+    switch (record.kind) {
+    case HostRecord::Kind::Range:
+        return addRange(thread, record);
+    case HostRecord::Kind::Op:
+        return addOp(thread, record);
+    case HostRecord::Kind::Launch:
+        return launches_.insert(
+            record.launch.correlation,
+            {.context = record.context, .step = record.step, .time = record.launch.time, .thread = thread});
+    case HostRecord::Kind::Api:
+        return addApi(thread, record);
+    case HostRecord::Kind::Alloc:
+        return addCpuAllocation(record);
+    }
+}
+
+void Assembler::addRange(std::uint32_t thread, const HostRecord& record)
+{
+    const HostRecord::RangeBody& range = record.range;
+    batch_.ranges.push_back({.id = rangeId(range.id),
+                             .parent = rangeId(range.parent),
+                             .path = pathOf(record.context.path),
+                             .name = nameOf(range.name),
+                             .thread = ThreadId{thread},
+                             .step = record.step,
+                             .start = timestampAt(range.start),
+                             .end = timestampAt(range.end)});
+}
+
+StringId Assembler::shapesOf(std::uint32_t thread, const HostRecord::OpBody& op)
+{
+    if (op.shapes != kNone)
+        return nameOf(op.shapes);
+    const auto known = shapes_.find(thread);
+    if (known == shapes_.end())
+        return {};
+    const std::vector<Shape>& shapes = known->second;
+    // The step whose shapes were taken ran the same ops in the same order; where it did not, say nothing.
+    if (op.ordinal >= shapes.size() || shapes[op.ordinal].name != op.name) {
+        losses_.add("unmatched_shapes", LossSeverity::Info, 1,
+                    "ops that the step whose shapes were taken ran in another order");
+        return {};
+    }
+    return nameOf(shapes[op.ordinal].shapes);
+}
+
+void Assembler::addOp(std::uint32_t thread, const HostRecord& record)
+{
+    const HostRecord::OpBody& op = record.op;
+    batch_.ops.push_back({.id = opId(op.id),
+                          .parent = opId(record.context.op),
+                          .name = nameOf(op.name),
+                          .shapes = shapesOf(thread, op),
+                          .path = pathOf(record.context.path),
+                          .range = rangeId(record.context.range),
+                          .thread = ThreadId{thread},
+                          .sequence = op.sequence,
+                          .scope = static_cast<OpScope>(record.detail),
+                          .step = record.step,
+                          .start = timestampAt(op.start),
+                          .end = timestampAt(op.end)});
+}
+
+void Assembler::addApi(std::uint32_t thread, const HostRecord& record)
+{
+    const HostRecord::ApiBody& api = record.api;
+    batch_.apiCalls.push_back({.name = functionName_ ? functionName_(api.function) : StringId::none(),
+                               .correlation = CorrelationId{api.correlation},
+                               .kind = static_cast<ApiKind>(record.detail),
+                               .range = rangeId(record.context.range),
+                               .op = opId(record.context.op),
+                               .thread = ThreadId{thread},
+                               .step = record.step,
+                               .start = timestampAt(api.start),
+                               .end = timestampAt(api.end)});
+}
+
+void Assembler::addCpuAllocation(const HostRecord& record)
+{
+    const HostRecord::AllocBody& alloc = record.alloc;
+    batch_.allocEvents.push_back({.time = timestampAt(alloc.time),
+                                  .action = static_cast<AllocAction>(record.detail),
+                                  .address = alloc.address,
+                                  .bytes = alloc.bytes,
+                                  .allocated = alloc.allocated,
+                                  .reserved = alloc.allocated,
+                                  .path = pathOf(record.context.path),
+                                  .op = opId(record.context.op),
+                                  .step = record.step});
+}
+
+void Assembler::addAllocation(const DeviceAllocRecord& record, DeviceIndex device, StreamId stream)
+{
+    if (learning_)
+        return;
+    ++recordsChecked_;
+    batch_.allocEvents.push_back({.time = timestampAt(record.time),
+                                  .action = record.action,
+                                  .device = device,
+                                  .address = record.address,
+                                  .bytes = record.bytes,
+                                  .allocated = record.allocated,
+                                  .reserved = record.reserved,
+                                  .stream = stream,
+                                  .pool = record.pool,
+                                  .path = pathOf(record.context.path),
+                                  .op = opId(record.context.op),
+                                  .step = record.step});
+}
+
+void Assembler::addThread(std::uint32_t thread, std::string_view name)
+{
+    if (!learning_)
+        batch_.threads.push_back({.thread = ThreadId{thread}, .name = strings_.intern(name)});
+}
+
+void Assembler::addActivity(DeviceEvent event)
+{
+    if (learning_)
+        return;
+    ++recordsChecked_;
+    if (event.start == Timestamp{} && event.end == Timestamp{}) {
+        losses_.add("no_timestamp", LossSeverity::Error, 1, "device activities that CUPTI could not time");
+        return;
+    }
+    attribute(event);
+    checkTimes(event);
+    batch_.deviceEvents.push_back(event);
+}
+
+void Assembler::attribute(DeviceEvent& event)
+{
+    const LaunchTable::Launch* launch = launches_.find(event.correlation.value);
+    if (!launch) {
+        losses_.add("unmatched_correlation", LossSeverity::Warning, 1,
+                    "device activities whose launch was not seen; they belong to no step");
+        return;
+    }
+    event.path = pathOf(launch->context.path);
+    event.range = rangeId(launch->context.range);
+    event.op = opId(launch->context.op);
+    event.launchThread = ThreadId{launch->thread};
+    event.step = launch->step;
+    event.launched = timestampAt(launch->time);
+}
+
+void Assembler::checkTimes(DeviceEvent& event)
+{
+    if (event.end < event.start) {
+        losses_.add("negative_duration", LossSeverity::Warning, 1,
+                    "device activities that ended before they started; their duration is taken as 0");
+        event.end = event.start;
+    }
+    if (event.launched == Timestamp{})
+        return;
+    noteLatency(event.step, (event.start - event.launched).count());
+    if (event.start < event.launched) {
+        losses_.add("clamped_time", LossSeverity::Warning, 1,
+                    "device activities that started before their launch; moved to it");
+        event.start = event.launched;
+        event.end = std::max(event.end, event.start);
+    }
+}
+
+void Assembler::noteLatency(std::int32_t step, std::int64_t latency)
+{
+    if (step == kNoStep)
+        return;
+    if (firstLatency_.step == kNoStep)
+        firstLatency_ = {step, latency};
+    if (lastLatency_.step != step)
+        lastLatency_ = {step, latency};
+    if (firstLatency_.step == step)
+        firstLatency_.least = std::min(firstLatency_.least, latency);
+    lastLatency_.least = std::min(lastLatency_.least, latency);
+}
+
+std::size_t Assembler::pending() const
+{
+    return batch_.ranges.size() + batch_.ops.size() + batch_.apiCalls.size() + batch_.deviceEvents.size() +
+           batch_.allocEvents.size() + batch_.threads.size();
+}
+
+TraceBatch Assembler::take()
+{
+    sortByStart(batch_.ranges);
+    sortByStart(batch_.ops);
+    sortByStart(batch_.apiCalls);
+    sortByStart(batch_.deviceEvents);
+    if (!std::ranges::is_sorted(batch_.allocEvents, {}, &AllocEvent::time))
+        std::ranges::stable_sort(batch_.allocEvents, {}, &AllocEvent::time);
+    return std::exchange(batch_, {});
+}
+
+} // namespace tilescope::trace

@@ -1,0 +1,110 @@
+#pragma once
+
+#include "core/model/events.h"
+#include "core/model/strings.h"
+#include "core/trace/host_log.h"
+#include "core/trace/launch_table.h"
+#include "core/trace/losses.h"
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+namespace tilescope::trace {
+
+/// An event of a CUDA caching allocator as its trace hook noted it.
+struct DeviceAllocRecord {
+    std::int64_t time = 0;
+    std::uint64_t address = 0;
+    std::int64_t bytes = 0;
+    std::int64_t allocated = 0;
+    std::int64_t reserved = 0;
+    const void* stream = nullptr; ///< cudaStream_t
+    HostContext context{};
+    std::int32_t step = kNoStep;
+    std::uint32_t pool = 0;
+    AllocAction action{};
+};
+
+/// Makes the model's events out of what the capture noted: numbers become ids, paths and names become
+/// strings, device activities are joined to their launches. Knows neither threads nor CUPTI nor LibTorch.
+///
+/// One thread at a time. Records of the launches go in before the activities they caused.
+class Assembler {
+public:
+    /// \param firstRange, firstOp  numbers in the process of the first range and op of this run
+    Assembler(StringTable& strings, std::uint32_t firstRange, std::uint32_t firstOp);
+
+    /// While learning, ops give their shapes to remember instead of events, and everything else is passed
+    /// over.
+    void learnShapes(bool learning);
+    /// A recording begins: launches, losses and counts of earlier ones are forgotten.
+    void begin();
+
+    void addHost(std::uint32_t thread, const HostRecord& record);
+    /// \param event  decoded, not yet attributed; times and names as CUPTI gave them
+    void addActivity(DeviceEvent event);
+    /// An API call or an overhead of CUPTI's that is attributed already.
+    void addApiCall(const ApiCall& call) { batch_.apiCalls.push_back(call); }
+    void addAllocation(const DeviceAllocRecord& record, DeviceIndex device, StreamId stream);
+    void addThread(std::uint32_t thread, std::string_view name);
+
+    /// Name of an API function by its number (HostRecord::ApiBody::function).
+    using FunctionName = std::function<StringId(std::uint32_t function)>;
+    void setFunctionName(FunctionName name) { functionName_ = std::move(name); }
+
+    Losses& losses() { return losses_; }
+    std::int64_t recordsChecked() const { return recordsChecked_; }
+    /// Events waiting in the batch.
+    std::size_t pending() const;
+    /// What was assembled since the last call, each list in start order.
+    TraceBatch take();
+
+    /// How soon after its launch an activity started at the least, in the first and in the last step with
+    /// activities: if the clocks of host and device drift apart, so do the two.
+    struct LaunchLatency {
+        std::int32_t step = kNoStep;
+        std::int64_t least = 0; ///< ns
+    };
+    const LaunchLatency& firstLatency() const { return firstLatency_; }
+    const LaunchLatency& lastLatency() const { return lastLatency_; }
+
+private:
+    struct Shape {
+        std::uint32_t name = kNone;
+        std::uint32_t shapes = kNone;
+    };
+
+    StringId pathOf(std::uint32_t node) { return textOf(node, paths_, true); }
+    StringId nameOf(std::uint32_t node) { return textOf(node, names_, false); }
+    StringId textOf(std::uint32_t node, std::vector<StringId>& cache, bool path);
+    RangeId rangeId(std::uint32_t number) const;
+    OpId opId(std::uint32_t number) const;
+    StringId shapesOf(std::uint32_t thread, const HostRecord::OpBody& op);
+
+    void addRange(std::uint32_t thread, const HostRecord& record);
+    void addOp(std::uint32_t thread, const HostRecord& record);
+    void addApi(std::uint32_t thread, const HostRecord& record);
+    void addCpuAllocation(const HostRecord& record);
+    void attribute(DeviceEvent& event);
+    void checkTimes(DeviceEvent& event);
+    void noteLatency(std::int32_t step, std::int64_t latency);
+
+    StringTable& strings_;
+    std::uint32_t firstRange_;
+    std::uint32_t firstOp_;
+    bool learning_ = false;
+    FunctionName functionName_;
+    TraceBatch batch_;
+    Losses losses_;
+    LaunchTable launches_;
+    std::int64_t recordsChecked_ = 0;
+    std::vector<StringId> paths_; // by PathNode::id
+    std::vector<StringId> names_;
+    std::unordered_map<std::uint32_t, std::vector<Shape>> shapes_; // by thread, then by ordinal in the step
+    LaunchLatency firstLatency_;
+    LaunchLatency lastLatency_;
+};
+
+} // namespace tilescope::trace

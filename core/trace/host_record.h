@@ -1,0 +1,61 @@
+#pragma once
+
+#include "core/model/events.h"
+
+#include <cstdint>
+
+namespace tilescope::trace {
+
+inline constexpr std::uint32_t kNone = ~0U;
+
+/// What an event belongs to, told at the moment it happens.
+struct HostContext {
+    std::uint32_t path = kNone;  ///< PathNode::id
+    std::uint32_t range = kNone; ///< numbered over the life of the process
+    std::uint32_t op = kNone;    ///< likewise
+};
+
+/// What a host thread noted: one cache line, plain data.
+struct HostRecord {
+    enum class Kind : std::uint8_t { Range, Op, Launch, Api, Alloc };
+    struct RangeBody {
+        std::uint32_t id, parent;
+        std::uint32_t name; ///< PathNode whose component it is
+        std::int64_t start, end;
+    };
+    struct OpBody {
+        std::uint32_t id, name; ///< its parent is context.op
+        std::uint32_t ordinal;  ///< ops that this thread had started before in this step
+        std::uint32_t shapes;   ///< name; kNone where they were not taken
+        std::int64_t sequence, start, end;
+    };
+    struct LaunchBody {
+        std::uint32_t correlation;
+        std::int64_t time;
+    };
+    struct ApiBody {
+        std::uint32_t correlation;
+        std::uint32_t function; ///< CUPTI's callback domain << 24 | its callback id
+        std::int64_t start, end;
+    };
+    struct AllocBody {
+        std::uint64_t address;
+        std::int64_t bytes, allocated, time;
+    };
+
+    Kind kind{};
+    std::uint8_t detail = 0; ///< OpScope, ApiKind or AllocAction
+    std::int32_t step = kNoStep;
+    HostContext context{};
+    union {
+        RangeBody range;
+        OpBody op;
+        LaunchBody launch;
+        ApiBody api;
+        AllocBody alloc;
+    };
+    HostRecord() : op{} {}
+};
+static_assert(sizeof(HostRecord) == 64);
+
+} // namespace tilescope::trace

@@ -1,0 +1,126 @@
+#include "core/trace/op_recorder.h"
+
+#include "core/trace/host_log.h"
+
+#include <ATen/SequenceNumber.h>
+#include <ATen/record_function.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <string>
+#include <string_view>
+
+namespace tilescope::trace {
+
+namespace {
+
+std::uint64_t nextSequence() noexcept
+{
+    return at::sequence_number::peek();
+}
+
+std::uint64_t logicalThread() noexcept
+{
+    return at::RecordFunction::currentThreadId();
+}
+
+AutogradProbe::Node runningNode() noexcept
+{
+    const std::shared_ptr<torch::autograd::Node> node = torch::autograd::get_current_node();
+    if (!node)
+        return {};
+    return {.identity = node.get(), .sequence = node->sequence_nr(), .thread = node->thread_id()};
+}
+
+/// Autograd wraps every backward node in an op of this name, which says nothing that the node's own does not.
+bool isWrapper(std::string_view name)
+{
+    return name.starts_with("autograd::engine::evaluate_function: ");
+}
+
+void appendShape(std::string& text, const at::Tensor& tensor)
+{
+    if (!text.empty())
+        text += ' ';
+    text += '[';
+    const char* separator = "";
+    if (tensor.defined()) {
+        for (const std::int64_t size : tensor.sizes()) {
+            text += separator;
+            text += std::to_string(size);
+            separator = ", ";
+        }
+    }
+    text += ']';
+}
+
+/// "[4, 128, 768] [768, 768]": of the tensors among the inputs, in their order; lists of tensors unfolded.
+std::string shapesOf(const at::RecordFunction& function)
+{
+    std::string text;
+    for (const c10::IValue& input : function.inputs()) {
+        if (input.isTensor()) {
+            appendShape(text, input.toTensor());
+        } else if (input.isTensorList()) {
+            for (const at::Tensor& tensor : input.toTensorVector())
+                appendShape(text, tensor);
+        }
+    }
+    return text;
+}
+
+void begin(const at::RecordFunction& function, bool shapes)
+{
+    ThreadLog* log = HostLogs::mine();
+    const std::string_view name = function.name();
+    if (!log || isWrapper(name))
+        return;
+    const OpScope scope =
+        function.scope() == at::RecordScope::BACKWARD_FUNCTION ? OpScope::Backward : OpScope::Function;
+    log->openOp(name, function.seqNr(), scope, shapes ? shapesOf(function) : std::string());
+}
+
+// State lives in the thread's log: an ObserverContext would be a heap allocation per op.
+std::unique_ptr<at::ObserverContext> beginOp(const at::RecordFunction& function)
+{
+    begin(function, false);
+    return nullptr;
+}
+
+std::unique_ptr<at::ObserverContext> beginOpWithShapes(const at::RecordFunction& function)
+{
+    begin(function, true);
+    return nullptr;
+}
+
+void endOp(const at::RecordFunction& function, at::ObserverContext* /*context*/)
+{
+    ThreadLog* log = HostLogs::mineIfAny();
+    if (log && !isWrapper(function.name()))
+        log->closeOp();
+}
+
+at::CallbackHandle active = at::INVALID_CALLBACK_HANDLE;
+
+} // namespace
+
+void OpRecorder::installProbe()
+{
+    HostLogs::instance().setProbe(
+        {.nextSequence = &nextSequence, .thread = &logicalThread, .running = &runningNode});
+}
+
+void OpRecorder::enable(bool shapes)
+{
+    disable();
+    at::RecordFunctionCallback callback(shapes ? &beginOpWithShapes : &beginOp, &endOp);
+    callback.needsInputs(shapes).scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
+    active = at::addGlobalCallback(callback);
+}
+
+void OpRecorder::disable()
+{
+    if (active != at::INVALID_CALLBACK_HANDLE)
+        at::removeCallback(std::exchange(active, at::INVALID_CALLBACK_HANDLE));
+}
+
+} // namespace tilescope::trace

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace tilescope::trace {
+
+/// One path of ranges (`step/forward/layers.3`), kept for the life of the process.
+struct PathNode {
+    std::uint32_t id = 0;
+    const PathNode* parent = nullptr; ///< none at a root
+    std::string component;            ///< last component; NVTX shows it as a C string
+    std::string path;                 ///< components joined by `/`
+    /// Where the backward of this path's ops is told (see PathTree::backward); null until first asked for.
+    mutable std::atomic<const PathNode*> backwardTwin{nullptr};
+};
+
+/// Paths and names seen by this process. Any thread may call any member; it takes a lock, so threads that
+/// record keep a PathCache.
+class PathTree {
+public:
+    /// The process' own, never destroyed: ranges may close while statics are torn down.
+    static PathTree& instance();
+
+    const PathNode* root() const { return root_; }
+    /// Below this stand plain names (ops, NVTX names), so that they need no table of their own.
+    const PathNode* names() const { return names_; }
+
+    /// The node of `component` under `parent`; the component `step` starts a path of its own, whatever is
+    /// open around it.
+    const PathNode* child(const PathNode* parent, std::string_view component);
+
+    /// Where the backward of ops created under `forward` belongs: step/forward/layers.3 gives
+    /// step/backward/layers.3, step/loss gives step/backward/loss, and what lies under step/backward already
+    /// (a recomputed forward) stays. Null for paths outside a phase of a step.
+    const PathNode* backward(const PathNode* forward);
+
+    /// The node with this id.
+    const PathNode* node(std::uint32_t id) const;
+
+private:
+    PathTree();
+    const PathNode* childLocked(const PathNode* parent, std::string_view component);
+    const PathNode* backwardLocked(const PathNode* forward);
+
+    struct Key {
+        const PathNode* parent;
+        std::string_view component;
+        bool operator==(const Key&) const = default;
+    };
+    struct KeyHash {
+        std::size_t operator()(const Key& key) const noexcept;
+    };
+
+    mutable std::mutex mutex_;
+    // Guarded by mutex_. A deque, so that nodes stay where they are.
+    std::deque<PathNode> nodes_;
+    std::unordered_map<Key, const PathNode*, KeyHash> children_;
+    const PathNode* root_ = nullptr;
+    const PathNode* names_ = nullptr;
+    const PathNode* step_ = nullptr;
+    const PathNode* stepForward_ = nullptr;
+    const PathNode* stepBackward_ = nullptr;
+};
+
+/// One thread's memory of PathTree::child: no lock and no allocation for what it has seen before.
+class PathCache {
+public:
+    const PathNode* child(const PathNode* parent, std::string_view component)
+    {
+        const std::size_t slot = hash(parent, component) & (kSlots - 1);
+        Entry& entry = entries_[slot];
+        if (entry.parent == parent && entry.node && entry.node->component == component)
+            return entry.node;
+        entry = {parent, PathTree::instance().child(parent, component)};
+        return entry.node;
+    }
+    static std::size_t hash(const PathNode* parent, std::string_view component) noexcept;
+
+private:
+    static constexpr std::size_t kSlots = 1024;
+    struct Entry {
+        const PathNode* parent = nullptr;
+        const PathNode* node = nullptr;
+    };
+    std::array<Entry, kSlots> entries_{};
+};
+
+} // namespace tilescope::trace

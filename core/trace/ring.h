@@ -1,0 +1,72 @@
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace tilescope::trace {
+
+/// A queue of plain records between one producer and one consumer: no lock, no allocation after construction.
+///
+/// "One" means one at a time: producers that follow each other under a lock of their own (the caching
+/// allocator's, say) are one. A push into a full ring is dropped and counted; what is already there stays.
+template <class T> class Ring {
+public:
+    /// \param capacity  records held at most, a power of two
+    explicit Ring(std::size_t capacity)
+        : slots_(std::make_unique<T[]>(std::bit_ceil(capacity))), mask_(std::bit_ceil(capacity) - 1)
+    {
+    }
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+
+    std::size_t capacity() const { return mask_ + 1; }
+
+    /// Producer. Returns whether there was room.
+    bool push(const T& record) noexcept
+    {
+        const std::uint64_t head = head_.load(std::memory_order_relaxed);
+        if (head - tailSeen_ > mask_) {
+            tailSeen_ = tail_.load(std::memory_order_acquire);
+            if (head - tailSeen_ > mask_) {
+                dropped_.store(dropped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+                return false;
+            }
+        }
+        slots_[head & mask_] = record;
+        head_.store(head + 1, std::memory_order_release);
+        return true;
+    }
+
+    /// Consumer. Hands every record that is there to `take`, oldest first, and frees their room as it goes.
+    template <class Take> std::size_t drain(Take&& take)
+    {
+        const std::uint64_t head = head_.load(std::memory_order_acquire);
+        const std::uint64_t first = tail_.load(std::memory_order_relaxed);
+        for (std::uint64_t tail = first; tail != head; ++tail) {
+            take(slots_[tail & mask_]);
+            if ((tail & kReleaseEvery) == kReleaseEvery)
+                tail_.store(tail + 1, std::memory_order_release);
+        }
+        tail_.store(head, std::memory_order_release);
+        return head - first;
+    }
+
+    /// Records dropped since construction. Any thread.
+    std::uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
+
+private:
+    static constexpr std::uint64_t kReleaseEvery = 255;
+
+    std::unique_ptr<T[]> slots_;
+    std::uint64_t mask_;
+    // The producer's line, the consumer's line: neither writes where the other spins.
+    alignas(64) std::atomic<std::uint64_t> head_{0};
+    std::uint64_t tailSeen_ = 0;
+    std::atomic<std::uint64_t> dropped_{0};
+    alignas(64) std::atomic<std::uint64_t> tail_{0};
+};
+
+} // namespace tilescope::trace
