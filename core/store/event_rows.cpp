@@ -122,6 +122,30 @@ template <class Event> Event beginRecord(const std::int64_t* row, const RowFrame
 
 } // namespace
 
+ColumnRole roleOf(EventKind kind, std::size_t column)
+{
+    const std::string_view name = eventTable(kind).columns[column];
+    const bool isRange = kind == EventKind::Range;
+    const bool isOp = kind == EventKind::Op;
+    if (name == "run")
+        return ColumnRole::Run;
+    if (name == "launch")
+        return ColumnRole::Launch;
+    if (name == "range" || (isRange && (name == "id" || name == "parent")))
+        return ColumnRole::RangeId;
+    if (name == "op" || (isOp && (name == "id" || name == "parent")))
+        return ColumnRole::OpId;
+    if (name == "id")
+        return ColumnRole::RowId;
+    if (name == "name" && kind == EventKind::Kernel)
+        return ColumnRole::KernelName;
+    for (const std::string_view text :
+         {"name", "path", "shapes", "scope", "kind", "direction", "action", "category"})
+        if (name == text)
+            return ColumnRole::Text;
+    return ColumnRole::Value;
+}
+
 std::array<std::string_view, kMostWords> wordsOf(WordSet set)
 {
     switch (set) {
@@ -154,7 +178,7 @@ void toRow(const Range& range, const RowFrame& frame, RowInterner& interner, std
     row[8] = orNull(range.thread);
 }
 
-Range rangeFrom(const std::int64_t* row, const RowFrame& frame)
+Range rangeFrom(const std::int64_t* row, const RowFrame& frame, RowResolver&)
 {
     auto range = beginRecord<Range>(row, frame);
     range.id = idFrom<RangeId>(row[0], "range", frame.firstRange);

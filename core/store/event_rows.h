@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace tilescope::store {
@@ -27,6 +28,19 @@ inline constexpr std::size_t kEventKinds = 6;
 inline constexpr std::size_t kMostColumns = 18;
 
 const EventTable& eventTable(EventKind kind);
+
+/// What the integers of a column mean: how they change when a row moves to another file.
+enum class ColumnRole : std::uint8_t {
+    Value,
+    RowId, ///< column 0 of tables whose rows nobody refers to
+    Run,
+    Text,
+    KernelName,
+    Launch,
+    RangeId,
+    OpId
+};
+ColumnRole roleOf(EventKind kind, std::size_t column);
 
 /// A run's numbers that its event rows are relative to.
 struct RowFrame {
@@ -80,7 +94,7 @@ inline EventKind kindOf(const DeviceEvent& event)
 }
 
 // Rows to records. \throws Error  for values that no writer of ours writes
-Range rangeFrom(const std::int64_t* row, const RowFrame& frame);
+Range rangeFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver);
 Op opFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver);
 ApiCall apiCallFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver);
 DeviceEvent kernelFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver);

@@ -108,24 +108,27 @@ void RowLedger::flush()
         }
 }
 
-RowDigest digestOf(SQLite::Statement& row)
+RowDigest digestOf(sqlite3_stmt* row)
 {
     RowDigest digest;
-    for (int i = 0; i < row.getColumnCount(); ++i) {
-        const SQLite::Column column = row.getColumn(i);
-        switch (column.getType()) {
+    const int columns = sqlite3_column_count(row);
+    for (int i = 0; i < columns; ++i) {
+        sqlite3_value* value = sqlite3_column_value(row, i);
+        switch (sqlite3_value_type(value)) {
         case SQLITE_INTEGER:
-            digest.add(column.getInt64());
+            digest.add(static_cast<std::int64_t>(sqlite3_value_int64(value)));
             break;
         case SQLITE_FLOAT:
-            digest.add(column.getDouble());
+            digest.add(sqlite3_value_double(value));
             break;
         case SQLITE_NULL:
             digest.addNull();
             break;
-        default:
-            digest.add(std::string_view(static_cast<const char*>(column.getBlob()),
-                                        static_cast<std::size_t>(column.getBytes())));
+        default: {
+            const auto* text = static_cast<const char*>(sqlite3_value_blob(value));
+            const int size = sqlite3_value_bytes(value);
+            digest.add(text ? std::string_view(text, static_cast<std::size_t>(size)) : std::string_view());
+        }
         }
     }
     return digest;

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+struct sqlite3_stmt;
+
 namespace tilescope::store {
 
 /// The tables whose rows are counted and summed up.
@@ -84,7 +86,7 @@ private:
     std::array<Chunk, kSources> open_{}; ///< of the tables that are no event tables; rows 0: none
 };
 
-/// Adds up a row as a query gives it: the same for the values that were bound as for those read back.
-RowDigest digestOf(SQLite::Statement& row);
+/// Adds up the row that a query stands on: the same for the values that were bound as for those read back.
+RowDigest digestOf(sqlite3_stmt* row);
 
 } // namespace tilescope::store

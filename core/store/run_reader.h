@@ -39,10 +39,23 @@ struct EventWindow {
     std::optional<std::int32_t> step = {};
 };
 
+/// How many events of each kind a run has.
+struct EventCounts {
+    std::int64_t ranges = 0;
+    std::int64_t ops = 0;
+    std::int64_t apiCalls = 0;
+    std::int64_t deviceEvents = 0;
+    std::int64_t allocEvents = 0;
+
+    std::int64_t total() const { return ranges + ops + apiCalls + deviceEvents + allocEvents; }
+};
+
 /// A read-only connection. One thread at a time may use it; open one per thread.
 ///
-/// Opening checks that the file is ours, its version, and (when sealed) its counts; hostile schemas are
-/// refused. \throws Error  from any member; nothing is harmed
+/// Opening checks that the file is ours, its version and its counts; a schema that is not ours is refused.
+/// Each member sees what was committed when it was called; while a writer is at work, the next call sees
+/// more. \throws Error  from any member: nothing is harmed, and nothing is silently left out of a damaged
+/// file
 class RunReader {
 public:
     explicit RunReader(const std::filesystem::path& file);
@@ -73,6 +86,18 @@ public:
     std::vector<ApiCall> apiCalls(const EventWindow& window) const;
     std::vector<DeviceEvent> deviceEvents(const EventWindow& window) const;
     std::vector<AllocEvent> allocEvents(const EventWindow& window) const;
+
+    /// The same, one by one and nearly in start order, for those who need not keep them; ends early where
+    /// `take` returns false. `take` may call this reader.
+    template <class Event> using Take = std::function<bool(const Event&)>;
+    void eachRange(const EventWindow& window, const Take<Range>& take) const;
+    void eachOp(const EventWindow& window, const Take<Op>& take) const;
+    void eachApiCall(const EventWindow& window, const Take<ApiCall>& take) const;
+    void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take) const;
+    void eachAllocEvent(const EventWindow& window, const Take<AllocEvent>& take) const;
+
+    /// From the file's books, without reading events.
+    EventCounts counts(RunId run) const;
 
     /// Text of a file's string id; cached, valid as long as the reader.
     std::string_view text(StringId id) const;

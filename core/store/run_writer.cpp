@@ -3,16 +3,11 @@
 #include "core/base/error.h"
 #include "core/model/text.h"
 #include "core/store/database.h"
-#include "core/store/file_check.h"
-#include "core/store/row_appender.h"
-#include "core/store/row_ledger.h"
-#include "core/store/schema.h"
-#include "core/store/string_map.h"
-#include "core/store/writer_lock.h"
+#include "core/store/row_inserter.h"
+#include "core/store/writable_file.h"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
-#include <sqlite3.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,14 +15,15 @@
 #include <cstdio>
 #include <optional>
 #include <random>
+#include <stdexcept>
 
 namespace tilescope::store {
 
 namespace fs = std::filesystem;
+using namespace std::string_view_literals;
 
 namespace {
 
-constexpr int kBusyMs = 10'000;
 /// Events of one transaction at most: what a killed writer can lose, and what SQLite keeps in its log before
 /// it may clear it.
 constexpr std::size_t kRowsPerCommit = 200'000;
@@ -59,46 +55,11 @@ std::string hostName()
     return name.data();
 }
 
-/// Opens the database of a file whose writer lock is held, creating or upgrading it.
-std::unique_ptr<SQLite::Database> openForWriting(const fs::path& file)
-{
-    std::error_code error;
-    const bool isNew = !fs::exists(file, error) || fs::file_size(file, error) == 0;
-    const auto migrations = embeddedMigrations();
-    const int newest = static_cast<int>(migrations.size());
-    const int version = isNew ? 0 : requireTilescopeFile(file, newest).version;
-    if (!isNew && access(file.c_str(), W_OK) != 0)
-        throw Error{
-            .what = "cannot be written", .where = file.string(), .mend = "choose a file that you may write"};
-    const int flags = SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX | (isNew ? SQLite::OPEN_CREATE : 0);
-    auto database = std::make_unique<SQLite::Database>(file.string(), flags, kBusyMs);
-    harden(*database);
-    if (isNew)
-        database->exec("pragma page_size = 16384");
-    else
-        requireOurSchema(*database, file, version, migrations);
-    // Before the log is switched on, so that even a file that lost its log is known as ours.
-    if (version < newest)
-        migrate(*database, version, migrations);
-    database->exec("pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 2000;"
-                   "pragma cache_size = -65536; pragma temp_store = memory");
-    return database;
-}
-
 } // namespace
 
 class RunWriter::Impl {
 public:
-    Impl(fs::path path, const StringTable& strings)
-        : file(std::move(path)), lock(file), database(openForWriting(file)), ledger(*database),
-          // Interning the words of our enumerations already writes.
-          opened(begin()), map(*database, ledger, strings)
-    {
-        for (std::size_t kind = 0; kind < kEventKinds; ++kind)
-            appenders[kind].emplace(*database, ledger, static_cast<EventKind>(kind));
-        adopt();
-        commit();
-    }
+    Impl(const fs::path& path, const StringTable& strings) : target(path, strings) {}
 
     void beginRun(const RunHeader& header);
     void writeEnvironment(std::span<const EnvironmentEntry> entries);
@@ -107,6 +68,13 @@ public:
     void endRun(const RunResult& result);
     void commit();
     void seal();
+    void requireFreeSpace(Bytes needed) const;
+
+    void requireRun() const
+    {
+        if (frame.run == 0)
+            throw std::logic_error("RunWriter: no run is open");
+    }
 
     /// Runs one member of the writer: an error of SQLite's becomes ours, and after any error nothing more is
     /// written.
@@ -115,218 +83,110 @@ public:
         if (failure)
             throw *failure;
         try {
-            translating(file, work);
+            translating(target.file(), work);
         } catch (const Error& error) {
             failure = error;
             if (failure->where.empty())
-                failure->where = file.string();
-            if (sqlite3_get_autocommit(database->getHandle()) == 0)
-                database->tryExec("rollback");
+                failure->where = target.file().string();
+            target.rollback();
             throw *failure;
         }
     }
 
-    const fs::path file;
-    WriterLock lock; // taken before the database is opened, let go after it is closed
-    std::unique_ptr<SQLite::Database> database;
-    RowLedger ledger;
-    bool opened;
-    StringMap map;
-    std::array<std::optional<RowAppender>, kEventKinds> appenders;
+    WritableFile target;
     RowFrame frame;
     std::string uid;
     std::optional<Error> failure;
 
 private:
-    bool begin();
-    void adopt();
     template <class Record> void append(EventKind kind, const Record& record)
     {
-        toRow(record, frame, map, appenders[static_cast<std::size_t>(kind)]->append());
+        if (events_ == eventCap_) {
+            ++eventsDropped_;
+            return;
+        }
+        toRow(record, frame, target.strings(), target.appender(kind).append());
+        ++events_;
+        ++rowsSinceCommit_;
     }
-    void countRows(std::size_t rows);
     void writeThreads(std::span<const ThreadName> threads);
-    void writeLosses(std::span<const Loss> losses);
-    void updateRunChecksum();
+    void writeLoss(std::string_view kind, LossSeverity severity, std::int64_t count, std::string_view detail);
 
+    RowInserter runs_{target.database(),
+                      target.ledger(),
+                      Source::Run,
+                      {"id", "uid", "name", "workload", "spec", "spec_hash", "program", "host", "pid",
+                       "status", "started", "clock_origin", "first_range", "first_op"}};
+    RowInserter environment_{
+        target.database(), target.ledger(), Source::Environment, {"id", "run", "key", "value", "unit"}};
+    RowInserter samples_{target.database(),
+                         target.ledger(),
+                         Source::Sample,
+                         {"id", "run", "step", "kind", "phase", "wall_ns", "gpu_ns"}};
+    RowInserter threads_{target.database(), target.ledger(), Source::Thread, {"id", "run", "thread", "name"}};
+    RowInserter losses_{target.database(),
+                        target.ledger(),
+                        Source::Loss,
+                        {"id", "run", "kind", "severity", "count", "detail"}};
     std::size_t rowsSinceCommit_ = 0;
+    std::int64_t eventCap_ = 0;
+    std::int64_t recordsChecked_ = 0; ///< since the last commit
+    std::int64_t events_ = 0;         ///< of the open run, stored
+    std::int64_t eventsDropped_ = 0;  ///< over the cap and not yet told
 };
-
-bool RunWriter::Impl::begin()
-{
-    if (sqlite3_get_autocommit(database->getHandle()) != 0)
-        database->exec("begin immediate");
-    return true;
-}
-
-/// Takes the file over: it is unsealed from now on, and runs whose writer died are called so.
-void RunWriter::Impl::adopt()
-{
-    SQLite::Statement row(*database, "insert into file (id, created, program, sealed) values (1, ?, ?, 0) "
-                                     "on conflict (id) do update set sealed = 0");
-    row.bind(1, unixNs());
-    row.bind(2, "Tilescope");
-    row.exec();
-    std::vector<std::int64_t> orphans;
-    SQLite::Statement query(*database, "select id from run where status = 'running'");
-    while (query.executeStep())
-        orphans.push_back(query.getColumn(0).getInt64());
-    for (const std::int64_t run : orphans) {
-        SQLite::Statement update(*database,
-                                 "update run set status = 'interrupted', reason = 'its writer died' "
-                                 "where id = ?");
-        update.bind(1, run);
-        update.exec();
-        frame.run = run;
-        updateRunChecksum();
-    }
-    frame.run = 0;
-}
-
-void RunWriter::Impl::updateRunChecksum()
-{
-    SQLite::Statement query(*database, "select * from run where id = ?");
-    query.bind(1, frame.run);
-    if (query.executeStep())
-        ledger.replaceRunRow(frame.run, digestOf(query));
-}
 
 void RunWriter::Impl::beginRun(const RunHeader& header)
 {
-    begin();
-    frame.run = ledger.takeId(Source::Run);
-    frame.firstRange = ledger.nextId(Source::Range);
-    frame.firstOp = ledger.nextId(Source::Op);
-    frame.clockOrigin = nanosecondsOf(TraceClock::now());
+    target.begin();
+    eventCap_ = header.eventCap;
+    events_ = 0;
     uid = newUuid();
-    SQLite::Statement insert(
-        *database, "insert into run (id, uid, name, workload, spec, spec_hash, program, host, pid, status, "
-                   "started, clock_origin, first_range, first_op) "
-                   "values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?, ?, ?, ?)");
-    insert.bind(1, frame.run);
-    insert.bind(2, uid);
-    insert.bind(3, header.name);
-    insert.bind(4, header.workload);
-    insert.bind(5, header.specJson);
-    insert.bind(6, header.specHash);
-    insert.bind(7, header.program);
-    insert.bind(8, hostName());
-    insert.bind(9, static_cast<std::int64_t>(getpid()));
-    insert.bind(10, unixNs());
-    insert.bind(11, frame.clockOrigin);
-    insert.bind(12, frame.firstRange);
-    insert.bind(13, frame.firstOp);
-    insert.exec();
-    ledger.add({.run = frame.run, .source = Source::Run, .first = frame.run, .last = frame.run, .rows = 1});
-    updateRunChecksum();
+    frame.firstRange = target.ledger().nextId(Source::Range);
+    frame.firstOp = target.ledger().nextId(Source::Op);
+    frame.clockOrigin = nanosecondsOf(TraceClock::now());
+    const std::string host = hostName();
+    frame.run = target.ledger().nextId(Source::Run);
+    runs_.insert(frame.run, {uid, header.name, header.workload, header.specJson, header.specHash,
+                             header.program, host, static_cast<std::int64_t>(getpid()), "running"sv, unixNs(),
+                             frame.clockOrigin, frame.firstRange, frame.firstOp});
+    target.updateRunChecksum(frame.run);
     commit();
 }
 
 void RunWriter::Impl::writeEnvironment(std::span<const EnvironmentEntry> entries)
 {
-    begin();
-    SQLite::Statement insert(*database,
-                             "insert into environment (id, run, key, value, unit) values (?, ?, ?, ?, ?)");
-    for (const EnvironmentEntry& entry : entries) {
-        const std::int64_t id = ledger.takeId(Source::Environment);
-        insert.bind(1, id);
-        insert.bind(2, frame.run);
-        insert.bindNoCopy(3, entry.key);
-        insert.bindNoCopy(4, entry.value);
-        insert.bindNoCopy(5, entry.unit);
-        insert.exec();
-        insert.reset();
-        RowDigest digest;
-        digest.add(id);
-        digest.add(frame.run);
-        for (const std::string* text : {&entry.key, &entry.value, &entry.unit})
-            digest.add(std::string_view(*text));
-        ledger.add(Source::Environment, frame.run, id, digest);
-    }
+    target.begin();
+    for (const EnvironmentEntry& entry : entries)
+        environment_.insert(frame.run, {frame.run, entry.key, entry.value, entry.unit});
 }
 
 void RunWriter::Impl::writeSamples(std::span<const Sample> samples)
 {
-    begin();
-    SQLite::Statement insert(*database, "insert into sample (id, run, step, kind, phase, wall_ns, gpu_ns) "
-                                        "values (?, ?, ?, ?, ?, ?, ?)");
-    for (const Sample& sample : samples) {
-        const std::int64_t id = ledger.takeId(Source::Sample);
-        insert.bind(1, id);
-        insert.bind(2, frame.run);
-        insert.bind(3, sample.step);
-        insert.bind(4, wordOf(sample.kind).data());
-        insert.bind(5, wordOf(sample.phase).data());
-        insert.bind(6, static_cast<std::int64_t>(sample.wall.count()));
-        if (sample.gpu)
-            insert.bind(7, static_cast<std::int64_t>(sample.gpu->count()));
-        else
-            insert.bind(7);
-        insert.exec();
-        insert.reset();
-        RowDigest digest;
-        for (const std::int64_t value : {id, frame.run, static_cast<std::int64_t>(sample.step)})
-            digest.add(value);
-        digest.add(wordOf(sample.kind));
-        digest.add(wordOf(sample.phase));
-        digest.add(static_cast<std::int64_t>(sample.wall.count()));
-        digest.add(sample.gpu ? static_cast<std::int64_t>(sample.gpu->count()) : kNull);
-        ledger.add(Source::Sample, frame.run, id, digest);
-    }
+    target.begin();
+    for (const Sample& sample : samples)
+        samples_.insert(frame.run, {frame.run, std::int64_t{sample.step}, wordOf(sample.kind),
+                                    wordOf(sample.phase), std::int64_t{sample.wall.count()},
+                                    sample.gpu ? Cell(std::int64_t{sample.gpu->count()}) : Cell()});
 }
 
 void RunWriter::Impl::writeThreads(std::span<const ThreadName> threads)
 {
-    SQLite::Statement insert(*database, "insert into thread (id, run, thread, name) values (?, ?, ?, ?)");
     for (const ThreadName& thread : threads) {
-        const std::int64_t id = ledger.takeId(Source::Thread);
-        const std::int64_t name = map.text(thread.name);
-        insert.bind(1, id);
-        insert.bind(2, frame.run);
-        insert.bind(3, thread.thread.value);
-        if (name == kNull)
-            insert.bind(4);
-        else
-            insert.bind(4, name);
-        insert.exec();
-        insert.reset();
-        RowDigest digest;
-        for (const std::int64_t value : {id, frame.run, static_cast<std::int64_t>(thread.thread.value), name})
-            digest.add(value);
-        ledger.add(Source::Thread, frame.run, id, digest);
+        const std::int64_t name = target.strings().text(thread.name);
+        threads_.insert(frame.run,
+                        {frame.run, std::int64_t{thread.thread.value}, name == kNull ? Cell() : Cell(name)});
     }
 }
 
-void RunWriter::Impl::writeLosses(std::span<const Loss> losses)
+void RunWriter::Impl::writeLoss(std::string_view kind, LossSeverity severity, std::int64_t count,
+                                std::string_view detail)
 {
-    SQLite::Statement insert(
-        *database, "insert into loss (id, run, kind, severity, count, detail) values (?, ?, ?, ?, ?, ?)");
-    for (const Loss& loss : losses) {
-        const std::int64_t id = ledger.takeId(Source::Loss);
-        const std::string kind(map.textOf(loss.kind));
-        const std::string detail(map.textOf(loss.detail));
-        insert.bind(1, id);
-        insert.bind(2, frame.run);
-        insert.bindNoCopy(3, kind);
-        insert.bind(4, wordOf(loss.severity).data());
-        insert.bind(5, loss.count);
-        insert.bindNoCopy(6, detail);
-        insert.exec();
-        insert.reset();
-        RowDigest digest;
-        digest.add(id);
-        digest.add(frame.run);
-        digest.add(std::string_view(kind));
-        digest.add(wordOf(loss.severity));
-        digest.add(loss.count);
-        digest.add(std::string_view(detail));
-        ledger.add(Source::Loss, frame.run, id, digest);
-    }
+    losses_.insert(frame.run, {frame.run, kind, wordOf(severity), count, detail});
 }
 
 void RunWriter::Impl::write(const TraceBatch& batch)
 {
-    begin();
+    target.begin();
     for (const Range& range : batch.ranges)
         append(EventKind::Range, range);
     for (const Op& op : batch.ops)
@@ -338,42 +198,51 @@ void RunWriter::Impl::write(const TraceBatch& batch)
     for (const AllocEvent& event : batch.allocEvents)
         append(EventKind::Allocation, event);
     writeThreads(batch.threads);
-    writeLosses(batch.losses);
-    if (batch.recordsChecked > 0) {
-        SQLite::Statement update(*database,
-                                 "update run set records_checked = records_checked + ? where id = ?");
-        update.bind(1, batch.recordsChecked);
-        update.bind(2, frame.run);
-        update.exec();
-        updateRunChecksum();
-    }
-    countRows(batch.ranges.size() + batch.ops.size() + batch.apiCalls.size() + batch.deviceEvents.size() +
-              batch.allocEvents.size());
-}
-
-void RunWriter::Impl::countRows(std::size_t rows)
-{
-    rowsSinceCommit_ += rows;
+    for (const Loss& loss : batch.losses)
+        writeLoss(target.strings().textOf(loss.kind), loss.severity, loss.count,
+                  target.strings().textOf(loss.detail));
+    recordsChecked_ += batch.recordsChecked;
     if (rowsSinceCommit_ >= kRowsPerCommit)
         commit();
 }
 
 void RunWriter::Impl::commit()
 {
-    if (sqlite3_get_autocommit(database->getHandle()) != 0)
-        return;
-    for (auto& appender : appenders)
-        appender->flush();
-    ledger.flush();
-    database->exec("commit");
+    target.begin();
+    if (recordsChecked_ > 0) {
+        SQLite::Statement update(target.database(),
+                                 "update run set records_checked = records_checked + ? where id = ?");
+        update.bind(1, recordsChecked_);
+        update.bind(2, frame.run);
+        update.exec();
+        target.updateRunChecksum(frame.run);
+    }
+    if (eventsDropped_ > 0)
+        writeLoss("event_cap", LossSeverity::Warning, eventsDropped_,
+                  "events beyond the run's cap of " + std::to_string(eventCap_) + " were not stored");
+    target.commit();
+    recordsChecked_ = 0;
+    eventsDropped_ = 0;
     rowsSinceCommit_ = 0;
+}
+
+void RunWriter::Impl::requireFreeSpace(Bytes needed) const
+{
+    std::error_code error;
+    const fs::space_info space = fs::space(fs::absolute(target.file()).parent_path(), error);
+    if (!error && space.available < static_cast<std::uintmax_t>(needed.count))
+        throw Error{.what = "its disk has only " + std::to_string(space.available >> 20) +
+                            " MiB free, and a run may need " + std::to_string(needed.count >> 20),
+                    .where = target.file().string(),
+                    .mend = "free some space, or name a file on another disk",
+                    .kind = ErrorKind::Failure};
 }
 
 void RunWriter::Impl::endRun(const RunResult& result)
 {
-    begin();
+    target.begin();
     SQLite::Statement update(
-        *database,
+        target.database(),
         "update run set status = ?, reason = ?, device = ?, parameters = ?, before_backward = ?, "
         "peak_allocated = ?, peak_reserved = ?, trace_overhead = ?, loss = ?, oom_requested = ?, "
         "oom_allocated = ?, oom_reserved = ?, oom_phase = ?, flags = ?, duration = ? where id = ?");
@@ -404,12 +273,13 @@ void RunWriter::Impl::endRun(const RunResult& result)
     update.bind(15, static_cast<std::int64_t>(result.duration.count()));
     update.bind(16, frame.run);
     update.exec();
-    updateRunChecksum();
+    target.updateRunChecksum(frame.run);
     commit();
     frame = {};
     uid.clear();
 }
 
+/// A run that nobody ended is called interrupted; then the file becomes one plain file.
 void RunWriter::Impl::seal()
 {
     if (frame.run != 0) {
@@ -418,25 +288,21 @@ void RunWriter::Impl::seal()
         result.reason = "the program ended before the run did";
         endRun(result);
     }
-    database->exec("update file set sealed = 1");
-    database->exec("pragma journal_mode = delete");
+    target.seal();
 }
 
 RunWriter::RunWriter(const fs::path& file, const StringTable& strings)
+    : impl_(translating(file, [&] { return std::make_unique<Impl>(file, strings); }))
 {
-    // Looked at before the lock leaves its trace beside it: a foreign file and its folder stay untouched.
-    std::error_code error;
-    if (fs::exists(file, error) && !(fs::is_regular_file(file, error) && fs::file_size(file, error) == 0))
-        requireTilescopeFile(file, static_cast<int>(embeddedMigrations().size()));
-    translating(file, [&] { impl_ = std::make_unique<Impl>(file, strings); });
 }
 
 RunWriter::~RunWriter()
 {
+    // After a failure what was committed is in the file and its log; the next writer seals it.
     if (impl_->failure)
-        return; // what was committed is in the file and its log; the next writer seals it
+        return;
     try {
-        translating(impl_->file, [this] { impl_->seal(); });
+        impl_->guarded([this] { impl_->seal(); });
     } catch (...) {
         spdlog::error("{}", currentExceptionSentence());
     }
@@ -444,22 +310,26 @@ RunWriter::~RunWriter()
 
 RunId RunWriter::beginRun(const RunHeader& header)
 {
+    impl_->requireFreeSpace(header.freeBytesNeeded);
     impl_->guarded([&] { impl_->beginRun(header); });
     return run();
 }
 
 void RunWriter::writeEnvironment(std::span<const EnvironmentEntry> entries)
 {
+    impl_->requireRun();
     impl_->guarded([&] { impl_->writeEnvironment(entries); });
 }
 
 void RunWriter::writeSamples(std::span<const Sample> samples)
 {
+    impl_->requireRun();
     impl_->guarded([&] { impl_->writeSamples(samples); });
 }
 
 void RunWriter::write(const TraceBatch& batch)
 {
+    impl_->requireRun();
     impl_->guarded([&] { impl_->write(batch); });
 }
 
@@ -470,6 +340,7 @@ void RunWriter::commit()
 
 void RunWriter::endRun(const RunResult& result)
 {
+    impl_->requireRun();
     impl_->guarded([&] { impl_->endRun(result); });
 }
 

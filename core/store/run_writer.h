@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/ids.h"
+#include "core/base/units.h"
 #include "core/model/events.h"
 #include "core/model/run.h"
 #include "core/model/strings.h"
@@ -19,6 +20,10 @@ struct RunHeader {
     std::string specJson; ///< config::toJson
     std::string specHash; ///< config::specHash
     std::string program;  ///< "Tilescope 0.1.0 (commit)"
+    /// Events beyond this many are counted and told as the loss `event_cap`, not stored.
+    std::int64_t eventCap = 50'000'000;
+    /// beginRun() refuses to start with less free space than this on the file's disk.
+    Bytes freeBytesNeeded{64LL << 20};
 };
 
 /// The only write connection to a .tscope file; appends runs, never overwrites one.

@@ -5,26 +5,14 @@
 
 namespace tilescope::store {
 
-namespace {
-
-std::array<std::int64_t, 13> valuesOf(const LaunchConfig& launch)
-{
-    return {launch.grid[0],       launch.grid[1],
-            launch.grid[2],       launch.block[0],
-            launch.block[1],      launch.block[2],
-            launch.cluster[0],    launch.cluster[1],
-            launch.cluster[2],    launch.registersPerThread,
-            launch.staticShared,  launch.dynamicShared,
-            launch.localPerThread};
-}
-
-} // namespace
-
 StringMap::StringMap(SQLite::Database& database, RowLedger& ledger, const StringTable& strings)
-    : ledger_(ledger), strings_(strings), findText_(database, "select id from string where text = ?"),
-      insertText_(database, "insert into string (id, text) values (?, ?)"),
-      insertKernelName_(database, "insert or ignore into kernel_name (id, short) values (?, ?)"),
-      insertLaunch_(database, "insert into launch values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    : strings_(strings), findText_(database, "select id from string where text = ?"),
+      findKernelName_(database, "select 1 from kernel_name where id = ?"),
+      insertText_(database, ledger, Source::String, {"id", "text"}),
+      insertKernelName_(database, ledger, Source::KernelName, {"id", "short"}),
+      insertLaunch_(database, ledger, Source::Launch,
+                    {"id", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "cluster_x",
+                     "cluster_y", "cluster_z", "registers", "static_shared", "dynamic_shared", "local"}),
       database_(database)
 {
     // First of all, so that the words get the smallest ids.
@@ -61,16 +49,7 @@ std::int64_t StringMap::intern(std::string_view text)
     findText_.reset();
     if (known)
         return known;
-    const std::int64_t id = ledger_.takeId(Source::String);
-    insertText_.bind(1, id);
-    insertText_.bindNoCopy(2, value);
-    insertText_.exec();
-    insertText_.reset();
-    RowDigest digest;
-    digest.add(id);
-    digest.add(text);
-    ledger_.add(Source::String, {}, id, digest);
-    return id;
+    return insertText_.insert({}, {text});
 }
 
 std::int64_t StringMap::text(StringId id)
@@ -105,17 +84,11 @@ std::int64_t StringMap::kernelName(StringId id)
 
 void StringMap::addKernelName(std::int64_t id, std::string_view text)
 {
-    const std::int64_t shortId = intern(shortKernelName(text));
-    insertKernelName_.bind(1, id);
-    insertKernelName_.bind(2, shortId);
-    const int added = insertKernelName_.exec();
-    insertKernelName_.reset();
-    if (added == 0)
-        return;
-    RowDigest digest;
-    digest.add(id);
-    digest.add(shortId);
-    ledger_.add(Source::KernelName, {}, id, digest);
+    findKernelName_.bind(1, id);
+    const bool known = findKernelName_.executeStep();
+    findKernelName_.reset();
+    if (!known)
+        insertKernelName_.insertAs(id, {}, {intern(shortKernelName(text))});
 }
 
 std::int64_t StringMap::launch(const LaunchConfig& launch)
@@ -123,20 +96,13 @@ std::int64_t StringMap::launch(const LaunchConfig& launch)
     const auto [place, isNew] = launches_.try_emplace(launch, 0);
     if (!isNew)
         return place->second;
-    const std::int64_t id = ledger_.takeId(Source::Launch);
-    place->second = id;
-    RowDigest digest;
-    digest.add(id);
-    insertLaunch_.bind(1, id);
-    int position = 2;
-    for (const std::int64_t value : valuesOf(launch)) {
-        insertLaunch_.bind(position++, value);
-        digest.add(value);
-    }
-    insertLaunch_.exec();
-    insertLaunch_.reset();
-    ledger_.add(Source::Launch, {}, id, digest);
-    return id;
+    const auto cell = [](std::uint32_t value) { return Cell(static_cast<std::int64_t>(value)); };
+    place->second = insertLaunch_.insert(
+        {}, {cell(launch.grid[0]), cell(launch.grid[1]), cell(launch.grid[2]), cell(launch.block[0]),
+             cell(launch.block[1]), cell(launch.block[2]), cell(launch.cluster[0]), cell(launch.cluster[1]),
+             cell(launch.cluster[2]), cell(launch.registersPerThread), cell(launch.staticShared),
+             cell(launch.dynamicShared), cell(launch.localPerThread)});
+    return place->second;
 }
 
 } // namespace tilescope::store

@@ -2,7 +2,7 @@
 
 #include "core/model/strings.h"
 #include "core/store/event_rows.h"
-#include "core/store/row_ledger.h"
+#include "core/store/row_inserter.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -36,12 +36,12 @@ private:
     void addKernelName(std::int64_t id, std::string_view text);
     void loadLaunches();
 
-    RowLedger& ledger_;
     const StringTable& strings_;
     SQLite::Statement findText_;
-    SQLite::Statement insertText_;
-    SQLite::Statement insertKernelName_;
-    SQLite::Statement insertLaunch_;
+    SQLite::Statement findKernelName_;
+    RowInserter insertText_;
+    RowInserter insertKernelName_;
+    RowInserter insertLaunch_;
     SQLite::Database& database_;
     std::vector<std::int64_t> ids_;  ///< by the process' id; 0: not asked for yet
     std::vector<bool> hasShortName_; ///< by the process' id

@@ -8,7 +8,8 @@ create table file (
     id integer primary key,  -- always 1
     created integer not null, -- unix ns
     program text not null,    -- that made it
-    sealed integer not null   -- 1: no writer is at work and `tally` counts every row
+    sealed integer not null,  -- 1: the last writer ended in order
+    edition integer not null  -- grows when rows are removed: what a reader remembers of them is void
 );
 
 -- Rows per table, and the id that the next one gets (ids are never used twice).

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/store/chunk_directory.h"
+#include "core/store/read_connection.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tilescope::store {
+
+/// Which of a run's rows to read; times are relative to the run's clock origin.
+struct RowWindow {
+    std::int64_t run = 0;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::optional<std::int32_t> step;
+};
+
+/// Walks over the rows of one event table that lie in a window, in id order.
+///
+/// Only within a ReadConnection::Use. \throws Error  where rows that the file's books promise are not there
+class EventCursor {
+public:
+    EventCursor(ReadConnection& connection, EventKind kind, std::vector<IdInterval> intervals,
+                const RowWindow& window);
+
+    /// The next row's integers, valid until the next call; nullptr at the end.
+    const std::int64_t* next();
+
+private:
+    bool step();
+    bool wanted() const;
+    void fetch(std::size_t from, std::size_t to);
+
+    ReadConnection& connection_;
+    const EventTable& table_;
+    const std::vector<IdInterval> intervals_;
+    const RowWindow window_;
+    ShelvedStatement query_;
+    std::size_t interval_ = 0;
+    bool running_ = false;
+    std::int64_t seen_ = 0; ///< rows of the running interval
+    std::array<std::int64_t, kMostColumns> row_{};
+};
+
+} // namespace tilescope::store

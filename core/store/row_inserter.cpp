@@ -1,0 +1,63 @@
+#include "core/store/row_inserter.h"
+
+#include <string>
+
+namespace tilescope::store {
+
+namespace {
+
+std::string insertSql(Source source, std::initializer_list<const char*> columns)
+{
+    std::string names;
+    std::string marks;
+    for (const char* column : columns) {
+        names.append(names.empty() ? "" : ", ").append(column);
+        marks += marks.empty() ? "?" : ", ?";
+    }
+    return "insert into " + std::string(nameOf(source)) + " (" + names + ") values (" + marks + ")";
+}
+
+} // namespace
+
+RowInserter::RowInserter(SQLite::Database& database, RowLedger& ledger, Source source,
+                         std::initializer_list<const char*> columns)
+    : ledger_(ledger), source_(source), statement_(database, insertSql(source, columns))
+{
+}
+
+std::int64_t RowInserter::insert(std::optional<std::int64_t> run, std::initializer_list<Cell> cells)
+{
+    const std::int64_t id = ledger_.takeId(source_);
+    insertAs(id, run, cells);
+    return id;
+}
+
+void RowInserter::insertAs(std::int64_t id, std::optional<std::int64_t> run,
+                           std::initializer_list<Cell> cells)
+{
+    RowDigest digest;
+    digest.add(id);
+    statement_.bind(1, id);
+    int position = 1;
+    for (const Cell& cell : cells) {
+        ++position;
+        if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
+            statement_.bind(position, *integer);
+            digest.add(*integer);
+        } else if (const auto* number = std::get_if<double>(&cell)) {
+            statement_.bind(position, *number);
+            digest.add(*number);
+        } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
+            statement_.bind(position, std::string(*text));
+            digest.add(*text);
+        } else {
+            statement_.bind(position);
+            digest.addNull();
+        }
+    }
+    statement_.exec();
+    statement_.reset();
+    ledger_.add(source_, run, id, digest);
+}
+
+} // namespace tilescope::store

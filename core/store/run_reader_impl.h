@@ -1,0 +1,101 @@
+#pragma once
+
+// Inside of RunReader, which run_reader.cpp shows to the world.
+
+#include "core/store/chunk_directory.h"
+#include "core/store/database.h"
+#include "core/store/event_cursor.h"
+#include "core/store/event_rows.h"
+#include "core/store/read_connection.h"
+#include "core/store/row_ledger.h"
+#include "core/store/run_reader.h"
+
+#include <array>
+#include <string>
+#include <unordered_map>
+
+namespace tilescope::store {
+
+class RunReader::Impl final : public RowResolver {
+public:
+    explicit Impl(std::filesystem::path path) : connection(std::move(path)) {}
+
+    /// Runs one member of the reader on one snapshot of the file.
+    template <class Work> decltype(auto) use(Work&& work)
+    {
+        return translating(file(), [&]() -> decltype(auto) {
+            const ReadConnection::Use using_(connection);
+            return work();
+        });
+    }
+
+    std::vector<RunRecord> runs(std::optional<std::int64_t> only);
+    RowFrame frameOf(RunId run);
+    const ChunkDirectory& directory(RunId run, Source source);
+    /// Rows of a table that is no event table; `columns` after id and run.
+    template <class TakeRow> void eachRow(RunId run, Source source, const char* columns, TakeRow&& take);
+    EventCursor cursor(EventKind kind, const EventWindow& window, const RowFrame& frame);
+    template <class Event, class From>
+    void eachEvent(EventKind kind, const EventWindow& window, From&& from, const Take<Event>& take);
+    void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take);
+
+    const LaunchConfig& launch(std::int64_t id) override;
+    int value(WordSet set, std::int64_t id) override;
+    std::string_view text(std::int64_t id);
+
+    SQLite::Database& database() { return connection.database(); }
+    const std::filesystem::path& file() const { return connection.file(); }
+    [[noreturn]] void damaged(const std::string& what) const
+    {
+        throw Error{.what = "the file is damaged: " + what,
+                    .where = file().string(),
+                    .mend = "use a copy of it, or see with `tilescope verify` what is left"};
+    }
+
+    ReadConnection connection;
+
+private:
+    struct Directories {
+        std::uint64_t generation = 0; ///< of the connection when it was last looked at
+        std::array<ChunkDirectory, kSources> bySource;
+    };
+    void refresh(std::int64_t run, Directories& directories);
+
+    std::unordered_map<std::int64_t, std::string> texts_;
+    std::unordered_map<std::int64_t, LaunchConfig> launches_;
+    std::array<std::unordered_map<std::int64_t, int>, kWordSets> values_;
+    std::unordered_map<std::int64_t, Directories> directories_; ///< by run
+    std::int64_t edition_ = -1;
+};
+
+template <class TakeRow>
+void RunReader::Impl::eachRow(RunId run, Source source, const char* columns, TakeRow&& take)
+{
+    SQLite::Statement row(database(), std::string("select ") + columns + " from " + nameOf(source).data() +
+                                          " where id between ? and ? and run = ? order by id");
+    for (const IdInterval& ids : directory(run, source).all()) {
+        row.bind(1, ids.first);
+        row.bind(2, ids.last);
+        row.bind(3, run.value);
+        std::int64_t rows = 0;
+        for (; row.executeStep(); ++rows)
+            take(row);
+        row.reset();
+        if (rows != ids.rows)
+            damaged("the table " + std::string(nameOf(source)) + " should hold " + std::to_string(ids.rows) +
+                    " rows of run " + std::to_string(run.value) + " and holds " + std::to_string(rows));
+    }
+}
+
+template <class Event, class From>
+void RunReader::Impl::eachEvent(EventKind kind, const EventWindow& window, From&& from,
+                                const Take<Event>& take)
+{
+    const RowFrame frame = frameOf(window.run);
+    EventCursor rows = cursor(kind, window, frame);
+    while (const std::int64_t* row = rows.next())
+        if (!take(from(row, frame, *this)))
+            return;
+}
+
+} // namespace tilescope::store

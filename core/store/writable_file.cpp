@@ -1,0 +1,155 @@
+#include "core/store/writable_file.h"
+
+#include "core/base/error.h"
+#include "core/store/file_check.h"
+#include "core/store/schema.h"
+
+#include <spdlog/spdlog.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace tilescope::store {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kBusyMs = 10'000;
+/// How long to wait for programs that have the file open before it is left with its log beside it.
+constexpr int kSealMs = 3'000;
+
+std::int64_t unixNs()
+{
+    return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+} // namespace
+
+WritableFile::WritableFile(const fs::path& file, const StringTable& strings) : file_(file)
+{
+    // Looked at before the lock leaves its trace beside it: a foreign file and its folder stay untouched.
+    std::error_code error;
+    if (fs::exists(file, error) && !(fs::is_regular_file(file, error) && fs::file_size(file, error) == 0))
+        requireTilescopeFile(file, static_cast<int>(embeddedMigrations().size()));
+    lock_.emplace(file);
+    translating(file_, [&] {
+        open();
+        ledger_ = std::make_unique<RowLedger>(*database_);
+        begin();
+        adopt();
+        strings_ = std::make_unique<StringMap>(*database_, *ledger_, strings);
+        for (std::size_t kind = 0; kind < kEventKinds; ++kind)
+            appenders_[kind] =
+                std::make_unique<RowAppender>(*database_, *ledger_, static_cast<EventKind>(kind));
+        commit();
+    });
+}
+
+WritableFile::~WritableFile() = default;
+
+/// Opens the database of a file whose writer lock is held, creating or upgrading it.
+void WritableFile::open()
+{
+    std::error_code error;
+    const bool isNew = !fs::exists(file_, error) || fs::file_size(file_, error) == 0;
+    const auto migrations = embeddedMigrations();
+    const int newest = static_cast<int>(migrations.size());
+    const int version = isNew ? 0 : requireTilescopeFile(file_, newest).version;
+    if (!isNew && access(file_.c_str(), W_OK) != 0)
+        throw Error{
+            .what = "cannot be written", .where = file_.string(), .mend = "choose a file that you may write"};
+    const int flags = SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX | (isNew ? SQLite::OPEN_CREATE : 0);
+    auto database = std::make_unique<SQLite::Database>(file_.string(), flags, kBusyMs);
+    harden(*database);
+    if (isNew)
+        database->exec("pragma page_size = 16384");
+    else
+        requireOurSchema(*database, file_, version, migrations);
+    // Before the log is switched on, so that even a file that lost its log is known as ours.
+    if (version < newest)
+        migrate(*database, version, migrations);
+    database->exec("pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 2000;"
+                   "pragma cache_size = -65536; pragma temp_store = memory");
+    database_ = std::move(database);
+}
+
+void WritableFile::begin()
+{
+    if (sqlite3_get_autocommit(database_->getHandle()) != 0)
+        database_->exec("begin immediate");
+}
+
+void WritableFile::commit()
+{
+    if (sqlite3_get_autocommit(database_->getHandle()) != 0)
+        return;
+    for (auto& appender : appenders_)
+        appender->flush();
+    ledger_->flush();
+    database_->exec("commit");
+}
+
+void WritableFile::rollback() noexcept
+{
+    if (sqlite3_get_autocommit(database_->getHandle()) == 0)
+        database_->tryExec("rollback");
+}
+
+/// Takes the file over: it is unsealed from now on, and runs whose writer died are called so.
+void WritableFile::adopt()
+{
+    SQLite::Statement row(*database_,
+                          "insert into file (id, created, program, sealed, edition) values (1, ?, ?, 0, 0) "
+                          "on conflict (id) do update set sealed = 0");
+    row.bind(1, unixNs());
+    row.bind(2, "Tilescope");
+    row.exec();
+    std::vector<std::int64_t> orphans;
+    SQLite::Statement query(*database_, "select id from run where status = 'running'");
+    while (query.executeStep())
+        orphans.push_back(query.getColumn(0).getInt64());
+    for (const std::int64_t run : orphans) {
+        SQLite::Statement update(*database_,
+                                 "update run set status = 'interrupted', reason = 'its writer died' "
+                                 "where id = ?");
+        update.bind(1, run);
+        update.exec();
+        updateRunChecksum(run);
+    }
+}
+
+void WritableFile::updateRunChecksum(std::int64_t run)
+{
+    // The run's chunk may still wait in the ledger.
+    ledger_->flush();
+    sqlite3_stmt* row = nullptr;
+    check(database_->getHandle(),
+          sqlite3_prepare_v2(database_->getHandle(), "select * from run where id = ?", -1, &row, nullptr));
+    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owner(row, &sqlite3_finalize);
+    sqlite3_bind_int64(row, 1, run);
+    if (sqlite3_step(row) == SQLITE_ROW)
+        ledger_->replaceRunRow(run, digestOf(row));
+}
+
+void WritableFile::seal()
+{
+    database_->exec("update file set sealed = 1");
+    database_->setBusyTimeout(kSealMs);
+    try {
+        database_->exec("pragma journal_mode = delete");
+    } catch (const SQLite::Exception& exception) {
+        if (exception.getErrorCode() != SQLITE_BUSY)
+            throw;
+        // Another program sits on the file. All is in it or its log, whole; the next writer makes it one
+        // file.
+        spdlog::warn(
+            "{}: another program has it open, so the log beside it ({}-wal) stays until the next writer",
+            file_.string(), file_.filename().string());
+    }
+}
+
+} // namespace tilescope::store

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "core/store/database.h"
+#include "core/store/event_rows.h"
+#include "core/store/row_appender.h"
+#include "core/store/row_ledger.h"
+#include "core/store/string_map.h"
+#include "core/store/writer_lock.h"
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+namespace tilescope::store {
+
+/// A .tscope file that this process may write: lock, connection, accounts, strings, and a row appender for
+/// each event table. What RunWriter and the maintenance functions stand on.
+///
+/// One thread. Everything is written within begin() and commit(); seal() or destruction ends it.
+class WritableFile {
+public:
+    /// Opens, creates or upgrades; calls runs interrupted whose writer died. A foreign file is left alone,
+    /// its folder too. \throws Error
+    WritableFile(const std::filesystem::path& file, const StringTable& strings);
+    ~WritableFile();
+    WritableFile(const WritableFile&) = delete;
+    WritableFile& operator=(const WritableFile&) = delete;
+
+    /// Starts a transaction unless one is open.
+    void begin();
+    /// Writes what waits in the appenders and the accounts, and commits.
+    void commit();
+    void rollback() noexcept;
+    /// Makes the file one plain file: checkpointed, no log beside it. A program that has it open may hinder
+    /// that; then the log stays until the next writer, and a warning says so.
+    void seal();
+
+    /// After any change of the run's own row.
+    void updateRunChecksum(std::int64_t run);
+
+    const std::filesystem::path& file() const { return file_; }
+    SQLite::Database& database() { return *database_; }
+    RowLedger& ledger() { return *ledger_; }
+    StringMap& strings() { return *strings_; }
+    RowAppender& appender(EventKind kind) { return *appenders_[static_cast<std::size_t>(kind)]; }
+
+private:
+    void open();
+    void adopt();
+
+    const std::filesystem::path file_;
+    std::optional<WriterLock> lock_; // taken before the database is opened, let go after it is closed
+    std::unique_ptr<SQLite::Database> database_;
+    std::unique_ptr<RowLedger> ledger_;
+    std::unique_ptr<StringMap> strings_;
+    std::array<std::unique_ptr<RowAppender>, kEventKinds> appenders_;
+};
+
+} // namespace tilescope::store
