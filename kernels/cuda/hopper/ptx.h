@@ -1,0 +1,143 @@
+#pragma once
+
+#include <cstdint>
+
+#include <cuda.h>
+
+/// The PTX of Hopper that the kernels use, each instruction once and by name (PTX ISA 9.0, sections in
+/// brackets).
+///
+/// Addresses of shared memory are 32-bit, as the instructions want them.
+namespace tilescope::kernels::hopper {
+
+__device__ inline std::uint32_t sharedAddress(const void* pointer)
+{
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+// --- mbarrier: counts arrivals and bytes, waits by phase [9.7.13.15]
+// -----------------------------------------------
+
+using Barrier = std::uint64_t;
+
+__device__ inline void initBarrier(Barrier& barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(sharedAddress(&barrier)), "r"(arrivals));
+}
+
+/// Makes initialised barriers visible to the copy engine.
+__device__ inline void fenceBarrierInit()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+__device__ inline void arrive(Barrier& barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(sharedAddress(&barrier)) : "memory");
+}
+
+/// One arrival, and the phase ends only after `bytes` more have been written by the copy engine.
+__device__ inline void arriveExpecting(Barrier& barrier, std::uint32_t bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(sharedAddress(&barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+
+/// Waits until the phase of that parity has ended.
+__device__ inline void wait(Barrier& barrier, std::uint32_t parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@done bra over;\n"
+                 "bra again;\n"
+                 "over:\n"
+                 "}\n" ::"r"(sharedAddress(&barrier)),
+                 "r"(parity)
+                 : "memory");
+}
+
+// --- TMA: the copy engine moves boxes of a tensor [9.7.9.27]
+// --------------------------------------------------------
+
+__device__ inline void prefetchMap(const CUtensorMap& map)
+{
+    asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
+/// Loads the box at (column, row, head, batch); what lies outside the tensor arrives as zeros and counts as
+/// bytes.
+__device__ inline void loadBox(const CUtensorMap& map, void* destination, Barrier& barrier, int column,
+                               int row, int head, int batch)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, "
+        "%6}], [%2];" ::"r"(sharedAddress(destination)),
+        "l"(&map), "r"(sharedAddress(&barrier)), "r"(column), "r"(row), "r"(head), "r"(batch)
+        : "memory");
+}
+
+/// Stores the box at (column, row, head, batch); what lies outside the tensor is left out.
+__device__ inline void storeBox(const CUtensorMap& map, const void* source, int column, int row, int head,
+                                int batch)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(&map),
+        "r"(sharedAddress(source)), "r"(column), "r"(row), "r"(head), "r"(batch)
+        : "memory");
+}
+
+__device__ inline void commitStores()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+/// Waits until the committed stores have read their shared memory (they may still be on their way to global
+/// memory).
+__device__ inline void waitStoresRead()
+{
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
+/// Orders this thread's ordinary writes to shared memory before later reads by the copy engine or wgmma.
+__device__ inline void fenceAsyncProxy()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// --- warpgroups
+// -----------------------------------------------------------------------------------------------------
+
+template <int Registers> __device__ inline void takeRegisters()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
+}
+template <int Registers> __device__ inline void giveRegisters()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
+}
+
+/// Named barriers 1 to 15 (0 is __syncthreads); `threads` counts those that wait and those that only arrive.
+__device__ inline void namedWait(int id, int threads)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ inline void namedArrive(int id, int threads)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+// --- arithmetic
+// -----------------------------------------------------------------------------------------------------
+
+/// 2^x by the special-function unit; 2^-inf = 0.
+__device__ inline float exp2Special(float x)
+{
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+} // namespace tilescope::kernels::hopper

@@ -1,0 +1,61 @@
+#include "kernels/cuda/hopper/tensor_map.h"
+
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace tilescope::kernels::hopper {
+
+namespace {
+
+using Encoder = decltype(&cuTensorMapEncodeTiled);
+
+/// The driver's encoder, found at run time: programs that link this must start without a driver.
+Encoder findEncoder()
+{
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult result{};
+    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault,
+                                         &result) != cudaSuccess ||
+        result != cudaDriverEntryPointSuccess)
+        throw std::runtime_error("the CUDA driver has no cuTensorMapEncodeTiled (it is older than 12.0)");
+    return reinterpret_cast<Encoder>(function);
+}
+
+} // namespace
+
+CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::int64_t rows,
+                      std::int64_t heads, std::int64_t batch, std::int64_t rowStride, std::int64_t headStride,
+                      std::int64_t batchStride, int boxRows)
+{
+    static const Encoder encode = findEncoder();
+    const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows),
+                                static_cast<cuuint64_t>(heads), static_cast<cuuint64_t>(batch)};
+    const cuuint64_t strides[] = {static_cast<cuuint64_t>(rowStride) * 2,
+                                  static_cast<cuuint64_t>(headStride) * 2,
+                                  static_cast<cuuint64_t>(batchStride) * 2};
+    const cuuint32_t box[] = {64, static_cast<cuuint32_t>(boxRows), 1, 1};
+    const cuuint32_t steps[] = {1, 1, 1, 1};
+    CUtensorMap map;
+    const CUresult result = encode(
+        &map,
+        type == ElementType::BFloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4,
+        data, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result != CUDA_SUCCESS)
+        throw std::runtime_error("the CUDA driver refuses a tensor map (error " + std::to_string(result) +
+                                 ")");
+    return map;
+}
+
+int multiprocessors()
+{
+    int device = 0;
+    int count = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+    return count;
+}
+
+} // namespace tilescope::kernels::hopper
