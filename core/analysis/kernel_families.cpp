@@ -19,6 +19,9 @@ constexpr std::array<std::string_view, kKernelFamilies> kWords{
     "matmul",    "attention", "softmax", "norm",   "elementwise", "reduction",
     "embedding", "optimizer", "copy",    "memset", "collective",  "other"};
 
+constexpr std::array<std::string_view, 8> kRuleKeys{"family",  "name",  "root",  "subject",
+                                                    "library", "short", "typed", "does"};
+
 bool containsAny(std::string_view text, const std::vector<std::string>& words)
 {
     return words.empty() || std::any_of(words.begin(), words.end(), [text](const std::string& word) {
@@ -50,6 +53,8 @@ struct KernelFamilies::Rule {
     std::vector<std::string> name;    ///< anywhere in the full name
     std::vector<std::string> root;    ///< in the function's own name
     std::vector<std::string> subject; ///< in the functor it applies
+    std::vector<std::string> library; ///< the whole short name that a library's kernel has
+    bool typed = true;                ///< whether the type of the values belongs into the short name
     std::string shortName;            ///< words of the short name; the type follows
     std::string does;
 };
@@ -92,15 +97,17 @@ KernelFamilies KernelFamilies::load(const std::filesystem::path& file)
                     rule.root = wordsIn(entry.second);
                 } else if (key == "subject") {
                     rule.subject = wordsIn(entry.second);
+                } else if (key == "library") {
+                    rule.library = wordsIn(entry.second);
+                } else if (key == "typed") {
+                    rule.typed = entry.second.as<bool>();
                 } else if (key == "short") {
                     rule.shortName = entry.second.as<std::string>();
                 } else if (key == "does") {
                     rule.does = entry.second.as<std::string>();
                 } else {
-                    static constexpr std::array<std::string_view, 6> keys{"family",  "name",  "root",
-                                                                          "subject", "short", "does"};
                     throw errorAt(file, entry.first.Mark(), "unknown key '" + key + "'",
-                                  didYouMean(key, keys));
+                                  didYouMean(key, kRuleKeys));
                 }
             }
             families.rules_->push_back(std::move(rule));
@@ -129,20 +136,22 @@ KernelDescription KernelFamilies::describe(std::string_view name, DeviceEventKin
     if (kind == DeviceEventKind::Memset)
         return {KernelFamily::Memset, std::string(name), "sets memory to a value"};
     const KernelName parts = parseKernelName(name);
-    const auto rule = std::find_if(rules_->begin(), rules_->end(), [&](const Rule& r) {
-        return containsAny(name, r.name) && containsAny(parts.root, r.root) &&
-               containsAny(parts.subject, r.subject);
-    });
     KernelDescription description;
     description.shortName = libraryShortName(parts);
+    const auto rule = std::find_if(rules_->begin(), rules_->end(), [&](const Rule& r) {
+        const bool isLibrarys = r.library.empty() || std::find(r.library.begin(), r.library.end(),
+                                                               description.shortName) != r.library.end();
+        return isLibrarys && containsAny(name, r.name) && containsAny(parts.root, r.root) &&
+               containsAny(parts.subject, r.subject);
+    });
     if (rule != rules_->end()) {
         description.family = rule->family;
         description.does = rule->does;
     }
     if (description.shortName.empty()) {
         description.shortName =
-            rule != rules_->end() && !rule->shortName.empty() ? rule->shortName : subjectWord(parts.subject);
-        if (!parts.type.empty())
+            rule != rules_->end() && !rule->shortName.empty() ? rule->shortName : subjectWords(parts.subject);
+        if (!parts.type.empty() && (rule == rules_->end() || rule->typed))
             description.shortName += " " + std::string(parts.type);
     }
     if (description.shortName.empty())

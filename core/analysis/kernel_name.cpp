@@ -174,14 +174,17 @@ struct TypeName {
     std::string_view spelling;
     std::string_view word;
 };
-/// Narrow types first: a kernel that reads bf16 and adds in fp32 is a bf16 kernel.
+/// The first of these that a name has is its type: narrow floats before fp32, because a kernel that reads
+/// bf16 and adds in fp32 is a bf16 kernel; fp64 after fp32, because many take
+/// scalars as doubles; integers last, because indices and sizes are integers too.
 constexpr std::array kTypes{
     TypeName{"Float8_e4m3", "fp8"}, TypeName{"Float8_e5m2", "fp8"},    TypeName{"float8_copy", "fp8"},
     TypeName{"__nv_fp8", "fp8"},    TypeName{"c10::BFloat16", "bf16"}, TypeName{"__nv_bfloat16", "bf16"},
     TypeName{"bfloat16", "bf16"},   TypeName{"c10::Half", "fp16"},     TypeName{"__half", "fp16"},
-    TypeName{"half_t", "fp16"},     TypeName{"float16_copy", "fp16"},  TypeName{"double", "fp64"},
-    TypeName{"float", "fp32"},      TypeName{"unsigned char", "u8"},   TypeName{"long", "i64"},
-    TypeName{"int", "i32"},         TypeName{"bool", "bool"},
+    TypeName{"half_t", "fp16"},     TypeName{"float16_copy", "fp16"},
+
+    TypeName{"float", "fp32"},      TypeName{"double", "fp64"},        TypeName{"unsigned char", "u8"},
+    TypeName{"bool", "bool"},       TypeName{"long", "i64"},           TypeName{"int", "i32"},
 };
 
 bool isWordCharacter(char c)
@@ -200,35 +203,27 @@ bool containsWord(std::string_view text, std::string_view word)
     return false;
 }
 
-std::string_view typeIn(std::string_view text)
+bool names(std::string_view text, const TypeName& type)
 {
-    for (const TypeName& type : kTypes) {
-        const bool isKeyword = type.spelling == "float" || type.spelling == "double" ||
-                               type.spelling == "long" || type.spelling == "int" || type.spelling == "bool";
-        if (isKeyword ? containsWord(text, type.spelling)
-                      : text.find(type.spelling) != std::string_view::npos)
-            return type.word;
-    }
-    return {};
+    const bool isKeyword = type.word == type.spelling || type.spelling == "float" ||
+                           type.spelling == "double" || type.spelling == "long" || type.spelling == "int";
+    return isKeyword ? containsWord(text, type.spelling) : text.find(type.spelling) != std::string_view::npos;
 }
 
 /// Where the values' type stands: the template arguments, less the sizes, index types and schedules of the
 /// wrappers.
 std::string_view typeOf(const Head& head)
 {
-    std::string_view found;
-    for (const std::string_view argument : head.arguments) {
-        // Indexing helpers, not values.
-        if (argument.starts_with("unsigned int") ||
-            argument.find("OffsetCalculator") != std::string_view::npos || argument.starts_with("std::array"))
-            continue;
-        const std::string_view type = typeIn(argument);
-        if (type == "bf16" || type == "fp16" || type == "fp8")
-            return type;
-        if (found.empty())
-            found = type;
-    }
-    return found;
+    Views arguments = head.arguments;
+    std::erase_if(arguments, [](std::string_view argument) {
+        return argument.starts_with("unsigned int") || argument.starts_with("std::array") ||
+               argument.find("OffsetCalculator") != std::string_view::npos;
+    });
+    for (const TypeName& type : kTypes)
+        if (std::any_of(arguments.begin(), arguments.end(),
+                        [&type](std::string_view argument) { return names(argument, type); }))
+            return type.word;
+    return {};
 }
 
 } // namespace

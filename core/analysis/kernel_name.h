@@ -28,8 +28,8 @@ KernelName parseKernelName(std::string_view name);
 /// Empty for any other.
 std::string libraryShortName(const KernelName& name);
 
-/// The subject as a word: masked_fill_kernel is masked_fill, CUDAFunctor_add is add, rsqrt_kernel_cuda is
-/// rsqrt.
-std::string subjectWord(std::string_view subject);
+/// The subject in words: masked_fill_kernel is `masked fill`, CUDAFunctor_add `add`, RowwiseMomentsCUDAKernel
+/// `rowwise moments`.
+std::string subjectWords(std::string_view subject);
 
 } // namespace tilescope::analysis

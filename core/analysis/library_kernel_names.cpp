@@ -187,6 +187,40 @@ std::string cudnnName(const KernelName& name)
     return text;
 }
 
+/// The op that the list begins with. Ops are joined by the character that their own names have, so those of
+/// several words must be known.
+std::string_view tritonOp(std::string_view ops)
+{
+    static constexpr std::array<std::string_view, 24> kLongNames{"prepare_softmax_online",
+                                                                 "native_layer_norm_backward",
+                                                                 "embedding_dense_backward",
+                                                                 "native_layer_norm",
+                                                                 "softmax_backward_data",
+                                                                 "log_softmax_backward_data",
+                                                                 "nll_loss_backward",
+                                                                 "nll_loss_forward",
+                                                                 "threshold_backward",
+                                                                 "slice_backward",
+                                                                 "select_backward",
+                                                                 "gelu_backward",
+                                                                 "silu_backward",
+                                                                 "log_softmax",
+                                                                 "masked_fill",
+                                                                 "bitwise_not",
+                                                                 "scalar_tensor",
+                                                                 "index_select",
+                                                                 "unsafe_view",
+                                                                 "slice_scatter",
+                                                                 "native_dropout",
+                                                                 "logical_not",
+                                                                 "zeros_like",
+                                                                 "to_copy"};
+    for (const std::string_view name : kLongNames)
+        if (ops.starts_with(name) && (ops.size() == name.size() || ops[name.size()] == '_'))
+            return ops.substr(0, name.size());
+    return ops.substr(0, ops.find('_'));
+}
+
 /// triton_per_fused_add_mean_mul_pow_rsqrt_0: kind, the ops that were fused, a number.
 std::string tritonName(std::string_view root)
 {
@@ -200,24 +234,33 @@ std::string tritonName(std::string_view root)
         Kind{"triton_for_fused_", "triton foreach"}, Kind{"triton_", "triton"}};
     const auto kind = std::find_if(kKinds.begin(), kKinds.end(),
                                    [root](const Kind& k) { return root.starts_with(k.prefix); });
+    std::string text(kind->words);
     std::string_view ops = root.substr(kind->prefix.size());
-    // What only renames a tensor's elements costs nothing and says nothing.
-    static constexpr std::array<std::string_view, 11> kViews{
-        "unsafe_view", "view",      "transpose", "expand", "slice",  "select",
-        "squeeze",     "unsqueeze", "permute",   "t",      "prepare"};
-    std::string text;
-    for (const std::string_view op : split(ops, '_')) {
-        const bool isNumber = !op.empty() && std::all_of(op.begin(), op.end(), [](char c) {
-            return std::isdigit(static_cast<unsigned char>(c));
-        });
-        if (op.empty() || isNumber || op == "unsafe" ||
-            std::find(kViews.begin(), kViews.end(), op) != kViews.end())
-            continue;
-        append(text, op);
+    const auto skipJoints = [&ops] { ops.remove_prefix(std::min(ops.size(), ops.find_first_not_of('_'))); };
+    for (skipJoints(); !ops.empty(); skipJoints()) {
+        const std::string_view op = tritonOp(ops);
+        ops.remove_prefix(op.size());
+        const bool isNumber = std::all_of(op.begin(), op.end(),
+                                          [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
+        // What only renames a tensor's elements costs nothing and says nothing.
+        static constexpr std::array<std::string_view, 12> kViews{"unsafe_view",
+                                                                 "view",
+                                                                 "transpose",
+                                                                 "expand",
+                                                                 "slice",
+                                                                 "select",
+                                                                 "squeeze",
+                                                                 "unsqueeze",
+                                                                 "permute",
+                                                                 "t",
+                                                                 "prepare_softmax_online",
+                                                                 "split"};
+        if (!isNumber && std::find(kViews.begin(), kViews.end(), op) == kViews.end()) {
+            append(text, op);
+            std::replace(text.begin(), text.end(), '_', ' ');
+        }
     }
-    std::string shortened(kind->words);
-    append(shortened, text);
-    return shortened;
+    return text;
 }
 
 } // namespace
@@ -225,6 +268,11 @@ std::string tritonName(std::string_view root)
 std::string libraryShortName(const KernelName& name)
 {
     const std::string_view root = name.root;
+    if (name.qualified.starts_with("tilescope::")) {
+        std::string text = "tilescope " + subjectWords(root);
+        append(text, name.type);
+        return text;
+    }
     if (root.starts_with("nvjet_"))
         return nvjetName(root);
     if (root.find("xmma_") != std::string_view::npos)
@@ -242,7 +290,7 @@ std::string libraryShortName(const KernelName& name)
     return {};
 }
 
-std::string subjectWord(std::string_view subject)
+std::string subjectWords(std::string_view subject)
 {
     constexpr std::array<std::string_view, 3> prefixes{"CUDAFunctorOnSelf_", "CUDAFunctor_", "cunn_"};
     constexpr std::array<std::string_view, 11> suffixes{
@@ -254,7 +302,17 @@ std::string subjectWord(std::string_view subject)
     for (const std::string_view suffix : suffixes)
         if (subject.ends_with(suffix) && subject.size() > suffix.size())
             subject.remove_suffix(suffix.size());
-    return std::string(subject);
+    std::string words;
+    for (std::size_t i = 0; i < subject.size(); ++i) {
+        const auto character = static_cast<unsigned char>(subject[i]);
+        const bool beginsWord =
+            i > 0 && std::isupper(character) && std::islower(static_cast<unsigned char>(subject[i - 1]));
+        if (beginsWord)
+            words += ' ';
+        words += subject[i] == '_' ? ' ' : static_cast<char>(std::tolower(character));
+    }
+    words.erase(0, words.find_first_not_of(' '));
+    return words;
 }
 
 } // namespace tilescope::analysis

@@ -1,0 +1,99 @@
+#include "core/analysis/busy_time.h"
+
+#include "core/analysis/random.h"
+#include "core/base/error.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bitset>
+
+namespace tilescope::analysis {
+
+namespace {
+
+using namespace tilescope::literals;
+
+std::vector<DeviceEvent> eventsAt(std::initializer_list<std::pair<int, int>> spans)
+{
+    std::vector<DeviceEvent> events;
+    for (const auto& [start, end] : spans) {
+        events.emplace_back();
+        events.back().start = timestampAt(start);
+        events.back().end = timestampAt(end);
+    }
+    return events;
+}
+
+Interval interval(std::int64_t start, std::int64_t end)
+{
+    return {timestampAt(start), timestampAt(end)};
+}
+
+constexpr std::size_t kTicks = 64;
+using Ticks = std::bitset<kTicks>;
+
+/// The brute force: one bit a nanosecond.
+Ticks ticksOf(const std::vector<Interval>& intervals)
+{
+    Ticks ticks;
+    for (const Interval& each : intervals)
+        for (std::int64_t t = nanosecondsOf(each.start); t < nanosecondsOf(each.end); ++t)
+            ticks.set(static_cast<std::size_t>(t));
+    return ticks;
+}
+
+std::vector<Interval> randomIntervals(Random& random)
+{
+    std::vector<Interval> intervals;
+    for (std::uint64_t i = random.below(8); i > 0; --i) {
+        const auto start = static_cast<std::int64_t>(random.below(kTicks));
+        const auto length =
+            static_cast<std::int64_t>(random.below(kTicks - static_cast<std::uint64_t>(start)));
+        intervals.push_back(interval(start, start + length));
+    }
+    return intervals;
+}
+
+} // namespace
+
+TEST(BusyTime, CountsOverlappingStreamsOnce)
+{
+    EXPECT_EQ(busyTime(eventsAt({{0, 10}, {5, 12}, {20, 25}})), 17_ns);
+}
+
+TEST(BusyTime, IsZeroWithoutEvents)
+{
+    EXPECT_EQ(busyTime({}), 0_ns);
+}
+
+TEST(BusyTime, CountsWhatLiesInsideAnotherOnce)
+{
+    EXPECT_EQ(busyTime(eventsAt({{0, 100}, {10, 20}, {90, 110}, {110, 110}})), 110_ns);
+}
+
+TEST(BusyTime, RefusesEventsThatAreNotInOrder)
+{
+    EXPECT_THROW(busyTime(eventsAt({{10, 20}, {5, 30}})), Error);
+    EXPECT_THROW(busyTime(eventsAt({{10, 5}})), Error);
+}
+
+TEST(Intervals, AgreeWithCountingNanoseconds)
+{
+    Random random(99);
+    for (int trial = 0; trial < 2000; ++trial) {
+        const auto rawA = randomIntervals(random);
+        const auto rawB = randomIntervals(random);
+        const auto a = unionOf(rawA);
+        const auto b = unionOf(rawB);
+        EXPECT_EQ(ticksOf(a), ticksOf(rawA));
+        EXPECT_EQ(lengthOf(a).count(), static_cast<std::int64_t>(ticksOf(rawA).count()));
+        EXPECT_EQ(ticksOf(intersection(a, b)), ticksOf(rawA) & ticksOf(rawB));
+        EXPECT_EQ(ticksOf(difference(a, b)), ticksOf(rawA) & ~ticksOf(rawB));
+        EXPECT_EQ(ticksOf(complement(interval(10, 50), a)), ticksOf({interval(10, 50)}) & ~ticksOf(rawA));
+        for (std::size_t i = 1; i < a.size(); ++i)
+            EXPECT_LT(a[i - 1].end, a[i].start) << "trial " << trial << " of seed 99";
+    }
+}
+
+} // namespace tilescope::analysis

@@ -1,0 +1,171 @@
+#include "core/analysis/kernel_families.h"
+
+#include "core/analysis/kernel_name.h"
+#include "core/base/error.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace tilescope::analysis {
+
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A device activity that PyTorch 2.11 ran on an H200, with the family and short name that a reader wants.
+struct RealKernel {
+    std::string name;
+    std::vector<std::string> workloads;
+    double microseconds = 0;
+    std::string family;
+    std::string shortName;
+
+    DeviceEventKind kind() const
+    {
+        return name.starts_with("Memcpy")   ? DeviceEventKind::Memcpy
+               : name.starts_with("Memset") ? DeviceEventKind::Memset
+                                            : DeviceEventKind::Kernel;
+    }
+};
+
+std::vector<RealKernel> realKernels()
+{
+    std::ifstream names(TILESCOPE_TEST_DATA "/kernel_names.jsonl");
+    std::ifstream expected(TILESCOPE_TEST_DATA "/kernel_families.tsv");
+    std::vector<RealKernel> kernels;
+    for (std::string line, answer; std::getline(names, line) && std::getline(expected, answer);) {
+        const auto json = nlohmann::json::parse(line);
+        const std::size_t tab = answer.find('\t');
+        kernels.push_back(
+            {json["name"], json["workloads"], json["us"], answer.substr(0, tab), answer.substr(tab + 1)});
+    }
+    return kernels;
+}
+
+} // namespace
+
+TEST(KernelFamilies, KnowsEveryRealKernel)
+{
+    const std::vector<RealKernel> kernels = realKernels();
+    ASSERT_EQ(kernels.size(), 445u);
+    for (const RealKernel& kernel : kernels) {
+        const KernelDescription description = KernelFamilies::standard().describe(kernel.name, kernel.kind());
+        EXPECT_EQ(wordOf(description.family), kernel.family) << kernel.name;
+        EXPECT_EQ(description.shortName, kernel.shortName) << kernel.name;
+        EXPECT_FALSE(description.does.empty()) << kernel.name;
+    }
+}
+
+TEST(KernelFamilies, ShortNamesAreShort)
+{
+    for (const RealKernel& kernel : realKernels()) {
+        const std::string name = KernelFamilies::standard().describe(kernel.name, kernel.kind()).shortName;
+        EXPECT_LE(name.size(), 80U) << kernel.name;
+        EXPECT_EQ(name.find("::"), std::string::npos) << kernel.name;
+    }
+}
+
+TEST(KernelFamilies, OtherIsUnderOnePercentOfTheTimeOfModels)
+{
+    double all = 0;
+    double other = 0;
+    for (const RealKernel& kernel : realKernels()) {
+        all += kernel.microseconds;
+        if (KernelFamilies::standard().describe(kernel.name, kernel.kind()).family == KernelFamily::Other)
+            other += kernel.microseconds;
+    }
+    EXPECT_LT(other / all, 0.01);
+}
+
+TEST(KernelFamilies, KnowsItsOwnKernels)
+{
+    const auto& families = KernelFamilies::standard();
+    const auto forward = families.describe(
+        "void tilescope::kernels::attention_forward<tilescope::Tile<128, 64>, __nv_bfloat16>(int)");
+    EXPECT_EQ(forward.family, KernelFamily::Attention);
+    EXPECT_EQ(forward.shortName, "tilescope attention forward bf16");
+}
+
+TEST(KernelFamilies, WhatItDoesNotKnowIsOtherUnderItsOwnName)
+{
+    const auto mine = KernelFamilies::standard().describe("my::strange_thing(float*)");
+    EXPECT_EQ(mine.family, KernelFamily::Other);
+    EXPECT_EQ(mine.shortName, "strange thing");
+    EXPECT_EQ(KernelFamilies::standard().describe("").shortName, "");
+    EXPECT_EQ(KernelFamilies::standard().describe("<<<").shortName, "<<<");
+}
+
+TEST(KernelFamilies, HostileNamesEndQuickly)
+{
+    for (const char* part : {"<", "(", "a::", "a<b,", "{lambda", "(anonymous namespace)::", " ", "::"}) {
+        std::string name;
+        for (int i = 0; i < 20'000; ++i)
+            name += part;
+        (void)KernelFamilies::standard().describe(name);
+    }
+}
+
+TEST(KernelFamilies, ABadRuleIsNamedWithItsPlace)
+{
+    const tilescope::testing::TemporaryFolder folder;
+    const auto error = [&](const std::string& text) {
+        std::ofstream(folder / "rules.yaml") << text;
+        try {
+            KernelFamilies::load(folder / "rules.yaml");
+        } catch (const Error& caught) {
+            return caught.sentence();
+        }
+        return std::string("no error");
+    };
+    EXPECT_THAT(error("rules:\n  - {family: matmull}\n"),
+                HasSubstr("rules.yaml:2:14: there is no family 'matmull'; did you mean 'matmul'?"));
+    EXPECT_THAT(error("rules:\n  - {famly: matmul}\n"), HasSubstr("did you mean 'family'?"));
+    EXPECT_THAT(error("rules: [\n"), HasSubstr("rules.yaml:"));
+    EXPECT_THROW(KernelFamilies::load(folder / "missing.yaml"), Error);
+}
+
+TEST(KernelFamilies, TheFirstRuleThatMatchesDecides)
+{
+    const tilescope::testing::TemporaryFolder folder;
+    std::ofstream(folder / "rules.yaml")
+        << "rules:\n"
+           "  - {root: alpha, name: beta, family: softmax}\n"
+           "  - {root: [alpha, gamma], family: norm, short: first, typed: false}\n"
+           "  - {root: alpha, family: copy}\n";
+    const KernelFamilies families = KernelFamilies::load(folder / "rules.yaml");
+    EXPECT_EQ(families.rules(), 3u);
+    EXPECT_EQ(families.describe("alpha<float>(beta)").family, KernelFamily::Softmax);
+    EXPECT_EQ(families.describe("alpha<float>()").family, KernelFamily::Norm);
+    EXPECT_EQ(families.describe("alpha<float>()").shortName, "first");
+    EXPECT_EQ(families.describe("gamma()").family, KernelFamily::Norm);
+    EXPECT_EQ(families.describe("beta()").family, KernelFamily::Other);
+}
+
+TEST(ParseKernelName, LooksThroughTheWrappers)
+{
+    const auto name = parseKernelName("void at::native::elementwise_kernel<128, 2, "
+                                      "at::native::gpu_kernel_impl_nocast<at::native::BinaryFunctor<float, "
+                                      "float, float, at::native::binary_internal::MulFunctor<float> > "
+                                      ">(at::TensorIteratorBase&, int const&)"
+                                      "::{lambda(int)#1}>(int, int)");
+    EXPECT_EQ(name.qualified, "at::native::elementwise_kernel");
+    EXPECT_EQ(name.root, "elementwise_kernel");
+    EXPECT_EQ(name.subject, "MulFunctor");
+    EXPECT_EQ(name.type, "fp32");
+}
+
+TEST(ParseKernelName, FindsTheFunctionAroundALambda)
+{
+    const auto name = parseKernelName(
+        "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::silu_kernel("
+        "at::TensorIteratorBase&)::{lambda()#1}::operator()() const::{lambda()#2}::operator()() const::"
+        "{lambda(c10::BFloat16)#1}, std::array<char*, 2ul> >(int, float)");
+    EXPECT_EQ(name.subject, "silu_kernel");
+    EXPECT_EQ(name.type, "bf16");
+}
+
+} // namespace tilescope::analysis

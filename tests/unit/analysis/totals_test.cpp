@@ -1,0 +1,176 @@
+#include "core/analysis/device_totals.h"
+#include "core/analysis/op_totals.h"
+#include "core/analysis/range_totals.h"
+#include "tests/support/fake_trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilescope::analysis {
+
+namespace {
+
+using namespace tilescope::literals;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using tilescope::testing::FakeTrace;
+
+std::optional<std::uint32_t> byName(const DeviceEvent& event)
+{
+    return event.name.value;
+}
+
+std::optional<std::uint32_t> opByName(const Op& op)
+{
+    return op.name.value;
+}
+
+const OpTotal& named(const std::vector<OpTotal>& totals, FakeTrace& trace, const char* name)
+{
+    for (const OpTotal& total : totals)
+        if (total.group == trace.strings().intern(name).value)
+            return total;
+    throw std::runtime_error(name);
+}
+
+const RangeTotal& at(const std::vector<RangeTotal>& totals, const std::string& path)
+{
+    for (const RangeTotal& total : totals)
+        if (total.path == path)
+            return total;
+    throw std::runtime_error(path);
+}
+
+} // namespace
+
+TEST(DeviceTotals, AddUpByGroupTheCostliestFirst)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 100).kernel("a", 0, 10).kernel("b", 10, 15).kernel("a", 20, 24);
+    trace.step(1, 100, 200).kernel("a", 100, 130);
+    const auto totals = deviceTotals(trace.batch().deviceEvents, byName);
+    ASSERT_EQ(totals.size(), 2u);
+    EXPECT_EQ(totals[0].instances, 3);
+    EXPECT_EQ(totals[0].steps, 2);
+    EXPECT_EQ(totals[0].total, 44_ns);
+    EXPECT_EQ(totals[0].shortest, 4_ns);
+    EXPECT_EQ(totals[0].longest, 30_ns);
+    EXPECT_EQ(totals[0].average(), 14_ns);
+    EXPECT_EQ(totals[1].steps, 1);
+}
+
+TEST(DeviceTotals, CountStepsThatComeBack)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 10).kernel("a", 0, 1);
+    trace.step(1, 10, 20).kernel("a", 10, 11);
+    trace.step(0, 20, 30).kernel("a", 20, 21);
+    EXPECT_EQ(deviceTotals(trace.batch().deviceEvents, byName)[0].steps, 2);
+}
+
+TEST(DeviceTotals, LeaveOutWhatHasNoGroup)
+{
+    FakeTrace trace;
+    trace.kernel("a", 0, 10);
+    EXPECT_TRUE(
+        deviceTotals(trace.batch().deviceEvents, [](const DeviceEvent&) { return std::nullopt; }).empty());
+}
+
+TEST(OpTotals, SelfTimeIsWhatNoOpInsideTook)
+{
+    FakeTrace trace;
+    trace.op("outer", 0, 100);
+    const OpId outer = trace.lastOp();
+    trace.op("inner", 10, 40, outer);
+    trace.op("leaf", 20, 30, trace.lastOp());
+    trace.op("inner", 50, 60, outer);
+    EXPECT_THAT(selfTimes(trace.batch().ops), ElementsAre(60_ns, 20_ns, 10_ns, 10_ns));
+    const auto totals = opTotals(trace.batch().ops, opByName);
+    EXPECT_EQ(named(totals, trace, "inner").total, 40_ns);
+    EXPECT_EQ(named(totals, trace, "inner").self, 30_ns);
+    EXPECT_EQ(named(totals, trace, "inner").instances, 2);
+    EXPECT_EQ(named(totals, trace, "outer").self, 60_ns);
+}
+
+TEST(OpTotals, AnOpInsideOneOfItsNameAddsNothingToTheTotal)
+{
+    FakeTrace trace;
+    trace.op("copy", 0, 100);
+    trace.op("to", 10, 90, trace.lastOp());
+    trace.op("copy", 20, 80, trace.lastOp());
+    const auto totals = opTotals(trace.batch().ops, opByName);
+    EXPECT_EQ(named(totals, trace, "copy").total, 100_ns);
+    EXPECT_EQ(named(totals, trace, "copy").instances, 2);
+    EXPECT_EQ(named(totals, trace, "copy").self, 80_ns);
+}
+
+TEST(OpTotals, SurviveParentsThatAreMissingOrCircular)
+{
+    FakeTrace trace;
+    trace.op("a", 0, 10, OpId{1}).op("b", 0, 10, OpId{0}).op("c", 0, 10, OpId{77});
+    const auto totals = opTotals(trace.batch().ops, opByName);
+    EXPECT_EQ(totals.size(), 3u);
+    EXPECT_EQ(named(totals, trace, "c").self, 10_ns);
+}
+
+TEST(RangeTotals, TakeWallFromRangesAndGpuFromWhatTheyLaunched)
+{
+    FakeTrace trace;
+    for (int step = 0; step < 2; ++step) {
+        const int t = 1000 * step;
+        trace.step(step, t, t + 900).range("step/forward", t, t + 300);
+        trace.range("step/forward/layers.0", t + 10, t + 290).range("step/backward", t + 300, t + 900);
+        // Kernels run after their ranges have closed, on two streams at once.
+        trace.kernel("k", t + 100, t + 200).at("step/forward/layers.0");
+        trace.kernel("k", t + 150, t + 250).at("step/forward/layers.0").on(8);
+        trace.kernel("k", t + 400, t + 450).at("step/backward/layers.0");
+        trace.kernel("k", t + 500, t + 510).at("step/backward");
+    }
+    const auto& batch = trace.batch();
+    const auto totals = rangeTotals(batch.ranges, batch.ops, batch.deviceEvents, trace.textOf());
+    EXPECT_THAT(totals,
+                ElementsAre(Field(&RangeTotal::path, "step"), Field(&RangeTotal::path, "step/forward"),
+                            Field(&RangeTotal::path, "step/forward/layers.0"),
+                            Field(&RangeTotal::path, "step/backward"),
+                            Field(&RangeTotal::path, "step/backward/layers.0")));
+    EXPECT_EQ(at(totals, "step").wall, 1800_ns);
+    EXPECT_EQ(at(totals, "step").gpu, 420_ns);
+    EXPECT_EQ(at(totals, "step").percent, 100);
+    EXPECT_EQ(at(totals, "step/forward/layers.0").wall, 560_ns);
+    EXPECT_EQ(at(totals, "step/forward/layers.0").gpu, 300_ns);
+    EXPECT_EQ(at(totals, "step/backward").gpu, 120_ns);
+    EXPECT_EQ(at(totals, "step/backward/layers.0").gpu, 100_ns);
+    EXPECT_EQ(at(totals, "step/backward/layers.0").wall, std::nullopt);
+    EXPECT_EQ(at(totals, "step/backward/layers.0").instances, 2);
+}
+
+TEST(RangeTotals, OnACpuBackwardsModulesTakeTheTimeOfTheirOps)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 200).range("step/backward", 100, 200);
+    trace.op("MmBackward0", 110, 150).at("step/backward/layers.0/mlp");
+    trace.op("aten::mm", 115, 140, trace.lastOp()).at("step/backward/layers.0/mlp");
+    trace.op("MulBackward0", 160, 170).at("step/backward/layers.0");
+    const auto& batch = trace.batch();
+    const auto totals = rangeTotals(batch.ranges, batch.ops, batch.deviceEvents, trace.textOf());
+    EXPECT_EQ(at(totals, "step/backward/layers.0/mlp").wall, 40_ns);
+    EXPECT_EQ(at(totals, "step/backward/layers.0").wall, 50_ns);
+    EXPECT_EQ(at(totals, "step/backward").wall, 100_ns);
+    EXPECT_EQ(at(totals, "step").gpu, std::nullopt);
+    EXPECT_EQ(at(totals, "step/backward").percent, 50);
+}
+
+TEST(RangeTotals, LeaveOutWhatIsOutsideTheSteps)
+{
+    FakeTrace trace;
+    trace.range("warmup", 0, 50);
+    trace.step(0, 100, 200).range("trace/step/forward", 100, 150);
+    trace.betweenSteps().range("trace", 50, 300).kernel("k", 210, 220).at("step/forward");
+    const auto& batch = trace.batch();
+    const auto totals = rangeTotals(batch.ranges, batch.ops, batch.deviceEvents, trace.textOf());
+    EXPECT_THAT(totals,
+                ElementsAre(Field(&RangeTotal::path, "step"), Field(&RangeTotal::path, "step/forward")));
+    EXPECT_EQ(at(totals, "step").gpu, 0_ns);
+}
+
+} // namespace tilescope::analysis

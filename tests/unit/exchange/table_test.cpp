@@ -1,0 +1,170 @@
+#include "core/exchange/table.h"
+
+#include "core/exchange/number.h"
+#include "core/exchange/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+namespace tilescope::exchange {
+
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+template <class T> Column column(std::string key, std::vector<T> cells, Unit unit = Unit::None)
+{
+    return {.key = key,
+            .title = key,
+            .cell = [cells](std::size_t row) { return Cell(cells[row]); },
+            .unit = unit};
+}
+
+std::string terminal(const Table& table, const TerminalStyle& style = {})
+{
+    std::ostringstream out;
+    writeTerminal(out, table, style);
+    return out.str();
+}
+
+std::vector<std::string> linesOf(const std::string& text)
+{
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+/// Two kernels with long names, three columns of numbers.
+Table kernels()
+{
+    Table table{.rows = 2};
+    Column name = column<std::string>("name", {"a_kernel_with_a_long_name_that_goes_on_and_on", "short"});
+    name.elidable = true;
+    name.keep = 2;
+    Column least = column<std::int64_t>("steps", {3, 3});
+    least.keep = 0;
+    table.columns = {name, column<std::int64_t>("total", {1'234'567, 89'000}, Unit::Nanoseconds), least};
+    return table;
+}
+
+} // namespace
+
+TEST(Scale, ShowsThreeSignificantDigitsInOneUnit)
+{
+    const Scale milliseconds = scaleFor(Unit::Nanoseconds, 12'345'678);
+    EXPECT_EQ(milliseconds.suffix, "ms");
+    EXPECT_EQ(milliseconds.text(12'345'678.0), "12.3");
+    EXPECT_EQ(milliseconds.text(9'996'000.0), "10.0");
+    EXPECT_EQ(milliseconds.text(1'234.0), "0.00123");
+    EXPECT_EQ(milliseconds.text(123'456'789.0), "123");
+    EXPECT_EQ(milliseconds.text(0.0), "0");
+    EXPECT_EQ(milliseconds.text(-12'345'678.0), "-12.3");
+    EXPECT_EQ(scaleFor(Unit::Nanoseconds, 999).suffix, "ns");
+    EXPECT_EQ(scaleFor(Unit::Nanoseconds, 999'600).suffix, "ms");
+    EXPECT_EQ(scaleFor(Unit::Milliseconds, 0.5).suffix, "us");
+    EXPECT_EQ(scaleFor(Unit::Milliseconds, 0.5).text(0.5), "500");
+    EXPECT_EQ(scaleFor(Unit::Bytes, 1000).suffix, "B");
+    EXPECT_EQ(scaleFor(Unit::Bytes, 5.5 * 1024 * 1024).text(std::int64_t{5'767'168}), "5.50");
+    EXPECT_EQ(Scale{}.text(std::int64_t{1'234'567}), "1,234,567");
+    EXPECT_EQ(Scale{}.text(std::int64_t{-1'000}), "-1,000");
+    EXPECT_EQ(Scale{}.text(std::int64_t{999}), "999");
+    EXPECT_EQ(withUnit(4'402'341'478.0, Unit::Bytes), "4.10 GiB");
+}
+
+TEST(Terminal, AlignsNumbersToTheRightInOneUnit)
+{
+    const auto lines = linesOf(terminal(kernels()));
+    ASSERT_EQ(lines.size(), 3u);
+    EXPECT_EQ(lines[0], "name                                           total (ms)  steps");
+    EXPECT_EQ(lines[1], "a_kernel_with_a_long_name_that_goes_on_and_on        1.23      3");
+    EXPECT_EQ(lines[2], "short                                              0.0890      3");
+}
+
+TEST(Terminal, ElidesNamesThenDropsColumnsToFit)
+{
+    for (std::size_t width = 30; width < 70; ++width)
+        for (const std::string& line : linesOf(terminal(kernels(), {.width = width})))
+            EXPECT_TRUE(line.starts_with("Left out") || displayWidth(line) <= width) << line;
+    EXPECT_THAT(terminal(kernels(), {.width = 40}), HasSubstr("\u2026"));
+    EXPECT_THAT(terminal(kernels(), {.width = 40}), Not(HasSubstr("Left out")));
+    EXPECT_THAT(terminal(kernels(), {.width = 30}), HasSubstr("Left out to fit: steps"));
+}
+
+TEST(Terminal, ColoursOnlyWhenAsked)
+{
+    Table table{.rows = 2};
+    table.columns = {column<std::string>("status", {"error", "ok"})};
+    table.columns[0].meaning = Meaning::Status;
+    EXPECT_EQ(terminal(table).find('\x1b'), std::string::npos);
+    EXPECT_THAT(terminal(table, {.colour = true}), HasSubstr("\x1b[31merror\x1b[0m"));
+    EXPECT_THAT(terminal(table, {.colour = true}), Not(HasSubstr("\x1b[31mok")));
+}
+
+TEST(Terminal, SaysWhyItIsEmptyAndHowManyRowsAreMissing)
+{
+    Table table{.columns = {column<std::int64_t>("n", {})}, .whyEmpty = "Nothing here."};
+    EXPECT_EQ(terminal(table), "Nothing here.\n");
+    EXPECT_THAT(terminal(kernels(), {.limit = 1}), HasSubstr("1 more rows; --limit 0 shows all"));
+}
+
+TEST(Terminal, EscapesCells)
+{
+    Table table{.rows = 1};
+    table.columns = {column<std::string>("name", {"\x1b[2J"})};
+    table.notes = {"note \x1b[2J"};
+    EXPECT_EQ(terminal(table), "name\n\\x1b[2J\nnote \\x1b[2J\n");
+}
+
+TEST(Json, GivesEveryCellItsType)
+{
+    Table table{.rows = 1};
+    analysis::Statistics statistics{.n = 2, .mean = 1.5, .median = 1.5, .min = 1, .max = 2, .p95 = 1.95};
+    statistics.ci95 = analysis::ConfidenceInterval{1, 2};
+    table.columns = {column<Cell>("none", {Cell()}),
+                     column<bool>("yes", {true}),
+                     column<std::int64_t>("whole", {std::int64_t{1} << 60}),
+                     column<double>("real", {0.25}),
+                     column<std::string>("text", {"a\"b"}),
+                     column<analysis::Statistics>("stat", {statistics}),
+                     column<RawJson>("raw", {RawJson{"[1, 2]"}})};
+    table.columns.push_back(column<std::int64_t>("hidden", {1}));
+    table.columns.back().audience = Audience::People;
+    std::ostringstream out;
+    writeJson(out, table);
+    const auto json = nlohmann::json::parse(out.str());
+    EXPECT_EQ(json, nlohmann::json::parse(
+                        R"([{"none": null, "yes": true, "whole": 1152921504606846976, "real": 0.25,
+        "text": "a\"b", "stat": {"mean": 1.5, "std": null, "median": 1.5, "min": 1, "max": 2, "p95": 1.95, "n": 2,
+        "ci95": [1, 2]}, "raw": [1, 2]}])"));
+}
+
+TEST(Json, AnEmptyTableIsAnEmptyArray)
+{
+    std::ostringstream out;
+    writeJson(out, Table{.whyEmpty = "Nothing lost"});
+    EXPECT_EQ(out.str(), "[]\n");
+}
+
+TEST(Csv, SpreadsStatisticsAndGuardsFormulas)
+{
+    Table table{.rows = 2};
+    analysis::Statistics statistics{.n = 1, .mean = 5, .median = 5, .min = 5, .max = 5, .p95 = 5};
+    table.columns = {column<std::string>("=name", {"=cmd|x", "b"}),
+                     column<Cell>("step", {Cell(statistics), Cell()})};
+    std::ostringstream out;
+    writeCsv(out, table);
+    EXPECT_EQ(out.str(),
+              "'=name,step.mean,step.std,step.median,step.min,step.max,step.p95,step.n,step.ci95_low,"
+              "step.ci95_high\r\n"
+              "'=cmd|x,5,,5,5,5,5,1,,\r\n"
+              "b,,,,,,,,,\r\n");
+}
+
+} // namespace tilescope::exchange

@@ -1,0 +1,64 @@
+#include "core/exchange/text.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace tilescope::exchange {
+
+TEST(EscapeForTerminal, SpellsOutWhatATerminalWouldObey)
+{
+    EXPECT_EQ(escapeForTerminal("plain \u00e9 \u4e2d"), "plain \u00e9 \u4e2d");
+    EXPECT_EQ(escapeForTerminal("\x1b]0;title\a"), R"(\x1b]0;title\x07)");
+    EXPECT_EQ(escapeForTerminal("a\nb\tc\rd"), R"(a\nb\tc\rd)");
+    EXPECT_EQ(escapeForTerminal("\x7f\u009b"), R"(\x7f\x9b)");
+    EXPECT_EQ(escapeForTerminal("evil\u202etxt.exe"), R"(evil\u202etxt.exe)");
+    EXPECT_EQ(escapeForTerminal("\xff\xc0\x80\xed\xa0\x80"), R"(\xff\xc0\x80\xed\xa0\x80)");
+    EXPECT_EQ(escapeForTerminal("\xe4\xb8"), R"(\xe4\xb8)");
+}
+
+TEST(JsonString, IsOneStringWhateverIsInIt)
+{
+    EXPECT_EQ(jsonString("a\"b\\c\n"), R"("a\"b\\c\n")");
+    EXPECT_EQ(jsonString(std::string_view("\0\x1b", 2)), R"("\u0000\u001b")");
+    EXPECT_EQ(jsonString("\xff"), "\"\xef\xbf\xbd\"");
+}
+
+TEST(JsonNumber, ReadsBackAsTheSame)
+{
+    EXPECT_EQ(jsonNumber(0.1), "0.1");
+    EXPECT_EQ(jsonNumber(1e300), "1e+300");
+    EXPECT_EQ(jsonNumber(std::numeric_limits<double>::infinity()), "null");
+}
+
+TEST(CsvField, CannotBecomeAFormula)
+{
+    EXPECT_EQ(csvField("plain"), "plain");
+    EXPECT_EQ(csvField("=1+1"), "'=1+1");
+    EXPECT_EQ(csvField("@SUM(A1)"), "'@SUM(A1)");
+    EXPECT_EQ(csvField("-2+3"), "'-2+3");
+    EXPECT_EQ(csvField("a,b"), "\"a,b\"");
+    EXPECT_EQ(csvField("say \"x\""), "\"say \"\"x\"\"\"");
+    EXPECT_EQ(csvField("=a,b"), "\"'=a,b\"");
+}
+
+TEST(DisplayWidth, CountsColumnsNotBytes)
+{
+    EXPECT_EQ(displayWidth("abc"), 3u);
+    EXPECT_EQ(displayWidth("\u00b1"), 1u);
+    EXPECT_EQ(displayWidth("e\u0301"), 1u);
+    EXPECT_EQ(displayWidth("\u4e2d\u6587"), 4u);
+}
+
+TEST(ElideMiddle, KeepsBothEnds)
+{
+    EXPECT_EQ(elideMiddle("abcdefghij", 10), "abcdefghij");
+    EXPECT_EQ(elideMiddle("abcdefghij", 7), "abc\u2026hij");
+    EXPECT_EQ(elideMiddle("abcdefghij", 4), "ab\u2026j");
+    EXPECT_EQ(elideMiddle("abcdefghij", 1), "\u2026");
+    EXPECT_EQ(elideMiddle("abcdefghij", 0), "");
+    for (std::size_t width = 0; width < 12; ++width)
+        EXPECT_LE(displayWidth(elideMiddle("\u4e2d\u6587x\u4e2d\u6587y", width)), width);
+}
+
+} // namespace tilescope::exchange
