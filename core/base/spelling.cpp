@@ -52,7 +52,7 @@ std::string_view nearestWord(std::string_view typed, std::span<const std::string
     for (const std::string_view word : words) {
         const std::string theirs = folded(word);
         // A beginning counts as one slip: `envir` means environment.
-        const bool begins = mine.size() >= 2 && theirs.starts_with(mine);
+        const bool begins = mine.size() >= 2 && mine.size() < theirs.size() && theirs.starts_with(mine);
         const std::size_t slips = begins ? 1 : distance(mine, theirs);
         if (slips <= std::max<std::size_t>(1, theirs.size() / 3) &&
             slips < std::max(mine.size(), theirs.size()) && slips < best) {

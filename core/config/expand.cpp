@@ -10,16 +10,18 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace tilescope::config {
 
-void requirePointCount(const SpecDocument& document);
-
 namespace {
 
-/// Where a value was written.
+constexpr std::size_t kMostProblems = 100;
+
+/// Where something was written.
 struct Place {
-    Position position;
+    Position position = {};
     const std::string* flag = nullptr; ///< of the command line
 };
 
@@ -29,8 +31,6 @@ struct Setting {
     Value value;
     Place place;
 };
-
-/// One axis of the sweep, its values judged.
 using Settings = std::vector<Setting>;
 
 class Expansion {
@@ -42,7 +42,7 @@ public:
         requirePointCount(document_);
         readWorkload();
         for (const SpecDocument::Entry& entry : document_.fixed)
-            apply(base_, judged(entry));
+            apply(base_, judged(entry, !entry.underFixed && entry.flag.empty()));
         for (const SpecDocument::Axis& axis : document_.axes)
             axes_.push_back(judged(axis));
         if (base_.name.empty())
@@ -52,25 +52,51 @@ public:
         specs.reserve(static_cast<std::size_t>(document_.pointCount()));
         if (document_.points.empty())
             expandAxes(base_, specs);
-        for (const SpecDocument::Point& point : document_.points) {
-            const auto [given, places] = std::pair(given_, places_);
-            ExperimentSpec spec = base_;
-            for (const SpecDocument::Entry& entry : point)
-                apply(spec, judged(entry, true));
-            expandAxes(spec, specs);
-            given_ = given;
-            places_ = places;
-        }
+        for (const SpecDocument::Point& point : document_.points)
+            expandPoint(point, specs);
         requireUsedTiles(specs);
         return specs;
     }
 
+    /// What is wrong with single values, each on its own.
+    std::vector<SpecProblem> valueProblems()
+    {
+        std::vector<SpecProblem> problems;
+        const auto collect = [&](const std::string& key, const auto& judge) {
+            try {
+                if (problems.size() < kMostProblems)
+                    judge();
+            } catch (const Error& error) {
+                problems.push_back(problemOf(error, key));
+            }
+        };
+        collect("workload", [&] { readWorkload(); });
+        if (!problems.empty())
+            return problems;
+        for (const SpecDocument::Entry& entry : document_.fixed)
+            collect(entry.key, [&] { judged(entry, !entry.underFixed); });
+        for (const SpecDocument::Axis& axis : document_.axes)
+            collect(axis.key, [&] { judged(axis); });
+        for (const SpecDocument::Point& point : document_.points)
+            for (const SpecDocument::Entry& entry : point)
+                collect(entry.key, [&] { judgedInPoint(entry); });
+        return problems;
+    }
+
+    static SpecProblem problemOf(const Error& error, std::string key)
+    {
+        return {.key = std::move(key),
+                .sentence = Error{.what = error.what, .mend = error.mend}.sentence(),
+                .where = error.where};
+    }
+
+    /// The key to blame for the rule between keys that was broken last.
+    const std::string& blamed() const { return blamed_; }
+
 private:
     std::string placeText(const Place& place) const
     {
-        if (place.flag && !place.flag->empty())
-            return *place.flag;
-        return placeOf(document_.origin, place.position);
+        return place.flag && !place.flag->empty() ? *place.flag : placeOf(document_.origin, place.position);
     }
 
     [[noreturn]] void refuse(const Place& place, std::string what, std::string mend) const
@@ -81,51 +107,60 @@ private:
     /// The workload decides which keys there are, so it is read before all others.
     void readWorkload()
     {
-        const KeyInfo& info = keyRows()[rowOf("workload")].info;
-        const auto found = std::ranges::find(document_.fixed, info.name, &SpecDocument::Entry::key);
-        if (found == document_.fixed.end()) {
-            for (const SpecDocument::Entry& entry : document_.fixed)
-                requireKnown(entry.key, {entry.position, &entry.flag},
-                             !entry.underFixed && entry.flag.empty());
-            for (const SpecDocument::Axis& axis : document_.axes)
-                requireKnown(axis.key, {axis.position, &axis.flag}, false);
-            refuse({}, "the key 'workload' is missing", "write workload: " + joined(info.choices));
+        static const std::size_t row = rowOf("workload");
+        const KeyInfo& info = keyRows()[row].info;
+        if (const SpecDocument::Entry* entry = document_.findFixed(info.name)) {
+            apply(base_, judged(*entry, false));
+            return;
         }
-        apply(base_, judged(*found));
+        for (const SpecDocument::Axis& axis : document_.axes)
+            if (axis.key == info.name)
+                requireSweepable(row, {axis.position, &axis.flag});
+        for (const SpecDocument::Point& point : document_.points)
+            for (const SpecDocument::Entry& entry : point)
+                if (entry.key == info.name)
+                    requireSweepable(row, {entry.position, &entry.flag});
+        // A slip in the key itself (`workloud`) says more than that it is missing.
+        for (const SpecDocument::Entry& entry : document_.fixed)
+            if (const KeyInfo* known = findKey(entry.key); !known || known->name != entry.key)
+                refuseKey(entry.key, {entry.position, &entry.flag}, !entry.underFixed);
+        refuse({}, "the key 'workload' is missing", "write workload: and one of " + joined(info.choices));
     }
 
-    std::vector<std::string> allowedKeys(bool topLevel) const
+    [[noreturn]] void refuseKey(const std::string& key, const Place& place, bool topLevel) const
     {
-        std::vector<std::string> names;
+        std::vector<std::string> allowed;
         for (const KeyRow& row : keyRows())
             if (row.info.appliesTo(base_.workload))
-                names.emplace_back(row.info.name);
+                allowed.emplace_back(row.info.name);
         if (topLevel)
-            names.insert(names.end(), {"fixed", "sweep"});
-        return names;
-    }
-
-    const KeyInfo& requireKnown(const std::string& key, const Place& place, bool topLevel) const
-    {
-        // On the command line set() has made the name canonical; in a file only the one spelling counts.
-        const auto found =
-            std::ranges::find_if(keyRows(), [&](const KeyRow& row) { return row.info.name == key; });
-        if (found == keyRows().end()) {
-            const std::vector<std::string> allowed = allowedKeys(topLevel);
-            refuse(place, "unknown key " + shown(key),
-                   question(key, allowed) + "allowed here: " + joined(allowed));
-        }
-        return found->info;
+            allowed.insert(allowed.end(), {"fixed", "sweep"});
+        const std::string list = "allowed here: " + joined(allowed);
+        if (const KeyInfo* info = findKey(key); info && info->name == key)
+            refuse(place, fmt::format("the key '{}' is not for workload {}", key, wordOf(base_.workload)),
+                   list);
+        if (key == "<<")
+            refuse(place, "YAML's merge key has no meaning here", "write the keys out");
+        // `batch 8` is a key without a value to YAML.
+        const std::size_t space = key.find(' ');
+        if (space != std::string::npos && std::ranges::find(allowed, key.substr(0, space)) != allowed.end())
+            refuse(place, "no colon in " + shown(key),
+                   "write " + key.substr(0, space) + ": " + madePrintable(key.substr(space + 1), 40));
+        refuse(place, "unknown key " + shown(key), question(key, allowed) + list);
     }
 
     std::size_t rowFor(const std::string& key, const Place& place, bool topLevel) const
     {
-        const KeyInfo& info = requireKnown(key, place, topLevel);
-        if (!info.appliesTo(base_.workload))
-            refuse(place,
-                   fmt::format("the key '{}' is not for workload {}", info.name, wordOf(base_.workload)),
-                   "remove it; allowed here: " + joined(allowedKeys(topLevel)));
-        return rowOf(info.name);
+        static const std::unordered_map<std::string_view, std::size_t> rows = [] {
+            std::unordered_map<std::string_view, std::size_t> map;
+            for (std::size_t row = 0; row < keyRows().size(); ++row)
+                map.emplace(keyRows()[row].info.name, row);
+            return map;
+        }();
+        const auto found = rows.find(key);
+        if (found == rows.end() || !keyRows()[found->second].info.appliesTo(base_.workload))
+            refuseKey(key, place, topLevel);
+        return found->second;
     }
 
     Setting judged(std::size_t row, const SpecValue& written, const Place& place) const
@@ -138,29 +173,32 @@ private:
         }
     }
 
-    Setting judged(const SpecDocument::Entry& entry, bool inPoint = false) const
+    Setting judged(const SpecDocument::Entry& entry, bool topLevel) const
     {
-        const Place keyPlace{entry.position, &entry.flag};
-        const std::size_t row =
-            rowFor(entry.key, keyPlace, !entry.underFixed && !inPoint && entry.flag.empty());
-        if (inPoint)
-            requireSweepable(row, keyPlace);
+        const std::size_t row = rowFor(entry.key, {entry.position, &entry.flag}, topLevel);
         return judged(row, entry.value, {entry.value.position, &entry.flag});
+    }
+
+    Setting judgedInPoint(const SpecDocument::Entry& entry) const
+    {
+        const Place place{entry.position, &entry.flag};
+        requireSweepable(rowFor(entry.key, place, false), place);
+        return judged(entry, false);
     }
 
     Settings judged(const SpecDocument::Axis& axis) const
     {
-        const Place keyPlace{axis.position, &axis.flag};
-        const std::size_t row = rowFor(axis.key, keyPlace, false);
-        requireSweepable(row, keyPlace);
+        const Place place{axis.position, &axis.flag};
+        const std::size_t row = rowFor(axis.key, place, false);
+        requireSweepable(row, place);
         Settings settings;
+        std::unordered_set<std::string> seen;
         for (const SpecValue& written : axis.values) {
             settings.push_back(judged(row, written, {written.position, &axis.flag}));
-            const auto same = std::ranges::find(settings, settings.back().value, &Setting::value);
-            if (same != settings.end() - 1)
+            const std::string text = jsonText(settings.back().value);
+            if (!seen.insert(text).second)
                 refuse(settings.back().place,
-                       fmt::format("{} has the value {} twice", axis.key, jsonText(same->value)),
-                       "remove one");
+                       fmt::format("sweep gives {} the value {} twice", axis.key, text), "remove one");
         }
         return settings;
     }
@@ -178,6 +216,34 @@ private:
         keyRows()[setting.row].set(spec, setting.value);
         given_.set(setting.row);
         places_[setting.row] = setting.place;
+    }
+
+    void expandPoint(const SpecDocument::Point& point, std::vector<ExperimentSpec>& specs)
+    {
+        const GivenKeys given = given_;
+        const auto places = places_;
+        ExperimentSpec spec = base_;
+        std::vector<std::string> signature;
+        for (const SpecDocument::Entry& entry : point) {
+            const Setting setting = judgedInPoint(entry);
+            signature.push_back(entry.key + "=" + jsonText(setting.value));
+            apply(spec, setting);
+        }
+        requireNewPoint(point, std::move(signature));
+        expandAxes(spec, specs);
+        given_ = given;
+        places_ = places;
+    }
+
+    void requireNewPoint(const SpecDocument::Point& point, std::vector<std::string> signature)
+    {
+        std::ranges::sort(signature);
+        const Place place = point.empty() ? Place{} : Place{point.front().position, &point.front().flag};
+        const auto [seen, isNew] =
+            seenPoints_.emplace(fmt::format("{}", fmt::join(signature, "\n")), place.position);
+        if (!isNew)
+            refuse(place, "the same point stands in sweep twice",
+                   fmt::format("it is given at line {} already; remove one", seen->second.line));
     }
 
     /// Turns the axes like an odometer, the last fastest.
@@ -199,28 +265,33 @@ private:
         }
     }
 
-    void requireRules(const ExperimentSpec& spec) const
+    void requireRules(const ExperimentSpec& spec)
     {
         const std::optional<BrokenRule> broken = brokenRule(spec);
         if (!broken)
             return;
-        for (const std::string_view key : broken->keys)
-            if (const std::size_t row = rowOf(key); given_[row])
-                refuse(places_[row], broken->what, broken->mend);
-        refuse({}, broken->what, broken->mend);
+        Place place;
+        for (const std::string_view key : broken->keys) {
+            if (const std::size_t row = rowOf(key); given_[row]) {
+                place = places_[row];
+                blamed_ = key;
+                break;
+            }
+        }
+        refuse(place, broken->what, broken->mend);
     }
 
     /// Tiles that no point uses are a slip; in a sweep over backends they are not.
-    void requireUsedTiles(const std::vector<ExperimentSpec>& specs) const
+    void requireUsedTiles(const std::vector<ExperimentSpec>& specs)
     {
+        const auto uses = [](const ExperimentSpec& spec) { return spec.backend == Backend::FlashTorch; };
         for (const std::string_view key : {"tile_q", "tile_k"}) {
             const std::size_t row = rowOf(key);
-            if (places_[row].position == Position{} && !places_[row].flag)
+            if (!given_[row] || std::ranges::any_of(specs, uses))
                 continue;
-            if (std::ranges::none_of(
-                    specs, [](const ExperimentSpec& spec) { return spec.backend == Backend::FlashTorch; }))
-                refuse(places_[row], fmt::format("{} is for backend flash-torch, and no point has it", key),
-                       "remove it or write backend: flash-torch");
+            blamed_ = key;
+            refuse(places_[row], fmt::format("{} is for backend flash-torch, and no point has it", key),
+                   "remove it or write backend: flash-torch");
         }
     }
 
@@ -238,8 +309,10 @@ private:
     const SpecDocument& document_;
     ExperimentSpec base_;
     GivenKeys given_;
-    std::array<Place, 64> places_{};
+    std::array<Place, GivenKeys{}.size()> places_{};
     std::vector<Settings> axes_;
+    std::unordered_map<std::string, Position> seenPoints_;
+    std::string blamed_;
 };
 
 } // namespace
@@ -247,6 +320,20 @@ private:
 std::vector<ExperimentSpec> expand(const SpecDocument& document)
 {
     return Expansion(document).run();
+}
+
+std::vector<SpecProblem> problemsOf(const SpecDocument& document)
+{
+    std::vector<SpecProblem> problems = Expansion(document).valueProblems();
+    if (!problems.empty())
+        return problems;
+    Expansion whole(document);
+    try {
+        whole.run();
+    } catch (const Error& error) {
+        problems.push_back(Expansion::problemOf(error, whole.blamed()));
+    }
+    return problems;
 }
 
 } // namespace tilescope::config

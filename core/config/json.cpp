@@ -44,12 +44,13 @@ SpecValue written(const KeyInfo& key, const Json& json)
         SpecValue list{.kind = SpecValue::Kind::List};
         for (const Json& item : json) {
             if (!item.is_string())
-                refuse(key.name, "takes a list of texts", "allowed: " + key.allowed());
+                refuse(key.name, std::string(key.name) + " takes a list of texts",
+                       "allowed: " + key.allowed());
             list.items.push_back({.text = item.get<std::string>(), .quoted = true});
         }
         return list;
     }
-    refuse(key.name, std::string("has the wrong type (") + json.type_name() + ")",
+    refuse(key.name, std::string(key.name) + " has the wrong type (" + json.type_name() + ")",
            "allowed: " + key.allowed());
 }
 

@@ -1,5 +1,6 @@
 #include "core/config/schema.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace tilescope::config {
@@ -29,9 +30,7 @@ Json valueSchema(const KeyInfo& key)
     switch (key.type) {
     case ValueType::Text:
         schema = {{"type", "string"},
-                  {"minLength", number(key.minimum)},
-                  {"maxLength", number(key.maximum)},
-                  {"pattern", "^[^/\\\\]*$"}};
+                  {"pattern", fmt::format("^[^/\\\\]{{{},{}}}$", key.minimum, key.maximum)}};
         break;
     case ValueType::Integer:
         schema = {{"type", "integer"}, {"minimum", number(key.minimum)}, {"maximum", number(key.maximum)}};
@@ -61,10 +60,7 @@ Json valueSchema(const KeyInfo& key)
         schema = pattern("^(none|attention|block(:[0-9]+)?)$");
         break;
     case ValueType::List:
-        schema = {{"type", "array"},
-                  {"items", {{"type", "string"}}},
-                  {"maxItems", number(key.maximum)},
-                  {"uniqueItems", true}};
+        schema = {{"type", "array"}, {"items", {{"type", "string"}}}, {"maxItems", number(key.maximum)}};
         break;
     }
     return schema;

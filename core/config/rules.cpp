@@ -12,38 +12,38 @@ namespace tilescope::config {
 
 namespace {
 
-/// Head widths that a backend's kernels take, whatever the device.
+/// Head widths that a backend's kernels take wherever they run; the device's own limits are the engine's to
+/// tell.
 struct HeadLimits {
-    Backend backend;
-    std::int64_t maximum;
-    std::int64_t multiple;     ///< of elements in fp32
-    std::int64_t halfMultiple; ///< in bf16 and fp16
+    std::int64_t maximum = 1'048'576;
+    std::int64_t multiple = 1;     ///< in fp32
+    std::int64_t halfMultiple = 1; ///< in bf16 and fp16
 };
-constexpr std::int64_t kAnyWidth = 1'048'576;
-constexpr std::array kHeadLimits{
-    HeadLimits{Backend::Naive, kAnyWidth, 1, 1}, HeadLimits{Backend::FlashTorch, kAnyWidth, 1, 1},
-    HeadLimits{Backend::Flash, 256, 1, 1}, HeadLimits{Backend::Sdpa, kAnyWidth, 1, 1},
-    HeadLimits{Backend::SdpaFlash, 256, 1, 1},
-    // Its loads are 16 bytes wide and it does not pad.
-    HeadLimits{Backend::SdpaEfficient, kAnyWidth, 4, 8}, HeadLimits{Backend::SdpaCudnn, 256, 8, 8},
-    HeadLimits{Backend::SdpaMath, kAnyWidth, 1, 1}};
 
-const HeadLimits& limitsOf(Backend backend)
+HeadLimits limitsOf(Backend backend)
 {
-    return *std::ranges::find(kHeadLimits, backend, &HeadLimits::backend);
-}
-
-bool isSdpa(Backend backend)
-{
-    return backend == Backend::Sdpa || backend == Backend::SdpaFlash || backend == Backend::SdpaEfficient ||
-           backend == Backend::SdpaCudnn || backend == Backend::SdpaMath;
+    switch (backend) {
+    case Backend::Flash:
+        return {.maximum = 256};
+    case Backend::SdpaEfficient: // its loads are 16 bytes wide, and it does not pad
+        return {.multiple = 4, .halfMultiple = 8};
+    case Backend::SdpaCudnn:
+        return {.maximum = 256, .multiple = 8, .halfMultiple = 8};
+    case Backend::Naive:
+    case Backend::FlashTorch:
+    case Backend::Sdpa:
+    case Backend::SdpaFlash:
+    case Backend::SdpaMath:
+        return {};
+    }
+    return {};
 }
 
 using Broken = std::optional<BrokenRule>;
 
 Broken headWidthRule(const ExperimentSpec& spec, std::int64_t width, std::vector<std::string_view> keys)
 {
-    const HeadLimits& limits = limitsOf(spec.backend);
+    const HeadLimits limits = limitsOf(spec.backend);
     const bool half = spec.precision == Precision::Bf16 || spec.precision == Precision::Fp16;
     const std::int64_t multiple = half ? limits.halfMultiple : limits.multiple;
     keys.insert(keys.end(), {"backend", "precision"});
@@ -72,12 +72,6 @@ Broken attentionRule(const ExperimentSpec& spec)
         return BrokenRule{fmt::format("kv_heads {} does not divide heads {}", spec.kvHeads, spec.heads),
                           "every key and value head serves the same number of query heads",
                           {"kv_heads", "heads"}};
-    if (isSdpa(spec.backend) && spec.causal && spec.kvLen != spec.seqLen)
-        return BrokenRule{
-            fmt::format("backend {} takes no causal mask with kv_len {} and seq_len {}", wordOf(spec.backend),
-                        spec.kvLen, spec.seqLen),
-            "its mask is aligned top left, ours bottom right; give both one length, or causal: false",
-            {"kv_len", "seq_len", "causal", "backend"}};
     return headWidthRule(spec, spec.headDim, {"d_head"});
 }
 

@@ -189,7 +189,7 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                          .maximum = 64,
                                          .defaultText = "[]",
                                          .help = "hardware counters of the GPU, read in extra passes",
-                                         .example = "[[dram__bytes.sum, sm__cycles_active.avg]]",
+                                         .example = "[dram__bytes.sum, sm__cycles_active.avg]",
                                          .studies = true}));
 }
 

@@ -2,12 +2,14 @@
 
 #include "core/base/error.h"
 #include "core/config/spec_document.h"
+#include "core/config/utf8.h"
 #include "core/config/yaml_tree.h"
 #include "core/model/text.h"
 
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -39,7 +41,8 @@ private:
 
 [[noreturn]] void refuseFile(const std::filesystem::path& file, std::string what, std::string mend)
 {
-    throw Error{.what = std::move(what), .where = file.string(), .mend = std::move(mend)};
+    throw Error{
+        .what = std::move(what), .where = madePrintable(file.string(), PATH_MAX), .mend = std::move(mend)};
 }
 
 /// The file's bytes, at most one more than a spec may have.
@@ -58,7 +61,7 @@ std::string readBounded(const std::filesystem::path& file)
         refuseFile(
             file,
             fmt::format("too large for a spec ({:.1f} MiB)", static_cast<double>(status.st_size) / (1 << 20)),
-            "at most 8 MiB; a sweep is written as one list a key, not as every point");
+            "at most 4 MiB; a sweep is written as one list a key, not as every point");
     std::string text;
     std::array<char, 65536> buffer;
     while (text.size() <= kMaximumYamlBytes) {
@@ -84,7 +87,8 @@ void applyOverrides(SpecDocument& document, const Overrides& overrides, std::str
 
 std::vector<ExperimentSpec> loadSpecFile(const std::filesystem::path& file, const Overrides& overrides)
 {
-    return parseSpec(readBounded(file), file.string(), overrides);
+    // A file's name may hold what a terminal would obey.
+    return parseSpec(readBounded(file), madePrintable(file.string(), PATH_MAX), overrides);
 }
 
 std::vector<ExperimentSpec> parseSpec(std::string_view yaml, std::string_view origin,

@@ -4,6 +4,7 @@
 #include "core/config/field.h"
 #include "core/config/utf8.h"
 #include "core/config/wording.h"
+#include "core/config/yaml_tree.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -227,6 +228,19 @@ Value parseList(const KeyInfo& key, const SpecValue& written)
 }
 
 } // namespace
+
+std::optional<std::string> problemWith(const KeyInfo& key, std::string_view value)
+{
+    try {
+        if (key.type == ValueType::Text)
+            parseValue(key, {.text = std::string(value), .quoted = true});
+        else
+            parseValue(key, valueOf(readYaml(value, key.name)));
+        return {};
+    } catch (const Error& error) {
+        return Error{.what = error.what, .mend = error.mend}.sentence();
+    }
+}
 
 Value parseValue(const KeyInfo& key, const SpecValue& written)
 {

@@ -21,14 +21,15 @@ namespace {
 /// Builds the tree from the parser's events and refuses what goes over a bound as soon as it does.
 class TreeBuilder : public YAML::EventHandler {
 public:
-    explicit TreeBuilder(std::string_view where) : where_(where) {}
+    TreeBuilder(std::string_view text, std::string_view where) : text_(text), where_(where) {}
 
     YamlNodePtr root() const { return root_; }
 
     void OnDocumentStart(const YAML::Mark& mark) override
     {
         if (seenDocument_)
-            refuse(mark, "a second document begins here", "a spec is one document; remove the '---'");
+            refuse(mark, "a second document begins here",
+                   "a spec is one document; remove the '---' or '...'");
         seenDocument_ = true;
     }
     void OnDocumentEnd() override {}
@@ -47,6 +48,8 @@ public:
             refuseTag(mark, tag);
         std::shared_ptr<YamlNode> node = makeNode(YamlNode::Kind::Scalar, mark);
         node->quoted = !plain;
+        if (!plain)
+            requireClosed(mark);
         node->text = text;
         if (plain && (text == "~" || text == "null" || text == "Null" || text == "NULL"))
             node->kind = YamlNode::Kind::Null;
@@ -88,19 +91,51 @@ private:
         std::unordered_map<std::string, Position> seen;
     };
 
-    static Position positionOf(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
+    /// The parser counts bytes, people characters. Marks come in the order of the text, so that counting goes
+    /// on from the last one and the whole stays O(text).
+    Position positionOf(const YAML::Mark& mark)
+    {
+        const auto end = std::min(static_cast<std::size_t>(mark.pos), text_.size());
+        if (mark.line != countedLine_ || end < countedTo_) {
+            countedLine_ = mark.line;
+            countedTo_ = end - std::min(static_cast<std::size_t>(mark.column), end);
+            counted_ = 0;
+        }
+        counted_ += characterCount(text_.substr(countedTo_, end - countedTo_));
+        countedTo_ = end;
+        return {mark.line + 1, static_cast<int>(counted_) + 1};
+    }
 
-    [[noreturn]] void refuse(const YAML::Mark& mark, std::string what, std::string mend) const
+    /// The parser takes the end of the text for a quotation mark.
+    void requireClosed(const YAML::Mark& mark)
+    {
+        const auto begin = static_cast<std::size_t>(mark.pos);
+        const char quote = begin < text_.size() ? text_[begin] : '\0';
+        if (quote != '"' && quote != '\'')
+            return; // a block scalar
+        std::size_t end = begin + 1;
+        for (; end < text_.size(); ++end) {
+            const bool doubled = quote == '\'' && text_.substr(end, 2) == "''";
+            if (doubled || (quote == '"' && text_[end] == '\\'))
+                ++end;
+            else if (text_[end] == quote)
+                break;
+        }
+        if (end >= text_.size())
+            refuse(mark, "a quotation mark is not closed", std::string("end the text with ") + quote);
+    }
+
+    [[noreturn]] void refuse(const YAML::Mark& mark, std::string what, std::string mend)
     {
         throw Error{
             .what = std::move(what), .where = placeOf(where_, positionOf(mark)), .mend = std::move(mend)};
     }
-    [[noreturn]] void refuseTag(const YAML::Mark& mark, const std::string& tag) const
+    [[noreturn]] void refuseTag(const YAML::Mark& mark, const std::string& tag)
     {
         refuse(mark, "the tag " + shown(tag) + " has no meaning here", "remove it");
     }
 
-    void requireWeight(const YAML::Mark& mark) const
+    void requireWeight(const YAML::Mark& mark)
     {
         if (weight_ > kMaximumYamlNodes)
             refuse(mark, "more than 1,000,000 values, aliases written out",
@@ -126,7 +161,7 @@ private:
                    "no key of a spec takes more than a list of lists");
         if (!stack_.empty() && stack_.back().node->kind == YamlNode::Kind::Map && !stack_.back().awaitsValue)
             refuse(mark, "a key is a list or a map",
-                   "keys are words; if this is a value, its key is missing");
+                   "keys are words; is a bracket not closed, or a key missing?");
         Frame frame;
         frame.node = makeNode(kind, mark);
         frame.anchor = anchor;
@@ -183,12 +218,20 @@ private:
             throw Error{.what = "the key " + shown(node.text) + " stands here twice",
                         .where = placeOf(where_, position),
                         .mend = fmt::format("it is given at line {} already; remove one", seen->second.line)};
+        if (frame.seen.size() > kMaximumYamlKeys)
+            throw Error{.what = fmt::format("a map of more than {} keys", kMaximumYamlKeys),
+                        .where = placeOf(where_, position),
+                        .mend = "a spec has fewer"};
         frame.key = node.text;
         frame.keyPosition = position;
         frame.awaitsValue = true;
     }
 
+    std::string_view text_;
     std::string_view where_;
+    int countedLine_ = -1;      ///< where positionOf stands: line,
+    std::size_t countedTo_ = 0; ///< byte,
+    std::size_t counted_ = 0;   ///< and characters before it in the line
     bool seenDocument_ = false;
     std::size_t weight_ = 0;
     YamlNodePtr root_;
@@ -220,7 +263,7 @@ void requireText(std::string_view text, std::string_view where)
         throw Error{.what = fmt::format("too large for a spec ({:.1f} MiB)",
                                         static_cast<double>(text.size()) / (1 << 20)),
                     .where = std::string(where),
-                    .mend = "at most 8 MiB; a sweep is written as one list a key, not as every point"};
+                    .mend = "at most 4 MiB; a sweep is written as one list a key, not as every point"};
     const std::size_t bad = firstNonText(text);
     if (bad == std::string_view::npos)
         return;
@@ -231,24 +274,37 @@ void requireText(std::string_view text, std::string_view where)
                 .mend = "a spec is YAML, plain text in UTF-8"};
 }
 
+bool contains(std::string_view text, std::string_view part)
+{
+    return text.find(part) != std::string_view::npos;
+}
+
+std::string mendFor(std::string_view message, std::string_view lineText)
+{
+    const std::string_view indentation = lineText.substr(0, lineText.find_first_not_of(" \t"));
+    if (contains(message, "tab") || contains(indentation, "\t"))
+        return "indent with spaces, not tabs";
+    if (contains(message, "end of map") || contains(message, "end of sequence"))
+        return "check the indentation and the closing bracket";
+    if (contains(message, "illegal map value"))
+        return "check the indentation; a value that holds ': ' is written in quotes";
+    if (contains(message, "anchor"))
+        return "'&name' before a value makes the anchor that '*name' repeats";
+    return "a spec is written as `key: value`, one a line";
+}
+
 /// What the parser complains of, in words for someone who writes a spec.
-Error translated(const YAML::Exception& exception, std::string_view where)
+Error translated(const YAML::Exception& exception, std::string_view text, std::string_view where)
 {
     Error error{.what = "not valid YAML: " + exception.msg, .where = std::string(where)};
-    if (!exception.mark.is_null())
-        error.where = placeOf(where, {exception.mark.line + 1, exception.mark.column + 1});
-    const std::string_view message = exception.msg;
-    if (message.find("tab") != std::string_view::npos)
-        error.mend = "indent with spaces";
-    else if (message.find("end of map") != std::string_view::npos ||
-             message.find("end of sequence") != std::string_view::npos)
-        error.mend = "check the indentation and the closing bracket";
-    else if (message.find("illegal map value") != std::string_view::npos)
-        error.mend = "a value that holds ': ' is written in quotes";
-    else if (message.find("anchor") != std::string_view::npos)
-        error.mend = "'&name' before a value makes the anchor that '*name' repeats";
-    else
-        error.mend = "a spec is written as `key: value`, one a line";
+    std::string_view lineText;
+    if (!exception.mark.is_null()) {
+        const auto at = std::min(static_cast<std::size_t>(exception.mark.pos), text.size());
+        error.where = placeOf(where, positionAt(text, at));
+        const std::size_t begin = text.substr(0, at).rfind('\n') + 1; // npos + 1 is the text's beginning
+        lineText = text.substr(begin, text.find('\n', begin) - begin);
+    }
+    error.mend = mendFor(exception.msg, lineText);
     return error;
 }
 
@@ -261,10 +317,28 @@ std::string placeOf(std::string_view where, Position position)
     return fmt::format("{}:{}:{}", where, position.line, position.column);
 }
 
+SpecValue valueOf(const YamlNodePtr& node)
+{
+    if (!node || node->kind == YamlNode::Kind::Null)
+        return {.kind = SpecValue::Kind::Missing, .position = node ? node->position : Position{}};
+    SpecValue value{.text = node->text, .quoted = node->quoted, .position = node->position};
+    if (node->kind == YamlNode::Kind::Map)
+        value.kind = SpecValue::Kind::Map;
+    if (node->kind == YamlNode::Kind::List)
+        value.kind = SpecValue::Kind::List;
+    value.items.reserve(node->items.size());
+    for (const YamlNodePtr& item : node->items)
+        value.items.push_back(valueOf(item));
+    return value;
+}
+
 YamlNodePtr readYaml(std::string_view text, std::string_view where)
 {
+    constexpr std::string_view byteOrderMark = "\xef\xbb\xbf";
+    if (text.starts_with(byteOrderMark))
+        text.remove_prefix(byteOrderMark.size());
     requireText(text, where);
-    TreeBuilder builder(where);
+    TreeBuilder builder(text, where);
     try {
         ViewBuffer buffer(text);
         std::istream stream(&buffer);
@@ -272,7 +346,7 @@ YamlNodePtr readYaml(std::string_view text, std::string_view where)
         while (parser.HandleNextDocument(builder)) {
         }
     } catch (const YAML::Exception& exception) {
-        throw translated(exception, where);
+        throw translated(exception, text, where);
     }
     return builder.root();
 }

@@ -30,8 +30,9 @@ struct YamlNode {
     std::size_t weight = 1;         ///< nodes below and with this one, each alias counted in full
 };
 
-inline constexpr std::size_t kMaximumYamlBytes = 8 << 20;
+inline constexpr std::size_t kMaximumYamlBytes = 4 << 20;
 inline constexpr std::size_t kMaximumYamlNodes = 1'000'000;
+inline constexpr std::size_t kMaximumYamlKeys = 256; ///< in one map
 inline constexpr int kMaximumYamlDepth = 16;
 
 /// Reads one YAML document whose author may mean harm: bytes, depth, nodes (aliases expanded) and tags are
@@ -39,6 +40,9 @@ inline constexpr int kMaximumYamlDepth = 16;
 /// \param where  what stands before `:line:column` in messages
 /// \throws Error  what the parser or a bound refuses, with its place
 YamlNodePtr readYaml(std::string_view text, std::string_view where);
+
+/// The part of the tree that a spec's value may be: scalars and lists of them, copied.
+SpecValue valueOf(const YamlNodePtr& node);
 
 /// `file:line:column`, or `file` alone where the position is unknown.
 std::string placeOf(std::string_view where, Position position);

@@ -23,6 +23,12 @@ TEST(NearestWord, FindsSlipsOfTheFinger)
     EXPECT_EQ(nearestWord("sample", kWords), "samples");
 }
 
+TEST(NearestWord, PrefersTheSameWordInOtherLettersToABeginning)
+{
+    const std::array<std::string_view, 3> units{"GB", "GiB", "GiBit"};
+    EXPECT_EQ(nearestWord("GIB", units), "GiB");
+}
+
 TEST(NearestWord, SaysNothingWhereNoneIsNear)
 {
     EXPECT_EQ(nearestWord("kernel", kWords), "");

@@ -1,0 +1,230 @@
+#include "core/config/schema.h"
+
+#include "core/base/error.h"
+#include "core/base/paths.h"
+#include "core/config/spec_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace tilescope::config {
+
+namespace {
+
+std::string contentsOf(const std::filesystem::path& file)
+{
+    std::ifstream stream(file);
+    EXPECT_TRUE(stream) << file;
+    std::stringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+TEST(Keys, StandInTheOrderInWhichRunsShowThem)
+{
+    std::vector<std::string_view> names;
+    for (const KeyInfo& key : keys())
+        names.push_back(key.name);
+    EXPECT_THAT(names, testing::ElementsAre("name", "workload", "device", "seed", "mode", "grad", "loss",
+                                            "precision", "backend", "batch", "warmup", "steps", "trace_steps",
+                                            "trace", "memory", "shapes", "counters", "compile",
+                                            "deterministic", "isolate", "timeout", "memory_limit", "threads",
+                                            "annotate_attention", "heads", "kv_heads", "d_head", "seq_len",
+                                            "kv_len", "causal", "tile_q", "tile_k", "size", "d_model", "d_ff",
+                                            "layers", "vocab", "context", "rope_theta", "checkpointing"));
+}
+
+TEST(Keys, AreFoundInEitherSpelling)
+{
+    ASSERT_NE(findKey("d_head"), nullptr);
+    EXPECT_EQ(findKey("d-head"), findKey("d_head"));
+    EXPECT_EQ(findKey("d head"), nullptr);
+}
+
+TEST(Keys, ExplainThemselves)
+{
+    for (const KeyInfo& key : keys()) {
+        EXPECT_FALSE(key.help.empty() || key.defaultText.empty() || key.example.empty()) << key.name;
+        EXPECT_FALSE(key.allowed().empty()) << key.name;
+        EXPECT_TRUE(key.attention || key.lm) << key.name;
+        EXPECT_EQ(problemWith(key, key.example), std::nullopt) << key.name;
+        EXPECT_FALSE(problemWith(key, "{a: b}") == std::nullopt && key.type != ValueType::Text) << key.name;
+    }
+}
+
+TEST(ProblemWith, JudgesWhatAFieldHolds)
+{
+    EXPECT_EQ(problemWith(*findKey("batch"), "8"), std::nullopt);
+    EXPECT_EQ(problemWith(*findKey("batch"), "0"), "batch is 0, out of range; allowed: 1 to 65,536");
+    EXPECT_EQ(problemWith(*findKey("batch"), ""), "batch has no value; allowed: 1 to 65,536");
+    EXPECT_EQ(problemWith(*findKey("batch"), "["),
+              "a key is a list or a map; keys are words; is a bracket not closed, or a key missing?");
+    EXPECT_EQ(problemWith(*findKey("name"), "a: [b"), std::nullopt);
+    EXPECT_EQ(problemWith(*findKey("memory_limit"), "8 GiB"), std::nullopt);
+}
+
+/// A spec of each workload in which every key has a value other than its default.
+ExperimentSpec unusual(std::string_view workload)
+{
+    std::string yaml = "workload: " + std::string(workload) + "\n";
+    for (const KeyInfo& key : keys())
+        if (key.appliesTo(workload == "lm" ? Workload::Lm : Workload::Attention) && key.name != "workload" &&
+            key.name != "loss" && key.name != "compile" && key.name != "mode" && key.name != "grad" &&
+            key.name != "d_model" && key.name != "heads")
+            yaml += std::string(key.name) + ": " + std::string(key.example) + "\n";
+    return parseSpec(yaml + "mode: forward\ngrad: true\nheads: 8\n", "s.yaml").front();
+}
+
+TEST(Json, RoundTripsEveryKey)
+{
+    for (const char* workload : {"attention", "lm"}) {
+        const ExperimentSpec spec = unusual(workload);
+        EXPECT_EQ(fromJson(toJson(spec)), spec) << toJson(spec);
+    }
+    for (const char* yaml :
+         {"workload: accumulation", "workload: dtypes", "workload: lm\nmode: train",
+          "workload: lm\ndevice: cuda:12\ncompile: package:\"x\".pt2\nmode: forward",
+          "workload: lm\ncounters: ['\"', '\u00e9']\ntimeout: 0.1\nrope_theta: 1e7",
+          "workload: attention\nseed: 9223372036854775807\nmemory_limit: 1.5 GB\nthreads: 2"}) {
+        const ExperimentSpec spec = parseSpec(yaml, "s.yaml").front();
+        EXPECT_EQ(fromJson(toJson(spec)), spec) << toJson(spec);
+    }
+}
+
+TEST(Json, HasTheKeysOfItsWorkloadOnly)
+{
+    std::vector<std::string_view> lm;
+    for (const ResolvedValue& value : resolvedValues(specFromOverrides(Workload::Lm, {}).front()))
+        lm.push_back(value.key);
+    EXPECT_THAT(lm, testing::Contains("context"));
+    EXPECT_THAT(lm, testing::Not(testing::Contains("seq_len")));
+}
+
+TEST(Json, GivesMissingKeysTheirDefaults)
+{
+    EXPECT_EQ(fromJson(R"({"workload":"lm","name":"x","size":"tiny","mode":"train"})"),
+              specFromOverrides(Workload::Lm, {{"name", "x"}, {"size", "tiny"}, {"mode", "train"}}).front());
+}
+
+TEST(Json, RefusesWhatIsNoSpec)
+{
+    const auto refusal = [](std::string_view json) {
+        try {
+            fromJson(json);
+            return std::string("accepted");
+        } catch (const Error& error) {
+            return error.sentence();
+        }
+    };
+    EXPECT_EQ(refusal("[]"), "parameters: is no JSON object; give {\"workload\": …}");
+    EXPECT_EQ(refusal("{}"),
+              "parameters.workload: is missing or unknown; allowed: attention, lm, accumulation, dtypes");
+    EXPECT_TRUE(refusal("{").starts_with("parameters: is no JSON: "));
+    EXPECT_TRUE(
+        refusal(R"({"workload":"lm","contxt":1})")
+            .starts_with("parameters: unknown key 'contxt'; did you mean 'context'? allowed here: name, "));
+    EXPECT_TRUE(refusal(R"({"workload":"lm","seq_len":1})").starts_with("parameters: unknown key 'seq_len'"));
+    EXPECT_EQ(refusal(R"({"workload":"lm","batch":"8"})"),
+              "parameters.batch: batch has the wrong type (string); allowed: 1 to 65,536");
+    EXPECT_EQ(refusal(R"({"workload":"lm","batch":8.5})"),
+              "parameters.batch: batch takes an integer, not '8.5'; allowed: 1 to 65,536");
+    EXPECT_EQ(refusal(R"({"workload":"lm","batch":0})"),
+              "parameters.batch: batch is 0, out of range; allowed: 1 to 65,536");
+    EXPECT_EQ(refusal(R"({"workload":"lm","memory":"true"})"),
+              "parameters.memory: memory has the wrong type (string); allowed: true, false");
+    EXPECT_EQ(
+        refusal(R"({"workload":"lm","name":7})"),
+        "parameters.name: name has the wrong type (number); allowed: 1 to 80 printable characters, no path");
+    EXPECT_EQ(refusal(R"({"workload":"lm","counters":[1]})"),
+              "parameters.counters: counters takes a list of texts; allowed: a list of up to 64 names");
+    EXPECT_TRUE(refusal(std::string(100'000, '[')).starts_with("parameters: is no JSON"));
+}
+
+// Hashes name points in files that people keep: these may only change with a reason.
+TEST(Hash, IsStable)
+{
+    EXPECT_EQ(specHash(specFromOverrides(Workload::Attention, {}).front()),
+              "21d36f817c1e95e1c6f2f47f9ec2fa5bcd44ab3b336d584be12fcc45ba7e91b1");
+    EXPECT_EQ(specHash(specFromOverrides(Workload::Lm, {}).front()),
+              "10ef411efe809cff19e46306d44ce146c82c216bdd2d4023ab461c676b7819d2");
+}
+
+TEST(Hash, TellsWorkApartAndNothingElse)
+{
+    const ExperimentSpec base = specFromOverrides(Workload::Attention, {}).front();
+    const std::string hash = specHash(base);
+    EXPECT_EQ(specHash(specFromOverrides(Workload::Attention, {{"name", "other"}, {"timeout", "1"}}).front()),
+              hash);
+    EXPECT_EQ(specHash(specFromOverrides(Workload::Attention, {{"kv_len", "1024"}, {"batch", "8"}}).front()),
+              hash);
+    // A field of the other workload is none of its keys.
+    ExperimentSpec stray = base;
+    stray.layers = 99;
+    EXPECT_EQ(specHash(stray), hash);
+
+    std::set<std::string> hashes{hash};
+    std::size_t changed = 0;
+    for (const KeyInfo& key : keys()) {
+        if (!key.attention || key.name == "name" || key.name == "timeout" || key.name == "workload" ||
+            key.name == "loss" || key.name == "grad" || key.name == "tile_q" || key.name == "tile_k")
+            continue;
+        Overrides overrides{{std::string(key.name), std::string(key.example)}};
+        if (key.type == ValueType::List)
+            overrides.front().second = "[" + overrides.front().second + "]";
+        if (key.name == "kv_heads")
+            overrides.front().second = "1", overrides.push_back({"heads", "2"});
+        hashes.insert(specHash(specFromOverrides(Workload::Attention, overrides).front()));
+        ++changed;
+    }
+    EXPECT_EQ(hashes.size(), changed + 1);
+}
+
+/// A file that is made from the table: the same text, or, with TILESCOPE_UPDATE set, written anew.
+void expectGenerated(const std::filesystem::path& file, const std::string& text)
+{
+    if (std::getenv("TILESCOPE_UPDATE"))
+        std::ofstream(file) << text;
+    EXPECT_EQ(contentsOf(file), text)
+        << file << " is not what core/config's table says; write it anew with TILESCOPE_UPDATE=1 test_config";
+}
+
+TEST(Resources, HoldTheJsonSchemaOfTheTable)
+{
+    expectGenerated(resourcesDirectory() / "schema" / "spec.schema.json", jsonSchema());
+}
+
+TEST(Resources, HoldTheKeysInTheHelpPage)
+{
+    const std::filesystem::path file = resourcesDirectory() / "help" / "spec.md";
+    const std::string page = contentsOf(file);
+    const std::string begin = "<!-- keys: made from the table in core/config -->\n\n";
+    const std::string end = "\n<!-- end of keys -->";
+    const std::size_t from = page.find(begin);
+    const std::size_t to = page.find(end);
+    ASSERT_NE(from, std::string::npos);
+    ASSERT_NE(to, std::string::npos);
+    expectGenerated(file, page.substr(0, from + begin.size()) + keysMarkdown() + page.substr(to));
+}
+
+TEST(Help, NamesEveryKeyOfAWorkloadInLinesThatFit)
+{
+    for (const Workload workload : {Workload::Attention, Workload::Lm}) {
+        const std::string help = keysHelp(workload, 72);
+        for (const KeyInfo& key : keys())
+            EXPECT_EQ(help.find("  --" + std::string(key.name) + "\n") != std::string::npos,
+                      key.appliesTo(workload) && key.name != "workload")
+                << key.name;
+        std::istringstream lines(help);
+        for (std::string line; std::getline(lines, line);)
+            EXPECT_LE(line.size(), 72) << line;
+    }
+}
+
+} // namespace
+
+} // namespace tilescope::config
