@@ -147,11 +147,12 @@ Rotation makeRotation(std::int64_t batch, std::int64_t heads, std::int64_t lengt
         at::pow(theta, at::arange(0, headDim, 2, real).div_(-static_cast<double>(headDim)));
     const Tensor angle = at::outer(at::arange(length, real), frequency);
     const Tensor turn = at::complex(at::cos(angle), at::sin(angle));
-    const Tensor table =
-        at::stack({at::mul(turn, scale), turn, at::ones_like(turn)})
-            .to(options.dtype(c10::toComplexType(c10::typeMetaToScalarType(options.dtype()))));
+    const Tensor table = at::stack({at::mul(turn, scale), turn, at::ones_like(turn)});
+    const auto complexOptions = options.dtype(c10::toComplexType(c10::typeMetaToScalarType(options.dtype())));
     const auto expanded = [&](const Tensor& t) {
-        return t.view({3, 1, 1, length, headDim / 2}).expand({3, batch, heads, length, headDim / 2});
+        return t.to(complexOptions)
+            .view({3, 1, 1, length, headDim / 2})
+            .expand({3, batch, heads, length, headDim / 2});
     };
     return {expanded(table), expanded(at::conj_physical(table))};
 }

@@ -1,0 +1,295 @@
+#include "core/engine/attention.h"
+
+#include "core/engine/failure.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <cmath>
+
+namespace tilescope::engine {
+namespace {
+
+using at::Tensor;
+
+struct Inputs {
+    Tensor q, k, v;
+};
+
+AttentionProblem problemOf(std::int64_t heads, std::int64_t kvHeads, std::int64_t queries, std::int64_t keys,
+                           bool causal)
+{
+    AttentionProblem problem;
+    problem.batch = 2;
+    problem.heads = heads;
+    problem.kvHeads = kvHeads;
+    problem.queryLength = queries;
+    problem.keyLength = keys;
+    problem.headDim = 8;
+    problem.causal = causal;
+    problem.scale = 1 / std::sqrt(8.0);
+    problem.dtype = at::kDouble;
+    problem.needsGrad = true;
+    problem.tileQ = problem.tileK = 16;
+    return problem;
+}
+
+Inputs inputsFor(const AttentionProblem& p)
+{
+    at::manual_seed(7);
+    const auto options = at::dtype(at::kDouble);
+    const auto draw = [&](std::int64_t heads, std::int64_t length) {
+        return at::randn({p.batch, heads, length, p.headDim}, options).to(p.dtype);
+    };
+    return {draw(p.heads, p.queryLength), draw(p.kvHeads, p.keyLength), draw(p.kvHeads, p.keyLength)};
+}
+
+// Attention by its definition, in double, a query at a time.
+Tensor reference(const Inputs& in, const AttentionProblem& p)
+{
+    const Tensor q = in.q.to(at::kDouble);
+    const Tensor k = in.k.to(at::kDouble).repeat_interleave(p.heads / p.kvHeads, 1);
+    const Tensor v = in.v.to(at::kDouble).repeat_interleave(p.heads / p.kvHeads, 1);
+    std::vector<Tensor> rows;
+    for (std::int64_t i = 0; i < p.queryLength; ++i) {
+        const std::int64_t seen =
+            p.causal ? std::clamp<std::int64_t>(i + p.keyLength - p.queryLength + 1, 0, p.keyLength)
+                     : p.keyLength;
+        const Tensor qi = q.narrow(2, i, 1);
+        if (seen == 0) {
+            rows.push_back(at::zeros_like(qi));
+            continue;
+        }
+        const Tensor weights =
+            at::softmax(at::matmul(qi, k.narrow(2, 0, seen).transpose(2, 3)) * p.scale, -1);
+        rows.push_back(at::matmul(weights, v.narrow(2, 0, seen)));
+    }
+    return at::cat(rows, 2);
+}
+
+struct Answer {
+    Tensor o, gradQ, gradK, gradV;
+};
+
+Answer gradientsOf(const Inputs& in, const Tensor& o)
+{
+    at::manual_seed(8);
+    const Tensor gradO = at::randn(o.sizes(), at::dtype(at::kDouble)).to(o.scalar_type());
+    const auto grads = torch::autograd::grad({o}, {in.q, in.k, in.v}, {gradO});
+    return {o.detach(), grads[0], grads[1], grads[2]};
+}
+
+Inputs leavesOf(const Inputs& in)
+{
+    const auto leaf = [](const Tensor& t) { return t.detach().clone().set_requires_grad(true); };
+    return {leaf(in.q), leaf(in.k), leaf(in.v)};
+}
+
+Answer answerOf(Backend backend, const AttentionProblem& p, const Inputs& in)
+{
+    const auto attention = makeAttention(backend, p);
+    const Inputs leaves = leavesOf(in);
+    const auto shaped = [&](const Tensor& t) {
+        return attention->layout() == HeadLayout::Grouped ? t.view({p.batch * p.kvHeads, -1, p.headDim}) : t;
+    };
+    const Tensor o = attention->apply(shaped(leaves.q), shaped(leaves.k), shaped(leaves.v));
+    return gradientsOf(leaves, o.view(in.q.sizes()));
+}
+
+Answer referenceAnswer(const AttentionProblem& p, const Inputs& in)
+{
+    const auto leaf = [](const Tensor& t) {
+        return t.to(at::kDouble).detach().clone().set_requires_grad(true);
+    };
+    const Inputs leaves{leaf(in.q), leaf(in.k), leaf(in.v)};
+    return gradientsOf(leaves, reference(leaves, p));
+}
+
+double distance(const Tensor& a, const Tensor& b)
+{
+    return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+void expectSame(const Answer& got, const Answer& want, double tolerance)
+{
+    EXPECT_LE(distance(got.o, want.o), tolerance);
+    EXPECT_LE(distance(got.gradQ, want.gradQ), tolerance);
+    EXPECT_LE(distance(got.gradK, want.gradK), tolerance);
+    EXPECT_LE(distance(got.gradV, want.gradV), tolerance);
+}
+
+struct Case {
+    Backend backend;
+    std::int64_t heads, kvHeads, queries, keys;
+    bool causal;
+};
+
+std::string nameOf(const ::testing::TestParamInfo<Case>& info)
+{
+    const Case& c = info.param;
+    return "backend" + std::to_string(static_cast<int>(c.backend)) + "_" + std::to_string(c.heads) + "on" +
+           std::to_string(c.kvHeads) + "_" + std::to_string(c.queries) + "x" + std::to_string(c.keys) +
+           (c.causal ? "_causal" : "_full");
+}
+
+std::vector<Case> allCases()
+{
+    struct Shape {
+        std::int64_t heads, kvHeads, queries, keys;
+    };
+    std::vector<Case> cases;
+    for (const Backend backend :
+         {Backend::Naive, Backend::FlashTorch, Backend::Sdpa, Backend::SdpaFlash, Backend::SdpaMath})
+        for (const Shape& s : {Shape{1, 1, 1, 1}, Shape{2, 2, 64, 64}, Shape{2, 2, 33, 70},
+                               Shape{2, 2, 70, 33}, Shape{4, 2, 40, 40}, Shape{6, 1, 17, 50},
+                               Shape{4, 2, 50, 17}, Shape{2, 2, 1, 40}, Shape{2, 2, 40, 1}})
+            for (const bool causal : {true, false})
+                cases.push_back({backend, s.heads, s.kvHeads, s.queries, s.keys, causal});
+    return cases;
+}
+
+class AttentionBackends : public ::testing::TestWithParam<Case> {};
+
+TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp64)
+{
+    const Case& c = GetParam();
+    const AttentionProblem p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
+    const Inputs in = inputsFor(p);
+    expectSame(answerOf(c.backend, p, in), referenceAnswer(p, in), 1e-12);
+}
+
+TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp32)
+{
+    const Case& c = GetParam();
+    AttentionProblem p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
+    p.dtype = at::kFloat;
+    const Inputs in = inputsFor(p);
+    expectSame(answerOf(c.backend, p, in), referenceAnswer(p, in), 2e-5);
+}
+
+TEST_P(AttentionBackends, GiveTheSameWithoutAGraph)
+{
+    const Case& c = GetParam();
+    const AttentionProblem p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
+    const Inputs in = inputsFor(p);
+    const Tensor withGraph = answerOf(c.backend, p, in).o;
+    const at::NoGradGuard noGrad;
+    const auto attention = makeAttention(c.backend, p);
+    const auto shaped = [&](const Tensor& t) {
+        return attention->layout() == HeadLayout::Grouped ? t.view({p.batch * p.kvHeads, -1, p.headDim}) : t;
+    };
+    const Tensor o = attention->apply(shaped(in.q), shaped(in.k), shaped(in.v)).view(in.q.sizes());
+    EXPECT_LE(distance(o, withGraph), 1e-13);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, AttentionBackends, ::testing::ValuesIn(allCases()), nameOf);
+
+TEST(TiledAttention, GradientsAreThoseOfFiniteDifferences)
+{
+    const AttentionProblem p = problemOf(2, 1, 19, 23, true);
+    const Inputs in = inputsFor(p);
+    const auto attention = makeTiledAttention(p);
+    at::manual_seed(9);
+    const Tensor direction = at::randn(in.q.sizes(), at::dtype(at::kDouble));
+    const auto value = [&](const Inputs& at) {
+        const at::NoGradGuard noGrad;
+        return (attention->apply(at.q, at.k, at.v) * direction).sum().item<double>();
+    };
+    const Inputs leaves = leavesOf(in);
+    const auto grads = torch::autograd::grad(
+        {(attention->apply(leaves.q, leaves.k, leaves.v) * direction).sum()}, {leaves.q, leaves.k, leaves.v});
+    constexpr double kStep = 1e-6;
+    for (int which = 0; which < 3; ++which) {
+        for (const std::int64_t element : {0, 5, 41, 100}) {
+            Inputs up = leavesOf(in);
+            Inputs down = leavesOf(in);
+            const at::NoGradGuard noGrad;
+            for (auto [moved, sign] : {std::pair(&up, 1), std::pair(&down, -1)})
+                (which == 0 ? moved->q : which == 1 ? moved->k : moved->v).view(-1)[element] += sign * kStep;
+            const double slope = (value(up) - value(down)) / (2 * kStep);
+            EXPECT_NEAR(grads[which].view(-1)[element].item<double>(), slope, 1e-7);
+        }
+    }
+}
+
+TEST(TiledAttention, TileSizesDoNotChangeTheResult)
+{
+    AttentionProblem p = problemOf(2, 2, 100, 130, true);
+    const Inputs in = inputsFor(p);
+    const Answer want = referenceAnswer(p, in);
+    for (const auto& [tileQ, tileK] : {std::pair(16, 16), std::pair(16, 64), std::pair(64, 16),
+                                       std::pair(48, 80), std::pair(1024, 1024), std::pair(17, 19)}) {
+        p.tileQ = tileQ;
+        p.tileK = tileK;
+        expectSame(answerOf(Backend::FlashTorch, p, in), want, 1e-12);
+    }
+}
+
+TEST(TiledAttention, WorksInWavesWhereAllQueriesDoNotFit)
+{
+    // 512 rows of 64 keys for 64 heads are over the budget of a CPU's wave.
+    AttentionProblem p = problemOf(32, 32, 512, 512, true);
+    p.headDim = 4;
+    p.tileQ = p.tileK = 64;
+    const Inputs in = inputsFor(p);
+    expectSame(answerOf(Backend::FlashTorch, p, in), referenceAnswer(p, in), 1e-12);
+}
+
+TEST(TiledAttention, KeepsOnlyInputsOutputAndLogSumExpForBackward)
+{
+    const AttentionProblem p = problemOf(1, 1, 64, 64, false);
+    const Inputs leaves = leavesOf(inputsFor(p));
+    const Tensor o = makeTiledAttention(p)->apply(leaves.q, leaves.k, leaves.v);
+    // Changing an input in place after forward must be noticed: it is saved, not copied.
+    {
+        const at::NoGradGuard noGrad;
+        leaves.k.add_(1);
+    }
+    EXPECT_THROW(torch::autograd::backward({o.sum()}), c10::Error);
+}
+
+TEST(TiledAttention, SurvivesLargeScoresAndOneDominantKey)
+{
+    AttentionProblem p = problemOf(2, 2, 40, 40, true);
+    Inputs in = inputsFor(p);
+    in.q = in.q * 30;
+    in.k = in.k * 30;
+    in.k.narrow(2, 3, 1).mul_(20);
+    const Answer want = referenceAnswer(p, in);
+    const double scale = want.gradQ.abs().max().item<double>() + want.gradK.abs().max().item<double>();
+    expectSame(answerOf(Backend::FlashTorch, p, in), want, 1e-9 * scale);
+}
+
+TEST(TiledAttention, RunsInHalfTypesAsAccuratelyAsNaive)
+{
+    for (const at::ScalarType dtype : {at::kBFloat16, at::kHalf}) {
+        AttentionProblem p = problemOf(2, 2, 70, 70, true);
+        p.dtype = dtype;
+        const Inputs in = inputsFor(p);
+        const Answer want = referenceAnswer(p, in);
+        const Answer naive = answerOf(Backend::Naive, p, in);
+        const Answer tiled = answerOf(Backend::FlashTorch, p, in);
+        const double ulp = dtype == at::kHalf ? 1e-3 : 8e-3;
+        EXPECT_LE(distance(tiled.o, want.o), 2 * distance(naive.o, want.o) + ulp);
+        EXPECT_LE(distance(tiled.gradQ, want.gradQ), 2 * distance(naive.gradQ, want.gradQ) + ulp);
+        EXPECT_LE(distance(tiled.gradK, want.gradK), 2 * distance(naive.gradK, want.gradK) + ulp);
+        EXPECT_LE(distance(tiled.gradV, want.gradV), 2 * distance(naive.gradV, want.gradV) + ulp);
+    }
+}
+
+TEST(SdpaAttention, CudaKernelsAreSkippedOnTheCpuWithAReason)
+{
+    for (const Backend backend : {Backend::SdpaEfficient, Backend::SdpaCudnn}) {
+        try {
+            makeAttention(backend, problemOf(1, 1, 8, 8, true));
+            FAIL() << "a CUDA kernel was made for the CPU";
+        } catch (const Unsupported& unsupported) {
+            EXPECT_THAT(unsupported.reason, ::testing::HasSubstr("CUDA kernel"));
+        }
+    }
+}
+
+} // namespace
+} // namespace tilescope::engine

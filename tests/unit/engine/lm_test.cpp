@@ -1,0 +1,225 @@
+#include "core/engine/lm.h"
+
+#include "core/base/error.h"
+#include "core/engine/autocast.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <cmath>
+
+namespace tilescope::engine {
+namespace {
+
+using at::Tensor;
+
+LmShape shapeOf(std::int64_t dModel, std::int64_t dFf, std::int64_t layers, std::int64_t heads)
+{
+    LmShape shape;
+    shape.dModel = dModel;
+    shape.dFf = dFf;
+    shape.layers = layers;
+    shape.heads = heads;
+    return shape;
+}
+
+LmShape toyShape()
+{
+    LmShape shape = shapeOf(24, 40, 2, 3);
+    shape.vocab = 50;
+    shape.batch = 2;
+    shape.context = 11;
+    return shape;
+}
+
+LanguageModel toyModel(const LmShape& shape, Backend backend, at::ScalarType dtype = at::kDouble)
+{
+    at::manual_seed(3);
+    AttentionProblem problem = attentionOf(shape);
+    problem.dtype = dtype;
+    problem.needsGrad = true;
+    problem.tileQ = problem.tileK = 4;
+    return LanguageModel(shape, at::dtype(dtype), makeAttention(backend, problem));
+}
+
+Tensor toyTokens(const LmShape& shape)
+{
+    at::manual_seed(4);
+    return at::randint(shape.vocab, {shape.batch * shape.context}, at::dtype(at::kLong));
+}
+
+struct Preset {
+    const char* name;
+    LmShape shape;
+    std::int64_t parameters;
+};
+
+class LmPresets : public ::testing::TestWithParam<Preset> {};
+
+TEST_P(LmPresets, HaveExactlyTheirParameters)
+{
+    // Meta tensors have shapes and no memory.
+    const LmShape& shape = GetParam().shape;
+    AttentionProblem problem = attentionOf(shape);
+    problem.device = at::kMeta;
+    const LanguageModel model(shape, at::device(at::kMeta).dtype(at::kFloat),
+                              makeAttention(Backend::FlashTorch, problem));
+    EXPECT_EQ(model.parameterCount(), GetParam().parameters);
+}
+
+std::string nameOf(const ::testing::TestParamInfo<Preset>& preset)
+{
+    return preset.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, LmPresets,
+                         ::testing::Values(Preset{"small", shapeOf(768, 3072, 12, 12), 128'625'408},
+                                           Preset{"medium", shapeOf(1024, 4096, 24, 16), 423'183'360},
+                                           Preset{"large", shapeOf(1280, 5120, 36, 20), 969'411'840},
+                                           Preset{"xl", shapeOf(1600, 6400, 48, 25), 1'998'235'200},
+                                           Preset{"2_7B", shapeOf(2560, 10240, 32, 32), 3'406'809'600}),
+                         nameOf);
+
+// The same model by plain ops and separate projections.
+class PlainModel {
+public:
+    PlainModel(const LmShape& shape, const std::vector<Tensor>& packed) : shape_(shape), packed_(packed) {}
+
+    Tensor forward(const Tensor& tokens) const
+    {
+        std::size_t next = 0;
+        Tensor x = at::embedding(packed_[next++], tokens.view({shape_.batch, shape_.context}));
+        for (std::int64_t i = 0; i < shape_.layers; ++i) {
+            const Tensor* w = &packed_[next];
+            next += 6;
+            const Tensor y = norm(x, w[0]);
+            const std::int64_t d = shape_.dModel;
+            const auto part = [&](std::int64_t index) {
+                const Tensor projected = at::matmul(y, w[1].narrow(1, index * d, d));
+                return projected.view({shape_.batch, shape_.context, shape_.heads, -1}).transpose(1, 2);
+            };
+            const Tensor o = attend(rotate(part(0)), rotate(part(1)), part(2));
+            x = x + at::matmul(o, w[2]);
+            const Tensor z = norm(x, w[3]);
+            const std::int64_t f = shape_.dFf;
+            const Tensor gate = at::matmul(z, w[4].narrow(1, 0, f));
+            const Tensor up = at::matmul(z, w[4].narrow(1, f, f));
+            x = x + at::matmul(at::silu(gate) * up, w[5]);
+        }
+        x = norm(x, packed_[next]);
+        return at::matmul(x, packed_[next + 1]).view({-1, shape_.vocab});
+    }
+
+private:
+    Tensor norm(const Tensor& x, const Tensor& weight) const
+    {
+        return weight * (x * at::rsqrt(x.pow(2).mean(-1, true) + 1e-5));
+    }
+
+    Tensor rotate(const Tensor& x) const
+    {
+        const std::int64_t e = x.size(-1);
+        const Tensor frequency =
+            at::pow(shape_.ropeTheta, -at::arange(0, e, 2, x.options()) / static_cast<double>(e));
+        const Tensor angle = at::outer(at::arange(x.size(-2), x.options()), frequency);
+        const auto pairs = x.unflatten(-1, {e / 2, 2});
+        const Tensor a = pairs.select(-1, 0);
+        const Tensor b = pairs.select(-1, 1);
+        return at::stack({a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()}, -1)
+            .flatten(-2);
+    }
+
+    Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v) const
+    {
+        const Tensor o = at::scaled_dot_product_attention(q, k, v, {}, 0.0, /*is_causal=*/true);
+        return o.transpose(1, 2).reshape({shape_.batch, shape_.context, shape_.dModel});
+    }
+
+    LmShape shape_;
+    std::vector<Tensor> packed_;
+};
+
+class LmBackends : public ::testing::TestWithParam<Backend> {};
+
+TEST_P(LmBackends, LogitsAndGradientsAreThoseOfPlainOps)
+{
+    const LmShape shape = toyShape();
+    const LanguageModel model = toyModel(shape, GetParam());
+    const Tensor tokens = toyTokens(shape);
+    const Tensor logits = model.forward(tokens);
+    const Tensor plain = PlainModel(shape, model.parameters()).forward(tokens);
+    ASSERT_EQ(logits.sizes(), plain.sizes());
+    EXPECT_LE((logits - plain).abs().max().item<double>(), 1e-11);
+
+    const Tensor targets = at::randint(shape.vocab, {shape.batch * shape.context}, at::dtype(at::kLong));
+    const auto grads = torch::autograd::grad({at::cross_entropy_loss(logits, targets)}, model.parameters());
+    const auto plainGrads =
+        torch::autograd::grad({at::cross_entropy_loss(plain, targets)}, model.parameters());
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+        EXPECT_GT(grads[i].abs().max().item<double>(), 0) << "parameter " << i;
+        EXPECT_LE((grads[i] - plainGrads[i]).abs().max().item<double>(), 1e-11) << "parameter " << i;
+    }
+}
+
+TEST_P(LmBackends, AFutureTokenDoesNotChangePastLogits)
+{
+    LmShape shape = toyShape();
+    shape.batch = 1;
+    const at::NoGradGuard noGrad;
+    const LanguageModel model = toyModel(shape, GetParam());
+    const Tensor tokens = toyTokens(shape);
+    Tensor changed = tokens.clone();
+    constexpr std::int64_t kPosition = 6;
+    changed[kPosition] = (changed[kPosition] + 1) % shape.vocab;
+    const Tensor difference = (model.forward(tokens) - model.forward(changed)).abs().amax(-1);
+    EXPECT_EQ(difference.narrow(0, 0, kPosition).max().item<double>(), 0);
+    EXPECT_GT(difference.narrow(0, kPosition, shape.context - kPosition).min().item<double>(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, LmBackends,
+                         ::testing::Values(Backend::Naive, Backend::FlashTorch, Backend::Sdpa,
+                                           Backend::SdpaMath));
+
+TEST(LanguageModel, KeepsTheLayoutOfItsWeightsInTheirGradients)
+{
+    // Only then are gradients taken over without a copy, and only then does the fused optimizer take its fast
+    // path.
+    const LmShape shape = toyShape();
+    const LanguageModel model = toyModel(shape, Backend::Naive);
+    torch::autograd::backward({model.forward(toyTokens(shape)).sum()});
+    for (const Tensor& parameter : model.parameters())
+        EXPECT_EQ(parameter.grad().strides(), parameter.strides());
+}
+
+TEST(LanguageModel, RefusesHeadsThatDoNotDivideTheWidth)
+{
+    LmShape shape = toyShape();
+    shape.heads = 5;
+    EXPECT_THROW(toyModel(shape, Backend::FlashTorch), Error);
+}
+
+TEST(LanguageModel, KeepsTheResidualStreamInFp32UnderAutocast)
+{
+    const LmShape shape = toyShape();
+    AttentionProblem problem = attentionOf(shape);
+    problem.dtype = at::kBFloat16;
+    const LanguageModel model(shape, at::dtype(at::kFloat), makeAttention(Backend::Naive, problem));
+    const Tensor exact = model.forward(toyTokens(shape)).detach();
+    Tensor mixed;
+    {
+        const AutocastScope autocast(at::kCPU, at::kBFloat16);
+        mixed = model.forward(toyTokens(shape));
+    }
+    EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+    EXPECT_EQ(mixed.scalar_type(), at::kBFloat16);
+    const double error = (mixed.to(at::kFloat) - exact).abs().max().item<double>();
+    EXPECT_GT(error, 0);
+    EXPECT_LE(error, 0.05 * exact.abs().max().item<double>());
+    torch::autograd::backward({mixed.sum()});
+    for (const Tensor& parameter : model.parameters())
+        EXPECT_EQ(parameter.grad().scalar_type(), at::kFloat);
+}
+
+} // namespace
+} // namespace tilescope::engine
