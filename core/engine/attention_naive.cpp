@@ -10,7 +10,8 @@ namespace {
 // kept for backward.
 class NaiveAttention final : public AttentionBackend {
 public:
-    explicit NaiveAttention(const AttentionProblem& problem) : problem_(problem)
+    explicit NaiveAttention(const AttentionProblem& problem)
+        : problem_(problem), unread_(at::zeros({1}, at::device(problem.device).dtype(problem.dtype)))
     {
         if (!problem.causal)
             return;
@@ -41,8 +42,11 @@ private:
     at::Tensor scores(const at::Tensor& q, const at::Tensor& k) const
     {
         const Annotation range(problem_.annotate, "scores");
-        // Scaling q instead of the scores touches N·d numbers instead of N·N.
-        at::Tensor scores = at::bmm(problem_.scale == 1 ? q : at::mul(q, problem_.scale), k.transpose(1, 2));
+        // The product scales on its way out: no kernel over N x N and no scaled copy of q kept for backward.
+        // With a beta of zero the first operand is never read.
+        const at::Tensor scores = problem_.scale == 1
+                                      ? at::bmm(q, k.transpose(1, 2))
+                                      : at::baddbmm(unread_, q, k.transpose(1, 2), 0, problem_.scale);
         if (hidden_.defined()) {
             // Hidden weights are zero, so softmax's backward gives their scores a zero gradient by itself:
             // autograd need not know of the mask. bmm's backward does not use its result, so it may change in
@@ -66,6 +70,7 @@ private:
     }
 
     AttentionProblem problem_;
+    at::Tensor unread_;
     at::Tensor hidden_; // (queryLength, keyLength): key not seen; undefined when all are
     at::Tensor blank_;  // (queryLength, 1): query that sees no key; undefined when there is none
 };

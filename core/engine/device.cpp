@@ -1,5 +1,8 @@
 #include "core/engine/device.h"
 
+#include "core/engine/host_memory.h"
+#include "core/trace/cpu_allocator.h"
+
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAContextLight.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -10,6 +13,7 @@
 namespace tilescope::engine {
 namespace {
 
+using trace::CpuAllocator;
 namespace allocator = c10::cuda::CUDACachingAllocator;
 
 constexpr std::size_t kAggregate = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
@@ -46,7 +50,8 @@ void Device::synchronize() const
 MemoryFigures Device::memory() const
 {
     if (!isCuda())
-        return {};
+        // The CPU's allocator keeps nothing back, so nothing is reserved.
+        return {.allocated = CpuAllocator::current(), .peakAllocated = CpuAllocator::peak()};
     const auto stats = allocator::getDeviceStats(device_.index());
     const auto& allocated = stats.allocated_bytes[kAggregate];
     const auto& reserved = stats.reserved_bytes[kAggregate];
@@ -57,12 +62,16 @@ void Device::resetPeaks() const
 {
     if (isCuda())
         allocator::resetPeakStats(device_.index());
+    else
+        CpuAllocator::resetPeak();
 }
 
 void Device::limitMemory(std::optional<Bytes> limit) const
 {
-    if (!isCuda())
+    if (!isCuda()) {
+        CpuAllocator::setLimit(limit.value_or(CpuAllocator::current() + defaultHostLimit()));
         return;
+    }
     double fraction = 1;
     if (limit) {
         const auto total = at::cuda::getDeviceProperties(device_.index())->totalGlobalMem;
@@ -71,13 +80,21 @@ void Device::limitMemory(std::optional<Bytes> limit) const
     allocator::setMemoryFraction(fraction, device_.index());
 }
 
+void Device::liftMemoryLimit() const
+{
+    if (isCuda())
+        allocator::setMemoryFraction(1, device_.index());
+    else
+        CpuAllocator::clearLimit();
+}
+
 void Device::clean() const
 {
-    if (!isCuda())
-        return;
-    synchronize();
-    at::cuda::clearCublasWorkspaces();
-    allocator::emptyCache();
+    if (isCuda()) {
+        synchronize();
+        at::cuda::clearCublasWorkspaces();
+        allocator::emptyCache();
+    }
     resetPeaks();
 }
 

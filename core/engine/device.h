@@ -32,8 +32,10 @@ public:
     MemoryFigures memory() const;
     void resetPeaks() const;
 
-    /// Lets allocations beyond `limit` fail as if the device had no more; none: what the device has.
+    /// Lets allocations beyond `limit` fail as if the device had no more. None: what a GPU has, and on a CPU
+    /// 80 % of what is available now, so that a machine never swaps to death.
     void limitMemory(std::optional<Bytes> limit) const;
+    void liftMemoryLimit() const;
 
     /// Gives cached blocks and library workspaces back, so that one point does not show in the next one's
     /// figures.

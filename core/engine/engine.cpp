@@ -7,6 +7,7 @@
 #include "core/engine/numerics.h"
 #include "core/engine/point_run.h"
 #include "core/model/text.h"
+#include "core/trace/cpu_allocator.h"
 
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAContextLight.h>
@@ -112,10 +113,10 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer,
         result.device = device.name();
         attempt(spec, device, observer, std::move(stop), result, phase);
     } catch (...) {
-        recordFailure(result, phase, device);
+        recordFailure(result, phase);
     }
     try {
-        device.limitMemory({});
+        device.liftMemoryLimit();
         device.clean();
     } catch (const c10::Error& error) {
         // The device is beyond use; the point must say so whatever else it found.
@@ -142,7 +143,13 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, Poi
     PointRun(spec, device, *experiment, observer, std::move(stop), result, phase).run(strings);
 }
 
-Engine::Engine(StringTable& strings) : impl_(std::make_unique<Impl>(strings)) {}
+Engine::Engine(StringTable& strings)
+{
+    // Before the first tensor: blocks from earlier would not be counted.
+    trace::CpuAllocator::install();
+    impl_ = std::make_unique<Impl>(strings);
+}
+
 Engine::~Engine() = default;
 
 RunResult Engine::runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop)

@@ -2,11 +2,11 @@
 
 #include "core/base/error.h"
 #include "core/engine/device.h"
+#include "core/trace/cpu_allocator.h"
 
 #include <c10/util/Exception.h>
 #include <c10/util/StringUtil.h>
 
-#include <charconv>
 #include <iomanip>
 #include <sstream>
 
@@ -27,41 +27,29 @@ std::string sizeText(Bytes bytes)
     return text.str();
 }
 
-// "… you tried to allocate 123 bytes …", as LibTorch's CPU allocator words it.
-std::optional<Bytes> cpuRefusal(std::string_view message)
-{
-    constexpr std::string_view kMarker = "you tried to allocate ";
-    const auto at = message.find(kMarker);
-    if (message.find("DefaultCPUAllocator") == std::string_view::npos || at == std::string_view::npos)
-        return {};
-    std::int64_t bytes = 0;
-    const char* begin = message.data() + at + kMarker.size();
-    const auto [end, error] = std::from_chars(begin, message.data() + message.size(), bytes);
-    if (error != std::errc{} || end == begin)
-        return {};
-    return Bytes{bytes};
-}
-
-void recordOutOfMemory(RunResult& result, std::string_view phase, const RefusedAllocation& refused)
+void recordOutOfMemory(RunResult& result, std::string_view phase, Bytes requested, Bytes allocated,
+                       std::optional<Bytes> reserved)
 {
     result.status = RunStatus::Oom;
-    result.oom = OomInfo{refused.requested, refused.allocated, refused.reserved, std::string(phase)};
-    result.reason =
-        c10::str("out of memory in ", phase, ": asked for ", sizeText(refused.requested), " with ",
-                 sizeText(refused.allocated), " allocated and ", sizeText(refused.reserved), " reserved");
+    result.oom = OomInfo{requested, allocated, reserved, std::string(phase)};
+    result.reason = c10::str("out of memory in ", phase, ": asked for ", sizeText(requested), " with ",
+                             sizeText(allocated), " allocated");
+    if (reserved)
+        result.reason += " and " + sizeText(*reserved) + " reserved";
 }
 
-void recordTorchError(RunResult& result, std::string_view phase, const c10::Error& error,
-                      const Device& device)
+void recordOutOfMemory(RunResult& result, std::string_view phase, const c10::OutOfMemoryError& error)
 {
+    // A point on a GPU can run out of the host's memory too; the message tells which allocator refused.
     const std::string_view message = error.what_without_backtrace();
-    if (const auto requested = cpuRefusal(message)) {
-        const Bytes inUse = device.memory().allocated.value_or(Bytes{});
-        recordOutOfMemory(result, phase, {*requested, inUse, inUse});
-        return;
-    }
-    result.status = RunStatus::Error;
-    result.reason = c10::str(phase, " failed: ", condensed(message));
+    const bool host = message.substr(0, 3) == "CPU";
+    if (const auto failure = trace::CpuAllocator::lastFailure(); host && failure)
+        return recordOutOfMemory(result, phase, failure->requested, failure->allocated, {});
+    if (const auto refused = takeRefusedAllocation())
+        return recordOutOfMemory(result, phase, refused->requested, refused->allocated, refused->reserved);
+    result.status = RunStatus::Oom;
+    result.oom = OomInfo{.phase = std::string(phase)};
+    result.reason = c10::str("out of memory in ", phase, ": ", condensed(message));
 }
 
 } // namespace
@@ -84,7 +72,7 @@ std::string condensed(std::string_view message)
     return reason;
 }
 
-void recordFailure(RunResult& result, std::string_view phase, const Device& device)
+void recordFailure(RunResult& result, std::string_view phase)
 {
     try {
         throw;
@@ -95,15 +83,10 @@ void recordFailure(RunResult& result, std::string_view phase, const Device& devi
         result.status = RunStatus::Error;
         result.reason = error.sentence();
     } catch (const c10::OutOfMemoryError& error) {
-        if (const auto refused = takeRefusedAllocation()) {
-            recordOutOfMemory(result, phase, *refused);
-            return;
-        }
-        result.status = RunStatus::Oom;
-        result.oom = OomInfo{.phase = std::string(phase)};
-        result.reason = c10::str("out of memory in ", phase, ": ", condensed(error.what_without_backtrace()));
+        recordOutOfMemory(result, phase, error);
     } catch (const c10::Error& error) {
-        recordTorchError(result, phase, error, device);
+        result.status = RunStatus::Error;
+        result.reason = c10::str(phase, " failed: ", condensed(error.what_without_backtrace()));
     } catch (const std::bad_alloc&) {
         result.status = RunStatus::Oom;
         result.oom = OomInfo{.phase = std::string(phase)};

@@ -7,8 +7,6 @@
 
 namespace tilescope::engine {
 
-class Device;
-
 /// Thrown inside the engine where this device, build or backend cannot do what a point asks for. Becomes the
 /// status `skipped`; never leaves the engine.
 struct Unsupported {
@@ -20,6 +18,6 @@ std::string condensed(std::string_view message);
 
 /// Turns the exception in flight into status, reason and, where memory ran out, its figures. Call only inside
 /// a catch block. \param phase  what the point was doing: setup, forward, …
-void recordFailure(RunResult& result, std::string_view phase, const Device& device);
+void recordFailure(RunResult& result, std::string_view phase);
 
 } // namespace tilescope::engine

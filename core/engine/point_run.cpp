@@ -11,6 +11,8 @@
 namespace tilescope::engine {
 namespace {
 
+using tilescope::trace::ScopedRange;
+
 constexpr std::array kPhasesInOrder{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer};
 
 double medianOf(std::vector<Nanoseconds> values)
@@ -48,7 +50,7 @@ void PointRun::run(StringTable& strings)
 void PointRun::warmUp()
 {
     observer_.stateChanged(PointState::Warmup);
-    const tilescope::trace::ScopedRange range("warmup");
+    const ScopedRange range("warmup");
     for (int i = 0; i < spec_.warmup && !cancelled("warm-up", i, spec_.warmup); ++i) {
         step(SampleKind::Warmup, i);
         experiment_.finish();
@@ -58,7 +60,7 @@ void PointRun::warmUp()
 void PointRun::measure()
 {
     observer_.stateChanged(PointState::Measure);
-    const tilescope::trace::ScopedRange range("measure");
+    const ScopedRange range("measure");
     device_.resetPeaks();
     for (int i = 0; i < spec_.steps && !cancelled("timed", i, spec_.steps); ++i) {
         measured_.push_back(step(SampleKind::Measure, i));
@@ -78,13 +80,15 @@ void PointRun::trace(StringTable& strings)
     tilescope::trace::TracerOptions options;
     options.level = spec_.trace;
     options.memory = spec_.memory;
-    options.shapes = spec_.shapes;
     options.cuda = device_.isCuda();
     if (device_.isCuda())
         options.device = DeviceIndex{static_cast<std::int16_t>(device_.torch().index())};
     tilescope::trace::Tracer tracer(options, strings, observer_);
+    if (spec_.shapes)
+        recordShapes(tracer);
     tracer.start();
     try {
+        const ScopedRange range("trace");
         for (int i = 0; i < spec_.traceSteps && !cancelled("traced", i, spec_.traceSteps); ++i) {
             tracer.setStep(i);
             traced_.push_back(step(SampleKind::Trace, i));
@@ -104,27 +108,49 @@ void PointRun::trace(StringTable& strings)
         result_.traceOverhead = medianOf(traced_) / medianOf(measured_);
 }
 
+// One step more, of which only the shapes of its ops are kept; the traced steps get them by the order of the
+// ops.
+void PointRun::recordShapes(tilescope::trace::Tracer& tracer)
+{
+    tracer.start(tilescope::trace::Recording::Shapes);
+    try {
+        tracer.setStep(0);
+        execute(0);
+        tracer.setStep(kNoStep);
+        experiment_.finish();
+    } catch (...) {
+        tracer.stop();
+        throw;
+    }
+    tracer.stop();
+}
+
 Nanoseconds PointRun::step(SampleKind kind, int index)
+{
+    const bool lastTimed = kind == SampleKind::Measure && index + 1 == spec_.steps;
+    execute(index, lastTimed);
+    emit(kind, index);
+    return clock_.timing(firstTimed_, phases_.size() - 1).wall;
+}
+
+// Runs the phases and leaves their times in the clock.
+void PointRun::execute(int index, bool noteMemory)
 {
     phase_ = "preparing a step";
     experiment_.prepare();
     device_.synchronize();
-    {
-        const tilescope::trace::ScopedRange range("step", c10::str("step_", index));
-        for (std::size_t slot = 0; slot < phases_.size(); ++slot) {
-            phase_ = wordOf(phases_[slot]);
-            if (phases_[slot] == Phase::Backward && kind == SampleKind::Measure && index + 1 == spec_.steps)
-                noteBeforeBackward();
-            const tilescope::trace::ScopedRange phaseRange(phase_);
-            clock_.start(slot);
-            experiment_.run(phases_[slot]);
-            clock_.stop(slot);
-        }
+    const ScopedRange range("step", c10::str("step_", index));
+    for (std::size_t slot = 0; slot < phases_.size(); ++slot) {
+        phase_ = wordOf(phases_[slot]);
+        if (noteMemory && phases_[slot] == Phase::Backward)
+            noteBeforeBackward();
+        const ScopedRange phaseRange(phase_);
+        clock_.start(slot);
+        experiment_.run(phases_[slot]);
+        clock_.stop(slot);
     }
-    if (spec_.mode == Mode::Forward && spec_.grad && kind == SampleKind::Measure && index + 1 == spec_.steps)
+    if (noteMemory && spec_.mode == Mode::Forward && spec_.grad)
         noteBeforeBackward();
-    emit(kind, index);
-    return clock_.timing(firstTimed_, phases_.size() - 1).wall;
 }
 
 // Read once a point, in the last timed step: it costs a lock and a copy.

@@ -6,6 +6,10 @@
 #include <array>
 #include <string_view>
 
+namespace tilescope::trace {
+class Tracer;
+}
+
 namespace tilescope::engine {
 
 class Device;
@@ -27,7 +31,9 @@ private:
     void warmUp();
     void measure();
     void trace(StringTable& strings);
+    void recordShapes(tilescope::trace::Tracer& tracer);
     Nanoseconds step(SampleKind kind, int index);
+    void execute(int index, bool noteMemory = false);
     void emit(SampleKind kind, int index);
     void noteBeforeBackward();
     bool cancelled(std::string_view doing, int done, int of);

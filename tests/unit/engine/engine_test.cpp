@@ -1,8 +1,8 @@
 #include "core/engine/engine.h"
 
 #include "core/base/error.h"
+#include "core/trace/cpu_allocator.h"
 #include "tests/unit/engine/fixtures.h"
-#include "tests/unit/engine/trace_double.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,6 +22,25 @@ class EnginePoint : public ::testing::Test {
 protected:
     RunResult run(const ExperimentSpec& spec) { return engine_.runPoint(spec, recorder_, stop_.get_token()); }
 
+    std::vector<std::string> paths() const
+    {
+        std::vector<std::string> paths;
+        for (const TraceBatch& batch : recorder_.batches)
+            for (const Range& range : batch.ranges)
+                paths.emplace_back(strings_.text(range.path));
+        return paths;
+    }
+
+    std::vector<std::int32_t> tracedSteps() const
+    {
+        std::vector<std::int32_t> steps;
+        for (const TraceBatch& batch : recorder_.batches)
+            for (const Range& range : batch.ranges)
+                if (strings_.text(range.path) == "step")
+                    steps.push_back(range.step);
+        return steps;
+    }
+
     StringTable strings_;
     Engine engine_{strings_};
     Recorder recorder_;
@@ -38,7 +57,7 @@ TEST_F(EnginePoint, RunsWarmUpTimedAndTracedStepsInThatOrder)
     EXPECT_EQ(recorder_.count(SampleKind::Warmup, Phase::Step), 1);
     EXPECT_EQ(recorder_.count(SampleKind::Measure, Phase::Step), 3);
     EXPECT_EQ(recorder_.count(SampleKind::Trace, Phase::Step), 2);
-    EXPECT_THAT(trace::traceNotes().steps, ElementsAre(0, kNoStep, 1, kNoStep));
+    EXPECT_THAT(tracedSteps(), ElementsAre(0, 1));
 }
 
 TEST_F(EnginePoint, NumbersStepsFromZeroWithinTheirKind)
@@ -112,20 +131,19 @@ TEST_F(EnginePoint, OpensRangesByPhaseAndModule)
     spec.annotateAttention = true;
     run(spec);
 
-    const auto& paths = trace::traceNotes().paths;
+    const auto all = paths();
     for (const char* path :
          {"step", "step/forward", "step/forward/embedding", "step/forward/layers.1/attention_norm",
           "step/forward/layers.1/attention/softmax", "step/forward/layers.0/ffn", "step/forward/norm",
           "step/forward/lm_head", "step/loss", "step/backward", "step/optimizer"})
-        EXPECT_THAT(paths, Contains(path));
-    EXPECT_EQ(std::count(paths.begin(), paths.end(), "step/forward/layers.0/attention/scores"),
-              spec.traceSteps);
+        EXPECT_THAT(all, Contains(path));
+    EXPECT_EQ(std::count(all.begin(), all.end(), "step/forward/layers.0/attention/scores"), spec.traceSteps);
 }
 
 TEST_F(EnginePoint, AnnotatesInsideAttentionOnlyWhenAsked)
 {
     run(tinyLm());
-    EXPECT_THAT(trace::traceNotes().paths, Not(Contains(HasSubstr("softmax"))));
+    EXPECT_THAT(paths(), Not(Contains(HasSubstr("softmax"))));
 }
 
 TEST_F(EnginePoint, GivesTheSameLossForTheSameSeed)
@@ -201,6 +219,100 @@ TEST_F(EnginePoint, BackendsAgreeOnTheOutput)
         ASSERT_EQ(result.status, RunStatus::Ok) << result.reason;
         EXPECT_NEAR(result.loss.value(), naive, 1e-3);
     }
+}
+
+TEST_F(EnginePoint, TracesNothingWhenTracingIsOff)
+{
+    ExperimentSpec spec = tinyLm();
+    spec.trace = TraceLevel::Off;
+    const RunResult result = run(spec);
+
+    EXPECT_EQ(result.status, RunStatus::Ok);
+    EXPECT_EQ(recorder_.count(SampleKind::Trace, Phase::Step), 0);
+    EXPECT_TRUE(recorder_.batches.empty());
+    EXPECT_FALSE(result.traceOverhead.has_value());
+}
+
+TEST_F(EnginePoint, RecordsOpsWithTheirShapesWhenAsked)
+{
+    ExperimentSpec spec = tinyLm();
+    spec.shapes = true;
+    ASSERT_EQ(run(spec).status, RunStatus::Ok);
+
+    EXPECT_THAT(tracedSteps(), ElementsAre(0, 1));
+    std::vector<std::string> shapesOfProducts;
+    for (const TraceBatch& batch : recorder_.batches)
+        for (const Op& op : batch.ops)
+            if (strings_.text(op.name) == "aten::mm" && strings_.text(op.path) == "step/forward/lm_head")
+                shapesOfProducts.emplace_back(strings_.text(op.shapes));
+    EXPECT_THAT(shapesOfProducts, ElementsAre("[32, 32] [32, 100]", "[32, 32] [32, 100]"));
+}
+
+TEST_F(EnginePoint, TiesTheBackwardOfCustomFunctionsToTheirModule)
+{
+    ASSERT_EQ(run(tinyLm()).status, RunStatus::Ok);
+
+    std::vector<std::string> inBackward;
+    for (const TraceBatch& batch : recorder_.batches)
+        for (const Op& op : batch.ops)
+            if (strings_.text(op.name) == "aten::silu_backward" || strings_.text(op.name) == "aten::mul")
+                inBackward.emplace_back(strings_.text(op.path));
+    EXPECT_THAT(inBackward, Contains("step/backward/layers.0/ffn"));
+    EXPECT_THAT(inBackward, Contains("step/backward/layers.1/attention"));
+}
+
+TEST_F(EnginePoint, MeasuresMemoryOfTheTimedSteps)
+{
+    ExperimentSpec spec = smallAttention();
+    spec.batch = 1;
+    spec.heads = spec.kvHeads = 1;
+    spec.seqLen = spec.kvLen = 256;
+    const RunResult result = run(spec);
+
+    // Inputs, output, gradient of the output, and what naive keeps: mask, softmax' result and a placeholder.
+    const std::int64_t row = 256 * 16 * 4;
+    const std::int64_t held = 5 * row + 256 * 256 * (1 + 4) + 4;
+    ASSERT_TRUE(result.beforeBackward && result.peakAllocated);
+    EXPECT_EQ(result.beforeBackward->count, held);
+    EXPECT_GE(result.peakAllocated->count, held + 256 * 256 * 4);
+    EXPECT_LE(result.peakAllocated->count, held + 3 * 256 * 256 * 4);
+    EXPECT_FALSE(result.peakReserved.has_value());
+}
+
+TEST_F(EnginePoint, OutOfMemoryIsAResultWithItsSizesAndPhase)
+{
+    ExperimentSpec spec = smallAttention();
+    spec.seqLen = spec.kvLen = 2048;
+    spec.memoryLimit = Bytes{64 << 20};
+    const RunResult result = run(spec);
+
+    EXPECT_EQ(result.status, RunStatus::Oom);
+    ASSERT_TRUE(result.oom.has_value());
+    EXPECT_EQ(result.oom->phase, "forward");
+    EXPECT_EQ(result.oom->requested, Bytes{4LL * 2048 * 2048 * 4}); // the scores
+    EXPECT_GT(result.oom->allocated, Bytes{2048LL * 2048});         // the mask at least
+    EXPECT_THAT(result.reason, HasSubstr("out of memory in forward: asked for 64.0 MiB"));
+
+    // The next point finds a clean device.
+    const RunResult next = run(smallAttention());
+    EXPECT_EQ(next.status, RunStatus::Ok) << next.reason;
+}
+
+TEST_F(EnginePoint, OutOfMemoryBeforeTheFirstStepIsAResultToo)
+{
+    ExperimentSpec spec = tinyLm();
+    spec.memoryLimit = Bytes{1000};
+    const RunResult result = run(spec);
+    EXPECT_EQ(result.status, RunStatus::Oom);
+    EXPECT_EQ(result.oom->phase, "setup");
+}
+
+TEST_F(EnginePoint, LeavesNoTensorBehind)
+{
+    run(tinyLm());
+    const Bytes before = trace::CpuAllocator::current();
+    run(tinyLm());
+    EXPECT_EQ(trace::CpuAllocator::current(), before);
 }
 
 TEST_F(EnginePoint, RefusesAGpuThatIsNotThere)
