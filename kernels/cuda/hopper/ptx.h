@@ -89,6 +89,25 @@ __device__ inline void storeBox(const CUtensorMap& map, const void* source, int 
         : "memory");
 }
 
+/// Loads `bytes` (a multiple of 16, both addresses too).
+__device__ inline void loadBytes(void* destination, const void* source, std::uint32_t bytes, Barrier& barrier)
+{
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+            sharedAddress(destination)),
+        "l"(source), "r"(bytes), "r"(sharedAddress(&barrier))
+        : "memory");
+}
+
+/// Adds `bytes` of floats to global memory (a multiple of 16, both addresses too).
+__device__ inline void addFloats(float* destination, const float* source, std::uint32_t bytes)
+{
+    asm volatile(
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(destination),
+        "r"(sharedAddress(source)), "r"(bytes)
+        : "memory");
+}
+
 __device__ inline void commitStores()
 {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
@@ -99,6 +118,12 @@ __device__ inline void commitStores()
 __device__ inline void waitStoresRead()
 {
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
+/// Waits until the committed stores and additions have been made in global memory.
+__device__ inline void waitStoresDone()
+{
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
 /// Orders this thread's ordinary writes to shared memory before later reads by the copy engine or wgmma.

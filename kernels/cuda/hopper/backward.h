@@ -1,0 +1,22 @@
+#pragma once
+
+#include "kernels/include/attention.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+namespace tilescope::kernels::hopper {
+
+/// Whether the Hopper kernel does this problem: as forwardTakes(), for the gradients too.
+bool backwardTakes(const AttentionProblem& problem, const BackwardTensors& tensors);
+
+/// Bytes of BackwardTensors::workspace: the fp32 query gradients, log-sum-exp and delta; linear in the
+/// queries.
+std::size_t backwardWorkspaceBytes(const AttentionProblem& problem);
+
+/// Writes gradQ, gradK and gradV. Asynchronous on `stream`; three kernels.
+/// Requires compute capability 9.0 and backwardTakes().
+cudaError_t backward(const AttentionProblem& problem, const BackwardTensors& tensors, cudaStream_t stream);
+
+} // namespace tilescope::kernels::hopper
