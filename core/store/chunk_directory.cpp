@@ -6,18 +6,29 @@ namespace tilescope::store {
 
 namespace {
 
-std::vector<IdInterval> merged(std::vector<IdInterval> intervals)
+std::int64_t firstId(const ChunkDirectory::Entry& entry)
+{
+    return entry.ids.first;
+}
+
+void join(IdInterval& interval, const IdInterval& next)
+{
+    interval.last = std::max(interval.last, next.last);
+    interval.rows += next.rows;
+    interval.checksum += next.checksum;
+}
+
+/// In id order, neighbours made one.
+std::vector<IdInterval> joined(std::vector<IdInterval> intervals)
 {
     if (!std::ranges::is_sorted(intervals, {}, &IdInterval::first))
         std::ranges::sort(intervals, {}, &IdInterval::first);
     std::vector<IdInterval> result;
     for (const IdInterval& interval : intervals)
-        if (!result.empty() && interval.first <= result.back().last + 1) {
-            result.back().last = std::max(result.back().last, interval.last);
-            result.back().rows += interval.rows;
-        } else {
+        if (!result.empty() && interval.first - 1 <= result.back().last)
+            join(result.back(), interval);
+        else
             result.push_back(interval);
-        }
     return result;
 }
 
@@ -27,41 +38,51 @@ void ChunkDirectory::add(std::int64_t chunk, const Entry& entry)
 {
     newest_ = std::max(newest_, chunk);
     rows_ += entry.ids.rows;
-    entries_.push_back(entry);
+    chunks_.push_back(entry);
+    arranged_ = false;
 }
 
 void ChunkDirectory::arrange()
 {
-    if (latestEnd_.size() == entries_.size())
+    if (arranged_)
         return;
-    std::size_t from = latestEnd_.size();
-    if (!std::ranges::is_sorted(entries_, {}, &Entry::start)) {
-        std::ranges::stable_sort(entries_, {}, &Entry::start);
-        from = 0;
+    arranged_ = true;
+    std::ranges::stable_sort(chunks_, {}, firstId);
+    groups_.clear();
+    for (const Entry& chunk : chunks_) {
+        if (groups_.empty() || chunk.ids.first > groups_.back().ids.last) {
+            groups_.push_back(chunk);
+            continue;
+        }
+        Entry& group = groups_.back();
+        join(group.ids, chunk.ids);
+        group.start = std::min(group.start, chunk.start);
+        group.end = std::max(group.end, chunk.end);
     }
-    latestEnd_.resize(entries_.size());
-    for (std::size_t i = from; i < entries_.size(); ++i)
-        latestEnd_[i] = i == 0 ? entries_[i].end : std::max(latestEnd_[i - 1], entries_[i].end);
+    std::ranges::stable_sort(groups_, {}, &Entry::start);
+    latestEnd_.resize(groups_.size());
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+        latestEnd_[i] = i == 0 ? groups_[i].end : std::max(latestEnd_[i - 1], groups_[i].end);
 }
 
 std::vector<IdInterval> ChunkDirectory::overlapping(std::int64_t begin, std::int64_t end) const
 {
-    const auto behind = std::ranges::lower_bound(entries_, end, {}, &Entry::start);
+    const auto behind = std::ranges::lower_bound(groups_, end, {}, &Entry::start);
     const auto first = std::ranges::lower_bound(latestEnd_, begin) - latestEnd_.begin();
     std::vector<IdInterval> found;
-    for (auto entry = entries_.begin() + first; entry < behind; ++entry)
-        if (entry->end >= begin)
-            found.push_back(entry->ids);
-    return merged(std::move(found));
+    for (auto group = groups_.begin() + first; group < behind; ++group)
+        if (group->end >= begin)
+            found.push_back(group->ids);
+    return joined(std::move(found));
 }
 
 std::vector<IdInterval> ChunkDirectory::all() const
 {
     std::vector<IdInterval> found;
-    found.reserve(entries_.size());
-    for (const Entry& entry : entries_)
-        found.push_back(entry.ids);
-    return merged(std::move(found));
+    found.reserve(groups_.size());
+    for (const Entry& group : groups_)
+        found.push_back(group.ids);
+    return joined(std::move(found));
 }
 
 } // namespace tilescope::store

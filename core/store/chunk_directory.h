@@ -7,11 +7,12 @@
 
 namespace tilescope::store {
 
-/// Ids from `first` to `last`, both included, among which at least `rows` rows lie.
+/// Ids from `first` to `last`, both included, among which `rows` rows lie that add up to `checksum`.
 struct IdInterval {
     std::int64_t first = 0;
     std::int64_t last = 0;
     std::int64_t rows = 0;
+    std::uint64_t checksum = 0;
 };
 
 /// Where the rows of one table and run lie, and when their events happened: what stands in for an index on
@@ -24,11 +25,10 @@ public:
         std::int64_t end = kNull;
     };
 
-    /// Entries come about in start order. \param chunk  the row's number in the table `chunk`
+    /// \param chunk  the row's number in the table `chunk`
     void add(std::int64_t chunk, const Entry& entry);
-    /// After the last add() and before a question.
+    /// After the last add() and before a question. O(n log n) where something was added.
     void arrange();
-    void clear() { *this = {}; }
 
     /// Number of the newest chunk it knows.
     std::int64_t newest() const { return newest_; }
@@ -41,10 +41,13 @@ public:
     std::vector<IdInterval> all() const;
 
 private:
-    std::vector<Entry> entries_;          // in start order
-    std::vector<std::int64_t> latestEnd_; // of the entries up to each
+    std::vector<Entry> chunks_; // by first id
+    // Chunks whose ids overlap are read together: only then do rows and checksum come out exactly.
+    std::vector<Entry> groups_;           // by start
+    std::vector<std::int64_t> latestEnd_; // of the groups up to each
     std::int64_t newest_ = 0;
     std::int64_t rows_ = 0;
+    bool arranged_ = true;
 };
 
 } // namespace tilescope::store

@@ -12,25 +12,25 @@
 
 namespace tilescope::store {
 
-inline std::optional<std::int64_t> integer(SQLite::Statement& row, int column)
+inline std::optional<std::int64_t> integer(SQLite::Statement& row, const char* column)
 {
     const SQLite::Column value = row.getColumn(column);
     return value.isNull() ? std::nullopt : std::optional(value.getInt64());
 }
 
-inline std::optional<Bytes> bytes(SQLite::Statement& row, int column)
+inline std::optional<Bytes> bytes(SQLite::Statement& row, const char* column)
 {
     const auto value = integer(row, column);
     return value ? std::optional(Bytes{*value}) : std::nullopt;
 }
 
-inline std::optional<double> real(SQLite::Statement& row, int column)
+inline std::optional<double> real(SQLite::Statement& row, const char* column)
 {
     const SQLite::Column value = row.getColumn(column);
     return value.isNull() ? std::nullopt : std::optional(value.getDouble());
 }
 
-inline std::string text(SQLite::Statement& row, int column)
+inline std::string text(SQLite::Statement& row, const char* column)
 {
     return row.getColumn(column).getString();
 }

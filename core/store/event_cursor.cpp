@@ -13,35 +13,54 @@ EventCursor::EventCursor(ReadConnection& connection, EventKind kind, std::vector
 {
 }
 
-/// To the next row of the table, across intervals.
+/// To the next row of the run, across intervals.
 bool EventCursor::step()
 {
     sqlite3_stmt* query = query_.get();
     while (interval_ < intervals_.size()) {
-        const IdInterval& interval = intervals_[interval_];
         if (!running_) {
-            sqlite3_bind_int64(query, 1, interval.first);
-            sqlite3_bind_int64(query, 2, interval.last);
+            seen_ = {intervals_[interval_].first, intervals_[interval_].last};
+            sqlite3_bind_int64(query, 1, seen_.first);
+            sqlite3_bind_int64(query, 2, seen_.last);
             running_ = true;
-            seen_ = 0;
         }
-        const int code = sqlite3_step(query);
-        if (code == SQLITE_ROW) {
-            ++seen_;
+        if (sqlite3_step(query) == SQLITE_ROW) {
+            fetch();
             return true;
         }
         check(connection_.database().getHandle(), sqlite3_reset(query));
-        // Rows of other chunks may lie between; fewer than the chunks' own means that some are gone.
-        if (seen_ < interval.rows)
-            throw Error{.what = "the file is damaged: of the table " + std::string(table_.name) + " " +
-                                std::to_string(interval.rows - seen_) + " rows of run " +
-                                std::to_string(window_.run) + " are missing",
-                        .where = connection_.file().string(),
-                        .mend = "use a copy of it, or see with `tilescope verify` what is left"};
+        requireWhole(intervals_[interval_]);
         running_ = false;
         ++interval_;
     }
     return false;
+}
+
+void EventCursor::fetch()
+{
+    sqlite3_stmt* query = query_.get();
+    RowDigest digest;
+    for (std::size_t column = 0; column < table_.columns.size(); ++column) {
+        sqlite3_value* value = sqlite3_column_value(query, static_cast<int>(column));
+        row_[column] = sqlite3_value_type(value) == SQLITE_NULL ? kNull : sqlite3_value_int64(value);
+        digest.add(row_[column]);
+    }
+    ++seen_.rows;
+    seen_.checksum += digest.value();
+}
+
+void EventCursor::requireWhole(const IdInterval& interval) const
+{
+    if (seen_.rows == interval.rows && seen_.checksum == interval.checksum)
+        return;
+    throw Error{.what =
+                    "the file is damaged: in the table " + std::string(table_.name) + ", run " +
+                    std::to_string(window_.run) + ", " +
+                    (seen_.rows == interval.rows ? std::string("rows are not as they were written")
+                                                 : std::to_string(interval.rows) + " rows were written and " +
+                                                       std::to_string(seen_.rows) + " are there"),
+                .where = connection_.file().string(),
+                .mend = "use a copy of it, or see with `tilescope verify` what is left"};
 }
 
 bool EventCursor::wanted() const
@@ -60,26 +79,11 @@ bool EventCursor::wanted() const
     return !window_.step || row_[2] == *window_.step;
 }
 
-void EventCursor::fetch(std::size_t from, std::size_t to)
-{
-    sqlite3_stmt* query = query_.get();
-    for (std::size_t column = from; column < to; ++column) {
-        sqlite3_value* value = sqlite3_column_value(query, static_cast<int>(column));
-        row_[column] = sqlite3_value_type(value) == SQLITE_NULL ? kNull : sqlite3_value_int64(value);
-    }
-}
-
 const std::int64_t* EventCursor::next()
 {
-    // Run, step and times come first in each table: most rows outside the window cost no more than these.
-    constexpr std::size_t kDeciding = 5;
-    while (step()) {
-        fetch(0, kDeciding);
-        if (!wanted())
-            continue;
-        fetch(kDeciding, table_.columns.size());
-        return row_.data();
-    }
+    while (step())
+        if (wanted())
+            return row_.data();
     return nullptr;
 }
 

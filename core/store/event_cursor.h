@@ -20,7 +20,8 @@ struct RowWindow {
 
 /// Walks over the rows of one event table that lie in a window, in id order.
 ///
-/// Only within a ReadConnection::Use. \throws Error  where rows that the file's books promise are not there
+/// Reads whole chunks and compares them with the file's books. Only within a ReadConnection::Use.
+/// \throws Error  where rows are missing or not as they were written
 class EventCursor {
 public:
     EventCursor(ReadConnection& connection, EventKind kind, std::vector<IdInterval> intervals,
@@ -32,7 +33,8 @@ public:
 private:
     bool step();
     bool wanted() const;
-    void fetch(std::size_t from, std::size_t to);
+    void fetch();
+    void requireWhole(const IdInterval& interval) const;
 
     ReadConnection& connection_;
     const EventTable& table_;
@@ -41,7 +43,7 @@ private:
     ShelvedStatement query_;
     std::size_t interval_ = 0;
     bool running_ = false;
-    std::int64_t seen_ = 0; ///< rows of the running interval
+    IdInterval seen_; ///< what the running interval turned out to hold so far
     std::array<std::int64_t, kMostColumns> row_{};
 };
 

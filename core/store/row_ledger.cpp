@@ -134,4 +134,21 @@ RowDigest digestOf(sqlite3_stmt* row)
     return digest;
 }
 
+RowDigest digestOf(SQLite::Statement& row, int columns)
+{
+    RowDigest digest;
+    for (int i = 0; i < columns; ++i) {
+        const SQLite::Column value = row.getColumn(i);
+        if (value.isInteger())
+            digest.add(value.getInt64());
+        else if (value.isFloat())
+            digest.add(value.getDouble());
+        else if (value.isNull())
+            digest.addNull();
+        else
+            digest.add(std::string_view(value.getString()));
+    }
+    return digest;
+}
+
 } // namespace tilescope::store

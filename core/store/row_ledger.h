@@ -88,5 +88,6 @@ private:
 
 /// Adds up the row that a query stands on: the same for the values that were bound as for those read back.
 RowDigest digestOf(sqlite3_stmt* row);
+RowDigest digestOf(SQLite::Statement& row, int columns);
 
 } // namespace tilescope::store

@@ -63,18 +63,17 @@ std::vector<Sample> RunReader::samples(RunId run) const
 {
     return impl_->use([&] {
         std::vector<Sample> samples;
-        impl_->eachRow(run, Source::Sample, "step, kind, phase, wall_ns, gpu_ns",
-                       [&](SQLite::Statement& row) {
-                           const auto kind = fromWord<SampleKind>(row.getColumn(1).getText());
-                           const auto phase = fromWord<Phase>(row.getColumn(2).getText());
-                           if (!kind || !phase)
-                               impl_->damaged("a sample of run " + std::to_string(run.value) +
-                                              " has no known kind and phase");
-                           const auto gpu = integer(row, 4);
-                           samples.push_back({row.getColumn(0).getInt(), *kind, *phase,
-                                              Nanoseconds(row.getColumn(3).getInt64()),
-                                              gpu ? std::optional(Nanoseconds(*gpu)) : std::nullopt});
-                       });
+        impl_->eachRow(run, Source::Sample, [&](SQLite::Statement& row) {
+            const auto kind = fromWord<SampleKind>(row.getColumn("kind").getText());
+            const auto phase = fromWord<Phase>(row.getColumn("phase").getText());
+            if (!kind || !phase)
+                impl_->damaged("a sample of run " + std::to_string(run.value) +
+                               " has no known kind and phase");
+            const auto gpu = integer(row, "gpu_ns");
+            samples.push_back({row.getColumn("step").getInt(), *kind, *phase,
+                               Nanoseconds(row.getColumn("wall_ns").getInt64()),
+                               gpu ? std::optional(Nanoseconds(*gpu)) : std::nullopt});
+        });
         return samples;
     });
 }
@@ -83,8 +82,8 @@ std::vector<EnvironmentEntry> RunReader::environment(RunId run) const
 {
     return impl_->use([&] {
         std::vector<EnvironmentEntry> entries;
-        impl_->eachRow(run, Source::Environment, "key, value, unit", [&](SQLite::Statement& row) {
-            entries.push_back({store::text(row, 0), store::text(row, 1), store::text(row, 2)});
+        impl_->eachRow(run, Source::Environment, [&](SQLite::Statement& row) {
+            entries.push_back({store::text(row, "key"), store::text(row, "value"), store::text(row, "unit")});
         });
         return entries;
     });
@@ -94,10 +93,10 @@ std::vector<ThreadName> RunReader::threads(RunId run) const
 {
     return impl_->use([&] {
         std::vector<ThreadName> threads;
-        impl_->eachRow(run, Source::Thread, "thread, name", [&](SQLite::Statement& row) {
-            threads.push_back(
-                {ThreadId{row.getColumn(0).getUInt()},
-                 row.getColumn(1).isNull() ? StringId::none() : StringId{row.getColumn(1).getUInt()}});
+        impl_->eachRow(run, Source::Thread, [&](SQLite::Statement& row) {
+            const auto name = integer(row, "name");
+            threads.push_back({ThreadId{row.getColumn("thread").getUInt()},
+                               name ? StringId{static_cast<std::uint32_t>(*name)} : StringId::none()});
         });
         return threads;
     });
@@ -107,9 +106,9 @@ std::vector<RunReader::LossRecord> RunReader::losses(RunId run) const
 {
     return impl_->use([&] {
         std::vector<LossRecord> losses;
-        impl_->eachRow(run, Source::Loss, "kind, severity, count, detail", [&](SQLite::Statement& row) {
-            LossRecord loss{store::text(row, 0), store::text(row, 1), row.getColumn(2).getInt64(),
-                            store::text(row, 3)};
+        impl_->eachRow(run, Source::Loss, [&](SQLite::Statement& row) {
+            LossRecord loss{store::text(row, "kind"), store::text(row, "severity"),
+                            row.getColumn("count").getInt64(), store::text(row, "detail")};
             const auto same = std::ranges::find_if(losses, [&loss](const LossRecord& other) {
                 return other.kind == loss.kind && other.severity == loss.severity &&
                        other.detail == loss.detail;

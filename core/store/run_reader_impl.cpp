@@ -12,56 +12,70 @@
 
 namespace tilescope::store {
 
+namespace {
+
+RunResult resultFrom(SQLite::Statement& row)
+{
+    RunResult result;
+    result.reason = text(row, "reason");
+    result.device = text(row, "device");
+    result.parameters = integer(row, "parameters");
+    result.beforeBackward = bytes(row, "before_backward");
+    result.peakAllocated = bytes(row, "peak_allocated");
+    result.peakReserved = bytes(row, "peak_reserved");
+    result.traceOverhead = real(row, "trace_overhead");
+    result.loss = real(row, "loss");
+    if (!row.getColumn("oom_phase").isNull())
+        result.oom = OomInfo{bytes(row, "oom_requested"), bytes(row, "oom_allocated"),
+                             bytes(row, "oom_reserved"), text(row, "oom_phase")};
+    const auto flags = nlohmann::json::parse(text(row, "flags"), nullptr, false);
+    if (flags.is_array())
+        for (const auto& flag : flags)
+            result.flags.push_back(flag.is_string() ? flag.get<std::string>() : flag.dump());
+    result.duration = Nanoseconds(integer(row, "duration").value_or(0));
+    return result;
+}
+
+RunRecord recordFrom(SQLite::Statement& row)
+{
+    return {.run = RunId{row.getColumn("id").getInt64()},
+            .uid = text(row, "uid"),
+            .name = text(row, "name"),
+            .workload = text(row, "workload"),
+            .specJson = text(row, "spec"),
+            .specHash = text(row, "spec_hash"),
+            .program = text(row, "program"),
+            .startedUnixNs = row.getColumn("started").getInt64(),
+            .clockOrigin = timestampAt(row.getColumn("clock_origin").getInt64()),
+            .recordsChecked = row.getColumn("records_checked").getInt64(),
+            .result = resultFrom(row),
+            .note = text(row, "note"),
+            .tag = text(row, "tag")};
+}
+
+} // namespace
+
 std::vector<RunRecord> RunReader::Impl::runs(std::optional<std::int64_t> only)
 {
-    SQLite::Statement row(
-        database(),
-        std::string("select id, uid, name, workload, spec, spec_hash, program, started, note, tag, "
-                    "status, reason, device, parameters, before_backward, peak_allocated, "
-                    "peak_reserved, trace_overhead, loss, oom_requested, oom_allocated, oom_reserved, "
-                    "oom_phase, flags, duration, clock_origin, records_checked from run ") +
-            (only ? "where id = ?" : "order by id"));
+    // The last column is what the run's row should add up to.
+    SQLite::Statement row(database(),
+                          std::string("select *, (select checksum from chunk where chunk.run = run.id and "
+                                      "source = 'run') from run ") +
+                              (only ? "where id = ?" : "order by id"));
     if (only)
         row.bind(1, *only);
+    const int columns = row.getColumnCount() - 1;
     std::vector<RunRecord> records;
+    bool orphans = false;
     while (row.executeStep()) {
-        RunRecord record{.run = RunId{row.getColumn(0).getInt64()},
-                         .uid = store::text(row, 1),
-                         .name = store::text(row, 2),
-                         .workload = store::text(row, 3),
-                         .specJson = store::text(row, 4),
-                         .specHash = store::text(row, 5),
-                         .program = store::text(row, 6),
-                         .startedUnixNs = row.getColumn(7).getInt64(),
-                         .clockOrigin = timestampAt(row.getColumn(25).getInt64()),
-                         .recordsChecked = row.getColumn(26).getInt64(),
-                         .note = store::text(row, 8),
-                         .tag = store::text(row, 9)};
-        RunResult& result = record.result;
-        const std::optional<RunStatus> status = fromWord<RunStatus>(store::text(row, 10));
-        if (!status)
-            damaged("run " + std::to_string(record.run.value) + " has the status '" + store::text(row, 10) +
-                    "'");
-        result.status = *status;
-        result.reason = store::text(row, 11);
-        result.device = store::text(row, 12);
-        result.parameters = integer(row, 13);
-        result.beforeBackward = bytes(row, 14);
-        result.peakAllocated = bytes(row, 15);
-        result.peakReserved = bytes(row, 16);
-        result.traceOverhead = real(row, 17);
-        result.loss = real(row, 18);
-        if (!row.getColumn(22).isNull())
-            result.oom = OomInfo{bytes(row, 19), bytes(row, 20), bytes(row, 21), store::text(row, 22)};
-        const auto flags = nlohmann::json::parse(store::text(row, 23), nullptr, false);
-        if (flags.is_array())
-            for (const auto& flag : flags)
-                result.flags.push_back(flag.is_string() ? flag.get<std::string>() : flag.dump());
-        result.duration = Nanoseconds(integer(row, 24).value_or(0));
-        records.push_back(std::move(record));
+        const std::optional<RunStatus> status = fromWord<RunStatus>(store::text(row, "status"));
+        if (!status ||
+            static_cast<std::int64_t>(digestOf(row, columns).value()) != row.getColumn(columns).getInt64())
+            damaged("what it says of run " + row.getColumn(0).getString() + " is not as it was written");
+        records.push_back(recordFrom(row));
+        records.back().result.status = *status;
+        orphans = orphans || *status == RunStatus::Running;
     }
-    const bool orphans = std::ranges::any_of(
-        records, [](const RunRecord& record) { return record.result.status == RunStatus::Running; });
     if (orphans && !WriterLock::isHeld(file()))
         for (RunRecord& record : records)
             if (record.result.status == RunStatus::Running) {
@@ -99,17 +113,21 @@ void RunReader::Impl::refresh(std::int64_t run, Directories& directories)
 {
     for (std::size_t i = 0; i < kSources; ++i) {
         ChunkDirectory& directory = directories.bySource[i];
-        SQLite::Statement row(database(), "select id, first, last, rows, start, end from chunk "
+        SQLite::Statement row(database(), "select id, first, last, rows, checksum, start, end from chunk "
                                           "where run = ? and source = ? and id > ? order by id");
         row.bind(1, run);
         row.bind(2, nameOf(static_cast<Source>(i)).data());
         row.bind(3, directory.newest());
-        while (row.executeStep())
-            directory.add(
-                row.getColumn(0).getInt64(),
-                {{row.getColumn(1).getInt64(), row.getColumn(2).getInt64(), row.getColumn(3).getInt64()},
-                 integer(row, 4).value_or(kNull),
-                 integer(row, 5).value_or(kNull)});
+        while (row.executeStep()) {
+            const auto number = [&row](int column) { return row.getColumn(column).getInt64(); };
+            const auto time = [&row, &number](int column) {
+                return row.isColumnNull(column) ? kNull : number(column);
+            };
+            directory.add(number(0),
+                          {.ids = {number(1), number(2), number(3), static_cast<std::uint64_t>(number(4))},
+                           .start = time(5),
+                           .end = time(6)});
+        }
         directory.arrange();
     }
     directories.generation = connection.generation();
@@ -151,47 +169,45 @@ void RunReader::Impl::eachDeviceEvent(const EventWindow& window, const Take<Devi
 
 const LaunchConfig& RunReader::Impl::launch(std::int64_t id)
 {
-    const auto [place, isNew] = launches_.try_emplace(id);
-    if (isNew) {
-        SQLite::Statement row(database(), "select * from launch where id = ?");
-        row.bind(1, id);
-        if (row.executeStep()) {
-            const auto number = [&row](int column) { return row.getColumn(column).getUInt(); };
-            place->second = {{number(1), number(2), number(3)},
-                             {number(4), number(5), number(6)},
-                             {number(7), number(8), number(9)},
-                             number(10),
-                             number(11),
-                             number(12),
-                             number(13)};
-        }
-    }
-    return place->second;
+    const auto known = launches_.find(id);
+    if (known != launches_.end())
+        return known->second;
+    SQLite::Statement row(database(), "select * from launch where id = ?");
+    row.bind(1, id);
+    if (!row.executeStep())
+        damaged("a kernel was launched in a way that it does not hold");
+    const auto number = [&row](const char* column) { return row.getColumn(column).getUInt(); };
+    return launches_[id] = {{number("grid_x"), number("grid_y"), number("grid_z")},
+                            {number("block_x"), number("block_y"), number("block_z")},
+                            {number("cluster_x"), number("cluster_y"), number("cluster_z")},
+                            number("registers"),
+                            number("static_shared"),
+                            number("dynamic_shared"),
+                            number("local")};
 }
 
 int RunReader::Impl::value(WordSet set, std::int64_t id)
 {
-    const auto [place, isNew] = values_[static_cast<std::size_t>(set)].try_emplace(id, -1);
-    if (isNew) {
-        const std::string_view word = text(id);
-        const auto words = wordsOf(set);
-        for (std::size_t i = 0; i < words.size(); ++i)
-            if (!word.empty() && words[i] == word)
-                place->second = static_cast<int>(i);
-    }
-    return place->second;
+    auto& values = values_[static_cast<std::size_t>(set)];
+    const auto known = values.find(id);
+    if (known != values.end())
+        return known->second;
+    const std::string_view word = text(id);
+    const auto words = wordsOf(set);
+    const auto place = std::ranges::find(words, word);
+    return values[id] = word.empty() || place == words.end() ? -1 : static_cast<int>(place - words.begin());
 }
 
 std::string_view RunReader::Impl::text(std::int64_t id)
 {
-    const auto [place, isNew] = texts_.try_emplace(id);
-    if (isNew) {
-        SQLite::Statement row(database(), "select text from string where id = ?");
-        row.bind(1, id);
-        if (row.executeStep())
-            place->second = store::text(row, 0);
-    }
-    return place->second;
+    const auto known = texts_.find(id);
+    if (known != texts_.end())
+        return known->second;
+    SQLite::Statement row(database(), "select text from string where id = ?");
+    row.bind(1, id);
+    if (!row.executeStep())
+        damaged("it lacks the text " + std::to_string(id));
+    return texts_[id] = store::text(row, "text");
 }
 
 } // namespace tilescope::store

@@ -32,8 +32,8 @@ public:
     std::vector<RunRecord> runs(std::optional<std::int64_t> only);
     RowFrame frameOf(RunId run);
     const ChunkDirectory& directory(RunId run, Source source);
-    /// Rows of a table that is no event table; `columns` after id and run.
-    template <class TakeRow> void eachRow(RunId run, Source source, const char* columns, TakeRow&& take);
+    /// Rows of a table that is no event table.
+    template <class TakeRow> void eachRow(RunId run, Source source, TakeRow&& take);
     EventCursor cursor(EventKind kind, const EventWindow& window, const RowFrame& frame);
     template <class Event, class From>
     void eachEvent(EventKind kind, const EventWindow& window, From&& from, const Take<Event>& take);
@@ -68,22 +68,25 @@ private:
     std::int64_t edition_ = -1;
 };
 
-template <class TakeRow>
-void RunReader::Impl::eachRow(RunId run, Source source, const char* columns, TakeRow&& take)
+template <class TakeRow> void RunReader::Impl::eachRow(RunId run, Source source, TakeRow&& take)
 {
-    SQLite::Statement row(database(), std::string("select ") + columns + " from " + nameOf(source).data() +
+    SQLite::Statement row(database(), std::string("select * from ") + nameOf(source).data() +
                                           " where id between ? and ? and run = ? order by id");
+    const int columns = row.getColumnCount();
     for (const IdInterval& ids : directory(run, source).all()) {
         row.bind(1, ids.first);
         row.bind(2, ids.last);
         row.bind(3, run.value);
         std::int64_t rows = 0;
-        for (; row.executeStep(); ++rows)
+        std::uint64_t checksum = 0;
+        for (; row.executeStep(); ++rows) {
+            checksum += digestOf(row, columns).value();
             take(row);
+        }
         row.reset();
-        if (rows != ids.rows)
-            damaged("the table " + std::string(nameOf(source)) + " should hold " + std::to_string(ids.rows) +
-                    " rows of run " + std::to_string(run.value) + " and holds " + std::to_string(rows));
+        if (rows != ids.rows || checksum != ids.checksum)
+            damaged("in the table " + std::string(nameOf(source)) + " the rows of run " +
+                    std::to_string(run.value) + " are not as they were written");
     }
 }
 

@@ -34,23 +34,31 @@ public:
 
     void checkStructure()
     {
-        SQLite::Statement row(database_, "pragma integrity_check(20)");
-        while (row.executeStep())
-            if (const std::string line = store::text(row, 0); line != "ok")
-                problem("SQLite finds: " + line);
+        guarded("its structure", [this] {
+            SQLite::Statement row(database_, "pragma integrity_check(20)");
+            while (row.executeStep())
+                if (const std::string line = store::text(row, "integrity_check"); line != "ok")
+                    problem("SQLite finds: " + line);
+        });
     }
 
     void checkTable(Source source)
     {
         const std::string table(nameOf(source));
-        try {
-            readTable(source, table);
-        } catch (const SQLite::Exception& exception) {
-            problem("table " + table + " cannot be read: " + exception.what());
-        }
+        guarded("table " + table, [&] { readTable(source, table); });
     }
 
 private:
+    /// What stops the reading of one thing is a finding like any other.
+    template <class Work> void guarded(const std::string& what, Work&& work)
+    {
+        try {
+            work();
+        } catch (const SQLite::Exception& exception) {
+            problem(what + " cannot be read: " + exception.what());
+        }
+    }
+
     void problem(std::string text)
     {
         if (report_.problems.size() < kMostProblems)

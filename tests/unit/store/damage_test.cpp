@@ -1,0 +1,166 @@
+// Files that a disk or a cable has damaged: a whole answer or one sentence, never a crash and never less than
+// there was.
+
+#include "core/base/error.h"
+#include "core/store/maintenance.h"
+#include "store_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <random>
+
+namespace tilescope::store {
+
+using namespace testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint32_t kEvents = 2000;
+
+std::string contentsOf(const fs::path& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void writeSound(const fs::path& file)
+{
+    StringTable strings;
+    Builder make(strings);
+    RunWriter writer(file, strings);
+    for (int run = 0; run < 2; ++run) {
+        writer.beginRun(header());
+        const EnvironmentEntry environment[] = {{"gpu", "H200"}, {"driver", "580.1"}};
+        writer.writeEnvironment(environment);
+        std::vector<Sample> samples;
+        TraceBatch batch;
+        for (std::uint32_t i = 0; i < kEvents; ++i) {
+            batch.ops.push_back(make.op(i, "aten::op" + std::to_string(i % 40), i, i + 1));
+            batch.deviceEvents.push_back(make.kernel("kernel" + std::to_string(i % 30), 10 * i, 10 * i + 5));
+            batch.allocEvents.push_back(make.allocation(AllocAction::Alloc, 4096 * i, 512, i));
+            if (i % 20 == 0)
+                samples.push_back({.step = static_cast<std::int32_t>(i), .wall = Nanoseconds(i)});
+        }
+        writer.writeSamples(samples);
+        writer.write(batch);
+        writer.endRun({});
+    }
+}
+
+/// Reads everything; throws Error or gives all that was written.
+void readAll(const fs::path& file)
+{
+    const RunReader reader(file);
+    ASSERT_EQ(reader.runs().size(), 2u);
+    for (const RunId run : {RunId{1}, RunId{2}}) {
+        ASSERT_EQ(reader.environment(run).size(), 2u);
+        ASSERT_EQ(reader.samples(run).size(), kEvents / 20);
+        const auto ops = reader.ops({.run = run});
+        ASSERT_EQ(ops.size(), kEvents);
+        for (std::uint32_t i = 0; i < kEvents; ++i)
+            ASSERT_EQ(ops[i].id, OpId{i});
+        const auto events = reader.deviceEvents({.run = run});
+        ASSERT_EQ(events.size(), kEvents);
+        for (const DeviceEvent& event : events)
+            ASSERT_EQ(event.end - event.start, Nanoseconds(5));
+        ASSERT_EQ(reader.allocEvents({.run = run}).size(), kEvents);
+        for (const Op& op : ops)
+            reader.text(op.name);
+    }
+}
+
+/// One of the ways in which files get damaged.
+std::string damaged(std::string bytes, std::mt19937_64& random)
+{
+    const auto below = [&random](std::size_t limit) {
+        return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random);
+    };
+    switch (below(6)) {
+    case 0: // single bits
+        for (std::size_t i = 1 + below(8); i > 0; --i)
+            bytes[below(bytes.size())] ^= static_cast<char>(1 << below(8));
+        break;
+    case 1: // bytes of the header and the schema
+        for (std::size_t i = 1 + below(4); i > 0; --i)
+            bytes[below(2000)] = static_cast<char>(random());
+        break;
+    case 2: // cut off
+        bytes.resize(below(bytes.size()));
+        break;
+    case 3: // a block of zeros
+        for (std::size_t at = below(bytes.size()), end = std::min(bytes.size(), at + 512 * (1 + below(16)));
+             at < end; ++at)
+            bytes[at] = 0;
+        break;
+    case 4: { // two blocks exchanged
+        const std::size_t block = 4096;
+        const std::size_t a = below(bytes.size() / block) * block;
+        const std::size_t b = below(bytes.size() / block) * block;
+        std::swap_ranges(bytes.begin() + static_cast<std::ptrdiff_t>(a),
+                         bytes.begin() + static_cast<std::ptrdiff_t>(a + block),
+                         bytes.begin() + static_cast<std::ptrdiff_t>(b));
+        break;
+    }
+    default: // noise
+        for (std::size_t at = below(bytes.size()), end = std::min(bytes.size(), at + 1 + below(200));
+             at < end; ++at)
+            bytes[at] = static_cast<char>(random());
+    }
+    return bytes;
+}
+
+} // namespace
+
+TEST(Damage, GivesAWholeAnswerOrOneSentence)
+{
+    const TemporaryFolder folder;
+    const fs::path sound = folder / "sound.tscope";
+    writeSound(sound);
+    readAll(sound);
+    const std::string bytes = contentsOf(sound);
+    // TILESCOPE_DAMAGED=2000 for the whole set.
+    const char* wanted = std::getenv("TILESCOPE_DAMAGED");
+    const int files = wanted ? std::atoi(wanted) : 60;
+    constexpr std::uint64_t kSeed = 20'261'121;
+    std::mt19937_64 random(kSeed);
+    int refused = 0;
+    for (int i = 0; i < files; ++i) {
+        SCOPED_TRACE("seed " + std::to_string(kSeed) + ", file " + std::to_string(i));
+        const fs::path file = folder / "damaged.tscope";
+        std::ofstream(file, std::ios::binary | std::ios::trunc) << damaged(bytes, random);
+        bool whole = false;
+        try {
+            readAll(file);
+            whole = !HasFatalFailure();
+        } catch (const Error& error) {
+            ++refused;
+            EXPECT_FALSE(error.sentence().empty());
+            EXPECT_EQ(error.sentence().find('\n'), std::string::npos) << error.sentence();
+        }
+        if (HasFatalFailure())
+            return;
+        try {
+            const VerifyReport report = verify(file);
+            EXPECT_TRUE(whole || !report.ok()) << "reading was refused and verify finds nothing";
+        } catch (const Error& error) {
+            EXPECT_FALSE(whole) << error.sentence();
+        }
+        // Writers are refused, or append without making it worse than it is; either way they come back.
+        try {
+            StringTable strings;
+            RunWriter writer(file, strings);
+            writer.beginRun(header());
+            writer.endRun({});
+        } catch (const Error&) {
+        }
+        for (const char* suffix : {"-wal", "-shm", "-journal"})
+            fs::remove(file.string() + suffix);
+    }
+    RecordProperty("refused", refused);
+    EXPECT_GT(refused, files / 4);
+}
+
+} // namespace tilescope::store

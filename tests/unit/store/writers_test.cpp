@@ -1,0 +1,369 @@
+// Writers that die, meet each other, or are read while they write.
+
+#include "child.h"
+#include "core/base/error.h"
+#include "core/store/maintenance.h"
+#include "core/store/writer_lock.h"
+#include "store_fixture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+
+#include <fstream>
+#include <random>
+#include <thread>
+
+namespace tilescope::store {
+
+using namespace testing;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Mounts 3 MiB of memory on `folder`, seen by this process alone; false where the machine does not allow it.
+bool mountSmallDisk(const fs::path& folder)
+{
+    if (unshare(CLONE_NEWNS) != 0) {
+        // Not root: become root of a namespace of users.
+        const std::string map = "0 " + std::to_string(geteuid()) + " 1";
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+            return false;
+        std::ofstream("/proc/self/uid_map") << map;
+    }
+    return mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           mount("tilescope", folder.c_str(), "tmpfs", 0, "size=3m") == 0;
+}
+
+} // namespace
+
+class Writers : public ::testing::Test {
+protected:
+    TraceBatch opsFrom(std::uint32_t first, std::uint32_t count)
+    {
+        TraceBatch batch;
+        for (std::uint32_t i = first; i < first + count; ++i)
+            batch.ops.push_back(make.op(i, "aten::op" + std::to_string(i % 7), i, i + 1));
+        return batch;
+    }
+
+    /// Writes 100 ops and commits, for ever; says how many are committed after each time.
+    void writeForEver(int to)
+    {
+        RunWriter writer(file, strings);
+        writer.beginRun(header());
+        for (std::uint32_t done = 0;; done += 100) {
+            writer.write(opsFrom(done, 100));
+            writer.commit();
+            say(to, std::to_string(done + 100));
+        }
+    }
+
+    /// What opening a writer on the file says; empty where it opens.
+    std::string refusal(int* exitCode = nullptr)
+    {
+        try {
+            RunWriter writer(file, strings);
+            return {};
+        } catch (const Error& error) {
+            if (exitCode)
+                *exitCode = error.exitCode();
+            return error.sentence();
+        }
+    }
+
+    std::vector<std::string> names() const
+    {
+        std::vector<std::string> result;
+        for (const auto& entry : fs::directory_iterator(folder.path()))
+            result.push_back(entry.path().filename());
+        std::ranges::sort(result);
+        return result;
+    }
+
+    TemporaryFolder folder;
+    fs::path file = folder / "a.tscope";
+    StringTable strings;
+    Builder make{strings};
+};
+
+TEST_F(Writers, WhatAKilledOneCommittedIsThere)
+{
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    for (int round = 1; round <= 5; ++round) {
+        Child child([this](int to) { writeForEver(to); });
+        std::size_t committed = 0;
+        const int commits = std::uniform_int_distribution(1, 30)(random);
+        for (int i = 0; i < commits; ++i)
+            committed = std::stoul(child.line());
+        child.kill();
+
+        const RunReader reader(file);
+        const RunId run{round};
+        const auto record = reader.run(run);
+        ASSERT_TRUE(record);
+        EXPECT_EQ(record->result.status, RunStatus::Interrupted);
+        EXPECT_EQ(record->result.reason, "its writer died");
+        const auto ops = reader.ops({.run = run});
+        EXPECT_GE(ops.size(), committed);
+        for (std::size_t i = 0; i < ops.size(); ++i)
+            ASSERT_EQ(ops[i].id.value, i);
+        EXPECT_TRUE(verify(file).ok());
+    }
+    // The next writer says so in the file itself, and leaves one plain file.
+    EXPECT_EQ(refusal(), "");
+    EXPECT_EQ(RunReader(file).runs().size(), 5u);
+    EXPECT_THAT(names(), ::testing::ElementsAre("a.tscope"));
+    EXPECT_TRUE(verify(file).ok());
+}
+
+TEST_F(Writers, ASecondOneIsRefused)
+{
+    Child child([this](int to) { writeForEver(to); });
+    ASSERT_EQ(child.line(), "100");
+    int exitCode = 0;
+    const std::string sentence = refusal(&exitCode);
+    EXPECT_THAT(sentence, HasSubstr("is being written by process " + std::to_string(child.pid())));
+    EXPECT_EQ(exitCode, 2);
+    child.kill();
+    EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(Writers, ASecondOneInTheSameProcessIsRefused)
+{
+    RunWriter writer(file, strings);
+    EXPECT_THAT(refusal(), HasSubstr("is being written by process " + std::to_string(getpid())));
+    writer.beginRun(header());
+    writer.endRun({});
+}
+
+TEST_F(Writers, AReaderFollowsALiveRun)
+{
+    RunWriter writer(file, strings);
+    const RunId run = writer.beginRun(header());
+    const RunReader reader(file);
+    EXPECT_EQ(reader.run(run)->result.status, RunStatus::Running);
+    writer.write(opsFrom(0, 100));
+    EXPECT_EQ(reader.ops({.run = run}).size(), 0u) << "not committed yet";
+    writer.commit();
+    EXPECT_EQ(reader.ops({.run = run}).size(), 100u);
+    writer.write(opsFrom(100, 700));
+    writer.commit();
+    EXPECT_EQ(reader.ops({.run = run}).size(), 800u);
+    EXPECT_EQ(reader.counts(run).ops, 800);
+    writer.endRun({});
+    EXPECT_EQ(reader.run(run)->result.status, RunStatus::Ok);
+}
+
+TEST_F(Writers, AReaderDoesNotKeepTheFileFromBeingSealed)
+{
+    std::optional<RunWriter> writer(std::in_place, file, strings);
+    const RunId run = writer->beginRun(header());
+    writer->write(opsFrom(0, 10));
+    writer->commit();
+    const RunReader reader(file);
+    ASSERT_EQ(reader.ops({.run = run}).size(), 10u);
+    writer.reset();
+    EXPECT_THAT(names(), ::testing::ElementsAre("a.tscope"));
+    EXPECT_EQ(reader.ops({.run = run}).size(), 10u);
+    EXPECT_EQ(reader.run(run)->result.status, RunStatus::Interrupted) << "nobody ended it";
+}
+
+TEST_F(Writers, AnotherProgramOnTheFileOnlyDelaysTheSealing)
+{
+    std::optional<RunWriter> writer(std::in_place, file, strings);
+    const RunId run = writer->beginRun(header());
+    writer->write(opsFrom(0, 10));
+    writer->endRun({});
+    sqlite3* other = nullptr;
+    ASSERT_EQ(sqlite3_open_v2(file.c_str(), &other, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(other, "select count(*) from op", nullptr, nullptr, nullptr), SQLITE_OK);
+    ::testing::internal::CaptureStdout();
+    writer.reset();
+    EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("another program has it open"));
+    EXPECT_EQ(RunReader(file).ops({.run = run}).size(), 10u);
+    sqlite3_close(other);
+    EXPECT_EQ(RunReader(file).ops({.run = run}).size(), 10u);
+    EXPECT_EQ(refusal(), "");
+    EXPECT_THAT(names(), ::testing::ElementsAre("a.tscope"));
+    EXPECT_EQ(RunReader(file).ops({.run = run}).size(), 10u);
+}
+
+TEST_F(Writers, AStaleLockFileIsNoLock)
+{
+    std::ofstream(WriterLock::sideFile(file)) << "1 elsewhere 5\n";
+    EXPECT_EQ(refusal(), "");
+    EXPECT_THAT(names(), ::testing::ElementsAre("a.tscope"));
+}
+
+TEST_F(Writers, AReadOnlyFolderHoldsReadableFilesAndRefusesWriters)
+{
+    {
+        RunWriter writer(file, strings);
+        writer.beginRun(header());
+        writer.write(opsFrom(0, 10));
+        writer.endRun({});
+    }
+    // As a live run's main file that was copied alone.
+    const fs::path torn = folder / "torn.tscope";
+    {
+        RunWriter writer(torn, strings);
+        writer.beginRun(header());
+        writer.write(opsFrom(0, 10));
+        writer.commit();
+        fs::copy_file(torn, folder / "copy.tscope");
+    }
+    fs::permissions(folder.path(), fs::perms(0555));
+    fs::permissions(file, fs::perms(0444));
+    Child child([&](int to) {
+        if (geteuid() == 0 && setuid(65'534) != 0) // root may write anywhere
+            _exit(98);
+        try {
+            say(to, std::to_string(RunReader(file).ops({.run = RunId{1}}).size()));
+        } catch (const Error& error) {
+            say(to, error.sentence());
+        }
+        int exitCode = 0;
+        say(to, refusal(&exitCode));
+        say(to, std::to_string(exitCode));
+        file = folder / "new.tscope";
+        say(to, refusal());
+        try {
+            const RunReader reader(folder / "copy.tscope");
+            say(to, std::to_string(reader.runs().size()));
+        } catch (const Error& error) {
+            say(to, error.sentence());
+        }
+    });
+    EXPECT_EQ(child.line(), "10");
+    EXPECT_THAT(child.line(), HasSubstr("cannot be written"));
+    EXPECT_EQ(child.line(), "2");
+    EXPECT_THAT(child.line(), HasSubstr("cannot be written"));
+    EXPECT_EQ(child.line(), "0") << "the run was still in the log";
+    EXPECT_EQ(child.wait(), 0);
+    fs::permissions(folder.path(), fs::perms(0755));
+}
+
+TEST_F(Writers, AFullDiskEndsTheRunInOneSentence)
+{
+    const fs::path disk = folder / "disk";
+    fs::create_directory(disk);
+    Child child([&](int to) {
+        if (!mountSmallDisk(disk)) {
+            say(to, "no small disk");
+            return;
+        }
+        const fs::path full = disk / "a.tscope";
+        RunHeader head = header();
+        try {
+            RunWriter writer(full, strings);
+            writer.beginRun(head);
+        } catch (const Error& error) {
+            say(to, error.sentence());
+        }
+        head.freeBytesNeeded = Bytes{0};
+        std::size_t committed = 0;
+        try {
+            RunWriter writer(full, strings);
+            writer.beginRun(head);
+            for (;;) {
+                writer.write(opsFrom(static_cast<std::uint32_t>(committed), 1000));
+                writer.commit();
+                committed += 1000;
+            }
+        } catch (const Error& error) {
+            say(to, error.sentence() + " | " + std::to_string(error.exitCode()));
+        }
+        const RunReader reader(full);
+        say(to, std::to_string(committed) + " " + std::to_string(reader.ops({.run = RunId{1}}).size()) + " " +
+                    std::string(reader.run(RunId{1})->result.reason));
+    });
+    const std::string first = child.line();
+    if (first == "no small disk")
+        GTEST_SKIP() << "this machine allows no mount namespace";
+    EXPECT_THAT(first, HasSubstr("its disk has only"));
+    EXPECT_THAT(child.line(), ::testing::AllOf(HasSubstr("the disk is full"), HasSubstr("| 3")));
+    const std::string counts = child.line();
+    std::size_t committed = 0;
+    std::size_t found = 0;
+    char reason[64] = "";
+    ASSERT_EQ(std::sscanf(counts.c_str(), "%zu %zu %63[^\n]", &committed, &found, reason), 3) << counts;
+    EXPECT_GT(committed, 10'000u);
+    EXPECT_GE(found, committed);
+    EXPECT_STREQ(reason, "its writer died");
+    EXPECT_EQ(child.wait(), 0);
+}
+
+TEST_F(Writers, EventsBeyondTheCapAreCountedAsALoss)
+{
+    RunHeader head = header();
+    head.eventCap = 150;
+    {
+        RunWriter writer(file, strings);
+        writer.beginRun(head);
+        writer.write(opsFrom(0, 100));
+        writer.commit();
+        writer.write(opsFrom(100, 100));
+        writer.commit();
+        writer.write(opsFrom(200, 30));
+        writer.endRun({});
+        writer.beginRun(head);
+        writer.write(opsFrom(0, 100));
+        writer.endRun({});
+    }
+    const RunReader reader(file);
+    EXPECT_EQ(reader.ops({.run = RunId{1}}).size(), 150u);
+    const auto losses = reader.losses(RunId{1});
+    ASSERT_EQ(losses.size(), 1u);
+    EXPECT_EQ(losses[0].kind, "event_cap");
+    EXPECT_EQ(losses[0].severity, "warning");
+    EXPECT_EQ(losses[0].count, 80);
+    EXPECT_EQ(reader.ops({.run = RunId{2}}).size(), 100u);
+    EXPECT_TRUE(reader.losses(RunId{2}).empty());
+}
+
+TEST_F(Writers, TwoRecordsOfOneNumberAreAnErrorThatHarmsNothing)
+{
+    {
+        RunWriter writer(file, strings);
+        writer.beginRun(header());
+        writer.write(opsFrom(0, 10));
+        writer.commit();
+        writer.write(opsFrom(5, 1));
+        EXPECT_THROW(writer.commit(), Error);
+        EXPECT_THROW(writer.endRun({}), Error) << "after an error nothing more is written";
+    }
+    EXPECT_EQ(RunReader(file).ops({.run = RunId{1}}).size(), 10u);
+    EXPECT_TRUE(verify(file).ok());
+}
+
+TEST_F(Writers, RangesThatCloseLateAreFoundWithoutReadingTheRest)
+{
+    // The outer range has the first number and comes last, as tracers deliver it.
+    TraceBatch first;
+    for (std::uint32_t i = 1; i <= 5000; ++i)
+        first.ranges.push_back(make.range(i, "step/part", 10 * i, 10 * i + 5));
+    TraceBatch last;
+    last.ranges = {make.range(0, "step", 0, 60'000), make.range(5001, "step/part", 50'010, 50'015)};
+    {
+        RunWriter writer(file, strings);
+        writer.beginRun(header());
+        writer.write(first);
+        writer.write(last);
+        writer.endRun({});
+    }
+    const RunReader reader(file);
+    const auto window = reader.ranges({.run = RunId{1}, .from = make.at(30'000), .to = make.at(30'020)});
+    ASSERT_EQ(window.size(), 3u);
+    EXPECT_EQ(window[0].id, RangeId{0});
+    EXPECT_EQ(reader.ranges({.run = RunId{1}}).size(), 5002u);
+    EXPECT_TRUE(verify(file).ok());
+}
+
+} // namespace tilescope::store
