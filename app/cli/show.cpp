@@ -30,6 +30,8 @@ sections
                     tilescope show a.tscope runs --format json
   samples       every measured step, warm-up and traced ones too
                     tilescope show a.tscope samples --run 2 --format csv
+  steps         where the wall of each traced step went, and what it waits for
+                    tilescope show a.tscope steps
   kernels       GPU kernels, copies and memsets of the traced steps, added up
                     tilescope show a.tscope kernels --group family --range '**/attention/**'
   ops           the host's operators with their self time (a CPU's finest grain)
@@ -45,7 +47,7 @@ sections
                     tilescope show a.tscope environment --run 1
 
 options
-  --run N       the run with that number; without it runs, samples and losses show all, the rest the last
+  --run N       the run with that number; without it runs, samples, steps and losses show all, the rest the last
   --range GLOB  only what lies in ranges that match: * within a component, ** across; ranges match as a whole
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
                 memory: category, range, phase, module, op
@@ -124,6 +126,13 @@ const std::vector<Section>& sections()
          false,
          [](const store::RunReader& reader, const Request& request) {
              return tableOf(shared(query::samples(reader, request.query.run)));
+         }},
+        {"steps",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::steps(reader, request.query)));
          }},
         {"kernels",
          {Grouping::Name, Grouping::Family, Grouping::Range, Grouping::Phase, Grouping::Module, Grouping::Op},

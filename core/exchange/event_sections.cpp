@@ -4,6 +4,8 @@
 #include "core/exchange/number.h"
 #include "core/model/text.h"
 
+#include <algorithm>
+
 namespace tilescope::exchange {
 
 namespace {
@@ -131,6 +133,46 @@ Table tableOf(std::shared_ptr<const query::KernelsTable> kernels)
     if (kernels->outsideSteps > 0)
         table.notes.push_back(std::to_string(kernels->outsideSteps) +
                               " device events between steps are not counted.");
+    return table;
+}
+
+Table tableOf(std::shared_ptr<const query::StepsTable> steps)
+{
+    using Row = query::StepRow;
+    using analysis::StepPartition;
+    using analysis::StepVerdict;
+    const auto part = [&steps](std::string key, std::string title, Nanoseconds StepPartition::*member) {
+        return with(
+            column(steps, std::move(key), std::move(title),
+                   [member](const Row& row) { return row.onGpu ? cellOf(row.partition.*member) : Cell(); }),
+            Unit::Nanoseconds);
+    };
+    const auto verdict = [](const Row& row) {
+        return row.onGpu ? analysis::verdictOf(row.partition) : StepVerdict::Cpu;
+    };
+    Table table{.rows = steps->rows.size()};
+    table.columns = {
+        column(steps, "run", "run", [](const Row& row) { return Cell(row.run.value); }),
+        column(steps, "step", "step", [](const Row& row) { return Cell(std::int64_t{row.step}); }),
+        with(column(steps, "wall_ns", "wall",
+                    [](const Row& row) { return cellOf(row.partition.wall.length()); }),
+             Unit::Nanoseconds, 2),
+        part("gpu_busy_ns", "GPU busy", &StepPartition::gpuBusy),
+        part("idle_launch_ns", "idle: launching", &StepPartition::launching),
+        part("sync_ns", "idle: sync", &StepPartition::synchronizing),
+        part("overhead_ns", "idle: tracing", &StepPartition::tracing),
+        part("unexplained_ns", "unexplained", &StepPartition::unexplained),
+        column(steps, "verdict", "verdict",
+               [verdict](const Row& row) { return cellOf(wordOf(verdict(row))); }),
+        elided(column(steps, "why", "why",
+                      [](const Row& row) { return row.onGpu ? cellOf(explain(row.partition)) : Cell(); }),
+               0)};
+    table.columns[8].meaning = Meaning::Verdict;
+    table.columns[8].keep = 2;
+    table.whyEmpty =
+        steps->runs.empty() ? "The file has no runs." : whyNoEvents(steps->runs.back(), "traced steps");
+    if (std::any_of(steps->rows.begin(), steps->rows.end(), [](const Row& row) { return row.onGpu; }))
+        table.notes.push_back("Traced steps; GPU busy and the four kinds of idle add up to the wall.");
     return table;
 }
 

@@ -16,6 +16,7 @@ Table tableOf(std::shared_ptr<const query::SamplesTable> samples);
 Table tableOf(std::shared_ptr<const query::LossesTable> losses);
 Table tableOf(std::shared_ptr<const query::EnvironmentTable> environment);
 Table tableOf(std::shared_ptr<const query::KernelsTable> kernels);
+Table tableOf(std::shared_ptr<const query::StepsTable> steps);
 Table tableOf(std::shared_ptr<const query::OpsTable> ops);
 Table tableOf(std::shared_ptr<const query::RangesTable> ranges);
 Table tableOf(std::shared_ptr<const query::MemoryEventsTable> events);

@@ -41,9 +41,16 @@ struct Op {
     Timestamp end{};
 };
 
-enum class ApiKind : std::uint8_t { Launch, Memory, Synchronize, Other };
+enum class ApiKind : std::uint8_t {
+    Launch,
+    Memory,
+    Synchronize,
+    Other,
+    Wait,     ///< what a synchronising call waited for, as CUPTI saw it; lies within the call's own row
+    Overhead, ///< time that tracing itself took
+};
 
-/// A CUDA runtime or driver call of the host (trace: full).
+/// A CUDA runtime or driver call of the host. `trace: kernels` has only those that synchronise, and overheads.
 struct ApiCall {
     StringId name = {};
     CorrelationId correlation = {};
@@ -103,8 +110,8 @@ struct DeviceEvent {
 
 enum class AllocAction : std::uint8_t {
     Alloc,
-    FreeRequested,
-    FreeCompleted,
+    FreeRequested, ///< CUDA: the program gave the block back; `allocated` falls here
+    FreeCompleted, ///< CUDA: no stream uses it any more. CPU: the only event of a free
     SegmentAlloc,
     SegmentFree,
     SegmentMap,

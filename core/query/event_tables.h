@@ -2,6 +2,7 @@
 
 #include "core/analysis/memory_curve.h"
 #include "core/analysis/range_totals.h"
+#include "core/analysis/step_partition.h"
 #include "core/query/grouping.h"
 #include "core/query/run_tables.h"
 #include "core/store/run_reader.h"
@@ -49,6 +50,22 @@ struct KernelsTable {
 
 /// By name, family, range, phase, module or op. \throws Error  no such run, a pattern that is none
 KernelsTable kernels(const store::RunReader& reader, const EventQuery& query);
+
+/// Where the wall of each traced step went.
+struct StepRow {
+    RunId run = {};
+    std::int32_t step = 0;
+    bool onGpu = false; ///< false: there is only the wall
+    analysis::StepPartition partition = {};
+};
+
+struct StepsTable {
+    std::vector<StepRow> rows = {}; ///< by run and step
+    std::vector<store::RunRecord> runs = {};
+};
+
+/// Of one run or of all. \throws Error  no such run
+StepsTable steps(const store::RunReader& reader, const EventQuery& query);
 
 struct OpRow {
     std::string key = {};

@@ -33,16 +33,6 @@ std::string listOf(const std::vector<store::RunRecord>& records)
                 .mend = there.empty() ? "the file has no runs" : "the file has run " + listOf(there)};
 }
 
-std::vector<store::RunRecord> chosen(const store::RunReader& reader, std::optional<RunId> run)
-{
-    if (!run)
-        return reader.runs();
-    std::optional<store::RunRecord> record = reader.run(*run);
-    if (!record)
-        throwNoSuchRun(reader, *run);
-    return {std::move(*record)};
-}
-
 double milliseconds(Nanoseconds time)
 {
     return static_cast<double>(time.count()) / 1e6;
@@ -84,7 +74,7 @@ const std::optional<analysis::Statistics>& RunRow::stepMs() const
 RunsTable runs(const store::RunReader& reader, std::optional<RunId> run)
 {
     RunsTable table;
-    for (store::RunRecord& record : chosen(reader, run))
+    for (store::RunRecord& record : chooseRuns(reader, run))
         table.rows.push_back(rowOf(reader, std::move(record)));
     return table;
 }
@@ -92,7 +82,7 @@ RunsTable runs(const store::RunReader& reader, std::optional<RunId> run)
 SamplesTable samples(const store::RunReader& reader, std::optional<RunId> run)
 {
     SamplesTable table;
-    for (const store::RunRecord& record : chosen(reader, run))
+    for (const store::RunRecord& record : chooseRuns(reader, run))
         for (const Sample& sample : reader.samples(record.run))
             table.rows.push_back({record.run, sample});
     return table;
@@ -101,7 +91,7 @@ SamplesTable samples(const store::RunReader& reader, std::optional<RunId> run)
 LossesTable losses(const store::RunReader& reader, std::optional<RunId> run)
 {
     LossesTable table;
-    for (const store::RunRecord& record : chosen(reader, run)) {
+    for (const store::RunRecord& record : chooseRuns(reader, run)) {
         for (store::RunReader::LossRecord& loss : reader.losses(record.run))
             table.rows.push_back({record.run, std::move(loss)});
         table.recordsChecked += reader.recordsChecked(record.run);
@@ -116,9 +106,19 @@ EnvironmentTable environment(const store::RunReader& reader, std::optional<RunId
     return table;
 }
 
+std::vector<store::RunRecord> chooseRuns(const store::RunReader& reader, std::optional<RunId> run)
+{
+    if (!run)
+        return reader.runs();
+    std::optional<store::RunRecord> record = reader.run(*run);
+    if (!record)
+        throwNoSuchRun(reader, *run);
+    return {std::move(*record)};
+}
+
 store::RunRecord chooseRun(const store::RunReader& reader, std::optional<RunId> run)
 {
-    std::vector<store::RunRecord> records = chosen(reader, run);
+    std::vector<store::RunRecord> records = chooseRuns(reader, run);
     if (records.empty())
         throw Error{.what = "the file has no runs", .where = reader.file().string()};
     return std::move(records.back());

@@ -68,6 +68,9 @@ struct EnvironmentTable {
 /// The machine and settings of a run. \throws Error  as runs()
 EnvironmentTable environment(const store::RunReader& reader, std::optional<RunId> run = {});
 
+/// The run that is named, or all. \throws Error  as runs()
+std::vector<store::RunRecord> chooseRuns(const store::RunReader& reader, std::optional<RunId> run);
+
 /// The run that a question about "the run" means: the one named, else the file's last.
 /// \throws Error  where the file has no such run (names those that are there) or none at all
 store::RunRecord chooseRun(const store::RunReader& reader, std::optional<RunId> run);

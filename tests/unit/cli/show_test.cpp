@@ -193,6 +193,23 @@ TEST_F(Show, SamplesKeepWarmupApart)
     EXPECT_EQ(valid({"samples"}, "samples").size(), 14u);
 }
 
+TEST_F(Show, StepsArePartitionedToTheNanosecond)
+{
+    const json steps = valid({"steps"}, "steps");
+    ASSERT_EQ(steps.size(), 3u);
+    for (int step = 0; step < 2; ++step) {
+        EXPECT_EQ(steps[step]["wall_ns"], 100);
+        EXPECT_EQ(steps[step]["gpu_busy_ns"], 60);
+        EXPECT_EQ(steps[step]["idle_launch_ns"], 25); // 10 before the first kernel, 15 before the last launch
+        EXPECT_EQ(steps[step]["unexplained_ns"], 15);
+        EXPECT_EQ(steps[step]["verdict"], "launch-bound");
+        EXPECT_EQ(steps[step]["why"], "GPU busy 60.0 %, idle 25.0 % while the host launches");
+    }
+    EXPECT_EQ(steps[2]["verdict"], "CPU");
+    EXPECT_TRUE(steps[2]["gpu_busy_ns"].is_null());
+    EXPECT_EQ(valid({"steps", "--run", "3"}, "steps"), json::array());
+}
+
 TEST_F(Show, KernelsOfTheTracedSteps)
 {
     const json kernels = valid({"kernels", "--run", "1"}, "kernels");
