@@ -50,7 +50,8 @@ enum class ApiKind : std::uint8_t {
     Overhead, ///< time that tracing itself took
 };
 
-/// A CUDA runtime or driver call of the host. `trace: kernels` has only those that synchronise, and overheads.
+/// A CUDA runtime or driver call of the host. `trace: kernels` has only those that synchronise, and
+/// overheads.
 struct ApiCall {
     StringId name = {};
     CorrelationId correlation = {};

@@ -111,12 +111,9 @@ template <> std::span<const EnumWord<CopyKind>> enumWords()
 
 template <> std::span<const EnumWord<ApiKind>> enumWords()
 {
-    static constexpr EnumWord<ApiKind> words[] = {{ApiKind::Launch, "launch"},
-                                                  {ApiKind::Memory, "memory"},
-                                                  {ApiKind::Synchronize, "synchronize"},
-                                                  {ApiKind::Other, "other"},
-                                                  {ApiKind::Wait, "wait"},
-                                                  {ApiKind::Overhead, "overhead"}};
+    static constexpr EnumWord<ApiKind> words[] = {
+        {ApiKind::Launch, "launch"}, {ApiKind::Memory, "memory"}, {ApiKind::Synchronize, "synchronize"},
+        {ApiKind::Other, "other"},   {ApiKind::Wait, "wait"},     {ApiKind::Overhead, "overhead"}};
     return words;
 }
 
