@@ -2,6 +2,7 @@
 
 #include "core/model/run.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,10 @@ namespace tilescope::machine {
 /// Facts about the host that can change a result: CPU model, cores, affinity, governor, load, memory, OS,
 /// kernel, container, and the environment variables that matter. Cheap; any thread.
 std::vector<EnvironmentEntry> hostEnvironment();
+
+/// The environment variables that can change a result; hostEnvironment() tells those that are set, as
+/// `env.NAME`.
+std::span<const char* const> variablesThatMatter();
 
 /// What NVML tells of a GPU (name, memory, clocks, power limit, throttle reasons, MIG, other processes);
 /// empty where there is no NVML or no such GPU. Keys end in `.before` or `.after` for what changes during a

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilescope {
@@ -34,6 +35,10 @@ struct OomInfo {
     std::optional<Bytes> reserved = {};
     std::string phase; ///< setup, forward, …
 };
+
+/// Flag of a result after which its process cannot use the device any more (a sticky CUDA error): the engine
+/// ends, and a fresh one runs the next point.
+inline constexpr std::string_view kDeviceLost = "device-lost";
 
 /// What is known once a run has ended, besides its samples and events.
 struct RunResult {

@@ -1,0 +1,218 @@
+#include "core/machine/nvml.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace tilescope::machine {
+
+namespace {
+
+// From nvml.h; declared here because the library comes with the driver and its header with a toolkit.
+constexpr int kSuccess = 0;
+constexpr int kInsufficientSize = 7;
+constexpr std::size_t kTextSize = 96;
+
+struct RawMemory {
+    unsigned long long total = 0;
+    unsigned long long free = 0;
+    unsigned long long used = 0;
+};
+
+struct RawProcess {
+    unsigned pid = 0;
+    unsigned long long usedGpuMemory = 0;
+    unsigned gpuInstanceId = 0;
+    unsigned computeInstanceId = 0;
+};
+
+constexpr std::array<std::pair<std::uint64_t, std::string_view>, 9> kReasons{{
+    {0x01, "gpu idle"},
+    {0x02, "application clocks"},
+    {0x04, "power cap"},
+    {0x08, "hardware slowdown"},
+    {0x10, "sync boost"},
+    {0x20, "thermal (software)"},
+    {0x40, "thermal (hardware)"},
+    {0x80, "power brake"},
+    {0x100, "display clocks"},
+}};
+
+} // namespace
+
+template <class... Arguments> bool Nvml::call(const char* function, Arguments... arguments) const
+{
+    using Function = int (*)(Arguments...);
+    const auto found = reinterpret_cast<Function>(dlsym(library_, function));
+    return found && found(arguments...) == kSuccess;
+}
+
+const Nvml* Nvml::instance()
+{
+    // Never unloaded: NVML keeps threads of its own.
+    static const Nvml* const loaded = []() -> const Nvml* {
+        void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (!library)
+            return nullptr;
+        auto* nvml = new Nvml(library);
+        if (nvml->call("nvmlInit_v2"))
+            return nvml;
+        delete nvml;
+        return nullptr;
+    }();
+    return loaded;
+}
+
+std::optional<std::string> Nvml::driverVersion() const
+{
+    std::array<char, kTextSize> text{};
+    if (!call("nvmlSystemGetDriverVersion", text.data(), static_cast<unsigned>(text.size())))
+        return {};
+    return text.data();
+}
+
+std::optional<int> Nvml::cudaVersion() const
+{
+    int version = 0;
+    return call("nvmlSystemGetCudaDriverVersion_v2", &version) ? std::optional(version) : std::nullopt;
+}
+
+unsigned Nvml::deviceCount() const
+{
+    unsigned count = 0;
+    return call("nvmlDeviceGetCount_v2", &count) ? count : 0;
+}
+
+Nvml::Device Nvml::byIndex(unsigned index) const
+{
+    Device device = nullptr;
+    return call("nvmlDeviceGetHandleByIndex_v2", index, &device) ? device : nullptr;
+}
+
+Nvml::Device Nvml::byUuid(const std::string& uuid) const
+{
+    Device device = nullptr;
+    return call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &device) ? device : nullptr;
+}
+
+std::optional<std::string> Nvml::name(Device device) const
+{
+    std::array<char, kTextSize> text{};
+    if (!call("nvmlDeviceGetName", device, text.data(), static_cast<unsigned>(text.size())))
+        return {};
+    return text.data();
+}
+
+std::optional<std::string> Nvml::uuid(Device device) const
+{
+    std::array<char, kTextSize> text{};
+    if (!call("nvmlDeviceGetUUID", device, text.data(), static_cast<unsigned>(text.size())))
+        return {};
+    return text.data();
+}
+
+std::optional<Nvml::Memory> Nvml::memory(Device device) const
+{
+    RawMemory raw;
+    if (!call("nvmlDeviceGetMemoryInfo", device, &raw))
+        return {};
+    return Memory{raw.total, raw.free, raw.used};
+}
+
+std::optional<unsigned> Nvml::clockMhz(Device device, Clock clock) const
+{
+    unsigned value = 0;
+    return call("nvmlDeviceGetClockInfo", device, static_cast<unsigned>(clock), &value) ? std::optional(value)
+                                                                                        : std::nullopt;
+}
+
+std::optional<unsigned> Nvml::maxClockMhz(Device device, Clock clock) const
+{
+    unsigned value = 0;
+    return call("nvmlDeviceGetMaxClockInfo", device, static_cast<unsigned>(clock), &value)
+               ? std::optional(value)
+               : std::nullopt;
+}
+
+std::optional<unsigned> Nvml::powerLimitMilliwatt(Device device) const
+{
+    unsigned value = 0;
+    return call("nvmlDeviceGetEnforcedPowerLimit", device, &value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<unsigned> Nvml::powerMilliwatt(Device device) const
+{
+    unsigned value = 0;
+    return call("nvmlDeviceGetPowerUsage", device, &value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<unsigned> Nvml::temperature(Device device) const
+{
+    constexpr int kGpuSensor = 0;
+    unsigned value = 0;
+    return call("nvmlDeviceGetTemperature", device, kGpuSensor, &value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::uint64_t> Nvml::throttleReasons(Device device) const
+{
+    unsigned long long reasons = 0;
+    // Renamed in driver 535; the old name still answers in most.
+    if (call("nvmlDeviceGetCurrentClocksEventReasons", device, &reasons) ||
+        call("nvmlDeviceGetCurrentClocksThrottleReasons", device, &reasons))
+        return reasons;
+    return {};
+}
+
+std::optional<bool> Nvml::migEnabled(Device device) const
+{
+    unsigned current = 0;
+    unsigned pending = 0;
+    return call("nvmlDeviceGetMigMode", device, &current, &pending) ? std::optional(current == 1)
+                                                                    : std::nullopt;
+}
+
+std::optional<bool> Nvml::persistence(Device device) const
+{
+    int mode = 0;
+    return call("nvmlDeviceGetPersistenceMode", device, &mode) ? std::optional(mode == 1) : std::nullopt;
+}
+
+std::vector<Nvml::Process> Nvml::computeProcesses(Device device) const
+{
+    using Function = int (*)(Device, unsigned*, RawProcess*);
+    const auto query = reinterpret_cast<Function>(dlsym(library_, "nvmlDeviceGetComputeRunningProcesses_v3"));
+    if (!query)
+        return {};
+    std::vector<RawProcess> raw(64);
+    auto count = static_cast<unsigned>(raw.size());
+    int status = query(device, &count, raw.data());
+    if (status == kInsufficientSize) {
+        // Processes come and go between the two calls.
+        raw.resize(count + 16);
+        count = static_cast<unsigned>(raw.size());
+        status = query(device, &count, raw.data());
+    }
+    if (status != kSuccess)
+        return {};
+    std::vector<Process> processes;
+    for (unsigned i = 0; i < count; ++i) {
+        constexpr auto kUnknown = ~0ULL; // inside containers the driver does not tell
+        const auto used = raw[i].usedGpuMemory;
+        processes.push_back(
+            {raw[i].pid, used == kUnknown ? std::nullopt : std::optional<std::uint64_t>(used)});
+    }
+    return processes;
+}
+
+std::string throttleReasonNames(std::uint64_t reasons)
+{
+    std::string names;
+    for (const auto& [bit, name] : kReasons)
+        if ((reasons & bit) != 0)
+            names += (names.empty() ? "" : ", ") + std::string(name);
+    return names.empty() ? "none" : names;
+}
+
+} // namespace tilescope::machine

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::machine {
+
+/// The NVIDIA driver's management library, loaded at run time; none of its functions creates a CUDA context.
+/// Any thread may call any member; the object lives as long as the process.
+class Nvml {
+public:
+    using Device = void*; ///< nvmlDevice_t
+
+    enum class Clock : unsigned { Graphics = 0, Sm = 1, Memory = 2 };
+    struct Process {
+        unsigned pid = 0;
+        std::optional<std::uint64_t> usedBytes;
+    };
+    struct Memory {
+        std::uint64_t total = 0;
+        std::uint64_t free = 0;
+        std::uint64_t used = 0;
+    };
+
+    /// nullptr where there is no driver.
+    static const Nvml* instance();
+
+    std::optional<std::string> driverVersion() const;
+    std::optional<int> cudaVersion() const; ///< the newest CUDA that the driver serves: 13000
+    unsigned deviceCount() const;
+    Device byIndex(unsigned index) const;         ///< nullptr where there is none
+    Device byUuid(const std::string& uuid) const; ///< nullptr where there is none
+    std::optional<std::string> name(Device device) const;
+    std::optional<std::string> uuid(Device device) const;
+    std::optional<Memory> memory(Device device) const;
+    std::optional<unsigned> clockMhz(Device device, Clock clock) const;
+    std::optional<unsigned> maxClockMhz(Device device, Clock clock) const;
+    std::optional<unsigned> powerLimitMilliwatt(Device device) const;
+    std::optional<unsigned> powerMilliwatt(Device device) const;
+    std::optional<unsigned> temperature(Device device) const;
+    std::optional<std::uint64_t> throttleReasons(Device device) const; ///< bits of nvmlClocksEventReasons
+    std::optional<bool> migEnabled(Device device) const;
+    std::optional<bool> persistence(Device device) const;
+    std::vector<Process> computeProcesses(Device device) const;
+
+private:
+    explicit Nvml(void* library) : library_(library) {}
+    template <class... Arguments> bool call(const char* function, Arguments... arguments) const;
+
+    void* library_;
+};
+
+/// The names of the bits that are set, joined by `, `; `none` where none is.
+std::string throttleReasonNames(std::uint64_t reasons);
+
+} // namespace tilescope::machine

@@ -1,0 +1,130 @@
+#include "core/machine/torch_location.h"
+
+#include "core/base/error.h"
+#include "core/machine/small_file.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace tilescope::machine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// `__version__ = '2.11.0+cu130'` of torch/version.py.
+std::string versionOf(const fs::path& folder)
+{
+    const std::string text = readSmallFile(folder / "version.py");
+    const std::size_t key = text.find("\n__version__ = ");
+    const std::size_t open = text.find_first_of("'\"", key == std::string::npos ? text.size() : key);
+    if (open == std::string::npos)
+        return {};
+    const std::size_t close = text.find(text[open], open + 1);
+    return close == std::string::npos ? std::string{} : text.substr(open + 1, close - open - 1);
+}
+
+std::string whyUnfit(const TorchLocation& torch)
+{
+    if (!fs::exists(torch.folder / "lib" / "libtorch_cpu.so"))
+        return "holds no LibTorch (lib/libtorch_cpu.so is not there)";
+    if (!torch.version.starts_with(kTorchVersion + std::string(".")))
+        return "holds torch " + (torch.version.empty() ? "of an unknown version" : torch.version) +
+               "; Tilescope needs " + kTorchVersion;
+    if (!fs::exists(torch.folder / "lib" / "libtorch_cuda.so"))
+        return "holds a torch without CUDA (lib/libtorch_cuda.so is not there)";
+    return {};
+}
+
+TorchLocation locationOf(const fs::path& folder, std::string foundBy)
+{
+    return {folder, versionOf(folder), std::move(foundBy)};
+}
+
+/// Where `python3` would import torch from; empty where it would not. Importing it would take seconds.
+fs::path torchOfPython()
+{
+    FILE* output = popen("python3 -c 'import importlib.util as u; s = u.find_spec(\"torch\"); "
+                         "print(s.submodule_search_locations[0] if s else \"\")' 2>/dev/null",
+                         "re");
+    if (!output)
+        return {};
+    std::string line(4096, '\0');
+    line.resize(std::fread(line.data(), 1, line.size(), output));
+    pclose(output);
+    return line.substr(0, line.find('\n'));
+}
+
+std::vector<fs::path> installedWheels()
+{
+    const char* cache = std::getenv("XDG_CACHE_HOME");
+    const char* home = std::getenv("HOME");
+    const fs::path root =
+        cache && *cache ? fs::path(cache) : fs::path(home ? home : "/nonexistent") / ".cache";
+    const fs::path library = root / "tilescope" / "current" / "venv" / "lib";
+    std::vector<fs::path> found;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(library, error))
+        if (entry.path().filename().string().starts_with("python3"))
+            found.push_back(entry.path() / "site-packages" / "torch");
+    return found;
+}
+
+} // namespace
+
+std::vector<fs::path> TorchLocation::libraryFolders() const
+{
+    std::vector<fs::path> folders{folder / "lib"};
+    std::error_code error;
+    // The wheels of CUDA 13 share nvidia/cu13/lib; cuDNN, NCCL and others have folders of their own.
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder.parent_path() / "nvidia", error))
+        if (fs::is_directory(entry.path() / "lib"))
+            folders.push_back(entry.path() / "lib");
+    std::sort(folders.begin() + 1, folders.end());
+    return folders;
+}
+
+std::optional<TorchLocation> torchFromEnvironment()
+{
+    const char* named = std::getenv("TILESCOPE_TORCH");
+    if (!named || !*named)
+        return {};
+    const TorchLocation torch = locationOf(named, "TILESCOPE_TORCH");
+    if (const std::string reason = whyUnfit(torch); !reason.empty())
+        throw Error{.what = reason,
+                    .where = "TILESCOPE_TORCH=" + std::string(named),
+                    .mend = std::string("name the torch folder of a torch ") + kTorchVersion +
+                            " wheel, or unset it",
+                    .kind = ErrorKind::Environment};
+    return torch;
+}
+
+std::optional<TorchLocation> findTorch()
+{
+    if (const auto named = torchFromEnvironment())
+        return named;
+    std::vector<TorchLocation> candidates;
+    if (const fs::path folder = torchOfPython(); !folder.empty())
+        candidates.push_back(locationOf(folder, "python3"));
+    for (const fs::path& folder : installedWheels())
+        candidates.push_back(locationOf(folder, "packaging/dev setup"));
+    for (const TorchLocation& candidate : candidates)
+        if (whyUnfit(candidate).empty())
+            return candidate;
+    return {};
+}
+
+std::string libraryPathWith(const TorchLocation& torch)
+{
+    std::string path;
+    for (const fs::path& folder : torch.libraryFolders())
+        path += folder.string() + ":";
+    const char* present = std::getenv("LD_LIBRARY_PATH");
+    if (present && *present)
+        return path + present;
+    path.pop_back();
+    return path;
+}
+
+} // namespace tilescope::machine
