@@ -9,9 +9,9 @@
 
 namespace tilescope::session {
 
-// The events of CONTRACT.md ("Processes"): one JSON object a line on the engine's standard output and on that
-// of
-// `--batch --format json`. Statuses, states and severities travel as their words.
+// What a sweep tells while it runs: one JSON object a line on the engine's standard output and on that of
+// `--batch --format json` (resources/schema/events.schema.json). Statuses, states and severities travel as
+// their words.
 
 struct HelloEvent {
     int version = 1;
@@ -39,7 +39,11 @@ struct ResultEvent {
     std::int64_t run = 0;
     std::string status;
     std::string reason;
-    std::optional<double> stepMs;
+    std::optional<double> stepMs;     ///< mean of the timed steps; none where none was timed
+    std::optional<double> stepStdMs;  ///< their standard deviation; none below two steps
+    std::int64_t steps = 0;           ///< timed steps
+    std::optional<std::int64_t> peak; ///< peak allocated bytes
+    std::int64_t records = 0;         ///< trace records that were checked for losses
 };
 struct LossEvent {
     std::int64_t run = 0;
@@ -51,6 +55,13 @@ struct LogEvent {
     std::string level;
     std::string text;
 };
+/// Why the engine cannot go on at all; between engine and supervisor only, which makes an Error of it.
+struct FatalEvent {
+    std::string kind; ///< usage, environment, failure
+    std::string what;
+    std::string where;
+    std::string mend;
+};
 struct DoneEvent {
     std::int64_t ok = 0;
     std::int64_t oom = 0;
@@ -61,13 +72,14 @@ struct DoneEvent {
 };
 
 using Event = std::variant<HelloEvent, PointEvent, StateEvent, SampleEvent, ResultEvent, LossEvent, LogEvent,
-                           DoneEvent>;
+                           FatalEvent, DoneEvent>;
 
 /// One line of JSON, without the line break.
 std::string toJsonLine(const Event& event);
 
 /// The event of a line; none for an event this version does not know.
-/// \throws Error  where the line is no JSON object with an `event` key
+/// Fields that are absent or of another type keep their defaults. \throws Error  where the line is no JSON
+/// object with an `event` key
 std::optional<Event> parseEvent(std::string_view line);
 
 } // namespace tilescope::session

@@ -62,6 +62,7 @@ public:
     Impl(const fs::path& path, const StringTable& strings) : target(path, strings) {}
 
     void beginRun(const RunHeader& header);
+    void reopenRun(RunId run);
     void writeEnvironment(std::span<const EnvironmentEntry> entries);
     void writeSamples(std::span<const Sample> samples);
     void write(const TraceBatch& batch);
@@ -96,6 +97,7 @@ public:
     WritableFile target;
     RowFrame frame;
     std::string uid;
+    std::int64_t eventsOverCap = 0; ///< of the last run
     std::optional<Error> failure;
 
 private:
@@ -103,6 +105,7 @@ private:
     {
         if (events_ == eventCap_) {
             ++eventsDropped_;
+            ++eventsOverCap;
             return;
         }
         toRow(record, frame, target.strings(), target.appender(kind).append());
@@ -140,6 +143,7 @@ void RunWriter::Impl::beginRun(const RunHeader& header)
     target.begin();
     eventCap_ = header.eventCap;
     events_ = 0;
+    eventsOverCap = 0;
     uid = newUuid();
     frame.firstRange = target.ledger().nextId(Source::Range);
     frame.firstOp = target.ledger().nextId(Source::Op);
@@ -151,6 +155,22 @@ void RunWriter::Impl::beginRun(const RunHeader& header)
                              frame.clockOrigin, frame.firstRange, frame.firstOp});
     target.updateRunChecksum(frame.run);
     commit();
+}
+
+void RunWriter::Impl::reopenRun(RunId run)
+{
+    target.begin();
+    SQLite::Statement query(target.database(), "select uid, clock_origin, first_range, first_op from run "
+                                               "where id = ? and status = 'interrupted'");
+    query.bind(1, run.value);
+    if (!query.executeStep())
+        throw Error{.what = "has no interrupted run " + std::to_string(run.value),
+                    .where = target.file().string()};
+    uid = query.getColumn(0).getString();
+    frame = {.run = run.value,
+             .clockOrigin = query.getColumn(1).getInt64(),
+             .firstRange = query.getColumn(2).getInt64(),
+             .firstOp = query.getColumn(3).getInt64()};
 }
 
 void RunWriter::Impl::writeEnvironment(std::span<const EnvironmentEntry> entries)
@@ -315,6 +335,11 @@ RunId RunWriter::beginRun(const RunHeader& header)
     return run();
 }
 
+void RunWriter::reopenRun(RunId run)
+{
+    impl_->guarded([&] { impl_->reopenRun(run); });
+}
+
 void RunWriter::writeEnvironment(std::span<const EnvironmentEntry> entries)
 {
     impl_->requireRun();
@@ -342,6 +367,11 @@ void RunWriter::endRun(const RunResult& result)
 {
     impl_->requireRun();
     impl_->guarded([&] { impl_->endRun(result); });
+}
+
+std::int64_t RunWriter::eventsOverCap() const
+{
+    return impl_->eventsOverCap;
 }
 
 std::string RunWriter::uid() const

@@ -40,6 +40,9 @@ public:
 
     /// Starts a run with status `running` and returns its number. One run is open at a time.
     RunId beginRun(const RunHeader& header);
+    /// Opens a run again whose writer died, so that endRun can say how it ended. \throws Error  where no
+    /// run of that number is interrupted
+    void reopenRun(RunId run);
     void writeEnvironment(std::span<const EnvironmentEntry> entries);
     void writeSamples(std::span<const Sample> samples);
     /// Events, ranges, ops, allocations and losses. Each call is part of the current transaction.
@@ -49,6 +52,8 @@ public:
     /// Ends the run: result, indexes of its events, counts and checksums; commits.
     void endRun(const RunResult& result);
 
+    /// Events of the run last begun that the cap kept out; also stored as its loss `event_cap`.
+    std::int64_t eventsOverCap() const;
     std::string uid() const; ///< UUID of the open run
     RunId run() const;
 

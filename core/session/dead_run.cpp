@@ -1,0 +1,67 @@
+#include "core/session/dead_run.h"
+
+#include "core/base/version.h"
+#include "core/config/schema.h"
+#include "core/model/strings.h"
+#include "core/model/text.h"
+#include "core/session/run_header.h"
+#include "core/store/run_reader.h"
+#include "core/store/run_writer.h"
+
+#include <algorithm>
+
+namespace tilescope::session {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool isThere(const fs::path& file)
+{
+    std::error_code error;
+    return fs::exists(file, error) && !(fs::is_regular_file(file, error) && fs::file_size(file, error) == 0);
+}
+
+/// The run that an engine began and did not come to tell of: newer than all that were known, and of this
+/// spec.
+RunId untoldRun(const fs::path& file, const ExperimentSpec& spec, RunId lastSeen)
+{
+    if (!isThere(file))
+        return {};
+    const std::string hash = config::specHash(spec);
+    for (const store::RunRecord& record : store::RunReader(file).runs())
+        if (record.run > lastSeen && record.specHash == hash &&
+            record.result.status == RunStatus::Interrupted)
+            return record.run;
+    return {};
+}
+
+} // namespace
+
+RunId lastRunOf(const fs::path& file)
+{
+    RunId last{0};
+    if (isThere(file))
+        for (const store::RunRecord& record : store::RunReader(file).runs())
+            last = std::max(last, record.run);
+    return last;
+}
+
+RunId recordDeath(const fs::path& file, const ExperimentSpec& spec, const DeadRun& death)
+{
+    RunId run = death.run ? death.run : untoldRun(file, spec, death.lastSeen);
+    const StringTable noStrings;
+    store::RunWriter writer(file, noStrings);
+    if (run)
+        writer.reopenRun(run);
+    else
+        run = writer.beginRun(runHeader(spec));
+    RunResult result;
+    result.status = death.status;
+    result.reason = death.reason;
+    result.duration = death.duration;
+    writer.endRun(result);
+    return run;
+}
+
+} // namespace tilescope::session

@@ -1,0 +1,275 @@
+#include "core/session/engine_loop.h"
+
+#include "core/base/error.h"
+#include "core/base/version.h"
+#include "core/config/schema.h"
+#include "core/machine/machine.h"
+#include "core/model/text.h"
+#include "core/session/input_lines.h"
+#include "core/session/point_line.h"
+#include "core/session/recorder.h"
+#include "core/session/run_header.h"
+#include "core/session/timer.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+namespace tilescope::session {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kCancelled = 130;
+/// How long a step may go on after the supervisor is gone, before it holds the device for nobody.
+constexpr auto kOrphanGrace = 60s;
+
+/// Mean and spread of the timed steps, for the result event; the file has every one of them.
+class StepMoments {
+public:
+    void add(double value)
+    {
+        // Welford's recurrence: no catastrophic cancellation for long runs of nearly equal steps.
+        ++count_;
+        const double delta = value - mean_;
+        mean_ += delta / static_cast<double>(count_);
+        squares_ += delta * (value - mean_);
+    }
+    std::int64_t count() const { return count_; }
+    std::optional<double> mean() const { return count_ > 0 ? std::optional(mean_) : std::nullopt; }
+    std::optional<double> deviation() const
+    {
+        return count_ > 1 ? std::optional(std::sqrt(squares_ / static_cast<double>(count_ - 1)))
+                          : std::nullopt;
+    }
+
+private:
+    std::int64_t count_ = 0;
+    double mean_ = 0;
+    double squares_ = 0;
+};
+
+/// Lets through the first thousand sample events of a point and a hundred a second after that: the file has
+/// all samples, progress needs a few.
+class SampleThrottle {
+public:
+    bool admit()
+    {
+        const auto now = std::chrono::steady_clock::now();
+        allowance_ =
+            std::min(kBurst, allowance_ + kPerSecond * std::chrono::duration<double>(now - last_).count());
+        last_ = now;
+        if (allowance_ < 1)
+            return false;
+        allowance_ -= 1;
+        return true;
+    }
+
+private:
+    static constexpr double kBurst = 1000;
+    static constexpr double kPerSecond = 100;
+    double allowance_ = kBurst;
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+class LivePoint final : public PointRecord {
+public:
+    LivePoint(RunId run, Recorder& recorder, EventStream& events)
+        : run_(run), recorder_(recorder), events_(events)
+    {
+    }
+
+    void state(std::string_view name) override
+    {
+        recorder_.flush();
+        events_(StateEvent{run_.value, std::string(name)});
+    }
+
+    void sample(const Sample& sample) override
+    {
+        recorder_.sample(sample);
+        if (sample.phase != Phase::Step)
+            return;
+        if (sample.kind == SampleKind::Measure)
+            steps_.add(std::chrono::duration<double, std::milli>(sample.wall).count());
+        if (throttle_.admit())
+            events_(SampleEvent{run_.value, sample.step, sample.wall.count()});
+    }
+
+    void consume(TraceBatch&& batch) override { recorder_.consume(std::move(batch)); }
+
+    const StepMoments& steps() const { return steps_; }
+
+private:
+    RunId run_;
+    Recorder& recorder_;
+    EventStream& events_;
+    StepMoments steps_;
+    SampleThrottle throttle_;
+};
+
+/// The GPU's index in `cuda:1`; none for a CPU.
+std::optional<int> gpuIndex(std::string_view device)
+{
+    constexpr std::string_view kPrefix = "cuda:";
+    int index = 0;
+    if (!device.starts_with(kPrefix) ||
+        std::from_chars(device.data() + kPrefix.size(), device.data() + device.size(), index).ec !=
+            std::errc{})
+        return {};
+    return index;
+}
+
+void append(std::vector<EnvironmentEntry>& to, std::vector<EnvironmentEntry> from)
+{
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+class EngineLoop {
+public:
+    EngineLoop(const EngineOptions& options, StringTable& strings, Workbench& workbench, EventStream& events,
+               std::stop_token stop)
+        : options_(options), workbench_(workbench), events_(events), stop_(std::move(stop)),
+          recorder_(options.file, strings, [this] { stopAll_.request_stop(); })
+    {
+    }
+
+    int run();
+
+private:
+    bool runPoint(const PointLine& point);
+    std::vector<EnvironmentEntry> environmentBefore(const ExperimentSpec& spec, const std::string& device);
+    RunResult runGuarded(const ExperimentSpec& spec, LivePoint& live);
+    void tell(RunId run, const RunResult& result, const LivePoint& live, const RecordSummary& summary);
+    void orphaned();
+
+    const EngineOptions& options_;
+    Workbench& workbench_;
+    EventStream& events_;
+    std::stop_token stop_;
+    std::stop_source stopAll_; ///< stop was requested, the supervisor is gone, or the file failed
+    std::atomic<bool> orphaned_ = false;
+    std::optional<Timer> orphanWatch_;
+    Recorder recorder_;
+};
+
+int EngineLoop::run()
+{
+    const std::stop_callback forward(stop_, [this] { stopAll_.request_stop(); });
+    InputLines input(options_.input, options_.output, [this] { orphaned(); });
+    events_(HelloEvent{1, "tilescope-engine", version(), options_.file.string(), 0});
+    while (const std::optional<std::string> line = input.next(stopAll_.get_token()))
+        if (!runPoint(parsePointLine(*line)))
+            break;
+    return stopAll_.stop_requested() ? kCancelled : 0;
+}
+
+/// On the input's thread.
+void EngineLoop::orphaned()
+{
+    orphaned_ = true;
+    stopAll_.request_stop();
+    orphanWatch_.emplace(kOrphanGrace, [] { std::_Exit(kCancelled); });
+}
+
+std::vector<EnvironmentEntry> EngineLoop::environmentBefore(const ExperimentSpec& spec,
+                                                            const std::string& device)
+{
+    std::vector<EnvironmentEntry> entries{{"program", programBanner()},
+                                          {"command_line", options_.commandLine},
+                                          {"seed", std::to_string(spec.seed)},
+                                          {"spec", config::toJson(spec)},
+                                          {"device", device}};
+    append(entries, workbench_.environment());
+    append(entries, machine::hostEnvironment());
+    if (const auto gpu = gpuIndex(device))
+        append(entries, machine::gpuEnvironment(*gpu, machine::Moment::Before));
+    return entries;
+}
+
+RunResult EngineLoop::runGuarded(const ExperimentSpec& spec, LivePoint& live)
+{
+    std::stop_source stopPoint;
+    const std::stop_callback forward(stopAll_.get_token(), [&] { stopPoint.request_stop(); });
+    std::atomic<bool> timedOut = false;
+    const Timer timeout(std::chrono::duration<double>(spec.timeoutSeconds), [&] {
+        timedOut = true;
+        stopPoint.request_stop();
+    });
+    const auto began = std::chrono::steady_clock::now();
+    RunResult result = workbench_.run(spec, live, stopPoint.get_token());
+    if (result.duration.count() == 0)
+        result.duration = std::chrono::steady_clock::now() - began;
+    if (result.status == RunStatus::Cancelled && timedOut && !stopAll_.stop_requested()) {
+        result.status = RunStatus::Error;
+        result.reason = fmt::format("timed out after {:g} s; its steps so far are kept", spec.timeoutSeconds);
+    } else if (result.status == RunStatus::Cancelled && result.reason.empty()) {
+        result.reason = orphaned_ ? "the program that watched over it was killed" : "stopped on request";
+    }
+    return result;
+}
+
+/// \return false where this process cannot go on with its device
+bool EngineLoop::runPoint(const PointLine& point)
+{
+    const std::string device = workbench_.resolveDevice(point.spec.device);
+    const RunId run = recorder_.begin(runHeader(point.spec));
+    events_(PointEvent{point.index, point.of, run.value, config::toJson(point.spec)});
+    recorder_.environment(environmentBefore(point.spec, device));
+    LivePoint live(run, recorder_, events_);
+    const RunResult result = runGuarded(point.spec, live);
+    if (const auto gpu = gpuIndex(device))
+        recorder_.environment(machine::gpuEnvironment(*gpu, machine::Moment::After));
+    live.state("store");
+    const RecordSummary summary = recorder_.end(result);
+    tell(run, result, live, summary);
+    return std::ranges::find(result.flags, kDeviceLost) == result.flags.end();
+}
+
+void EngineLoop::tell(RunId run, const RunResult& result, const LivePoint& live, const RecordSummary& summary)
+{
+    for (const RecordSummary::LossCount& loss : summary.losses)
+        events_(LossEvent{run.value, loss.kind, loss.severity, loss.count});
+    events_(
+        ResultEvent{.run = run.value,
+                    .status = std::string(wordOf(result.status)),
+                    .reason = result.reason,
+                    .stepMs = live.steps().mean(),
+                    .stepStdMs = live.steps().deviation(),
+                    .steps = live.steps().count(),
+                    .peak = result.peakAllocated ? std::optional(result.peakAllocated->count) : std::nullopt,
+                    .records = summary.records});
+}
+
+FatalEvent fatalOf(const Error& error)
+{
+    const char* kind = error.kind == ErrorKind::Usage         ? "usage"
+                       : error.kind == ErrorKind::Environment ? "environment"
+                                                              : "failure";
+    return {kind, error.what, error.where, error.mend};
+}
+
+} // namespace
+
+int runEngine(const EngineOptions& options, StringTable& strings, Workbench& workbench, EventStream& events,
+              std::stop_token stop)
+{
+    try {
+        for (const DeviceRequest& request : options.required)
+            workbench.resolveDevice(request);
+        return EngineLoop(options, strings, workbench, events, std::move(stop)).run();
+    } catch (const Error& error) {
+        events(fatalOf(error));
+        return error.exitCode();
+    } catch (...) {
+        const Error error{.what = currentExceptionSentence(), .kind = ErrorKind::Failure};
+        events(fatalOf(error));
+        return error.exitCode();
+    }
+}
+
+} // namespace tilescope::session

@@ -1,0 +1,222 @@
+#include "core/session/recorder.h"
+
+#include "core/base/error.h"
+#include "core/model/text.h"
+
+#include <utility>
+
+namespace tilescope::session {
+
+namespace {
+
+std::int64_t eventCount(const TraceBatch& batch)
+{
+    return static_cast<std::int64_t>(batch.ranges.size() + batch.ops.size() + batch.apiCalls.size() +
+                                     batch.deviceEvents.size() + batch.allocEvents.size());
+}
+
+} // namespace
+
+Recorder::Recorder(const std::filesystem::path& file, StringTable& strings, std::function<void()> onFailure)
+    : Recorder(file, strings, std::move(onFailure), Limits{})
+{
+}
+
+Recorder::Recorder(const std::filesystem::path& file, StringTable& strings, std::function<void()> onFailure,
+                   const Limits& limits)
+    : strings_(strings), onFailure_(std::move(onFailure)), limits_(limits)
+{
+    std::promise<void> opened;
+    std::future<void> ready = opened.get_future();
+    writer_ =
+        std::thread([this, file, promise = std::move(opened)]() mutable { write(file, std::move(promise)); });
+    try {
+        ready.get();
+    } catch (...) {
+        writer_.join();
+        throw;
+    }
+}
+
+Recorder::~Recorder()
+{
+    {
+        const std::scoped_lock lock(mutex_);
+        closing_ = true;
+    }
+    changed_.notify_all();
+    writer_.join();
+}
+
+/// The writer's thread: the only one that touches the file.
+void Recorder::write(const std::filesystem::path& file, std::promise<void> opened)
+{
+    std::optional<store::RunWriter> writer;
+    try {
+        writer.emplace(file, strings_);
+    } catch (...) {
+        opened.set_exception(std::current_exception());
+        return;
+    }
+    opened.set_value();
+    for (Queued queued; next(queued);)
+        queued.task(*writer);
+}
+
+bool Recorder::next(Queued& queued)
+{
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+    if (queue_.empty())
+        return false;
+    queued = std::move(queue_.front());
+    queue_.pop_front();
+    queuedRecords_ -= queued.records;
+    lock.unlock();
+    changed_.notify_all();
+    return true;
+}
+
+void Recorder::push(Task task, std::int64_t records)
+{
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return queuedRecords_ < limits_.queuedRecords; });
+        queue_.push_back({std::move(task), records});
+        queuedRecords_ += records;
+    }
+    changed_.notify_all();
+}
+
+void Recorder::fail(std::exception_ptr failure)
+{
+    {
+        const std::scoped_lock lock(mutex_);
+        if (failure_)
+            return;
+        failure_ = std::move(failure);
+    }
+    onFailure_();
+}
+
+void Recorder::throwFailure()
+{
+    const std::scoped_lock lock(mutex_);
+    if (failure_)
+        std::rethrow_exception(failure_);
+}
+
+void Recorder::pushAndWait(std::function<void(store::RunWriter&)> work)
+{
+    throwFailure();
+    Task task(std::move(work));
+    std::future<void> done = task.get_future();
+    push(std::move(task), 0);
+    try {
+        done.get();
+    } catch (...) {
+        fail(std::current_exception());
+        throw;
+    }
+}
+
+RunId Recorder::begin(const store::RunHeader& header)
+{
+    RunId run;
+    {
+        const std::scoped_lock lock(mutex_);
+        losses_.clear();
+        recordsChecked_ = 0;
+    }
+    pushAndWait([&](store::RunWriter& writer) { run = writer.beginRun(header); });
+    return run;
+}
+
+void Recorder::environment(std::vector<EnvironmentEntry> entries)
+{
+    pushAndWait([&](store::RunWriter& writer) { writer.writeEnvironment(entries); });
+}
+
+void Recorder::sample(const Sample& sample)
+{
+    const auto now = std::chrono::steady_clock::now();
+    if (heldSamples_.empty())
+        heldSince_ = now;
+    heldSamples_.push_back(sample);
+    if (now - heldSince_ >= limits_.sampleDelay)
+        handOverSamples();
+}
+
+void Recorder::flush()
+{
+    handOverSamples();
+    pushAndWait([](store::RunWriter& writer) { writer.commit(); });
+}
+
+void Recorder::handOverSamples()
+{
+    if (heldSamples_.empty())
+        return;
+    throwFailure();
+    push(Task([this, samples = std::exchange(heldSamples_, {})](store::RunWriter& writer) {
+             try {
+                 writer.writeSamples(samples);
+                 writer.commit();
+             } catch (...) {
+                 fail(std::current_exception());
+             }
+         }),
+         0);
+}
+
+/// Keeps account of what a batch says about itself.
+void Recorder::note(const TraceBatch& batch)
+{
+    recordsChecked_ += batch.recordsChecked;
+    for (const Loss& loss : batch.losses) {
+        auto& count = losses_[std::string(strings_.text(loss.kind))];
+        count.kind = strings_.text(loss.kind);
+        count.severity = wordOf(loss.severity);
+        count.count += loss.count;
+    }
+}
+
+void Recorder::consume(TraceBatch&& batch)
+{
+    {
+        const std::scoped_lock lock(mutex_);
+        note(batch);
+        if (failure_)
+            return; // said by the session thread's next call; nothing more can be written
+    }
+    const std::int64_t records = eventCount(batch);
+    push(Task([this, moved = std::move(batch)](store::RunWriter& writer) {
+             try {
+                 writer.write(moved);
+             } catch (...) {
+                 fail(std::current_exception());
+             }
+         }),
+         records);
+}
+
+RecordSummary Recorder::end(const RunResult& result)
+{
+    handOverSamples();
+    std::int64_t overCap = 0;
+    pushAndWait([&](store::RunWriter& writer) {
+        writer.endRun(result);
+        overCap = writer.eventsOverCap();
+    });
+    throwFailure();
+    const std::scoped_lock lock(mutex_);
+    RecordSummary summary;
+    summary.records = recordsChecked_;
+    for (auto& [kind, count] : losses_)
+        summary.losses.push_back(count);
+    if (overCap > 0)
+        summary.losses.push_back({"event_cap", std::string(wordOf(LossSeverity::Warning)), overCap});
+    return summary;
+}
+
+} // namespace tilescope::session

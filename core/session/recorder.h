@@ -1,0 +1,106 @@
+#pragma once
+
+#include "core/base/ids.h"
+#include "core/model/events.h"
+#include "core/model/run.h"
+#include "core/model/strings.h"
+#include "core/store/run_writer.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tilescope::session {
+
+/// What a run's records came to, once it has ended.
+struct RecordSummary {
+    std::int64_t records = 0; ///< trace records that were checked for losses
+    struct LossCount {
+        std::string kind;
+        std::string severity;
+        std::int64_t count = 0;
+    };
+    std::vector<LossCount> losses;
+};
+
+/// Hands what a run produces to the one thread that writes it.
+///
+/// The session thread calls begin, environment, sample, flush and end; the tracer's thread consume().
+/// Batches are moved into a bounded queue: a tracer that is faster than the disk waits, it loses nothing.
+/// Samples are held back and handed over every few seconds, so that the writer sleeps during timed steps. A
+/// failure of the file (disk full) is thrown by the next call of the session thread, and `onFailure` is
+/// called at once, on the writer's thread, so that a long run need not end first.
+class Recorder final : public TraceSink {
+public:
+    struct Limits {
+        std::int64_t queuedRecords = 4'000'000;      ///< beyond it consume() waits
+        std::chrono::milliseconds sampleDelay{2000}; ///< how long a sample may be held back
+    };
+
+    /// Opens the file. \throws Error  as store::RunWriter
+    Recorder(const std::filesystem::path& file, StringTable& strings, std::function<void()> onFailure,
+             const Limits& limits);
+    Recorder(const std::filesystem::path& file, StringTable& strings, std::function<void()> onFailure);
+    /// Seals the file.
+    ~Recorder() override;
+    Recorder(const Recorder&) = delete;
+    Recorder& operator=(const Recorder&) = delete;
+
+    RunId begin(const store::RunHeader& header);
+    void environment(std::vector<EnvironmentEntry> entries);
+    void sample(const Sample& sample);
+    /// Returns when everything so far is durable and the writer sleeps; between the states of a point, so
+    /// that the writer does not work beside the first timed steps.
+    void flush();
+    void consume(TraceBatch&& batch) override;
+    /// Returns when everything is durable.
+    RecordSummary end(const RunResult& result);
+
+private:
+    using Task = std::packaged_task<void(store::RunWriter&)>;
+    struct Queued {
+        Task task;
+        std::int64_t records = 0;
+    };
+
+    void write(const std::filesystem::path& file, std::promise<void> opened);
+    bool next(Queued& queued);
+    void push(Task task, std::int64_t records);
+    void pushAndWait(std::function<void(store::RunWriter&)> work);
+    void note(const TraceBatch& batch);
+    void handOverSamples();
+    void throwFailure();
+    void fail(std::exception_ptr failure);
+
+    StringTable& strings_;
+    const std::function<void()> onFailure_;
+    const Limits limits_;
+
+    // Session thread.
+    std::vector<Sample> heldSamples_;
+    std::chrono::steady_clock::time_point heldSince_{};
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    // Guarded by mutex_.
+    std::deque<Queued> queue_;
+    std::int64_t queuedRecords_ = 0;
+    bool closing_ = false;
+    std::exception_ptr failure_;
+    std::map<std::string, RecordSummary::LossCount> losses_;
+    std::int64_t recordsChecked_ = 0;
+
+    std::thread writer_; ///< started last, joined by the destructor
+};
+
+} // namespace tilescope::session
