@@ -1,0 +1,119 @@
+#include "app/cli/arguments.h"
+#include "app/cli/commands.h"
+#include "app/cli/progress.h"
+#include "app/cli/sweep_command.h"
+#include "core/base/error.h"
+#include "core/base/paths.h"
+#include "core/base/spelling.h"
+#include "core/config/schema.h"
+#include "core/config/spec_file.h"
+
+#include <algorithm>
+#include <iostream>
+
+namespace tilescope::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kStudyPrefix = "study:";
+
+/// `key=value` of --set.
+config::Overrides overridesFrom(const std::vector<std::string>& settings)
+{
+    config::Overrides overrides;
+    for (const std::string& setting : settings) {
+        const std::size_t equals = setting.find('=');
+        if (equals == std::string::npos || equals == 0)
+            throw Error{.what = "no key=value", .where = "--set " + setting, .mend = "write --set steps=20"};
+        overrides.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+    }
+    return overrides;
+}
+
+fs::path specFileOf(const std::string& spec)
+{
+    if (!spec.starts_with(kStudyPrefix))
+        return spec;
+    const std::string name = spec.substr(kStudyPrefix.size());
+    const fs::path folder = resourcesDirectory() / "studies";
+    std::vector<std::string> names;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+        if (entry.path().extension() == ".yaml")
+            names.push_back(entry.path().stem());
+    std::ranges::sort(names);
+    if (std::ranges::find(names, name) == names.end())
+        throw Error{.what = "unknown study '" + name + "'",
+                    .where = "--batch " + spec,
+                    .mend = didYouMean(name, std::vector<std::string_view>(names.begin(), names.end()))};
+    return folder / (name + ".yaml");
+}
+
+/// A few steps of each point: to see that a sweep works, not to measure.
+void makeQuick(std::vector<ExperimentSpec>& specs)
+{
+    constexpr int kSteps = 3;
+    for (ExperimentSpec& spec : specs) {
+        spec.warmup = std::min(spec.warmup, 1);
+        spec.steps = std::min(spec.steps, kSteps);
+        spec.traceSteps = std::min(spec.traceSteps, 1);
+    }
+}
+
+void showPoints(const std::vector<session::SweepPoint>& points, Format format)
+{
+    const std::vector<std::string> labels = pointLabels(points);
+    for (std::size_t i = 0; i < points.size(); ++i)
+        if (format == Format::Json)
+            std::cout << session::toJsonLine(session::PointEvent{points[i].index, points[i].of, 0,
+                                                                 config::toJson(points[i].spec)})
+                      << '\n';
+        else
+            std::cout << points[i].index + 1 << '/' << points[i].of << "  " << points[i].spec.name
+                      << (labels[i].empty() ? "" : "  ") << labels[i] << '\n';
+    if (format == Format::Text)
+        std::cout << points.size() << (points.size() == 1 ? " point" : " points") << "; nothing was run"
+                  << std::endl;
+}
+
+} // namespace
+
+int batchCommand(int argc, char** argv)
+{
+    std::string spec;
+    std::string file;
+    std::string format = "text";
+    std::vector<std::string> settings;
+    bool dryRun = false;
+    bool quick = false;
+    Arguments arguments(
+        "--batch SPEC|study:NAME -o FILE [options]",
+        "Runs every point of a spec file or a study and appends the results to FILE.",
+        "tilescope --batch sweep.yaml -o a.tscope --set steps=20 --set backend='[naive, sdpa]'");
+    arguments.positional("SPEC", spec, "a YAML file, or study:NAME (tilescope studies)");
+    arguments.option("-o,--output", file, "the file to append to; without it tilescope-DATE-TIME.tscope");
+    arguments.repeated("--set", settings,
+                       "key=value, instead of what the spec says; [a, b] sweeps; may be repeated");
+    arguments.flag("--dry-run", dryRun, "list the points, run nothing");
+    arguments.flag("--quick", quick, "at most 1 warm-up, 3 timed and 1 traced step a point");
+    arguments.choice("--format", format, {"text", "json"}, "text, or one JSON event a line for programs");
+    if (!arguments.parse(argc, argv))
+        return 0;
+    if (spec.empty())
+        throw Error{
+            .what = "no spec was named", .where = "--batch", .mend = "write tilescope --batch SPEC -o FILE"};
+    std::vector<ExperimentSpec> specs = config::loadSpecFile(specFileOf(spec), overridesFrom(settings));
+    if (quick)
+        makeQuick(specs);
+    const std::vector<session::SweepPoint> points = session::numbered(std::move(specs));
+    const Format shown = format == "json" ? Format::Json : Format::Text;
+    if (dryRun) {
+        showPoints(points, shown);
+        return 0;
+    }
+    return runPoints(points, file, commandLineOf(argc, argv), shown);
+}
+
+} // namespace tilescope::cli

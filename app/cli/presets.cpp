@@ -1,0 +1,47 @@
+#include "app/cli/arguments.h"
+#include "app/cli/commands.h"
+#include "core/config/spec_file.h"
+#include "core/exchange/table.h"
+
+#include <iostream>
+
+namespace tilescope::cli {
+
+int presetsCommand(int argc, char** argv)
+{
+    std::string format = "table";
+    Arguments arguments("presets [--format table|json|csv]", "Lists the model sizes that `size` names.",
+                        "tilescope presets --format json");
+    arguments.choice("--format", format, {"table", "json", "csv"}, "how to print them");
+    if (!arguments.parse(argc, argv))
+        return 0;
+
+    const std::vector<config::SizePreset>& presets = config::sizePresets();
+    const auto integer = [&](std::string key, std::string title, auto value) {
+        return exchange::Column{
+            .key = std::move(key), .title = std::move(title), .cell = [&presets, value](std::size_t row) {
+                return exchange::Cell(static_cast<std::int64_t>(value(presets[row])));
+            }};
+    };
+    exchange::Table table;
+    table.rows = presets.size();
+    table.columns.push_back({.key = "size", .title = "size", .cell = [&](std::size_t row) {
+                                 return exchange::Cell(presets[row].name);
+                             }});
+    table.columns.push_back(integer("d_model", "d_model", [](const auto& p) { return p.dModel; }));
+    table.columns.push_back(integer("d_ff", "d_ff", [](const auto& p) { return p.dFf; }));
+    table.columns.push_back(integer("layers", "layers", [](const auto& p) { return p.layers; }));
+    table.columns.push_back(integer("heads", "heads", [](const auto& p) { return p.heads; }));
+    table.columns.push_back(integer("parameters", "parameters", [](const config::SizePreset& p) {
+        return config::parameterCount(config::specFromOverrides(Workload::Lm, {{"size", p.name}}).front());
+    }));
+    if (format == "json")
+        writeJson(std::cout, table);
+    else if (format == "csv")
+        writeCsv(std::cout, table);
+    else
+        writeTerminal(std::cout, table, exchange::styleOfStandardOutput());
+    return 0;
+}
+
+} // namespace tilescope::cli

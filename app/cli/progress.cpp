@@ -1,0 +1,246 @@
+#include "app/cli/progress.h"
+
+#include "core/config/schema.h"
+#include "core/exchange/text.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <ostream>
+#include <set>
+
+namespace tilescope::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kRedraw = 100ms;
+
+/// Three significant digits, never an exponent.
+std::string threeDigits(double value)
+{
+    const double size = std::abs(value);
+    const int decimals = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.1 ? 3 : 4;
+    return fmt::format("{:.{}f}", value, decimals);
+}
+
+std::string bytesText(std::int64_t bytes)
+{
+    constexpr double kKiB = 1024;
+    const auto count = static_cast<double>(bytes);
+    if (count >= kKiB * kKiB * kKiB)
+        return threeDigits(count / (kKiB * kKiB * kKiB)) + " GiB";
+    if (count >= kKiB * kKiB)
+        return threeDigits(count / (kKiB * kKiB)) + " MiB";
+    return threeDigits(count / kKiB) + " KiB";
+}
+
+std::string stepText(const session::ResultEvent& result)
+{
+    if (!result.stepMs)
+        return {};
+    const std::string spread = result.stepStdMs ? " ± " + threeDigits(*result.stepStdMs) : "";
+    return fmt::format("{}{} ms ({})", threeDigits(*result.stepMs), spread, result.steps);
+}
+
+std::string_view colourOf(std::string_view status)
+{
+    return status == "ok" ? "\033[32m" : status == "error" ? "\033[31m" : "\033[33m";
+}
+
+std::int64_t stepsOf(const ExperimentSpec& spec)
+{
+    return std::max<std::int64_t>(1, spec.warmup + spec.steps + spec.traceSteps);
+}
+
+} // namespace
+
+std::string durationText(double seconds)
+{
+    const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+    if (whole >= 3600)
+        return fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60);
+    if (whole >= 60)
+        return fmt::format("{}m{:02}s", whole / 60, whole % 60);
+    return seconds < 10 ? fmt::format("{:.1f} s", seconds) : fmt::format("{} s", whole);
+}
+
+std::vector<std::string> pointLabels(const std::vector<session::SweepPoint>& points)
+{
+    std::vector<std::vector<config::ResolvedValue>> values;
+    std::map<std::string_view, std::set<std::string>> seen;
+    for (const session::SweepPoint& point : points)
+        for (const config::ResolvedValue& value : values.emplace_back(config::resolvedValues(point.spec)))
+            seen[value.key].insert(value.json);
+    std::vector<std::string> labels;
+    for (const auto& ofPoint : values) {
+        std::string& label = labels.emplace_back();
+        for (const config::ResolvedValue& value : ofPoint) {
+            if (seen[value.key].size() < 2)
+                continue;
+            const bool quoted = value.json.starts_with('"') && value.json.size() >= 2;
+            label += (label.empty() ? "" : " ") + std::string(value.key) + "=" +
+                     (quoted ? value.json.substr(1, value.json.size() - 2) : value.json);
+        }
+    }
+    return labels;
+}
+
+Progress::Progress(const std::vector<session::SweepPoint>& points, ProgressStyle style, std::ostream& out,
+                   std::ostream& err)
+    : points_(points), style_(style), out_(out), err_(err), labels_(pointLabels(points))
+{
+    for (std::size_t i = 0; i < points.size(); ++i)
+        positions_[points[i].index] = i;
+}
+
+void Progress::take(const session::Event& event)
+{
+    std::visit([this](const auto& e) { take(e); }, event);
+}
+
+void Progress::take(const session::HelloEvent& event)
+{
+    file_ = event.file;
+    drawBar(true);
+}
+
+void Progress::take(const session::PointEvent& event)
+{
+    const auto found = positions_.find(event.index);
+    current_ = found == positions_.end() ? 0 : found->second;
+    stepsDone_ = 0;
+    state_ = "start";
+    drawBar(true);
+}
+
+void Progress::take(const session::StateEvent& event)
+{
+    state_ = event.state;
+    // Counted from the states too, because not every sample is told.
+    const ExperimentSpec& spec = points_[current_].spec;
+    if (state_ == "measure")
+        stepsDone_ = spec.warmup;
+    else if (state_ == "trace")
+        stepsDone_ = spec.warmup + spec.steps;
+    drawBar(true);
+}
+
+void Progress::take(const session::SampleEvent& event)
+{
+    const ExperimentSpec& spec = points_[current_].spec;
+    const std::int64_t before = state_ == "measure" ? spec.warmup
+                                : state_ == "trace" ? spec.warmup + spec.steps
+                                                    : 0;
+    stepsDone_ = std::min(before + event.step + 1, stepsOf(spec));
+    drawBar(false);
+}
+
+void Progress::take(const session::ResultEvent& event)
+{
+    clearBar();
+    ++finished_;
+    records_ += event.records;
+    std::string line = fmt::format("{:>{}}/{}  ", points_[current_].index + 1,
+                                   std::to_string(points_[current_].of).size(), points_[current_].of);
+    const std::string status = fmt::format("{:<9}", event.status);
+    line += style_.colour ? std::string(colourOf(event.status)) + status + "\033[0m" : status;
+    const std::string step = stepText(event);
+    line += fmt::format("  {:<26}", step.empty() ? "–" : step);
+    line += event.peak ? fmt::format("  peak {:>9}", bytesText(*event.peak)) : "";
+    if (!labels_[current_].empty())
+        line += "  " + exchange::escapeForTerminal(labels_[current_]);
+    if (!event.reason.empty())
+        line += "  " + exchange::escapeForTerminal(event.reason);
+    out_ << line << std::endl;
+    stepsDone_ = 0;
+    drawBar(true);
+}
+
+void Progress::take(const session::LossEvent& event)
+{
+    auto [entry, isNew] = losses_.try_emplace(event.kind, event);
+    if (!isNew)
+        entry->second.count += event.count;
+}
+
+void Progress::take(const session::LogEvent& event)
+{
+    if (event.level != "warning" && event.level != "error")
+        return;
+    clearBar();
+    err_ << event.level << ": " << exchange::escapeForTerminal(event.text) << std::endl;
+    drawBar(true);
+}
+
+std::string Progress::losses() const
+{
+    std::string text;
+    for (const auto& [kind, loss] : losses_)
+        if (loss.severity != "info")
+            text += fmt::format("{}{} {} ({})", text.empty() ? "Lost: " : ", ", loss.count,
+                                exchange::escapeForTerminal(kind), loss.severity);
+    return text.empty() ? fmt::format("Nothing lost ({} records checked)", records_) : text;
+}
+
+void Progress::take(const session::DoneEvent& event)
+{
+    clearBar();
+    out_ << losses() << '\n';
+    std::string counts;
+    const auto count = [&counts](std::int64_t n, const char* word) {
+        if (n > 0)
+            counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, word);
+    };
+    count(event.ok, "ok");
+    count(event.oom, "out of memory");
+    count(event.skipped, "skipped");
+    count(event.error, "in error");
+    count(event.cancelled, "cancelled");
+    out_ << fmt::format("{} of {} points{}{} in {} -> {}", finished_, points_.size(),
+                        counts.empty() ? "" : ": ", counts, durationText(event.seconds), file_)
+         << std::endl;
+}
+
+double Progress::fraction() const
+{
+    if (points_.empty())
+        return 1;
+    const double inPoint =
+        finished_ < points_.size()
+            ? static_cast<double>(stepsDone_) / static_cast<double>(stepsOf(points_[current_].spec))
+            : 0;
+    return (static_cast<double>(finished_) + std::min(inPoint, 1.0)) / static_cast<double>(points_.size());
+}
+
+void Progress::drawBar(bool now)
+{
+    if (!style_.bar || (!now && Clock::now() - drawn_ < kRedraw))
+        return;
+    drawn_ = Clock::now();
+    constexpr int kCells = 24;
+    const double done = fraction();
+    const int full = static_cast<int>(done * kCells);
+    std::string bar;
+    for (int i = 0; i < kCells; ++i)
+        bar += i < full ? "█" : "░";
+    const double elapsed = std::chrono::duration<double>(drawn_ - began_).count();
+    const std::string left = done > 0.01 ? "ETA " + durationText(elapsed / done * (1 - done)) : "ETA –";
+    std::string text = fmt::format("{} {}/{}  {}", bar, finished_, points_.size(), left);
+    if (!state_.empty() && finished_ < points_.size())
+        text += "  " + state_ + "  " + exchange::escapeForTerminal(labels_[current_]);
+    if (style_.width > 1)
+        text = exchange::elideMiddle(text, style_.width - 1);
+    err_ << "\r\033[K" << text << std::flush;
+    barShown_ = true;
+}
+
+void Progress::clearBar()
+{
+    if (barShown_)
+        err_ << "\r\033[K" << std::flush;
+    barShown_ = false;
+}
+
+} // namespace tilescope::cli

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "core/session/event.h"
+#include "core/session/supervisor.h"
+
+#include <chrono>
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tilescope::cli {
+
+/// How progress is shown.
+struct ProgressStyle {
+    bool bar = false;      ///< a line that is rewritten, on `err`
+    bool colour = false;   ///< of the lines on `out`
+    std::size_t width = 0; ///< of the bar's terminal; 0 where it is none
+};
+
+/// Prints what a sweep tells to a person: one line a point on `out`, a progress bar with the time left on
+/// `err`, and at the end what was lost and what came out. The session's thread.
+class Progress {
+public:
+    Progress(const std::vector<session::SweepPoint>& points, ProgressStyle style, std::ostream& out,
+             std::ostream& err);
+    void take(const session::Event& event);
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    void take(const session::HelloEvent& event);
+    void take(const session::PointEvent& event);
+    void take(const session::StateEvent& event);
+    void take(const session::SampleEvent& event);
+    void take(const session::ResultEvent& event);
+    void take(const session::LossEvent& event);
+    void take(const session::LogEvent& event);
+    void take(const session::FatalEvent&) {}
+    void take(const session::DoneEvent& event);
+
+    void drawBar(bool now);
+    void clearBar();
+    double fraction() const;
+    std::string losses() const;
+    const session::SweepPoint* pointOf(std::int64_t index) const;
+
+    const std::vector<session::SweepPoint>& points_;
+    const ProgressStyle style_;
+    std::ostream& out_;
+    std::ostream& err_;
+    std::vector<std::string> labels_;               ///< of each point: what varies
+    std::map<std::int64_t, std::size_t> positions_; ///< of a point's index in the sweep
+    std::string file_;
+    Clock::time_point began_ = Clock::now();
+    Clock::time_point drawn_{};
+    bool barShown_ = false;
+    std::size_t finished_ = 0;
+    std::size_t current_ = 0;
+    std::string state_;
+    std::int64_t stepsDone_ = 0; ///< of the current point, warm-up and traced steps too
+    std::int64_t records_ = 0;
+    std::map<std::string, session::LossEvent> losses_; ///< by kind
+};
+
+/// What tells the points of a sweep apart: for each its values of the keys that vary, `backend=flash
+/// seq_len=1024`. Empty texts where there is one point.
+std::vector<std::string> pointLabels(const std::vector<session::SweepPoint>& points);
+
+/// 4.2 s, 1m20s, 3h05m.
+std::string durationText(double seconds);
+
+} // namespace tilescope::cli

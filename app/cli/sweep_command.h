@@ -1,0 +1,26 @@
+#pragma once
+
+#include "core/session/supervisor.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tilescope::cli {
+
+/// How --batch and run show what happens.
+enum class Format { Text, Json };
+
+/// `tilescope-DATE-TIME.tscope` in the current folder: where a run goes that names no file.
+std::filesystem::path newFileName();
+
+/// Runs points and shows progress until they are done or a signal stops them.
+/// \param file  empty: newFileName(), and says so
+/// \return      the exit code
+int runPoints(const std::vector<session::SweepPoint>& points, std::filesystem::path file,
+              const std::string& commandLine, Format format);
+
+/// What the user typed, quoted so that a shell would read it again.
+std::string commandLineOf(int argc, char** argv);
+
+} // namespace tilescope::cli

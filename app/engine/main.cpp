@@ -1,0 +1,156 @@
+// The engine program: LibTorch's experiments behind the lines of core/session. The supervisor starts it; by
+// hand it reads points from standard input and writes events to standard output.
+
+#include "core/base/error.h"
+#include "core/base/version.h"
+#include "core/engine/engine.h"
+#include "core/session/engine_loop.h"
+#include "core/session/stop_signals.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <span>
+#include <string_view>
+
+using namespace tilescope;
+
+namespace {
+
+constexpr const char* kHelp =
+    "usage: tilescope-engine --file OUT [--command TEXT] [--device auto|cpu|cuda|cuda:N]…\n"
+    "Runs the points that come on standard input, one JSON object a line, and appends them to OUT.\n"
+    "`tilescope --batch` and the window start it; an example by hand:\n"
+    "  echo '{\"index\": 0, \"of\": 1, \"params\": {\"workload\": \"attention\", \"device\": \"cpu\"}}' |"
+    " tilescope-engine --file a.tscope\n";
+
+std::string_view stateName(engine::PointState state)
+{
+    switch (state) {
+    case engine::PointState::Warmup:
+        return "warmup";
+    case engine::PointState::Measure:
+        return "measure";
+    case engine::PointState::Trace:
+        return "trace";
+    case engine::PointState::Drain:
+        return "drain";
+    case engine::PointState::Store:
+        return "store";
+    }
+    return {};
+}
+
+/// Hands what a point tells to its record.
+class Observer final : public engine::PointObserver {
+public:
+    explicit Observer(session::PointRecord& record) : record_(record) {}
+    void stateChanged(engine::PointState state) override { record_.state(stateName(state)); }
+    void sampleTaken(const Sample& sample) override { record_.sample(sample); }
+    void consume(TraceBatch&& batch) override { record_.consume(std::move(batch)); }
+
+private:
+    session::PointRecord& record_;
+};
+
+class TorchBench final : public session::Workbench {
+public:
+    explicit TorchBench(StringTable& strings) : engine_(strings) {}
+    std::string resolveDevice(const DeviceRequest& request) override
+    {
+        return engine_.resolveDevice(request);
+    }
+    std::vector<EnvironmentEntry> environment() override { return engine_.environment(); }
+    RunResult run(const ExperimentSpec& spec, session::PointRecord& record, std::stop_token stop) override
+    {
+        Observer observer(record);
+        return engine_.runPoint(spec, observer, std::move(stop));
+    }
+
+private:
+    engine::Engine engine_;
+};
+
+DeviceRequest deviceFrom(std::string_view word)
+{
+    using Kind = DeviceRequest::Kind;
+    constexpr std::string_view kIndexed = "cuda:";
+    int index = 0;
+    if (word == "auto")
+        return {Kind::Auto};
+    if (word == "cpu")
+        return {Kind::Cpu};
+    if (word == "cuda")
+        return {Kind::Cuda};
+    if (word.starts_with(kIndexed) &&
+        std::from_chars(word.data() + kIndexed.size(), word.data() + word.size(), index).ptr ==
+            word.data() + word.size())
+        return {Kind::Cuda, index};
+    throw Error{.what = "unknown device '" + std::string(word) + "'", .where = "--device"};
+}
+
+/// \return false where only help was asked for
+bool parse(std::span<char*> arguments, session::EngineOptions& options)
+{
+    for (std::size_t i = 1; i < arguments.size(); ++i) {
+        const std::string_view flag = arguments[i];
+        if (flag == "--help" || flag == "--version") {
+            std::fputs(flag == "--help" ? kHelp : (programBanner() + "\n").c_str(), stdout);
+            return false;
+        }
+        if (i + 1 == arguments.size() || (flag != "--file" && flag != "--command" && flag != "--device"))
+            throw Error{
+                .what = "unknown or unfinished argument", .where = std::string(flag), .mend = "see --help"};
+        const std::string_view value = arguments[++i];
+        if (flag == "--file")
+            options.file = value;
+        else if (flag == "--command")
+            options.commandLine = value;
+        else
+            options.required.push_back(deviceFrom(value));
+    }
+    if (options.file.empty())
+        throw Error{.what = "no file to write to", .where = "--file", .mend = "see --help"};
+    return true;
+}
+
+int run(std::span<char*> arguments)
+{
+    session::EngineOptions options;
+    if (!parse(arguments, options))
+        return 0;
+    // Ctrl-C at a terminal reaches this process too; the supervisor decides what it means. By hand there is
+    // none.
+    std::signal(SIGPIPE, SIG_IGN);
+    if (isatty(STDIN_FILENO) == 0) {
+        std::signal(SIGINT, SIG_IGN);
+        std::signal(SIGHUP, SIG_IGN);
+    }
+    const session::StopSignals signals{SIGTERM, SIGINT};
+    // Libraries print where they like; only events may reach the pipe.
+    options.output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+
+    session::EventStream events(options.output);
+    StringTable strings;
+    TorchBench bench(strings);
+    return session::runEngine(options, strings, bench, events, signals.first());
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    try {
+        return run({argv, static_cast<std::size_t>(argc)});
+    } catch (const Error& error) {
+        std::fprintf(stderr, "tilescope-engine: %s\n", error.sentence().c_str());
+        return error.exitCode();
+    } catch (...) {
+        std::fprintf(stderr, "tilescope-engine: %s\n", currentExceptionSentence().c_str());
+        return 3;
+    }
+}
