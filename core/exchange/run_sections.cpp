@@ -305,7 +305,9 @@ Table sheetOf(const RunRow& run)
     add("uid", record.uid);
     add("tag", record.tag);
     add("note", record.note);
-    for (const auto& [key, value] : paramsOf(record).items())
+    // Named: items() refers to it, and a temporary would be gone before the loop begins.
+    const Json params = paramsOf(record);
+    for (const auto& [key, value] : params.items())
         add(key, plainText(value));
 
     Table table{.heading = describeRun(record), .rows = lines->size()};
