@@ -20,8 +20,8 @@ struct Position {
 struct SpecValue {
     enum class Kind { Missing, Scalar, List, Map };
     Kind kind = Kind::Scalar;
-    std::string text = {};             ///< of a Scalar
-    bool quoted = false;               ///< a Scalar in quotes is text, whatever it looks like
+    std::string text = {}; ///< of a Scalar
+    bool quoted = false;   ///< a Scalar in quotes (or in need of them) is text, whatever it looks like
     std::vector<SpecValue> items = {}; ///< of a List
     Position position = {};
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace tilescope::config {
@@ -43,6 +44,9 @@ public:
             else
                 addFixed(entry, false);
         }
+        // The order in which they are written.
+        std::ranges::stable_partition(document_.fixed,
+                                      [](const SpecDocument::Entry& entry) { return !entry.underFixed; });
     }
 
     /// Lines of `fixed:` and `sweep:`; 0 where they do not stand.

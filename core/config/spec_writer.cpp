@@ -1,4 +1,5 @@
 #include "core/config/spec_document.h"
+#include "core/config/yaml_tree.h"
 
 #include <fmt/format.h>
 
@@ -7,28 +8,6 @@
 namespace tilescope::config {
 
 namespace {
-
-bool isNull(std::string_view text)
-{
-    return text == "~" || text == "null" || text == "Null" || text == "NULL";
-}
-
-/// Whether YAML reads the text back as itself without quotes, in a list too.
-bool isPlain(std::string_view text)
-{
-    const auto harmless = [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               static_cast<unsigned char>(c) >= 0x80 ||
-               std::string_view("_-+./: ").find(c) != std::string_view::npos;
-    };
-    if (text.empty() || isNull(text) || !std::ranges::all_of(text, harmless))
-        return false;
-    const bool negative = text.size() > 1 && text[0] == '-' && text[1] >= '0' && text[1] <= '9';
-    const bool startsBadly =
-        std::string_view(" -:").find(text.front()) != std::string_view::npos && !negative;
-    return !startsBadly && text.back() != ' ' && text.back() != ':' &&
-           text.find(": ") == std::string_view::npos && !text.starts_with("---") && !text.starts_with("...");
-}
 
 std::string inQuotes(std::string_view text)
 {
@@ -46,7 +25,7 @@ std::string inQuotes(std::string_view text)
 
 std::string keyText(const std::string& key)
 {
-    return isPlain(key) ? key : inQuotes(key);
+    return isPlainYaml(key) ? key : inQuotes(key);
 }
 
 std::string pointText(const SpecDocument::Point& point)
@@ -124,7 +103,7 @@ std::string toYaml(const SpecValue& value)
     case SpecValue::Kind::Map:
         return "{}";
     case SpecValue::Kind::Scalar:
-        return !value.quoted && isPlain(value.text) ? value.text : inQuotes(value.text);
+        return !value.quoted && isPlainYaml(value.text) ? value.text : inQuotes(value.text);
     case SpecValue::Kind::List:
         break;
     }

@@ -56,8 +56,8 @@ std::size_t firstNonText(std::string_view bytes)
 {
     for (std::size_t at = 0; at < bytes.size();) {
         const Character character = characterAt(bytes, at);
-        const bool lineControl = character.code == '\t' || character.code == '\n' || character.code == '\r';
-        if (character.length == 0 || (isControl(character.code) && !lineControl))
+        const bool endsLine = character.code == '\n' || bytes.substr(at, 2) == "\r\n";
+        if (character.length == 0 || (isControl(character.code) && character.code != '\t' && !endsLine))
             return at;
         at += character.length;
     }

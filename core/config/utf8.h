@@ -7,7 +7,7 @@
 namespace tilescope::config {
 
 /// Offset of the first byte that is not well-formed UTF-8 (overlong forms and surrogates count as ill-formed)
-/// or is a control character other than tab and line ends; npos where all is text.
+/// or is a control character other than tab and the ends of lines (LF, CR LF); npos where all is text.
 std::size_t firstNonText(std::string_view bytes);
 
 /// Number of code points of well-formed UTF-8.

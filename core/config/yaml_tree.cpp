@@ -18,6 +18,11 @@ namespace tilescope::config {
 
 namespace {
 
+bool isNull(std::string_view text)
+{
+    return text == "~" || text == "null" || text == "Null" || text == "NULL";
+}
+
 /// Builds the tree from the parser's events and refuses what goes over a bound as soon as it does.
 class TreeBuilder : public YAML::EventHandler {
 public:
@@ -51,7 +56,7 @@ public:
         if (!plain)
             requireClosed(mark);
         node->text = text;
-        if (plain && (text == "~" || text == "null" || text == "Null" || text == "NULL"))
+        if (plain && isNull(text))
             node->kind = YamlNode::Kind::Null;
         add(std::move(node), anchor);
     }
@@ -317,15 +322,32 @@ std::string placeOf(std::string_view where, Position position)
     return fmt::format("{}:{}:{}", where, position.line, position.column);
 }
 
+bool isPlainYaml(std::string_view text)
+{
+    const auto harmless = [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               static_cast<unsigned char>(c) >= 0x80 ||
+               std::string_view("_-+./: ").find(c) != std::string_view::npos;
+    };
+    if (text.empty() || isNull(text) || !std::ranges::all_of(text, harmless))
+        return false;
+    const bool negative = text.size() > 1 && text[0] == '-' && text[1] >= '0' && text[1] <= '9';
+    const bool startsBadly =
+        std::string_view(" -:").find(text.front()) != std::string_view::npos && !negative;
+    return !startsBadly && text.back() != ' ' && text.back() != ':' &&
+           text.find(": ") == std::string_view::npos && !text.starts_with("---") && !text.starts_with("...");
+}
+
 SpecValue valueOf(const YamlNodePtr& node)
 {
     if (!node || node->kind == YamlNode::Kind::Null)
         return {.kind = SpecValue::Kind::Missing, .position = node ? node->position : Position{}};
-    SpecValue value{.text = node->text, .quoted = node->quoted, .position = node->position};
+    SpecValue value{.text = node->text, .position = node->position};
     if (node->kind == YamlNode::Kind::Map)
         value.kind = SpecValue::Kind::Map;
     if (node->kind == YamlNode::Kind::List)
         value.kind = SpecValue::Kind::List;
+    value.quoted = value.kind == SpecValue::Kind::Scalar && (node->quoted || !isPlainYaml(node->text));
     value.items.reserve(node->items.size());
     for (const YamlNodePtr& item : node->items)
         value.items.push_back(valueOf(item));

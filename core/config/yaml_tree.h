@@ -41,7 +41,11 @@ inline constexpr int kMaximumYamlDepth = 16;
 /// \throws Error  what the parser or a bound refuses, with its place
 YamlNodePtr readYaml(std::string_view text, std::string_view where);
 
-/// The part of the tree that a spec's value may be: scalars and lists of them, copied.
+/// Whether YAML reads the text back as itself without quotes, in a list too.
+bool isPlainYaml(std::string_view text);
+
+/// The part of the tree that a spec's value may be: scalars and lists of them, copied. Text that could
+/// not be written again without quotes counts as quoted.
 SpecValue valueOf(const YamlNodePtr& node);
 
 /// `file:line:column`, or `file` alone where the position is unknown.

@@ -320,6 +320,7 @@ const BadSpec kForms[] = {
     {"Surrogate", "workload: lm\nname: \xed\xa0\x80\n", "s.yaml:2:7: byte 0xed is not UTF-8; …"},
     {"NulByte", std::string_view("workload: lm\nname: a\0b\n", 22),
      "s.yaml:2:8: a control character (byte 0x00); a spec is YAML, plain text in UTF-8"},
+    {"CarriageReturnsAlone", "workload: lm\rbatch: 3\r", "s.yaml:1:13: a control character (byte 0x0d); …"},
     {"Program",
      "\x7f"
      "ELF\x02\x01",

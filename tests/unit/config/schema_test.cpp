@@ -2,8 +2,11 @@
 
 #include "core/base/error.h"
 #include "core/base/paths.h"
+#include "core/config/spec_document.h"
 #include "core/config/spec_file.h"
+#include "tests/support/json_schema.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,13 +33,13 @@ TEST(Keys, StandInTheOrderInWhichRunsShowThem)
     std::vector<std::string_view> names;
     for (const KeyInfo& key : keys())
         names.push_back(key.name);
-    EXPECT_THAT(names, testing::ElementsAre("name", "workload", "device", "seed", "mode", "grad", "loss",
-                                            "precision", "backend", "batch", "warmup", "steps", "trace_steps",
-                                            "trace", "memory", "shapes", "counters", "compile",
-                                            "deterministic", "isolate", "timeout", "memory_limit", "threads",
-                                            "annotate_attention", "heads", "kv_heads", "d_head", "seq_len",
-                                            "kv_len", "causal", "tile_q", "tile_k", "size", "d_model", "d_ff",
-                                            "layers", "vocab", "context", "rope_theta", "checkpointing"));
+    EXPECT_THAT(names, ::testing::ElementsAre(
+                           "name", "workload", "device", "seed", "mode", "grad", "loss", "precision",
+                           "backend", "batch", "warmup", "steps", "trace_steps", "trace", "memory", "shapes",
+                           "counters", "compile", "deterministic", "isolate", "timeout", "memory_limit",
+                           "threads", "annotate_attention", "heads", "kv_heads", "d_head", "seq_len",
+                           "kv_len", "causal", "tile_q", "tile_k", "size", "d_model", "d_ff", "layers",
+                           "vocab", "context", "rope_theta", "checkpointing"));
 }
 
 TEST(Keys, AreFoundInEitherSpelling)
@@ -101,8 +104,8 @@ TEST(Json, HasTheKeysOfItsWorkloadOnly)
     std::vector<std::string_view> lm;
     for (const ResolvedValue& value : resolvedValues(specFromOverrides(Workload::Lm, {}).front()))
         lm.push_back(value.key);
-    EXPECT_THAT(lm, testing::Contains("context"));
-    EXPECT_THAT(lm, testing::Not(testing::Contains("seq_len")));
+    EXPECT_THAT(lm, ::testing::Contains("context"));
+    EXPECT_THAT(lm, ::testing::Not(::testing::Contains("seq_len")));
 }
 
 TEST(Json, GivesMissingKeysTheirDefaults)
@@ -196,6 +199,94 @@ void expectGenerated(const std::filesystem::path& file, const std::string& text)
 TEST(Resources, HoldTheJsonSchemaOfTheTable)
 {
     expectGenerated(resourcesDirectory() / "schema" / "spec.schema.json", jsonSchema());
+}
+
+/// A value as a YAML reader of another program gives it to a validator.
+std::string asJson(const SpecValue& value)
+{
+    if (value.kind == SpecValue::Kind::List) {
+        std::string list;
+        for (const SpecValue& item : value.items)
+            list += (list.empty() ? "" : ",") + asJson(item);
+        return "[" + list + "]";
+    }
+    char* end = nullptr;
+    std::strtod(value.text.c_str(), &end);
+    const bool bare = value.text == "true" || value.text == "false" || (!value.text.empty() && *end == '\0');
+    return bare && !value.quoted ? value.text : '"' + value.text + '"';
+}
+
+std::string asJson(const std::string& key, const std::string& json)
+{
+    return '"' + key + "\":" + json;
+}
+
+std::string asJson(const SpecDocument::Point& point)
+{
+    std::vector<std::string> members;
+    for (const SpecDocument::Entry& entry : point)
+        members.push_back(asJson(entry.key, asJson(entry.value)));
+    return fmt::format("{{{}}}", fmt::join(members, ","));
+}
+
+std::string asJson(const SpecDocument& document)
+{
+    SpecDocument::Point top;
+    SpecDocument::Point fixed;
+    for (const SpecDocument::Entry& entry : document.fixed)
+        (entry.underFixed ? fixed : top).push_back(entry);
+    std::vector<std::string> sweep;
+    for (const SpecDocument::Axis& axis : document.axes)
+        sweep.push_back(asJson(axis.key, asJson({.kind = SpecValue::Kind::List, .items = axis.values})));
+    std::string swept = fmt::format("{{{}}}", fmt::join(sweep, ","));
+    if (!document.points.empty()) {
+        std::vector<std::string> points;
+        for (const SpecDocument::Point& point : document.points)
+            points.push_back(asJson(point));
+        swept = fmt::format("[{}]", fmt::join(points, ","));
+    }
+    std::string json = asJson(top);
+    json.pop_back();
+    return json + (top.empty() ? "" : ",") + asJson("fixed", asJson(fixed)) + "," + asJson("sweep", swept) +
+           "}";
+}
+
+std::vector<std::string> offences(std::string_view yaml)
+{
+    return testing::schemaOffences(asJson(parseDocument(yaml, "s.yaml")),
+                                   resourcesDirectory() / "schema" / "spec.schema.json");
+}
+
+TEST(JsonSchema, TakesWhatTheReaderTakes)
+{
+    for (const auto& file : std::filesystem::directory_iterator(resourcesDirectory() / "examples"))
+        EXPECT_THAT(offences(contentsOf(file.path())), ::testing::IsEmpty()) << file.path();
+    std::string every = "workload: lm\n";
+    std::string swept = "sweep:\n";
+    for (const KeyInfo& key : keys()) {
+        if (key.name != "workload" && !key.sweepable)
+            every += std::string(key.name) + ": " + std::string(key.example) + "\n";
+        if (key.sweepable && key.type != ValueType::List)
+            swept += "  " + std::string(key.name) + ": [" + std::string(key.example) + "]\n";
+    }
+    EXPECT_THAT(offences(every + swept), ::testing::IsEmpty());
+    EXPECT_THAT(
+        offences(
+            "workload: lm\nsweep: [{threads: auto, counters: [a]}, {memory_limit: 1.5 GB, device: cuda}]\n"),
+        ::testing::IsEmpty());
+}
+
+TEST(JsonSchema, RefusesWhatTheReaderRefuses)
+{
+    for (const char* yaml :
+         {"workload: lm\nbacth: 3\n", "workload: ml\n", "workload: lm\nfixed: {batch: 0}\n",
+          "workload: lm\nbatch: 65537\n", "workload: lm\nbatch: \"8\"\n", "workload: lm\nbatch: [1, 2]\n",
+          "workload: attention\ncausal: yes\n", "workload: lm\ndevice: gpu\n",
+          "workload: lm\nmemory_limit: 8\n", "workload: lm\nname: a/b\n",
+          "workload: lm\ncompile: package:x\n", "workload: lm\ncheckpointing: block:x\n",
+          "workload: lm\nsweep: {name: [a, b]}\n", "workload: lm\nsweep: [{btach: 1}]\n",
+          "workload: lm\nsweep: {threads: [1, none]}\n", "workload: lm\nrope_theta: 0\n"})
+        EXPECT_THAT(offences(yaml), ::testing::Not(::testing::IsEmpty())) << yaml;
 }
 
 TEST(Resources, HoldTheKeysInTheHelpPage)

@@ -3,6 +3,8 @@
 #include "core/base/error.h"
 #include "core/config/spec_file.h"
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <string_view>
 

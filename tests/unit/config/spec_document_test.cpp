@@ -107,6 +107,7 @@ TEST(SpecDocument, IsWrittenAsItWasRead)
         "workload: lm\nname: \"8\"\nmemory_limit: 8 GiB\ndevice: cuda:1\ntimeout: 0.5\nseed: -3\n");
     expectRoundTrip("workload: lm\nname: \"a: \\\"b\\\" # [c], {d} \\\\ \\x1b \u00e9\"\nbatch:\n");
     expectRoundTrip("workload: lm\nfixed: {counters: [a, 'b c'], trace: off, compile: 'package:x, y.pt2'}\n");
+    expectRoundTrip("fixed: {workload: lm}\nsweep: {batch: [1, 2]}\nname: last\n");
     expectRoundTrip("workload: lm\nsweep:\n- {size: tiny, batch: 3} # small\n# big\n- {size: xl}\n- {}\n");
     expectRoundTrip("workload: lm\nsweep: {counters: [[], a, [b, c]], mode: both}\n");
     expectRoundTrip("workload: lm\nunknown: 3\nsweep: {'odd key: [': [1, ~, 'null', '~', '-', '---', '']}\n");
