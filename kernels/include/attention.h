@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+/// Scaled dot-product attention, o = softmax(scale * q k^T) v, without ever storing the queries x keys
+/// matrix.
+///
+/// Plain C++: no torch, no CUDA header. Pointers are the caller's; nothing here allocates tensors, and
+/// nothing checks what kernels/torch has checked before (that layer owns the sentences a user reads).
+///
+/// The tiling, the running maximum and the recomputation in backward are FlashAttention's
+/// (Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691; Shah et al. 2024, arXiv:2407.08608).
+namespace tilescope::kernels {
+
+enum class ElementType : std::uint8_t { Float32, Float64, Float16, BFloat16 };
+
+/// How fp32 inputs are multiplied on a GPU: with fp32's accuracy, or rounded to TF32 (10 bits of mantissa) on
+/// tensor cores. The CPU always multiplies in fp32.
+enum class Fp32Mode : std::uint8_t { Ieee, Tf32 };
+
+inline constexpr int kMaxHeadDim = 256;
+
+/// Sizes, all at least 1. `keyHeads` divides `queryHeads`: consecutive query heads share one key head.
+struct AttentionShape {
+    std::int64_t batch = 0;
+    std::int64_t queryHeads = 0;
+    std::int64_t keyHeads = 0;
+    std::int64_t queries = 0; ///< rows of q, o
+    std::int64_t keys = 0;    ///< rows of k, v
+    int headDim = 0;          ///< 1 to kMaxHeadDim, the same for q, k, v, o
+};
+
+/// What to compute, apart from where the data lies.
+struct AttentionProblem {
+    AttentionShape shape;
+    ElementType type = ElementType::Float32;
+    Fp32Mode fp32 = Fp32Mode::Ieee;
+    double scale = 1; ///< not negative (the torch layer turns a negative one into negated queries)
+    /// Query i sees key j when j <= i + keys - queries (aligned bottom right). Rows that see no key give o =
+    /// 0, log-sum-exp = -infinity and gradients 0.
+    bool causal = false;
+    bool deterministic = false; ///< backward gives the same bits each run
+};
+
+/// A (batch, head, row, column) view; the last dimension is contiguous, strides count elements.
+template <class Pointer> struct View {
+    Pointer data = nullptr;
+    std::int64_t batchStride = 0;
+    std::int64_t headStride = 0;
+    std::int64_t rowStride = 0;
+};
+using ConstView = View<const void*>;
+using MutableView = View<void*>;
+
+/// Whether backward needs more of each row than its log-sum-exp.
+///
+/// Rounding a log-sum-exp of 6 to fp32 moves every probability of its row by 2e-7, more than all other errors
+/// of fp32 arithmetic together. So exact precisions keep what forward used itself: RowStatistics.
+constexpr bool keepsRowStatistics(ElementType type, Fp32Mode fp32)
+{
+    return type == ElementType::Float64 || (type == ElementType::Float32 && fp32 == Fp32Mode::Ieee);
+}
+
+/// The probability of score s in a row is exp(s * scale - offset) * reciprocal, to the last bit as forward
+/// had it. Rows without keys: reciprocal 0.
+template <class Accumulator> struct RowStatistics {
+    Accumulator offset;     ///< the row's largest scaled score, rounded
+    Accumulator reciprocal; ///< one over the sum of the row's exponentials
+};
+
+/// Rows of statistics are (batch, queryHeads, queries), dense, in fp32 (fp64 for fp64 inputs).
+struct ForwardTensors {
+    ConstView q, k, v;
+    MutableView o;
+    void* logSumExp = nullptr;  ///< natural logarithm
+    void* statistics = nullptr; ///< RowStatistics, or null where nobody wants them
+};
+
+struct BackwardTensors {
+    ConstView q, k, v, o, gradO;
+    const void* logSumExp = nullptr;  ///< where keepsRowStatistics() says no
+    const void* statistics = nullptr; ///< where it says yes
+    MutableView gradQ, gradK, gradV;
+    void* workspace = nullptr; ///< as large as the device's workspace function says; contents do not matter
+};
+
+/// Runs body(0) to body(count - 1), in about that order, on as many threads as the caller wants.
+using ParallelFor =
+    std::function<void(std::int64_t count, const std::function<void(std::int64_t task)>& body)>;
+
+/// Where the CPU kernels keep delta and the partial query gradients: linear in queries, never queries x keys.
+/// \param threads  how many will work: more threads than heads split the keys of a head
+std::size_t cpuBackwardWorkspaceBytes(const AttentionProblem& problem, int threads);
+
+/// The CPU kernels, in the widest vectors that this processor has (AVX-512, AVX2 or SSE2).
+/// Return when the outputs are written; no exceptions of their own.
+void attentionForwardCpu(const AttentionProblem& problem, const ForwardTensors& tensors,
+                         const ParallelFor& parallelFor);
+void attentionBackwardCpu(const AttentionProblem& problem, const BackwardTensors& tensors, int threads,
+                          const ParallelFor& parallelFor);
+
+} // namespace tilescope::kernels

@@ -1,0 +1,284 @@
+// The torch op tilescope::attention: schema, device kernels, autograd, autocast and shape inference.
+#include "kernels/torch/attention_op.h"
+
+#include <torch/torch.h>
+
+#include <ATen/autocast_mode.h>
+#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
+#include <torch/library.h>
+
+namespace tilescope::kernels {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Variable;
+using torch::autograd::variable_list;
+using Output = std::tuple<at::Tensor, at::Tensor>;
+using Forward = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+using Backward = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+
+at::TensorOptions statisticsOptions(const at::Tensor& q)
+{
+    return q.options().dtype(q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
+}
+
+/// (…, rows) and (…, rows, 2); the latter empty where backward works with the log-sum-exp.
+Output emptyStatistics(const at::Tensor& q, const AttentionOptions& options, bool keep)
+{
+    const auto sizes = q.sym_sizes();
+    std::vector<c10::SymInt> pairs(sizes.begin(), sizes.end());
+    pairs.back() = 2;
+    const bool wanted = keep && keepsRowStatistics(elementType(q), fp32Mode(options));
+    return {at::empty_symint(sizes.slice(0, sizes.size() - 1), statisticsOptions(q)),
+            wanted ? at::empty_symint(pairs, statisticsOptions(q)) : at::empty({0}, statisticsOptions(q))};
+}
+
+/// A scale below or at 0 is moved into the queries, so that kernels may take the largest score before
+/// scaling.
+at::Tensor takeSign(const at::Tensor& queries, double scale)
+{
+    return scale < 0 ? queries.neg() : (scale > 0 ? queries : queries.mul(0));
+}
+double withoutSign(double scale)
+{
+    return scale == 0 ? 1 : std::abs(scale);
+}
+
+// --- device kernels: below autograd
+// ---------------------------------------------------------------------------------
+
+Forward forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                std::optional<double> scale, c10::string_view fp32, bool keepStatistics)
+{
+    const AttentionOptions options{causal, scale, fp32};
+    checkAttentionArguments(q, k, v, options);
+    at::Tensor o = at::empty_like(q);
+    auto [logSumExp, statistics] = emptyStatistics(q, options, keepStatistics);
+    if (q.numel() == 0) {
+        return {o, logSumExp, statistics};
+    }
+    const at::Tensor keys = withHeads(k);
+    const at::Tensor values = withHeads(v);
+    at::Tensor queries = withHeads(q);
+    AttentionProblem problem = attentionProblem(queries, keys, options);
+    queries = takeSign(queries, problem.scale);
+    problem.scale = withoutSign(problem.scale);
+    launchForwardCpu(problem, {.q = constView(queries),
+                               .k = constView(keys),
+                               .v = constView(values),
+                               .o = mutableView(withHeads(o)),
+                               .logSumExp = logSumExp.mutable_data_ptr(),
+                               .statistics = statistics.numel() ? statistics.mutable_data_ptr() : nullptr});
+    return {o, logSumExp, statistics};
+}
+
+Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                  const at::Tensor& o, const at::Tensor& statistics, bool causal, double scale,
+                  c10::string_view fp32, bool deterministic)
+{
+    const AttentionOptions options{causal, scale, fp32, deterministic};
+    checkAttentionArguments(q, k, v, options);
+    TORCH_CHECK_VALUE(gradO.sizes() == q.sizes() && gradO.scalar_type() == q.scalar_type() &&
+                          gradO.device() == q.device(),
+                      "tilescope::attention_backward: grad_o is ", gradO.scalar_type(), gradO.sizes(),
+                      " and q is ", q.scalar_type(), q.sizes(), "; give both alike");
+    at::Tensor gradQ = at::empty_like(q);
+    at::Tensor gradK = at::empty_like(k);
+    at::Tensor gradV = at::empty_like(v);
+    if (q.numel() == 0) {
+        return {gradQ, gradK.zero_(), gradV.zero_()};
+    }
+    const at::Tensor keys = withHeads(k);
+    const at::Tensor values = withHeads(v);
+    // Gradients come in whatever layout the next op left, such as one number expanded to the whole shape.
+    const at::Tensor gradOutput = withHeads(gradO.stride(-1) == 1 ? gradO : gradO.contiguous());
+    at::Tensor queries = withHeads(q);
+    AttentionProblem problem = attentionProblem(queries, keys, options);
+    queries = takeSign(queries, problem.scale);
+    problem.scale = withoutSign(problem.scale);
+    const bool exact = keepsRowStatistics(problem.type, problem.fp32);
+    const at::Tensor rows = statistics.contiguous();
+    TORCH_CHECK_VALUE(rows.numel() == q.numel() / q.size(-1) * (exact ? 2 : 1) &&
+                          rows.scalar_type() == statisticsOptions(q).dtype(),
+                      "tilescope::attention_backward: the row statistics are ", statistics.scalar_type(),
+                      statistics.sizes(), "; give the ones that attention_forward kept");
+    launchBackwardCpu(problem, {.q = constView(queries),
+                                .k = constView(keys),
+                                .v = constView(values),
+                                .o = constView(withHeads(o)),
+                                .gradO = constView(gradOutput),
+                                .logSumExp = exact ? nullptr : rows.const_data_ptr(),
+                                .statistics = exact ? rows.const_data_ptr() : nullptr,
+                                .gradQ = mutableView(withHeads(gradQ)),
+                                .gradK = mutableView(withHeads(gradK)),
+                                .gradV = mutableView(withHeads(gradV))});
+    if (scale <= 0) {
+        gradQ = takeSign(gradQ, scale);
+    }
+    return {gradQ, gradK, gradV};
+}
+
+// --- shape inference
+// ------------------------------------------------------------------------------------------------
+
+Forward forwardMeta(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                    std::optional<double> scale, c10::string_view fp32, bool keepStatistics)
+{
+    const AttentionOptions options{causal, scale, fp32};
+    checkAttentionArguments(q, k, v, options);
+    auto [logSumExp, statistics] = emptyStatistics(q, options, keepStatistics);
+    return {at::empty_like(q), logSumExp, statistics};
+}
+
+Backward backwardMeta(const at::Tensor&, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                      const at::Tensor&, const at::Tensor&, bool, double, c10::string_view, bool)
+{
+    return {at::empty_like(q), at::empty_like(k), at::empty_like(v)};
+}
+
+// --- the public op
+// ---------------------------------------------------------------------------------------------------
+
+using ForwardSignature = Forward(const at::Tensor&, const at::Tensor&, const at::Tensor&, bool,
+                                 std::optional<double>, c10::string_view, bool);
+using BackwardSignature = Backward(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                   const at::Tensor&, const at::Tensor&, bool, double, c10::string_view,
+                                   bool);
+
+template <class Signature> c10::TypedOperatorHandle<Signature> findOp(const char* name)
+{
+    return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+}
+
+Forward callForward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                    std::optional<double> scale, c10::string_view fp32, bool keepStatistics)
+{
+    static const auto op = findOp<ForwardSignature>("tilescope::attention_forward");
+    return op.call(q, k, v, causal, scale, fp32, keepStatistics);
+}
+
+Output attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                 std::optional<double> scale, c10::string_view fp32, bool)
+{
+    auto [o, logSumExp, statistics] = callForward(q, k, v, causal, scale, fp32, false);
+    return {o, logSumExp};
+}
+
+// --- autograd
+// -------------------------------------------------------------------------------------------------------
+
+/// Saves q, k, v, o and the log-sum-exp (exact precisions: the row statistics instead), nothing more.
+struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
+    static variable_list forward(AutogradContext* context, const Variable& q, const Variable& k,
+                                 const Variable& v, bool causal, std::optional<double> scale,
+                                 const std::string& fp32, bool deterministic)
+    {
+        at::AutoDispatchBelowADInplaceOrView below;
+        auto [o, logSumExp, statistics] = callForward(q, k, v, causal, scale, fp32, true);
+        context->save_for_backward({q, k, v, o, statistics.dim() > 1 ? statistics : logSumExp});
+        context->mark_non_differentiable({logSumExp});
+        context->saved_data["causal"] = causal;
+        context->saved_data["scale"] = scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
+        context->saved_data["fp32"] = fp32;
+        context->saved_data["deterministic"] = deterministic;
+        return {o, logSumExp};
+    }
+
+    static variable_list backward(AutogradContext* context, const variable_list& gradients)
+    {
+        static const auto op = findOp<BackwardSignature>("tilescope::attention_backward");
+        constexpr std::size_t arguments = 7;
+        if (!gradients[0].defined()) {
+            return variable_list(arguments);
+        }
+        const variable_list saved = context->get_saved_variables();
+        auto& data = context->saved_data;
+        auto [gradQ, gradK, gradV] =
+            op.call(gradients[0], saved[0], saved[1], saved[2], saved[3], saved[4], data["causal"].toBool(),
+                    data["scale"].toDouble(), data["fp32"].toStringRef(), data["deterministic"].toBool());
+        return {gradQ, gradK, gradV, {}, {}, {}, {}};
+    }
+};
+
+Output attentionAutograd(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                         std::optional<double> scale, c10::string_view fp32, bool deterministic)
+{
+    if (!at::GradMode::is_enabled() || !(q.requires_grad() || k.requires_grad() || v.requires_grad())) {
+        at::AutoDispatchBelowADInplaceOrView below;
+        return attention(q, k, v, causal, scale, fp32, deterministic);
+    }
+    variable_list results =
+        AttentionFunction::apply(q, k, v, causal, scale, std::string(fp32), deterministic);
+    return {results[0], results[1]};
+}
+
+// --- autocast
+// -------------------------------------------------------------------------------------------------------
+
+template <c10::DeviceType Device, c10::DispatchKey Key>
+Output attentionAutocast(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                         std::optional<double> scale, c10::string_view fp32, bool deterministic)
+{
+    static const auto op =
+        findOp<Output(const at::Tensor&, const at::Tensor&, const at::Tensor&, bool, std::optional<double>,
+                      c10::string_view, bool)>("tilescope::attention");
+    const c10::impl::ExcludeDispatchKeyGuard noAutocast(Key);
+    const at::ScalarType type = at::autocast::get_autocast_dtype(Device);
+    return op.call(at::autocast::cached_cast(type, q, Device), at::autocast::cached_cast(type, k, Device),
+                   at::autocast::cached_cast(type, v, Device), causal, scale, fp32, deterministic);
+}
+
+} // namespace
+
+TORCH_LIBRARY(tilescope, library)
+{
+    library.def(
+        "attention(Tensor q, Tensor k, Tensor v, bool causal, float? scale=None, *, str fp32=\"ieee\", "
+        "bool deterministic=False) -> (Tensor o, Tensor lse)",
+        {at::Tag::pt2_compliant_tag});
+    library.def("attention_forward(Tensor q, Tensor k, Tensor v, bool causal, float? scale, str fp32, "
+                "bool keep_statistics) -> (Tensor o, Tensor lse, Tensor statistics)",
+                {at::Tag::pt2_compliant_tag});
+    library.def(
+        "attention_backward(Tensor grad_o, Tensor q, Tensor k, Tensor v, Tensor o, Tensor statistics, "
+        "bool causal, float scale, str fp32, bool deterministic) "
+        "-> (Tensor grad_q, Tensor grad_k, Tensor grad_v)",
+        {at::Tag::pt2_compliant_tag});
+}
+
+TORCH_LIBRARY_IMPL(tilescope, CompositeExplicitAutograd, library)
+{
+    library.impl("attention", &attention);
+}
+
+TORCH_LIBRARY_IMPL(tilescope, CPU, library)
+{
+    library.impl("attention_forward", &forward);
+    library.impl("attention_backward", &backward);
+}
+
+TORCH_LIBRARY_IMPL(tilescope, Meta, library)
+{
+    library.impl("attention_forward", &forwardMeta);
+    library.impl("attention_backward", &backwardMeta);
+}
+
+TORCH_LIBRARY_IMPL(tilescope, Autograd, library)
+{
+    library.impl("attention", &attentionAutograd);
+    library.impl("attention_forward", torch::autograd::autogradNotImplementedFallback());
+    library.impl("attention_backward", torch::autograd::autogradNotImplementedFallback());
+}
+
+TORCH_LIBRARY_IMPL(tilescope, Autocast, library)
+{
+    library.impl("attention", &attentionAutocast<at::kCUDA, c10::DispatchKey::Autocast>);
+}
+
+TORCH_LIBRARY_IMPL(tilescope, AutocastCPU, library)
+{
+    library.impl("attention", &attentionAutocast<at::kCPU, c10::DispatchKey::AutocastCPU>);
+}
+
+} // namespace tilescope::kernels
