@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 
 namespace tilescope::config {
 
@@ -41,22 +40,24 @@ HeadLimits limitsOf(Backend backend)
 
 using Broken = std::optional<BrokenRule>;
 
-Broken headWidthRule(const ExperimentSpec& spec, std::int64_t width, std::vector<std::string_view> keys)
+Broken headWidthRule(const ExperimentSpec& spec, std::int64_t width,
+                     std::initializer_list<std::string_view> widthKeys)
 {
     const HeadLimits limits = limitsOf(spec.backend);
     const bool half = spec.precision == Precision::Bf16 || spec.precision == Precision::Fp16;
     const std::int64_t multiple = half ? limits.halfMultiple : limits.multiple;
+    if (width <= limits.maximum && width % multiple == 0)
+        return {};
+    std::vector<std::string_view> keys(widthKeys);
     keys.insert(keys.end(), {"backend", "precision"});
     if (width > limits.maximum)
         return BrokenRule{
             fmt::format("backend {} has no head width {}", wordOf(spec.backend), width),
             fmt::format("it takes up to {}; naive, flash-torch, sdpa and sdpa-math take any", limits.maximum),
             std::move(keys)};
-    if (width % multiple != 0)
-        return BrokenRule{fmt::format("backend {} in {} has no head width {}", wordOf(spec.backend),
-                                      wordOf(spec.precision), width),
-                          fmt::format("it takes multiples of {}", multiple), std::move(keys)};
-    return {};
+    return BrokenRule{fmt::format("backend {} in {} has no head width {}", wordOf(spec.backend),
+                                  wordOf(spec.precision), width),
+                      fmt::format("it takes multiples of {}", multiple), std::move(keys)};
 }
 
 Broken attentionRule(const ExperimentSpec& spec)

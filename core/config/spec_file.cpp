@@ -80,15 +80,22 @@ std::string readBounded(const std::filesystem::path& file)
 void applyOverrides(SpecDocument& document, const Overrides& overrides, std::string_view prefix)
 {
     for (const auto& [key, value] : overrides)
-        document.set(key, value, std::string(prefix) + key);
+        document.set(key, value, std::string(prefix) + madePrintable(key, 80));
 }
 
 } // namespace
 
 std::vector<ExperimentSpec> loadSpecFile(const std::filesystem::path& file, const Overrides& overrides)
 {
+    SpecDocument document = loadDocument(file);
+    applyOverrides(document, overrides, "--set ");
+    return expand(document);
+}
+
+SpecDocument loadDocument(const std::filesystem::path& file)
+{
     // A file's name may hold what a terminal would obey.
-    return parseSpec(readBounded(file), madePrintable(file.string(), PATH_MAX), overrides);
+    return parseDocument(readBounded(file), madePrintable(file.string(), PATH_MAX));
 }
 
 std::vector<ExperimentSpec> parseSpec(std::string_view yaml, std::string_view origin,

@@ -10,6 +10,8 @@
 
 namespace tilescope::config {
 
+class SpecDocument; // spec_document.h
+
 /// A `key=value` that replaces the key wherever it stands; a value `[a, b]` sweeps it. Value is YAML flow
 /// text.
 using Overrides = std::vector<std::pair<std::string, std::string>>;
@@ -21,9 +23,12 @@ using Overrides = std::vector<std::pair<std::string, std::string>>;
 /// \throws Error  one sentence with file:line:column, the key, what is allowed and the nearest right spelling
 std::vector<ExperimentSpec> loadSpecFile(const std::filesystem::path& file, const Overrides& overrides = {});
 
-/// The same for text that did not come from a file; `origin` stands where the file's name would.
+/// loadSpecFile for text that did not come from a file; `origin` stands where the file's name would.
 std::vector<ExperimentSpec> parseSpec(std::string_view yaml, std::string_view origin,
                                       const Overrides& overrides = {});
+
+/// The file as it was written, its sweep not expanded: for a form that edits it. Bounded as loadSpecFile is.
+SpecDocument loadDocument(const std::filesystem::path& file);
 
 /// A spec from keys alone (`tilescope run lm --size tiny`): `where` of an Error is the flag.
 std::vector<ExperimentSpec> specFromOverrides(Workload workload, const Overrides& overrides);

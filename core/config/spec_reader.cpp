@@ -45,8 +45,8 @@ public:
                 addFixed(entry, false);
         }
         // The order in which they are written.
-        std::ranges::stable_partition(document_.fixed,
-                                      [](const SpecDocument::Entry& entry) { return !entry.underFixed; });
+        std::stable_partition(document_.fixed.begin(), document_.fixed.end(),
+                              [](const SpecDocument::Entry& entry) { return !entry.underFixed; });
     }
 
     /// Lines of `fixed:` and `sweep:`; 0 where they do not stand.

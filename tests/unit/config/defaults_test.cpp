@@ -1,5 +1,6 @@
 #include "core/base/error.h"
 #include "core/config/schema.h"
+#include "core/config/spec_document.h"
 #include "core/config/spec_file.h"
 
 #include <gtest/gtest.h>
@@ -143,6 +144,14 @@ TEST_F(SpecFiles, AreReadAndNamed)
     ASSERT_EQ(specs.size(), 2);
     EXPECT_EQ(specs[1].name, "mine");
     EXPECT_EQ(specs[1].batch, 2);
+}
+
+TEST_F(SpecFiles, AreReadAsDocumentsToo)
+{
+    const auto file = write("mine.yaml", "workload: lm\nsweep: {batch: [1, 2]}\n");
+    const SpecDocument document = loadDocument(file);
+    EXPECT_EQ(document.origin, file.string());
+    EXPECT_EQ(document.pointCount(), 2);
 }
 
 TEST_F(SpecFiles, NameTheirPlaceInErrors)
