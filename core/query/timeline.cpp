@@ -241,11 +241,7 @@ void TimelineBuilder::addDevice(std::span<const DeviceEvent> events)
 {
     for (const DeviceEvent& event : events) {
         const NamedHue name = state_->named(state_->deviceNames, event.name, [&](std::string_view text) {
-            if (event.kind == DeviceEventKind::Memset)
-                return std::pair(TimelineName{std::string(text), std::string(text)}, Hue::Memset);
-            if (event.kind == DeviceEventKind::Memcpy)
-                return std::pair(TimelineName{std::string(text), std::string(text)}, Hue::Copy);
-            DeviceName told = state_->deviceNameOf(text);
+            DeviceName told = state_->deviceNameOf(text, event.kind);
             return std::pair(TimelineName{std::string(text), std::move(told.label)}, told.hue);
         });
         DeviceLanes& lanes = state_->devices[event.device];

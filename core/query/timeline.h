@@ -81,12 +81,12 @@ struct Timeline {
 class TimelineBuilder {
 public:
     using TextOf = std::function<std::string_view(StringId)>;
-    /// Tells a kernel's short name and family.
+    /// Tells a device activity's short name and family.
     struct DeviceName {
         std::string label;
         Hue hue = Hue::Other;
     };
-    using DeviceNameOf = std::function<DeviceName(std::string_view name)>;
+    using DeviceNameOf = std::function<DeviceName(std::string_view name, DeviceEventKind kind)>;
 
     /// \param textOf        resolves the records' string ids while building
     /// \param deviceNameOf  asked once per distinct kernel name

@@ -165,6 +165,21 @@ std::int64_t Track::covered(std::int64_t from, std::int64_t to) const
     return to > from ? coveredBefore(to) - coveredBefore(from) : 0;
 }
 
+std::array<std::int64_t, kHueCount> Track::coveredByHue(std::int64_t from, std::int64_t to) const
+{
+    std::array<std::int64_t, kHueCount> result{};
+    const auto [first, last] = overlapping(from, to);
+    if (first >= last)
+        return result;
+    Tally whole;
+    tally(first, last, whole);
+    for (std::size_t k = 0; k < hues_.size(); ++k)
+        result[std::size_t(hues_[k])] = whole.time[k];
+    result[std::size_t(hue(first))] -= std::max<std::int64_t>(0, from - start(first));
+    result[std::size_t(hue(last - 1))] -= std::max<std::int64_t>(0, end(last - 1) - to);
+    return result;
+}
+
 std::size_t Track::memory() const
 {
     return starts_.capacity() * sizeof(std::int64_t) +

@@ -45,6 +45,9 @@ public:
     /// Time covered within [from, to). O(log n + kBlock).
     std::int64_t covered(std::int64_t from, std::int64_t to) const;
 
+    /// The same by hue.
+    std::array<std::int64_t, kHueCount> coveredByHue(std::int64_t from, std::int64_t to) const;
+
     /// First event that starts at or after `time`. O(log n).
     std::size_t firstFrom(std::int64_t time) const;
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <random>
 
 namespace tilescope::query {
@@ -167,6 +168,9 @@ TEST(Track, CoversBetweenAnyTwoInstantsWhatTheEventsDo)
         for (const Box& box : boxes)
             expected += std::max<std::int64_t>(0, std::min(box.end, to) - std::max(box.start, from));
         ASSERT_EQ(track.covered(from, to), expected) << from << " to " << to;
+        const auto byHue = track.coveredByHue(from, to);
+        ASSERT_EQ(std::accumulate(byHue.begin(), byHue.end(), std::int64_t(0)), expected)
+            << from << " to " << to;
     }
 }
 

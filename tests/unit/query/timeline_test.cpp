@@ -13,7 +13,7 @@ protected:
     StringTable strings;
     TimelineBuilder builder{
         [this](StringId id) { return strings.text(id); },
-        [](std::string_view name) {
+        [](std::string_view name, DeviceEventKind) {
             return TimelineBuilder::DeviceName{std::string(name.substr(0, 4)), Hue::Matmul};
         },
         timestampAt(1000)};

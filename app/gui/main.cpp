@@ -1,0 +1,105 @@
+#include "core/base/error.h"
+#include "core/base/version.h"
+#include "ui/jobs/job_tracker.h"
+#include "ui/pages/main_window.h"
+#include "ui/pages/screenshots.h"
+#include "ui/theme/theme.h"
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QSettings>
+
+#include <cstdio>
+
+using namespace tilescope;
+
+namespace {
+
+ui::ThemeChoice themeOf(const QString& word)
+{
+    if (word.isEmpty())
+        return ui::ThemeChoice(
+            QSettings().value(QStringLiteral("theme"), int(ui::ThemeChoice::System)).toInt());
+    if (word == QLatin1String("system"))
+        return ui::ThemeChoice::System;
+    if (word == QLatin1String("light"))
+        return ui::ThemeChoice::Light;
+    if (word == QLatin1String("dark"))
+        return ui::ThemeChoice::Dark;
+    throw Error{.what = "unknown theme '" + word.toStdString() + "'",
+                .where = "--theme",
+                .mend = "allowed: system, light, dark"};
+}
+
+void selectRuns(ui::MainWindow& window, const QString& numbers)
+{
+    if (window.workspace().files().empty())
+        throw Error{.what = "there is no file to select runs of", .where = "--runs"};
+    std::vector<ui::RunKey> keys;
+    for (const QString& number : numbers.split(QLatin1Char(',')))
+        keys.push_back({window.workspace().files().front().id, RunId{number.toLongLong()}});
+    window.workspace().select(std::move(keys));
+}
+
+int run(int argc, char** argv)
+{
+    QApplication application(argc, argv);
+    QApplication::setApplicationName(QStringLiteral("tilescope"));
+    QApplication::setApplicationDisplayName(QString());
+    QApplication::setOrganizationName(QStringLiteral("tilescope"));
+    QApplication::setApplicationVersion(QString::fromStdString(version()));
+    QCommandLineParser parser;
+    parser.setApplicationDescription(
+        QStringLiteral("The window of Tilescope: configure, run, look, compare, export."));
+    parser.addHelpOption();
+    parser.addVersionOption();
+    const QCommandLineOption theme(QStringLiteral("theme"), QStringLiteral("system, light or dark"),
+                                   QStringLiteral("name"));
+    const QCommandLineOption page(QStringLiteral("page"), QStringLiteral("the page to open on: timeline, …"),
+                                  QStringLiteral("name"));
+    const QCommandLineOption runs(QStringLiteral("runs"),
+                                  QStringLiteral("select these runs of the first file: 1,2"),
+                                  QStringLiteral("numbers"));
+    const QCommandLineOption pictures(
+        QStringLiteral("screenshots"),
+        QStringLiteral("write a picture of every page, light and dark, and end"), QStringLiteral("folder"));
+    parser.addOptions({theme, page, runs, pictures});
+    parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral(".tscope files to open"),
+                                 QStringLiteral("[file…]"));
+    parser.process(application);
+
+    ui::Theme::instance().apply(themeOf(parser.value(theme)));
+    ui::MainWindow window;
+    if (parser.isSet(page) && !window.showPage(parser.value(page)))
+        throw Error{.what = "unknown page '" + parser.value(page).toStdString() + "'", .where = "--page"};
+    window.open(parser.positionalArguments());
+    window.show();
+    if (parser.isSet(runs)) {
+        ui::waitUntilSettled();
+        selectRuns(window, parser.value(runs));
+    }
+    if (parser.isSet(pictures)) {
+        ui::waitUntilSettled();
+        ui::writeScreenshots(window, parser.value(pictures));
+        ui::finishBackgroundWork();
+        return 0;
+    }
+    const int code = QApplication::exec();
+    ui::finishBackgroundWork();
+    return code;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const Error& error) {
+        std::fprintf(stderr, "tilescope-gui: %s\n", error.sentence().c_str());
+        return error.exitCode();
+    } catch (...) {
+        std::fprintf(stderr, "tilescope-gui: %s\n", currentExceptionSentence().c_str());
+        return 3;
+    }
+}

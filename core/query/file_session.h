@@ -1,0 +1,115 @@
+#pragma once
+
+#include "core/model/run.h"
+#include "core/query/run_tables.h"
+#include "core/query/timeline.h"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tilescope::query {
+
+/// Whether the caller still wants the answer; asked between pieces of work, on the worker's thread.
+using Cancelled = std::function<bool()>;
+
+/// A run as lists show it.
+struct RunSummary {
+    RunId run;
+    std::string uid;
+    std::string name;
+    std::string workload;
+    std::vector<std::pair<std::string, std::string>> params; ///< resolved keys of the spec, as text
+    std::optional<analysis::Statistics> step = {};           ///< wall time of the timed steps, ms
+    std::vector<PhaseTimes> phases = {};
+    RunResult result = {};
+    std::int64_t startedUnixNs = 0;
+    std::string note;
+    std::string tag;
+
+    /// A resolved key as text; empty where the run has none of that name.
+    std::string_view param(std::string_view key) const;
+};
+
+/// The runs of a file at one moment. Published as shared_ptr<const>, never changed after.
+struct FileSnapshot {
+    std::filesystem::path file;
+    std::vector<RunSummary> runs;
+};
+
+/// Everything known about one box of a timeline.
+struct ItemDetails {
+    std::string name;
+    std::string label;
+    Hue hue = Hue::Other;
+    std::int64_t start = 0;  ///< from the timeline's origin
+    std::int64_t length = 0; ///< nanoseconds
+    std::string does;        ///< what a kernel computes, in words
+    std::string path;        ///< module path it belongs to
+    std::string op;
+    std::string shapes;
+    std::optional<std::int64_t> launchedBefore = {}; ///< from launch to start
+    std::optional<std::uint32_t> correlation = {};
+    std::optional<LaunchConfig> launch = {};
+    std::optional<Bytes> bytes = {};
+    std::optional<std::int64_t> gapBefore = {}; ///< idle time in its row before it
+};
+
+/// What the window reads of a file, over one connection of its own. One thread at a time.
+/// \throws Error  from any member: not ours, damaged, newer
+class FileSession {
+public:
+    explicit FileSession(const std::filesystem::path& file);
+    ~FileSession();
+    FileSession(const FileSession&) = delete;
+    FileSession& operator=(const FileSession&) = delete;
+
+    FileSnapshot snapshot() const;
+    /// All lanes of a run; null where cancelled.
+    std::shared_ptr<const Timeline> timeline(RunId run, const Cancelled& cancelled) const;
+    ItemDetails details(RunId run, const Timeline& timeline, const TimelineItem& item) const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// A file that is open in the window. Any thread; a job borrows a session and gives it back by ending the
+/// lease.
+class SharedFile {
+public:
+    explicit SharedFile(std::filesystem::path path) : path_(std::move(path)) {}
+
+    class Lease {
+    public:
+        Lease(SharedFile& owner, std::unique_ptr<FileSession> session)
+            : owner_(&owner), session_(std::move(session))
+        {
+        }
+        ~Lease();
+        Lease(const Lease&) = delete;
+        Lease& operator=(const Lease&) = delete;
+        FileSession* operator->() const { return session_.get(); }
+
+    private:
+        SharedFile* owner_;
+        std::unique_ptr<FileSession> session_;
+    };
+
+    /// An idle session, or a new one. \throws Error  where the file cannot be opened
+    Lease borrow();
+    const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<FileSession>> idle_; // guarded by mutex_
+};
+
+} // namespace tilescope::query

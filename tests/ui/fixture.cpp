@@ -1,0 +1,406 @@
+#include "tests/ui/fixture.h"
+
+#include "core/store/run_writer.h"
+
+#include <algorithm>
+#include <functional>
+#include <random>
+
+namespace tilescope::test {
+
+namespace {
+
+constexpr ThreadId kMain{412};
+constexpr ThreadId kAutograd{454};
+constexpr StreamId kStream{7};
+constexpr DeviceIndex kGpu{0};
+constexpr std::int64_t kMiB = 1 << 20;
+
+constexpr const char* kSgemm = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1_"
+                               "ffma_aligna4_alignc4_execute_kernel__5x_"
+                               "cublas";
+constexpr const char* kSgemmNt = "sm80_xmma_gemm_f32f32_f32f32_f32_nt_n_tilesize64x64x8_stage3_warpsize1x4x1_"
+                                 "ffma_aligna4_alignc4_execute_kernel__5x_"
+                                 "cublas";
+constexpr const char* kCutlass =
+    "void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>(cutlass_80_simt_"
+    "sgemm_256x128_8x4_nn_align1::Params)";
+constexpr const char* kMul =
+    "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, "
+    "at::native::binary_internal::MulFunctor<float> >, std::array<char*, 3ul> >(int, "
+    "at::native::BinaryFunctor<float, "
+    "float, float, at::native::binary_internal::MulFunctor<float> >, std::array<char*, 3ul>)";
+constexpr const char* kAdd = "void at::native::vectorized_elementwise_kernel<4, "
+                             "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, "
+                             "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)";
+constexpr const char* kMean = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
+                              "at::native::MeanOps<float, float, float, float>, "
+                              "unsigned int, float, 4, 4> >(at::native::ReduceOp<float, "
+                              "at::native::MeanOps<float, float, float, float>, unsigned "
+                              "int, float, 4, 4>)";
+constexpr const char* kSoftmax =
+    "void (anonymous namespace)::softmax_warp_forward<float, float, float, 7, false, "
+    "false>(float*, float const*, int, int, int, bool const*, int, bool)";
+constexpr const char* kSoftmaxBackward =
+    "void (anonymous namespace)::softmax_warp_backward<float, float, float, 7, "
+    "false, false>(float*, float const*, float const*, int, int, int, bool "
+    "const*)";
+constexpr const char* kGather =
+    "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int, long, "
+    "long, long, long, bool)";
+constexpr const char* kAdamW =
+    "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
+    "namespace)::FusedOptimizerTensorListMetadata<4>, at::native::(anonymous "
+    "namespace)::FusedAdamMathFunctor<float, 4, "
+    "(at::native::ADAM_MODE)1, false> >(int)";
+constexpr const char* kFlash = "void tilescope::flash_forward<64, 128, 64, float>(tilescope::FlashParams)";
+constexpr const char* kFlashBackward =
+    "void tilescope::flash_backward<64, 64, 64, float>(tilescope::FlashParams)";
+
+// Walks the steps of the model, keeping the host's and the device's clocks.
+class Recorder {
+public:
+    Recorder(const LmFixture& fixture, StringTable& strings) : fixture_(fixture), strings_(strings)
+    {
+        batch_.threads = {{kMain, strings_.intern("main")}, {kAutograd, strings_.intern("autograd")}};
+    }
+
+    TraceBatch record()
+    {
+        allocate(131 * kMiB, "parameters");
+        for (step_ = 0; step_ < fixture_.steps; ++step_) {
+            range("step", [this] { step(); });
+            now_ += 50'000;
+        }
+        finish();
+        return std::move(batch_);
+    }
+
+private:
+    void step()
+    {
+        range("forward", [this] {
+            op("aten::embedding", kGather, 16'000, 3'000);
+            for (int layer = 0; layer < fixture_.layers; ++layer)
+                range("layers." + std::to_string(layer), [this] { forwardLayer(); });
+            op("aten::linear", kCutlass, 22'000, 170'000);
+            allocate(20 * kMiB, "activations");
+        });
+        range("loss", [this] {
+            op("aten::_log_softmax", kSoftmax, 30'000, 13'000);
+            op("aten::nll_loss_forward", kMean, 18'000, 3'000);
+        });
+        range("backward", [this] {
+            thread_ = kAutograd;
+            for (int layer = fixture_.layers - 1; layer >= 0; --layer)
+                backwardLayer(layer);
+            thread_ = kMain;
+        });
+        range("optimizer", [this] {
+            synchronize();
+            op("aten::_fused_adamw_", kAdamW, 60'000, 140'000);
+        });
+        release();
+    }
+
+    void forwardLayer()
+    {
+        op("aten::pow", kMul, 12'000, 1'500);
+        op("aten::mean", kMean, 14'000, 3'900);
+        range("attention", [this] {
+            for (int i = 0; i < 3; ++i)
+                op("aten::linear", kSgemm, 20'000, 19'000);
+            range("rope", [this] {
+                op("aten::mul", kMul, 11'000, 2'400);
+                op("aten::add", kAdd, 11'000, 1'600);
+            });
+            if (fixture_.backend == "naive") {
+                range("scores", [this] {
+                    op("aten::matmul", kSgemm, 30'000, 8'000);
+                    op("aten::div", kMul, 12'000, 2'200);
+                    op("aten::masked_fill", kMul, 22'000, 3'000);
+                });
+                range("softmax", [this] { op("aten::softmax", kSoftmax, 20'000, 4'000); });
+                range("output", [this] { op("aten::matmul", kSgemm, 32'000, 7'000); });
+                allocate(12 * kMiB, "activations");
+            } else {
+                range("flash", [this] { op("tilescope::attention", kFlash, 30'000, 6'300); });
+            }
+            op("aten::linear", kSgemm, 20'000, 19'000);
+            allocate(6 * kMiB, "activations");
+        });
+        range("ffn", [this] {
+            op("aten::linear", kCutlass, 20'000, 60'000);
+            op("aten::silu", kMul, 11'000, 3'100);
+            op("aten::mul", kMul, 11'000, 3'200);
+            op("aten::linear", kCutlass, 20'000, 62'000);
+            allocate(18 * kMiB, "activations");
+        });
+    }
+
+    void backwardLayer(int layer)
+    {
+        const std::string module = "step/backward/layers." + std::to_string(layer);
+        path_ = module + "/ffn";
+        op("autograd::engine::evaluate_function: MmBackward0", kSgemmNt, 40'000, 65'000);
+        op("autograd::engine::evaluate_function: SiluBackward0", kMul, 22'000, 4'000);
+        allocate(9 * kMiB, "gradients");
+        path_ = module + "/attention";
+        if (fixture_.backend == "naive") {
+            op("autograd::engine::evaluate_function: BmmBackward0", kSgemmNt, 45'000, 16'000);
+            op("autograd::engine::evaluate_function: SoftmaxBackward0", kSoftmaxBackward, 24'000, 4'400);
+            op("autograd::engine::evaluate_function: BmmBackward0", kSgemmNt, 45'000, 16'000);
+        } else {
+            op("autograd::engine::evaluate_function: AttentionBackward", kFlashBackward, 40'000, 14'000);
+        }
+        op("autograd::engine::evaluate_function: MmBackward0", kSgemmNt, 40'000, 38'000);
+        op("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", kAdd, 14'000, 2'000);
+        allocate(9 * kMiB, "gradients");
+        path_.clear();
+    }
+
+    void range(const std::string& name, const std::function<void()>& body)
+    {
+        Range made;
+        made.id = RangeId{std::uint32_t(batch_.ranges.size())};
+        made.parent = open_.empty() ? RangeId{} : open_.back();
+        made.thread = kMain;
+        made.step = step_;
+        made.start = timestampAt(now_);
+        const std::string outer = current_;
+        current_ = outer.empty() ? name : outer + "/" + name;
+        made.path = strings_.intern(current_);
+        made.name = strings_.intern(outer.empty() ? "step_" + std::to_string(step_) : name);
+        const std::size_t at = batch_.ranges.size();
+        batch_.ranges.push_back(made);
+        open_.push_back(made.id);
+        now_ += 2'000;
+        body();
+        now_ += 2'000;
+        batch_.ranges[at].end = timestampAt(now_);
+        open_.pop_back();
+        current_ = outer;
+    }
+
+    void op(const char* name, const char* kernel, std::int64_t host, std::int64_t device)
+    {
+        Op made;
+        made.id = OpId{std::uint32_t(batch_.ops.size())};
+        made.name = strings_.intern(name);
+        made.shapes = strings_.intern("[4, 128, 768] [768, 768]");
+        made.path = strings_.intern(path_.empty() ? current_ : path_);
+        made.range = open_.back();
+        made.thread = thread_;
+        made.scope = thread_ == kAutograd ? OpScope::Backward : OpScope::Function;
+        made.step = step_;
+        made.start = timestampAt(now_);
+        made.end = timestampAt(now_ + host);
+        const std::int64_t launched = now_ + host / 2;
+        batch_.ops.push_back(made);
+        call("cudaLaunchKernel", ApiKind::Launch, launched, launched + host / 5, made.id);
+        deviceFree_ = std::max(deviceFree_, launched + host / 5 + 4'000) + 500;
+        DeviceEvent event;
+        event.name = strings_.intern(kernel);
+        event.path = made.path;
+        event.device = kGpu;
+        event.stream = kStream;
+        event.correlation = CorrelationId{correlation_};
+        event.range = made.range;
+        event.op = made.id;
+        event.launchThread = thread_;
+        event.step = step_;
+        event.launch.grid = {96, 4, 1};
+        event.launch.block = {128, 1, 1};
+        event.launch.registersPerThread = 168;
+        event.launch.staticShared = 49152;
+        event.launched = timestampAt(launched);
+        event.start = timestampAt(deviceFree_);
+        event.end = timestampAt(deviceFree_ += device);
+        batch_.deviceEvents.push_back(event);
+        now_ += host + 3'000;
+    }
+
+    void call(const char* name, ApiKind kind, std::int64_t from, std::int64_t to, OpId op)
+    {
+        ApiCall made;
+        made.name = strings_.intern(name);
+        made.correlation = CorrelationId{++correlation_};
+        made.kind = kind;
+        made.range = open_.back();
+        made.op = op;
+        made.thread = thread_;
+        made.step = step_;
+        made.start = timestampAt(from);
+        made.end = timestampAt(to);
+        batch_.apiCalls.push_back(made);
+    }
+
+    void synchronize()
+    {
+        const std::int64_t until = std::max(now_, deviceFree_) + 3'000;
+        call("cudaDeviceSynchronize", ApiKind::Synchronize, now_, until, {});
+        now_ = until;
+    }
+
+    void allocate(std::int64_t bytes, const char* category)
+    {
+        allocated_ += bytes;
+        reserved_ = std::max(reserved_, (allocated_ + 19 * kMiB) / (20 * kMiB) * 20 * kMiB);
+        AllocEvent event = allocation(AllocAction::Alloc, bytes, category);
+        live_.push_back(event);
+        batch_.allocEvents.push_back(event);
+    }
+
+    // Frees what the step made.
+    void release()
+    {
+        while (live_.size() > 1) {
+            AllocEvent event = live_.back();
+            live_.pop_back();
+            allocated_ -= event.bytes;
+            now_ += 1'000;
+            event.time = timestampAt(now_);
+            event.action = AllocAction::FreeCompleted;
+            event.allocated = allocated_;
+            event.reserved = reserved_;
+            batch_.allocEvents.push_back(event);
+        }
+    }
+
+    AllocEvent allocation(AllocAction action, std::int64_t bytes, const char* category)
+    {
+        AllocEvent event;
+        event.time = timestampAt(now_);
+        event.action = action;
+        event.device = kGpu;
+        event.address = 0x7f68'6300'0000ULL + std::uint64_t(allocated_);
+        event.bytes = bytes;
+        event.allocated = allocated_;
+        event.reserved = reserved_;
+        event.category = strings_.intern(category);
+        event.path = strings_.intern(current_.empty() ? "setup" : current_);
+        event.step = step_;
+        return event;
+    }
+
+    void finish()
+    {
+        const auto byStart = [](const auto& a, const auto& b) { return a.start < b.start; };
+        std::stable_sort(batch_.apiCalls.begin(), batch_.apiCalls.end(), byStart);
+        batch_.recordsChecked = std::int64_t(batch_.deviceEvents.size() + batch_.ops.size());
+    }
+
+    const LmFixture& fixture_;
+    StringTable& strings_;
+    TraceBatch batch_;
+    std::vector<RangeId> open_;
+    std::vector<AllocEvent> live_;
+    std::string current_, path_;
+    ThreadId thread_ = kMain;
+    int step_ = 0;
+    std::int64_t now_ = 1'000'000'000;
+    std::int64_t deviceFree_ = 0;
+    std::int64_t allocated_ = 0;
+    std::int64_t reserved_ = 0;
+    std::uint32_t correlation_ = 1'092'000;
+};
+
+std::string specOf(const std::string& backend)
+{
+    return R"({"workload":"lm","device":"cuda","seed":0,"mode":"train","precision":"fp32","backend":")" +
+           backend +
+           R"(","batch":4,"warmup":5,"steps":12,"trace_steps":2,"trace":"full","size":"small","heads":12,"context":128})";
+}
+
+void writeRun(store::RunWriter& writer, const LmFixture& fixture, StringTable& strings)
+{
+    writer.beginRun(
+        {"lm-small2", "lm", specOf(fixture.backend), "hash-" + fixture.backend, "Tilescope test"});
+    const std::vector<EnvironmentEntry> environment = {{"gpu.name", "NVIDIA H200", ""},
+                                                       {"torch.version", "2.11.0", ""}};
+    writer.writeEnvironment(environment);
+    std::mt19937 random(fixture.backend.size());
+    std::vector<Sample> samples;
+    const std::int64_t base = fixture.backend == "naive" ? 3'400'000 : 3'050'000;
+    for (int i = 0; i < fixture.samples; ++i) {
+        const std::int64_t noise = std::int64_t(random() % 120'000);
+        samples.push_back(
+            {i, SampleKind::Measure, Phase::Step, Nanoseconds(base + noise), Nanoseconds(base / 3)});
+        samples.push_back({i, SampleKind::Measure, Phase::Forward, Nanoseconds(base / 3 + noise / 3), {}});
+        samples.push_back({i, SampleKind::Measure, Phase::Backward, Nanoseconds(base / 2 + noise / 3), {}});
+    }
+    writer.writeSamples(samples);
+    writer.write(lmTrace(fixture, strings));
+    RunResult result;
+    result.device = "cuda:0";
+    result.parameters = 34'000'000;
+    result.peakAllocated = Bytes{(fixture.backend == "naive" ? 561 : 544) * kMiB};
+    result.peakReserved = Bytes{635 * kMiB};
+    result.traceOverhead = 1.06;
+    result.duration = Nanoseconds(2'000'000'000);
+    writer.endRun(result);
+}
+
+} // namespace
+
+TraceBatch lmTrace(const LmFixture& fixture, StringTable& strings)
+{
+    return Recorder(fixture, strings).record();
+}
+
+void writeLmFile(const std::filesystem::path& file, int steps)
+{
+    StringTable strings;
+    store::RunWriter writer(file, strings);
+    LmFixture fixture;
+    fixture.steps = steps;
+    writeRun(writer, fixture, strings);
+    fixture.backend = "flash";
+    writeRun(writer, fixture, strings);
+    writer.beginRun({"lm-small2", "lm", specOf("sdpa"), "hash-sdpa", "Tilescope test"});
+    RunResult result;
+    result.status = RunStatus::Oom;
+    result.reason = "out of memory in forward: asked for 64 GiB";
+    result.device = "cuda:0";
+    writer.endRun(result);
+}
+
+void writeLargeFile(const std::filesystem::path& file, std::int64_t events, int streams)
+{
+    StringTable strings;
+    store::RunWriter writer(file, strings);
+    writer.beginRun({"large", "lm", specOf("naive"), "hash-large", "Tilescope test"});
+    const char* names[] = {kSgemm, kSgemmNt, kCutlass, kMul, kAdd, kMean, kSoftmax, kGather, kAdamW};
+    std::vector<StringId> ids;
+    for (const char* name : names)
+        ids.push_back(strings.intern(name));
+    std::mt19937 random(1);
+    std::vector<std::int64_t> free(static_cast<std::size_t>(streams), 0);
+    constexpr std::int64_t kBatch = 100'000;
+    std::int64_t now = 1'000'000'000;
+    for (std::int64_t done = 0; done < events;) {
+        TraceBatch batch;
+        for (std::int64_t i = 0; i < std::min(kBatch, events - done); ++i) {
+            const auto stream = std::size_t(random() % std::uint32_t(streams));
+            now += std::int64_t(random() % 100);
+            DeviceEvent event;
+            event.name = ids[random() % ids.size()];
+            event.device = kGpu;
+            event.stream = StreamId{std::uint32_t(7 + stream)};
+            event.step = 0;
+            event.start = timestampAt(std::max(now, free[stream]));
+            event.end = event.start + Nanoseconds(500 + std::int64_t(random() % 4000));
+            free[stream] = nanosecondsOf(event.end);
+            batch.deviceEvents.push_back(event);
+        }
+        std::sort(batch.deviceEvents.begin(), batch.deviceEvents.end(),
+                  [](const DeviceEvent& a, const DeviceEvent& b) { return a.start < b.start; });
+        done += std::int64_t(batch.deviceEvents.size());
+        writer.write(batch);
+    }
+    RunResult result;
+    result.device = "cuda:0";
+    writer.endRun(result);
+}
+
+} // namespace tilescope::test

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <QMetaObject>
+#include <QObject>
+#include <QString>
+#include <QThreadPool>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+#include <utility>
+
+namespace tilescope::ui {
+
+/// Where background work of the window runs: few threads, none of them the GUI's.
+QThreadPool& backgroundPool();
+
+/// Cancels nothing and waits for what is still running; called once, when the application ends.
+void finishBackgroundWork();
+
+/// The sentence of whatever exception is being handled, for a person.
+QString failureSentence();
+
+/// Background work for one owner: job(cancelled) -> value on a pool thread, its value delivered queued in the
+/// owner's (GUI) thread. Starting a new job makes the one before stale: it sees cancelled() and what it still
+/// returns is dropped.
+///
+/// Made, used and destroyed in the owner's thread; destroying it drops what is still running, without
+/// waiting.
+class JobTracker {
+public:
+    explicit JobTracker(QObject* owner) : state_(std::make_shared<State>()) { state_->owner = owner; }
+    ~JobTracker();
+    JobTracker(const JobTracker&) = delete;
+    JobTracker& operator=(const JobTracker&) = delete;
+
+    /// \param job     called as job(cancelled) on a pool thread; may throw
+    /// \param done    called with its value in the owner's thread, unless stale
+    /// \param failed  called with the sentence of what it threw
+    template <class Job, class Done>
+    void start(Job job, Done done, std::function<void(const QString&)> failed)
+    {
+        const int generation = ++state_->generation;
+        backgroundPool().start([state = state_, generation, job = std::move(job), done = std::move(done),
+                                failed = std::move(failed)]() mutable {
+            const auto stale = [&state, generation] { return state->generation != generation; };
+            if (stale())
+                return;
+            try {
+                auto value = job(std::function<bool()>(stale));
+                state->deliver(generation, [done = std::move(done), value = std::move(value)]() mutable {
+                    done(std::move(value));
+                });
+            } catch (...) {
+                state->deliver(generation, [failed = std::move(failed), sentence = failureSentence()] {
+                    failed(sentence);
+                });
+            }
+        });
+    }
+
+    /// Makes the running job stale.
+    void cancel() { ++state_->generation; }
+
+private:
+    struct State : std::enable_shared_from_this<State> {
+        std::atomic<int> generation = 0;
+        std::mutex mutex;
+        QObject* owner = nullptr; // guarded by mutex; null once the tracker is gone
+
+        template <class Call> void deliver(int from, Call call)
+        {
+            const std::lock_guard lock(mutex);
+            if (owner == nullptr || generation != from)
+                return;
+            auto shared = std::make_shared<Call>(std::move(call));
+            QMetaObject::invokeMethod(
+                owner,
+                [self = shared_from_this(), from, shared] {
+                    if (self->generation == from)
+                        (*shared)();
+                },
+                Qt::QueuedConnection);
+        }
+    };
+    std::shared_ptr<State> state_;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,182 @@
+#include "ui/pages/main_window.h"
+
+#include "ui/pages/page_rail.h"
+#include "ui/pages/run_dock.h"
+#include "ui/pages/timeline_page.h"
+#include "ui/theme/theme.h"
+
+#include <QActionGroup>
+#include <QApplication>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QStatusBar>
+
+namespace tilescope::ui {
+
+MainWindow::MainWindow(QWidget* parent)
+    : QMainWindow(parent), workspace_(new Workspace(this)), rail_(new PageRail), stack_(new QStackedWidget),
+      dock_(new RunDock(*workspace_, this)), cursor_(new QLabel), selection_(new QLabel)
+{
+    setObjectName(QStringLiteral("main"));
+    setAcceptDrops(true);
+    setMinimumSize(sizes().of(1100), sizes().of(700));
+    resize(sizes().of(1600), sizes().of(1000));
+    auto* central = new QWidget;
+    auto* layout = new QHBoxLayout(central);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(rail_);
+    layout->addWidget(stack_, 1);
+    setCentralWidget(central);
+    addDockWidget(Qt::RightDockWidgetArea, dock_);
+    resizeDocks({dock_}, {sizes().dock}, Qt::Horizontal);
+
+    cursor_->setMinimumWidth(sizes().of(250));
+    cursor_->setContentsMargins(sizes().of(12), 0, 0, 0);
+    statusBar()->setSizeGripEnabled(false);
+    statusBar()->addWidget(cursor_);
+    statusBar()->addWidget(selection_, 1);
+
+    addPage(QStringLiteral("timeline"), tr("Timeline"), Icon::Timeline, new TimelinePage(*workspace_));
+    connect(rail_, &PageRail::chosen, this, &MainWindow::showPageAt);
+    connect(workspace_, &Workspace::filesChanged, this, &MainWindow::updateTitle);
+    connect(workspace_, &Workspace::selectionChanged, this, &MainWindow::updateTitle);
+    makeMenus();
+    showPageAt(0);
+    restoreLayout();
+    updateTitle();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::addPage(const QString& name, const QString& title, Icon icon, Page* page)
+{
+    const int index = stack_->addWidget(page);
+    rail_->add(index, icon, title, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + index)).toString());
+    pages_.push_back({name, page});
+    connect(page, &Page::cursorText, cursor_, &QLabel::setText);
+    connect(page, &Page::selectionText, selection_, &QLabel::setText);
+}
+
+void MainWindow::makeMenus()
+{
+    QMenu* file = menuBar()->addMenu(tr("File"));
+    file->addAction(tr("Open…"), QKeySequence::Open, this, &MainWindow::chooseFiles);
+    file->addSeparator();
+    file->addAction(tr("Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), this, &QWidget::close);
+    QMenu* view = menuBar()->addMenu(tr("View"));
+    for (int i = 0; i < int(pages_.size()); ++i)
+        view->addAction(pages_[std::size_t(i)].name, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + i)), this,
+                        [this, i] { showPageAt(i); });
+    view->addSeparator();
+    QMenu* theme = view->addMenu(tr("Theme"));
+    auto* group = new QActionGroup(theme);
+    const std::pair<QString, ThemeChoice> choices[] = {{tr("As the system"), ThemeChoice::System},
+                                                       {tr("Light"), ThemeChoice::Light},
+                                                       {tr("Dark"), ThemeChoice::Dark}};
+    for (const auto& [text, choice] : choices) {
+        QAction* action = theme->addAction(text, this, [choice = choice] {
+            Theme::instance().apply(choice);
+            QSettings().setValue(QStringLiteral("theme"), int(choice));
+        });
+        action->setCheckable(true);
+        action->setChecked(Theme::instance().choice() == choice);
+        group->addAction(action);
+    }
+    view->addAction(dock_->toggleViewAction());
+}
+
+void MainWindow::open(const QStringList& files)
+{
+    for (const QString& file : files)
+        workspace_->open(file);
+}
+
+void MainWindow::chooseFiles()
+{
+    open(QFileDialog::getOpenFileNames(this, tr("Open"), {}, tr("Recordings (*.tscope);;All files (*)")));
+}
+
+void MainWindow::showPageAt(int index)
+{
+    cursor_->clear();
+    selection_->clear();
+    stack_->setCurrentIndex(index);
+    rail_->setCurrent(index);
+}
+
+bool MainWindow::showPage(const QString& name)
+{
+    for (std::size_t i = 0; i < pages_.size(); ++i) {
+        if (pages_[i].name == name) {
+            showPageAt(int(i));
+            return true;
+        }
+    }
+    return false;
+}
+
+Page* MainWindow::page(const QString& name) const
+{
+    for (const Entry& entry : pages_)
+        if (entry.name == name)
+            return entry.page;
+    return nullptr;
+}
+
+QStringList MainWindow::pageNames() const
+{
+    QStringList names;
+    for (const Entry& entry : pages_)
+        names << entry.name;
+    return names;
+}
+
+void MainWindow::updateTitle()
+{
+    const std::vector<SelectedRun> runs = workspace_->selectedRuns();
+    QString name;
+    if (!runs.empty())
+        name = QString::fromStdString(runs.front().file->path().filename().string());
+    else if (!workspace_->files().empty())
+        name = workspace_->files().front().name();
+    setWindowTitle(name.isEmpty() ? QStringLiteral("Tilescope") : name + QStringLiteral(" – Tilescope"));
+}
+
+void MainWindow::restoreLayout()
+{
+    const QSettings settings;
+    restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
+    restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
+}
+
+void MainWindow::closeEvent(QCloseEvent* event)
+{
+    QSettings settings;
+    settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
+    settings.setValue(QStringLiteral("window/state"), saveState());
+    QMainWindow::closeEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (event->mimeData()->hasUrls())
+        event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    QStringList files;
+    for (const QUrl& url : event->mimeData()->urls())
+        if (url.isLocalFile())
+            files << url.toLocalFile();
+    open(files);
+}
+
+} // namespace tilescope::ui

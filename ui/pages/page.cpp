@@ -1,0 +1,46 @@
+#include "ui/pages/page.h"
+
+namespace tilescope::ui {
+
+Page::Page(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace)
+{
+    connect(&workspace_, &Workspace::selectionChanged, this, [this] {
+        stale_ = true;
+        if (isVisible())
+            catchUp();
+    });
+    // A file that could not be read changes what the empty page says.
+    connect(&workspace_, &Workspace::filesChanged, this, [this] {
+        stale_ = stale_ || workspace_.selection().empty();
+        if (isVisible() && stale_)
+            catchUp();
+    });
+}
+
+QString Page::emptyText(const QString& fills) const
+{
+    QStringList problems;
+    for (const OpenFile& file : workspace_.files())
+        if (!file.problem.isEmpty())
+            problems << file.problem;
+    if (!problems.isEmpty())
+        return problems.join(QStringLiteral("\n"));
+    if (workspace_.files().empty())
+        return tr("Open a .tscope file (Ctrl+O), or drop one here.") + QLatin1Char('\n') + fills;
+    return tr("Select a run in the list on the right.") + QLatin1Char('\n') + fills;
+}
+
+void Page::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    if (stale_)
+        catchUp();
+}
+
+void Page::catchUp()
+{
+    stale_ = false;
+    showRuns(workspace_.selectedRuns());
+}
+
+} // namespace tilescope::ui

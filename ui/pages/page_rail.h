@@ -1,0 +1,48 @@
+#pragma once
+
+#include "ui/theme/icons.h"
+
+#include <QAbstractButton>
+
+class QButtonGroup;
+class QVBoxLayout;
+
+namespace tilescope::ui {
+
+/// An entry of the page rail: icon above word.
+class RailButton : public QAbstractButton {
+    Q_OBJECT
+public:
+    RailButton(Icon icon, const QString& text, QWidget* parent = nullptr);
+    QSize sizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    Icon icon_;
+};
+
+/// The column of pages at the left edge.
+class PageRail : public QWidget {
+    Q_OBJECT
+public:
+    explicit PageRail(QWidget* parent = nullptr);
+
+    /// Adds a page; those `atBottom` stand apart at the lower end.
+    void add(int id, Icon icon, const QString& text, const QString& shortcut, bool atBottom = false);
+    void setCurrent(int id);
+
+signals:
+    void chosen(int id);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    QButtonGroup* group_;
+    QVBoxLayout* layout_;
+    int above_ = 0; // entries before the stretch
+};
+
+} // namespace tilescope::ui

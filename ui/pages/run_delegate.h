@@ -1,0 +1,32 @@
+#pragma once
+
+#include <QStyledItemDelegate>
+#include <QTreeView>
+
+class QIcon;
+
+namespace tilescope::ui {
+
+/// Draws a run's first column: its status as a sign, its number, its title and its letter.
+class RunDelegate : public QStyledItemDelegate {
+    Q_OBJECT
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option,
+               const QModelIndex& index) const override;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+};
+
+/// The tree of the run dock: a file's row spans all columns.
+class RunTreeView : public QTreeView {
+    Q_OBJECT
+public:
+    using QTreeView::QTreeView;
+
+protected:
+    void drawRow(QPainter* painter, const QStyleOptionViewItem& option,
+                 const QModelIndex& index) const override;
+    void drawBranches(QPainter*, const QRect&, const QModelIndex&) const override {}
+};
+
+} // namespace tilescope::ui

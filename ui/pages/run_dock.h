@@ -1,0 +1,43 @@
+#pragma once
+
+#include "ui/models/run_tree_model.h"
+#include "ui/pages/workspace.h"
+
+#include <QDockWidget>
+
+class QLabel;
+class QLineEdit;
+class QTreeView;
+class QVBoxLayout;
+
+namespace tilescope::ui {
+
+class KeyValueTable;
+
+/// The dock with the open files and their runs, and below them what is selected. What is selected in it is
+/// what every page shows.
+class RunDock : public QDockWidget {
+    Q_OBJECT
+public:
+    explicit RunDock(Workspace& workspace, QWidget* parent = nullptr);
+
+    void focusFilter();
+
+private:
+    std::vector<RunTreeFile> rows() const;
+    void followWorkspace();
+    void takeSelection();
+    void describeSelection();
+    void openMenu(const QPoint& at);
+
+    Workspace& workspace_;
+    RunTreeModel* model_;
+    RunTreeFilter* filter_;
+    QLineEdit* filterField_;
+    QTreeView* tree_;
+    QLabel* title_;
+    KeyValueTable* details_;
+    bool applying_ = false; // the tree is being made to follow the workspace
+};
+
+} // namespace tilescope::ui

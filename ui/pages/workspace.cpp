@@ -1,0 +1,160 @@
+#include "ui/pages/workspace.h"
+
+#include <QFileInfo>
+
+#include <algorithm>
+
+namespace tilescope::ui {
+
+namespace {
+
+QString text(std::string_view view)
+{
+    return QString::fromUtf8(view.data(), qsizetype(view.size()));
+}
+
+// 4096 is 4k, 1000 stays 1000.
+QString shortCount(const QString& number)
+{
+    const auto value = number.toLongLong();
+    return value >= 1024 && value % 1024 == 0 ? QString::number(value / 1024) + QLatin1Char('k') : number;
+}
+
+} // namespace
+
+QString runTitle(const query::RunSummary& run)
+{
+    QString title = text(run.param("backend"));
+    if (title.isEmpty())
+        title = QString::fromStdString(run.name);
+    if (run.workload == "attention")
+        title += QLatin1Char(' ') + shortCount(text(run.param("seq_len")));
+    return title;
+}
+
+QString OpenFile::name() const
+{
+    return QString::fromStdString(file->path().filename().string());
+}
+
+QString SelectedRun::title() const
+{
+    return runTitle(*run);
+}
+
+QString SelectedRun::source() const
+{
+    return QString::fromStdString(file->path().stem().string()) + QStringLiteral(" #%1").arg(run->run.value);
+}
+
+Workspace::Workspace(QObject* parent) : QObject(parent) {}
+
+Workspace::~Workspace() = default;
+
+OpenFile* Workspace::entry(int file)
+{
+    const auto found =
+        std::find_if(files_.begin(), files_.end(), [file](const OpenFile& f) { return f.id == file; });
+    return found == files_.end() ? nullptr : &*found;
+}
+
+const OpenFile* Workspace::find(int file) const
+{
+    return const_cast<Workspace*>(this)->entry(file);
+}
+
+void Workspace::open(const QString& path)
+{
+    const std::filesystem::path wanted = QFileInfo(path).absoluteFilePath().toStdString();
+    for (OpenFile& file : files_) {
+        if (file.file->path() == wanted) {
+            refresh(file.id);
+            return;
+        }
+    }
+    OpenFile file;
+    file.id = nextFile_++;
+    file.file = std::make_shared<query::SharedFile>(wanted);
+    files_.push_back(std::move(file));
+    jobs_[files_.back().id] = std::make_unique<JobTracker>(this);
+    load(files_.back());
+    emit filesChanged();
+}
+
+void Workspace::refresh(int file)
+{
+    if (OpenFile* found = entry(file))
+        load(*found);
+}
+
+void Workspace::load(OpenFile& file)
+{
+    jobs_[file.id]->start(
+        [shared = file.file](const query::Cancelled&) {
+            return std::make_shared<const query::FileSnapshot>(shared->borrow()->snapshot());
+        },
+        [this, id = file.id](std::shared_ptr<const query::FileSnapshot> snapshot) {
+            loaded(id, std::move(snapshot));
+        },
+        [this, id = file.id](const QString& sentence) {
+            if (OpenFile* failed = entry(id))
+                failed->problem = sentence;
+            emit filesChanged();
+        });
+}
+
+void Workspace::loaded(int file, std::shared_ptr<const query::FileSnapshot> snapshot)
+{
+    OpenFile* found = entry(file);
+    if (found == nullptr)
+        return;
+    const bool first = found->snapshot == nullptr;
+    found->snapshot = std::move(snapshot);
+    found->problem.clear();
+    emit filesChanged();
+    // A file that has just been opened shows its first run; one that has grown keeps what was chosen.
+    if (first && selection_.empty() && !found->snapshot->runs.empty())
+        select({{file, found->snapshot->runs.front().run}});
+    else if (std::any_of(selection_.begin(), selection_.end(),
+                         [file](const RunKey& key) { return key.file == file; }))
+        emit selectionChanged();
+}
+
+void Workspace::close(int file)
+{
+    jobs_.erase(file);
+    std::erase_if(files_, [file](const OpenFile& f) { return f.id == file; });
+    const auto gone = std::erase_if(selection_, [file](const RunKey& key) { return key.file == file; });
+    emit filesChanged();
+    if (gone > 0)
+        emit selectionChanged();
+}
+
+void Workspace::select(std::vector<RunKey> runs)
+{
+    std::sort(runs.begin(), runs.end());
+    runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
+    if (runs == selection_)
+        return;
+    selection_ = std::move(runs);
+    emit selectionChanged();
+}
+
+std::vector<SelectedRun> Workspace::selectedRuns() const
+{
+    std::vector<SelectedRun> selected;
+    for (const RunKey& key : selection_) {
+        const OpenFile* file = find(key.file);
+        if (file == nullptr || !file->snapshot)
+            continue;
+        for (const query::RunSummary& run : file->snapshot->runs)
+            if (run.run == key.run)
+                selected.push_back({key, file->file, file->snapshot, &run, {}});
+    }
+    if (selected.size() > 1)
+        for (std::size_t i = 0; i < selected.size() && i < 26; ++i)
+            selected[i].letter = QChar(char16_t(u'A' + i));
+    return selected;
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "core/query/file_session.h"
+#include "ui/jobs/job_tracker.h"
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// A run among the open files.
+struct RunKey {
+    int file = 0; ///< OpenFile::id
+    RunId run;
+
+    auto operator<=>(const RunKey&) const = default;
+};
+
+/// A file of the run list. `snapshot` is null until its runs are read; `problem` says why they could not be.
+struct OpenFile {
+    int id = 0;
+    std::shared_ptr<query::SharedFile> file;
+    std::shared_ptr<const query::FileSnapshot> snapshot;
+    QString problem;
+
+    QString name() const;
+};
+
+/// A selected run with all it takes to read and to name it. The pointers stay valid as long as it is kept.
+struct SelectedRun {
+    RunKey key;
+    std::shared_ptr<query::SharedFile> file;
+    std::shared_ptr<const query::FileSnapshot> snapshot;
+    const query::RunSummary* run = nullptr; ///< points into snapshot
+    QString letter;                         ///< A, B, …; empty where one run is selected
+
+    QString title() const;  ///< naive, flash 4k
+    QString source() const; ///< lm-small2 #1
+};
+
+/// What a run is called beside others: its backend, and its length where that is what experiments vary.
+QString runTitle(const query::RunSummary& run);
+
+/// The open files and the selected runs: what every page shows. Owned by the main window; GUI thread.
+class Workspace : public QObject {
+    Q_OBJECT
+public:
+    explicit Workspace(QObject* parent = nullptr);
+    ~Workspace() override;
+
+    /// Opens a file, or looks again at one that is open. What is wrong with it is in its `problem`.
+    void open(const QString& path);
+    void close(int file);
+    /// Reads the file's runs again.
+    void refresh(int file);
+
+    const std::vector<OpenFile>& files() const { return files_; }
+    const OpenFile* find(int file) const;
+
+    void select(std::vector<RunKey> runs);
+    const std::vector<RunKey>& selection() const { return selection_; }
+    std::vector<SelectedRun> selectedRuns() const;
+
+signals:
+    void filesChanged();
+    void selectionChanged();
+
+private:
+    void load(OpenFile& file);
+    void loaded(int file, std::shared_ptr<const query::FileSnapshot> snapshot);
+    OpenFile* entry(int file);
+
+    std::vector<OpenFile> files_;
+    std::map<int, std::unique_ptr<JobTracker>> jobs_; // by file
+    std::vector<RunKey> selection_;
+    int nextFile_ = 1;
+};
+
+} // namespace tilescope::ui

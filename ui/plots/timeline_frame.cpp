@@ -1,0 +1,309 @@
+// The frame around a timeline's lanes: overview strip, ruler, run headers and the column of labels.
+
+#include "ui/plots/number_text.h"
+#include "ui/plots/timeline_painter.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+using query::Hue;
+using query::Lane;
+using query::Track;
+
+namespace {
+
+// The rows that say best what a run is about from far away: the device's, else the host's.
+std::vector<const Track*> overviewTracks(const query::Timeline& timeline)
+{
+    std::vector<const Track*> tracks;
+    for (const Lane::Kind kind : {Lane::Kind::Stream, Lane::Kind::Thread, Lane::Kind::Ranges}) {
+        for (const Lane& lane : timeline.lanes)
+            if (lane.kind == kind)
+                for (const Track& row : lane.rows)
+                    tracks.push_back(&row);
+        if (!tracks.empty())
+            break;
+    }
+    return tracks;
+}
+
+struct SweepText {
+    QString text;
+    QColor swatch;
+};
+
+// Draws text and moves x behind it.
+void put(QPainter& painter, double& x, const QRect& area, const QFont& font, const QColor& colour,
+         const QString& text)
+{
+    painter.setFont(font);
+    painter.setPen(colour);
+    const double width = QFontMetricsF(font).horizontalAdvance(text);
+    painter.drawText(QRectF(x, area.top(), width + 1, area.height()), Qt::AlignVCenter | Qt::AlignLeft, text);
+    x += width;
+}
+
+} // namespace
+
+void TimelinePainter::paintOverview(QPainter& painter, const TimelineScene& scene, const QRect& area)
+{
+    const Palette& p = colours();
+    painter.fillRect(area, p.surface);
+    if (scene.sections.empty())
+        return;
+    const Theme& theme = Theme::instance();
+    const int left = scene.sizes.label;
+    const QFontMetrics metrics(theme.small());
+    const TimeWindow whole = wholeWindow(scene.sections);
+    const int plotWidth = std::max(1, area.width() - left - sizes().of(8));
+    const int stepsTop = area.top();
+    const int rowsTop = stepsTop + metrics.height();
+    const int ticksTop = area.bottom() - metrics.height();
+    const int rowHeight = std::max(3, (ticksTop - rowsTop - 2) / int(scene.sections.size()));
+    const auto xOf = [&](double axis) { return left + (axis - whole.from) / whole.length() * plotWidth; };
+
+    const double ratio = painter.device()->devicePixelRatioF();
+    const int columns = int(plotWidth * ratio);
+    std::vector<const query::Timeline*> shown;
+    for (const TimelineSection& section : scene.sections)
+        shown.push_back(section.timeline.get());
+    const QSize size(columns, int((ticksTop - rowsTop) * ratio));
+    if (overview_.size() != size || overviewOf_ != shown) {
+        overviewOf_ = shown;
+        overview_ = QImage(size, QImage::Format_RGB32);
+        overview_.fill(p.laneGround.rgb());
+        ImageTarget target(overview_);
+        for (std::size_t s = 0; s < scene.sections.size(); ++s) {
+            const TimelineSection& section = scene.sections[s];
+            const int top = int(int(s) * rowHeight * ratio);
+            std::vector<query::Column> best(static_cast<std::size_t>(columns));
+            for (const Track* track : overviewTracks(*section.timeline)) {
+                columns_.resize(std::size_t(columns));
+                track->columns(section.toTimeline(whole.from), whole.length() / section.stretch / columns,
+                               columns_);
+                for (std::size_t c = 0; c < best.size(); ++c)
+                    if (columns_[c].item != query::Column::kNothing &&
+                        columns_[c].coverage >= best[c].coverage)
+                        best[c] = columns_[c];
+            }
+            for (int c = 0; c < columns; ++c)
+                if (const query::Column& column = best[std::size_t(c)];
+                    column.item != query::Column::kNothing)
+                    target.fill(c, c + 1, top, top + int((rowHeight - 1) * ratio),
+                                colours_->of(Lane::Kind::Stream, column.hue, 0,
+                                             std::uint8_t(std::lround(column.coverage * BoxRun::kLevels))));
+        }
+    }
+    overview_.setDevicePixelRatio(ratio);
+    painter.drawImage(QPoint(left, rowsTop), overview_);
+    overview_.setDevicePixelRatio(1);
+
+    painter.setFont(theme.bold());
+    painter.setPen(p.text);
+    painter.drawText(QRect(sizes().of(10), area.top() + sizes().of(4), left, metrics.height() + 4),
+                     Qt::AlignLeft, QStringLiteral("Whole run"));
+    painter.setFont(theme.small());
+    for (std::size_t s = 0; s < scene.sections.size(); ++s) {
+        painter.setPen(p.dimText);
+        painter.drawText(
+            QRect(left - sizes().of(24), rowsTop + int(s) * rowHeight, sizes().of(16), rowHeight),
+            Qt::AlignVCenter | Qt::AlignRight, scene.sections[s].letter);
+    }
+    for (const query::TimelineStep& step : scene.sections.front().timeline->steps) {
+        const QString text = QStringLiteral("step %1").arg(step.step);
+        const double centre = xOf(scene.sections.front().toAxis(double(step.start + step.end) / 2));
+        if (scene.sections.front().timeline->steps.size() < 12)
+            painter.drawText(QRectF(centre - 100, stepsTop, 200, metrics.height()), Qt::AlignCenter, text);
+    }
+    painter.setPen(p.dimText);
+    const double offset = whole.from;
+    for (const Tick& tick : timeTicks({0, whole.length()}, plotWidth, sizes().of(110)))
+        painter.drawText(QRectF(xOf(tick.at + offset) - 100, ticksTop, 200, metrics.height()),
+                         Qt::AlignCenter, tick.label);
+
+    // What is outside the window recedes.
+    const double from = std::clamp(xOf(scene.window.from), double(left), double(left + plotWidth));
+    const double to = std::clamp(xOf(scene.window.to), double(left), double(left + plotWidth));
+    QColor veil = p.surface;
+    veil.setAlphaF(0.55);
+    const double bottom = ticksTop;
+    painter.fillRect(QRectF(left, rowsTop, from - left, bottom - rowsTop), veil);
+    painter.fillRect(QRectF(to, rowsTop, left + plotWidth - to, bottom - rowsTop), veil);
+    painter.setPen(QPen(p.accent, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(QRectF(from, rowsTop - 1, std::max(2.0, to - from), bottom - rowsTop + 1));
+    const double grip = (bottom - rowsTop) / 3;
+    painter.fillRect(QRectF(from - 1, rowsTop + grip, 3, grip), p.accent);
+    painter.fillRect(QRectF(to - 2, rowsTop + grip, 3, grip), p.accent);
+}
+
+void TimelinePainter::paintRuler(QPainter& painter, const TimelineScene& scene, const QRect& area)
+{
+    const Palette& p = colours();
+    const Theme& theme = Theme::instance();
+    painter.fillRect(area, p.raised);
+    painter.fillRect(QRect(area.left(), area.top(), area.width(), 1), p.line);
+    painter.fillRect(QRect(area.left(), area.bottom(), area.width(), 1), p.line);
+    if (scene.sections.empty())
+        return;
+    painter.setFont(theme.small());
+    painter.setPen(p.dimText);
+    const TimelineSection& first = scene.sections.front();
+    const QString origin = first.step && first.alignAt == double(first.step->start)
+                               ? QStringLiteral("from start of step %1").arg(first.step->step)
+                               : QStringLiteral("from start of run");
+    painter.drawText(area.adjusted(sizes().of(10), 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, origin);
+    painter.save();
+    painter.setClipRect(area.adjusted(scene.sizes.label, 0, 0, 0));
+    for (const Tick& tick :
+         timeTicks(scene.window, area.width() - scene.sizes.label, scene.sizes.label * 0.6)) {
+        const double x = scene.xOf(tick.at, area.width());
+        painter.drawText(QRectF(x - 100, area.top(), 200, area.height()), Qt::AlignCenter, tick.label);
+    }
+    if (scene.span) {
+        const double left = scene.xOf(scene.span->from, area.width());
+        const double right = scene.xOf(scene.span->to, area.width());
+        const QString text = QStringLiteral("Δ ") + timeText(scene.span->length());
+        const double width = std::max(right - left, QFontMetricsF(theme.bold()).horizontalAdvance(text) + 12);
+        const QRectF chip((left + right - width) / 2, area.top() + 2, width, area.height() - 4);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(p.accent);
+        painter.setBrush(p.selectedRow);
+        painter.drawRoundedRect(chip.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+        painter.setFont(theme.bold());
+        painter.setPen(p.text);
+        painter.drawText(chip, Qt::AlignCenter, text);
+    }
+    painter.restore();
+}
+
+void TimelinePainter::paintHeader(QPainter& painter, const TimelineScene& scene, const Band& band,
+                                  const QRect& area)
+{
+    const Palette& p = colours();
+    const Theme& theme = Theme::instance();
+    const TimelineSection& section = scene.sections[band.section];
+    painter.fillRect(area, p.raised);
+    painter.fillRect(QRect(area.left(), area.bottom(), area.width(), 1), p.line);
+    double x = sizes().of(10);
+    if (!section.letter.isEmpty()) {
+        put(painter, x, area, theme.bold(), p.text, section.letter);
+        x += sizes().of(8);
+    }
+    put(painter, x, area, theme.bold(), p.text, section.title);
+    x = std::max<double>(x + sizes().of(12), scene.sizes.label + sizes().of(4));
+    if (section.step) {
+        const query::TimelineStep& step = *section.step;
+        put(painter, x, area, theme.body(), p.dimText, QStringLiteral("step %1 ").arg(step.step));
+        put(painter, x, area, theme.bold(), p.text,
+            QStringLiteral(" ") + timeText(double(step.end - step.start)));
+        for (const Lane& lane : section.timeline->lanes) {
+            if (lane.kind != Lane::Kind::Busy)
+                continue;
+            const auto covered = lane.rows.front().coveredByHue(step.start, step.end);
+            const double total = double(std::max<std::int64_t>(1, step.end - step.start));
+            for (const Hue hue : {Hue::Busy, Hue::GapLaunching, Hue::GapSynchronising, Hue::GapUnexplained}) {
+                if (covered[std::size_t(hue)] == 0)
+                    continue;
+                x += sizes().of(14);
+                const double side = sizes().of(9);
+                painter.fillRect(QRectF(x, area.center().y() - side / 2, side, side), p.hue(hue));
+                x += side + sizes().of(6);
+                const std::string_view word = hueWord(hue);
+                put(painter, x, area, theme.body(), p.dimText,
+                    QString::fromUtf8(word.data(), qsizetype(word.size())) + QLatin1Char(' '));
+                put(painter, x, area, theme.body(), p.text,
+                    percentText(double(covered[std::size_t(hue)]) / total));
+            }
+            break;
+        }
+    }
+    painter.setFont(theme.small());
+    painter.setPen(p.dimText);
+    const double width = QFontMetricsF(theme.small()).horizontalAdvance(section.source);
+    if (x + width + sizes().of(24) < area.right())
+        painter.drawText(area.adjusted(0, 0, -sizes().of(10), 0), Qt::AlignVCenter | Qt::AlignRight,
+                         section.source);
+}
+
+void TimelinePainter::paintLabelColumn(QPainter& painter, const TimelineScene& scene, const Band& band,
+                                       const QRect& area)
+{
+    const Palette& p = colours();
+    const Theme& theme = Theme::instance();
+    const TimelineSection& section = scene.sections[band.section];
+    const LaneView& view = section.lanes[band.view];
+    const Lane& lane = section.timeline->lanes[view.lane];
+    const QRect column(0, area.top(), scene.sizes.label, area.height());
+    painter.save();
+    painter.setClipRect(column, Qt::IntersectClip);
+    const int line = QFontMetrics(theme.body()).height();
+    const int chevron = sizes().of(12);
+    const int lineTop = column.top() + std::max(0, (std::min(column.height(), sizes().of(20)) - line) / 2);
+    paintIcon(painter, view.folded ? Icon::ChevronRight : Icon::ChevronDown,
+              QRectF(sizes().of(10), lineTop + (line - chevron) / 2.0, chevron, chevron), p.dimText);
+    const int textLeft = sizes().of(28);
+    painter.setFont(theme.body());
+    painter.setPen(p.text);
+    painter.drawText(QRect(textLeft, lineTop, column.width() - textLeft - 4, line),
+                     Qt::AlignVCenter | Qt::AlignLeft, QString::fromStdString(lane.title));
+    painter.setFont(theme.small());
+    painter.setPen(p.dimText);
+    if (!view.folded && !lane.detail.empty() && column.height() > 2 * line - 2)
+        painter.drawText(QRect(textLeft, lineTop + line - 1, column.width() - textLeft - 4, line),
+                         Qt::AlignVCenter | Qt::AlignLeft, QString::fromStdString(lane.detail));
+    const QRect right = column.adjusted(0, 0, -sizes().of(10), 0);
+    if (lane.kind == Lane::Kind::Busy && section.step) {
+        const auto covered = lane.rows.front().coveredByHue(section.step->start, section.step->end);
+        const double total = double(std::max<std::int64_t>(1, section.step->end - section.step->start));
+        painter.drawText(right, Qt::AlignVCenter | Qt::AlignRight,
+                         percentText(double(covered[std::size_t(Hue::Busy)]) / total));
+    } else if (lane.kind == Lane::Kind::Memory && !lane.allocated.empty()) {
+        const MemoryRange range = memoryRange(lane);
+        const Unit unit = byteUnit(range.to);
+        painter.drawText(right, Qt::AlignTop | Qt::AlignRight, threeDigits(range.to / unit.size));
+        if (!view.folded)
+            painter.drawText(right, Qt::AlignBottom | Qt::AlignRight,
+                             withUnit(threeDigits(range.from / unit.size), unit.word));
+    }
+    painter.restore();
+}
+
+void TimelinePainter::paintMemoryMarks(QPainter& painter, const TimelineScene& scene, const Band& band,
+                                       const QRect& area)
+{
+    const TimelineSection& section = scene.sections[band.section];
+    const Lane& lane = section.timeline->lanes[section.lanes[band.view].lane];
+    if (lane.kind != Lane::Kind::Memory || lane.allocated.empty() || section.lanes[band.view].folded)
+        return;
+    const Palette& p = colours();
+    const std::size_t peak = lane.allocated.peak();
+    const double x = scene.xOf(section.toAxis(double(lane.allocated.time(peak))), area.width());
+    if (x < scene.sizes.label || x > area.width())
+        return;
+    const double bytes = double(lane.allocated.value(peak));
+    const double y = memoryRange(lane).yOf(bytes, area.top(), area.top() + area.height());
+    const double radius = sizes().of(3);
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(p.text, 1.5));
+    painter.setBrush(p.surface);
+    painter.drawEllipse(QPointF(x, y), radius, radius);
+    const QString text = QStringLiteral("peak ") + byteText(bytes);
+    painter.setFont(Theme::instance().small());
+    const double width = QFontMetricsF(painter.font()).horizontalAdvance(text);
+    const bool leftFits = x - width - 10 > scene.sizes.label;
+    const QRectF box(leftFits ? x - width - 8 : x + 8, area.top() - 1, width + 1, area.height() / 2.0);
+    painter.setPen(p.text);
+    painter.drawText(box, Qt::AlignVCenter | Qt::AlignLeft, text);
+    painter.restore();
+}
+
+} // namespace tilescope::ui

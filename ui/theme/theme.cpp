@@ -1,0 +1,167 @@
+#include "ui/theme/theme.h"
+
+#include "ui/theme/style_sheet.h"
+
+#include <QApplication>
+#include <QEvent>
+#include <QFontInfo>
+#include <QFontMetricsF>
+#include <QPalette>
+#include <QStyleFactory>
+#include <QToolTip>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+namespace {
+
+// Columns of numbers line up only where all figures have one width.
+bool hasTabularFigures(const QFont& font)
+{
+    const QFontMetricsF metrics(font);
+    const double zero = metrics.horizontalAdvance(QLatin1Char('0'));
+    for (char digit = '1'; digit <= '9'; ++digit)
+        if (std::abs(metrics.horizontalAdvance(QLatin1Char(digit)) - zero) > 0.01)
+            return false;
+    return true;
+}
+
+QFont bodyFont()
+{
+    QFont font = QApplication::font();
+    if (!hasTabularFigures(font))
+        font.setFamilies({QStringLiteral("Noto Sans"), font.family()});
+    font.setPointSizeF(9);
+    return font;
+}
+
+QPalette qtPalette(const Palette& p)
+{
+    QPalette q;
+    q.setColor(QPalette::Window, p.background);
+    q.setColor(QPalette::WindowText, p.text);
+    q.setColor(QPalette::Base, p.surface);
+    q.setColor(QPalette::AlternateBase, p.raised);
+    q.setColor(QPalette::Text, p.text);
+    q.setColor(QPalette::PlaceholderText, p.dimText);
+    q.setColor(QPalette::Button, p.surface);
+    q.setColor(QPalette::ButtonText, p.text);
+    q.setColor(QPalette::ToolTipBase, p.surface);
+    q.setColor(QPalette::ToolTipText, p.text);
+    q.setColor(QPalette::Highlight, p.selectedRow);
+    q.setColor(QPalette::HighlightedText, p.text);
+    q.setColor(QPalette::Link, p.accent);
+    q.setColor(QPalette::LinkVisited, p.accent);
+    q.setColor(QPalette::Mid, p.strongLine);
+    q.setColor(QPalette::Dark, p.strongLine);
+    q.setColor(QPalette::Light, p.raised);
+    const QColor faint = blend(p.dimText, p.background, 0.55);
+    q.setColor(QPalette::Disabled, QPalette::Text, faint);
+    q.setColor(QPalette::Disabled, QPalette::WindowText, faint);
+    q.setColor(QPalette::Disabled, QPalette::ButtonText, faint);
+    return q;
+}
+
+} // namespace
+
+Sizes::Sizes(const QFont& body) : scale_(std::max(0.75, QFontInfo(body).pixelSize() / 12.0))
+{
+    margin = of(16);
+    gap = of(8);
+    padding = of(12);
+    radius = of(4);
+    row = of(24);
+    tallRow = of(28);
+    header = of(24);
+    field = of(24);
+    tools = of(40);
+    panelHeader = of(32);
+    rail = of(72);
+    railItem = of(52);
+    dock = of(288);
+    statusBar = of(28);
+}
+
+int Sizes::of(double designed) const
+{
+    return int(std::lround(designed * scale_));
+}
+
+Theme& Theme::instance()
+{
+    static Theme theme;
+    return theme;
+}
+
+Theme::Theme() : palette_(&Palette::light()), body_(bodyFont()), sizes_(body_)
+{
+    systemDark_ = systemIsDark();
+    qApp->installEventFilter(this);
+}
+
+// Before we set a palette of our own, the application's is the desktop's.
+bool Theme::systemIsDark() const
+{
+    return QApplication::palette().color(QPalette::Window).lightness() < 128;
+}
+
+void Theme::apply(ThemeChoice choice)
+{
+    choice_ = choice;
+    const bool dark = choice == ThemeChoice::Dark || (choice == ThemeChoice::System && systemDark_);
+    palette_ = dark ? &Palette::darkOne() : &Palette::light();
+    if (QApplication::style()->objectName().compare(QLatin1String("fusion"), Qt::CaseInsensitive) != 0)
+        QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    QApplication::setFont(body_);
+    QToolTip::setFont(body_);
+    QApplication::setPalette(qtPalette(*palette_));
+    qApp->setStyleSheet(styleSheet(*palette_, sizes_, small()));
+    emit changed();
+}
+
+bool Theme::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::ThemeChange && watched == qApp && choice_ == ThemeChoice::System) {
+        const bool dark = systemIsDark();
+        if (dark != systemDark_) {
+            systemDark_ = dark;
+            apply(ThemeChoice::System);
+        }
+    }
+    return QObject::eventFilter(watched, event);
+}
+
+QFont Theme::bold() const
+{
+    QFont font = body_;
+    font.setWeight(QFont::DemiBold);
+    return font;
+}
+
+QFont Theme::small() const
+{
+    QFont font = body_;
+    font.setPointSizeF(body_.pointSizeF() * 11 / 12);
+    return font;
+}
+
+QFont Theme::large() const
+{
+    QFont font = body_;
+    font.setPointSizeF(body_.pointSizeF() * 20 / 12);
+    font.setWeight(QFont::DemiBold);
+    return font;
+}
+
+QFont Theme::mono() const
+{
+    QFont font(QStringList{QStringLiteral("Noto Sans Mono"), QStringLiteral("DejaVu Sans Mono"),
+                           QStringLiteral("monospace")});
+    font.setStyleHint(QFont::Monospace);
+    font.setPointSizeF(body_.pointSizeF());
+    return font;
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "ui/theme/palette.h"
+
+#include <QFont>
+#include <QObject>
+#include <QString>
+
+namespace tilescope::ui {
+
+enum class ThemeChoice { System, Light, Dark };
+
+/// Sizes in device-independent pixels, derived from the body font: every constant of the design is given for
+/// a 12 px font and scaled by what the font really has.
+class Sizes {
+public:
+    explicit Sizes(const QFont& body);
+    /// `designed` pixels at the reference font, in this font.
+    int of(double designed) const;
+
+    int margin, gap, padding, radius;
+    int row, tallRow, header, field, tools, panelHeader;
+    int rail, railItem, dock, statusBar;
+
+private:
+    double scale_;
+};
+
+/// The look of the program: palette, fonts and sizes. One per process, made before the first widget; GUI
+/// thread.
+class Theme : public QObject {
+    Q_OBJECT
+public:
+    static Theme& instance();
+
+    /// Chooses light or dark, sets the application's fonts, palette and style sheet, and tells everyone.
+    void apply(ThemeChoice choice);
+    ThemeChoice choice() const { return choice_; }
+
+    const Palette& palette() const { return *palette_; }
+    const Sizes& sizes() const { return sizes_; }
+    const QFont& body() const { return body_; }
+    QFont bold() const;
+    QFont small() const; ///< axes and table headers
+    QFont large() const; ///< key numbers
+    QFont mono() const;
+
+signals:
+    void changed();
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    Theme();
+    bool systemIsDark() const;
+
+    ThemeChoice choice_ = ThemeChoice::System;
+    const Palette* palette_;
+    QFont body_;
+    Sizes sizes_;
+    bool systemDark_ = false;
+};
+
+/// Shorthands for what painters and widgets ask for all the time.
+inline const Palette& colours()
+{
+    return Theme::instance().palette();
+}
+inline const Sizes& sizes()
+{
+    return Theme::instance().sizes();
+}
+
+} // namespace tilescope::ui
