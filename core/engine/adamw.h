@@ -23,6 +23,7 @@ private:
     std::vector<at::Tensor> gradients();
 
     std::vector<at::Tensor> parameters_;
+    std::vector<at::Tensor> updated_; // their memory, row-major
     std::vector<at::Tensor> firstMoments_;
     std::vector<at::Tensor> secondMoments_;
     at::Tensor steps_;                   // one count for all parameters

@@ -8,6 +8,9 @@ namespace tilescope::trace {
 
 namespace {
 
+constexpr std::string_view kNegativeDuration =
+    "activities that ended before they started; their duration is taken as 0";
+
 template <class Event> void sortByStart(std::vector<Event>& events)
 {
     // Most lists come sorted; ranges and ops are noted when they end.
@@ -27,6 +30,7 @@ void Assembler::begin()
     launches_.clear();
     losses_ = {};
     recordsChecked_ = 0;
+    stepChanges_.clear();
     firstLatency_ = lastLatency_ = {};
 }
 
@@ -71,6 +75,14 @@ void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
         }
         return;
     }
+    if (record.kind == HostRecord::Kind::Step) {
+        // Activities come late, but not by this many steps.
+        constexpr std::size_t kStepsKept = 4096;
+        stepChanges_.emplace_back(record.change.time, record.step);
+        if (stepChanges_.size() > kStepsKept)
+            stepChanges_.pop_front();
+        return;
+    }
     ++recordsChecked_;
     switch (record.kind) {
     case HostRecord::Kind::Range:
@@ -85,6 +97,8 @@ void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
         return addApi(thread, record);
     case HostRecord::Kind::Alloc:
         return addCpuAllocation(record);
+    case HostRecord::Kind::Step:
+        return;
     }
 }
 
@@ -221,8 +235,7 @@ void Assembler::attribute(DeviceEvent& event)
 void Assembler::checkTimes(DeviceEvent& event)
 {
     if (event.end < event.start) {
-        losses_.add("negative_duration", LossSeverity::Warning, 1,
-                    "device activities that ended before they started; their duration is taken as 0");
+        losses_.add("negative_duration", LossSeverity::Warning, 1, kNegativeDuration);
         event.end = event.start;
     }
     if (event.launched == Timestamp{})
@@ -234,6 +247,33 @@ void Assembler::checkTimes(DeviceEvent& event)
         event.start = event.launched;
         event.end = std::max(event.end, event.start);
     }
+}
+
+void Assembler::addCallActivity(ApiCall call)
+{
+    if (learning_)
+        return;
+    ++recordsChecked_;
+    if (const LaunchTable::Launch* launch = launches_.find(call.correlation.value)) {
+        call.range = rangeId(launch->context.range);
+        call.op = opId(launch->context.op);
+        call.thread = ThreadId{launch->thread};
+        call.step = launch->step;
+    } else {
+        call.step = stepAt(nanosecondsOf(call.start));
+    }
+    if (call.end < call.start) {
+        losses_.add("negative_duration", LossSeverity::Warning, 1, kNegativeDuration);
+        call.end = call.start;
+    }
+    batch_.apiCalls.push_back(call);
+}
+
+std::int32_t Assembler::stepAt(std::int64_t time) const
+{
+    const auto after =
+        std::ranges::upper_bound(stepChanges_, time, {}, [](const auto& change) { return change.first; });
+    return after == stepChanges_.begin() ? kNoStep : std::prev(after)->second;
 }
 
 void Assembler::noteLatency(std::int32_t step, std::int64_t latency)

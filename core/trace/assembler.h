@@ -2,30 +2,19 @@
 
 #include "core/model/events.h"
 #include "core/model/strings.h"
-#include "core/trace/host_log.h"
+#include "core/trace/device_alloc_log.h"
+#include "core/trace/host_record.h"
 #include "core/trace/launch_table.h"
 #include "core/trace/losses.h"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tilescope::trace {
-
-/// An event of a CUDA caching allocator as its trace hook noted it.
-struct DeviceAllocRecord {
-    std::int64_t time = 0;
-    std::uint64_t address = 0;
-    std::int64_t bytes = 0;
-    std::int64_t allocated = 0;
-    std::int64_t reserved = 0;
-    const void* stream = nullptr; ///< cudaStream_t
-    HostContext context{};
-    std::int32_t step = kNoStep;
-    std::uint32_t pool = 0;
-    AllocAction action{};
-};
 
 /// Makes the model's events out of what the capture noted: numbers become ids, paths and names become
 /// strings, device activities are joined to their launches. Knows neither threads nor CUPTI nor LibTorch.
@@ -45,8 +34,8 @@ public:
     void addHost(std::uint32_t thread, const HostRecord& record);
     /// \param event  decoded, not yet attributed; times and names as CUPTI gave them
     void addActivity(DeviceEvent event);
-    /// An API call or an overhead of CUPTI's that is attributed already.
-    void addApiCall(const ApiCall& call) { batch_.apiCalls.push_back(call); }
+    /// A stretch of the host's time that CUPTI recorded as an activity: an overhead, a wait.
+    void addCallActivity(ApiCall call);
     void addAllocation(const DeviceAllocRecord& record, DeviceIndex device, StreamId stream);
     void addThread(std::uint32_t thread, std::string_view name);
 
@@ -89,6 +78,7 @@ private:
     void addCpuAllocation(const HostRecord& record);
     void attribute(DeviceEvent& event);
     void checkTimes(DeviceEvent& event);
+    std::int32_t stepAt(std::int64_t time) const;
     void noteLatency(std::int32_t step, std::int64_t latency);
 
     StringTable& strings_;
@@ -102,7 +92,8 @@ private:
     std::int64_t recordsChecked_ = 0;
     std::vector<StringId> paths_; // by PathNode::id
     std::vector<StringId> names_;
-    std::unordered_map<std::uint32_t, std::vector<Shape>> shapes_; // by thread, then by ordinal in the step
+    std::unordered_map<std::uint32_t, std::vector<Shape>> shapes_;  // by thread, then by ordinal in the step
+    std::deque<std::pair<std::int64_t, std::int32_t>> stepChanges_; // the latest: when, and to which step
     LaunchLatency firstLatency_;
     LaunchLatency lastLatency_;
 };

@@ -103,6 +103,7 @@ void ThreadLog::enterRecording()
     generation_ = HostLogs::instance().generation_.load(std::memory_order_acquire);
     rangeDepth_ = 0;
     opDepth_ = 0;
+    callDepth_ = 0;
     ordinalStep_ = kNoStep;
     ordinal_ = 0;
     lastNode_ = {};
@@ -131,6 +132,8 @@ std::uint32_t ThreadLog::openRange(std::string_view component, std::string_view 
         }
     }
     const PathNode* path = repeats ? above : names_.child(above ? above : tree.root(), component);
+    // Known from here on, so that what is noted under an allocator's lock finds it without one of its own.
+    tree.backward(path);
     const PathNode* name =
         nvtxName == std::string_view(path->component) ? path : names_.child(tree.names(), nvtxName);
     const std::uint32_t id = logs.nextRange_.fetch_add(1, std::memory_order_relaxed);
@@ -236,6 +239,26 @@ void ThreadLog::closeOp()
     ring.push(op);
 }
 
+bool ThreadLog::enterCall()
+{
+    return callDepth_++ == 0;
+}
+
+bool ThreadLog::leaveCall()
+{
+    // A call that began before the recording has nothing to end.
+    return callDepth_ > 0 && --callDepth_ == 0;
+}
+
+void ThreadLog::noteStep(std::int32_t step)
+{
+    HostRecord record;
+    record.kind = HostRecord::Kind::Step;
+    record.step = step;
+    record.change = {.time = now()};
+    ring.push(record);
+}
+
 void ThreadLog::noteLaunch(std::uint32_t correlation, std::int64_t time)
 {
     HostRecord record;
@@ -273,7 +296,7 @@ void ThreadLog::noteAllocation(AllocAction action, const void* address, std::int
     ring.push(record);
 }
 
-HostContext ThreadLog::context()
+HostContext ThreadLog::context() noexcept
 {
     HostLogs& logs = HostLogs::instance();
     HostContext where;
@@ -324,7 +347,7 @@ void ThreadLog::noteBoundary()
     boundaryCount_.store(count, std::memory_order_release);
 }
 
-const PathNode* ThreadLog::pathCreating(std::uint64_t sequence) const
+const PathNode* ThreadLog::pathCreating(std::uint64_t sequence) const noexcept
 {
     const std::uint64_t count = boundaryCount_.load(std::memory_order_acquire);
     std::uint64_t low = count > kBoundaries ? count - kBoundaries : 0;
@@ -341,7 +364,7 @@ const PathNode* ThreadLog::pathCreating(std::uint64_t sequence) const
                          : boundaries_[(low - 1) % kBoundaries].path.load(std::memory_order_relaxed);
 }
 
-const PathNode* ThreadLog::backwardPath(const AutogradProbe::Node& node)
+const PathNode* ThreadLog::backwardPath(const AutogradProbe::Node& node) noexcept
 {
     // Autograd runs an accumulation right after the node that made the gradient: it belongs there.
     if (node.sequence == kAccumulateSequence)
@@ -357,7 +380,7 @@ const PathNode* ThreadLog::backwardPath(const AutogradProbe::Node& node)
         }
     }
     lastNode_ = node;
-    lastNodePath_ = forward ? PathTree::instance().backward(forward) : nullptr;
+    lastNodePath_ = forward ? PathTree::knownBackward(forward) : nullptr;
     return lastNodePath_;
 }
 
@@ -373,6 +396,15 @@ HostLogs& HostLogs::instance()
 bool HostLogs::recording() noexcept
 {
     return detail::rangeListeners.load(std::memory_order_relaxed) & kTracerListens;
+}
+
+HostContext HostLogs::here() noexcept
+{
+    if (ThreadLog* log = mineIfAny())
+        return log->context();
+    const HostLogs& logs = instance();
+    const PathNode* path = logs.sessionPath_.load(std::memory_order_acquire);
+    return {.path = path ? path->id : kNone, .range = logs.sessionRange_.load(std::memory_order_acquire)};
 }
 
 ThreadLog* HostLogs::mineIfAny() noexcept
@@ -440,8 +472,12 @@ void HostLogs::start(std::size_t ringCapacity, std::size_t spareLogs)
     // What a thread noted while the last recording was being stopped belongs to nobody.
     drain([](const ThreadLog&, const HostRecord&) {});
     std::size_t free = 0;
-    for (const ThreadLog* log : logs())
-        free += log->state_.load(std::memory_order_relaxed) == ThreadLog::State::Free;
+    for (ThreadLog* log : logs()) {
+        if (log->state_.load(std::memory_order_acquire) != ThreadLog::State::Free)
+            continue;
+        log->ring.resize(ringCapacity);
+        ++free;
+    }
     for (; free < spareLogs; ++free)
         add(ThreadLog::State::Free);
 
@@ -472,6 +508,13 @@ HostLogs::Counters HostLogs::counters() const
         sum.chatter += log->chatter.load(std::memory_order_relaxed);
     }
     return sum;
+}
+
+void HostLogs::setStep(std::int32_t step)
+{
+    step_.store(step, std::memory_order_relaxed);
+    if (ThreadLog* log = mine())
+        log->noteStep(step);
 }
 
 void HostLogs::setProbe(const AutogradProbe& probe)

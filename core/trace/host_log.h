@@ -43,13 +43,18 @@ public:
     void closeRange(std::uint32_t id);
     void openOp(std::string_view name, std::int64_t sequence, OpScope scope, std::string_view shapes);
     void closeOp();
+    /// A call into CUDA begins or ends. The runtime calls the driver in turn: only the outermost call of a
+    /// thread counts, for which each returns true.
+    bool enterCall();
+    bool leaveCall();
     void noteLaunch(std::uint32_t correlation, std::int64_t time);
     void noteApiCall(ApiKind kind, std::uint32_t function, std::uint32_t correlation, std::int64_t start,
                      std::int64_t end);
+    void noteStep(std::int32_t step);
     void noteAllocation(AllocAction action, const void* address, std::int64_t bytes, std::int64_t allocated);
 
-    /// Where an event of this moment belongs. Takes no lock unless a path is new.
-    HostContext context();
+    /// Where an event of this moment belongs. Neither locks nor allocates.
+    HostContext context() noexcept;
 
     Ring<HostRecord> ring;
     // Counters that the tracer's thread reads.
@@ -87,8 +92,8 @@ private:
     void pushRange(const OpenRange& range, std::int64_t end);
     void publishSessionPlace();
     void noteBoundary();
-    const PathNode* pathCreating(std::uint64_t sequence) const;
-    const PathNode* backwardPath(const AutogradProbe::Node& node);
+    const PathNode* pathCreating(std::uint64_t sequence) const noexcept;
+    const PathNode* backwardPath(const AutogradProbe::Node& node) noexcept;
     const OpenRange* innermost() const { return rangeDepth_ > 0 ? &ranges_[rangeDepth_ - 1] : nullptr; }
 
     enum class State : std::uint32_t { Free, Owned, Orphaned };
@@ -101,6 +106,7 @@ private:
     bool session_ = false;
     int rangeDepth_ = 0;
     int opDepth_ = 0;
+    int callDepth_ = 0;
     std::uint32_t ordinal_ = 0;
     std::int32_t ordinalStep_ = kNoStep;
     std::array<OpenRange, kDeepestRange> ranges_;
@@ -125,6 +131,8 @@ public:
     /// The calling thread's log while a recording is on if it has one; never allocates.
     static ThreadLog* mineIfAny() noexcept;
     static bool recording() noexcept;
+    /// Where an event of this moment in the calling thread belongs. Neither locks nor allocates.
+    static HostContext here() noexcept;
 
     // --- the tracer, on the session thread ---
     /// Starts a recording with the calling thread as session thread: where it sits is where events of threads
@@ -132,7 +140,7 @@ public:
     void start(std::size_t ringCapacity, std::size_t spareLogs);
     /// Ends it, closing what the calling thread has open.
     void stop();
-    void setStep(std::int32_t step) noexcept { step_.store(step, std::memory_order_relaxed); }
+    void setStep(std::int32_t step);
     /// How autograd is asked; set once, before the first recording that needs it.
     void setProbe(const AutogradProbe& probe);
 

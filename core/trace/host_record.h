@@ -17,7 +17,7 @@ struct HostContext {
 
 /// What a host thread noted: one cache line, plain data.
 struct HostRecord {
-    enum class Kind : std::uint8_t { Range, Op, Launch, Api, Alloc };
+    enum class Kind : std::uint8_t { Range, Op, Launch, Api, Alloc, Step };
     struct RangeBody {
         std::uint32_t id, parent;
         std::uint32_t name; ///< PathNode whose component it is
@@ -38,6 +38,9 @@ struct HostRecord {
         std::uint32_t function; ///< CUPTI's callback domain << 24 | its callback id
         std::int64_t start, end;
     };
+    struct StepBody {
+        std::int64_t time; ///< from then on events belong to `step`
+    };
     struct AllocBody {
         std::uint64_t address;
         std::int64_t bytes, allocated, time;
@@ -53,6 +56,7 @@ struct HostRecord {
         LaunchBody launch;
         ApiBody api;
         AllocBody alloc;
+        StepBody change;
     };
     HostRecord() : op{} {}
 };

@@ -10,6 +10,12 @@ void Losses::add(std::string_view kind, LossSeverity severity, std::int64_t coun
     entry->second.count += count;
 }
 
+void Losses::add(const Losses& others)
+{
+    for (const auto& [kind, entry] : others.entries_)
+        add(kind, entry.severity, entry.count, entry.detail);
+}
+
 std::int64_t Losses::count(std::string_view kind) const
 {
     const auto found = entries_.find(kind);

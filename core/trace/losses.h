@@ -16,6 +16,7 @@ public:
     /// \param detail  kept from the first time the kind is seen
     void add(std::string_view kind, LossSeverity severity, std::int64_t count = 1,
              std::string_view detail = {});
+    void add(const Losses& others);
     std::int64_t count(std::string_view kind) const;
     std::vector<Loss> list(StringTable& strings) const;
 

@@ -78,6 +78,12 @@ const PathNode* PathTree::backward(const PathNode* forward)
     return twin;
 }
 
+const PathNode* PathTree::knownBackward(const PathNode* forward) noexcept
+{
+    const PathNode* known = forward->backwardTwin.load(std::memory_order_acquire);
+    return known && !known->isRoot() ? known : nullptr;
+}
+
 const PathNode* PathTree::backwardLocked(const PathNode* forward)
 {
     if (forward == stepForward_ || forward == stepBackward_)

@@ -19,6 +19,8 @@ struct PathNode {
     std::string path;                 ///< components joined by `/`
     /// Where the backward of this path's ops is told (see PathTree::backward); null until first asked for.
     mutable std::atomic<const PathNode*> backwardTwin{nullptr};
+
+    bool isRoot() const { return !parent && id == 0; }
 };
 
 /// Paths and names seen by this process. Any thread may call any member; it takes a lock, so threads that
@@ -40,6 +42,9 @@ public:
     /// step/backward/layers.3, step/loss gives step/backward/loss, and what lies under step/backward already
     /// (a recomputed forward) stays. Null for paths outside a phase of a step.
     const PathNode* backward(const PathNode* forward);
+
+    /// The same if backward() was asked before, else null. Neither locks nor allocates.
+    static const PathNode* knownBackward(const PathNode* forward) noexcept;
 
     /// The node with this id.
     const PathNode* node(std::uint32_t id) const;

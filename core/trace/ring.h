@@ -14,15 +14,22 @@ namespace tilescope::trace {
 /// allocator's, say) are one. A push into a full ring is dropped and counted; what is already there stays.
 template <class T> class Ring {
 public:
-    /// \param capacity  records held at most, a power of two
-    explicit Ring(std::size_t capacity)
-        : slots_(std::make_unique<T[]>(std::bit_ceil(capacity))), mask_(std::bit_ceil(capacity) - 1)
-    {
-    }
+    /// \param capacity  records held at most; rounded up to a power of two
+    explicit Ring(std::size_t capacity) { resize(capacity); }
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
 
     std::size_t capacity() const { return mask_ + 1; }
+
+    /// While there is neither producer nor consumer. What the ring held is gone.
+    void resize(std::size_t capacity)
+    {
+        if (slots_ && std::bit_ceil(capacity) == this->capacity())
+            return;
+        slots_ = std::make_unique<T[]>(std::bit_ceil(capacity));
+        mask_ = std::bit_ceil(capacity) - 1;
+        head_ = tail_ = tailSeen_ = 0;
+    }
 
     /// Producer. Returns whether there was room.
     bool push(const T& record) noexcept
@@ -61,7 +68,7 @@ private:
     static constexpr std::uint64_t kReleaseEvery = 255;
 
     std::unique_ptr<T[]> slots_;
-    std::uint64_t mask_;
+    std::uint64_t mask_ = 0;
     // The producer's line, the consumer's line: neither writes where the other spins.
     alignas(64) std::atomic<std::uint64_t> head_{0};
     std::uint64_t tailSeen_ = 0;

@@ -1,6 +1,9 @@
 #include "core/trace/tracer.h"
 
+#include "core/trace/activity_decoder.h"
 #include "core/trace/assembler.h"
+#include "core/trace/cuda_allocator_hook.h"
+#include "core/trace/cupti_session.h"
 #include "core/trace/host_log.h"
 #include "core/trace/nvtx.h"
 #include "core/trace/op_recorder.h"
@@ -36,10 +39,17 @@ std::string threadName(std::uint32_t thread)
 
 class Tracer::Impl {
 public:
-    Impl(const TracerOptions& options, StringTable& strings, TraceSink& sink)
+    Impl(const TracerOptions& options, StringTable& strings, TraceSink& sink, CuptiApi& cupti)
         : options_(options), strings_(strings), sink_(sink),
-          assembler_(strings, HostLogs::instance().nextRange(), HostLogs::instance().nextOp())
+          assembler_(strings, HostLogs::instance().nextRange(), HostLogs::instance().nextOp()),
+          decoder_(cupti, strings)
     {
+        if (options.cuda) {
+            cupti_ =
+                std::make_unique<CuptiSession>(cupti, options.activityBuffers, options.activityBufferBytes);
+            assembler_.setFunctionName(
+                [this](std::uint32_t function) { return cupti_->functionName(function, strings_); });
+        }
         installNvtx();
         OpRecorder::installProbe();
         thread_ = std::thread([this] { run(); });
@@ -62,9 +72,12 @@ public:
         session_ = static_cast<std::uint32_t>(gettid());
         assembler_.begin();
         assembler_.learnShapes(recording == Recording::Shapes);
-        recordCpuAllocations(options_.memory && !options_.cuda);
+        decoder_.begin();
         HostLogs::instance().start(options_.ringCapacity, kSpareLogs);
         before_ = HostLogs::instance().counters();
+        if (recording == Recording::Events)
+            startDevice();
+        recordCpuAllocations(options_.memory && !options_.cuda);
         if (!options_.cuda || options_.level == TraceLevel::Full)
             OpRecorder::enable(recording == Recording::Shapes);
         {
@@ -90,6 +103,15 @@ public:
 
     const std::string& untracedReason() const { return untracedReason_; }
 
+    std::optional<Nanoseconds> clockDrift() const
+    {
+        const Assembler::LaunchLatency& first = assembler_.firstLatency();
+        const Assembler::LaunchLatency& last = assembler_.lastLatency();
+        if (first.step == kNoStep)
+            return std::nullopt;
+        return Nanoseconds(last.least - first.least);
+    }
+
 private:
     enum class State { Idle, Recording, Ending };
 
@@ -102,7 +124,12 @@ private:
         lock.unlock();
         OpRecorder::disable();
         recordCpuAllocations(false);
+        if (allocations_)
+            allocations_->stop();
+        // Before CUPTI, whose own waiting is no part of the program.
         HostLogs::instance().stop();
+        if (cupti_)
+            cupti_->stop(cuptiLosses_);
         lock.lock();
         state_ = State::Ending;
         changed_.notify_all();
@@ -141,6 +168,21 @@ private:
 
     void drain()
     {
+        drainAllocations();
+        for (;;) {
+            // Taken first: whatever launched the activities in it is in a ring by now.
+            const auto buffer = cupti_ ? cupti_->buffers().take() : std::nullopt;
+            drainHost();
+            if (!buffer)
+                return;
+            decoder_.decode(*buffer, assembler_);
+            cupti_->countDropped(*buffer, assembler_.losses());
+            cupti_->buffers().giveBack(*buffer);
+        }
+    }
+
+    void drainHost()
+    {
         HostLogs::instance().drain([this](const ThreadLog& log, const HostRecord& record) {
             const std::uint32_t thread = log.thread();
             if (thread != lastThread_ && named_.insert(thread).second)
@@ -150,19 +192,55 @@ private:
         });
     }
 
+    void drainAllocations()
+    {
+        if (!allocations_)
+            return;
+        allocations_->drain([this](const DeviceAllocRecord& record) {
+            const StreamId stream = cupti_ ? cupti_->streamId(record.stream) : StreamId{};
+            assembler_.addAllocation(record, options_.device, stream);
+        });
+    }
+
+    /// Starts what records the device, or says why it is not recorded.
+    void startDevice()
+    {
+        if (cupti_)
+            untracedReason_ = cupti_->start(options_.level);
+        if (!options_.cuda || !options_.memory || !CudaAllocatorHook::attach())
+            return;
+        allocations_ = DeviceAllocLog::of(options_.device);
+        if (!allocations_)
+            return;
+        const CudaAllocatorHook::Totals totals = CudaAllocatorHook::totals(options_.device);
+        allocationsDropped_ = allocations_->dropped();
+        allocations_->start(options_.ringCapacity, totals.requested, totals.reserved);
+    }
+
     void countLosses()
     {
+        const auto lost = [this](std::string_view kind, std::uint64_t count, std::string_view detail) {
+            assembler_.losses().add(kind, LossSeverity::Error, static_cast<std::int64_t>(count), detail);
+        };
         const HostLogs::Counters now = HostLogs::instance().counters();
-        Losses& losses = assembler_.losses();
-        losses.add("ring_overflow", LossSeverity::Error,
-                   static_cast<std::int64_t>(now.dropped - before_.dropped),
-                   "host records that came faster than they could be read");
-        losses.add("nested_too_deep", LossSeverity::Error,
-                   static_cast<std::int64_t>(now.tooDeep - before_.tooDeep),
-                   "ranges or ops nested deeper than is kept");
-        losses.add("threads_refused", LossSeverity::Error,
-                   static_cast<std::int64_t>(now.threadsRefused - before_.threadsRefused),
-                   "events of threads beyond the number that is kept");
+        lost("ring_overflow", now.dropped - before_.dropped,
+             "host records that came faster than they were read");
+        lost("nested_too_deep", now.tooDeep - before_.tooDeep, "ranges or ops nested deeper than is kept");
+        lost("threads_refused", now.threadsRefused - before_.threadsRefused,
+             "threads beyond the number whose events are kept");
+        assembler_.losses().add("api_calls_not_stored", LossSeverity::Info,
+                                static_cast<std::int64_t>(now.chatter - before_.chatter),
+                                "cudaGetDevice, cudaGetLastError and the like: counted only");
+        assembler_.losses().add(std::exchange(cuptiLosses_, {}));
+        if (!allocations_)
+            return;
+        lost("allocation_ring_overflow", allocations_->dropped() - allocationsDropped_,
+             "allocator events that came faster than they were read");
+        const std::int64_t drift =
+            allocations_->allocated() - CudaAllocatorHook::totals(options_.device).requested;
+        assembler_.losses().add("allocation_total_drift", LossSeverity::Warning, std::abs(drift),
+                                "bytes by which the sum of the events misses the allocator's own count");
+        allocations_ = nullptr;
     }
 
     const TracerOptions options_;
@@ -171,9 +249,13 @@ private:
     std::string untracedReason_;
     std::uint32_t session_ = 0;
     HostLogs::Counters before_;
+    Losses cuptiLosses_;
+    std::uint64_t allocationsDropped_ = 0;
+    DeviceAllocLog* allocations_ = nullptr; // while it records
 
     // The tracer's thread's while recording, the session thread's otherwise.
     Assembler assembler_;
+    ActivityDecoder decoder_;
     std::exception_ptr failure_;
     std::unordered_set<std::uint32_t> named_;
     std::uint32_t lastThread_ = 0;
@@ -184,11 +266,17 @@ private:
     bool ended_ = false;
     std::condition_variable changed_;
 
+    std::unique_ptr<CuptiSession> cupti_; // none on a CPU
     std::thread thread_;
 };
 
 Tracer::Tracer(const TracerOptions& options, StringTable& strings, TraceSink& sink)
-    : impl_(std::make_unique<Impl>(options, strings, sink))
+    : Tracer(options, strings, sink, realCupti())
+{
+}
+
+Tracer::Tracer(const TracerOptions& options, StringTable& strings, TraceSink& sink, CuptiApi& cupti)
+    : impl_(std::make_unique<Impl>(options, strings, sink, cupti))
 {
 }
 
@@ -207,6 +295,11 @@ void Tracer::setStep(std::int32_t step)
 void Tracer::stop()
 {
     impl_->stop();
+}
+
+std::optional<Nanoseconds> Tracer::clockDrift() const
+{
+    return impl_->clockDrift();
 }
 
 const std::string& Tracer::untracedReason() const

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/units.h"
 #include "core/model/events.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
@@ -7,9 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tilescope::trace {
+
+class CuptiApi;
 
 struct TracerOptions {
     TraceLevel level = TraceLevel::Kernels;
@@ -18,6 +22,8 @@ struct TracerOptions {
     DeviceIndex device = {}; ///< CUDA device; none for the CPU
     /// Records that each thread may be ahead of the tracer's own; more are dropped and counted.
     std::size_t ringCapacity = 1 << 16;
+    std::size_t activityBuffers = 16; ///< for CUPTI's records, allocated beforehand
+    std::size_t activityBufferBytes = 1 << 20;
 };
 
 /// What a recording is for.
@@ -39,6 +45,8 @@ enum class Recording {
 class Tracer {
 public:
     Tracer(const TracerOptions& options, StringTable& strings, TraceSink& sink);
+    /// With a CUPTI other than LibTorch's; it outlives the tracer.
+    Tracer(const TracerOptions& options, StringTable& strings, TraceSink& sink, CuptiApi& cupti);
     ~Tracer();
     Tracer(const Tracer&) = delete;
     Tracer& operator=(const Tracer&) = delete;
@@ -50,6 +58,10 @@ public:
     /// last batch with the losses.
     /// \throws whatever the sink threw meanwhile
     void stop();
+
+    /// How far the clocks of host and device drifted apart over the recording that stop() ended: change of
+    /// the least time from a launch to its start between the first and the last step. None on a CPU.
+    std::optional<Nanoseconds> clockDrift() const;
 
     /// Why device activities are not recorded although asked for (a rival profiler, no permission); empty
     /// when they are.

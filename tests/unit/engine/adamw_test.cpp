@@ -11,7 +11,7 @@ using at::Tensor;
 std::vector<Tensor> parametersOf(int seed)
 {
     at::manual_seed(seed);
-    std::vector<Tensor> parameters{at::randn({3, 5}), at::randn({7})};
+    std::vector<Tensor> parameters{at::randn({3, 5}), at::randn({7}), at::randn({6, 4}).t()};
     for (Tensor& parameter : parameters)
         parameter.set_requires_grad(true);
     return parameters;
@@ -21,7 +21,7 @@ void giveGradients(const std::vector<Tensor>& parameters, int seed, double scale
 {
     at::manual_seed(seed);
     for (const Tensor& parameter : parameters)
-        parameter.mutable_grad() = at::randn(parameter.sizes()) * scale;
+        parameter.mutable_grad() = at::randn_like(parameter) * scale;
 }
 
 TEST(AdamW, UpdatesAsTorchsOwn)

@@ -1,6 +1,7 @@
 #include "core/trace/cpu_allocator.h"
 #include "core/trace/range.h"
 #include "core/trace/tracer.h"
+#include "tests/unit/trace/collected_trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,22 +17,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-class Collected : public TraceSink {
-public:
-    void consume(TraceBatch&& batch) override
-    {
-        const auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-        append(all.ranges, batch.ranges);
-        append(all.ops, batch.ops);
-        append(all.allocEvents, batch.allocEvents);
-        append(all.deviceEvents, batch.deviceEvents);
-        append(all.threads, batch.threads);
-        append(all.losses, batch.losses);
-        all.recordsChecked += batch.recordsChecked;
-    }
-    TraceBatch all;
-};
 
 /// A two-layer network whose modules open ranges as the engine's do.
 at::Tensor forward(const at::Tensor& input, const std::vector<at::Tensor>& weights)
@@ -95,7 +80,7 @@ protected:
     std::vector<at::Tensor> weights = {at::randn({16, 16}).requires_grad_(),
                                        at::randn({16, 16}).requires_grad_()};
     StringTable strings;
-    Collected sink;
+    CollectedTrace sink;
 };
 
 TEST_F(CpuTracing, RangesFormPathsAndKnowTheirParents)

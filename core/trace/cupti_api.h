@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cupti.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tilescope::trace {
+
+/// The part of CUPTI that tracing uses, so that fake activities in fake buffers can drive the whole pipeline
+/// on a machine without a GPU. Members mean what the CUPTI functions of their names mean.
+class CuptiApi {
+public:
+    virtual ~CuptiApi() = default;
+
+    virtual CUptiResult setAttribute(CUpti_ActivityAttribute attribute, std::size_t value) = 0;
+    /// \param rival  name of who holds CUPTI already, where that is why it failed
+    virtual CUptiResult subscribe(CUpti_SubscriberHandle& subscriber, CUpti_CallbackFunc callback,
+                                  void* owner, std::string& rival) = 0;
+    virtual CUptiResult unsubscribe(CUpti_SubscriberHandle subscriber) = 0;
+    virtual CUptiResult enableCallback(bool enable, CUpti_SubscriberHandle subscriber,
+                                       CUpti_CallbackDomain domain, CUpti_CallbackId id) = 0;
+    virtual CUptiResult callbackName(CUpti_CallbackDomain domain, CUpti_CallbackId id, const char*& name) = 0;
+
+    virtual CUptiResult registerTimestamps(CUpti_TimestampCallbackFunc clock) = 0;
+    virtual CUptiResult registerBuffers(CUpti_BuffersCallbackRequestFunc request,
+                                        CUpti_BuffersCallbackCompleteFunc complete) = 0;
+    virtual CUptiResult enableActivity(bool enable, CUpti_ActivityKind kind) = 0;
+    virtual CUptiResult flush(bool forced) = 0;
+    /// Records that found no buffer since the last call.
+    virtual CUptiResult dropped(CUcontext context, std::uint32_t stream, std::size_t& count) = 0;
+    virtual CUptiResult nextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti_Activity*& record) = 0;
+
+    virtual CUptiResult streamId(CUcontext context, CUstream stream, std::uint32_t& id) = 0;
+    virtual std::string resultName(CUptiResult result) = 0;
+    /// Takes CUPTI out of the process until it is used again.
+    virtual CUptiResult finalize() = 0;
+    /// Waits until the current device is idle; false if it cannot tell.
+    virtual bool synchronizeDevice() = 0;
+};
+
+/// The CUPTI that LibTorch itself links.
+CuptiApi& realCupti();
+
+} // namespace tilescope::trace

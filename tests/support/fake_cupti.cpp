@@ -1,0 +1,355 @@
+#include "tests/support/fake_cupti.h"
+
+#include "core/base/units.h"
+#include "core/trace/api_class.h"
+
+#include <cstring>
+#include <stdexcept>
+
+namespace tilescope::trace {
+
+namespace {
+
+std::size_t sizeOf(CUpti_ActivityKind kind)
+{
+    switch (kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+        return sizeof(CUpti_ActivityKernel10);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+        return sizeof(CUpti_ActivityMemcpy6);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+        return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+        return sizeof(CUpti_ActivityOverhead3);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+        return sizeof(CUpti_ActivitySynchronization2);
+    case CUPTI_ACTIVITY_KIND_MARKER:
+        return sizeof(CUpti_ActivityMarker2);
+    default:
+        return 0;
+    }
+}
+
+} // namespace
+
+FakeCupti::FakeCupti()
+{
+    constexpr auto kRuntime = CUPTI_CB_DOMAIN_RUNTIME_API;
+    constexpr auto kDriver = CUPTI_CB_DOMAIN_DRIVER_API;
+    names_ = {{{kRuntime, 17}, "cudaGetDevice_v3020"},
+              {{kRuntime, 10}, "cudaGetLastError_v3020"},
+              {{kRuntime, 20}, "cudaMalloc_v3020"},
+              {{kRuntime, 41}, "cudaMemcpyAsync_v3020"},
+              {{kRuntime, 51}, "cudaMemsetAsync_v3020"},
+              {{kRuntime, 135}, "cudaEventRecord_v3020"},
+              {{kRuntime, 165}, "cudaDeviceSynchronize_v3020"},
+              {{kRuntime, 211}, "cudaLaunchKernel_v7000"},
+              {{kRuntime, 212}, "cudaGetDeviceFlags_v7000"},
+              {{kRuntime, 311}, "cudaGraphLaunch_v10000"},
+              {{kRuntime, 430}, "cudaLaunchKernelExC_v11060"},
+              {{kDriver, 277}, "cuMemcpyHtoDAsync_v2"},
+              {{kDriver, 307}, "cuLaunchKernel"},
+              {{kDriver, 652}, "cuLaunchKernelEx"}};
+}
+
+// --- the program
+// -----------------------------------------------------------------------------------------------
+
+std::uint32_t FakeCupti::call(std::string_view function)
+{
+    const std::uint32_t correlation = nextCorrelation_++;
+    for (const auto& [id, name] : names_) {
+        if (functionNameOf(name) != function)
+            continue;
+        std::uint64_t data = 0;
+        callBack(id, CUPTI_API_ENTER, correlation, data);
+        // The runtime launches through the driver, within the same call.
+        if (function == "cudaLaunchKernel") {
+            std::uint64_t inner = 0;
+            callBack({CUPTI_CB_DOMAIN_DRIVER_API, 307}, CUPTI_API_ENTER, correlation, inner);
+            callBack({CUPTI_CB_DOMAIN_DRIVER_API, 307}, CUPTI_API_EXIT, correlation, inner);
+        }
+        callBack(id, CUPTI_API_EXIT, correlation, data);
+        return correlation;
+    }
+    throw std::invalid_argument("no such CUDA function here: " + std::string(function));
+}
+
+void FakeCupti::callBack(const Function& function, CUpti_ApiCallbackSite site, std::uint32_t correlation,
+                         std::uint64_t& correlationData)
+{
+    CUpti_CallbackFunc callback = nullptr;
+    void* owner = nullptr;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!callbacks_.contains(function))
+            return;
+        callback = callback_;
+        owner = owner_;
+    }
+    CUpti_CallbackData data{};
+    data.callbackSite = site;
+    data.correlationId = correlation;
+    data.correlationData = &correlationData;
+    data.context = reinterpret_cast<CUcontext>(0x1000);
+    callback(owner, function.first, function.second, &data);
+}
+
+// --- the device
+// ------------------------------------------------------------------------------------------------
+
+FakeCupti::Times FakeCupti::soon()
+{
+    const std::scoped_lock lock(mutex_);
+    const auto now = static_cast<std::uint64_t>(nanosecondsOf(TraceClock::now()));
+    const std::uint64_t start = std::max(now, lastEnd_);
+    lastEnd_ = start + 1000;
+    return {start, lastEnd_};
+}
+
+CUpti_ActivityKernel10 FakeCupti::kernelRecord(std::uint32_t correlation, const char* name, Times times)
+{
+    CUpti_ActivityKernel10 record{};
+    record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    record.correlationId = correlation;
+    record.name = name;
+    record.start = times.start;
+    record.end = times.end;
+    record.streamId = 7;
+    record.gridX = 4;
+    record.gridY = record.gridZ = record.blockY = record.blockZ = 1;
+    record.blockX = 128;
+    record.registersPerThread = 32;
+    return record;
+}
+
+void FakeCupti::kernel(std::uint32_t correlation, const char* name)
+{
+    kernel(correlation, name, soon());
+}
+
+void FakeCupti::kernel(std::uint32_t correlation, const char* name, Times times)
+{
+    record(kernelRecord(correlation, name, times));
+}
+
+void FakeCupti::copy(std::uint32_t correlation, std::uint64_t bytes, CUpti_ActivityMemcpyKind kind)
+{
+    const Times times = soon();
+    CUpti_ActivityMemcpy6 copy{};
+    copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+    copy.copyKind = static_cast<std::uint8_t>(kind);
+    copy.bytes = bytes;
+    copy.correlationId = correlation;
+    copy.start = times.start;
+    copy.end = times.end;
+    record(copy);
+}
+
+void FakeCupti::set(std::uint32_t correlation, std::uint64_t bytes)
+{
+    const Times times = soon();
+    CUpti_ActivityMemset4 set{};
+    set.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+    set.bytes = bytes;
+    set.correlationId = correlation;
+    set.start = times.start;
+    set.end = times.end;
+    record(set);
+}
+
+void FakeCupti::write(const void* record, std::size_t bytes)
+{
+    const std::scoped_lock lock(mutex_);
+    const auto kind = static_cast<const CUpti_Activity*>(record)->kind;
+    if (!activities_.contains(kind) && sizeOf(kind) != 0 && kind != CUPTI_ACTIVITY_KIND_MARKER)
+        return;
+    if (buffer_.data && buffer_.bytes - buffer_.used < bytes)
+        complete(buffer_, buffer_.used);
+    if (!buffer_.data) {
+        std::size_t most = 0;
+        request_(&buffer_.data, &buffer_.bytes, &most);
+        buffer_.used = 0;
+    }
+    if (!buffer_.data) {
+        ++dropped_;
+        return;
+    }
+    std::memcpy(buffer_.data + buffer_.used, record, bytes);
+    buffer_.used += bytes;
+}
+
+void FakeCupti::complete(Buffer& buffer, std::size_t bytes)
+{
+    if (buffer.data)
+        complete_(reinterpret_cast<CUcontext>(0x1000), 0, buffer.data, buffer.bytes, bytes);
+    buffer = {};
+}
+
+void FakeCupti::completeBuffer(std::size_t bytes)
+{
+    const std::scoped_lock lock(mutex_);
+    complete(buffer_, std::min(bytes, buffer_.used));
+}
+
+void FakeCupti::holdBuffer()
+{
+    const std::scoped_lock lock(mutex_);
+    held_ = std::exchange(buffer_, {});
+}
+
+void FakeCupti::completeHeld()
+{
+    const std::scoped_lock lock(mutex_);
+    complete(held_, held_.used);
+}
+
+// --- what a test may ask
+// ---------------------------------------------------------------------------------------
+
+std::size_t FakeCupti::enabledCallbacks() const
+{
+    const std::scoped_lock lock(mutex_);
+    return callbacks_.size();
+}
+
+std::set<CUpti_ActivityKind> FakeCupti::enabledActivities() const
+{
+    const std::scoped_lock lock(mutex_);
+    return activities_;
+}
+
+bool FakeCupti::subscribed() const
+{
+    const std::scoped_lock lock(mutex_);
+    return callback_ != nullptr;
+}
+
+// --- CuptiApi
+// --------------------------------------------------------------------------------------------------
+
+CUptiResult FakeCupti::setAttribute(CUpti_ActivityAttribute /*attribute*/, std::size_t /*value*/)
+{
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult FakeCupti::subscribe(CUpti_SubscriberHandle& subscriber, CUpti_CallbackFunc callback, void* owner,
+                                 std::string& rival)
+{
+    const std::scoped_lock lock(mutex_);
+    rival = rivalName;
+    if (subscribeResult != CUPTI_SUCCESS)
+        return subscribeResult;
+    callback_ = callback;
+    owner_ = owner;
+    subscriber = reinterpret_cast<CUpti_SubscriberHandle>(this);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult FakeCupti::unsubscribe(CUpti_SubscriberHandle /*subscriber*/)
+{
+    const std::scoped_lock lock(mutex_);
+    callback_ = nullptr;
+    callbacks_.clear();
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult FakeCupti::enableCallback(bool enable, CUpti_SubscriberHandle /*subscriber*/,
+                                      CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+    const std::scoped_lock lock(mutex_);
+    if (!callback_)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (enable)
+        callbacks_.emplace(domain, id);
+    else
+        callbacks_.erase({domain, id});
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult FakeCupti::callbackName(CUpti_CallbackDomain domain, CUpti_CallbackId id, const char*& name)
+{
+    const auto found = names_.find({domain, id});
+    if (found == names_.end())
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    name = found->second;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult FakeCupti::registerTimestamps(CUpti_TimestampCallbackFunc now)
+{
+    const std::scoped_lock lock(mutex_);
+    clock_ = now;
+    return activities_.empty() ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION;
+}
+
+CUptiResult FakeCupti::registerBuffers(CUpti_BuffersCallbackRequestFunc request,
+                                       CUpti_BuffersCallbackCompleteFunc completed)
+{
+    const std::scoped_lock lock(mutex_);
+    request_ = request;
+    complete_ = completed;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult FakeCupti::enableActivity(bool enable, CUpti_ActivityKind kind)
+{
+    const std::scoped_lock lock(mutex_);
+    if (activityResult != CUPTI_SUCCESS)
+        return activityResult;
+    if (enable)
+        activities_.insert(kind);
+    else
+        activities_.erase(kind);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult FakeCupti::flush(bool /*forced*/)
+{
+    const std::scoped_lock lock(mutex_);
+    complete(buffer_, buffer_.used);
+    complete(held_, held_.used);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult FakeCupti::dropped(CUcontext /*context*/, std::uint32_t /*stream*/, std::size_t& count)
+{
+    const std::scoped_lock lock(mutex_);
+    count = std::exchange(dropped_, 0);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult FakeCupti::nextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti_Activity*& record)
+{
+    std::size_t offset = 0;
+    if (record) {
+        const std::size_t size = sizeOf(record->kind);
+        if (size == 0)
+            return CUPTI_ERROR_INVALID_KIND;
+        offset = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - buffer) + size;
+    }
+    if (offset >= bytes)
+        return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    record = reinterpret_cast<CUpti_Activity*>(buffer + offset);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult FakeCupti::streamId(CUcontext /*context*/, CUstream stream, std::uint32_t& id)
+{
+    id = 7 + static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(stream));
+    return CUPTI_SUCCESS;
+}
+
+std::string FakeCupti::resultName(CUptiResult result)
+{
+    return "CUPTI_RESULT_" + std::to_string(static_cast<int>(result));
+}
+
+CUptiResult FakeCupti::finalize()
+{
+    ++finalized_;
+    return CUPTI_SUCCESS;
+}
+
+} // namespace tilescope::trace

@@ -1,0 +1,116 @@
+#pragma once
+
+#include "core/trace/cupti_api.h"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tilescope::trace {
+
+/// A CUPTI without a GPU: the test plays both the program that launches and the device that runs.
+///
+/// launch() and call() go through the tracer's callbacks on the calling thread, as CUPTI's do; kernel(),
+/// copy(), set() and record() write real activity records into the tracer's own buffers, dropping them when
+/// it has none left. Any thread may call any member.
+class FakeCupti : public CuptiApi {
+public:
+    FakeCupti();
+
+    // --- the program ---
+    /// Calls a function of the runtime, or of the driver; returns the call's correlation id. Records nothing
+    /// on the device.
+    std::uint32_t call(std::string_view function);
+    std::uint32_t launch() { return call("cudaLaunchKernel"); }
+
+    // --- the device ---
+    struct Times {
+        std::uint64_t start;
+        std::uint64_t end;
+    };
+    /// An activity of a launch; times default to just after now, in order.
+    void kernel(std::uint32_t correlation, const char* name = "gemm");
+    void kernel(std::uint32_t correlation, const char* name, Times times);
+    void copy(std::uint32_t correlation, std::uint64_t bytes, CUpti_ActivityMemcpyKind kind);
+    void set(std::uint32_t correlation, std::uint64_t bytes);
+    template <class Record> void record(const Record& record) { write(&record, sizeof(record)); }
+    /// Hands the buffer being written to the tracer, as CUPTI does when it is full. \param bytes  as valid;
+    /// all that was written by default
+    void completeBuffer(std::size_t bytes = ~std::size_t{0});
+    /// Takes a buffer, as CUPTI does at times, and completes it later by completeHeld(): out of order.
+    void holdBuffer();
+    void completeHeld();
+
+    static CUpti_ActivityKernel10 kernelRecord(std::uint32_t correlation, const char* name, Times times);
+    Times soon();
+
+    // --- what a test may set or ask ---
+    CUptiResult subscribeResult = CUPTI_SUCCESS;
+    CUptiResult activityResult = CUPTI_SUCCESS;
+    std::string rivalName;
+    bool deviceFails = false;
+    std::size_t enabledCallbacks() const;
+    std::set<CUpti_ActivityKind> enabledActivities() const;
+    bool subscribed() const;
+    int finalized() const { return finalized_; }
+    CUpti_TimestampCallbackFunc clock() const { return clock_; }
+
+    // --- CuptiApi ---
+    CUptiResult setAttribute(CUpti_ActivityAttribute attribute, std::size_t value) override;
+    CUptiResult subscribe(CUpti_SubscriberHandle& subscriber, CUpti_CallbackFunc callback, void* owner,
+                          std::string& rival) override;
+    CUptiResult unsubscribe(CUpti_SubscriberHandle subscriber) override;
+    CUptiResult enableCallback(bool enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain,
+                               CUpti_CallbackId id) override;
+    CUptiResult callbackName(CUpti_CallbackDomain domain, CUpti_CallbackId id, const char*& name) override;
+    CUptiResult registerTimestamps(CUpti_TimestampCallbackFunc clock) override;
+    CUptiResult registerBuffers(CUpti_BuffersCallbackRequestFunc request,
+                                CUpti_BuffersCallbackCompleteFunc complete) override;
+    CUptiResult enableActivity(bool enable, CUpti_ActivityKind kind) override;
+    CUptiResult flush(bool forced) override;
+    CUptiResult dropped(CUcontext context, std::uint32_t stream, std::size_t& count) override;
+    CUptiResult nextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti_Activity*& record) override;
+    CUptiResult streamId(CUcontext context, CUstream stream, std::uint32_t& id) override;
+    std::string resultName(CUptiResult result) override;
+    CUptiResult finalize() override;
+    bool synchronizeDevice() override { return !deviceFails; }
+
+private:
+    using Function = std::pair<CUpti_CallbackDomain, CUpti_CallbackId>;
+    struct Buffer {
+        std::uint8_t* data = nullptr;
+        std::size_t bytes = 0;
+        std::size_t used = 0;
+    };
+
+    void write(const void* record, std::size_t bytes);
+    void complete(Buffer& buffer, std::size_t bytes);
+    void callBack(const Function& function, CUpti_ApiCallbackSite site, std::uint32_t correlation,
+                  std::uint64_t& correlationData);
+
+    std::map<Function, const char*> names_;
+    std::atomic<std::uint32_t> nextCorrelation_{1};
+    std::atomic<int> finalized_{0};
+
+    mutable std::mutex mutex_;
+    // Guarded by mutex_.
+    CUpti_CallbackFunc callback_ = nullptr;
+    void* owner_ = nullptr;
+    CUpti_TimestampCallbackFunc clock_ = nullptr;
+    CUpti_BuffersCallbackRequestFunc request_ = nullptr;
+    CUpti_BuffersCallbackCompleteFunc complete_ = nullptr;
+    std::set<Function> callbacks_;
+    std::set<CUpti_ActivityKind> activities_;
+    Buffer buffer_;
+    Buffer held_;
+    std::size_t dropped_ = 0;
+    std::uint64_t lastEnd_ = 0;
+};
+
+} // namespace tilescope::trace
