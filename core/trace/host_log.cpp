@@ -400,28 +400,33 @@ bool HostLogs::recording() noexcept
 
 HostContext HostLogs::here() noexcept
 {
-    if (ThreadLog* log = mineIfAny())
+    if (ThreadLog* log = find(Missing::TakeSpare))
         return log->context();
     const HostLogs& logs = instance();
     const PathNode* path = logs.sessionPath_.load(std::memory_order_acquire);
     return {.path = path ? path->id : kNone, .range = logs.sessionRange_.load(std::memory_order_acquire)};
 }
 
-ThreadLog* HostLogs::mineIfAny() noexcept
+ThreadLog* HostLogs::mine()
 {
-    if (!recording() || !tlsLog)
-        return nullptr;
-    if (tlsLog->generation_ != instance().generation_.load(std::memory_order_acquire))
-        tlsLog->enterRecording();
-    return tlsLog;
+    return find(Missing::Make);
 }
 
-ThreadLog* HostLogs::mine()
+ThreadLog* HostLogs::mineIfAny() noexcept
+{
+    return find(Missing::GoWithout);
+}
+
+ThreadLog* HostLogs::find(Missing missing)
 {
     if (!recording() || tlsEnded)
         return nullptr;
     if (!tlsLog) {
-        tlsLog = instance().claim();
+        if (missing == Missing::GoWithout)
+            return nullptr;
+        tlsLog = instance().takeSpare();
+        if (!tlsLog && missing == Missing::Make)
+            tlsLog = instance().add(ThreadLog::State::Owned);
         if (!tlsLog)
             return nullptr;
         tlsOwner.log = tlsLog;
@@ -431,7 +436,7 @@ ThreadLog* HostLogs::mine()
     return tlsLog;
 }
 
-ThreadLog* HostLogs::claim()
+ThreadLog* HostLogs::takeSpare() noexcept
 {
     for (ThreadLog* log : logs()) {
         auto expected = ThreadLog::State::Free;
@@ -442,7 +447,7 @@ ThreadLog* HostLogs::claim()
             return log;
         }
     }
-    return add(ThreadLog::State::Owned);
+    return nullptr;
 }
 
 ThreadLog* HostLogs::add(ThreadLog::State state)

@@ -174,7 +174,10 @@ public:
 private:
     friend class ThreadLog;
     HostLogs() = default;
-    ThreadLog* claim();
+    /// What to do for a thread that has no log yet.
+    enum class Missing { Make, TakeSpare, GoWithout };
+    static ThreadLog* find(Missing missing);
+    ThreadLog* takeSpare() noexcept;
     ThreadLog* add(ThreadLog::State state);
 
     static constexpr std::size_t kMostLogs = 256;

@@ -17,7 +17,7 @@ namespace tilescope::trace {
 class LaunchTable {
 public:
     struct Launch {
-        HostContext context;
+        HostContext context = {};
         std::int32_t step = kNoStep;
         std::int64_t time = 0;
         std::uint32_t thread = 0;

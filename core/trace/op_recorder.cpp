@@ -105,8 +105,12 @@ at::CallbackHandle active = at::INVALID_CALLBACK_HANDLE;
 
 void OpRecorder::installProbe()
 {
-    HostLogs::instance().setProbe(
-        {.nextSequence = &nextSequence, .thread = &logicalThread, .running = &runningNode});
+    static const bool installed = [] {
+        HostLogs::instance().setProbe(
+            {.nextSequence = &nextSequence, .thread = &logicalThread, .running = &runningNode});
+        return true;
+    }();
+    static_cast<void>(installed);
 }
 
 void OpRecorder::enable(bool shapes)

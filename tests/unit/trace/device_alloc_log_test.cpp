@@ -1,0 +1,92 @@
+#include "core/trace/device_alloc_log.h"
+
+#include "core/trace/host_log.h"
+#include "core/trace/path_tree.h"
+#include "core/trace/range.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tilescope::trace {
+namespace {
+
+class DeviceAllocations : public ::testing::Test {
+protected:
+    ~DeviceAllocations() override
+    {
+        log.stop();
+        HostLogs::instance().stop();
+    }
+    std::vector<DeviceAllocRecord> drained()
+    {
+        std::vector<DeviceAllocRecord> records;
+        log.drain([&](const DeviceAllocRecord& record) { records.push_back(record); });
+        return records;
+    }
+    DeviceAllocLog& log = *DeviceAllocLog::of(DeviceIndex{3});
+};
+
+TEST_F(DeviceAllocations, TotalsCountOnFromWhatWasThere)
+{
+    log.start(16, 1000, 4096);
+    log.note(AllocAction::SegmentAlloc, 0x1000, 2048, nullptr, 0);
+    log.note(AllocAction::Alloc, 0x1000, 500, nullptr, 0);
+    log.note(AllocAction::FreeRequested, 0x1000, 500, nullptr, 0);
+    log.note(AllocAction::FreeCompleted, 0x1000, 500, nullptr, 0);
+    log.note(AllocAction::SegmentFree, 0x1000, 2048, nullptr, 0);
+    const auto records = drained();
+    ASSERT_EQ(records.size(), 5U);
+    const std::vector<std::pair<std::int64_t, std::int64_t>> expected = {
+        {1000, 6144}, {1500, 6144}, {1000, 6144}, {1000, 6144}, {1000, 4096}};
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        EXPECT_EQ(records[i].allocated, expected[i].first) << i;
+        EXPECT_EQ(records[i].reserved, expected[i].second) << i;
+    }
+    EXPECT_EQ(log.allocated(), 1000);
+}
+
+TEST_F(DeviceAllocations, KnowWhereTheyHappened)
+{
+    HostLogs::instance().start(64, 0);
+    HostLogs::instance().setStep(2);
+    log.start(16, 0, 0);
+    {
+        const ScopedRange step("step");
+        const ScopedRange forward("forward");
+        log.note(AllocAction::Alloc, 0x1000, 64, nullptr, 5);
+    }
+    const auto records = drained();
+    ASSERT_EQ(records.size(), 1U);
+    EXPECT_EQ(PathTree::instance().node(records[0].context.path)->path, "step/forward");
+    EXPECT_EQ(records[0].step, 2);
+    EXPECT_EQ(records[0].pool, 5U);
+}
+
+TEST_F(DeviceAllocations, NothingIsNotedUnlessAsked)
+{
+    log.start(16, 0, 0);
+    log.stop();
+    log.note(AllocAction::Alloc, 0x1000, 64, nullptr, 0);
+    EXPECT_TRUE(drained().empty());
+}
+
+TEST_F(DeviceAllocations, OverflowIsCounted)
+{
+    log.start(16, 0, 0);
+    const std::uint64_t before = log.dropped();
+    const int capacity = 16;
+    for (int i = 0; i < capacity + 7; ++i)
+        log.note(AllocAction::Alloc, 0x1000, 1, nullptr, 0);
+    EXPECT_EQ(log.dropped() - before, 7U);
+    EXPECT_EQ(log.allocated(), capacity + 7) << "the total stays true";
+}
+
+TEST(DeviceAllocLog, OfImpossibleDevicesIsNone)
+{
+    EXPECT_EQ(DeviceAllocLog::of(DeviceIndex{1000}), nullptr);
+    EXPECT_EQ(DeviceAllocLog::of(DeviceIndex::none()), nullptr);
+}
+
+} // namespace
+} // namespace tilescope::trace
