@@ -164,7 +164,7 @@ int EngineLoop::run()
     events_(HelloEvent{1, "tilescope-engine", version(), options_.file.string(), 0});
     while (const std::optional<std::string> line = input.next(stopAll_.get_token()))
         if (!runPoint(parsePointLine(*line)))
-            break;
+            return kRestartExit;
     return stopAll_.stop_requested() ? kCancelled : 0;
 }
 

@@ -42,13 +42,17 @@ struct EngineOptions {
     int output = 1;                      ///< where events go; watched for a supervisor that is gone
 };
 
+/// Exit code of an engine that asks for a fresh one, because its device is lost.
+inline constexpr int kRestartExit = 75;
+
 /// The engine program: says hello, then runs the points that come in until there are no more or `stop` is
 /// requested. Idle > Warmup > Measure > Trace > Drain > Store > Done for each; the states in between are the
 /// workbench's to tell.
 ///
 /// When the supervisor is gone the running step is finished and committed as cancelled. A point's own timeout
 /// is kept between steps: its result is then an error and the engine goes on.
-/// \return  the exit code: 0; 130 when stopped; that of the Error, told as a fatal event, otherwise
+/// \return  the exit code: 0; 130 when stopped; kRestartExit; that of the Error, told as a fatal event,
+/// otherwise
 int runEngine(const EngineOptions& options, StringTable& strings, Workbench& workbench, EventStream& events,
               std::stop_token stop);
 

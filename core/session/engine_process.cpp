@@ -80,15 +80,17 @@ bool EngineProcess::readSome(FileDescriptor& from, LineSplitter& lines,
 
 void EngineProcess::takeOutput(std::string_view line, const std::function<void(Event&&)>& take)
 {
+    std::optional<Event> event;
     try {
-        if (std::optional<Event> event = parseEvent(line))
-            take(std::move(*event));
-    } catch (const Error& error) {
+        event = parseEvent(line);
+    } catch (const Error&) {
         // Some library wrote where only events belong. Said a few times; a flood is not repeated.
         if (++garbage_ <= kGarbageTold)
-            take(LogEvent{"warning",
-                          "the engine printed what is no event: " + std::string(line.substr(0, 80))});
+            event = LogEvent{"warning",
+                             "the engine printed what is no event: " + std::string(line.substr(0, 80))};
     }
+    if (event)
+        take(std::move(*event));
 }
 
 void EngineProcess::takeError(std::string_view line)

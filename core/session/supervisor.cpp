@@ -7,6 +7,7 @@
 #include "core/machine/torch_location.h"
 #include "core/model/text.h"
 #include "core/session/dead_run.h"
+#include "core/session/engine_loop.h"
 #include "core/session/engine_process.h"
 #include "core/session/point_line.h"
 
@@ -28,6 +29,8 @@ namespace {
 
 constexpr int kDeathsThatEndASweep = 3;
 constexpr int kProtocolVersion = 1;
+/// Log events of one point that are handed on; the rest of a flood is not.
+constexpr int kLogsOfAPoint = 1000;
 /// What the dynamic loader and the shell exit with where a program or its libraries are not there.
 constexpr int kLoaderExit = 127;
 
@@ -111,6 +114,7 @@ private:
         std::optional<ResultEvent> result;
         std::string killedBecause; ///< why we killed the engine; empty where we did not
         SteadyTime started{};
+        int logs = 0;
     };
 
     bool ready(const SweepPoint& point);
@@ -118,7 +122,7 @@ private:
     bool awaitHello();
     void failStart();
     bool loadOtherTorch();
-    void runPoint(const SweepPoint& point);
+    bool runPoint(const SweepPoint& point);
     void died();
     void finishEngine();
     Wait pumpUntil(const std::function<bool()>& happened, SteadyTime deadline,
@@ -129,6 +133,7 @@ private:
     void report(const ResultEvent& result);
     [[noreturn]] void throwFatal();
     std::string howItDied() const;
+    bool endedWith(int code) const;
     bool stoppedAsTold() const;
 
     const std::vector<SweepPoint>& points_;
@@ -156,7 +161,7 @@ private:
 
 SweepOutcome Sweep::run()
 {
-    const SteadyTime began = now();
+    const SteadyTime startedAt = now();
     lastRun_ = lastRunOf(options_.file);
     if (const auto torch = machine::torchFromEnvironment())
         environment_["LD_LIBRARY_PATH"] = machine::libraryPathWith(*torch);
@@ -169,16 +174,18 @@ SweepOutcome Sweep::run()
             break;
         current_ = {};
         current_.point = &point;
-        if (!ready(point))
+        bool began = false;
+        while (!began && ready(point))
+            began = runPoint(point);
+        if (!began)
             break;
-        runPoint(point);
     }
     finishEngine();
     if (deaths_ >= kDeathsThatEndASweep)
         onEvent_(
             LogEvent{"error", fmt::format("the engine died {} times running; {} points were not run", deaths_,
                                           points_.size() - static_cast<std::size_t>(finished_))});
-    counts_.seconds = std::chrono::duration<double>(now() - began).count();
+    counts_.seconds = std::chrono::duration<double>(now() - startedAt).count();
     onEvent_(counts_);
     const bool all = finished_ == static_cast<std::int64_t>(points_.size());
     return {counts_, counts_.cancelled > 0 || (stop_.stop_requested() && !all)};
@@ -187,6 +194,8 @@ SweepOutcome Sweep::run()
 /// An engine that waits for a point; false where the sweep is to end.
 bool Sweep::ready(const SweepPoint& point)
 {
+    if (stop_.stop_requested())
+        return false;
     if (engine_ && (engine_->ended() || (point.spec.isolate == Isolation::Process && pointsOfEngine_ > 0)))
         finishEngine();
     while (!engine_) {
@@ -236,7 +245,7 @@ bool Sweep::awaitHello()
 /// True where the engine did not load for want of LibTorch and one was found elsewhere.
 bool Sweep::loadOtherTorch()
 {
-    if (engine_->exit().code != kLoaderExit || engine_->exit().signal != 0)
+    if (!endedWith(kLoaderExit))
         return false;
     const std::string words = engine_->lastWords();
     if (!searchedTorch_) {
@@ -264,7 +273,8 @@ void Sweep::failStart()
     onEvent_(LogEvent{"warning", "the engine did not start: " + howItDied()});
 }
 
-void Sweep::runPoint(const SweepPoint& point)
+/// \return false where the engine had ended before it began the point: a fresh one may
+bool Sweep::runPoint(const SweepPoint& point)
 {
     current_.started = now();
     ++pointsOfEngine_;
@@ -273,16 +283,19 @@ void Sweep::runPoint(const SweepPoint& point)
         std::chrono::duration<double>(point.spec.timeoutSeconds));
     pumpUntil([this] { return current_.result || fatal_; }, now() + timeout + options_.patience.pastTimeout,
               fmt::format("it timed out after {:g} s and did not end its step", point.spec.timeoutSeconds));
+    if (fatal_)
+        throwFatal();
     if (current_.result) {
         deaths_ = 0;
         report(*current_.result);
-    } else if (fatal_) {
-        throwFatal();
-    } else if (current_.run || !stoppedAsTold()) {
-        // Where it was told to stop before it had begun this point, there is nothing to tell.
-        ++deaths_;
-        died();
+        return true;
     }
+    const bool diedIdle = pointsOfEngine_ > 1 && current_.killedBecause.empty();
+    if (!current_.run && (endedWith(kRestartExit) || stoppedAsTold() || diedIdle))
+        return false;
+    ++deaths_;
+    died();
+    return true;
 }
 
 /// Marks the current point, whose engine is gone, in the file and tells it.
@@ -345,11 +358,16 @@ std::string Sweep::howItDied() const
     return words.empty() ? how : how + ": " + words;
 }
 
+bool Sweep::endedWith(int code) const
+{
+    return engine_->exit().signal == 0 && engine_->exit().code == code;
+}
+
 /// Whether it ended in good order because it had been told to.
 bool Sweep::stoppedAsTold() const
 {
     constexpr int kCancelledExit = 130;
-    return toldToStop_ && engine_->exit().signal == 0 && engine_->exit().code == kCancelledExit;
+    return toldToStop_ && endedWith(kCancelledExit);
 }
 
 /// Lets the engine seal its file and end.
@@ -358,9 +376,11 @@ void Sweep::finishEngine()
     if (!engine_)
         return;
     engine_->closeInput();
+    const SweepPoint* next = current_.point;
     current_ = {};
+    current_.point = next;
     pumpUntil([] { return false; }, now() + options_.patience.sealing, "it did not seal its file in time");
-    if (!stoppedAsTold() && (engine_->exit().code != 0 || engine_->exit().signal != 0))
+    if (!stoppedAsTold() && !endedWith(0) && !endedWith(kRestartExit))
         onEvent_(LogEvent{"warning", "after its last point: " + howItDied()});
     engine_.reset();
 }
@@ -414,10 +434,12 @@ void Sweep::take(Event&& event)
                         .mend = "install both from one release",
                         .kind = ErrorKind::Environment};
         hello_ = true;
-    } else if (std::holds_alternative<LogEvent>(event))
-        onEvent_(event);
-    else if (current_.point && !current_.result)
+    } else if (std::holds_alternative<LogEvent>(event)) {
+        if (++current_.logs <= kLogsOfAPoint)
+            onEvent_(event);
+    } else if (current_.point && !current_.result) {
         takeInPoint(std::move(event));
+    }
 }
 
 /// Events of other runs, or out of order, are an engine's mistake and are not handed on.

@@ -1,0 +1,196 @@
+// The engine program with a workbench that behaves as it is told instead of LibTorch: real protocol, real
+// store.
+//
+//   FAKE_SCRIPT  what the points do, by their seed: `ok,segv,hang` (the last word holds for all that follow)
+//                ok       a few samples, a small trace
+//                slow     steps of 20 ms until it is told to stop
+//                hang     one step that never ends
+//                segv kill abort   dies by that signal in the middle of a step
+//                exit     ends with code 7 and last words
+//                garbage  prints lines that are no events, one of 3 MB, then does its work
+//                flood    prints garbage and log events without end
+//                partial  prints half an event and dies
+//                lost     its device is lost: a result, then the process ends
+//                big      traces 200,000 events
+//   FAKE_START   what happens before hello: environment (no such device), crash, hang, version
+//   FAKE_STARTS  a file that gets one byte for each start
+
+#include "core/base/error.h"
+#include "core/session/engine_loop.h"
+#include "core/session/stop_signals.h"
+#include "tests/support/fake_trace.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+using namespace tilescope;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string variable(const char* name)
+{
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+void print(const std::string& text)
+{
+    std::size_t written = 0;
+    while (written < text.size()) {
+        const ssize_t length = write(STDOUT_FILENO, text.data() + written, text.size() - written);
+        if (length < 0)
+            std::_Exit(99); // nobody listens
+        written += static_cast<std::size_t>(length);
+    }
+}
+
+class FakeBench final : public session::Workbench {
+public:
+    explicit FakeBench(StringTable& strings) : strings_(strings)
+    {
+        std::stringstream script(variable("FAKE_SCRIPT"));
+        for (std::string word; std::getline(script, word, ',');)
+            script_.push_back(word);
+        if (script_.empty())
+            script_.emplace_back("ok");
+    }
+
+    std::string resolveDevice(const DeviceRequest& request) override
+    {
+        if (request.kind == DeviceRequest::Kind::Cuda)
+            throw Error{.what = "no usable NVIDIA GPU on this machine",
+                        .where = "device: cuda",
+                        .mend = "use device: cpu",
+                        .kind = ErrorKind::Environment};
+        return "cpu";
+    }
+
+    std::vector<EnvironmentEntry> environment() override { return {{"libtorch", "fake"}}; }
+
+    RunResult run(const ExperimentSpec& spec, session::PointRecord& record, std::stop_token stop) override
+    {
+        const std::string& word = script_[std::min(static_cast<std::size_t>(spec.seed), script_.size() - 1)];
+        record.state("warmup");
+        sample(record, SampleKind::Warmup, 0);
+        record.state("measure");
+        sample(record, SampleKind::Measure, 0);
+        misbehave(word, stop);
+        RunResult result;
+        result.device = "cpu";
+        for (int step = 1; step < spec.steps; ++step) {
+            if (stop.stop_requested()) {
+                result.status = RunStatus::Cancelled;
+                return result;
+            }
+            if (word == "slow")
+                std::this_thread::sleep_for(20ms);
+            sample(record, SampleKind::Measure, step);
+        }
+        record.state("trace");
+        trace(record, word == "big" ? 100'000 : 10);
+        record.state("drain");
+        if (word == "lost") {
+            result.status = RunStatus::Error;
+            result.reason = "the device failed";
+            result.flags.emplace_back(kDeviceLost);
+        }
+        result.peakAllocated = Bytes{1 << 20};
+        return result;
+    }
+
+private:
+    static void sample(session::PointRecord& record, SampleKind kind, int step)
+    {
+        record.sample(
+            {.step = step, .kind = kind, .phase = Phase::Step, .wall = Nanoseconds(1'000'000 + step)});
+    }
+
+    void trace(session::PointRecord& record, int kernels)
+    {
+        testing::FakeTrace fake(strings_);
+        const std::int64_t origin = nanosecondsOf(TraceClock::now());
+        fake.step(0, origin, origin + 10 * kernels);
+        for (int i = 0; i < kernels; ++i)
+            fake.kernel("gemm", origin + 10 * i, origin + 10 * i + 5).alloc(64, 64, origin + 10 * i);
+        fake.checked(2 * kernels + 1);
+        record.consume(TraceBatch(fake.batch()));
+    }
+
+    static void misbehave(const std::string& word, const std::stop_token&)
+    {
+        if (word == "segv")
+            std::raise(SIGSEGV);
+        else if (word == "kill")
+            std::raise(SIGKILL);
+        else if (word == "abort")
+            std::raise(SIGABRT);
+        else if (word == "exit") {
+            std::fputs("first line\nCUDA error: an illegal memory access\n", stderr);
+            std::fflush(stderr);
+            std::_Exit(7);
+        } else if (word == "hang")
+            for (;;)
+                std::this_thread::sleep_for(1h);
+        else if (word == "garbage")
+            print("not an event\n{\"half\": \n[1,2,3]\n\xff\xfe\n" + std::string(3'000'000, 'x') +
+                  "\n{\"event\": \"future\", \"x\": 1}\n{\"event\": 7}\n");
+        else if (word == "flood")
+            for (;;)
+                print(std::string(10'000, 'y') +
+                      "\n{\"event\":\"log\",\"level\":\"info\",\"text\":\"flood\"}\n");
+        else if (word == "partial") {
+            print(R"({"event":"result","run":1,"sta)");
+            std::_Exit(7);
+        }
+    }
+
+    StringTable& strings_;
+    std::vector<std::string> script_;
+};
+
+void start()
+{
+    if (const std::string file = variable("FAKE_STARTS"); !file.empty())
+        std::ofstream(file, std::ios::app) << 'x';
+    const std::string how = variable("FAKE_START");
+    if (how == "crash")
+        std::raise(SIGSEGV);
+    else if (how == "hang")
+        for (;;)
+            std::this_thread::sleep_for(1h);
+    else if (how == "version") {
+        print("{\"event\":\"hello\",\"v\":2,\"version\":\"9.9\"}\n");
+        std::this_thread::sleep_for(1h);
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    start();
+    session::EngineOptions options;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const std::string flag = argv[i];
+        if (flag == "--file")
+            options.file = argv[i + 1];
+        else if (flag == "--command")
+            options.commandLine = argv[i + 1];
+        else if (flag == "--device" && std::string(argv[i + 1]) == "cuda")
+            options.required.push_back({DeviceRequest::Kind::Cuda});
+    }
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGINT, SIG_IGN);
+    const session::StopSignals signals{SIGTERM};
+    session::EventStream events(options.output);
+    StringTable strings;
+    FakeBench bench(strings);
+    return session::runEngine(options, strings, bench, events, signals.first());
+}

@@ -1,0 +1,77 @@
+#include "core/session/event.h"
+
+#include "core/base/error.h"
+#include "tests/support/json_schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilescope::session {
+
+namespace {
+
+std::vector<Event> oneOfEach()
+{
+    return {HelloEvent{1, "tilescope", "0.1.0", "a.tscope", 3},
+            PointEvent{2, 3, 7, R"({"workload":"lm","d_head":64})"},
+            StateEvent{7, "measure"},
+            SampleEvent{7, 4, 1'234'567},
+            ResultEvent{7, "ok", "", 1.25, 0.5, 10, 4096, 99},
+            ResultEvent{8, "oom", "out of memory", {}, {}, 0, {}, 0},
+            LossEvent{7, "ring_overflow", "warning", 12},
+            LogEvent{"warning", "a \"quoted\" text\nof two lines"},
+            FatalEvent{"environment", "no GPU", "device: cuda", "use cpu"},
+            DoneEvent{1, 2, 3, 4, 5, 6.5}};
+}
+
+} // namespace
+
+TEST(Event, ReadsBackWhatItWrote)
+{
+    for (const Event& event : oneOfEach()) {
+        const std::string line = toJsonLine(event);
+        EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+        const std::optional<Event> read = parseEvent(line);
+        ASSERT_TRUE(read) << line;
+        EXPECT_EQ(read->index(), event.index()) << line;
+        EXPECT_EQ(toJsonLine(*read), line);
+    }
+}
+
+TEST(Event, KeepsToItsSchema)
+{
+    for (const Event& event : oneOfEach())
+        EXPECT_THAT(testing::schemaOffences(toJsonLine(event),
+                                            TILESCOPE_SOURCE_DIR "/resources/schema/events.schema.json"),
+                    ::testing::IsEmpty())
+            << toJsonLine(event);
+}
+
+TEST(Event, IgnoresKindsOfALaterVersion)
+{
+    EXPECT_FALSE(parseEvent(R"({"event":"forecast","run":1})"));
+}
+
+TEST(Event, RefusesWhatIsNoEvent)
+{
+    for (const char* line : {"", "hello", "[1]", "{}", R"({"event":7})", R"({"event":"ok")", "\xff\xfe"})
+        EXPECT_THROW(parseEvent(line), Error) << line;
+}
+
+TEST(Event, FieldsOfAnotherTypeKeepTheirDefaults)
+{
+    const auto event = parseEvent(R"({"event":"result","run":"seven","status":3,"step_ms":null,"steps":2})");
+    const auto& result = std::get<ResultEvent>(*event);
+    EXPECT_EQ(result.run, 0);
+    EXPECT_EQ(result.status, "");
+    EXPECT_FALSE(result.stepMs);
+    EXPECT_EQ(result.steps, 2);
+}
+
+TEST(Event, BytesThatAreNoTextDoNotBreakTheLine)
+{
+    const std::string line = toJsonLine(ResultEvent{1, "error", "last words: \xff\xfe", {}, {}, 0, {}, 0});
+    EXPECT_EQ(std::get<ResultEvent>(*parseEvent(line)).reason, "last words: \uFFFD\uFFFD");
+}
+
+} // namespace tilescope::session

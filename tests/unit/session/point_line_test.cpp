@@ -1,0 +1,34 @@
+#include "core/session/point_line.h"
+
+#include "core/base/error.h"
+
+#include <gtest/gtest.h>
+
+namespace tilescope::session {
+
+TEST(PointLine, CarriesEveryKeyOfASpec)
+{
+    PointLine point{3, 12, {}};
+    point.spec.name = "scaling \"quoted\"";
+    point.spec.workload = Workload::Attention;
+    point.spec.backend = Backend::FlashTorch;
+    point.spec.device = {DeviceRequest::Kind::Cuda, 1};
+    point.spec.precision = Precision::Bf16;
+    point.spec.headDim = 32;
+    point.spec.memoryLimit = Bytes{1 << 30};
+    const std::string line = pointLine(point);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    const PointLine read = parsePointLine(line);
+    EXPECT_EQ(read.index, 3);
+    EXPECT_EQ(read.of, 12);
+    EXPECT_EQ(read.spec, point.spec);
+}
+
+TEST(PointLine, RefusesWhatIsNoPoint)
+{
+    for (const char* line : {"", "{}", R"({"index":0,"of":1})", R"({"index":0,"of":1,"params":[]})",
+                             R"({"index":0,"of":1,"params":{"workload":"lm","bacth":1}})"})
+        EXPECT_THROW(parsePointLine(line), Error) << line;
+}
+
+} // namespace tilescope::session

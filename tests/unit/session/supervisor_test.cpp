@@ -1,0 +1,315 @@
+#include "core/session/supervisor.h"
+
+#include "core/base/error.h"
+#include "core/store/run_reader.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace tilescope::session {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+namespace {
+
+/// A sweep in fake engines: `script` says what each point does (tests/fakes/fake_engine.cpp).
+class Supervised : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        setenv("FAKE_STARTS", (folder / "starts").c_str(), 1);
+        unsetenv("FAKE_START");
+        base.name = "sweep";
+        base.steps = 3;
+        base.timeoutSeconds = 20;
+        options.file = folder / "a.tscope";
+        options.engine = FAKE_ENGINE;
+        options.patience = {.startUp = 5s, .pastTimeout = 300ms, .afterStop = 10s, .sealing = 20s};
+    }
+
+    /// As many points as the script has words.
+    SweepOutcome run(const std::string& script)
+    {
+        setenv("FAKE_SCRIPT", script.c_str(), 1);
+        std::vector<ExperimentSpec> specs(1 + std::ranges::count(script, ','), base);
+        for (std::size_t i = 0; i < specs.size(); ++i)
+            specs[i].seed = static_cast<std::int64_t>(i);
+        return runSweep(
+            specs, options, [this](const Event& event) { take(event); }, stop.get_token());
+    }
+
+    void take(const Event& event)
+    {
+        events.push_back(event);
+        if (onEvent)
+            onEvent(event);
+    }
+
+    template <class Kind> std::vector<Kind> all() const
+    {
+        std::vector<Kind> found;
+        for (const Event& event : events)
+            if (const auto* kind = std::get_if<Kind>(&event))
+                found.push_back(*kind);
+        return found;
+    }
+
+    std::vector<std::string> statusesTold() const
+    {
+        std::vector<std::string> statuses;
+        for (const ResultEvent& result : all<ResultEvent>())
+            statuses.push_back(result.status);
+        return statuses;
+    }
+
+    std::vector<RunStatus> statusesStored() const
+    {
+        std::vector<RunStatus> statuses;
+        for (const store::RunRecord& record : store::RunReader(options.file).runs())
+            statuses.push_back(record.result.status);
+        return statuses;
+    }
+
+    std::size_t starts()
+    {
+        std::error_code error;
+        const auto size = std::filesystem::file_size(folder / "starts", error);
+        return error ? 0 : size;
+    }
+
+    testing::TemporaryFolder folder;
+    SweepOptions options;
+    ExperimentSpec base;
+    std::stop_source stop;
+    std::function<void(const Event&)> onEvent;
+    std::vector<Event> events;
+};
+
+} // namespace
+
+TEST_F(Supervised, OneEngineRunsAllPointsAndTellsThemInOrder)
+{
+    const SweepOutcome outcome = run("ok,ok,ok");
+    EXPECT_EQ(outcome.exitCode(), 0);
+    EXPECT_EQ(outcome.counts.ok, 3);
+    EXPECT_EQ(starts(), 1U);
+    EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Ok, RunStatus::Ok, RunStatus::Ok));
+    ASSERT_TRUE(std::holds_alternative<HelloEvent>(events.front()));
+    EXPECT_EQ(std::get<HelloEvent>(events.front()).points, 3);
+    ASSERT_TRUE(std::holds_alternative<DoneEvent>(events.back()));
+    const auto points = all<PointEvent>();
+    ASSERT_EQ(points.size(), 3U);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        EXPECT_EQ(points[i].index, static_cast<std::int64_t>(i));
+        EXPECT_EQ(points[i].run, static_cast<std::int64_t>(i) + 1);
+    }
+    const auto results = all<ResultEvent>();
+    EXPECT_EQ(results[0].steps, 3);
+    EXPECT_EQ(results[0].records, 21);
+    EXPECT_NEAR(*results[0].stepMs, 1.000001, 1e-9);
+    EXPECT_NEAR(*results[0].stepStdMs, 1e-6, 1e-12);
+    std::vector<std::string> states;
+    for (const StateEvent& state : all<StateEvent>())
+        if (state.run == 1)
+            states.push_back(state.state);
+    EXPECT_THAT(states, ElementsAre("warmup", "measure", "trace", "drain", "store"));
+}
+
+TEST_F(Supervised, APointThatKillsItsEngineIsMarkedAndTheSweepGoesOn)
+{
+    struct Case {
+        const char* word;
+        const char* reason;
+    };
+    for (const Case& c : {Case{"segv", "the engine ended with SIGSEGV (Segmentation fault)"},
+                          Case{"abort", "the engine ended with SIGABRT (Aborted)"},
+                          Case{"kill", "SIGKILL (Killed), perhaps because the machine ran out of memory"},
+                          Case{"exit", "exit code 7: first line | CUDA error: an illegal memory access"},
+                          Case{"partial", "exit code 7"}}) {
+        SCOPED_TRACE(c.word);
+        std::filesystem::remove(options.file);
+        std::filesystem::remove(folder / "starts");
+        events.clear();
+        const SweepOutcome outcome = run(std::string("ok,") + c.word + ",ok");
+        EXPECT_EQ(outcome.exitCode(), 3);
+        EXPECT_EQ(starts(), 2U);
+        EXPECT_THAT(statusesTold(), ElementsAre("ok", "error", "ok"));
+        EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Ok, RunStatus::Error, RunStatus::Ok));
+        const auto dead = store::RunReader(options.file).run(RunId{2});
+        EXPECT_THAT(dead->result.reason, HasSubstr(c.reason));
+        EXPECT_EQ(all<ResultEvent>()[1].reason, dead->result.reason);
+        // What it had measured before it died was committed when its state changed.
+        EXPECT_FALSE(store::RunReader(options.file).samples(RunId{2}).empty());
+    }
+}
+
+TEST_F(Supervised, ThreeDeathsRunningEndTheSweep)
+{
+    const SweepOutcome outcome = run("ok,segv,ok,segv,abort,segv,ok,ok");
+    EXPECT_EQ(outcome.exitCode(), 3);
+    EXPECT_THAT(statusesTold(), ElementsAre("ok", "error", "ok", "error", "error", "error"));
+    EXPECT_THAT(all<LogEvent>().back().text, HasSubstr("died 3 times running; 2 points were not run"));
+}
+
+TEST_F(Supervised, AHangIsEndedByForceAfterItsTimeout)
+{
+    base.timeoutSeconds = 0.5;
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_EQ(run("hang,ok").exitCode(), 3);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
+    EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Error, RunStatus::Ok));
+    EXPECT_THAT(all<ResultEvent>()[0].reason, HasSubstr("timed out after 0.5 s"));
+}
+
+TEST_F(Supervised, AStepThatEndsAfterTheTimeoutKeepsItsEngine)
+{
+    base.timeoutSeconds = 0.3;
+    base.steps = 1000;
+    EXPECT_EQ(run("slow,ok").exitCode(), 3);
+    EXPECT_EQ(starts(), 1U);
+    EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Error, RunStatus::Ok));
+    EXPECT_THAT(all<ResultEvent>()[0].reason, HasSubstr("timed out after 0.3 s; its steps so far are kept"));
+    EXPECT_GT(store::RunReader(options.file).samples(RunId{1}).size(), 5U);
+}
+
+TEST_F(Supervised, GarbageAndOverlongLinesAreNoHindrance)
+{
+    EXPECT_EQ(run("garbage,ok").exitCode(), 0);
+    EXPECT_EQ(starts(), 1U);
+    EXPECT_THAT(all<LogEvent>().front().text, HasSubstr("not an event"));
+}
+
+TEST_F(Supervised, AFloodEndsWithThePointsTimeout)
+{
+    base.timeoutSeconds = 0.5;
+    EXPECT_EQ(run("flood,ok").exitCode(), 3);
+    EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Error, RunStatus::Ok));
+    EXPECT_LT(all<LogEvent>().size(), 1200U) << "a flood of log events is thinned out";
+}
+
+TEST_F(Supervised, ALostDeviceGetsAFreshEngine)
+{
+    EXPECT_EQ(run("lost,ok").exitCode(), 3);
+    EXPECT_EQ(starts(), 2U);
+    EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Error, RunStatus::Ok));
+    EXPECT_EQ(all<ResultEvent>()[0].reason, "the device failed");
+}
+
+TEST_F(Supervised, IsolationByProcessStartsAnEngineForEachPoint)
+{
+    base.isolate = Isolation::Process;
+    EXPECT_EQ(run("ok,ok,ok").exitCode(), 0);
+    EXPECT_EQ(starts(), 3U);
+}
+
+TEST_F(Supervised, AStopFinishesTheStepAndCommits)
+{
+    base.steps = 10'000;
+    onEvent = [this](const Event& event) {
+        if (const auto* sample = std::get_if<SampleEvent>(&event); sample && sample->step == 5)
+            stop.request_stop();
+    };
+    const SweepOutcome outcome = run("slow,ok");
+    EXPECT_EQ(outcome.exitCode(), 130);
+    EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Cancelled));
+    EXPECT_GE(store::RunReader(options.file).samples(RunId{1}).size(), 6U);
+    EXPECT_EQ(store::RunReader(options.file).run(RunId{1})->result.reason, "stopped on request");
+}
+
+TEST_F(Supervised, AStopEndsAHangAfterTheGracePeriod)
+{
+    options.patience.afterStop = 300ms;
+    onEvent = [this](const Event& event) {
+        if (std::holds_alternative<SampleEvent>(event))
+            stop.request_stop();
+    };
+    EXPECT_EQ(run("hang,ok").exitCode(), 130);
+    EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Cancelled));
+}
+
+TEST_F(Supervised, ASecondStopKillsAtOnce)
+{
+    std::stop_source atOnce;
+    options.atOnce = atOnce.get_token();
+    options.patience.afterStop = 60s;
+    onEvent = [&](const Event& event) {
+        if (std::holds_alternative<SampleEvent>(event)) {
+            stop.request_stop();
+            atOnce.request_stop();
+        }
+    };
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_EQ(run("hang,ok").exitCode(), 130);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
+    EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Cancelled));
+    EXPECT_THAT(all<ResultEvent>()[0].reason, HasSubstr("stopped at once"));
+}
+
+TEST_F(Supervised, AStopBeforeTheFirstPointRunsNothing)
+{
+    stop.request_stop();
+    EXPECT_EQ(run("ok,ok").exitCode(), 130);
+    EXPECT_TRUE(all<PointEvent>().empty());
+}
+
+TEST_F(Supervised, WhatTheMachineLacksIsToldBeforeAnythingIsStored)
+{
+    base.device = {DeviceRequest::Kind::Cuda};
+    try {
+        run("ok");
+        FAIL() << "it ran";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.exitCode(), 4);
+        EXPECT_EQ(error.sentence(), "device: cuda: no usable NVIDIA GPU on this machine; use device: cpu");
+    }
+    EXPECT_FALSE(std::filesystem::exists(options.file));
+}
+
+TEST_F(Supervised, AForeignFileIsRefusedAndLeftAlone)
+{
+    std::ofstream(options.file) << "shopping list";
+    EXPECT_THROW(run("ok"), Error);
+    EXPECT_EQ(starts(), 0U);
+    EXPECT_EQ(std::filesystem::file_size(options.file), 13U);
+}
+
+TEST_F(Supervised, AnEngineThatNeverStartsEndsTheSweepWithThePointMarked)
+{
+    setenv("FAKE_START", "crash", 1);
+    EXPECT_EQ(run("ok,ok").exitCode(), 3);
+    EXPECT_EQ(starts(), 3U);
+    EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Error));
+    EXPECT_THAT(all<ResultEvent>()[0].reason, HasSubstr("SIGSEGV"));
+}
+
+TEST_F(Supervised, AnEngineOfAnotherVersionIsRefused)
+{
+    setenv("FAKE_START", "version", 1);
+    try {
+        run("ok");
+        FAIL() << "it ran";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.exitCode(), 4);
+        EXPECT_THAT(error.sentence(), HasSubstr("the engine is of version 9.9"));
+    }
+}
+
+TEST_F(Supervised, AnEngineThatIsNotThereIsNamed)
+{
+    options.engine = folder / "no-engine";
+    try {
+        run("ok");
+        FAIL() << "it ran";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.exitCode(), 4);
+        EXPECT_THAT(error.sentence(), HasSubstr("no-engine: cannot be started"));
+    }
+}
+
+} // namespace tilescope::session
