@@ -123,6 +123,7 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer,
         result.status = RunStatus::Error;
         result.reason =
             c10::str("the device failed after ", phase, ": ", condensed(error.what_without_backtrace()));
+        result.flags.emplace_back(kDeviceLost);
     }
     result.duration = TraceClock::now() - started;
     return result;
