@@ -9,6 +9,9 @@
 
 namespace tilescope::store {
 
+/// The reason of a run whose status is interrupted because its process ended without a word.
+inline constexpr const char* kWriterDied = "its writer died";
+
 /// SQLite's complaint as a sentence: what it means for the user, about `file`.
 Error translated(const SQLite::Exception& exception, const std::filesystem::path& file);
 

@@ -19,6 +19,23 @@ std::string insertSql(Source source, std::initializer_list<const char*> columns)
 
 } // namespace
 
+void bindCell(SQLite::Statement& statement, int position, const Cell& cell, RowDigest& digest)
+{
+    if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
+        statement.bind(position, *integer);
+        digest.add(*integer);
+    } else if (const auto* number = std::get_if<double>(&cell)) {
+        statement.bind(position, *number);
+        digest.add(*number);
+    } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
+        statement.bind(position, std::string(*text));
+        digest.add(*text);
+    } else {
+        statement.bind(position);
+        digest.addNull();
+    }
+}
+
 RowInserter::RowInserter(SQLite::Database& database, RowLedger& ledger, Source source,
                          std::initializer_list<const char*> columns)
     : ledger_(ledger), source_(source), statement_(database, insertSql(source, columns))
@@ -39,22 +56,8 @@ void RowInserter::insertAs(std::int64_t id, std::optional<std::int64_t> run,
     digest.add(id);
     statement_.bind(1, id);
     int position = 1;
-    for (const Cell& cell : cells) {
-        ++position;
-        if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
-            statement_.bind(position, *integer);
-            digest.add(*integer);
-        } else if (const auto* number = std::get_if<double>(&cell)) {
-            statement_.bind(position, *number);
-            digest.add(*number);
-        } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
-            statement_.bind(position, std::string(*text));
-            digest.add(*text);
-        } else {
-            statement_.bind(position);
-            digest.addNull();
-        }
-    }
+    for (const Cell& cell : cells)
+        bindCell(statement_, ++position, cell, digest);
     statement_.exec();
     statement_.reset();
     ledger_.add(source_, run, id, digest);

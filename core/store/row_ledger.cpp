@@ -90,6 +90,22 @@ void RowLedger::replaceRunRow(std::int64_t run, const RowDigest& digest)
     update.exec();
 }
 
+void RowLedger::removeRun(std::int64_t run)
+{
+    for (std::size_t i = 0; i < kSources; ++i) {
+        SQLite::Statement rows(database_,
+                               "select coalesce(sum(rows), 0) from chunk where run = ? and source = ?");
+        rows.bind(1, run);
+        rows.bind(2, nameOf(static_cast<Source>(i)).data());
+        rows.executeStep();
+        tallies_[i].rows -= rows.getColumn(0).getInt64();
+        tallies_[i].changed = true;
+    }
+    SQLite::Statement remove(database_, "delete from chunk where run = ?");
+    remove.bind(1, run);
+    remove.exec();
+}
+
 void RowLedger::flush()
 {
     for (Chunk& chunk : open_)

@@ -68,6 +68,9 @@ public:
     /// The sum of a run's own row, which changes: replaces the one there was.
     void replaceRunRow(std::int64_t run, const RowDigest& digest);
 
+    /// Takes all rows of a run off the books; their ids are not given again.
+    void removeRun(std::int64_t run);
+
     void flush();
 
 private:

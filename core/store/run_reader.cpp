@@ -2,13 +2,18 @@
 
 #include "core/model/text.h"
 #include "core/store/columns.h"
-#include "core/store/run_reader_impl.h"
+#include "core/store/stored_rows.h"
 
 #include <algorithm>
 
 namespace tilescope::store {
 
 namespace fs = std::filesystem;
+
+class RunReader::Impl : public StoredRows {
+public:
+    using StoredRows::StoredRows;
+};
 
 namespace {
 

@@ -24,9 +24,10 @@ struct RunRecord {
     std::string specHash;
     std::string program;
     std::int64_t startedUnixNs = 0;
-    Timestamp clockOrigin{};         ///< the trace clock at that moment
-    std::int64_t recordsChecked = 0; ///< by the tracer, for "Nothing lost (N records checked)"
-    RunResult result = {};           ///< status is Interrupted where the writer died
+    Timestamp clockOrigin{};                ///< the trace clock at that moment
+    std::optional<std::int64_t> point = {}; ///< position in its sweep
+    std::int64_t recordsChecked = 0;        ///< by the tracer, for "Nothing lost (N records checked)"
+    RunResult result = {};                  ///< status is Interrupted where the writer died
     std::string note = {};
     std::string tag = {};
 };

@@ -10,12 +10,14 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <optional>
 #include <random>
 #include <stdexcept>
+#include <type_traits>
 
 namespace tilescope::store {
 
@@ -89,7 +91,7 @@ public:
             failure = error;
             if (failure->where.empty())
                 failure->where = target.file().string();
-            target.rollback();
+            target.abandon();
             throw *failure;
         }
     }
@@ -108,9 +110,24 @@ private:
             ++eventsOverCap;
             return;
         }
+        noteReferences(record);
         toRow(record, frame, target.strings(), target.appender(kind).append());
         ++events_;
         ++rowsSinceCommit_;
+    }
+    /// A record may refer to a range or op that is never stored: no other run may get its number.
+    template <class Record> void noteReferences(const Record& record)
+    {
+        if constexpr (requires { record.op; })
+            if (record.op)
+                lastOp_ = std::max(lastOp_, std::int64_t{record.op.value});
+        if constexpr (requires { record.range; })
+            if (record.range)
+                lastRange_ = std::max(lastRange_, std::int64_t{record.range.value});
+        if constexpr (requires { record.parent; })
+            if (record.parent)
+                (std::is_same_v<Record, Op> ? lastOp_ : lastRange_) = std::max(
+                    std::is_same_v<Record, Op> ? lastOp_ : lastRange_, std::int64_t{record.parent.value});
     }
     void writeThreads(std::span<const ThreadName> threads);
     void writeLoss(std::string_view kind, LossSeverity severity, std::int64_t count, std::string_view detail);
@@ -118,8 +135,8 @@ private:
     RowInserter runs_{target.database(),
                       target.ledger(),
                       Source::Run,
-                      {"id", "uid", "name", "workload", "spec", "spec_hash", "program", "host", "pid",
-                       "status", "started", "clock_origin", "first_range", "first_op"}};
+                      {"id", "uid", "name", "workload", "spec", "spec_hash", "point", "program", "host",
+                       "pid", "status", "started", "clock_origin", "first_range", "first_op"}};
     RowInserter environment_{
         target.database(), target.ledger(), Source::Environment, {"id", "run", "key", "value", "unit"}};
     RowInserter samples_{target.database(),
@@ -132,6 +149,8 @@ private:
                         Source::Loss,
                         {"id", "run", "kind", "severity", "count", "detail"}};
     std::size_t rowsSinceCommit_ = 0;
+    std::int64_t lastOp_ = -1; ///< highest numbers that the open run's records refer to
+    std::int64_t lastRange_ = -1;
     std::int64_t eventCap_ = 0;
     std::int64_t recordsChecked_ = 0; ///< since the last commit
     std::int64_t events_ = 0;         ///< of the open run, stored
@@ -144,6 +163,8 @@ void RunWriter::Impl::beginRun(const RunHeader& header)
     eventCap_ = header.eventCap;
     events_ = 0;
     eventsOverCap = 0;
+    lastOp_ = -1;
+    lastRange_ = -1;
     uid = newUuid();
     frame.firstRange = target.ledger().nextId(Source::Range);
     frame.firstOp = target.ledger().nextId(Source::Op);
@@ -151,8 +172,8 @@ void RunWriter::Impl::beginRun(const RunHeader& header)
     const std::string host = hostName();
     frame.run = target.ledger().nextId(Source::Run);
     runs_.insert(frame.run, {uid, header.name, header.workload, header.specJson, header.specHash,
-                             header.program, host, static_cast<std::int64_t>(getpid()), "running"sv, unixNs(),
-                             frame.clockOrigin, frame.firstRange, frame.firstOp});
+                             cellOf(header.point), header.program, host, static_cast<std::int64_t>(getpid()),
+                             "running"sv, unixNs(), frame.clockOrigin, frame.firstRange, frame.firstOp});
     target.updateRunChecksum(frame.run);
     commit();
 }
@@ -160,6 +181,8 @@ void RunWriter::Impl::beginRun(const RunHeader& header)
 void RunWriter::Impl::reopenRun(RunId run)
 {
     target.begin();
+    lastOp_ = -1;
+    lastRange_ = -1;
     SQLite::Statement query(target.database(), "select uid, clock_origin, first_range, first_op from run "
                                                "where id = ? and status = 'interrupted'");
     query.bind(1, run.value);
@@ -240,6 +263,10 @@ void RunWriter::Impl::commit()
     if (eventsDropped_ > 0)
         writeLoss("event_cap", LossSeverity::Warning, eventsDropped_,
                   "events beyond the run's cap of " + std::to_string(eventCap_) + " were not stored");
+    if (frame.run != 0) {
+        target.ledger().reserve(Source::Op, frame.firstOp + lastOp_);
+        target.ledger().reserve(Source::Range, frame.firstRange + lastRange_);
+    }
     target.commit();
     recordsChecked_ = 0;
     eventsDropped_ = 0;

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -17,9 +18,10 @@ namespace tilescope::store {
 struct RunHeader {
     std::string name;
     std::string workload;
-    std::string specJson; ///< config::toJson
-    std::string specHash; ///< config::specHash
-    std::string program;  ///< "Tilescope 0.1.0 (commit)"
+    std::string specJson;                   ///< config::toJson
+    std::string specHash;                   ///< config::specHash
+    std::string program;                    ///< "Tilescope 0.1.0 (commit)"
+    std::optional<std::int64_t> point = {}; ///< position in its sweep, from 0; keeps merged shards in order
     /// Events beyond this many are counted and told as the loss `event_cap`, not stored.
     std::int64_t eventCap = 50'000'000;
     /// beginRun() refuses to start with less free space than this on the file's disk.

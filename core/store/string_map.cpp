@@ -5,6 +5,19 @@
 
 namespace tilescope::store {
 
+std::size_t LaunchHash::operator()(const LaunchConfig& launch) const noexcept
+{
+    RowDigest digest;
+    for (const auto* sizes : {&launch.grid, &launch.block, &launch.cluster}) {
+        digest.add(static_cast<std::int64_t>(std::uint64_t{(*sizes)[0]} << 32 | (*sizes)[1]));
+        digest.add(std::int64_t{(*sizes)[2]});
+    }
+    digest.add(
+        static_cast<std::int64_t>(std::uint64_t{launch.registersPerThread} << 32 | launch.staticShared));
+    digest.add(static_cast<std::int64_t>(std::uint64_t{launch.dynamicShared} << 32 | launch.localPerThread));
+    return digest.value();
+}
+
 StringMap::StringMap(SQLite::Database& database, RowLedger& ledger, const StringTable& strings)
     : strings_(strings), findText_(database, "select id from string where text = ?"),
       findKernelName_(database, "select 1 from kernel_name where id = ?"),
@@ -50,6 +63,13 @@ std::int64_t StringMap::intern(std::string_view text)
     if (known)
         return known;
     return insertText_.insert({}, {text});
+}
+
+std::int64_t StringMap::internKernel(std::string_view text)
+{
+    const std::int64_t id = intern(text);
+    addKernelName(id, text);
+    return id;
 }
 
 std::int64_t StringMap::text(StringId id)

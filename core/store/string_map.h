@@ -7,10 +7,14 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <array>
-#include <map>
+#include <unordered_map>
 #include <vector>
 
 namespace tilescope::store {
+
+struct LaunchHash {
+    std::size_t operator()(const LaunchConfig& launch) const noexcept;
+};
 
 /// The writer's map from the process' strings, enumerations and launches to the file's ids; adds what the
 /// file lacks.
@@ -30,6 +34,8 @@ public:
     std::string_view textOf(StringId id) const { return strings_.text(id); }
     /// The file's id of a text.
     std::int64_t intern(std::string_view text);
+    /// The same for a kernel's name, whose short name the file keeps too.
+    std::int64_t internKernel(std::string_view text);
 
 private:
     std::int64_t addText(StringId id);
@@ -46,7 +52,7 @@ private:
     std::vector<std::int64_t> ids_;  ///< by the process' id; 0: not asked for yet
     std::vector<bool> hasShortName_; ///< by the process' id
     std::array<std::array<std::int64_t, kMostWords>, kWordSets> words_{};
-    std::map<LaunchConfig, std::int64_t> launches_;
+    std::unordered_map<LaunchConfig, std::int64_t, LaunchHash> launches_;
 };
 
 } // namespace tilescope::store

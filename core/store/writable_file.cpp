@@ -49,7 +49,20 @@ WritableFile::WritableFile(const fs::path& file, const StringTable& strings) : f
     });
 }
 
-WritableFile::~WritableFile() = default;
+WritableFile::~WritableFile()
+{
+    if (!open_)
+        return;
+    try {
+        translating(file_, [this] {
+            if (sqlite3_get_autocommit(database_->getHandle()) == 0)
+                database_->exec("rollback");
+            seal();
+        });
+    } catch (...) {
+        spdlog::error("{}", currentExceptionSentence());
+    }
+}
 
 /// Opens the database of a file whose writer lock is held, creating or upgrading it.
 void WritableFile::open()
@@ -66,13 +79,13 @@ void WritableFile::open()
     auto database = std::make_unique<SQLite::Database>(file_.string(), flags, kBusyMs);
     harden(*database);
     if (isNew)
-        database->exec("pragma page_size = 16384");
+        database->exec("pragma page_size = 4096");
     else
         requireOurSchema(*database, file_, version, migrations);
     // Before the log is switched on, so that even a file that lost its log is known as ours.
     if (version < newest)
         migrate(*database, version, migrations);
-    database->exec("pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 2000;"
+    database->exec("pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000;"
                    "pragma cache_size = -65536; pragma temp_store = memory");
     database_ = std::move(database);
 }
@@ -93,8 +106,9 @@ void WritableFile::commit()
     database_->exec("commit");
 }
 
-void WritableFile::rollback() noexcept
+void WritableFile::abandon() noexcept
 {
+    open_ = false;
     if (sqlite3_get_autocommit(database_->getHandle()) == 0)
         database_->tryExec("rollback");
 }
@@ -114,9 +128,9 @@ void WritableFile::adopt()
         orphans.push_back(query.getColumn(0).getInt64());
     for (const std::int64_t run : orphans) {
         SQLite::Statement update(*database_,
-                                 "update run set status = 'interrupted', reason = 'its writer died' "
-                                 "where id = ?");
-        update.bind(1, run);
+                                 "update run set status = 'interrupted', reason = ? where id = ?");
+        update.bind(1, kWriterDied);
+        update.bind(2, run);
         update.exec();
         updateRunChecksum(run);
     }
@@ -137,6 +151,7 @@ void WritableFile::updateRunChecksum(std::int64_t run)
 
 void WritableFile::seal()
 {
+    open_ = false;
     database_->exec("update file set sealed = 1");
     database_->setBusyTimeout(kSealMs);
     try {

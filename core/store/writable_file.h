@@ -17,7 +17,8 @@ namespace tilescope::store {
 /// A .tscope file that this process may write: lock, connection, accounts, strings, and a row appender for
 /// each event table. What RunWriter and the maintenance functions stand on.
 ///
-/// One thread. Everything is written within begin() and commit(); seal() or destruction ends it.
+/// One thread. Everything is written within begin() and commit(). seal() ends it; so does destruction, which
+/// gives up what was not committed.
 class WritableFile {
 public:
     /// Opens, creates or upgrades; calls runs interrupted whose writer died. A foreign file is left alone,
@@ -31,7 +32,9 @@ public:
     void begin();
     /// Writes what waits in the appenders and the accounts, and commits.
     void commit();
-    void rollback() noexcept;
+    /// After a failure: gives up what was not committed; nothing is written any more, sealing included. The
+    /// next writer finds all that was committed.
+    void abandon() noexcept;
     /// Makes the file one plain file: checkpointed, no log beside it. A program that has it open may hinder
     /// that; then the log stays until the next writer, and a warning says so.
     void seal();
@@ -55,6 +58,7 @@ private:
     std::unique_ptr<RowLedger> ledger_;
     std::unique_ptr<StringMap> strings_;
     std::array<std::unique_ptr<RowAppender>, kEventKinds> appenders_;
+    bool open_ = true; ///< neither sealed nor abandoned
 };
 
 } // namespace tilescope::store

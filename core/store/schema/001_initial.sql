@@ -46,6 +46,7 @@ create table run (
     workload text not null,
     spec text not null,      -- JSON
     spec_hash text not null,
+    point integer,           -- position in its sweep, from 0
     program text not null,
     host text not null,
     pid integer not null,
@@ -235,7 +236,7 @@ create table allocation (
 -- What people read ------------------------------------------------------------------------------------------------
 
 create view runs as
-select id as run, uid, name, workload, status, reason, device, parameters, before_backward, peak_allocated,
+select id as run, uid, name, workload, point, status, reason, device, parameters, before_backward, peak_allocated,
        peak_reserved, trace_overhead, loss, flags, started, duration / 1e9 as seconds, note, tag,
        datetime(started / 1000000000, 'unixepoch') as started_utc
 from run;

@@ -147,6 +147,7 @@ Ingest ingestByRawSqlite(const fs::path& file, std::int64_t batches)
 struct Windows {
     double p50Ms = 0;
     double p99Ms = 0;
+    double cpuP99Ms = 0; ///< processor time
     double meanEvents = 0;
 };
 
@@ -162,17 +163,22 @@ Windows readWindows(const fs::path& file, std::int64_t events)
     std::mt19937_64 random(1);
     std::uniform_int_distribution<std::int64_t> offset(0, (end - begin - length).count());
     std::vector<double> times;
+    std::vector<double> cpuTimes;
     std::size_t found = 0;
     for (int i = 0; i < kWindows; ++i) {
         const Timestamp from = begin + Nanoseconds(offset(random));
         const store::EventWindow window{.run = run, .from = from, .to = from + length};
         const auto start = Clock::now();
+        const double cpuStart = threadSeconds();
         found += reader.ranges(window).size() + reader.ops(window).size() +
                  reader.deviceEvents(window).size() + reader.allocEvents(window).size();
         times.push_back(1e3 * secondsSince(start));
+        cpuTimes.push_back(1e3 * (threadSeconds() - cpuStart));
     }
     std::ranges::sort(times);
-    return {times[kWindows / 2], times[kWindows * 99 / 100], static_cast<double>(found) / kWindows};
+    std::ranges::sort(cpuTimes);
+    return {times[kWindows / 2], times[kWindows * 99 / 100], cpuTimes[kWindows * 99 / 100],
+            static_cast<double>(found) / kWindows};
 }
 
 /// Events that the sealed file gives back, counted by reading all of them.
@@ -209,6 +215,7 @@ int run(std::int64_t events, const fs::path& folder)
     // Taken in turns, so that a machine that grows busy meanwhile slows both alike.
     constexpr int kRounds = 3;
     std::vector<double> ratios;
+    std::vector<double> cpuRatios;
     std::vector<double> rates;
     std::vector<double> seals;
     Ingest last;
@@ -221,18 +228,22 @@ int run(std::int64_t events, const fs::path& folder)
         rates.push_back(static_cast<double>(last.events) / last.seconds);
         ratios.push_back(plain.seconds / last.seconds);
         seals.push_back(last.sealSeconds);
-        std::printf("round %d: store %.2f s, raw SQLite %.2f s, ratio %.2f; sealed in %.2f s\n", round + 1,
-                    last.seconds, plain.seconds, ratios.back(), last.sealSeconds);
+        cpuRatios.push_back(plain.cpuSeconds / last.cpuSeconds);
+        std::printf(
+            "round %d: store %.2f s (thread %.2f), raw SQLite %.2f s (thread %.2f), ratio %.2f (%.2f); "
+            "sealed in %.2f s\n",
+            round + 1, last.seconds, last.cpuSeconds, plain.seconds, plain.cpuSeconds, ratios.back(),
+            cpuRatios.back(), last.sealSeconds);
         std::fflush(stdout);
     }
-    for (auto* values : {&ratios, &rates, &seals})
+    for (auto* values : {&ratios, &cpuRatios, &rates, &seals})
         std::ranges::sort(*values);
     const Windows windows = readWindows(ours, last.events);
     const std::int64_t lost = last.events - countEvents(ours);
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    std::printf("windows of %.0f events: median %.2f ms, p99 %.2f ms; peak memory %ld MiB\n",
-                windows.meanEvents, windows.p50Ms, windows.p99Ms, usage.ru_maxrss / 1024);
+    std::printf("windows of %.0f events: median %.2f ms, p99 %.2f ms (thread %.2f); peak memory %ld MiB\n",
+                windows.meanEvents, windows.p50Ms, windows.p99Ms, windows.cpuP99Ms, usage.ru_maxrss / 1024);
     std::printf("{\"events\": %lld, \"ingest_events_per_second\": %.0f, \"ratio_to_raw_sqlite\": %.3f, "
                 "\"seal_seconds_10m\": %.2f, \"window_read_ms_p99\": %.2f, \"bytes_per_event\": %.1f, "
                 "\"lost\": %lld}\n",

@@ -36,8 +36,8 @@ RawSqlite::RawSqlite(const std::filesystem::path& file)
                         nullptr) != SQLITE_OK)
         throw std::runtime_error("cannot open " + file.string());
     exec(
-        "pragma page_size = 16384; pragma journal_mode = wal; pragma synchronous = normal;"
-        "pragma wal_autocheckpoint = 2000; pragma cache_size = -65536;"
+        "pragma page_size = 4096; pragma journal_mode = wal; pragma synchronous = normal;"
+        "pragma wal_autocheckpoint = 8000; pragma cache_size = -65536;"
         "create table range (id integer primary key, run, step, start, duration, name, path, parent, thread);"
         "create table op (id integer primary key, run, step, start, duration, name, path, shapes, scope, "
         "range, parent, "

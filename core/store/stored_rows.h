@@ -1,7 +1,5 @@
 #pragma once
 
-// Inside of RunReader, which run_reader.cpp shows to the world.
-
 #include "core/store/chunk_directory.h"
 #include "core/store/database.h"
 #include "core/store/event_cursor.h"
@@ -11,16 +9,26 @@
 #include "core/store/run_reader.h"
 
 #include <array>
+#include <functional>
 #include <string>
 #include <unordered_map>
 
 namespace tilescope::store {
 
-class RunReader::Impl final : public RowResolver {
+/// What a file holds of each run, checked against its books as it is read: the inside of RunReader, and where
+/// merging and compacting copy from.
+///
+/// One thread. Only use() may be called outside a use().
+class StoredRows : public RowResolver {
 public:
-    explicit Impl(std::filesystem::path path) : connection(std::move(path)) {}
+    template <class Event> using Take = std::function<bool(const Event&)>;
 
-    /// Runs one member of the reader on one snapshot of the file.
+    explicit StoredRows(std::filesystem::path path) : connection(std::move(path)) {}
+    virtual ~StoredRows() = default;
+    StoredRows(const StoredRows&) = delete;
+    StoredRows& operator=(const StoredRows&) = delete;
+
+    /// Runs `work` on one snapshot of the file.
     template <class Work> decltype(auto) use(Work&& work)
     {
         return translating(file(), [&]() -> decltype(auto) {
@@ -35,6 +43,8 @@ public:
     /// Rows of a table that is no event table.
     template <class TakeRow> void eachRow(RunId run, Source source, TakeRow&& take);
     EventCursor cursor(EventKind kind, const EventWindow& window, const RowFrame& frame);
+    /// All rows of one event table.
+    EventCursor allOf(EventKind kind, RunId run);
     template <class Event, class From>
     void eachEvent(EventKind kind, const EventWindow& window, From&& from, const Take<Event>& take);
     void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take);
@@ -68,7 +78,7 @@ private:
     std::int64_t edition_ = -1;
 };
 
-template <class TakeRow> void RunReader::Impl::eachRow(RunId run, Source source, TakeRow&& take)
+template <class TakeRow> void StoredRows::eachRow(RunId run, Source source, TakeRow&& take)
 {
     SQLite::Statement row(database(), std::string("select * from ") + nameOf(source).data() +
                                           " where id between ? and ? and run = ? order by id");
@@ -91,8 +101,7 @@ template <class TakeRow> void RunReader::Impl::eachRow(RunId run, Source source,
 }
 
 template <class Event, class From>
-void RunReader::Impl::eachEvent(EventKind kind, const EventWindow& window, From&& from,
-                                const Take<Event>& take)
+void StoredRows::eachEvent(EventKind kind, const EventWindow& window, From&& from, const Take<Event>& take)
 {
     const RowFrame frame = frameOf(window.run);
     EventCursor rows = cursor(kind, window, frame);

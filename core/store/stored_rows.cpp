@@ -1,4 +1,4 @@
-#include "core/store/run_reader_impl.h"
+#include "core/store/stored_rows.h"
 
 #include "core/base/error.h"
 #include "core/model/text.h"
@@ -47,6 +47,7 @@ RunRecord recordFrom(SQLite::Statement& row)
             .program = text(row, "program"),
             .startedUnixNs = row.getColumn("started").getInt64(),
             .clockOrigin = timestampAt(row.getColumn("clock_origin").getInt64()),
+            .point = integer(row, "point"),
             .recordsChecked = row.getColumn("records_checked").getInt64(),
             .result = resultFrom(row),
             .note = text(row, "note"),
@@ -55,7 +56,7 @@ RunRecord recordFrom(SQLite::Statement& row)
 
 } // namespace
 
-std::vector<RunRecord> RunReader::Impl::runs(std::optional<std::int64_t> only)
+std::vector<RunRecord> StoredRows::runs(std::optional<std::int64_t> only)
 {
     // The last column is what the run's row should add up to.
     SQLite::Statement row(database(),
@@ -80,12 +81,12 @@ std::vector<RunRecord> RunReader::Impl::runs(std::optional<std::int64_t> only)
         for (RunRecord& record : records)
             if (record.result.status == RunStatus::Running) {
                 record.result.status = RunStatus::Interrupted;
-                record.result.reason = "its writer died";
+                record.result.reason = kWriterDied;
             }
     return records;
 }
 
-RowFrame RunReader::Impl::frameOf(RunId run)
+RowFrame StoredRows::frameOf(RunId run)
 {
     SQLite::Statement row(database(), "select clock_origin, first_range, first_op from run where id = ?");
     row.bind(1, run.value);
@@ -96,7 +97,7 @@ RowFrame RunReader::Impl::frameOf(RunId run)
     return {run.value, row.getColumn(0).getInt64(), row.getColumn(1).getInt64(), row.getColumn(2).getInt64()};
 }
 
-const ChunkDirectory& RunReader::Impl::directory(RunId run, Source source)
+const ChunkDirectory& StoredRows::directory(RunId run, Source source)
 {
     const std::int64_t edition = integerOf(database(), "select edition from file where id = 1");
     if (edition != edition_)
@@ -109,7 +110,7 @@ const ChunkDirectory& RunReader::Impl::directory(RunId run, Source source)
 }
 
 /// Chunks are only ever added within an edition: reads those that are new.
-void RunReader::Impl::refresh(std::int64_t run, Directories& directories)
+void StoredRows::refresh(std::int64_t run, Directories& directories)
 {
     for (std::size_t i = 0; i < kSources; ++i) {
         ChunkDirectory& directory = directories.bySource[i];
@@ -133,7 +134,7 @@ void RunReader::Impl::refresh(std::int64_t run, Directories& directories)
     directories.generation = connection.generation();
 }
 
-EventCursor RunReader::Impl::cursor(EventKind kind, const EventWindow& window, const RowFrame& frame)
+EventCursor StoredRows::cursor(EventKind kind, const EventWindow& window, const RowFrame& frame)
 {
     // Saturated: the widest window means all.
     const auto relative = [&frame](Timestamp time) {
@@ -147,8 +148,13 @@ EventCursor RunReader::Impl::cursor(EventKind kind, const EventWindow& window, c
     return {connection, kind, directory(window.run, sourceOf(kind)).overlapping(rows.begin, rows.end), rows};
 }
 
+EventCursor StoredRows::allOf(EventKind kind, RunId run)
+{
+    return cursor(kind, {.run = run}, frameOf(run));
+}
+
 /// Kernels and copies lie in two tables, each in start order.
-void RunReader::Impl::eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take)
+void StoredRows::eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take)
 {
     const RowFrame frame = frameOf(window.run);
     EventCursor kernels = cursor(EventKind::Kernel, window, frame);
@@ -167,7 +173,7 @@ void RunReader::Impl::eachDeviceEvent(const EventWindow& window, const Take<Devi
     }
 }
 
-const LaunchConfig& RunReader::Impl::launch(std::int64_t id)
+const LaunchConfig& StoredRows::launch(std::int64_t id)
 {
     const auto known = launches_.find(id);
     if (known != launches_.end())
@@ -186,7 +192,7 @@ const LaunchConfig& RunReader::Impl::launch(std::int64_t id)
                             number("local")};
 }
 
-int RunReader::Impl::value(WordSet set, std::int64_t id)
+int StoredRows::value(WordSet set, std::int64_t id)
 {
     auto& values = values_[static_cast<std::size_t>(set)];
     const auto known = values.find(id);
@@ -198,7 +204,7 @@ int RunReader::Impl::value(WordSet set, std::int64_t id)
     return values[id] = word.empty() || place == words.end() ? -1 : static_cast<int>(place - words.begin());
 }
 
-std::string_view RunReader::Impl::text(std::int64_t id)
+std::string_view StoredRows::text(std::int64_t id)
 {
     const auto known = texts_.find(id);
     if (known != texts_.end())

@@ -1,0 +1,135 @@
+#include "core/store/maintenance.h"
+
+#include "core/base/error.h"
+#include "core/store/database.h"
+#include "core/store/run_copier.h"
+#include "core/store/stored_rows.h"
+#include "core/store/writable_file.h"
+
+#include <string>
+
+namespace tilescope::store {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Opens an existing file for changes, lets `work` make them in one transaction, and seals it.
+template <class Work> void edit(const fs::path& file, Work&& work)
+{
+    // A writer would create it.
+    std::error_code error;
+    if (!fs::exists(file, error))
+        throw Error{.what = "no such file", .where = file.string(), .mend = "check the path"};
+    const StringTable noStrings;
+    WritableFile target(file, noStrings);
+    translating(file, [&] {
+        target.begin();
+        work(target);
+        target.commit();
+        target.seal();
+    });
+}
+
+void requireRun(WritableFile& target, RunId run)
+{
+    SQLite::Statement row(target.database(), "select 1 from run where id = ?");
+    row.bind(1, run.value);
+    if (!row.executeStep())
+        throw Error{.what = "no run " + std::to_string(run.value),
+                    .where = target.file().string(),
+                    .mend = "see its runs with `tilescope show " + target.file().string() + "`"};
+}
+
+void setText(const fs::path& file, RunId run, const char* sql, std::string_view text)
+{
+    edit(file, [&](WritableFile& target) {
+        requireRun(target, run);
+        SQLite::Statement update(target.database(), sql);
+        update.bind(1, std::string(text));
+        update.bind(2, run.value);
+        update.exec();
+        target.updateRunChecksum(run.value);
+    });
+}
+
+} // namespace
+
+void setNote(const fs::path& file, RunId run, std::string_view note)
+{
+    setText(file, run, "update run set note = ? where id = ?", note);
+}
+
+void setTag(const fs::path& file, RunId run, std::string_view tag)
+{
+    setText(file, run, "update run set tag = ? where id = ?", tag);
+}
+
+void deleteRun(const fs::path& file, RunId run)
+{
+    edit(file, [run](WritableFile& target) {
+        requireRun(target, run);
+        for (const Source source :
+             {Source::Environment, Source::Sample, Source::Loss, Source::Thread, Source::Range, Source::Op,
+              Source::ApiCall, Source::Kernel, Source::Copy, Source::Allocation}) {
+            // The run's rows lie together: by its chunks they are found without a look at the others.
+            const std::string table(nameOf(source));
+            SQLite::Statement remove(target.database(),
+                                     "delete from " + table +
+                                         " where run = ?1 and id between "
+                                         "(select min(first) from chunk where run = ?1 and source = ?2) and "
+                                         "(select max(last) from chunk where run = ?1 and source = ?2)");
+            remove.bind(1, run.value);
+            remove.bind(2, table);
+            remove.exec();
+        }
+        SQLite::Statement row(target.database(), "delete from run where id = ?");
+        row.bind(1, run.value);
+        row.exec();
+        target.ledger().removeRun(run.value);
+        target.database().exec("update file set edition = edition + 1");
+    });
+}
+
+CompactOutcome compact(const fs::path& file)
+{
+    std::error_code error;
+    if (!fs::exists(file, error))
+        throw Error{.what = "no such file", .where = file.string(), .mend = "check the path"};
+    const StringTable noStrings;
+    // Held until the new file is in place: nobody writes to the old one meanwhile.
+    WritableFile old(file, noStrings);
+    fs::path log = file;
+    log += "-wal";
+    fs::path fresh = file;
+    fresh += "-compact";
+    return translating(file, [&] {
+        old.seal();
+        if (fs::exists(log, error))
+            throw Error{
+                .what = "another program has it open", .where = file.string(), .mend = "close that program"};
+        CompactOutcome outcome;
+        outcome.before = Bytes{static_cast<std::int64_t>(fs::file_size(file))};
+        fs::remove(fresh, error); // of an attempt that was killed
+        {
+            WritableFile target(fresh, noStrings);
+            StoredRows source(file);
+            RunCopier copier(source, target);
+            std::vector<RunId> runs;
+            for (const RunRecord& run : source.use([&source] { return source.runs({}); }))
+                runs.push_back(run.run);
+            for (const RunId run : runs)
+                copier.copy(run, run.value);
+            target.begin();
+            target.ledger().reserve(Source::Run, old.ledger().nextId(Source::Run) - 1);
+            target.commit();
+            target.seal();
+        }
+        outcome.after = Bytes{static_cast<std::int64_t>(fs::file_size(fresh))};
+        fs::permissions(fresh, fs::status(file).permissions());
+        fs::rename(fresh, file);
+        return outcome;
+    });
+}
+
+} // namespace tilescope::store

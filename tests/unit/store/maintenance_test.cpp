@@ -1,0 +1,287 @@
+#include "core/store/maintenance.h"
+
+#include "core/base/error.h"
+#include "store_fixture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+namespace tilescope::store {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class Maintenance : public ::testing::Test {
+protected:
+    /// Appends a run whose events carry `mark`, so that a mix-up shows.
+    std::string writeRun(const fs::path& file, const std::string& mark,
+                         std::optional<std::int64_t> point = {})
+    {
+        // Another order of strings in each file: ids must not be taken over.
+        StringTable strings;
+        strings.intern("filler of " + mark);
+        Builder make(strings);
+        RunWriter writer(file, strings);
+        RunHeader head = header("sweep");
+        head.specHash = mark;
+        head.point = point;
+        writer.beginRun(head);
+        const std::string uid = writer.uid();
+        const EnvironmentEntry environment[] = {{"gpu", mark}};
+        writer.writeEnvironment(environment);
+        const Sample samples[] = {{.step = 0, .wall = Nanoseconds(mark.size())}};
+        writer.writeSamples(samples);
+        TraceBatch batch;
+        for (std::uint32_t i = 0; i < 600; ++i) {
+            batch.ranges.push_back(make.range(i, "step/" + mark, i, i + 1));
+            Op op = make.op(i, "op " + mark, i, i + 1);
+            op.parent = i > 0 ? OpId{i - 1} : OpId::none();
+            op.range = RangeId{i};
+            batch.ops.push_back(op);
+            DeviceEvent kernel = make.kernel("void ns::kernel_" + mark + "<float>(int)", i, i + 1);
+            kernel.op = OpId{i};
+            kernel.launch.grid[0] = static_cast<std::uint32_t>(mark.size() + i % 3);
+            batch.deviceEvents.push_back(kernel);
+            batch.allocEvents.push_back(make.allocation(AllocAction::FreeCompleted, i, 512, i));
+        }
+        DeviceEvent copy = batch.deviceEvents.back();
+        copy.kind = DeviceEventKind::Memset;
+        copy.bytes = 77;
+        batch.deviceEvents.push_back(copy);
+        ApiCall call;
+        call.name = strings.intern("api " + mark);
+        call.kind = ApiKind::Launch;
+        call.start = call.end = make.at(3);
+        batch.apiCalls = {call};
+        batch.threads = {{ThreadId{5}, strings.intern("thread " + mark)}};
+        batch.losses = {{strings.intern("loss"), LossSeverity::Warning, 3, strings.intern(mark)}};
+        batch.recordsChecked = 9;
+        writer.write(batch);
+        writer.endRun({});
+        return uid;
+    }
+
+    /// Everything of the run that writeRun() made carries its mark.
+    void expectRun(const fs::path& file, RunId run, const std::string& mark)
+    {
+        SCOPED_TRACE("run " + std::to_string(run.value) + " as " + mark);
+        const RunReader reader(file);
+        const auto record = reader.run(run);
+        ASSERT_TRUE(record);
+        EXPECT_EQ(record->specHash, mark);
+        EXPECT_EQ(record->recordsChecked, 9);
+        ASSERT_EQ(reader.environment(run).size(), 1u);
+        EXPECT_EQ(reader.environment(run)[0].value, mark);
+        EXPECT_EQ(reader.samples(run).at(0).wall, Nanoseconds(mark.size()));
+        EXPECT_EQ(reader.losses(run).at(0).detail, mark);
+        EXPECT_EQ(reader.text(reader.threads(run).at(0).name), "thread " + mark);
+        const auto ranges = reader.ranges({.run = run});
+        ASSERT_EQ(ranges.size(), 600u);
+        const auto ops = reader.ops({.run = run});
+        ASSERT_EQ(ops.size(), 600u);
+        const auto events = reader.deviceEvents({.run = run});
+        ASSERT_EQ(events.size(), 601u);
+        for (std::uint32_t i = 0; i < 600; ++i) {
+            EXPECT_EQ(ranges[i].id, RangeId{i});
+            EXPECT_EQ(reader.text(ranges[i].path), "step/" + mark);
+            EXPECT_EQ(ops[i].id, OpId{i});
+            EXPECT_EQ(ops[i].parent, i > 0 ? OpId{i - 1} : OpId::none());
+            EXPECT_EQ(ops[i].range, RangeId{i});
+            EXPECT_EQ(reader.text(ops[i].name), "op " + mark);
+            EXPECT_EQ(reader.text(events[i].name), "void ns::kernel_" + mark + "<float>(int)");
+            EXPECT_EQ(events[i].op, OpId{i});
+            EXPECT_EQ(events[i].launch.grid[0], mark.size() + i % 3);
+        }
+        EXPECT_EQ(events[600].kind, DeviceEventKind::Memset);
+        EXPECT_EQ(events[600].bytes, 77);
+        EXPECT_EQ(reader.text(reader.apiCalls({.run = run}).at(0).name), "api " + mark);
+        const auto allocations = reader.allocEvents({.run = run});
+        ASSERT_EQ(allocations.size(), 600u);
+        EXPECT_EQ(allocations[5].action, AllocAction::FreeCompleted);
+    }
+
+    std::vector<std::string> marks(const fs::path& file)
+    {
+        std::vector<std::string> result;
+        for (const RunRecord& run : RunReader(file).runs())
+            result.push_back(run.specHash);
+        return result;
+    }
+
+    void expectSound(const fs::path& file)
+    {
+        const VerifyReport report = verify(file);
+        EXPECT_TRUE(report.ok()) << report.problems.at(0);
+    }
+
+    TemporaryFolder folder;
+    fs::path a = folder / "a.tscope";
+    fs::path b = folder / "b.tscope";
+    fs::path all = folder / "all.tscope";
+};
+
+TEST_F(Maintenance, MergingKeepsEachRunWhole)
+{
+    const std::string first = writeRun(a, "one");
+    const std::string second = writeRun(a, "three");
+    const std::string third = writeRun(b, "sixsix");
+    const fs::path sources[] = {a, b};
+    EXPECT_EQ(merge(sources, all).added, 3);
+    expectRun(all, RunId{1}, "one");
+    expectRun(all, RunId{2}, "three");
+    expectRun(all, RunId{3}, "sixsix");
+    const auto runs = RunReader(all).runs();
+    EXPECT_EQ(runs[0].uid, first);
+    EXPECT_EQ(runs[1].uid, second);
+    EXPECT_EQ(runs[2].uid, third);
+    expectSound(all);
+}
+
+TEST_F(Maintenance, MergingAgainChangesNothing)
+{
+    writeRun(a, "one");
+    writeRun(b, "two2");
+    const fs::path sources[] = {a, b, a};
+    merge(sources, all);
+    const MergeOutcome again = merge(sources, all);
+    EXPECT_EQ(again.added, 0);
+    EXPECT_EQ(again.present, 3);
+    EXPECT_THAT(marks(all), ElementsAre("one", "two2"));
+    const fs::path own[] = {all};
+    EXPECT_EQ(merge(own, all).added, 0) << "a file is its own source";
+    expectSound(all);
+}
+
+TEST_F(Maintenance, MergedShardsStandInTheOrderOfTheirPoints)
+{
+    writeRun(a, "p0", 0);
+    writeRun(a, "p2", 2);
+    writeRun(b, "p1", 1);
+    writeRun(b, "p3", 3);
+    const fs::path sources[] = {a, b};
+    merge(sources, all);
+    EXPECT_THAT(marks(all), ElementsAre("p0", "p1", "p2", "p3"));
+}
+
+TEST_F(Maintenance, MergingRefusesARunThatIsNotTheSame)
+{
+    writeRun(a, "one");
+    fs::copy_file(a, b);
+    const fs::path sources[] = {a, b};
+    setNote(b, RunId{1}, "a note is no difference");
+    EXPECT_EQ(merge(sources, all).added, 1);
+    fs::remove(all);
+
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(b.c_str(), &database), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(database, "update run set parameters = 5", nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+    try {
+        merge(sources, all);
+        ADD_FAILURE();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.exitCode(), 2);
+        EXPECT_THAT(error.sentence(), HasSubstr("is not the same"));
+        EXPECT_THAT(error.sentence(), HasSubstr(b.string()));
+    }
+    EXPECT_FALSE(fs::exists(all));
+}
+
+TEST_F(Maintenance, MergingRefusesAFileThatIsBeingWritten)
+{
+    StringTable strings;
+    RunWriter writer(a, strings);
+    const fs::path sources[] = {a};
+    try {
+        merge(sources, all);
+        ADD_FAILURE();
+    } catch (const Error& error) {
+        EXPECT_THAT(error.sentence(), HasSubstr("is being written"));
+    }
+    EXPECT_FALSE(fs::exists(all));
+}
+
+TEST_F(Maintenance, MergingADamagedFileKeepsWhatWasMergedBefore)
+{
+    writeRun(a, "one");
+    writeRun(b, "two2");
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(b.c_str(), &database), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(database, "update op set duration = 9 where id = 300", nullptr, nullptr, nullptr),
+              SQLITE_OK);
+    sqlite3_close(database);
+    const fs::path sources[] = {a, b};
+    EXPECT_THROW(merge(sources, all), Error);
+    EXPECT_THAT(marks(all), ElementsAre("one"));
+    expectRun(all, RunId{1}, "one");
+    expectSound(all);
+}
+
+TEST_F(Maintenance, DeletingARunLeavesTheOthersAndItsNumber)
+{
+    writeRun(a, "one");
+    writeRun(a, "two2");
+    writeRun(a, "three");
+    const RunReader reader(a);
+    EXPECT_EQ(reader.counts(RunId{3}).total(), 2402);
+    deleteRun(a, RunId{3});
+    EXPECT_EQ(reader.runs().size(), 2u) << "a reader that was open sees it too";
+    EXPECT_EQ(reader.counts(RunId{3}).total(), 0);
+    deleteRun(a, RunId{1});
+    expectRun(a, RunId{2}, "two2");
+    expectSound(a);
+    writeRun(a, "four");
+    EXPECT_EQ(RunReader(a).runs().at(1).run, RunId{4});
+    expectRun(a, RunId{4}, "four");
+    EXPECT_THROW(deleteRun(a, RunId{1}), Error);
+    expectSound(a);
+}
+
+TEST_F(Maintenance, CompactingShrinksAndKeepsNumbers)
+{
+    for (const char* mark : {"one", "two2", "three", "four"})
+        writeRun(a, mark);
+    setNote(a, RunId{4}, "keep me");
+    setTag(a, RunId{4}, "paper");
+    for (const int run : {1, 2, 3})
+        deleteRun(a, RunId{run});
+    const CompactOutcome outcome = compact(a);
+    EXPECT_LT(outcome.after.count, outcome.before.count / 2);
+    EXPECT_EQ(outcome.after.count, static_cast<std::int64_t>(fs::file_size(a)));
+    expectRun(a, RunId{4}, "four");
+    EXPECT_EQ(RunReader(a).run(RunId{4})->note, "keep me");
+    EXPECT_EQ(RunReader(a).run(RunId{4})->tag, "paper");
+    EXPECT_FALSE(RunReader(a).find("op one")) << "texts of deleted runs go";
+    expectSound(a);
+    writeRun(a, "five");
+    EXPECT_EQ(RunReader(a).runs().back().run, RunId{5});
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder.path()))
+        names.push_back(entry.path().filename());
+    EXPECT_THAT(names, ElementsAre("a.tscope"));
+}
+
+TEST_F(Maintenance, NotesAndTagsAreKeptAndNothingElseChanges)
+{
+    writeRun(a, "one");
+    setNote(a, RunId{1}, "first with \"quotes\" and ünicode");
+    setTag(a, RunId{1}, "baseline");
+    expectRun(a, RunId{1}, "one");
+    const auto run = RunReader(a).run(RunId{1});
+    EXPECT_EQ(run->note, "first with \"quotes\" and ünicode");
+    EXPECT_EQ(run->tag, "baseline");
+    expectSound(a);
+    try {
+        setNote(a, RunId{7}, "x");
+        ADD_FAILURE();
+    } catch (const Error& error) {
+        EXPECT_THAT(error.sentence(), HasSubstr("no run 7"));
+    }
+    EXPECT_THROW(setNote(b, RunId{1}, "x"), Error);
+    EXPECT_FALSE(fs::exists(b)) << "a note makes no file";
+}
+
+} // namespace tilescope::store
