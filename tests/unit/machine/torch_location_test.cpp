@@ -1,0 +1,103 @@
+#include "core/machine/torch_location.h"
+
+#include "core/base/error.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace tilescope::machine {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that looks like site-packages with a torch wheel.
+class TorchLocationTest : public ::testing::Test {
+protected:
+    void makeTorch(const std::string& version, bool cuda = true)
+    {
+        const fs::path lib = folder / "site" / "torch" / "lib";
+        fs::create_directories(lib);
+        std::ofstream(lib / "libtorch_cpu.so");
+        if (cuda)
+            std::ofstream(lib / "libtorch_cuda.so");
+        std::ofstream(folder / "site" / "torch" / "version.py")
+            << "__all__ = ['__version__', 'debug']\n__version__ = '" << version << "'\ndebug = False\n";
+        setenv("TILESCOPE_TORCH", (folder / "site" / "torch").c_str(), 1);
+    }
+    void TearDown() override { unsetenv("TILESCOPE_TORCH"); }
+
+    static std::string refusal()
+    {
+        try {
+            torchFromEnvironment();
+        } catch (const Error& error) {
+            EXPECT_EQ(error.exitCode(), 4);
+            return error.sentence();
+        }
+        return {};
+    }
+
+    struct Folder : testing::TemporaryFolder {
+        fs::path operator/(const std::string& name) const
+        {
+            return testing::TemporaryFolder::operator/(name);
+        }
+    } folder;
+};
+
+} // namespace
+
+TEST_F(TorchLocationTest, IsNoneWhereTheVariableIsUnset)
+{
+    unsetenv("TILESCOPE_TORCH");
+    EXPECT_FALSE(torchFromEnvironment());
+}
+
+TEST_F(TorchLocationTest, ReadsTheVersionAndNamesTheLibraryFolders)
+{
+    makeTorch("2.11.0+cu130");
+    fs::create_directories(folder / "site" / "nvidia" / "cu13" / "lib");
+    fs::create_directories(folder / "site" / "nvidia" / "cudnn" / "lib");
+    fs::create_directories(folder / "site" / "nvidia" / "empty");
+    const TorchLocation torch = torchFromEnvironment().value();
+    EXPECT_EQ(torch.version, "2.11.0+cu130");
+    EXPECT_THAT(torch.libraryFolders(),
+                ElementsAre(folder / "site" / "torch" / "lib", folder / "site" / "nvidia" / "cu13" / "lib",
+                            folder / "site" / "nvidia" / "cudnn" / "lib"));
+}
+
+TEST_F(TorchLocationTest, PutsItsFoldersBeforeWhatIsThere)
+{
+    makeTorch("2.11.0");
+    setenv("LD_LIBRARY_PATH", "/opt/lib", 1);
+    EXPECT_EQ(libraryPathWith(*torchFromEnvironment()),
+              (folder / "site" / "torch" / "lib").string() + ":/opt/lib");
+    unsetenv("LD_LIBRARY_PATH");
+    EXPECT_EQ(libraryPathWith(*torchFromEnvironment()), (folder / "site" / "torch" / "lib").string());
+}
+
+TEST_F(TorchLocationTest, RefusesAnotherVersionInOneSentence)
+{
+    makeTorch("2.10.1+cu128");
+    EXPECT_THAT(refusal(), HasSubstr("holds torch 2.10.1+cu128; Tilescope needs 2.11"));
+    makeTorch("2.1.1");
+    EXPECT_THAT(refusal(), HasSubstr("holds torch 2.1.1"));
+}
+
+TEST_F(TorchLocationTest, RefusesATorchWithoutCudaAndAFolderWithoutTorch)
+{
+    makeTorch("2.11.0+cpu", false);
+    EXPECT_THAT(refusal(), HasSubstr("without CUDA"));
+    setenv("TILESCOPE_TORCH", "/nonexistent", 1);
+    EXPECT_THAT(refusal(), HasSubstr("holds no LibTorch"));
+}
+
+} // namespace tilescope::machine
