@@ -93,7 +93,7 @@ void Arguments::option(const std::string& names, std::string& into, const std::s
 void Arguments::repeated(const std::string& names, std::vector<std::string>& into, const std::string& help)
 {
     // One value each time it stands there, or it would swallow the positionals that follow.
-    impl_->app.add_option(names, into)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    impl_->app.add_option(names, into)->allow_extra_args(false);
     impl_->optionHelp.emplace_back(shown(names, "VALUE"), help);
 }
 

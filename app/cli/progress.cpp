@@ -155,6 +155,7 @@ void Progress::take(const session::ResultEvent& event)
         line += "  " + exchange::escapeForTerminal(event.reason);
     out_ << line << std::endl;
     stepsDone_ = 0;
+    state_.clear();
     drawBar(true);
 }
 
@@ -229,9 +230,16 @@ void Progress::drawBar(bool now)
     const std::string left = done > 0.01 ? "ETA " + durationText(elapsed / done * (1 - done)) : "ETA –";
     std::string text = fmt::format("{} {}/{}  {}", bar, finished_, points_.size(), left);
     if (!state_.empty() && finished_ < points_.size())
-        text += "  " + state_ + "  " + exchange::escapeForTerminal(labels_[current_]);
-    if (style_.width > 1)
-        text = exchange::elideMiddle(text, style_.width - 1);
+        text += "  " + state_;
+    const std::string label = exchange::escapeForTerminal(state_.empty() ? "" : labels_[current_]);
+    constexpr std::size_t kLabelWorthShowing = 12;
+    constexpr std::size_t kUnknownWidth = 200;
+    const std::size_t room = (style_.width > 1 ? style_.width : kUnknownWidth) - 1;
+    if (const std::size_t used = exchange::displayWidth(text) + 2;
+        used + kLabelWorthShowing <= room && !label.empty())
+        text += "  " + exchange::elideMiddle(label, room - used);
+    else
+        text = exchange::elideMiddle(text, room);
     err_ << "\r\033[K" << text << std::flush;
     barShown_ = true;
 }

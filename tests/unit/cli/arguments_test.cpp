@@ -1,0 +1,110 @@
+#include "app/cli/arguments.h"
+
+#include "core/base/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilescope::cli {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+namespace {
+
+struct Parsed {
+    std::string file;
+    std::string output;
+    std::string format = "text";
+    std::string headDim;
+    std::string causal;
+    std::vector<std::string> settings;
+    bool quick = false;
+    bool goOn = false;
+};
+
+Parsed parse(std::vector<std::string> words)
+{
+    Parsed parsed;
+    Arguments arguments("demo FILE [options]", "Does nothing.", "tilescope demo a.yaml");
+    arguments.positional("FILE", parsed.file, "a file");
+    arguments.option("-o,--output", parsed.output, "where to");
+    arguments.choice("--format", parsed.format, {"text", "json"}, "how");
+    arguments.repeated("--set", parsed.settings, "key=value");
+    arguments.flag("--quick", parsed.quick, "soon");
+    arguments.key("d_head", parsed.headDim, false);
+    arguments.key("causal", parsed.causal, true);
+    words.insert(words.begin(), "demo");
+    std::vector<char*> pointers;
+    for (std::string& word : words)
+        pointers.push_back(word.data());
+    parsed.goOn = arguments.parse(static_cast<int>(pointers.size()), pointers.data());
+    return parsed;
+}
+
+std::string refusal(std::vector<std::string> words)
+{
+    try {
+        parse(std::move(words));
+    } catch (const Error& error) {
+        EXPECT_EQ(error.exitCode(), 2);
+        return error.sentence();
+    }
+    ADD_FAILURE() << "it was accepted";
+    return {};
+}
+
+} // namespace
+
+TEST(Arguments, TakesOptionsInAnyOrderAndSpelling)
+{
+    const Parsed parsed =
+        parse({"-o", "x.tscope", "--set", "a=1", "in.yaml", "--set", "b=[1, 2]", "--format=json"});
+    EXPECT_TRUE(parsed.goOn);
+    EXPECT_EQ(parsed.file, "in.yaml");
+    EXPECT_EQ(parsed.output, "x.tscope");
+    EXPECT_EQ(parsed.format, "json");
+    EXPECT_THAT(parsed.settings, ElementsAre("a=1", "b=[1, 2]"));
+}
+
+TEST(Arguments, DashAndUnderscoreAreTheSameInAKey)
+{
+    EXPECT_EQ(parse({"--d_head", "64"}).headDim, "64");
+    EXPECT_EQ(parse({"--d-head", "[32, 64]"}).headDim, "[32, 64]");
+}
+
+TEST(Arguments, ABooleanKeyWithoutAValueIsTrue)
+{
+    EXPECT_EQ(parse({"--causal", "--d-head", "64"}).causal, "true");
+    EXPECT_EQ(parse({"--causal"}).causal, "true");
+    EXPECT_EQ(parse({"--causal", "false"}).causal, "false");
+    EXPECT_EQ(parse({}).causal, "");
+}
+
+TEST(Arguments, NameTheNearestRightSpelling)
+{
+    EXPECT_EQ(refusal({"--quik"}), "--quik: unknown option; did you mean '--quick'?");
+    EXPECT_EQ(refusal({"--dhead=3"}), "--dhead: unknown option; did you mean '--d-head'?");
+    EXPECT_THAT(refusal({"--format", "jsn"}), HasSubstr("unknown value 'jsn'; did you mean 'json'?"));
+    EXPECT_THAT(refusal({"--zzzzzzzzzz"}), HasSubstr("--help lists all"));
+}
+
+TEST(Arguments, RefuseWhatIsTooMuchAndWhatLacksItsValue)
+{
+    EXPECT_THAT(refusal({"a.yaml", "b.yaml"}), HasSubstr("b.yaml: unexpected argument"));
+    EXPECT_THAT(refusal({"--output"}), HasSubstr("--output"));
+    EXPECT_THAT(refusal({"-o", "a", "-o", "b"}), HasSubstr("--output"));
+}
+
+TEST(Arguments, PrintHelpWithAnExampleInsteadOfGoingOn)
+{
+    ::testing::internal::CaptureStdout();
+    EXPECT_FALSE(parse({"--help", "--nonsense"}).goOn);
+    const std::string help = ::testing::internal::GetCapturedStdout();
+    EXPECT_THAT(help, HasSubstr("usage: tilescope demo FILE [options]"));
+    EXPECT_THAT(help, HasSubstr("-o, --output VALUE  where to"));
+    EXPECT_THAT(help, HasSubstr("--format text|json"));
+    EXPECT_THAT(help, HasSubstr("example: tilescope demo a.yaml"));
+}
+
+} // namespace tilescope::cli

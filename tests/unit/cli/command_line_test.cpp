@@ -1,0 +1,264 @@
+// The command line as people and programs meet it: the real program, with a fake engine behind it.
+
+#include "core/store/run_reader.h"
+#include "tests/support/json_schema.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+namespace tilescope {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using testing::Program;
+using testing::ProgramResult;
+using ::testing::StartsWith;
+
+namespace {
+
+class CommandLine : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        environment = {{"TILESCOPE_ENGINE", FAKE_ENGINE}, {"FAKE_STARTS", (folder / "starts").string()}};
+        write("sweep.yaml", "workload: attention\nsteps: 3\nsweep: {seq_len: [64, 128], seed: [0, 1]}\n");
+    }
+
+    void write(const std::string& name, const std::string& text) { std::ofstream(folder / name) << text; }
+
+    std::vector<std::string> command(std::vector<std::string> arguments) const
+    {
+        arguments.insert(arguments.begin(), TILESCOPE_PROGRAM);
+        return arguments;
+    }
+    ProgramResult tilescope(std::vector<std::string> arguments) const
+    {
+        return testing::runProgram(command(std::move(arguments)), folder.path(), environment);
+    }
+    bool engineStarted() const { return std::filesystem::exists(folder / "starts"); }
+
+    testing::TemporaryFolder folder;
+    std::map<std::string, std::string> environment;
+};
+
+std::vector<nlohmann::json> jsonLines(const std::string& text)
+{
+    std::vector<nlohmann::json> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(nlohmann::json::parse(line));
+    return lines;
+}
+
+} // namespace
+
+TEST_F(CommandLine, HelpShowsEveryVerbWithAnExample)
+{
+    const ProgramResult help = tilescope({"--help"});
+    EXPECT_EQ(help.code, 0);
+    for (const char* text :
+         {"--batch", "tilescope run lm", "tilescope show a.tscope", "presets", "doctor", "exit codes"})
+        EXPECT_THAT(help.out, HasSubstr(text));
+    EXPECT_THAT(tilescope({"--version"}).out, StartsWith("Tilescope "));
+    for (const char* verb : {"run", "presets", "doctor", "show"}) {
+        const ProgramResult ofVerb = tilescope({verb, "--help"});
+        EXPECT_EQ(ofVerb.code, 0) << verb;
+        EXPECT_THAT(ofVerb.out, HasSubstr(std::string("usage: tilescope ") + verb)) << verb;
+    }
+    EXPECT_THAT(tilescope({"--batch", "--help"}).out, HasSubstr("example: tilescope --batch"));
+}
+
+TEST_F(CommandLine, RunsHelpKnowsEveryKeyOfTheWorkload)
+{
+    const ProgramResult lm = tilescope({"run", "lm", "--help"});
+    EXPECT_THAT(lm.out, HasSubstr("rope_theta"));
+    EXPECT_THAT(tilescope({"run", "attention", "--help"}).out, HasSubstr("tile_q"));
+}
+
+TEST_F(CommandLine, WhatIsMistypedGetsItsNearestSpelling)
+{
+    const ProgramResult verb = tilescope({"shwo", "a"});
+    EXPECT_EQ(verb.code, 2);
+    EXPECT_THAT(verb.err, HasSubstr("did you mean 'show'?"));
+    const ProgramResult key = tilescope({"run", "attention", "--sqe-len", "64"});
+    EXPECT_EQ(key.code, 2);
+    EXPECT_EQ(key.err, "--sqe-len: unknown option; did you mean '--seq-len'?\n");
+    const ProgramResult workload = tilescope({"run", "attentoin"});
+    EXPECT_EQ(workload.code, 2);
+    EXPECT_THAT(workload.err, HasSubstr("did you mean 'attention'?"));
+    const ProgramResult value = tilescope({"run", "attention", "--backend", "flsh"});
+    EXPECT_EQ(value.code, 2);
+    EXPECT_THAT(value.err, HasSubstr("did you mean 'flash'?"));
+    EXPECT_FALSE(engineStarted());
+}
+
+TEST_F(CommandLine, AWrongSpecStartsAndStoresNothing)
+{
+    write("bad.yaml", "workload: attention\nsteps: 3\nfixed:\n  bacth: 4\n");
+    const ProgramResult bad = tilescope({"--batch", "bad.yaml", "-o", "a.tscope"});
+    EXPECT_EQ(bad.code, 2);
+    EXPECT_THAT(bad.err, StartsWith("bad.yaml:4:3: unknown key 'bacth'; did you mean 'batch'?"));
+    EXPECT_THAT(bad.out, IsEmpty());
+    EXPECT_FALSE(engineStarted());
+    EXPECT_FALSE(std::filesystem::exists(folder / "a.tscope"));
+}
+
+TEST_F(CommandLine, ABatchTellsEventsThatKeepToTheirSchema)
+{
+    environment["FAKE_SCRIPT"] = "ok,segv";
+    const ProgramResult run = tilescope({"-o", "a.tscope", "--format", "json", "--batch", "sweep.yaml"});
+    EXPECT_EQ(run.code, 3) << run.err;
+    const auto events = jsonLines(run.out);
+    for (const nlohmann::json& event : events)
+        EXPECT_THAT(testing::schemaOffences(event.dump(),
+                                            TILESCOPE_SOURCE_DIR "/resources/schema/events.schema.json"),
+                    IsEmpty())
+            << event;
+    EXPECT_EQ(events.front()["event"], "hello");
+    EXPECT_EQ(events.front()["points"], 4);
+    EXPECT_EQ(events.back()["event"], "done");
+    EXPECT_EQ(events.back()["ok"], 2);
+    EXPECT_EQ(events.back()["error"], 2);
+    EXPECT_EQ(store::RunReader(folder / "a.tscope").runs().size(), 4U);
+}
+
+TEST_F(CommandLine, ABatchTellsAPersonALineAPointAndWhatWasLost)
+{
+    const ProgramResult run = tilescope({"--batch", "sweep.yaml", "-o", "a.tscope", "--set", "seq_len=64"});
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("1/2  ok"));
+    EXPECT_THAT(run.out, HasSubstr("2/2  ok"));
+    EXPECT_THAT(run.out, HasSubstr("Nothing lost (42 records checked)"));
+    EXPECT_THAT(run.out, HasSubstr("2 of 2 points: 2 ok"));
+    EXPECT_THAT(run.err, IsEmpty());
+}
+
+TEST_F(CommandLine, ADryRunListsThePointsAndRunsNone)
+{
+    const ProgramResult dry = tilescope({"--batch", "sweep.yaml", "-o", "a.tscope", "--dry-run"});
+    EXPECT_EQ(dry.code, 0);
+    EXPECT_THAT(dry.out, HasSubstr("seq_len=64"));
+    EXPECT_THAT(dry.out, HasSubstr("4 points; nothing was run"));
+    EXPECT_FALSE(engineStarted());
+    EXPECT_FALSE(std::filesystem::exists(folder / "a.tscope"));
+    EXPECT_EQ(jsonLines(tilescope({"--batch", "sweep.yaml", "--dry-run", "--format", "json"}).out).size(),
+              4U);
+}
+
+TEST_F(CommandLine, ARunWithoutAFileMakesOneAndSaysSo)
+{
+    const ProgramResult run =
+        tilescope({"run", "attention", "--seq_len", "64", "--device", "cpu", "--steps", "3"});
+    EXPECT_EQ(run.code, 0) << run.err;
+    std::string made;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+        if (entry.path().extension() == ".tscope")
+            made = entry.path().filename();
+    EXPECT_THAT(made, StartsWith("tilescope-"));
+    EXPECT_THAT(run.err, HasSubstr("recording into " + made));
+}
+
+TEST_F(CommandLine, WhatWasTypedIsKeptWithTheRun)
+{
+    ASSERT_EQ(tilescope({"run", "attention", "--seq-len", "[64]", "--name", "it's", "-o", "a.tscope"}).code,
+              0);
+    std::map<std::string, std::string> facts;
+    for (const EnvironmentEntry& entry : store::RunReader(folder / "a.tscope").environment(RunId{1}))
+        facts[entry.key] = entry.value;
+    EXPECT_EQ(facts.at("command_line"),
+              R"(tilescope run attention --seq-len '[64]' --name 'it'\''s' -o a.tscope)");
+    EXPECT_EQ(facts.at("libtorch"), "fake");
+    EXPECT_EQ(facts.at("seed"), "0");
+    EXPECT_THAT(facts.at("spec"), HasSubstr("\"seq_len\":64"));
+}
+
+TEST_F(CommandLine, AMachineWithoutWhatWasAskedOutrightIsExitFour)
+{
+    const ProgramResult run = tilescope({"run", "attention", "--device", "cuda", "-o", "a.tscope"});
+    EXPECT_EQ(run.code, 4);
+    EXPECT_THAT(run.err, HasSubstr("no usable NVIDIA GPU"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "a.tscope"));
+    environment["TILESCOPE_ENGINE"] = "/nonexistent/engine";
+    EXPECT_EQ(tilescope({"run", "attention", "-o", "a.tscope"}).code, 4);
+}
+
+TEST_F(CommandLine, ASignalFinishesTheStepCommitsAndExits130)
+{
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+        std::filesystem::remove(folder / "a.tscope");
+        environment["FAKE_SCRIPT"] = "slow";
+        Program running(
+            command({"--batch", "sweep.yaml", "-o", "a.tscope", "--set", "steps=100000", "--format", "json"}),
+            folder.path(), environment);
+        ASSERT_TRUE(running.waitFor(R"("step":9)"));
+        kill(running.pid(), signal);
+        const ProgramResult result = running.wait();
+        EXPECT_EQ(result.code, 130);
+        const auto events = jsonLines(result.out);
+        EXPECT_EQ(events.back()["cancelled"], 1);
+        const store::RunReader reader(folder / "a.tscope");
+        ASSERT_EQ(reader.runs().size(), 1U);
+        EXPECT_EQ(reader.runs()[0].result.status, RunStatus::Cancelled);
+        EXPECT_GE(reader.samples(RunId{1}).size(), 10U);
+    }
+}
+
+TEST_F(CommandLine, ASecondSignalStopsAtOnce)
+{
+    environment["FAKE_SCRIPT"] = "hang";
+    Program running(command({"--batch", "sweep.yaml", "-o", "a.tscope", "--format", "json"}), folder.path(),
+                    environment);
+    ASSERT_TRUE(running.waitFor(R"("state":"measure")"));
+    kill(running.pid(), SIGTERM);
+    // The first must have been taken before the second counts as one.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    const auto began = std::chrono::steady_clock::now();
+    kill(running.pid(), SIGTERM);
+    EXPECT_EQ(running.wait().code, 130);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+    EXPECT_EQ(store::RunReader(folder / "a.tscope").runs()[0].result.status, RunStatus::Cancelled);
+}
+
+TEST_F(CommandLine, FilesOpenTheWindow)
+{
+    write("window", "#!/bin/sh\necho window \"$@\"\n");
+    chmod((folder / "window").c_str(), 0755);
+    environment["TILESCOPE_GUI"] = (folder / "window").string();
+    EXPECT_EQ(tilescope({"a.tscope", "b.tscope"}).out, "window a.tscope b.tscope\n");
+    EXPECT_EQ(tilescope({}).out, "window\n");
+    environment["TILESCOPE_GUI"] = "/nonexistent/window";
+    const ProgramResult none = tilescope({"a.tscope"});
+    EXPECT_EQ(none.code, 4);
+    EXPECT_THAT(none.err, HasSubstr("/nonexistent/window: the window cannot be opened"));
+}
+
+TEST_F(CommandLine, PresetsTellTheirExactParameterCounts)
+{
+    const auto presets = nlohmann::json::parse(tilescope({"presets", "--format", "json"}).out);
+    std::map<std::string, std::int64_t> counts;
+    for (const nlohmann::json& preset : presets)
+        counts[preset["size"]] = preset["parameters"];
+    EXPECT_EQ(counts.at("small"), 128'625'408);
+    EXPECT_EQ(counts.at("medium"), 423'183'360);
+    EXPECT_EQ(counts.at("large"), 969'411'840);
+    EXPECT_EQ(counts.at("xl"), 1'998'235'200);
+    EXPECT_EQ(counts.at("2.7B"), 3'406'809'600);
+}
+
+TEST_F(CommandLine, AnUnknownStudyIsNamed)
+{
+    const ProgramResult run = tilescope({"--batch", "study:no-such-study", "-o", "a.tscope"});
+    EXPECT_EQ(run.code, 2);
+    EXPECT_THAT(run.err, HasSubstr("unknown study 'no-such-study'"));
+}
+
+} // namespace tilescope
