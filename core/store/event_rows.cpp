@@ -362,7 +362,7 @@ std::string_view shortKernelName(std::string_view demangled)
     for (std::size_t i = 0; i < demangled.size(); ++i) {
         const char c = demangled[i];
         if (c == '<' || c == '(') {
-            if (depth++ == 0 && i > begin)
+            if (depth++ == 0 && i > begin && end == std::string_view::npos)
                 end = i;
         } else if (c == '>' || c == ')') {
             --depth;

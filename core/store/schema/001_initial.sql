@@ -374,3 +374,10 @@ union all select 2, 'CUDA_MEMCPY_KIND_DTOH', 'Device-to-Host'
 union all select 8, 'CUDA_MEMCPY_KIND_DTOD', 'Device-to-Device'
 union all select 9, 'CUDA_MEMCPY_KIND_HTOH', 'Host-to-Host'
 union all select 10, 'CUDA_MEMCPY_KIND_PTOP', 'Peer-to-Peer';
+
+create view TARGET_INFO_GPU as
+select 0 as id, n.value as name, m.value as totalMemory, u.value as uuid, 0 as cuDevice, n.run
+from environment n
+left join environment m on m.run = n.run and m.key = 'gpu.memory'
+left join environment u on u.run = n.run and u.key = 'gpu.uuid'
+where n.key = 'gpu.name';

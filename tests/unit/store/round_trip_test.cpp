@@ -1,3 +1,4 @@
+#include "core/store/event_rows.h"
 #include "store_fixture.h"
 
 #include <gmock/gmock.h>
@@ -295,6 +296,27 @@ TEST_F(RoundTrip, LeavesOnePlainFile)
     for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
         names.push_back(entry.path().filename());
     EXPECT_THAT(names, ElementsAre("a.tscope"));
+}
+
+TEST(ShortKernelName, IsTheFunctionsBareName)
+{
+    const std::pair<const char*, const char*> names[] = {
+        {"void at::native::vectorized_elementwise_kernel<4, at::native::Add<float>, std::array<char*, 3ul> "
+         ">(int)",
+         "vectorized_elementwise_kernel"},
+        {"void cutlass::Kernel2<cutlass_80_tensorop_gemm<float, 4> >(Params)", "Kernel2"},
+        {"void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, float>(float*, int)",
+         "cunn_SoftMaxForward"},
+        {"sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x32",
+         "sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x32"},
+        {"std::enable_if<!T::value, void>::type gemv2T_kernel<int, 128>(cublasGemvParams) [clone .1]",
+         "gemv2T_kernel"},
+        {"ns::Outer<int>::run(float)", "run"},
+        {"", ""},
+        {"<(<", "<(<"},
+    };
+    for (const auto& [full, bare] : names)
+        EXPECT_EQ(shortKernelName(full), bare) << full;
 }
 
 } // namespace tilescope::store

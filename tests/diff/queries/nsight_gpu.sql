@@ -1,0 +1,1 @@
+select name, totalMemory from TARGET_INFO_GPU;

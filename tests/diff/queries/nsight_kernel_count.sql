@@ -1,0 +1,1 @@
+select count(*) from CUPTI_ACTIVITY_KIND_KERNEL;

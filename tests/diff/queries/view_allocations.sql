@@ -1,0 +1,1 @@
+select * from allocations order by 1, 4;

@@ -1,0 +1,1 @@
+select * from api_calls order by 1, 4;

@@ -1,0 +1,1 @@
+select * from copies order by 1, 4;

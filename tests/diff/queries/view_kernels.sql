@@ -1,0 +1,1 @@
+select * from kernels order by 1, 4;

@@ -1,0 +1,1 @@
+select * from ops order by 1, 4;

@@ -1,0 +1,1 @@
+select * from ranges order by 1, 4;
