@@ -2,8 +2,7 @@
 
 #include <sqlite3.h>
 
-#include <cerrno>
-#include <cstring>
+#include <cstdio>
 
 namespace tilescope::store {
 
@@ -48,6 +47,11 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
                 .where = where,
                 .kind = ErrorKind::Failure};
     }
+}
+
+void warn(const std::string& sentence) noexcept
+{
+    std::fprintf(stderr, "tilescope: %s\n", sentence.c_str());
 }
 
 void check(sqlite3* database, int code)

@@ -5,6 +5,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <filesystem>
+#include <string>
 #include <utility>
 
 namespace tilescope::store {
@@ -24,6 +25,9 @@ template <class Work> decltype(auto) translating(const std::filesystem::path& fi
         throw translated(exception, file);
     }
 }
+
+/// Tells the user what a destructor could not throw; on standard error, as standard output may carry JSON.
+void warn(const std::string& sentence) noexcept;
 
 /// Throws SQLite's last error on `database` unless `code` is one of success.
 void check(sqlite3* database, int code);

@@ -7,7 +7,6 @@
 #include "core/store/writable_file.h"
 
 #include <nlohmann/json.hpp>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -351,7 +350,7 @@ RunWriter::~RunWriter()
     try {
         impl_->guarded([this] { impl_->seal(); });
     } catch (...) {
-        spdlog::error("{}", currentExceptionSentence());
+        warn(currentExceptionSentence());
     }
 }
 

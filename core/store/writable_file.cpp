@@ -4,7 +4,6 @@
 #include "core/store/file_check.h"
 #include "core/store/schema.h"
 
-#include <spdlog/spdlog.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -60,7 +59,7 @@ WritableFile::~WritableFile()
             seal();
         });
     } catch (...) {
-        spdlog::error("{}", currentExceptionSentence());
+        warn(currentExceptionSentence());
     }
 }
 
@@ -161,9 +160,8 @@ void WritableFile::seal()
             throw;
         // Another program sits on the file. All is in it or its log, whole; the next writer makes it one
         // file.
-        spdlog::warn(
-            "{}: another program has it open, so the log beside it ({}-wal) stays until the next writer",
-            file_.string(), file_.filename().string());
+        warn(file_.string() + ": another program has it open, so the log beside it (" +
+             file_.filename().string() + "-wal) stays until the next writer");
     }
 }
 

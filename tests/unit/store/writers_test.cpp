@@ -184,9 +184,9 @@ TEST_F(Writers, AnotherProgramOnTheFileOnlyDelaysTheSealing)
     sqlite3* other = nullptr;
     ASSERT_EQ(sqlite3_open_v2(file.c_str(), &other, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
     ASSERT_EQ(sqlite3_exec(other, "select count(*) from op", nullptr, nullptr, nullptr), SQLITE_OK);
-    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
     writer.reset();
-    EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("another program has it open"));
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("another program has it open"));
     EXPECT_EQ(RunReader(file).ops({.run = run}).size(), 10u);
     sqlite3_close(other);
     EXPECT_EQ(RunReader(file).ops({.run = run}).size(), 10u);
