@@ -7,6 +7,7 @@
 #include "core/base/spelling.h"
 #include "core/config/schema.h"
 #include "core/config/spec_file.h"
+#include "core/session/resume.h"
 
 #include <algorithm>
 #include <iostream>
@@ -86,6 +87,9 @@ int batchCommand(int argc, char** argv)
     std::string file;
     std::string format = "text";
     std::vector<std::string> settings;
+    std::string shard;
+    bool resume = false;
+    bool force = false;
     bool dryRun = false;
     bool quick = false;
     Arguments arguments(
@@ -96,6 +100,9 @@ int batchCommand(int argc, char** argv)
     arguments.option("-o,--output", file, "the file to append to; without it tilescope-DATE-TIME.tscope");
     arguments.repeated("--set", settings,
                        "key=value, instead of what the spec says; [a, b] sweeps; may be repeated");
+    arguments.option("--shard", shard, "I/N: only every N-th point from the I-th on, counted from 0");
+    arguments.flag("--resume", resume, "only the points that FILE does not hold yet");
+    arguments.flag("--force", force, "resume although another version ran the points that are there");
     arguments.flag("--dry-run", dryRun, "list the points, run nothing");
     arguments.flag("--quick", quick, "at most 1 warm-up, 3 timed and 1 traced step a point");
     arguments.choice("--format", format, {"text", "json"}, "text, or one JSON event a line for programs");
@@ -107,7 +114,13 @@ int batchCommand(int argc, char** argv)
     std::vector<ExperimentSpec> specs = config::loadSpecFile(specFileOf(spec), overridesFrom(settings));
     if (quick)
         makeQuick(specs);
-    const std::vector<session::SweepPoint> points = session::numbered(std::move(specs));
+    if (resume && file.empty())
+        throw Error{.what = "no file to resume", .where = "--resume", .mend = "name it with -o"};
+    std::vector<session::SweepPoint> points = session::numbered(std::move(specs));
+    if (!shard.empty())
+        points = session::pointsOf(session::parseShard(shard), std::move(points));
+    if (resume)
+        points = session::pendingPoints(std::move(points), file, force);
     const Format shown = format == "json" ? Format::Json : Format::Text;
     if (dryRun) {
         showPoints(points, shown);

@@ -34,6 +34,13 @@ constexpr std::array kVerbs{
     Verb{"run", cli::runCommand, "run one experiment",
          "tilescope run lm --size tiny --device cpu -o a.tscope"},
     Verb{"show", cli::showCommand, "tables of a file", "tilescope show a.tscope kernels --group family"},
+    Verb{"merge", cli::mergeCommand, "several files into one",
+         "tilescope merge s0.tscope s1.tscope -o all.tscope"},
+    Verb{"verify", cli::verifyCommand, "every count and checksum of a file", "tilescope verify all.tscope"},
+    Verb{"note", cli::noteCommand, "a sentence kept with a run", "tilescope note a.tscope 3 'fan was loud'"},
+    Verb{"tag", cli::tagCommand, "a word kept with a run", "tilescope tag a.tscope 3 baseline"},
+    Verb{"delete", cli::deleteCommand, "runs out of a file", "tilescope delete a.tscope 3 4"},
+    Verb{"compact", cli::compactCommand, "give back the space of deleted runs", "tilescope compact a.tscope"},
     Verb{"presets", cli::presetsCommand, "the model sizes", "tilescope presets"},
     Verb{"doctor", cli::doctorCommand, "what this machine offers and lacks", "tilescope doctor"},
 };

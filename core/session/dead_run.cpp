@@ -55,7 +55,7 @@ RunId recordDeath(const fs::path& file, const ExperimentSpec& spec, const DeadRu
     if (run)
         writer.reopenRun(run);
     else
-        run = writer.beginRun(runHeader(spec));
+        run = writer.beginRun(runHeader(spec, death.point));
     RunResult result;
     result.status = death.status;
     result.reason = death.reason;

@@ -12,8 +12,9 @@ namespace tilescope::session {
 
 /// What is known of a point whose engine is dead.
 struct DeadRun {
-    RunId run;      ///< its number; none where the engine did not come to tell it
-    RunId lastSeen; ///< highest run number in the file before this point
+    RunId run;              ///< its number; none where the engine did not come to tell it
+    std::int64_t point = 0; ///< its position in the whole sweep
+    RunId lastSeen;         ///< highest run number in the file before this point
     RunStatus status = RunStatus::Error;
     std::string reason;
     Nanoseconds duration{0};

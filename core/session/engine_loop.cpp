@@ -217,7 +217,7 @@ RunResult EngineLoop::runGuarded(const ExperimentSpec& spec, LivePoint& live)
 bool EngineLoop::runPoint(const PointLine& point)
 {
     const std::string device = workbench_.resolveDevice(point.spec.device);
-    const RunId run = recorder_.begin(runHeader(point.spec));
+    const RunId run = recorder_.begin(runHeader(point.spec, point.index));
     events_(PointEvent{point.index, point.of, run.value, config::toJson(point.spec)});
     recorder_.environment(environmentBefore(point.spec, device));
     LivePoint live(run, recorder_, events_);

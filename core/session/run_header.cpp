@@ -6,13 +6,14 @@
 
 namespace tilescope::session {
 
-store::RunHeader runHeader(const ExperimentSpec& spec)
+store::RunHeader runHeader(const ExperimentSpec& spec, std::int64_t point)
 {
     return {.name = spec.name,
             .workload = std::string(wordOf(spec.workload)),
             .specJson = config::toJson(spec),
             .specHash = config::specHash(spec),
-            .program = programBanner()};
+            .program = programBanner(),
+            .point = point};
 }
 
 } // namespace tilescope::session

@@ -303,6 +303,7 @@ void Sweep::died()
 {
     const bool cancelled = toldToStop_ && (!current_.killedBecause.empty() || stoppedAsTold());
     DeadRun death{.run = current_.run,
+                  .point = current_.point->index,
                   .lastSeen = lastRun_,
                   .status = cancelled ? RunStatus::Cancelled : RunStatus::Error,
                   .reason = howItDied(),

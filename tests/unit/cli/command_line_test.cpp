@@ -228,6 +228,70 @@ TEST_F(CommandLine, ASecondSignalStopsAtOnce)
     EXPECT_EQ(store::RunReader(folder / "a.tscope").runs()[0].result.status, RunStatus::Cancelled);
 }
 
+TEST_F(CommandLine, AStoppedSweepIsResumedSoThatEveryPointIsThereOnce)
+{
+    environment["FAKE_SCRIPT"] = "segv,ok"; // seed 0 dies
+    EXPECT_EQ(tilescope({"--batch", "sweep.yaml", "-o", "a.tscope"}).code, 3);
+    environment["FAKE_SCRIPT"] = "ok";
+    const ProgramResult resumed = tilescope({"--batch", "sweep.yaml", "-o", "a.tscope", "--resume"});
+    EXPECT_EQ(resumed.code, 0) << resumed.err;
+    EXPECT_THAT(resumed.out, HasSubstr("2 of 2 points: 2 ok"));
+    std::map<std::string, int> okBySpec;
+    for (const store::RunRecord& record : store::RunReader(folder / "a.tscope").runs())
+        okBySpec[record.specHash] += record.result.status == RunStatus::Ok ? 1 : 0;
+    EXPECT_EQ(okBySpec.size(), 4U);
+    for (const auto& [spec, ok] : okBySpec)
+        EXPECT_EQ(ok, 1);
+    EXPECT_THAT(tilescope({"--batch", "sweep.yaml", "-o", "a.tscope", "--resume"}).out,
+                HasSubstr("0 of 0 points"));
+}
+
+TEST_F(CommandLine, ShardsMergeIntoTheSweepInItsOrder)
+{
+    for (const char* shard : {"2", "0", "1"})
+        EXPECT_EQ(tilescope({"--batch", "sweep.yaml", "-o", std::string("s") + shard + ".tscope", "--shard",
+                             std::string(shard) + "/3"})
+                      .code,
+                  0);
+    const std::vector<std::string> merge{"merge", "s2.tscope", "s0.tscope", "s1.tscope", "-o", "all.tscope"};
+    EXPECT_THAT(tilescope(merge).out, HasSubstr("4 runs added"));
+    EXPECT_THAT(tilescope(merge).out, HasSubstr("0 runs added, 4 were there already"));
+    const ProgramResult verified = tilescope({"verify", "all.tscope"});
+    EXPECT_EQ(verified.code, 0);
+    EXPECT_THAT(verified.out, HasSubstr("all as they were written"));
+    EXPECT_EQ(tilescope({"--batch", "sweep.yaml", "-o", "whole.tscope"}).code, 0);
+    const auto hashes = [this](const char* file) {
+        std::vector<std::string> result;
+        for (const store::RunRecord& record : store::RunReader(folder / file).runs())
+            result.push_back(record.specHash);
+        return result;
+    };
+    EXPECT_EQ(hashes("all.tscope"), hashes("whole.tscope"));
+    for (const char* wrong : {"3/3", "-1/3", "1", "a/b", "1/0"}) {
+        const ProgramResult refused =
+            tilescope({"--batch", "sweep.yaml", "-o", "x.tscope", std::string("--shard=") + wrong});
+        EXPECT_EQ(refused.code, 2) << wrong;
+        EXPECT_THAT(refused.err, HasSubstr("is no shard")) << wrong;
+    }
+}
+
+TEST_F(CommandLine, RunsAreAnnotatedDeletedAndTheirSpaceGivenBack)
+{
+    ASSERT_EQ(tilescope({"--batch", "sweep.yaml", "-o", "a.tscope"}).code, 0);
+    EXPECT_EQ(tilescope({"note", "a.tscope", "2", "fan was loud"}).code, 0);
+    EXPECT_EQ(tilescope({"tag", "a.tscope", "2", "baseline"}).code, 0);
+    EXPECT_EQ(tilescope({"delete", "a.tscope", "1", "3"}).code, 0);
+    EXPECT_EQ(tilescope({"compact", "a.tscope"}).code, 0);
+    const auto runs = store::RunReader(folder / "a.tscope").runs();
+    ASSERT_EQ(runs.size(), 2U);
+    EXPECT_EQ(runs[0].run, RunId{2});
+    EXPECT_EQ(runs[0].note, "fan was loud");
+    EXPECT_EQ(runs[0].tag, "baseline");
+    EXPECT_EQ(runs[1].run, RunId{4});
+    for (const char* wrong : {"99", "zero", "-1"})
+        EXPECT_EQ(tilescope({"delete", "a.tscope", wrong}).code, 2) << wrong;
+}
+
 TEST_F(CommandLine, FilesOpenTheWindow)
 {
     write("window", "#!/bin/sh\necho window \"$@\"\n");

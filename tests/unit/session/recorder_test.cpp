@@ -37,7 +37,7 @@ TEST_F(RecorderTest, WritesWhatItWasHandedInOrder)
 {
     {
         Recorder recorder(file, strings, [] {});
-        const RunId run = recorder.begin(runHeader({}));
+        const RunId run = recorder.begin(runHeader({}, 0));
         EXPECT_EQ(run, RunId{1});
         recorder.environment({{"libtorch", "2.11"}});
         for (int i = 0; i < 5; ++i)
@@ -65,7 +65,7 @@ TEST_F(RecorderTest, WritesWhatItWasHandedInOrder)
 TEST_F(RecorderTest, SamplesAreVisibleToReadersBeforeTheRunEnds)
 {
     Recorder recorder(file, strings, [] {});
-    recorder.begin(runHeader({}));
+    recorder.begin(runHeader({}, 0));
     recorder.sample(step(0));
     recorder.flush();
     EXPECT_EQ(store::RunReader(file).samples(RunId{1}).size(), 1U);
@@ -75,12 +75,12 @@ TEST_F(RecorderTest, SamplesAreVisibleToReadersBeforeTheRunEnds)
 TEST_F(RecorderTest, LossesOfOneRunAreNotThoseOfTheNext)
 {
     Recorder recorder(file, strings, [] {});
-    recorder.begin(runHeader({}));
+    recorder.begin(runHeader({}, 0));
     testing::FakeTrace trace(strings);
     trace.loss("dropped", LossSeverity::Error, 1).checked(7);
     recorder.consume(TraceBatch(trace.batch()));
     EXPECT_EQ(recorder.end({}).losses.size(), 1U);
-    recorder.begin(runHeader({}));
+    recorder.begin(runHeader({}, 0));
     const RecordSummary second = recorder.end({});
     EXPECT_EQ(second.losses.size(), 0U);
     EXPECT_EQ(second.records, 0);
@@ -91,7 +91,7 @@ TEST_F(RecorderTest, ATracerThatIsFasterThanTheDiskLosesNothing)
     constexpr int kBatches = 50;
     constexpr int kKernels = 400;
     Recorder recorder(file, strings, [] {}, {.queuedRecords = 500});
-    recorder.begin(runHeader({}));
+    recorder.begin(runHeader({}, 0));
     std::thread tracer([&] {
         const std::int64_t now = nanosecondsOf(TraceClock::now());
         for (int batch = 0; batch < kBatches; ++batch) {

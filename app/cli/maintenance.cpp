@@ -1,0 +1,136 @@
+#include "core/store/maintenance.h"
+#include "app/cli/arguments.h"
+#include "app/cli/commands.h"
+#include "core/base/error.h"
+#include "core/exchange/text.h"
+
+#include <charconv>
+#include <iostream>
+
+namespace tilescope::cli {
+
+namespace {
+
+void require(bool there, const char* verb, const char* what)
+{
+    if (!there)
+        throw Error{.what = std::string("no ") + what + " was named",
+                    .where = std::string("tilescope ") + verb,
+                    .mend = "--help shows what belongs there"};
+}
+
+RunId runFrom(const std::string& text, const char* verb)
+{
+    std::int64_t number = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size() || number < 1)
+        throw Error{.what = "'" + text + "' is no run number",
+                    .where = std::string("tilescope ") + verb,
+                    .mend = "tilescope show FILE runs lists them"};
+    return RunId{number};
+}
+
+/// note and tag: FILE RUN TEXT.
+int annotate(int argc, char** argv, const char* verb, const char* purpose, const char* example,
+             void (*set)(const std::filesystem::path&, RunId, std::string_view))
+{
+    std::string file;
+    std::string run;
+    std::string text;
+    Arguments arguments(std::string(verb) + " FILE RUN TEXT", purpose, example);
+    arguments.positional("FILE", file, "a .tscope file");
+    arguments.positional("RUN", run, "the run's number");
+    arguments.positional("TEXT", text, "what to keep; '' removes it");
+    if (!arguments.parse(argc, argv))
+        return 0;
+    require(!file.empty() && !run.empty(), verb, "file and run");
+    set(file, runFrom(run, verb), text);
+    return 0;
+}
+
+} // namespace
+
+int mergeCommand(int argc, char** argv)
+{
+    std::vector<std::string> files;
+    std::string output;
+    Arguments arguments("merge FILE… -o OUT", "Copies the runs of files into one; again changes nothing.",
+                        "tilescope merge s0.tscope s1.tscope -o all.tscope");
+    arguments.positionals("FILE", files, "files to copy from");
+    arguments.option("-o,--output", output, "the file to add to; made where it does not exist");
+    if (!arguments.parse(argc, argv))
+        return 0;
+    require(!files.empty(), "merge", "file");
+    require(!output.empty(), "merge", "target (-o)");
+    const std::vector<std::filesystem::path> sources(files.begin(), files.end());
+    const store::MergeOutcome outcome = store::merge(sources, output);
+    std::cout << outcome.added << " runs added, " << outcome.present << " were there already -> " << output
+              << '\n';
+    return 0;
+}
+
+int verifyCommand(int argc, char** argv)
+{
+    std::string file;
+    Arguments arguments("verify FILE", "Reads every row of a file and checks all counts and checksums.",
+                        "tilescope verify all.tscope");
+    arguments.positional("FILE", file, "a .tscope file");
+    if (!arguments.parse(argc, argv))
+        return 0;
+    require(!file.empty(), "verify", "file");
+    const store::VerifyReport report = store::verify(file);
+    for (const std::string& problem : report.problems)
+        std::cout << exchange::escapeForTerminal(problem) << '\n';
+    std::cout << file << ": " << report.runs << " runs, " << report.rows << " rows, "
+              << (report.ok() ? "all as they were written" : "damaged") << '\n';
+    constexpr int kUnusableFile = 2;
+    return report.ok() ? 0 : kUnusableFile;
+}
+
+int noteCommand(int argc, char** argv)
+{
+    return annotate(argc, argv, "note", "Keeps a sentence with a run.",
+                    "tilescope note a.tscope 3 'fan was loud'", store::setNote);
+}
+
+int tagCommand(int argc, char** argv)
+{
+    return annotate(argc, argv, "tag", "Keeps a word with a run.", "tilescope tag a.tscope 3 baseline",
+                    store::setTag);
+}
+
+int deleteCommand(int argc, char** argv)
+{
+    std::string file;
+    std::vector<std::string> runs;
+    Arguments arguments("delete FILE RUN…", "Removes runs with all their rows; compact gives the space back.",
+                        "tilescope delete a.tscope 3 4");
+    arguments.positional("FILE", file, "a .tscope file");
+    arguments.positionals("RUN", runs, "numbers of the runs");
+    if (!arguments.parse(argc, argv))
+        return 0;
+    require(!file.empty() && !runs.empty(), "delete", "file and run");
+    std::vector<RunId> numbers;
+    for (const std::string& run : runs)
+        numbers.push_back(runFrom(run, "delete"));
+    for (const RunId run : numbers)
+        store::deleteRun(file, run);
+    return 0;
+}
+
+int compactCommand(int argc, char** argv)
+{
+    std::string file;
+    Arguments arguments("compact FILE", "Writes a file anew without the space of deleted runs.",
+                        "tilescope compact a.tscope");
+    arguments.positional("FILE", file, "a .tscope file");
+    if (!arguments.parse(argc, argv))
+        return 0;
+    require(!file.empty(), "compact", "file");
+    const store::CompactOutcome outcome = store::compact(file);
+    std::cout << file << ": " << outcome.before.count << " bytes before, " << outcome.after.count
+              << " after\n";
+    return 0;
+}
+
+} // namespace tilescope::cli
