@@ -72,7 +72,9 @@ public:
             gradO_ = at::ones_like(q_);
     }
 
-    void prepare() override
+    void refreshInputs() override {}
+
+    void dropGradients() override
     {
         for (const Tensor* input : {&q_, &k_, &v_})
             input->mutable_grad().reset();

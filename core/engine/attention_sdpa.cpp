@@ -138,19 +138,10 @@ void SdpaAttention::requireKernelTakes() const
 
 Tensor SdpaAttention::apply(const Tensor& q, const Tensor& k, const Tensor& v)
 {
-    try {
-        if (blankRows_ == 0)
-            return attend(q, k, v);
-        const Tensor o = attend(q.narrow(2, blankRows_, problem_.keyLength), k, v);
-        return at::constant_pad_nd(o, {0, 0, blankRows_, 0});
-    } catch (const c10::OutOfMemoryError&) {
-        throw;
-    } catch (const c10::AcceleratorError&) {
-        throw; // the device itself failed, not the request
-    } catch (const c10::NotImplementedError& error) {
-        throw Unsupported{c10::str("PyTorch's ", wordOf(kernel_),
-                                   " does not take this: ", condensed(error.what_without_backtrace()))};
-    }
+    if (blankRows_ == 0)
+        return attend(q, k, v);
+    const Tensor o = attend(q.narrow(2, blankRows_, problem_.keyLength), k, v);
+    return at::constant_pad_nd(o, {0, 0, blankRows_, 0});
 }
 
 Tensor SdpaAttention::attend(const Tensor& q, const Tensor& k, const Tensor& v) const

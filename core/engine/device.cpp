@@ -7,6 +7,8 @@
 #include <ATen/cuda/CUDAContextLight.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
 
 #include <mutex>
 
@@ -91,12 +93,29 @@ void Device::liftMemoryLimit() const
 void Device::clean() const
 {
     if (isCuda()) {
+        const DeviceScope onDevice(*this);
         synchronize();
         at::cuda::clearCublasWorkspaces();
         allocator::emptyCache();
     }
     resetPeaks();
 }
+
+struct DeviceScope::Guards {
+    c10::cuda::CUDAGuard device;
+    std::optional<c10::cuda::CUDAStreamGuard> stream = {};
+};
+
+DeviceScope::DeviceScope(const Device& device, bool ownStream)
+{
+    if (!device.isCuda())
+        return;
+    guards_.reset(new Guards{c10::cuda::CUDAGuard(device.torch())});
+    if (ownStream)
+        guards_->stream.emplace(c10::cuda::getStreamFromPool(false, device.torch().index()));
+}
+
+DeviceScope::~DeviceScope() = default;
 
 std::optional<RefusedAllocation> takeRefusedAllocation()
 {

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -43,6 +44,21 @@ public:
 
 private:
     at::Device device_;
+};
+
+/// Makes a GPU the current one of this thread for a scope; nothing on a CPU.
+///
+/// On a stream of its own where asked: CUDA graphs cannot be captured on the default stream.
+class DeviceScope {
+public:
+    DeviceScope(const Device& device, bool ownStream = false);
+    ~DeviceScope();
+    DeviceScope(const DeviceScope&) = delete;
+    DeviceScope& operator=(const DeviceScope&) = delete;
+
+private:
+    struct Guards;
+    std::unique_ptr<Guards> guards_;
 };
 
 /// The size of the last allocation that a CUDA device refused and what was in use then; cleared by reading.

@@ -4,6 +4,7 @@
 #include "core/engine/device.h"
 #include "core/engine/experiment.h"
 #include "core/engine/failure.h"
+#include "core/engine/graphed_experiment.h"
 #include "core/engine/numerics.h"
 #include "core/engine/point_run.h"
 #include "core/model/text.h"
@@ -54,10 +55,8 @@ void requireBuilt(const ExperimentSpec& spec)
     };
     if (spec.workload == Workload::Accumulation || spec.workload == Workload::Dtypes)
         refuse(c10::str("workload ", wordOf(spec.workload), " is not part of this version"));
-    if (spec.compile.kind != CompileRequest::Kind::None)
+    if (spec.compile.kind == CompileRequest::Kind::Package)
         refuse(c10::str("compile: ", toText(spec.compile), " is not part of this version"));
-    if (spec.checkpointing.kind != Checkpointing::Kind::None)
-        refuse(c10::str("checkpointing: ", toText(spec.checkpointing), " is not part of this version"));
 }
 
 std::string versionText(int version, int major, int minor)
@@ -136,11 +135,14 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, Poi
     if (device.isCuda())
         initializeCuda();
     const Numerics numerics(spec, device, defaultThreads);
+    const DeviceScope onDevice(device, spec.compile.kind == CompileRequest::Kind::Graph);
     device.clean();
     device.limitMemory(spec.memoryLimit);
     at::manual_seed(static_cast<std::uint64_t>(spec.seed));
     const std::unique_ptr<Experiment> experiment = makeExperiment(spec, device);
     result.parameters = experiment->parameters();
+    if (!spec.counters.empty())
+        result.flags.emplace_back("counters-not-recorded");
     PointRun(spec, device, *experiment, observer, std::move(stop), result, phase).run(strings);
 }
 
@@ -174,18 +176,15 @@ std::string Engine::resolveDevice(const DeviceRequest& request) const
     return Device{torchDevice(request)}.name();
 }
 
-bool hasBackward(Mode mode)
-{
-    return mode != Mode::Forward;
-}
-
 std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device)
 {
     if (spec.precision == Precision::Tf32 && !device.isCuda())
         throw Unsupported{"tf32 is a mode of NVIDIA tensor cores and this point runs on the CPU"};
-    if (spec.workload == Workload::Lm)
-        return makeLmExperiment(spec, device);
-    return makeAttentionExperiment(spec, device);
+    auto experiment = spec.workload == Workload::Lm ? makeLmExperiment(spec, device)
+                                                    : makeAttentionExperiment(spec, device);
+    if (spec.compile.kind == CompileRequest::Kind::Graph)
+        return makeGraphed(std::move(experiment), device);
+    return experiment;
 }
 
 } // namespace tilescope::engine

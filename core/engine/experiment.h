@@ -3,6 +3,7 @@
 #include "core/model/run.h"
 #include "core/model/spec.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,6 +11,9 @@
 namespace tilescope::engine {
 
 class Device;
+
+/// The phases that a step can have, in the order in which they run.
+inline constexpr std::array kPhasesInOrder{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer};
 
 /// The tensors of one point and what each phase of its step does with them. Session thread.
 ///
@@ -22,7 +26,16 @@ public:
     Experiment& operator=(const Experiment&) = delete;
 
     /// What must be ready before a step: its inputs, and gradients set to none.
-    virtual void prepare() = 0;
+    virtual void prepare()
+    {
+        dropGradients();
+        refreshInputs();
+    }
+    /// Puts the inputs of the next step where the last ones were.
+    virtual void refreshInputs() = 0;
+    virtual void dropGradients() = 0;
+    /// Called once, between warm-up and the timed steps.
+    virtual void settle() {}
     /// Runs one phase; never Phase::Step.
     virtual void run(Phase phase) = 0;
     /// Lets go of what the step made: outputs, loss, autograd graph.
@@ -34,6 +47,8 @@ public:
     virtual std::optional<std::int64_t> parameters() const { return {}; }
     /// Value of the loss of the step that just ran, before finish(); waits for the device.
     virtual std::optional<double> loss() const = 0;
+    /// Bytes allocated between forward and backward, where the allocator cannot tell it during a step.
+    virtual std::optional<Bytes> heldBeforeBackward() const { return {}; }
 };
 
 /// \throws Unsupported  where the device, build or backend cannot do it
@@ -41,8 +56,5 @@ public:
 std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device);
 std::unique_ptr<Experiment> makeAttentionExperiment(const ExperimentSpec& spec, const Device& device);
 std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device);
-
-/// Whether backward is part of a step of that mode.
-bool hasBackward(Mode mode);
 
 } // namespace tilescope::engine

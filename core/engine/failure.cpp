@@ -84,6 +84,10 @@ void recordFailure(RunResult& result, std::string_view phase)
         result.reason = error.sentence();
     } catch (const c10::OutOfMemoryError& error) {
         recordOutOfMemory(result, phase, error);
+    } catch (const c10::NotImplementedError& error) {
+        result.status = RunStatus::Skipped;
+        result.reason = c10::str("LibTorch has no kernel for this in ", phase, ": ",
+                                 condensed(error.what_without_backtrace()));
     } catch (const c10::Error& error) {
         result.status = RunStatus::Error;
         result.reason = c10::str(phase, " failed: ", condensed(error.what_without_backtrace()));

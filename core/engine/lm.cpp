@@ -41,8 +41,43 @@ AttentionProblem attentionOf(const LmShape& shape)
     return problem;
 }
 
+// A run of blocks, from one to before another.
+class LanguageModel::Blocks final : public RecomputedPart {
+public:
+    Blocks(const LanguageModel& model, std::size_t begin, std::size_t end)
+        : model_(model), begin_(begin), end_(end)
+    {
+    }
+
+    Tensor run(const std::array<Tensor, 3>& inputs) const override
+    {
+        Tensor x = inputs[0];
+        for (std::size_t i = begin_; i < end_; ++i)
+            x = model_.block(model_.layers_[i], x);
+        return x;
+    }
+
+private:
+    const LanguageModel& model_;
+    std::size_t begin_;
+    std::size_t end_;
+};
+
+class LanguageModel::CoreAttention final : public RecomputedPart {
+public:
+    explicit CoreAttention(AttentionBackend& attention) : attention_(attention) {}
+
+    Tensor run(const std::array<Tensor, 3>& qkv) const override
+    {
+        return attention_.apply(qkv[0], qkv[1], qkv[2]);
+    }
+
+private:
+    AttentionBackend& attention_;
+};
+
 LanguageModel::LanguageModel(const LmShape& shape, at::TensorOptions options,
-                             std::unique_ptr<AttentionBackend> attention)
+                             std::unique_ptr<AttentionBackend> attention, Checkpointing checkpointing)
     : shape_(shape), options_(options), attention_(std::move(attention))
 {
     requireRotatable(shape);
@@ -69,6 +104,21 @@ LanguageModel::LanguageModel(const LmShape& shape, at::TensorOptions options,
     }
     norm_ = normWeight();
     head_ = weight(d, shape.vocab, glorot(d, shape.vocab));
+    checkpoint(checkpointing);
+}
+
+LanguageModel::~LanguageModel() = default;
+
+void LanguageModel::checkpoint(Checkpointing checkpointing)
+{
+    if (checkpointing.kind == Checkpointing::Kind::Attention)
+        recomputedAttention_ = std::make_unique<CoreAttention>(*attention_);
+    if (checkpointing.kind != Checkpointing::Kind::Block)
+        return;
+    const auto every = static_cast<std::size_t>(checkpointing.every);
+    for (std::size_t begin = 0; begin < layers_.size(); begin += every)
+        recomputedBlocks_.push_back(
+            std::make_unique<Blocks>(*this, begin, std::min(begin + every, layers_.size())));
 }
 
 Tensor LanguageModel::weight(std::int64_t in, std::int64_t out, double deviation)
@@ -102,8 +152,11 @@ Tensor LanguageModel::forward(const Tensor& tokens) const
         const ScopedRange range("embedding");
         x = at::embedding(embedding_, tokens);
     }
-    for (const Layer& layer : layers_)
-        x = block(layer, x);
+    if (recomputedBlocks_.empty())
+        for (const Layer& layer : layers_)
+            x = block(layer, x);
+    for (const auto& blocks : recomputedBlocks_)
+        x = recomputedInBackward(*blocks, {x});
     {
         const ScopedRange range("norm");
         x = norm(x, norm_);
@@ -133,7 +186,8 @@ Tensor LanguageModel::attend(const Layer& layer, const Tensor& normed, const Ten
     const ScopedRange range("attention");
     const auto [q, k, v] =
         splitHeads(at::mm(normed, layer.qkv), rotation_, attention_->layout() == HeadLayout::Grouped);
-    const Tensor o = attention_->apply(q, k, v);
+    const Tensor o = recomputedAttention_ ? recomputedInBackward(*recomputedAttention_, {q, k, v})
+                                          : attention_->apply(q, k, v);
     return addProduct(x, mergeHeads(o, shape_.batch, shape_.heads), layer.projection);
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/engine/attention.h"
 #include "core/engine/lm_functions.h"
+#include "core/engine/recomputation.h"
 
 #include <string>
 #include <vector>
@@ -29,10 +30,12 @@ struct LmShape {
 class LanguageModel {
 public:
     /// \param options  dtype and device of the parameters
-    /// \param dtype    in which matrix products run: that of the parameters, or what autocast is set to
     /// \throws Unsupported, Error
     LanguageModel(const LmShape& shape, at::TensorOptions options,
-                  std::unique_ptr<AttentionBackend> attention);
+                  std::unique_ptr<AttentionBackend> attention, Checkpointing checkpointing = {});
+    ~LanguageModel();
+    LanguageModel(const LanguageModel&) = delete;
+    LanguageModel& operator=(const LanguageModel&) = delete;
 
     /// Logits (batch·context, vocab) of tokens (batch·context) int64.
     at::Tensor forward(const at::Tensor& tokens) const;
@@ -53,6 +56,10 @@ private:
         at::Tensor down;
     };
 
+    class Blocks;
+    class CoreAttention;
+
+    void checkpoint(Checkpointing checkpointing);
     at::Tensor block(const Layer& layer, const at::Tensor& x) const;
     at::Tensor attend(const Layer& layer, const at::Tensor& normed, const at::Tensor& x) const;
     at::Tensor feedForward(const Layer& layer, const at::Tensor& normed, const at::Tensor& x) const;
@@ -70,6 +77,9 @@ private:
     at::Tensor norm_;
     at::Tensor head_;
     std::vector<at::Tensor> parameters_;
+    // What backward computes again, if anything: runs of blocks, or attention between q, k, v and o.
+    std::vector<std::unique_ptr<RecomputedPart>> recomputedBlocks_;
+    std::unique_ptr<RecomputedPart> recomputedAttention_;
 };
 
 /// The attention of a model of that shape; the scale of the scores is folded into the rotation of q.

@@ -48,7 +48,7 @@ public:
     LmExperiment(const ExperimentSpec& spec, const Device& device)
         : spec_(spec), device_(device.torch().type()), autocast_(autocastDtype(spec.precision)),
           model_(shapeOf(spec), at::device(device.torch()).dtype(at::kFloat),
-                 makeAttention(spec.backend, attentionOf(spec, device))),
+                 makeAttention(spec.backend, attentionOf(spec, device)), spec.checkpointing),
           tokenSource_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(spec.seed)))
     {
         // One token more than the context: the targets are the inputs, one place on.
@@ -62,12 +62,16 @@ public:
         }
     }
 
-    void prepare() override
+    void dropGradients() override
     {
         for (const Tensor& parameter : model_.parameters())
             parameter.mutable_grad().reset();
-        // Drawn on the host and copied into the same place each step: no device allocation shows up, and
-        // every device sees the same tokens.
+    }
+
+    // Drawn on the host and copied into the same place each step: no device allocation shows up, and every
+    // device sees the same tokens.
+    void refreshInputs() override
+    {
         hostTokens_.random_(0, spec_.vocab, tokenSource_);
         tokens_.view({spec_.batch, spec_.context}).copy_(hostTokens_.narrow(1, 0, spec_.context));
         targets_.view({spec_.batch, spec_.context}).copy_(hostTokens_.narrow(1, 1, spec_.context));

@@ -13,8 +13,6 @@ namespace {
 
 using tilescope::trace::ScopedRange;
 
-constexpr std::array kPhasesInOrder{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer};
-
 double medianOf(std::vector<Nanoseconds> values)
 {
     std::sort(values.begin(), values.end());
@@ -62,6 +60,8 @@ void PointRun::measure()
     observer_.stateChanged(PointState::Measure);
     const ScopedRange range("measure");
     device_.resetPeaks();
+    phase_ = "settling";
+    experiment_.settle();
     for (int i = 0; i < spec_.steps && !cancelled("timed", i, spec_.steps); ++i) {
         measured_.push_back(step(SampleKind::Measure, i));
         // Figures of the last step are read before anything of it is let go; reading the loss allocates.
@@ -156,7 +156,8 @@ void PointRun::execute(int index, bool noteMemory)
 // Read once a point, in the last timed step: it costs a lock and a copy.
 void PointRun::noteBeforeBackward()
 {
-    result_.beforeBackward = device_.memory().allocated;
+    const auto told = experiment_.heldBeforeBackward();
+    result_.beforeBackward = told ? told : device_.memory().allocated;
 }
 
 void PointRun::emit(SampleKind kind, int index)

@@ -207,6 +207,38 @@ TEST_F(EnginePoint, SkipsTf32OnTheCpu)
     EXPECT_THAT(result.reason, HasSubstr("tensor cores"));
 }
 
+TEST_F(EnginePoint, SkipsACudaGraphOnTheCpu)
+{
+    ExperimentSpec spec = tinyLm();
+    spec.compile = {CompileRequest::Kind::Graph};
+    const RunResult result = run(spec);
+
+    EXPECT_EQ(result.status, RunStatus::Skipped);
+    EXPECT_THAT(result.reason, HasSubstr("needs a GPU"));
+}
+
+TEST_F(EnginePoint, HoldsLessBeforeBackwardTheMoreItComputesAgain)
+{
+    ExperimentSpec spec = tinyLm();
+    spec.layers = 6;
+    spec.context = 64;
+    std::vector<std::int64_t> held;
+    std::vector<double> losses;
+    for (const Checkpointing checkpointing :
+         {Checkpointing{}, Checkpointing{Checkpointing::Kind::Attention},
+          Checkpointing{Checkpointing::Kind::Block, 1}, Checkpointing{Checkpointing::Kind::Block, 3}}) {
+        spec.checkpointing = checkpointing;
+        const RunResult result = run(spec);
+        ASSERT_EQ(result.status, RunStatus::Ok) << result.reason;
+        held.push_back(result.beforeBackward->count);
+        losses.push_back(*result.loss);
+    }
+    EXPECT_GT(held[0], held[1]);
+    EXPECT_GT(held[1], held[2]);
+    EXPECT_GT(held[2], held[3]);
+    EXPECT_THAT(losses, ::testing::Each(losses.front()));
+}
+
 TEST_F(EnginePoint, BackendsAgreeOnTheOutput)
 {
     ExperimentSpec spec = smallAttention();

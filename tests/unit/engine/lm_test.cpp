@@ -33,14 +33,14 @@ LmShape toyShape()
     return shape;
 }
 
-LanguageModel toyModel(const LmShape& shape, Backend backend, at::ScalarType dtype = at::kDouble)
+LanguageModel toyModel(const LmShape& shape, Backend backend, Checkpointing checkpointing = {})
 {
     at::manual_seed(3);
     AttentionProblem problem = attentionOf(shape);
-    problem.dtype = dtype;
+    problem.dtype = at::kDouble;
     problem.needsGrad = true;
     problem.tileQ = problem.tileK = 4;
-    return LanguageModel(shape, at::dtype(dtype), makeAttention(backend, problem));
+    return LanguageModel(shape, at::dtype(at::kDouble), makeAttention(backend, problem), checkpointing);
 }
 
 Tensor toyTokens(const LmShape& shape)
@@ -190,6 +190,46 @@ TEST(LanguageModel, KeepsTheLayoutOfItsWeightsInTheirGradients)
     torch::autograd::backward({model.forward(toyTokens(shape)).sum()});
     for (const Tensor& parameter : model.parameters())
         EXPECT_EQ(parameter.grad().strides(), parameter.strides());
+}
+
+std::vector<Tensor> gradientsWith(Checkpointing checkpointing, Backend backend,
+                                  std::optional<at::ScalarType> autocast)
+{
+    LmShape shape = toyShape();
+    shape.layers = 5;
+    at::manual_seed(3);
+    AttentionProblem problem = attentionOf(shape);
+    problem.dtype = autocast.value_or(at::kFloat);
+    problem.needsGrad = true;
+    const LanguageModel model(shape, at::dtype(at::kFloat), makeAttention(backend, problem), checkpointing);
+    Tensor loss;
+    {
+        const AutocastScope scope(at::kCPU, autocast);
+        loss = model.forward(toyTokens(shape)).sum();
+    }
+    torch::autograd::backward({loss});
+    std::vector<Tensor> gradients{loss.detach()};
+    for (const Tensor& parameter : model.parameters())
+        gradients.push_back(parameter.grad());
+    return gradients;
+}
+
+TEST(LanguageModel, GivesTheSameGradientsToTheBitWithCheckpointing)
+{
+    using Kind = Checkpointing::Kind;
+    for (const Backend backend : {Backend::Naive, Backend::FlashTorch})
+        for (const std::optional<at::ScalarType> autocast :
+             {std::optional<at::ScalarType>(), std::optional(at::kBFloat16)}) {
+            const auto plain = gradientsWith({}, backend, autocast);
+            for (const Checkpointing checkpointing :
+                 {Checkpointing{Kind::Block, 1}, Checkpointing{Kind::Block, 2}, Checkpointing{Kind::Block, 5},
+                  Checkpointing{Kind::Attention}}) {
+                const auto recomputed = gradientsWith(checkpointing, backend, autocast);
+                ASSERT_EQ(plain.size(), recomputed.size());
+                for (std::size_t i = 0; i < plain.size(); ++i)
+                    EXPECT_TRUE(at::equal(plain[i], recomputed[i])) << "tensor " << i;
+            }
+        }
 }
 
 TEST(LanguageModel, RefusesHeadsThatDoNotDivideTheWidth)

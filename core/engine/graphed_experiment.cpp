@@ -1,0 +1,121 @@
+#include "core/engine/graphed_experiment.h"
+
+#include "core/engine/device.h"
+#include "core/engine/failure.h"
+
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
+
+#include <map>
+
+namespace tilescope::engine {
+namespace {
+
+class GraphedExperiment final : public Experiment {
+public:
+    GraphedExperiment(std::unique_ptr<Experiment> inner, const Device& device)
+        : inner_(std::move(inner)), device_(device)
+    {
+    }
+
+    // Captured phases write their results to the same addresses at each replay, gradients too: only the
+    // inputs change.
+    void prepare() override { captured_ ? inner_->refreshInputs() : inner_->prepare(); }
+    void refreshInputs() override { inner_->refreshInputs(); }
+    void dropGradients() override { inner_->dropGradients(); }
+
+    void settle() override
+    {
+        // Library handles and workspaces must exist before a capture, so at least one step has to have run.
+        runEagerly();
+        inner_->prepare();
+        device_.synchronize();
+        const auto pool = at::cuda::graph_pool_handle();
+        for (const Phase phase : kPhasesInOrder)
+            if (inner_->has(phase)) {
+                if (phase == Phase::Backward)
+                    heldBeforeBackward_ = device_.memory().allocated;
+                capture(phase, pool);
+            }
+        captured_ = true;
+        // The first replay uploads the graphs to the device.
+        for (auto& [phase, graph] : graphs_)
+            graph.replay();
+        device_.synchronize();
+    }
+
+    void run(Phase phase) override
+    {
+        if (captured_)
+            graphs_.at(phase).replay();
+        else
+            inner_->run(phase);
+    }
+
+    void finish() override
+    {
+        if (!captured_)
+            inner_->finish();
+    }
+
+    bool has(Phase phase) const override { return inner_->has(phase); }
+    std::optional<std::int64_t> parameters() const override { return inner_->parameters(); }
+    std::optional<double> loss() const override { return inner_->loss(); }
+    std::optional<Bytes> heldBeforeBackward() const override { return heldBeforeBackward_; }
+
+private:
+    void runEagerly()
+    {
+        inner_->prepare();
+        for (const Phase phase : kPhasesInOrder)
+            if (inner_->has(phase))
+                inner_->run(phase);
+        inner_->finish();
+    }
+
+    void capture(Phase phase, c10::MempoolId_t pool)
+    {
+        at::cuda::CUDAGraph& graph = graphs_[phase];
+        graph.capture_begin(pool);
+        try {
+            inner_->run(phase);
+            graph.capture_end();
+        } catch (const c10::OutOfMemoryError&) {
+            abandon(graph);
+            throw;
+        } catch (const c10::Error& error) {
+            abandon(graph);
+            throw Unsupported{c10::str("this step cannot be captured as a CUDA graph: ",
+                                       condensed(error.what_without_backtrace()))};
+        }
+    }
+
+    // The stream must leave capture mode whatever happened; that the capture itself is broken is known
+    // already.
+    static void abandon(at::cuda::CUDAGraph& graph)
+    {
+        try {
+            graph.capture_end();
+        } catch (const c10::Error&) {
+        }
+    }
+
+    // Declared before the graphs: they go first, then the tensors in their pool.
+    std::unique_ptr<Experiment> inner_;
+    const Device& device_;
+    std::map<Phase, at::cuda::CUDAGraph> graphs_; // in the order of a step
+    std::optional<Bytes> heldBeforeBackward_;
+    bool captured_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Experiment> makeGraphed(std::unique_ptr<Experiment> inner, const Device& device)
+{
+    if (!device.isCuda())
+        throw Unsupported{"a CUDA graph needs a GPU and this point runs on the CPU"};
+    return std::make_unique<GraphedExperiment>(std::move(inner), device);
+}
+
+} // namespace tilescope::engine
