@@ -140,8 +140,8 @@ std::vector<Case> allCases()
         std::int64_t heads, kvHeads, queries, keys;
     };
     std::vector<Case> cases;
-    for (const Backend backend :
-         {Backend::Naive, Backend::FlashTorch, Backend::Sdpa, Backend::SdpaFlash, Backend::SdpaMath})
+    for (const Backend backend : {Backend::Naive, Backend::FlashTorch, Backend::Flash, Backend::Sdpa,
+                                  Backend::SdpaFlash, Backend::SdpaMath})
         for (const Shape& s : {Shape{1, 1, 1, 1}, Shape{2, 2, 64, 64}, Shape{2, 2, 33, 70},
                                Shape{2, 2, 70, 33}, Shape{4, 2, 40, 40}, Shape{6, 1, 17, 50},
                                Shape{4, 2, 50, 17}, Shape{2, 2, 1, 40}, Shape{2, 2, 40, 1}})

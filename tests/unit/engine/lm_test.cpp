@@ -178,7 +178,7 @@ TEST_P(LmBackends, AFutureTokenDoesNotChangePastLogits)
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, LmBackends,
-                         ::testing::Values(Backend::Naive, Backend::FlashTorch, Backend::Sdpa,
+                         ::testing::Values(Backend::Naive, Backend::FlashTorch, Backend::Flash, Backend::Sdpa,
                                            Backend::SdpaMath));
 
 TEST(LanguageModel, KeepsTheLayoutOfItsWeightsInTheirGradients)
