@@ -1,0 +1,106 @@
+#include "app/cli/compare.h"
+
+#include "app/cli/arguments.h"
+#include "app/cli/commands.h"
+#include "core/base/error.h"
+#include "core/exchange/compare_sections.h"
+#include "core/query/compare_tables.h"
+
+#include <charconv>
+#include <iostream>
+
+namespace tilescope::cli {
+
+namespace {
+
+std::int64_t countOf(std::string_view text, std::string_view where)
+{
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < 0)
+        throw Error{.what = "'" + std::string(text) + "' is not a whole number", .where = std::string(where)};
+    return value;
+}
+
+/// `0.3%` or `0.003`.
+double fractionOf(std::string_view text, std::string_view where)
+{
+    const bool percent = text.ends_with('%');
+    const std::string_view number = percent ? text.substr(0, text.size() - 1) : text;
+    double value = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (error != std::errc{} || end != number.data() + number.size() || !(value >= 0))
+        throw Error{.what = "'" + std::string(text) + "' is no fraction",
+                    .where = std::string(where),
+                    .mend = "write it like 0.3% or 0.003"};
+    value = percent ? value / 100 : value;
+    if (value > 1)
+        throw Error{.what = "'" + std::string(text) + "' is more than the whole",
+                    .where = std::string(where)};
+    return value;
+}
+
+} // namespace
+
+RunAddress runAddressOf(std::string_view text)
+{
+    std::error_code ignored;
+    if (std::filesystem::exists(text, ignored))
+        return {.file = text};
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos || colon == 0)
+        throw Error{.what = "no such file", .where = std::string(text)};
+    const std::filesystem::path file = text.substr(0, colon);
+    if (!std::filesystem::exists(file, ignored))
+        throw Error{.what = "no such file", .where = file.string()};
+    return {.file = file, .run = RunId{countOf(text.substr(colon + 1), text)}};
+}
+
+void compare(const CompareRequest& request, std::ostream& out)
+{
+    const RunAddress first = runAddressOf(request.a);
+    const RunAddress second = runAddressOf(request.b);
+    analysis::ComparisonOptions options;
+    if (!request.runToRun.empty())
+        options.runToRun = fractionOf(request.runToRun, "--run-to-run");
+    const store::RunReader a(first.file);
+    const store::RunReader b(second.file);
+    const auto comparison =
+        std::make_shared<const query::Comparison>(query::compare(a, first.run, b, second.run, options));
+    if (request.format == "json") {
+        exchange::writeComparisonJson(out, comparison);
+        return;
+    }
+    exchange::TerminalStyle style = exchange::styleOfStandardOutput();
+    style.limit = static_cast<std::size_t>(countOf(request.limit, "--limit"));
+    exchange::writeComparisonTerminal(out, comparison, style);
+}
+
+int compareCommand(int argc, char** argv)
+{
+    CompareRequest request;
+    Arguments arguments(
+        "compare A[:RUN] B[:RUN] [--format table|json]",
+        "Compares run B with run A: times with 95 % intervals, memory, kernels, families and ranges.\n"
+        "Without RUN the file's last run is meant.",
+        "tilescope compare t.tscope:1 t.tscope:2");
+    arguments.positional("A", request.a, "file and run to compare with");
+    arguments.positional("B", request.b, "file and run that is compared");
+    arguments.choice("--format", request.format, {"table", "json"}, "how to print it");
+    arguments.option("--run-to-run", request.runToRun,
+                     "standard deviation between runs of one program beyond what their steps tell (0.3%)");
+    arguments.option("--limit", request.limit, "most rows of a table; 0 for all (30)");
+    if (!arguments.parse(argc, argv))
+        return 0;
+    if (request.a.empty() || request.b.empty())
+        throw Error{
+            .what = "needs two runs", .where = "compare", .mend = "tilescope compare A[:RUN] B[:RUN]"};
+    compare(request, std::cout);
+    std::cout.flush();
+    if (!std::cout)
+        throw Error{
+            .what = "standard output cannot be written", .where = "compare", .kind = ErrorKind::Failure};
+    return 0;
+}
+
+} // namespace tilescope::cli

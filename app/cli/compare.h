@@ -1,0 +1,34 @@
+#pragma once
+
+#include "core/base/ids.h"
+
+#include <filesystem>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tilescope::cli {
+
+/// A run of a file: `a.tscope:3`.
+struct RunAddress {
+    std::filesystem::path file;
+    std::optional<RunId> run = {}; ///< none: the file's last
+};
+
+/// Reads FILE or FILE:RUN. What exists as a file is one, whatever colons its name has.
+/// \throws Error  there is no such file, or what follows the colon is no run number
+RunAddress runAddressOf(std::string_view text);
+
+struct CompareRequest {
+    std::string a;
+    std::string b;
+    std::string format = "table"; ///< table or json
+    std::string runToRun = {};    ///< `0.3%` or 0.003; empty: the standard
+    std::string limit = "30";     ///< rows of each table of kernels, families, ranges; 0 for all
+};
+
+/// Prints run B against run A. \throws Error  Usage: a file, run or number that is none
+void compare(const CompareRequest& request, std::ostream& out);
+
+} // namespace tilescope::cli

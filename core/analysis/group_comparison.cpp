@@ -1,0 +1,143 @@
+#include "core/analysis/comparison.h"
+#include "core/analysis/student_t.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace tilescope::analysis {
+
+namespace {
+
+struct Moments {
+    double n = 0;
+    double mean = 0;
+    double variance = 0; ///< of the mean
+};
+
+Moments momentsOf(std::span<const double> values)
+{
+    Moments moments{.n = static_cast<double>(values.size())};
+    moments.mean = std::accumulate(values.begin(), values.end(), 0.0) / moments.n;
+    if (values.size() < 2)
+        return moments;
+    double squares = 0;
+    for (const double value : values)
+        squares += (value - moments.mean) * (value - moments.mean);
+    moments.variance = squares / (moments.n - 1) / moments.n;
+    return moments;
+}
+
+/// Welch's test of equal means, in which each mean has the run-to-run deviation besides that of its steps.
+/// That one is known rather than estimated, so it lends the test no uncertainty of its own (Satterthwaite's
+/// formula).
+double welch(const Moments& a, const Moments& b, double runToRun)
+{
+    const double known = runToRun * runToRun * (a.mean * a.mean + b.mean * b.mean);
+    const double estimated = a.variance + b.variance;
+    const double variance = known + estimated;
+    if (variance <= 0)
+        return a.mean == b.mean ? 1 : 0;
+    const double uncertainty = a.variance * a.variance / (a.n - 1) + b.variance * b.variance / (b.n - 1);
+    const double dof = uncertainty > 0 ? std::min(1e6, variance * variance / uncertainty) : 1e6;
+    return studentTwoSided((b.mean - a.mean) / std::sqrt(variance), dof);
+}
+
+bool sameCount(double a, double b)
+{
+    return std::abs(a - b) < 1e-9;
+}
+
+GroupDifference matched(const GroupTimes* a, const GroupTimes* b, double runToRun)
+{
+    GroupDifference difference{.key = a ? a->key : b->key};
+    Moments momentsA;
+    Moments momentsB;
+    if (a) {
+        momentsA = momentsOf(a->perStep);
+        difference.a = momentsA.mean;
+        difference.instancesA = a->instancesPerStep;
+    }
+    if (b) {
+        momentsB = momentsOf(b->perStep);
+        difference.b = momentsB.mean;
+        difference.instancesB = b->instancesPerStep;
+    }
+    if (!a || !b) {
+        difference.verdict = a ? GroupVerdict::Gone : GroupVerdict::New;
+        return difference;
+    }
+    if (momentsA.mean > 0)
+        difference.ratio = momentsB.mean / momentsA.mean;
+    if (!sameCount(difference.instancesA, difference.instancesB))
+        difference.verdict = GroupVerdict::Count;
+    else if (momentsA.n >= 2 && momentsB.n >= 2)
+        difference.p = welch(momentsA, momentsB, runToRun);
+    return difference;
+}
+
+double changeOf(const GroupDifference& difference)
+{
+    return std::abs(difference.b.value_or(0) - difference.a.value_or(0));
+}
+
+} // namespace
+
+std::string_view wordOf(GroupVerdict verdict)
+{
+    static constexpr std::array<std::string_view, 7> words{"none", "slower", "faster",  "count",
+                                                           "new",  "gone",   "untested"};
+    return words[static_cast<std::size_t>(verdict)];
+}
+
+std::vector<bool> discoveries(std::span<const double> pValues, double q)
+{
+    std::vector<std::size_t> order(pValues.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return pValues[a] < pValues[b]; });
+    std::size_t accepted = 0;
+    for (std::size_t rank = 1; rank <= order.size(); ++rank)
+        if (pValues[order[rank - 1]] <= q * static_cast<double>(rank) / static_cast<double>(order.size()))
+            accepted = rank;
+    std::vector<bool> found(pValues.size());
+    for (std::size_t rank = 0; rank < accepted; ++rank)
+        found[order[rank]] = true;
+    return found;
+}
+
+std::vector<GroupDifference> compareGroups(std::span<const GroupTimes> a, std::span<const GroupTimes> b,
+                                           const ComparisonOptions& options)
+{
+    std::map<std::string_view, std::pair<const GroupTimes*, const GroupTimes*>> pairs;
+    for (const GroupTimes& group : a)
+        pairs[group.key].first = &group;
+    for (const GroupTimes& group : b)
+        pairs[group.key].second = &group;
+
+    std::vector<GroupDifference> differences;
+    std::vector<std::size_t> tested;
+    std::vector<double> pValues;
+    for (const auto& [key, pair] : pairs) {
+        differences.push_back(matched(pair.first, pair.second, options.runToRun));
+        if (differences.back().p) {
+            tested.push_back(differences.size() - 1);
+            pValues.push_back(*differences.back().p);
+        }
+    }
+    const std::vector<bool> found = discoveries(pValues, options.falseDiscovery);
+    for (std::size_t i = 0; i < tested.size(); ++i) {
+        GroupDifference& difference = differences[tested[i]];
+        difference.verdict = !found[i]                       ? GroupVerdict::Same
+                             : *difference.b > *difference.a ? GroupVerdict::Slower
+                                                             : GroupVerdict::Faster;
+    }
+    std::stable_sort(
+        differences.begin(), differences.end(),
+        [](const GroupDifference& x, const GroupDifference& y) { return changeOf(x) > changeOf(y); });
+    return differences;
+}
+
+} // namespace tilescope::analysis

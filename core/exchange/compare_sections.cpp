@@ -1,0 +1,327 @@
+#include "core/exchange/compare_sections.h"
+
+#include "core/exchange/columns.h"
+#include "core/exchange/number.h"
+#include "core/exchange/sections.h"
+#include "core/exchange/text.h"
+#include "core/model/text.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+namespace tilescope::exchange {
+
+namespace {
+
+using analysis::ConfidenceInterval;
+using analysis::GroupVerdict;
+using analysis::SeriesDifference;
+using query::ComparedFact;
+using query::ComparedGroup;
+using query::ComparedMemory;
+using query::ComparedTime;
+using query::Comparison;
+using ComparisonPtr = std::shared_ptr<const Comparison>;
+
+template <class Row>
+Column column(const ComparisonPtr& comparison, std::vector<Row> Comparison::*rows, std::string key,
+              std::string title, std::function<Cell(const Row&)> get, Unit unit = Unit::None)
+{
+    return {.key = std::move(key),
+            .title = std::move(title),
+            .cell = [comparison, rows, get](std::size_t row) { return get(((*comparison).*rows)[row]); },
+            .unit = unit};
+}
+
+Column only(Audience audience, Column made)
+{
+    made.audience = audience;
+    return made;
+}
+
+std::string_view verdictOf(const SeriesDifference& difference)
+{
+    return !difference.seen() ? "none" : difference.difference > 0 ? "slower" : "faster";
+}
+
+RawJson intervalJson(const ConfidenceInterval& interval)
+{
+    return {"[" + jsonNumber(interval.low) + ", " + jsonNumber(interval.high) + "]"};
+}
+
+std::string ratioInterval(const SeriesDifference& difference)
+{
+    return fmt::format("{:.3f} to {:.3f}", difference.ratio95.low, difference.ratio95.high);
+}
+
+Table factsTable(const ComparisonPtr& comparison, std::vector<ComparedFact> Comparison::*rows,
+                 const std::string& heading)
+{
+    Table table{.heading = heading, .rows = ((*comparison).*rows).size()};
+    table.columns = {column<ComparedFact>(comparison, rows, "key", "key",
+                                          [](const ComparedFact& fact) { return cellOf(fact.key); }),
+                     column<ComparedFact>(comparison, rows, "a", "A",
+                                          [](const ComparedFact& fact) { return cellOrNull(fact.a); }),
+                     column<ComparedFact>(comparison, rows, "b", "B",
+                                          [](const ComparedFact& fact) { return cellOrNull(fact.b); })};
+    for (Column& made : table.columns)
+        made.keep = 2;
+    table.columns[1].elidable = table.columns[2].elidable = true;
+    return table;
+}
+
+Table timesTable(const ComparisonPtr& comparison)
+{
+    const auto add = [&comparison](std::string key, std::string title,
+                                   std::function<Cell(const ComparedTime&)> get, Unit unit = Unit::None) {
+        return column<ComparedTime>(comparison, &Comparison::times, std::move(key), std::move(title),
+                                    std::move(get), unit);
+    };
+    Table table{.heading = "Times: medians of the timed steps, B against A, 95 % intervals",
+                .rows = comparison->times.size()};
+    table.columns = {
+        only(Audience::Programs,
+             add("phase", "", [](const ComparedTime& t) { return cellOf(wordOf(t.phase)); })),
+        only(Audience::Programs,
+             add("clock", "", [](const ComparedTime& t) { return cellOf(t.onGpu ? "gpu" : "wall"); })),
+        only(Audience::People, add("what", "phase",
+                                   [](const ComparedTime& t) {
+                                       return cellOf(std::string(wordOf(t.phase)) +
+                                                     (t.onGpu ? " on GPU" : ""));
+                                   })),
+        add(
+            "a_ms", "A", [](const ComparedTime& t) { return Cell(t.difference.medianA); },
+            Unit::Milliseconds),
+        add(
+            "b_ms", "B", [](const ComparedTime& t) { return Cell(t.difference.medianB); },
+            Unit::Milliseconds),
+        add(
+            "difference_ms", "B - A", [](const ComparedTime& t) { return Cell(t.difference.difference); },
+            Unit::Milliseconds),
+        only(Audience::Programs,
+             add("difference_ci95", "",
+                 [](const ComparedTime& t) { return Cell(intervalJson(t.difference.difference95)); })),
+        only(Audience::Programs,
+             add("ratio", "", [](const ComparedTime& t) { return Cell(t.difference.ratio); })),
+        only(Audience::Programs,
+             add("ratio_ci95", "",
+                 [](const ComparedTime& t) { return Cell(intervalJson(t.difference.ratio95)); })),
+        only(Audience::People,
+             add("ratio", "B / A",
+                 [](const ComparedTime& t) { return cellOf(fmt::format("{:.3f}", t.difference.ratio)); })),
+        only(Audience::People,
+             add("interval", "95 %",
+                 [](const ComparedTime& t) { return cellOf(ratioInterval(t.difference)); })),
+        add("n_a", "n A", [](const ComparedTime& t) { return Cell(t.difference.stepsA); }),
+        add("n_b", "n B", [](const ComparedTime& t) { return Cell(t.difference.stepsB); }),
+        add("verdict", "verdict", [](const ComparedTime& t) {
+            const std::string_view verdict = verdictOf(t.difference);
+            return cellOf(verdict == "none" ? "no difference seen" : verdict);
+        })};
+    // Programs get the word, people the phrase.
+    table.columns.back().audience = Audience::People;
+    table.columns.back().meaning = Meaning::Verdict;
+    table.columns.back().keep = 2;
+    table.columns.push_back(only(Audience::Programs, add("verdict", "", [](const ComparedTime& t) {
+                                     return cellOf(verdictOf(t.difference));
+                                 })));
+    return table;
+}
+
+Table memoryTable(const ComparisonPtr& comparison)
+{
+    const auto add = [&comparison](std::string key, std::string title,
+                                   std::function<Cell(const ComparedMemory&)> get, Unit unit = Unit::None) {
+        return column<ComparedMemory>(comparison, &Comparison::memory, std::move(key), std::move(title),
+                                      std::move(get), unit);
+    };
+    Table table{.heading = "Memory", .rows = comparison->memory.size()};
+    table.columns = {add("what", "what", [](const ComparedMemory& m) { return cellOf(m.what); }),
+                     add(
+                         "a", "A", [](const ComparedMemory& m) { return cellOf(m.a); }, Unit::Bytes),
+                     add(
+                         "b", "B", [](const ComparedMemory& m) { return cellOf(m.b); }, Unit::Bytes),
+                     add(
+                         "difference", "B - A",
+                         [](const ComparedMemory& m) { return m.a && m.b ? cellOf(*m.b - *m.a) : Cell(); },
+                         Unit::Bytes),
+                     add("ratio", "B / A", [](const ComparedMemory& m) {
+                         return m.a && m.b && m.a->count > 0
+                                    ? Cell(static_cast<double>(m.b->count) / static_cast<double>(m.a->count))
+                                    : Cell();
+                     })};
+    return table;
+}
+
+Table groupsTable(const ComparisonPtr& comparison, std::vector<ComparedGroup> Comparison::*rows,
+                  const std::string& heading, const std::string& key)
+{
+    const auto add = [&comparison, rows](std::string name, std::string title,
+                                         std::function<Cell(const ComparedGroup&)> get,
+                                         Unit unit = Unit::None) {
+        return column<ComparedGroup>(comparison, rows, std::move(name), std::move(title), std::move(get),
+                                     unit);
+    };
+    const auto text = [](const ComparedGroup& group) { return cellOf(group.difference.key); };
+    Table table{.heading = heading, .rows = ((*comparison).*rows).size()};
+    table.columns.push_back(only(Audience::Programs, add(key, "", text)));
+    if (key == "name" && !comparison->opsForKernels) {
+        table.columns.push_back(
+            add("short_name", "kernel", [](const ComparedGroup& group) { return cellOf(group.shortName); }));
+        table.columns.back().elidable = true;
+        table.columns.push_back(
+            add("family", "family", [](const ComparedGroup& group) { return cellOf(group.family); }));
+    } else {
+        table.columns.push_back(only(Audience::People, add(key, key, text)));
+        table.columns.back().elidable = true;
+    }
+    table.columns[1].keep = 2;
+    table.columns.push_back(add(
+        "a_ns", "A per step", [](const ComparedGroup& group) { return cellOf(group.difference.a); },
+        Unit::Nanoseconds));
+    table.columns.push_back(add(
+        "b_ns", "B per step", [](const ComparedGroup& group) { return cellOf(group.difference.b); },
+        Unit::Nanoseconds));
+    table.columns.push_back(add(
+        "difference_ns", "B - A",
+        [](const ComparedGroup& group) {
+            return Cell(group.difference.b.value_or(0) - group.difference.a.value_or(0));
+        },
+        Unit::Nanoseconds));
+    table.columns.push_back(
+        add("ratio", "B / A", [](const ComparedGroup& group) { return cellOf(group.difference.ratio); }));
+    table.columns.push_back(add("instances_a", "count A", [](const ComparedGroup& group) {
+        return Cell(group.difference.instancesA);
+    }));
+    table.columns.push_back(add("instances_b", "count B", [](const ComparedGroup& group) {
+        return Cell(group.difference.instancesB);
+    }));
+    table.columns.push_back(only(Audience::Programs, add("p", "", [](const ComparedGroup& group) {
+                                     return cellOf(group.difference.p);
+                                 })));
+    table.columns.push_back(add("verdict", "verdict", [](const ComparedGroup& group) {
+        return cellOf(wordOf(group.difference.verdict));
+    }));
+    table.columns.back().meaning = Meaning::Verdict;
+    table.columns.back().keep = 2;
+    return table;
+}
+
+bool isGroups(const std::string& name)
+{
+    return name == "families" || name == "kernels" || name == "ops" || name == "ranges";
+}
+
+/// The rows of a table of groups that say something: those that differ.
+Table onlyDifferent(Table table, const std::vector<ComparedGroup>& groups)
+{
+    auto rows = std::make_shared<std::vector<std::size_t>>();
+    for (std::size_t row = 0; row < groups.size(); ++row)
+        if (const GroupVerdict verdict = groups[row].difference.verdict;
+            verdict != GroupVerdict::Same && verdict != GroupVerdict::Untested)
+            rows->push_back(row);
+    const std::size_t same = table.rows - rows->size();
+    for (Column& made : table.columns)
+        made.cell = [rows, cell = made.cell](std::size_t row) { return cell((*rows)[row]); };
+    table.rows = rows->size();
+    if (table.rows == 0)
+        table.whyEmpty = fmt::format("No difference seen in any of {}.", same);
+    else if (same > 0)
+        table.notes.push_back(fmt::format("No difference seen in {} more.", same));
+    return table;
+}
+
+const std::vector<ComparedGroup>& groupsOf(const Comparison& comparison, const std::string& name)
+{
+    return name == "families" ? comparison.families
+           : name == "ranges" ? comparison.ranges
+                              : comparison.kernels;
+}
+
+std::string sideJson(const query::ComparedRun& side)
+{
+    return "{\"file\": " + jsonString(side.file) + ", \"run\": " + std::to_string(side.run.run.value) +
+           ", \"uid\": " + jsonString(side.run.uid) + ", \"name\": " + jsonString(side.run.name) +
+           ", \"status\": " + jsonString(wordOf(side.run.result.status)) + "}";
+}
+
+} // namespace
+
+std::vector<NamedTable> tablesOf(ComparisonPtr comparison)
+{
+    const std::string kernels = comparison->opsForKernels ? "ops" : "kernels";
+    std::vector<NamedTable> tables;
+    tables.push_back(
+        {"parameters", factsTable(comparison, &Comparison::parameters, "Parameters that differ")});
+    tables.push_back({"environment", factsTable(comparison, &Comparison::environment, "What else differs")});
+    tables.push_back({"times", timesTable(comparison)});
+    tables.push_back({"memory", memoryTable(comparison)});
+    tables.push_back({"families", groupsTable(comparison, &Comparison::families,
+                                              "Kernel families: GPU time a traced step", "family")});
+    tables.push_back({kernels, groupsTable(comparison, &Comparison::kernels,
+                                           comparison->opsForKernels ? "Ops: self time a traced step"
+                                                                     : "Kernels: GPU time a traced step",
+                                           "name")});
+    tables.push_back(
+        {"ranges", groupsTable(comparison, &Comparison::ranges, "Ranges: time a traced step", "path")});
+    return tables;
+}
+
+std::string_view verdictOf(const Comparison& comparison)
+{
+    const SeriesDifference* step = comparison.step();
+    return step ? verdictOf(*step) : "untested";
+}
+
+std::string sentenceOf(const Comparison& comparison)
+{
+    const SeriesDifference* step = comparison.step();
+    if (!step)
+        return fmt::format(
+            "The step times cannot be compared: run {} of A is {}, run {} of B is {}, and either needs two "
+            "timed steps.",
+            comparison.a.run.run.value, wordOf(comparison.a.run.result.status), comparison.b.run.run.value,
+            wordOf(comparison.b.run.result.status));
+    if (!step->seen())
+        return fmt::format("No difference seen in the step time: B / A = {:.3f} (95 %: {}).", step->ratio,
+                           ratioInterval(*step));
+    const double percent = 100 * std::abs(step->ratio - 1);
+    return fmt::format("A step of B takes {:.1f} % {} than one of A: B / A = {:.3f} (95 %: {}).", percent,
+                       step->difference > 0 ? "longer" : "less", step->ratio, ratioInterval(*step));
+}
+
+void writeComparisonJson(std::ostream& out, ComparisonPtr comparison)
+{
+    out << "{\"a\": " << sideJson(comparison->a) << ",\n \"b\": " << sideJson(comparison->b)
+        << ",\n \"verdict\": " << jsonString(verdictOf(*comparison))
+        << ",\n \"sentence\": " << jsonString(sentenceOf(*comparison))
+        << ",\n \"run_to_run\": " << jsonNumber(comparison->options.runToRun);
+    for (const NamedTable& named : tablesOf(comparison)) {
+        out << ",\n \"" << named.name << "\": ";
+        writeJson(out, named.table);
+    }
+    out << "}\n";
+}
+
+void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const TerminalStyle& style)
+{
+    const auto side = [](const query::ComparedRun& run) {
+        return escapeForTerminal(run.file + ", " + describeRun(run.run));
+    };
+    out << "A  " << side(comparison->a) << "\nB  " << side(comparison->b) << "\n\n"
+        << (style.colour ? "\x1b[1m" : "") << sentenceOf(*comparison) << (style.colour ? "\x1b[0m" : "")
+        << "\n";
+    for (NamedTable& named : tablesOf(comparison)) {
+        if (named.table.rows == 0)
+            continue;
+        out << "\n";
+        writeTerminal(out,
+                      isGroups(named.name)
+                          ? onlyDifferent(std::move(named.table), groupsOf(*comparison, named.name))
+                          : named.table,
+                      style);
+    }
+}
+
+} // namespace tilescope::exchange

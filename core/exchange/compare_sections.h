@@ -1,0 +1,34 @@
+#pragma once
+
+#include "core/exchange/table.h"
+#include "core/query/compare_tables.h"
+
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilescope::exchange {
+
+/// A comparison as tables, each with the name that it has in JSON: parameters, environment, times, memory,
+/// families, kernels (or ops), ranges. Empty tables are left out for people and kept for programs.
+struct NamedTable {
+    std::string name;
+    Table table;
+};
+std::vector<NamedTable> tablesOf(std::shared_ptr<const query::Comparison> comparison);
+
+/// `none`, `slower`, `faster` (B against A) or `untested`, by the step's wall.
+std::string_view verdictOf(const query::Comparison& comparison);
+
+/// The verdict in one sentence, with the ratio and its interval.
+std::string sentenceOf(const query::Comparison& comparison);
+
+/// The whole comparison as one JSON object; resources/schema/compare.schema.json.
+void writeComparisonJson(std::ostream& out, std::shared_ptr<const query::Comparison> comparison);
+
+/// The sentence and the tables; of kernels, families and ranges those that differ.
+void writeComparisonTerminal(std::ostream& out, std::shared_ptr<const query::Comparison> comparison,
+                             const TerminalStyle& style);
+
+} // namespace tilescope::exchange

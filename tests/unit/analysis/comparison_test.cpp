@@ -1,0 +1,209 @@
+#include "core/analysis/comparison.h"
+
+#include "core/analysis/random.h"
+#include "core/analysis/student_t.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace tilescope::analysis {
+
+namespace {
+
+using ::testing::ElementsAre;
+
+/// Step times about 10 ms whose logarithm follows x' = memory * x + noise, now and then hit by a busy host.
+std::vector<double> stepTimes(Random& random, int steps, double deviation, double memory)
+{
+    std::vector<double> times;
+    double x = random.normal();
+    for (int i = 0; i < steps; ++i) {
+        x = memory * x + std::sqrt(1 - memory * memory) * random.normal();
+        const double spike = random.uniform() < 0.03 ? 1 + 0.5 * random.uniform() : 1;
+        times.push_back(10 * std::exp(deviation * x) * spike);
+    }
+    return times;
+}
+
+std::vector<double> scaled(std::vector<double> values, double factor)
+{
+    for (double& value : values)
+        value *= factor;
+    return values;
+}
+
+GroupVerdict verdictOf(const std::vector<GroupDifference>& differences, const std::string& key)
+{
+    for (const GroupDifference& difference : differences)
+        if (difference.key == key)
+            return difference.verdict;
+    throw std::runtime_error(key);
+}
+
+} // namespace
+
+TEST(Student, AgreesWithTheTables)
+{
+    EXPECT_NEAR(studentCritical(0.05, 1), 12.706, 1e-3);
+    EXPECT_NEAR(studentCritical(0.05, 10), 2.2281, 1e-4);
+    EXPECT_NEAR(studentCritical(0.01, 30), 2.7500, 1e-4);
+    EXPECT_NEAR(studentCritical(0.05, 1e7), 1.95996, 1e-4);
+    EXPECT_NEAR(studentTwoSided(2.2281, 10), 0.05, 1e-5);
+    EXPECT_NEAR(studentTwoSided(0, 5), 1, 1e-12);
+    EXPECT_NEAR(studentTwoSided(-2, 4), studentTwoSided(2, 4), 1e-15);
+    EXPECT_EQ(studentTwoSided(INFINITY, 4), 0);
+}
+
+TEST(BlockLength, FollowsTheMemoryOfTheSeries)
+{
+    Random random(3);
+    const auto independent = stepTimes(random, 2000, 0.01, 0);
+    std::vector<double> slow;
+    double x = 0;
+    for (int i = 0; i < 2000; ++i)
+        slow.push_back(x = 0.9 * x + random.normal());
+    EXPECT_LE(blockLength(independent), 5u);
+    // The best block for this process is (2 (0.9 / (1 - 0.81))^2 * 1.5 * 2000)^(1/3), about 51.
+    EXPECT_GE(blockLength(slow), 25u);
+    EXPECT_LE(blockLength(slow), 110u);
+    EXPECT_EQ(blockLength(std::vector<double>(100, 3.0)), 1u);
+    EXPECT_EQ(blockLength({}), 1u);
+}
+
+TEST(CompareSeries, GivesMediansDifferenceAndRatio)
+{
+    const std::vector<double> a{10, 11, 12, 10, 11};
+    const std::vector<double> b{20, 22, 24, 22, 22};
+    const auto difference = compareSeries(a, b);
+    ASSERT_TRUE(difference);
+    EXPECT_EQ(difference->medianA, 11);
+    EXPECT_EQ(difference->medianB, 22);
+    EXPECT_EQ(difference->difference, 11);
+    EXPECT_EQ(difference->ratio, 2);
+    EXPECT_TRUE(difference->seen());
+    EXPECT_LT(difference->difference95.low, 11);
+    EXPECT_GT(difference->difference95.high, 11);
+    EXPECT_LT(difference->ratio95.low, 2);
+    EXPECT_FALSE(compareSeries(a, std::vector<double>{1}));
+    EXPECT_EQ(compareSeries(a, b)->ratio95, difference->ratio95);
+}
+
+TEST(CompareSeries, SaysNoneAsOftenAsItSaysItDoes)
+{
+    Random random(11);
+    int none = 0;
+    constexpr int kPairs = 200;
+    for (int pair = 0; pair < kPairs; ++pair) {
+        const auto a = stepTimes(random, 60, 0.01, 0.3);
+        const auto b = stepTimes(random, 60, 0.01, 0.3);
+        none += !compareSeries(a, b, {.runToRun = 0})->seen();
+    }
+    EXPECT_GE(none, 0.88 * kPairs);
+    EXPECT_LE(none, 0.99 * kPairs); // an interval that is never wrong is too wide
+}
+
+TEST(CompareSeries, FindsThreePerCent)
+{
+    Random random(13);
+    int found = 0;
+    constexpr int kPairs = 100;
+    for (int pair = 0; pair < kPairs; ++pair) {
+        const auto a = stepTimes(random, 60, 0.01, 0.3);
+        const auto b = scaled(stepTimes(random, 60, 0.01, 0.3), 1.03);
+        found += compareSeries(a, b)->difference95.low > 0;
+    }
+    EXPECT_GE(found, 95);
+}
+
+TEST(CompareSeries, TheOrderOfTheStepsMatters)
+{
+    // A slow drift is worth fewer observations than it has steps; shuffled, the same values are independent.
+    Random random(19);
+    std::vector<double> a;
+    for (int i = 0; i < 400; ++i)
+        a.push_back(10 + 0.5 * std::sin(i / 20.0) + 0.01 * random.normal());
+    std::vector<double> shuffled = a;
+    for (std::size_t i = shuffled.size() - 1; i > 0; --i)
+        std::swap(shuffled[i], shuffled[random.below(i + 1)]);
+    const ComparisonOptions options{.runToRun = 0};
+    const auto width = [&](const std::vector<double>& series) {
+        const auto difference = compareSeries(series, series, options);
+        return difference->difference95.high - difference->difference95.low;
+    };
+    EXPECT_GT(width(a), 2 * width(shuffled));
+}
+
+TEST(CompareSeries, LongSeriesStayCheap)
+{
+    Random random(29);
+    const auto series = stepTimes(random, 200'000, 0.01, 0.5);
+    EXPECT_FALSE(compareSeries(series, series)->seen());
+}
+
+TEST(Discoveries, AreTheStepUpOfBenjaminiAndHochberg)
+{
+    // The example of their paper (1995, table 1): 15 p-values, four rejected at 0.05.
+    const std::vector<double> p{0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
+                                0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
+    const std::vector<bool> found = discoveries(p, 0.05);
+    EXPECT_EQ(std::count(found.begin(), found.end(), true), 4);
+    EXPECT_TRUE(found[3]);
+    EXPECT_FALSE(found[4]);
+    EXPECT_TRUE(discoveries({}, 0.05).empty());
+}
+
+TEST(CompareGroups, TellsNewGoneCountAndTimeApart)
+{
+    const std::vector<GroupTimes> a{{"same", {100, 101, 99}, 2},   {"slower", {100, 101, 99}, 2},
+                                    {"faster", {100, 101, 99}, 2}, {"count", {100, 101, 99}, 2},
+                                    {"gone", {50, 50, 50}, 1},     {"once", {10}, 1}};
+    const std::vector<GroupTimes> b{{"same", {100, 99, 101}, 2}, {"slower", {130, 131, 129}, 2},
+                                    {"faster", {70, 71, 69}, 2}, {"count", {150, 151, 149}, 3},
+                                    {"new", {40, 40, 40}, 1},    {"once", {20}, 1}};
+    const auto differences = compareGroups(a, b);
+    EXPECT_EQ(verdictOf(differences, "same"), GroupVerdict::Same);
+    EXPECT_EQ(verdictOf(differences, "slower"), GroupVerdict::Slower);
+    EXPECT_EQ(verdictOf(differences, "faster"), GroupVerdict::Faster);
+    EXPECT_EQ(verdictOf(differences, "count"), GroupVerdict::Count);
+    EXPECT_EQ(verdictOf(differences, "gone"), GroupVerdict::Gone);
+    EXPECT_EQ(verdictOf(differences, "new"), GroupVerdict::New);
+    EXPECT_EQ(verdictOf(differences, "once"), GroupVerdict::Untested);
+    EXPECT_EQ(differences.size(), 7u);
+    for (std::size_t i = 1; i < differences.size(); ++i)
+        EXPECT_GE(std::abs(differences[i - 1].b.value_or(0) - differences[i - 1].a.value_or(0)),
+                  std::abs(differences[i].b.value_or(0) - differences[i].a.value_or(0)));
+}
+
+TEST(CompareGroups, AmongManyThatAreAlikeFewAreCalledDifferent)
+{
+    Random random(37);
+    int tables = 0;
+    for (int trial = 0; trial < 200; ++trial) {
+        std::vector<GroupTimes> a;
+        std::vector<GroupTimes> b;
+        for (int group = 0; group < 60; ++group) {
+            const auto steps = [&] {
+                std::vector<double> values;
+                for (int i = 0; i < 3; ++i)
+                    values.push_back(1000 * (1 + 0.01 * random.normal()));
+                return values;
+            };
+            a.push_back({"k" + std::to_string(group), steps(), 1});
+            b.push_back({"k" + std::to_string(group), steps(), 1});
+        }
+        const auto differences = compareGroups(a, b, {.runToRun = 0});
+        tables += std::any_of(differences.begin(), differences.end(),
+                              [](const GroupDifference& d) { return d.verdict != GroupVerdict::Same; });
+    }
+    EXPECT_LE(tables, 20); // 5 % of the tables, and luck
+}
+
+TEST(CompareGroups, EqualTimesWithoutAnyNoiseAreTheSame)
+{
+    const std::vector<GroupTimes> zero{{"k", {0, 0, 0}, 0}};
+    EXPECT_EQ(compareGroups(zero, zero).front().verdict, GroupVerdict::Same);
+}
+
+} // namespace tilescope::analysis

@@ -1,0 +1,206 @@
+#include "app/cli/compare.h"
+
+#include "core/base/error.h"
+#include "core/store/run_writer.h"
+#include "tests/support/fake_trace.h"
+#include "tests/support/json_schema.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <sstream>
+
+namespace tilescope::cli {
+
+namespace {
+
+using nlohmann::json;
+using testing::FakeTrace;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// Three traced steps with three kernels: a matmul of `gemm` ns, a softmax, and one of its own.
+void tracedSteps(FakeTrace& trace, std::int64_t gemm, const std::string& own, int gemms)
+{
+    for (int step = 0; step < 3; ++step) {
+        const std::int64_t t = 1'000'000 * (step + 1);
+        trace.step(step, t, t + 900'000).range("step/forward", t, t + 900'000);
+        std::int64_t now = t + 10;
+        const auto kernel = [&](const std::string& name, std::int64_t duration) {
+            trace.kernel(name, now, now + duration).at("step/forward/attention");
+            now += duration + 10;
+        };
+        for (int i = 0; i < gemms; ++i)
+            kernel("nvjet_sm90_tst_128x64_64x8_1x2_h_bz_TNT", gemm + 5 * step);
+        kernel("void (anonymous namespace)::softmax_warp_forward<float, float, float, 7>(float*)",
+               20'000 + 7 * step);
+        kernel(own, 3'000 + step);
+    }
+}
+
+class Compare : public ::testing::Test {
+protected:
+    /// Runs 1 and 2 are alike; in run 3 the step takes 5 % longer, the matmul 10 %, and a kernel is another;
+    /// run 4 launches its matmul twice; run 5 is out of memory.
+    Compare()
+    {
+        StringTable strings;
+        store::RunWriter writer(file(), strings);
+        const auto write = [&](const std::string& name, const std::string& spec, double factor,
+                               std::int64_t gemm, const std::string& own, int gemms) {
+            FakeTrace trace(strings);
+            tracedSteps(trace, gemm, own, gemms);
+            writer.beginRun({name, "lm", spec, "hash", "Tilescope test"});
+            writer.writeEnvironment(
+                std::vector<EnvironmentEntry>{{"gpu", name, ""}, {"load.before", name, ""}});
+            std::vector<Sample> samples;
+            for (int step = 0; step < 20; ++step) {
+                const auto wall =
+                    Nanoseconds(static_cast<std::int64_t>(factor * (1e7 + 1e4 * (step * 7 % 5))));
+                samples.push_back({step, SampleKind::Measure, Phase::Step, wall, wall / 2});
+                samples.push_back({step, SampleKind::Measure, Phase::Forward, wall / 3, {}});
+            }
+            writer.writeSamples(samples);
+            writer.write(trace.batch());
+            RunResult result;
+            result.device = "cuda:0";
+            result.peakAllocated = Bytes{gemm * 1000};
+            writer.endRun(result);
+        };
+        write("alike", R"({"workload":"lm","backend":"naive"})", 1, 50'000, "alpha()", 1);
+        write("alike", R"({"workload":"lm","backend":"naive"})", 1.0005, 50'002, "alpha()", 1);
+        write("slow", R"({"workload":"lm","backend":"sdpa"})", 1.05, 55'000, "beta()", 1);
+        write("twice", R"({"workload":"lm","backend":"naive"})", 1, 50'000, "alpha()", 2);
+        writer.beginRun({"big", "lm", "{}", "hash", "Tilescope test"});
+        RunResult oom;
+        oom.status = RunStatus::Oom;
+        writer.endRun(oom);
+    }
+
+    std::string file() const { return (folder_ / "t.tscope").string(); }
+
+    json compared(const std::string& a, const std::string& b) const
+    {
+        std::ostringstream out;
+        compare({.a = file() + ":" + a, .b = file() + ":" + b, .format = "json"}, out);
+        EXPECT_THAT(
+            testing::schemaOffences(out.str(), TILESCOPE_SOURCE_DIR "/resources/schema/compare.schema.json"),
+            IsEmpty())
+            << out.str();
+        return json::parse(out.str());
+    }
+
+    std::string text(const std::string& a, const std::string& b) const
+    {
+        std::ostringstream out;
+        compare({.a = file() + ":" + a, .b = file() + ":" + b}, out);
+        return out.str();
+    }
+
+    static json row(const json& rows, const std::string& key, const std::string& value)
+    {
+        for (const json& each : rows)
+            if (each[key] == value)
+                return each;
+        return {};
+    }
+
+    const testing::TemporaryFolder folder_;
+};
+
+} // namespace
+
+TEST_F(Compare, RunsThatAreAlikeShowNoDifference)
+{
+    const json alike = compared("1", "2");
+    EXPECT_EQ(alike["verdict"], "none");
+    EXPECT_EQ(alike["parameters"], json::array());
+    EXPECT_EQ(alike["environment"], json::array());
+    for (const char* table : {"families", "kernels", "ranges"}) {
+        EXPECT_FALSE(alike[table].empty()) << table;
+        for (const json& each : alike[table])
+            EXPECT_EQ(each["verdict"], "none") << each;
+    }
+    EXPECT_THAT(text("1", "2"), HasSubstr("No difference seen in the step time: B / A = 1.00"));
+    EXPECT_THAT(text("1", "2"), HasSubstr("No difference seen in any of 3."));
+}
+
+TEST_F(Compare, WhatDiffersIsFoundAndNamed)
+{
+    const json slower = compared("1", "3");
+    EXPECT_EQ(slower["verdict"], "slower");
+    EXPECT_EQ(slower["parameters"], json::parse(R"([{"key": "backend", "a": "naive", "b": "sdpa"}])"));
+    EXPECT_EQ(slower["environment"], json::parse(R"([{"key": "gpu", "a": "alike", "b": "slow"}])"));
+    const json step = slower["times"][0];
+    EXPECT_EQ(step["phase"], "step");
+    EXPECT_EQ(step["clock"], "wall");
+    EXPECT_NEAR(step["ratio"].get<double>(), 1.05, 1e-6);
+    EXPECT_LT(step["ratio_ci95"][0].get<double>(), 1.05);
+    EXPECT_GT(step["ratio_ci95"][0].get<double>(), 1.03);
+    EXPECT_EQ(slower["times"][1]["clock"], "gpu");
+    EXPECT_EQ(slower["memory"][0]["difference"], 5'000'000);
+    EXPECT_EQ(row(slower["families"], "family", "matmul")["verdict"], "slower");
+    EXPECT_EQ(row(slower["families"], "family", "softmax")["verdict"], "none");
+    EXPECT_EQ(row(slower["kernels"], "name", "alpha()")["verdict"], "gone");
+    EXPECT_EQ(row(slower["kernels"], "name", "beta()")["verdict"], "new");
+    EXPECT_TRUE(row(slower["kernels"], "name", "beta()")["a_ns"].is_null());
+    EXPECT_EQ(slower["kernels"][0]["short_name"],
+              "nvjet gemm bf16 128x64x64 TNT"); // the largest change first
+    EXPECT_EQ(row(slower["ranges"], "path", "step/forward/attention")["verdict"], "slower");
+    EXPECT_THAT(text("1", "3"), HasSubstr("A step of B takes 5.0 % longer than one of A: B / A = 1.050"));
+    EXPECT_EQ(compared("3", "1")["verdict"], "faster");
+}
+
+TEST_F(Compare, ALaunchMoreIsACountNotATime)
+{
+    const json kernel = row(compared("1", "4")["kernels"], "short_name", "nvjet gemm bf16 128x64x64 TNT");
+    EXPECT_EQ(kernel["verdict"], "count");
+    EXPECT_EQ(kernel["instances_a"], 1.0);
+    EXPECT_EQ(kernel["instances_b"], 2.0);
+}
+
+TEST_F(Compare, ARunWithoutStepsCannotBeCompared)
+{
+    EXPECT_EQ(compared("1", "5")["verdict"], "untested");
+    EXPECT_THAT(text("1", "5"),
+                HasSubstr("The step times cannot be compared: run 1 of A is ok, run 5 of B is oom"));
+}
+
+TEST_F(Compare, TheRunToRunDeviationHidesWhatIsSmaller)
+{
+    std::ostringstream out;
+    compare({.a = file() + ":1", .b = file() + ":3", .format = "json", .runToRun = "4%"}, out);
+    EXPECT_EQ(json::parse(out.str())["verdict"], "none");
+}
+
+TEST_F(Compare, WhatIsWrongIsOneSentence)
+{
+    const auto error = [](const CompareRequest& request) {
+        std::ostringstream out;
+        try {
+            compare(request, out);
+        } catch (const Error& caught) {
+            return caught.sentence();
+        }
+        return std::string("no error");
+    };
+    EXPECT_EQ(error({.a = "none.tscope", .b = file()}), "none.tscope: no such file");
+    EXPECT_EQ(error({.a = "none.tscope:2", .b = file()}), "none.tscope: no such file");
+    EXPECT_THAT(error({.a = file() + ":x", .b = file()}), HasSubstr("'x' is not a whole number"));
+    EXPECT_THAT(error({.a = file() + ":77", .b = file()}),
+                HasSubstr("there is no run 77; the file has run 1 to 5"));
+    EXPECT_THAT(error({.a = file(), .b = file(), .runToRun = "some"}), HasSubstr("is no fraction"));
+}
+
+TEST_F(Compare, AFileMayHaveAColonInItsName)
+{
+    std::ofstream(folder_ / "odd:1") << "x";
+    EXPECT_EQ(runAddressOf((folder_ / "odd:1").string()).file, folder_ / "odd:1");
+    EXPECT_FALSE(runAddressOf((folder_ / "odd:1").string()).run);
+    EXPECT_EQ(runAddressOf(file() + ":3").run, RunId{3});
+}
+
+} // namespace tilescope::cli
