@@ -175,15 +175,17 @@ TEST_F(Opening, RefusesATruncatedFile)
 
 TEST_F(Opening, RefusesSchemasThatAreNotOurs)
 {
-    const char* changes[] = {
+    const char* const retyped =
+        "pragma writable_schema = on; update sqlite_schema set sql = replace(sql, 'status text', 'status "
+        "blob') "
+        "where name = 'run'";
+    const char* const changes[] = {
         "create table loot (x)",
         "create trigger spy after insert on run begin delete from sample; end",
         "drop view kernels; create view kernels as select load_extension('evil.so') as name",
         "drop view ops",
         "create index by_name on kernel (name)",
-        "pragma writable_schema = on; update sqlite_schema set sql = replace(sql, 'status text', 'status "
-        "blob') "
-        "where name = 'run'",
+        retyped,
     };
     writeOurs();
     const std::string ours = contentsOf(file);

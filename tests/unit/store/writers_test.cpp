@@ -20,7 +20,6 @@ namespace tilescope::store {
 
 using namespace testing;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 namespace fs = std::filesystem;
 
 namespace {
