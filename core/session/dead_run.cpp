@@ -30,7 +30,7 @@ RunId untoldRun(const fs::path& file, const ExperimentSpec& spec, RunId lastSeen
         return {};
     const std::string hash = config::specHash(spec);
     for (const store::RunRecord& record : store::RunReader(file).runs())
-        if (record.run > lastSeen && record.specHash == hash &&
+        if (record.run.value > lastSeen.value && record.specHash == hash &&
             record.result.status == RunStatus::Interrupted)
             return record.run;
     return {};
@@ -43,7 +43,7 @@ RunId lastRunOf(const fs::path& file)
     RunId last{0};
     if (isThere(file))
         for (const store::RunRecord& record : store::RunReader(file).runs())
-            last = std::max(last, record.run);
+            last.value = std::max(last.value, record.run.value);
     return last;
 }
 

@@ -322,7 +322,7 @@ void Sweep::died()
 
 void Sweep::report(const ResultEvent& result)
 {
-    lastRun_ = std::max(lastRun_, RunId{result.run});
+    lastRun_.value = std::max(lastRun_.value, result.run);
     ++finished_;
     const RunStatus status = fromWord<RunStatus>(result.status).value_or(RunStatus::Error);
     switch (status) {
