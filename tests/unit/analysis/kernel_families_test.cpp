@@ -88,6 +88,11 @@ TEST(KernelFamilies, KnowsItsOwnKernels)
         "void tilescope::kernels::attention_forward<tilescope::Tile<128, 64>, __nv_bfloat16>(int)");
     EXPECT_EQ(forward.family, KernelFamily::Attention);
     EXPECT_EQ(forward.shortName, "tilescope attention forward bf16");
+    for (const char* name : {"attentionForward", "attentionBackward", "prepare", "finish"}) {
+        const std::string full = std::string("void tilescope::kernels::hopper::(anonymous namespace)::") +
+                                 name + "<__nv_bfloat16>(int)";
+        EXPECT_EQ(families.describe(full).family, KernelFamily::Attention) << name;
+    }
 }
 
 TEST(KernelFamilies, WhatItDoesNotKnowIsOtherUnderItsOwnName)
