@@ -29,9 +29,7 @@ CuptiSession::~CuptiSession()
 {
     Losses ignored; // the recording was given up, and its losses with it
     stop(ignored);
-    // Having traced leaves a trace: launches stay slower until CUPTI is out of the process.
-    if (functionsKnown_)
-        api_.finalize();
+    detach();
     ActivityBuffers* mine = buffers_.get();
     activeBuffers.compare_exchange_strong(mine, nullptr);
     // What CUPTI still holds it may still write to.
@@ -39,13 +37,21 @@ CuptiSession::~CuptiSession()
         static_cast<void>(buffers_.release());
 }
 
+void CuptiSession::detach()
+{
+    if (std::exchange(attached_, false))
+        api_.finalize();
+}
+
 std::string CuptiSession::start(TraceLevel level)
 {
+    context_.store(nullptr, std::memory_order_relaxed);
+    streams_.clear();
     std::string rival;
     const CUptiResult result = api_.subscribe(subscriber_, &onCallback, this, rival);
     if (result != CUPTI_SUCCESS)
         return refusal(result, "subscribe", rival);
-    on_ = true;
+    on_ = attached_ = true;
     full_.store(level == TraceLevel::Full, std::memory_order_relaxed);
     activeBuffers.store(buffers_.get());
     std::string reason = enable(level);

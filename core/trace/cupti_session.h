@@ -18,7 +18,8 @@ namespace tilescope::trace {
 /// CUPTI switched on and off: activity records into buffers, launches into the launching thread's log.
 ///
 /// The session thread makes it, starts, stops and destroys it; one at a time. The buffers are decoded by the
-/// tracer's thread. Between stop() and start() no callback and no activity is enabled.
+/// tracer's thread. Between stop() and start() no callback and no activity is enabled, but launches stay
+/// slower until detach().
 class CuptiSession {
 public:
     CuptiSession(CuptiApi& api, std::size_t bufferCount, std::size_t bufferBytes);
@@ -30,6 +31,8 @@ public:
     std::string start(TraceLevel level);
     /// Waits for the device, fetches every record into the buffers and switches everything off.
     void stop(Losses& losses);
+    /// Takes CUPTI out of the process. Only after the buffers have been decoded: their names go with it.
+    void detach();
 
     ActivityBuffers& buffers() { return *buffers_; }
     /// Adds what CUPTI itself dropped, after the buffers of one context and stream were returned.
@@ -61,6 +64,7 @@ private:
     std::unique_ptr<ActivityBuffers> buffers_;
     CUpti_SubscriberHandle subscriber_ = nullptr;
     bool on_ = false;
+    bool attached_ = false;
     std::atomic<bool> full_{false};
     std::atomic<CUcontext> context_{nullptr};
     Classes runtime_{};

@@ -94,6 +94,8 @@ public:
             std::rethrow_exception(std::exchange(failure_, nullptr));
         // The tracer's thread rests now: its part may be played here.
         drain();
+        if (cupti_ && options_.detach)
+            cupti_->detach();
         countLosses();
         TraceBatch batch = assembler_.take();
         batch.losses = assembler_.losses().list(strings_);

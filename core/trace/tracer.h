@@ -24,6 +24,8 @@ struct TracerOptions {
     std::size_t ringCapacity = 1 << 16;
     std::size_t activityBuffers = 16; ///< for CUPTI's records, allocated beforehand
     std::size_t activityBufferBytes = 1 << 20;
+    /// Takes CUPTI out of the process after each recording: while it is in, launches stay slower.
+    bool detach = true;
 };
 
 /// What a recording is for.
@@ -36,7 +38,7 @@ enum class Recording {
 /// Records device activities (CUPTI), host ranges (and NVTX), ops (RecordFunction) and allocations, and hands
 /// them on in batches.
 ///
-/// The session thread makes it, calls its members and destroys it; at most one exists at a time. `sink` is
+/// The session thread makes it, calls its members and destroys it; at most one records at a time. `sink` is
 /// called from the tracer's own thread while recording and from stop(). Nothing is recorded between stop()
 /// and the next start(), and then nothing that costs a timed step stays switched on. Ranges and ops are
 /// numbered from 0 over the life of a tracer, so one run has one tracer.

@@ -419,6 +419,7 @@ TEST_F(CuptiPipeline, NothingThatCostsStaysOnAfterStop)
     EXPECT_EQ(cupti.enabledCallbacks(), 0U);
     EXPECT_THAT(cupti.enabledActivities(), IsEmpty());
     EXPECT_FALSE(cupti.subscribed());
+    EXPECT_EQ(cupti.finalized(), 1) << "while CUPTI is in the process, launches stay slower";
 }
 
 TEST_F(CuptiPipeline, AnotherRecordingStartsClean)

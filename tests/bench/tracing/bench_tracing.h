@@ -1,0 +1,32 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace tilescope::bench {
+
+/// What noting one thing costs the thread that notes it, in nanoseconds, and how fast records are decoded.
+nlohmann::json hostCosts();
+
+struct StepOptions {
+    std::string device = "cuda";
+    std::string size = "small";
+    std::string mode = "both";
+    int batch = 4;
+    int context = 128;
+    int rounds = 12;
+    int block = 5; ///< steps in a row with the same setting
+    int warmup = 20;
+    double drift = 0.03; ///< a round whose bare steps stray further from the median is done again
+    std::vector<std::string> settings; ///< of kernels, full, …; see step_costs.cpp
+};
+
+/// Step times bare and traced, interleaved in blocks in this process.
+nlohmann::json stepCosts(const StepOptions& options);
+
+/// Host memory over many traced steps.
+nlohmann::json soak(const StepOptions& options, int steps);
+
+} // namespace tilescope::bench
