@@ -13,12 +13,12 @@
 #include <csignal>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace tilescope {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using testing::Program;
 using testing::ProgramResult;
 using ::testing::StartsWith;

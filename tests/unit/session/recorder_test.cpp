@@ -14,8 +14,6 @@
 
 namespace tilescope::session {
 
-using ::testing::ElementsAre;
-
 namespace {
 
 Sample step(int index)
