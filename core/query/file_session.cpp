@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace tilescope::query {
 
 namespace {
@@ -180,6 +182,11 @@ ItemDetails FileSession::details(RunId run, const Timeline& timeline, const Time
     return details;
 }
 
+KernelsTable FileSession::kernelGroups(RunId run, Grouping grouping) const
+{
+    return kernels(state_->reader, {.run = run, .grouping = grouping});
+}
+
 SharedFile::Lease SharedFile::borrow()
 {
     {
@@ -191,6 +198,31 @@ SharedFile::Lease SharedFile::borrow()
         }
     }
     return {*this, std::make_unique<FileSession>(path_)};
+}
+
+std::shared_ptr<const Timeline> SharedFile::timeline(RunId run, const Cancelled& cancelled)
+{
+    constexpr std::size_t kMostKept = 6;
+    const std::lock_guard lock(reading_);
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+        if (kept_[i].run != run)
+            continue;
+        std::rotate(kept_.begin() + std::ptrdiff_t(i), kept_.begin() + std::ptrdiff_t(i) + 1, kept_.end());
+        return kept_.back().timeline;
+    }
+    std::shared_ptr<const Timeline> read = borrow()->timeline(run, cancelled);
+    if (!read)
+        return nullptr;
+    kept_.push_back({run, read});
+    if (kept_.size() > kMostKept)
+        kept_.erase(kept_.begin());
+    return read;
+}
+
+void SharedFile::forget()
+{
+    const std::lock_guard lock(reading_);
+    kept_.clear();
 }
 
 SharedFile::Lease::~Lease()

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/model/run.h"
+#include "core/query/event_tables.h"
 #include "core/query/run_tables.h"
 #include "core/query/timeline.h"
 
@@ -74,6 +75,8 @@ public:
     /// All lanes of a run; null where cancelled.
     std::shared_ptr<const Timeline> timeline(RunId run, const Cancelled& cancelled) const;
     ItemDetails details(RunId run, const Timeline& timeline, const TimelineItem& item) const;
+    /// Device activities added up by range, phase, module or op.
+    KernelsTable kernelGroups(RunId run, Grouping grouping) const;
 
 private:
     struct State;
@@ -106,10 +109,23 @@ public:
     Lease borrow();
     const std::filesystem::path& path() const { return path_; }
 
+    /// The timeline of a run, read once and kept while it is among the last that were asked for; null where
+    /// cancelled. Blocks while another thread reads the same file's. \throws Error  as FileSession
+    std::shared_ptr<const Timeline> timeline(RunId run, const Cancelled& cancelled);
+    /// Forgets what was read: the file has changed.
+    void forget();
+
 private:
+    struct Kept {
+        RunId run;
+        std::shared_ptr<const Timeline> timeline;
+    };
+
     std::filesystem::path path_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<FileSession>> idle_; // guarded by mutex_
+    std::mutex reading_;                             // held while a timeline is read
+    std::vector<Kept> kept_;                         // guarded by reading_; the last asked for at the back
 };
 
 } // namespace tilescope::query

@@ -1,5 +1,6 @@
 #include "ui/pages/main_window.h"
 
+#include "ui/pages/kernels_page.h"
 #include "ui/pages/page_rail.h"
 #include "ui/pages/run_dock.h"
 #include "ui/pages/timeline_page.h"
@@ -44,6 +45,8 @@ MainWindow::MainWindow(QWidget* parent)
     statusBar()->addWidget(selection_, 1);
 
     addPage(QStringLiteral("timeline"), tr("Timeline"), Icon::Timeline, new TimelinePage(*workspace_));
+    addPage(QStringLiteral("kernels"), tr("Kernels"), Icon::Kernels, new KernelsPage(*workspace_));
+    connect(workspace_, &Workspace::pageWanted, this, &MainWindow::showPage);
     connect(rail_, &PageRail::chosen, this, &MainWindow::showPageAt);
     connect(workspace_, &Workspace::filesChanged, this, &MainWindow::updateTitle);
     connect(workspace_, &Workspace::selectionChanged, this, &MainWindow::updateTitle);
@@ -108,6 +111,7 @@ void MainWindow::showPageAt(int index)
     cursor_->clear();
     selection_->clear();
     stack_->setCurrentIndex(index);
+    stack_->currentWidget()->setFocus();
     rail_->setCurrent(index);
 }
 

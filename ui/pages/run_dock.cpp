@@ -1,6 +1,7 @@
 #include "ui/pages/run_dock.h"
 
 #include "core/model/text.h"
+#include "ui/pages/controls.h"
 #include "ui/pages/key_value_table.h"
 #include "ui/pages/run_delegate.h"
 #include "ui/plots/number_text.h"
@@ -137,7 +138,8 @@ std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
 
 RunDock::RunDock(Workspace& workspace, QWidget* parent)
     : QDockWidget(tr("Runs"), parent), workspace_(workspace), model_(new RunTreeModel(this)),
-      filter_(new RunTreeFilter(this)), filterField_(new QLineEdit), tree_(new RunTreeView),
+      filter_(new RunTreeFilter(this)),
+      filterField_(makeFindField(tr("status:ok backend:…"), tr("Filter runs"))), tree_(new RunTreeView),
       title_(new QLabel), details_(new KeyValueTable)
 {
     setObjectName(QStringLiteral("runs"));
@@ -166,12 +168,6 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
     header->resizeSection(RunTreeModel::Step, sizes().of(62));
     header->resizeSection(RunTreeModel::Peak, sizes().of(68));
     header->setFixedHeight(sizes().header);
-
-    filterField_->setPlaceholderText(tr("status:ok backend:…"));
-    filterField_->setClearButtonEnabled(true);
-    filterField_->setAccessibleName(tr("Filter runs"));
-    filterField_->addAction(makeIcon(Icon::Search, colours().dimText, sizes().of(14)),
-                            QLineEdit::LeadingPosition);
 
     auto* content = new QFrame;
     content->setAutoFillBackground(true);

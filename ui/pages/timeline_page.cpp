@@ -1,5 +1,6 @@
 #include "ui/pages/timeline_page.h"
 
+#include "ui/pages/controls.h"
 #include "ui/pages/key_value_table.h"
 #include "ui/plots/number_text.h"
 #include "ui/theme/icons.h"
@@ -39,8 +40,8 @@ QString gridText(const std::array<std::uint32_t, 3>& n)
 } // namespace
 
 TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), alignment_(new QComboBox), back_(nullptr), forward_(nullptr),
-      stack_(new QStackedWidget), message_(new QLabel), view_(new TimelineView),
+    : Page(workspace, parent), alignment_(new ComboBox(tr("Align runs at"))), back_(nullptr),
+      forward_(nullptr), stack_(new QStackedWidget), message_(new QLabel), view_(new TimelineView),
       splitter_(new QSplitter(Qt::Vertical)), detailsTitle_(new QLabel), details_(new KeyValueTable)
 {
     auto* layout = new QVBoxLayout(this);
@@ -98,7 +99,6 @@ QWidget* TimelinePage::makeTools()
     align->setProperty("kind", "dim");
     layout->addWidget(align);
     alignment_->setMinimumWidth(sizes().of(90));
-    alignment_->setAccessibleName(tr("Align runs at"));
     layout->addWidget(alignment_);
     layout->addStretch(1);
     auto* zoom = new QLabel(tr("Zoom"));
@@ -149,17 +149,12 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
         showMessage(emptyText(tr("A traced run shows its steps, ops, kernels and memory on this page.")));
         return;
     }
-    Timelines known;
-    for (const SelectedRun& run : runs) {
-        const auto cached = cache_.find(run.key);
-        known.push_back(cached == cache_.end() ? nullptr : cached->second);
-    }
     loading_.start(
-        [runs, known](const query::Cancelled& cancelled) {
-            Timelines timelines = known;
-            for (std::size_t i = 0; i < runs.size() && !cancelled(); ++i)
-                if (!timelines[i])
-                    timelines[i] = runs[i].file->borrow()->timeline(runs[i].key.run, cancelled);
+        [runs](const query::Cancelled& cancelled) {
+            Timelines timelines;
+            for (const SelectedRun& run : runs)
+                if (!cancelled())
+                    timelines.push_back(run.file->timeline(run.key.run, cancelled));
             return timelines;
         },
         [this, runs](const Timelines& timelines) { loaded(runs, timelines); },
@@ -169,11 +164,9 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
 void TimelinePage::loaded(const std::vector<SelectedRun>& runs, const Timelines& timelines)
 {
     runs_ = runs;
-    cache_.clear();
     std::vector<TimelineSection> sections;
     bool anything = false;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        cache_[runs[i].key] = timelines[i];
         TimelineSection section = makeSection(timelines[i]);
         section.title = runs[i].title();
         section.letter = runs[i].letter;

@@ -3,8 +3,6 @@
 #include "ui/pages/page.h"
 #include "ui/plots/timeline_view.h"
 
-#include <map>
-
 class QComboBox;
 class QLabel;
 class QPushButton;
@@ -40,7 +38,6 @@ private:
     JobTracker loading_{this};
     JobTracker describing_{this};
     std::vector<SelectedRun> runs_;
-    std::map<RunKey, std::shared_ptr<const query::Timeline>> cache_; // of the runs shown
     QComboBox* alignment_;
     QPushButton* back_;
     QPushButton* forward_;

@@ -110,6 +110,8 @@ void Workspace::loaded(int file, std::shared_ptr<const query::FileSnapshot> snap
         return;
     const bool first = found->snapshot == nullptr;
     found->snapshot = std::move(snapshot);
+    if (!first)
+        found->file->forget();
     found->problem.clear();
     emit filesChanged();
     // A file that has just been opened shows its first run; one that has grown keeps what was chosen.
@@ -128,6 +130,14 @@ void Workspace::close(int file)
     emit filesChanged();
     if (gone > 0)
         emit selectionChanged();
+}
+
+void Workspace::setKernel(const QString& name)
+{
+    if (kernel_ == name)
+        return;
+    kernel_ = name;
+    emit kernelChanged();
 }
 
 void Workspace::select(std::vector<RunKey> runs)

@@ -66,9 +66,16 @@ public:
     const std::vector<RunKey>& selection() const { return selection_; }
     std::vector<SelectedRun> selectedRuns() const;
 
+    /// The kernel that is looked at, by its full name, on whatever page; empty for none.
+    void setKernel(const QString& name);
+    const QString& kernel() const { return kernel_; }
+
 signals:
     void filesChanged();
     void selectionChanged();
+    void kernelChanged();
+    /// A link leads to the page of that name.
+    void pageWanted(const QString& name);
 
 private:
     void load(OpenFile& file);
@@ -78,6 +85,7 @@ private:
     std::vector<OpenFile> files_;
     std::map<int, std::unique_ptr<JobTracker>> jobs_; // by file
     std::vector<RunKey> selection_;
+    QString kernel_;
     int nextFile_ = 1;
 };
 

@@ -1,5 +1,6 @@
 #include "ui/plots/number_text.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tilescope::ui {
@@ -72,6 +73,15 @@ Unit byteUnit(double bytes)
     if (size < 1024.0 * 1024 * 1024 * 10)
         return {"MiB", 1024.0 * 1024};
     return {"GiB", 1024.0 * 1024 * 1024};
+}
+
+Unit columnUnit(std::vector<double> values, Unit (*unitOf)(double))
+{
+    if (values.empty())
+        return unitOf(0);
+    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return unitOf(*middle);
 }
 
 QString withUnit(const QString& number, const char* unit)

@@ -3,7 +3,7 @@
 #include <QString>
 
 #include <cstdint>
-#include <optional>
+#include <vector>
 
 namespace tilescope::ui {
 
@@ -24,6 +24,9 @@ struct Unit {
 };
 Unit timeUnit(double nanoseconds); ///< ns, µs, ms, s: the largest not above the value
 Unit byteUnit(double bytes);       ///< B, KiB, MiB, GiB
+
+/// The unit in which most of a column's values read well: that of its median.
+Unit columnUnit(std::vector<double> values, Unit (*unitOf)(double));
 
 /// "13.8 µs" with a thin space, three digits.
 QString timeText(double nanoseconds);

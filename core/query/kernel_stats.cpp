@@ -1,0 +1,173 @@
+#include "core/query/kernel_stats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace tilescope::query {
+
+namespace {
+
+// Sums that give mean and spread; lengths are whole, so the sum of squares loses nothing that matters in a
+// double.
+struct Sums {
+    std::int64_t instances = 0;
+    std::int64_t total = 0;
+    std::int64_t shortest = INT64_MAX;
+    std::int64_t longest = 0;
+    double squares = 0;
+    Hue hue = Hue::Other;
+
+    void add(std::int64_t length)
+    {
+        ++instances;
+        total += length;
+        shortest = std::min(shortest, length);
+        longest = std::max(longest, length);
+        squares += double(length) * double(length);
+    }
+};
+
+KernelStat statOf(std::uint32_t name, const Sums& sums)
+{
+    KernelStat stat;
+    stat.name = name;
+    stat.hue = sums.hue;
+    stat.instances = sums.instances;
+    stat.total = sums.total;
+    stat.shortest = sums.shortest;
+    stat.longest = sums.longest;
+    const auto n = double(sums.instances);
+    stat.mean = double(sums.total) / n;
+    if (sums.instances > 1)
+        stat.standardDeviation =
+            std::sqrt(std::max(0.0, (sums.squares - n * stat.mean * stat.mean) / (n - 1)));
+    return stat;
+}
+
+std::pair<std::size_t, std::size_t> startingIn(const Track& row, const std::optional<Stretch>& stretch)
+{
+    if (!stretch)
+        return {0, row.size()};
+    const std::size_t first = row.firstFrom(stretch->first);
+    return {first, std::max(first, row.firstFrom(stretch->second))};
+}
+
+void sortByCost(std::vector<KernelStat>& stats)
+{
+    std::sort(stats.begin(), stats.end(), [](const KernelStat& a, const KernelStat& b) {
+        return a.total != b.total ? a.total > b.total : a.name < b.name;
+    });
+}
+
+} // namespace
+
+std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stretch> stretch,
+                                    const std::function<bool()>& cancelled)
+{
+    std::vector<Sums> sums(timeline.names.size());
+    for (const Lane& lane : timeline.lanes) {
+        if (lane.kind != Lane::Kind::Stream)
+            continue;
+        for (const Track& row : lane.rows) {
+            if (cancelled())
+                return {};
+            const auto [first, last] = startingIn(row, stretch);
+            for (std::size_t i = first; i < last; ++i) {
+                Sums& of = sums[row.name(i)];
+                if (of.instances == 0)
+                    of.hue = row.hue(i);
+                of.add(row.length(i));
+            }
+        }
+    }
+    std::vector<KernelStat> stats;
+    for (std::uint32_t name = 0; name < sums.size(); ++name)
+        if (sums[name].instances > 0)
+            stats.push_back(statOf(name, sums[name]));
+    sortByCost(stats);
+    return stats;
+}
+
+std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats)
+{
+    std::map<Hue, KernelStat> groups;
+    std::map<Hue, double> squares; // sums of squared lengths, out of each member's spread
+    for (const KernelStat& stat : stats) {
+        const double deviation = stat.standardDeviation.value_or(0);
+        squares[stat.hue] += deviation * deviation * double(stat.instances - 1) +
+                             stat.mean * stat.mean * double(stat.instances);
+        const auto [entry, isNew] = groups.try_emplace(stat.hue, stat);
+        if (isNew)
+            continue;
+        KernelStat& group = entry->second;
+        group.instances += stat.instances;
+        group.total += stat.total;
+        group.shortest = std::min(group.shortest, stat.shortest);
+        group.longest = std::max(group.longest, stat.longest);
+    }
+    std::vector<KernelStat> result;
+    for (auto& [hue, group] : groups) {
+        const auto n = double(group.instances);
+        group.mean = double(group.total) / n;
+        group.standardDeviation.reset();
+        if (group.instances > 1)
+            group.standardDeviation =
+                std::sqrt(std::max(0.0, (squares[hue] - n * group.mean * group.mean) / (n - 1)));
+        result.push_back(group);
+    }
+    sortByCost(result);
+    return result;
+}
+
+std::vector<Instance> instancesOf(const Timeline& timeline, std::uint32_t name,
+                                  std::optional<Stretch> stretch)
+{
+    std::vector<Instance> instances;
+    for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
+        const Lane& lane = timeline.lanes[l];
+        if (lane.kind != Lane::Kind::Stream)
+            continue;
+        for (std::size_t r = 0; r < lane.rows.size(); ++r) {
+            const Track& row = lane.rows[r];
+            const auto [first, last] = startingIn(row, stretch);
+            for (std::size_t i = first; i < last; ++i)
+                if (row.name(i) == name)
+                    instances.push_back({{l, r, i}, row.start(i), row.length(i)});
+        }
+    }
+    return instances;
+}
+
+std::optional<std::uint32_t> findName(const Timeline& timeline, std::string_view text)
+{
+    for (std::uint32_t i = 0; i < timeline.names.size(); ++i)
+        if (timeline.names[i].text == text)
+            return i;
+    return {};
+}
+
+std::optional<BusyShare> busyShare(const Timeline& timeline, Stretch stretch)
+{
+    for (const Lane& lane : timeline.lanes)
+        if (lane.kind == Lane::Kind::Busy)
+            return BusyShare{stretch.second - stretch.first,
+                             lane.rows.front().coveredByHue(stretch.first, stretch.second)};
+    return {};
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> memoryAcross(const Timeline& timeline, Stretch stretch)
+{
+    const StepCurve* most = nullptr;
+    for (const Lane& lane : timeline.lanes) {
+        if (lane.kind != Lane::Kind::Memory || lane.allocated.empty())
+            continue;
+        if (most == nullptr || lane.allocated.value(lane.allocated.peak()) > most->value(most->peak()))
+            most = &lane.allocated;
+    }
+    if (most == nullptr)
+        return {};
+    return std::pair(most->at(stretch.first), most->at(stretch.second));
+}
+
+} // namespace tilescope::query

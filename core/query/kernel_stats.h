@@ -1,0 +1,63 @@
+#pragma once
+
+#include "core/query/timeline.h"
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tilescope::query {
+
+/// What the device activities of one name took, in nanoseconds.
+struct KernelStat {
+    std::uint32_t name = 0; ///< of the timeline
+    Hue hue = Hue::Other;
+    std::int64_t instances = 0;
+    std::int64_t total = 0;
+    std::int64_t shortest = 0;
+    std::int64_t longest = 0;
+    double mean = 0;
+    std::optional<double> standardDeviation = {}; ///< of the sample; none for one instance
+};
+
+/// A stretch of a timeline, [from, to).
+using Stretch = std::pair<std::int64_t, std::int64_t>;
+
+/// Device activities that start within `stretch` (all of them without one) by name, the costliest first;
+/// empty where cancelled. Reads the timeline's rows, not the file: some nanoseconds an event.
+std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stretch> stretch,
+                                    const std::function<bool()>& cancelled);
+
+/// The same added up by hue; `name` is that of the costliest member.
+std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats);
+
+/// One instance of an activity.
+struct Instance {
+    TimelineItem item;
+    std::int64_t start = 0;
+    std::int64_t length = 0;
+};
+
+/// Every instance of a device activity, by start within its lane.
+std::vector<Instance> instancesOf(const Timeline& timeline, std::uint32_t name,
+                                  std::optional<Stretch> stretch);
+
+/// The name of that text among the timeline's; none where it does not occur.
+std::optional<std::uint32_t> findName(const Timeline& timeline, std::string_view text);
+
+/// What the device did within a stretch: time by hue of its busy lane, its gaps among them.
+struct BusyShare {
+    std::int64_t length = 0;
+    std::array<std::int64_t, kHueCount> time{};
+
+    double busy() const { return length > 0 ? double(time[std::size_t(Hue::Busy)]) / double(length) : 0; }
+};
+
+/// The first device's. None where no device was traced.
+std::optional<BusyShare> busyShare(const Timeline& timeline, Stretch stretch);
+
+/// Allocated bytes at both ends of a stretch, on the device with the greatest peak.
+std::optional<std::pair<std::int64_t, std::int64_t>> memoryAcross(const Timeline& timeline, Stretch stretch);
+
+} // namespace tilescope::query

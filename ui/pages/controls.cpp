@@ -1,0 +1,154 @@
+#include "ui/pages/controls.h"
+
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPainter>
+#include <QWheelEvent>
+
+namespace tilescope::ui {
+
+namespace {
+
+void paintChevron(QWidget& widget)
+{
+    QPainter painter(&widget);
+    const double side = sizes().of(12);
+    const QColor colour = widget.isEnabled() ? colours().dimText : colours().strongLine;
+    paintIcon(painter, Icon::ChevronDown,
+              QRectF(widget.width() - side - sizes().of(7), (widget.height() - side) / 2.0, side, side),
+              colour);
+}
+
+} // namespace
+
+ComboBox::ComboBox(const QString& accessibleName, QWidget* parent) : QComboBox(parent)
+{
+    setAccessibleName(accessibleName);
+    setSizeAdjustPolicy(QComboBox::AdjustToContents);
+}
+
+void ComboBox::paintEvent(QPaintEvent* event)
+{
+    QComboBox::paintEvent(event);
+    paintChevron(*this);
+}
+
+// A wheel that scrolls the page must not change a choice it happens to pass over.
+void ComboBox::wheelEvent(QWheelEvent* event)
+{
+    if (hasFocus())
+        QComboBox::wheelEvent(event);
+    else
+        event->ignore();
+}
+
+MenuButton::MenuButton(const QString& text, QWidget* parent) : QPushButton(text, parent)
+{
+    setMenu(new QMenu(this));
+    setFocusPolicy(Qt::TabFocus);
+}
+
+QSize MenuButton::sizeHint() const
+{
+    const QSize hint = QPushButton::sizeHint();
+    return {fontMetrics().horizontalAdvance(text()) + sizes().of(40), hint.height()};
+}
+
+void MenuButton::paintEvent(QPaintEvent* event)
+{
+    QPushButton::paintEvent(event);
+    paintChevron(*this);
+}
+
+QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleName)
+{
+    auto* field = new QLineEdit;
+    field->setPlaceholderText(placeholder);
+    field->setClearButtonEnabled(true);
+    field->setAccessibleName(accessibleName);
+    QAction* glass = field->addAction(QIcon(), QLineEdit::LeadingPosition);
+    const auto dress = [glass] { glass->setIcon(makeIcon(Icon::Search, colours().dimText, sizes().of(14))); };
+    dress();
+    QObject::connect(&Theme::instance(), &Theme::changed, glass, dress);
+    return field;
+}
+
+Segments::Segments(const QStringList& words, QWidget* parent) : QWidget(parent)
+{
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    for (int i = 0; i < int(words.size()); ++i) {
+        auto* button = new QPushButton(words[i]);
+        button->setCheckable(true);
+        button->setProperty("segment", i == 0 ? "first" : i + 1 == int(words.size()) ? "last" : "middle");
+        button->setFocusPolicy(Qt::TabFocus);
+        connect(button, &QPushButton::clicked, this, [this, i] {
+            const bool other = i != current_;
+            setCurrent(i);
+            if (other)
+                emit changed(i);
+        });
+        layout->addWidget(button);
+        buttons_.push_back(button);
+    }
+    setCurrent(0);
+}
+
+void Segments::setCurrent(int index)
+{
+    current_ = index;
+    for (int i = 0; i < int(buttons_.size()); ++i)
+        buttons_[std::size_t(i)]->setChecked(i == index);
+}
+
+void Segments::setWord(int index, const QString& word)
+{
+    buttons_[std::size_t(index)]->setText(word);
+}
+
+ToolBar::ToolBar(QWidget* parent) : QFrame(parent), layout_(new QHBoxLayout(this))
+{
+    setProperty("kind", "bar");
+    setFixedHeight(sizes().tools);
+    layout_->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
+    layout_->setSpacing(sizes().of(8));
+}
+
+void ToolBar::add(QWidget* widget)
+{
+    layout_->addWidget(widget);
+}
+
+void ToolBar::addWord(const QString& text)
+{
+    auto* label = new QLabel(text);
+    label->setProperty("kind", "dim");
+    layout_->addWidget(label);
+}
+
+void ToolBar::addStretch()
+{
+    layout_->addStretch(1);
+}
+
+void ToolBar::addGap()
+{
+    layout_->addSpacing(sizes().of(8));
+}
+
+QPushButton* ToolBar::addButton(const QString& text, const QString& tip)
+{
+    auto* button = new QPushButton(text);
+    button->setToolTip(tip);
+    button->setFocusPolicy(Qt::TabFocus);
+    layout_->addWidget(button);
+    return button;
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <QComboBox>
+#include <QFrame>
+#include <QPushButton>
+
+#include <vector>
+
+class QHBoxLayout;
+class QLineEdit;
+
+namespace tilescope::ui {
+
+/// A combo box whose arrow is our chevron.
+class ComboBox : public QComboBox {
+    Q_OBJECT
+public:
+    explicit ComboBox(const QString& accessibleName, QWidget* parent = nullptr);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+};
+
+/// A button that opens a menu, with our chevron.
+class MenuButton : public QPushButton {
+    Q_OBJECT
+public:
+    explicit MenuButton(const QString& text, QWidget* parent = nullptr);
+    QSize sizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+};
+
+/// A line edit with a magnifying glass.
+QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleName);
+
+/// A row of buttons of which one is down.
+class Segments : public QWidget {
+    Q_OBJECT
+public:
+    explicit Segments(const QStringList& words, QWidget* parent = nullptr);
+    int current() const { return current_; }
+    void setCurrent(int index);
+    void setWord(int index, const QString& word);
+
+signals:
+    void changed(int index);
+
+private:
+    std::vector<QPushButton*> buttons_;
+    int current_ = 0;
+};
+
+/// The bar of tools above a page: things to the left, things to the right of a stretch.
+class ToolBar : public QFrame {
+    Q_OBJECT
+public:
+    explicit ToolBar(QWidget* parent = nullptr);
+    void add(QWidget* widget);
+    void addWord(const QString& text); ///< dim word before a field
+    void addStretch();
+    void addGap();
+    QPushButton* addButton(const QString& text, const QString& tip);
+
+private:
+    QHBoxLayout* layout_;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "core/query/hue.h"
+#include "ui/plots/themed_plot.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// How long the instances of one kernel took: bars, with mean and median as lines.
+class HistogramPlot : public ThemedPlot {
+    Q_OBJECT
+public:
+    explicit HistogramPlot(QWidget* parent = nullptr);
+    /// \param lengths  nanoseconds
+    void show(std::vector<std::int64_t> lengths, query::Hue hue);
+
+private:
+    void dress();
+
+    QCPBars* bars_;
+    QCPItemStraightLine* mean_;
+    QCPItemStraightLine* median_;
+    QCPItemText* legend_;
+    query::Hue hue_ = query::Hue::Other;
+};
+
+} // namespace tilescope::ui

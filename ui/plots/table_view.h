@@ -1,0 +1,76 @@
+#pragma once
+
+#include "ui/models/table_model.h"
+
+#include <QColor>
+#include <QHeaderView>
+#include <QStyledItemDelegate>
+#include <QTableView>
+
+namespace tilescope::ui {
+
+struct Palette;
+
+/// The colour of a swatch in a palette.
+QColor colourOf(const Swatch& swatch, const Palette& palette);
+/// The colour of a memory category by its word.
+QColor categoryColour(const QString& category, const Palette& palette);
+
+/// Draws the cells of a TableModel: swatches, bars, strips, tones.
+class TableDelegate : public QStyledItemDelegate {
+    Q_OBJECT
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option,
+               const QModelIndex& index) const override;
+};
+
+/// Headers in small dim type; the one that sorts in bold with a small triangle.
+class TableHeader : public QHeaderView {
+    Q_OBJECT
+public:
+    explicit TableHeader(QWidget* parent = nullptr);
+
+protected:
+    void paintSection(QPainter* painter, const QRect& rect, int section) const override;
+};
+
+/// A table on a TableModel behind a TableFilter, with our header, delegate, row heights, copying and
+/// keyboard.
+class TableView : public QTableView {
+    Q_OBJECT
+public:
+    explicit TableView(QWidget* parent = nullptr);
+
+    void show(TableData rows);
+    TableFilter& filter() { return *filter_; }
+    const TableData& table() const { return model_->table(); }
+    /// The id of the current row; none where there is none.
+    std::optional<std::int64_t> currentId() const;
+    /// Makes the row of that id current without telling.
+    void setCurrentId(std::optional<std::int64_t> id);
+    void setRowHeight(double design);
+    /// The table as shown, sorted and filtered.
+    TableData shown() const;
+
+signals:
+    /// Another row is current, by mouse or keyboard.
+    void chosen(std::int64_t id);
+    /// Enter or double click on a row.
+    void activatedRow(std::int64_t id);
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+
+private:
+    void layColumns();
+    void copyTable();
+
+    TableModel* model_;
+    TableFilter* filter_;
+    bool quiet_ = false;
+};
+
+} // namespace tilescope::ui

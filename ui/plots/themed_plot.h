@@ -1,0 +1,27 @@
+#pragma once
+
+#include <qcustomplot.h>
+
+namespace tilescope::ui {
+
+/// A QCustomPlot in the window's colours and type: thin axes, faint grid, nothing at the top and the right.
+class ThemedPlot : public QCustomPlot {
+    Q_OBJECT
+public:
+    explicit ThemedPlot(QWidget* parent = nullptr);
+
+signals:
+    /// Colours changed: whoever set pens and brushes sets them again.
+    void rethemed();
+
+protected:
+    virtual void retheme();
+};
+
+/// Labels of ticks: three digits, thin spaces between thousands.
+class NumberTicker : public QCPAxisTicker {
+public:
+    QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override;
+};
+
+} // namespace tilescope::ui
