@@ -1,0 +1,164 @@
+#include "ui/models/run_tree_model.h"
+#include "ui/models/table_model.h"
+#include "ui/plots/box_runs.h"
+#include "ui/plots/histogram.h"
+#include "ui/plots/number_text.h"
+#include "ui/plots/time_axis.h"
+
+#include <QAbstractItemModelTester>
+#include <QSet>
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace tilescope::ui {
+namespace {
+
+constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
+
+RunTreeFile fileWith(int id, int runs)
+{
+    RunTreeFile file;
+    file.id = id;
+    for (int i = 1; i <= runs; ++i) {
+        RunTreeRow row;
+        row.run = i;
+        row.backend = i % 2 ? QStringLiteral("naive") : QStringLiteral("flash");
+        row.status = i == 3 ? RunStatus::Oom : RunStatus::Ok;
+        row.stepMs = 10.0 - i;
+        file.runs.push_back(row);
+    }
+    return file;
+}
+
+TEST(RunTreeModel, KeepsItsPromisesWhileFilesComeAndGo)
+{
+    RunTreeModel model;
+    RunTreeFilter filter;
+    filter.setSourceModel(&model);
+    const QAbstractItemModelTester tester(&model, kFatal);
+    const QAbstractItemModelTester filterTester(&filter, kFatal);
+    model.setData({fileWith(1, 3), fileWith(2, 0)});
+    model.setData({fileWith(1, 3), fileWith(2, 5)});
+    EXPECT_EQ(model.rowCount(model.index(1, 0)), 5);
+    EXPECT_EQ(model.indexOf(2, 4).row(), 3);
+    model.setData({});
+    EXPECT_EQ(model.rowCount(), 0);
+}
+
+TEST(RunTreeModel, AFilterNamesColumns)
+{
+    RunTreeModel model;
+    RunTreeFilter filter;
+    filter.setSourceModel(&model);
+    model.setData({fileWith(1, 4)});
+    filter.setWords(QStringLiteral("backend:flash"));
+    EXPECT_EQ(filter.rowCount(filter.index(0, 0)), 2);
+    filter.setWords(QStringLiteral("status:oom"));
+    ASSERT_EQ(filter.rowCount(filter.index(0, 0)), 1);
+    EXPECT_EQ(filter.index(0, 0, filter.index(0, 0)).data(RunTreeModel::RunNumberRole).toInt(), 3);
+}
+
+TableData numbers(std::initializer_list<double> values)
+{
+    TableData data;
+    data.columns.resize(1);
+    for (const double value : values) {
+        TableRow row;
+        row.id = std::int64_t(data.rows.size());
+        row.cells.resize(1);
+        row.cells[0].text = threeDigits(value);
+        row.cells[0].sort = value;
+        data.rows.push_back(row);
+    }
+    return data;
+}
+
+TEST(TableModel, SortsByValueWithTotalsLast)
+{
+    TableModel model;
+    TableFilter filter;
+    filter.setSourceModel(&model);
+    const QAbstractItemModelTester tester(&model, kFatal);
+    TableData data = numbers({9, 100, 20});
+    data.rows[1].strong = true; // a total
+    model.setData(data);
+    filter.sort(0, Qt::DescendingOrder);
+    EXPECT_EQ(filter.index(0, 0).data().toString(), QStringLiteral("20.0"));
+    EXPECT_EQ(filter.index(2, 0).data().toString(), QStringLiteral("100"));
+    filter.sort(0, Qt::AscendingOrder);
+    EXPECT_EQ(filter.index(0, 0).data().toString(), QStringLiteral("9.00"));
+    EXPECT_EQ(filter.index(2, 0).data().toString(), QStringLiteral("100"));
+}
+
+TEST(Numbers, HaveThreeDigitsAndOneUnit)
+{
+    EXPECT_EQ(threeDigits(9.996), QStringLiteral("10.0"));
+    EXPECT_EQ(threeDigits(0.0171), QStringLiteral("0.0171"));
+    EXPECT_EQ(threeDigits(17600), QStringLiteral("17\u2009600"));
+    EXPECT_EQ(threeDigits(-1.084), QStringLiteral("\u22121.08"));
+    EXPECT_EQ(timeText(13792), QStringLiteral("13.8\u2009µs"));
+    EXPECT_EQ(timeText(999.7), QStringLiteral("1.00\u2009µs"));
+    EXPECT_EQ(byteText(561.0 * 1024 * 1024), QStringLiteral("561\u2009MiB"));
+}
+
+TEST(TimeAxis, NoTickRepeatsAtAnyZoom)
+{
+    for (double length = 40; length < 1e12; length *= 3.7) {
+        const auto ticks = timeTicks({5e6, 5e6 + length}, 1000, 90);
+        QSet<QString> labels;
+        for (const Tick& tick : ticks)
+            labels.insert(tick.label);
+        EXPECT_EQ(labels.size(), qsizetype(ticks.size())) << length;
+        EXPECT_LE(ticks.size(), 12U) << length;
+    }
+}
+
+TEST(TimeWindow, ZoomKeepsWhatIsUnderTheCursor)
+{
+    const TimeWindow window = TimeWindow{100, 300}.zoomed(0.5, 150);
+    EXPECT_DOUBLE_EQ(window.from, 125);
+    EXPECT_DOUBLE_EQ(window.to, 225);
+}
+
+TEST(Boxes, MergeIntoNoMoreRunsThanColumnsAndLoseNoTime)
+{
+    query::TrackBuilder builder;
+    for (int i = 0; i < 10'000; ++i)
+        builder.add(i * 10, i * 10 + 5, 0, query::Hue::Matmul);
+    const query::Track track = std::move(builder).build();
+    std::vector<query::Column> scratch;
+    RowBoxes boxes;
+    makeBoxes(track, 0, 1000, 100, scratch, boxes);
+    ASSERT_EQ(boxes.runs.size(), 1U); // every column looks alike
+    EXPECT_EQ(boxes.runs[0].from, 0);
+    EXPECT_EQ(boxes.runs[0].to, 100);
+    EXPECT_EQ(boxes.runs[0].level, 4); // half of the time
+}
+
+TEST(Boxes, WideOnesAreSpansWithASeamBetween)
+{
+    query::TrackBuilder builder;
+    builder.add(0, 10, 0, query::Hue::Matmul);
+    builder.add(10, 20, 0, query::Hue::Matmul);
+    const query::Track track = std::move(builder).build();
+    std::vector<query::Column> scratch;
+    RowBoxes boxes;
+    makeBoxes(track, 0, 1, 30, scratch, boxes);
+    ASSERT_EQ(boxes.spans.size(), 2U);
+    ASSERT_EQ(boxes.runs.size(), 2U);
+    EXPECT_EQ(boxes.runs[0].to, 10);
+    EXPECT_EQ(boxes.runs[1].from, 11);
+}
+
+TEST(Histogram, HoldsEveryValueInRoundBins)
+{
+    const Histogram histogram = histogramOf({3, 10, 11, 99, 100}, 10);
+    EXPECT_EQ(std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::int64_t(0)), 5);
+    EXPECT_EQ(histogram.width, 10);
+    EXPECT_EQ(histogram.counts.front(), 1);
+}
+
+} // namespace
+} // namespace tilescope::ui
