@@ -187,6 +187,11 @@ KernelsTable FileSession::kernelGroups(RunId run, Grouping grouping) const
     return kernels(state_->reader, {.run = run, .grouping = grouping});
 }
 
+LiveMemoryTable FileSession::liveAtPeak(RunId run) const
+{
+    return liveMemory(state_->reader, {.run = run}, {});
+}
+
 SharedFile::Lease SharedFile::borrow()
 {
     {

@@ -77,6 +77,8 @@ public:
     ItemDetails details(RunId run, const Timeline& timeline, const TimelineItem& item) const;
     /// Device activities added up by range, phase, module or op.
     KernelsTable kernelGroups(RunId run, Grouping grouping) const;
+    /// What is allocated at the run's peak.
+    LiveMemoryTable liveAtPeak(RunId run) const;
 
 private:
     struct State;

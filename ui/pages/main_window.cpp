@@ -1,6 +1,7 @@
 #include "ui/pages/main_window.h"
 
 #include "ui/pages/kernels_page.h"
+#include "ui/pages/memory_page.h"
 #include "ui/pages/page_rail.h"
 #include "ui/pages/run_dock.h"
 #include "ui/pages/timeline_page.h"
@@ -46,6 +47,7 @@ MainWindow::MainWindow(QWidget* parent)
 
     addPage(QStringLiteral("timeline"), tr("Timeline"), Icon::Timeline, new TimelinePage(*workspace_));
     addPage(QStringLiteral("kernels"), tr("Kernels"), Icon::Kernels, new KernelsPage(*workspace_));
+    addPage(QStringLiteral("memory"), tr("Memory"), Icon::Memory, new MemoryPage(*workspace_));
     connect(workspace_, &Workspace::pageWanted, this, &MainWindow::showPage);
     connect(rail_, &PageRail::chosen, this, &MainWindow::showPageAt);
     connect(workspace_, &Workspace::filesChanged, this, &MainWindow::updateTitle);
@@ -77,6 +79,8 @@ void MainWindow::makeMenus()
     for (int i = 0; i < int(pages_.size()); ++i)
         view->addAction(pages_[std::size_t(i)].name, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + i)), this,
                         [this, i] { showPageAt(i); });
+    view->addAction(tr("Find on this page"), QKeySequence(Qt::Key_Slash), this,
+                    [this] { pages_[std::size_t(stack_->currentIndex())].page->startFind(); });
     view->addSeparator();
     QMenu* theme = view->addMenu(tr("Theme"));
     auto* group = new QActionGroup(theme);

@@ -201,8 +201,11 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
     setWidget(content);
 
     connect(filterField_, &QLineEdit::textChanged, this, [this](const QString& words) {
+        // A run that the filter hides stays selected: pages go on showing it, and it is marked when it is
+        // back.
+        applying_ = true;
         filter_->setWords(words);
-        tree_->expandAll();
+        followWorkspace();
     });
     connect(&workspace_, &Workspace::filesChanged, this, &RunDock::followWorkspace);
     connect(&workspace_, &Workspace::selectionChanged, this, &RunDock::followWorkspace);

@@ -1,0 +1,246 @@
+// The window as a person uses it: a recording is opened, and everything else is done by mouse and keyboard.
+
+#include "tests/support/temporary_folder.h"
+#include "tests/ui/fixture.h"
+#include "ui/jobs/job_tracker.h"
+#include "ui/pages/kernels_page.h"
+#include "ui/pages/main_window.h"
+#include "ui/pages/memory_page.h"
+#include "ui/pages/page_rail.h"
+#include "ui/pages/screenshots.h"
+#include "ui/pages/timeline_page.h"
+#include "ui/plots/table_view.h"
+#include "ui/theme/theme.h"
+
+#include <QLabel>
+#include <QLineEdit>
+#include <QSettings>
+#include <QStatusBar>
+#include <QTreeView>
+#include <QWheelEvent>
+#include <QtTest>
+
+#include <gtest/gtest.h>
+
+namespace tilescope::ui {
+namespace {
+
+class WindowTest : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        const std::filesystem::path file = folder_ / "lm.tscope";
+        test::writeLmFile(file);
+        window_.open({QString::fromStdString(file.string())});
+        window_.show();
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_));
+        window_.activateWindow();
+        waitUntilSettled();
+        ASSERT_EQ(window_.workspace().selection().size(), 1U) << "a file that opens shows its first run";
+    }
+
+    void clickRail(const QString& word)
+    {
+        for (RailButton* button : window_.findChildren<RailButton*>())
+            if (button->text() == word)
+                QTest::mouseClick(button, Qt::LeftButton);
+        waitUntilSettled();
+    }
+
+    template <class Kind> Kind& named(const QString& accessibleName)
+    {
+        for (Kind* widget : window_.findChildren<Kind*>())
+            if (widget->accessibleName() == accessibleName)
+                return *widget;
+        throw std::runtime_error("the window has no " + accessibleName.toStdString());
+    }
+
+    template <class Kind> Kind& page(const char* name)
+    {
+        return dynamic_cast<Kind&>(*window_.page(QString::fromLatin1(name)));
+    }
+
+    // To the window, which finds the widget under the cursor as it does for the window system's events.
+    void wheel(QWidget& widget, QPoint at, int turns, Qt::KeyboardModifiers keys = Qt::NoModifier)
+    {
+        QWheelEvent event(widget.mapTo(&window_, at), widget.mapToGlobal(at), {}, QPoint(0, 120 * turns),
+                          Qt::NoButton, keys, Qt::NoScrollPhase, false);
+        QApplication::sendEvent(window_.windowHandle(), &event);
+        waitUntilSettled();
+    }
+
+    void moveTo(QWidget& widget, QPoint at)
+    {
+        QTest::mouseMove(window_.windowHandle(), widget.mapTo(&window_, at));
+        waitUntilSettled();
+    }
+
+    void drag(QWidget& widget, QPoint from, QPoint to)
+    {
+        QTest::mousePress(window_.windowHandle(), Qt::LeftButton, {}, widget.mapTo(&window_, from));
+        moveTo(widget, to);
+        QTest::mouseRelease(window_.windowHandle(), Qt::LeftButton, {}, widget.mapTo(&window_, to));
+        waitUntilSettled();
+    }
+
+    static void clickRow(QAbstractItemView& view, const QModelIndex& row, Qt::KeyboardModifiers keys = {})
+    {
+        QTest::mouseClick(view.viewport(), Qt::LeftButton, keys, view.visualRect(row).center());
+        waitUntilSettled();
+    }
+
+    // What is under the cursor (0) and what is selected (1).
+    QString statusText(int at) const { return window_.statusBar()->findChildren<QLabel*>().at(at)->text(); }
+
+    testing::TemporaryFolder folder_;
+    MainWindow window_;
+};
+
+TEST_F(WindowTest, TheRailShowsItsPages)
+{
+    for (const char* word : {"Kernels", "Memory", "Timeline"}) {
+        clickRail(QString::fromLatin1(word));
+        const QString name = QString::fromLatin1(word).toLower();
+        EXPECT_TRUE(window_.page(name)->isVisible()) << word;
+        for (const QString& other : window_.pageNames())
+            EXPECT_EQ(window_.page(other)->isVisible(), other == name) << other.toStdString();
+    }
+}
+
+TEST_F(WindowTest, TheTimelineZoomsAboutTheCursorAndMovesByKeyboard)
+{
+    clickRail(QStringLiteral("Timeline"));
+    TimelineView& view = page<TimelinePage>("timeline").view();
+    const TimeWindow whole = view.window();
+    ASSERT_GT(whole.length(), 0);
+    wheel(*view.viewport(), view.viewport()->rect().center(), 2, Qt::ControlModifier);
+    const TimeWindow closer = view.window();
+    EXPECT_NEAR(closer.length() / whole.length(), 0.64, 1e-6) << "0.8 a turn";
+    EXPECT_GT(closer.from, whole.from);
+    EXPECT_LT(closer.to, whole.to);
+
+    QTest::keyClick(&view, Qt::Key_W);
+    EXPECT_NEAR(view.window().length() / closer.length(), 0.7, 1e-6);
+    QTest::keyClick(&view, Qt::Key_S);
+    EXPECT_NEAR(view.window().length() / closer.length(), 1, 1e-6);
+    const TimeWindow before = view.window();
+    QTest::keyClick(&view, Qt::Key_D);
+    EXPECT_NEAR(view.window().from - before.from, 0.15 * before.length(), 1);
+    QTest::keyClick(&view, Qt::Key_A);
+    EXPECT_NEAR(view.window().from, before.from, 1);
+    QTest::keyClick(&view, Qt::Key_F);
+    EXPECT_NEAR(view.window().from, whole.from, 1);
+    EXPECT_NEAR(view.window().to, whole.to, 1);
+}
+
+TEST_F(WindowTest, AClickSelectsAKernelAndAFilterKeepsThoseOfItsName)
+{
+    clickRail(QStringLiteral("Kernels"));
+    TableView& table = page<KernelsPage>("kernels").table();
+    const int rows = table.model()->rowCount();
+    ASSERT_GT(rows, 3);
+    const QModelIndex second = table.model()->index(1, 0);
+    clickRow(table, second);
+    EXPECT_EQ(table.currentIndex().row(), 1);
+    const QString chosen = window_.workspace().kernel();
+    EXPECT_FALSE(chosen.isEmpty());
+    QTest::keyClick(&table, Qt::Key_Down);
+    EXPECT_EQ(table.currentIndex().row(), 2);
+    EXPECT_NE(window_.workspace().kernel(), chosen) << "the keyboard selects as the mouse does";
+
+    QTest::keyClick(&table, Qt::Key_Slash);
+    auto& filter = named<QLineEdit>(QStringLiteral("Filter kernels"));
+    QTest::keyClicks(&filter, QStringLiteral("softmax"));
+    const int kept = table.model()->rowCount();
+    EXPECT_GT(kept, 0);
+    EXPECT_LT(kept, rows);
+    filter.clear();
+    EXPECT_EQ(table.model()->rowCount(), rows);
+}
+
+TEST_F(WindowTest, MemoryIsReadZoomedAndMovedByMouse)
+{
+    clickRail(QStringLiteral("Memory"));
+    MemoryPlot& plot = page<MemoryPage>("memory").plot();
+    ASSERT_EQ(plot.series().size(), 1U);
+    const TimeWindow whole = plot.window();
+    const QPoint centre = plot.axisRect()->center();
+    wheel(plot, centre, 3);
+    const TimeWindow closer = plot.window();
+    EXPECT_NEAR(closer.length() / whole.length(), 0.512, 1e-3) << "0.8 a turn";
+
+    drag(plot, centre, centre + QPoint(60, 0));
+    const double moved = 60.0 / plot.axisRect()->width() * closer.length();
+    EXPECT_NEAR(plot.window().from, closer.from - moved, 0.02 * closer.length());
+    EXPECT_NEAR(plot.window().length(), closer.length(), 1);
+
+    // The fixture's first peak: 131 MiB of parameters, 92 of activations, 36 of gradients.
+    QTest::keyClick(&plot, Qt::Key_F);
+    EXPECT_NEAR(plot.window().length(), whole.length(), 1);
+    const query::StepCurve& curve = plot.series().front().lane->allocated;
+    const double peak = double(curve.time(curve.peak()) - plot.series().front().zero) / 1e6;
+    moveTo(plot, QPoint(int(plot.xAxis->coordToPixel(peak)) + 2, centre.y()));
+    EXPECT_TRUE(statusText(0).contains(QStringLiteral("allocated 259"))) << statusText(0).toStdString();
+    EXPECT_TRUE(statusText(0).contains(QStringLiteral("reserved 260"))) << statusText(0).toStdString();
+}
+
+TEST_F(WindowTest, TheBlocksAtThePeakAreListedAndFiltered)
+{
+    clickRail(QStringLiteral("Memory"));
+    TableView& table = page<MemoryPage>("memory").table();
+    ASSERT_EQ(table.model()->rowCount(), 12);
+    EXPECT_EQ(table.model()->index(0, 0).data().toString(), QStringLiteral("setup"));
+    EXPECT_EQ(table.model()->index(0, 2).data().toString(), QStringLiteral("parameters"));
+    clickRow(table, table.model()->index(1, 0));
+    EXPECT_TRUE(statusText(1).startsWith(QStringLiteral("1 block selected, 20.0")))
+        << statusText(1).toStdString();
+    QTest::keyClicks(&named<QLineEdit>(QStringLiteral("Filter blocks")), QStringLiteral("gradients"));
+    EXPECT_EQ(table.model()->rowCount(), 4);
+}
+
+TEST_F(WindowTest, TheRunListFiltersAndItsSelectionIsWhatPagesShow)
+{
+    clickRail(QStringLiteral("Memory"));
+    auto& tree = named<QTreeView>(QStringLiteral("Runs"));
+    auto& filter = named<QLineEdit>(QStringLiteral("Filter runs"));
+    const auto runs = [&tree] { return tree.model()->rowCount(tree.model()->index(0, 0)); };
+    const auto run = [&tree](int row) { return tree.model()->index(row, 0, tree.model()->index(0, 0)); };
+    ASSERT_EQ(runs(), 3);
+    QTest::keyClicks(&filter, QStringLiteral("status:oom"));
+    EXPECT_EQ(runs(), 1);
+    ASSERT_EQ(window_.workspace().selection().size(), 1U);
+    EXPECT_EQ(window_.workspace().selection().front().run, RunId{1}) << "hidden, yet what pages show";
+    filter.clear();
+    EXPECT_EQ(runs(), 3);
+    EXPECT_TRUE(tree.selectionModel()->isSelected(run(0)));
+
+    clickRow(tree, run(1));
+    ASSERT_EQ(window_.workspace().selection().size(), 1U);
+    EXPECT_EQ(window_.workspace().selection().front().run, RunId{2});
+    MemoryPage& memory = page<MemoryPage>("memory");
+    EXPECT_EQ(memory.table().model()->rowCount(), 10) << "without the two score matrices";
+    clickRow(tree, run(0), Qt::ControlModifier);
+    EXPECT_EQ(window_.workspace().selection().size(), 2U);
+    EXPECT_EQ(memory.plot().series().size(), 2U);
+
+    clickRow(tree, run(2));
+    EXPECT_FALSE(memory.plot().isVisible()) << "a run without a trace says so instead";
+    EXPECT_TRUE(memory.plot().series().empty());
+}
+
+} // namespace
+} // namespace tilescope::ui
+
+int main(int argc, char** argv)
+{
+    ::testing::InitGoogleTest(&argc, argv);
+    QApplication application(argc, argv);
+    // Neither the settings of whoever runs the tests nor those of the test before.
+    const tilescope::testing::TemporaryFolder settings;
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope,
+                       QString::fromStdString(settings.path().string()));
+    tilescope::ui::Theme::instance().apply(tilescope::ui::ThemeChoice::Light);
+    const int code = RUN_ALL_TESTS();
+    tilescope::ui::finishBackgroundWork();
+    return code;
+}

@@ -1,0 +1,97 @@
+#include "ui/models/memory_rows.h"
+
+#include "ui/plots/number_text.h"
+
+#include <algorithm>
+
+namespace tilescope::ui {
+
+namespace {
+
+TableCell words(std::string_view text)
+{
+    TableCell cell;
+    cell.text = text.empty() ? notMeasured() : QString::fromUtf8(text.data(), qsizetype(text.size()));
+    if (text.empty())
+        cell.tone = Tone::Dim;
+    return cell;
+}
+
+TableCell number(Bytes bytes, const Unit& unit)
+{
+    TableCell cell;
+    cell.text = threeDigits(double(bytes.count) / unit.size);
+    cell.sort = double(bytes.count);
+    cell.exact = withUnit(wholeNumber(bytes.count), "B");
+    return cell;
+}
+
+TableCell bar(Bytes bytes, Bytes greatest)
+{
+    TableCell cell;
+    cell.bar = greatest.count > 0 ? double(bytes.count) / double(greatest.count) : 0;
+    cell.sort = double(bytes.count);
+    return cell;
+}
+
+std::vector<TableColumn> columnsFor(const Unit& unit)
+{
+    using Kind = TableColumn::Kind;
+    std::vector<TableColumn> columns(std::size_t(MemoryColumn::Count));
+    const auto set = [&columns](MemoryColumn at, const QString& title, Kind kind, double width) {
+        TableColumn& column = columns[std::size_t(at)];
+        column.title = title;
+        column.kind = kind;
+        column.width = width;
+    };
+    set(MemoryColumn::Path, QStringLiteral("Allocated in"), Kind::Text, 0);
+    columns[std::size_t(MemoryColumn::Path)].swatch = true;
+    set(MemoryColumn::Op, QStringLiteral("Op"), Kind::Text, 240);
+    columns[std::size_t(MemoryColumn::Op)].dim = true;
+    set(MemoryColumn::Category, QStringLiteral("Category"), Kind::Text, 110);
+    columns[std::size_t(MemoryColumn::Category)].dim = true;
+    set(MemoryColumn::Bytes, QString::fromUtf8(unit.word), Kind::Number, 76);
+    set(MemoryColumn::Bar, {}, Kind::Bar, 132);
+    return columns;
+}
+
+} // namespace
+
+TableData memoryRows(const query::LiveMemoryTable& live, std::size_t most)
+{
+    const std::size_t count = std::min(most, live.blocks.size());
+    Bytes greatest = live.untraced;
+    std::vector<double> sizes;
+    for (std::size_t i = 0; i < count; ++i) {
+        greatest = std::max(greatest, live.blocks[i].bytes);
+        sizes.push_back(double(live.blocks[i].bytes.count));
+    }
+    const Unit unit =
+        sizes.empty() ? byteUnit(double(greatest.count)) : columnUnit(std::move(sizes), byteUnit);
+    TableData data;
+    data.columns = columnsFor(unit);
+    for (std::size_t i = 0; i < count; ++i) {
+        const analysis::LiveBlock& block = live.blocks[i];
+        const AllocEvent& event = live.from.events[block.event];
+        const std::string_view category = live.from.text(event.category);
+        TableRow row;
+        row.id = std::int64_t(i);
+        row.swatch = Swatch::ofCategory(QString::fromUtf8(category.data(), qsizetype(category.size())));
+        row.cells = {words(live.from.text(event.path)), words(live.from.op(event.op)), words(category),
+                     number(block.bytes, unit), bar(block.bytes, greatest)};
+        data.rows.push_back(std::move(row));
+    }
+    if (live.untraced > Bytes{}) {
+        TableRow row;
+        row.id = -1;
+        row.section = true;
+        row.selectable = false;
+        row.swatch = Swatch::neutral();
+        row.cells = {words("before the trace"), words({}), words({}), number(live.untraced, unit),
+                     bar(live.untraced, greatest)};
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+} // namespace tilescope::ui
