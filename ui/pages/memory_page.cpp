@@ -14,6 +14,8 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 namespace {
@@ -179,9 +181,10 @@ void MemoryPage::showBlocks()
             ? tr("the largest %1 of %2 blocks").arg(wholeNumber(kMostRows), wholeNumber(blocks))
             : tr("%1 blocks").arg(wholeNumber(blocks)));
     const query::Lane& lane = *one->series.lane;
-    summary_->setText(tr("allocated %1 at the peak, reserved up to %2")
-                          .arg(byteText(double(live.allocated.count)),
-                               byteText(double(lane.reserved.value(lane.reserved.peak())))));
+    QString words = tr("allocated %1 at the peak").arg(byteText(double(live.allocated.count)));
+    if (one->series.hasReserved())
+        words += tr(", reserved up to %1").arg(byteText(double(lane.reserved.value(lane.reserved.peak()))));
+    summary_->setText(words);
     emit selectionText({});
 }
 
@@ -209,7 +212,10 @@ void MemoryPage::fillLegend()
         entry(MemoryPlot::colourOf(i, shown_.size()),
               shown_.size() == 1 ? tr("allocated")
                                  : shown_[i].run.letter + QLatin1Char(' ') + shown_[i].run.title());
-    words << (shown_.size() == 1 ? tr("outline: reserved") : tr("filled: allocated, outline: reserved"));
+    const bool outlined =
+        std::any_of(shown_.begin(), shown_.end(), [](const Loaded& one) { return one.series.hasReserved(); });
+    if (outlined)
+        words << (shown_.size() == 1 ? tr("outline: reserved") : tr("filled: allocated, outline: reserved"));
     legend_->setText(words.join(QStringLiteral("&nbsp;&nbsp;&nbsp;")));
 }
 

@@ -106,6 +106,7 @@ void MemoryPlot::show(std::vector<MemorySeries> series)
             graph->setLineStyle(QCPGraph::lsStepLeft);
             graph->setAdaptiveSampling(false); // stepPoints() has done so, keeping every extreme
         }
+        drawn.reserved->setVisible(run.hasReserved());
         drawn.peak->setLineStyle(QCPGraph::lsNone);
         drawn_.push_back(drawn);
     }
@@ -271,9 +272,9 @@ QString MemoryPlot::reading(double time) const
         const auto own = std::int64_t(std::floor(time)) + run.zero;
         if (own < run.lane->allocated.time(0) || own > run.timeline->length)
             continue;
-        QString bytes = tr("allocated %1, reserved %2")
-                            .arg(byteText(double(run.lane->allocated.at(own))),
-                                 byteText(double(run.lane->reserved.at(own))));
+        QString bytes = tr("allocated %1").arg(byteText(double(run.lane->allocated.at(own))));
+        if (run.hasReserved())
+            bytes += tr(", reserved %1").arg(byteText(double(run.lane->reserved.at(own))));
         words << (run.letter.isEmpty() ? bytes : run.letter + QLatin1Char(' ') + bytes);
     }
     return words.join(QStringLiteral("   "));

@@ -17,6 +17,8 @@ struct MemorySeries {
     const query::Lane* lane = nullptr; ///< a memory lane of `timeline`
     std::int64_t zero = 0;             ///< what its axis calls 0: the first traced step, else the first event
 
+    /// Whether an allocator keeps memory in reserve: not on a CPU.
+    bool hasReserved() const { return bool(lane->device); }
     /// The memory lane of that device, counted from the first traced step; none where there is no such lane.
     static std::optional<MemorySeries> of(std::shared_ptr<const query::Timeline> timeline,
                                           DeviceIndex device);
