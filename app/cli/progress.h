@@ -2,6 +2,7 @@
 
 #include "core/session/event.h"
 #include "core/session/supervisor.h"
+#include "core/session/sweep_text.h"
 
 #include <chrono>
 #include <iosfwd>
@@ -63,11 +64,7 @@ private:
     std::map<std::string, session::LossEvent> losses_; ///< by kind
 };
 
-/// What tells the points of a sweep apart: for each its values of the keys that vary, `backend=flash
-/// seq_len=1024`. Empty texts where there is one point.
-std::vector<std::string> pointLabels(const std::vector<session::SweepPoint>& points);
-
-/// 4.2 s, 1m20s, 3h05m.
-std::string durationText(double seconds);
+using session::durationText;
+using session::pointLabels;
 
 } // namespace tilescope::cli

@@ -60,19 +60,23 @@ int run(int argc, char** argv)
     const QCommandLineOption runs(QStringLiteral("runs"),
                                   QStringLiteral("select these runs of the first file: 1,2"),
                                   QStringLiteral("numbers"));
+    const QCommandLineOption spec(QStringLiteral("spec"), QStringLiteral("open this spec file in the editor"),
+                                  QStringLiteral("file"));
     const QCommandLineOption pictures(
         QStringLiteral("screenshots"),
         QStringLiteral("write a picture of every page, light and dark, and end"), QStringLiteral("folder"));
-    parser.addOptions({theme, page, runs, pictures});
-    parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral(".tscope files to open"),
+    parser.addOptions({theme, page, runs, spec, pictures});
+    parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral(".tscope and .yaml files to open"),
                                  QStringLiteral("[file…]"));
     parser.process(application);
 
     ui::Theme::instance().apply(themeOf(parser.value(theme)));
     ui::MainWindow window;
+    window.open(parser.positionalArguments());
+    if (parser.isSet(spec))
+        window.openSpec(parser.value(spec));
     if (parser.isSet(page) && !window.showPage(parser.value(page)))
         throw Error{.what = "unknown page '" + parser.value(page).toStdString() + "'", .where = "--page"};
-    window.open(parser.positionalArguments());
     window.show();
     if (parser.isSet(runs)) {
         ui::waitUntilSettled();

@@ -1,5 +1,6 @@
 #include "ui/pages/main_window.h"
 
+#include "ui/pages/experiment_page.h"
 #include "ui/pages/kernels_page.h"
 #include "ui/pages/memory_page.h"
 #include "ui/pages/page_rail.h"
@@ -14,6 +15,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenuBar>
+#include <QMessageBox>
 #include <QMimeData>
 #include <QSettings>
 #include <QStackedWidget>
@@ -45,6 +47,8 @@ MainWindow::MainWindow(QWidget* parent)
     statusBar()->addWidget(cursor_);
     statusBar()->addWidget(selection_, 1);
 
+    experiment_ = new ExperimentPage(*workspace_);
+    addPage(QStringLiteral("experiment"), tr("Experiment"), Icon::Experiment, experiment_);
     addPage(QStringLiteral("timeline"), tr("Timeline"), Icon::Timeline, new TimelinePage(*workspace_));
     addPage(QStringLiteral("kernels"), tr("Kernels"), Icon::Kernels, new KernelsPage(*workspace_));
     addPage(QStringLiteral("memory"), tr("Memory"), Icon::Memory, new MemoryPage(*workspace_));
@@ -52,8 +56,12 @@ MainWindow::MainWindow(QWidget* parent)
     connect(rail_, &PageRail::chosen, this, &MainWindow::showPageAt);
     connect(workspace_, &Workspace::filesChanged, this, &MainWindow::updateTitle);
     connect(workspace_, &Workspace::selectionChanged, this, &MainWindow::updateTitle);
+    connect(experiment_, &ExperimentPage::ended, this, [this] {
+        if (closeAtEnd_)
+            close();
+    });
     makeMenus();
-    showPageAt(0);
+    showPage(QStringLiteral("timeline"));
     restoreLayout();
     updateTitle();
 }
@@ -101,13 +109,24 @@ void MainWindow::makeMenus()
 
 void MainWindow::open(const QStringList& files)
 {
-    for (const QString& file : files)
-        workspace_->open(file);
+    for (const QString& file : files) {
+        if (file.endsWith(QLatin1String(".yaml")) || file.endsWith(QLatin1String(".yml")))
+            openSpec(file);
+        else
+            workspace_->open(file);
+    }
+}
+
+void MainWindow::openSpec(const QString& file)
+{
+    experiment_->openSpec(file);
+    showPage(QStringLiteral("experiment"));
 }
 
 void MainWindow::chooseFiles()
 {
-    open(QFileDialog::getOpenFileNames(this, tr("Open"), {}, tr("Recordings (*.tscope);;All files (*)")));
+    open(QFileDialog::getOpenFileNames(this, tr("Open"), {},
+                                       tr("Recordings and specs (*.tscope *.yaml *.yml);;All files (*)")));
 }
 
 void MainWindow::showPageAt(int index)
@@ -164,8 +183,28 @@ void MainWindow::restoreLayout()
     restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
 }
 
+// A sweep is not ended behind the user's back: the window asks, and closes when the engine is gone.
+bool MainWindow::mayClose()
+{
+    if (!experiment_->isRunning())
+        return true;
+    if (QMessageBox::question(
+            this, tr("A sweep is running"),
+            closeAtEnd_ ? tr("The sweep is stopping after its step. End it at once?")
+                        : tr("Stop the sweep and close? Points that are finished stay in the file.")) !=
+        QMessageBox::Yes)
+        return false;
+    if (!experiment_->isRunning())
+        return true; // it ended while the question stood
+    closeAtEnd_ = true;
+    experiment_->cancel();
+    return false;
+}
+
 void MainWindow::closeEvent(QCloseEvent* event)
 {
+    if (!mayClose())
+        return event->ignore();
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
     settings.setValue(QStringLiteral("window/state"), saveState());

@@ -10,6 +10,7 @@ class QStackedWidget;
 
 namespace tilescope::ui {
 
+class ExperimentPage;
 class Page;
 class PageRail;
 class RunDock;
@@ -21,7 +22,9 @@ public:
     explicit MainWindow(QWidget* parent = nullptr);
     ~MainWindow() override;
 
+    /// Opens recordings in the run list and specs in the editor.
     void open(const QStringList& files);
+    void openSpec(const QString& file);
     /// Shows the page of that name (timeline, kernels, …); false where there is none.
     bool showPage(const QString& name);
     Page* page(const QString& name) const;
@@ -45,11 +48,14 @@ private:
     void showPageAt(int index);
     void updateTitle();
     void restoreLayout();
+    bool mayClose();
 
     Workspace* workspace_;
     PageRail* rail_;
     QStackedWidget* stack_;
     RunDock* dock_;
+    ExperimentPage* experiment_ = nullptr;
+    bool closeAtEnd_ = false; // the user wants to close as soon as the sweep has stopped
     QLabel* cursor_;
     QLabel* selection_;
     std::vector<Entry> pages_;

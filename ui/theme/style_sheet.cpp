@@ -76,6 +76,7 @@ QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 
 QSplitter::handle { background: {line}; }
+QSplitter[kind="gap"]::handle { background: transparent; }
 QDockWidget { titlebar-close-icon: none; titlebar-normal-icon: none; }
 QProgressBar { background: {line}; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; }
 QProgressBar::chunk { background: {running}; border-radius: 3px; }

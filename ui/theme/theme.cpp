@@ -4,6 +4,7 @@
 
 #include <QApplication>
 #include <QEvent>
+#include <QFontDatabase>
 #include <QFontInfo>
 #include <QFontMetricsF>
 #include <QPalette>
@@ -157,8 +158,10 @@ QFont Theme::large() const
 
 QFont Theme::mono() const
 {
-    QFont font(QStringList{QStringLiteral("Noto Sans Mono"), QStringLiteral("DejaVu Sans Mono"),
-                           QStringLiteral("monospace")});
+    // Asked for by a name that is not there, fontconfig gives a proportional face of a similar name.
+    QStringList names{QStringLiteral("Noto Sans Mono"), QStringLiteral("DejaVu Sans Mono")};
+    names.removeIf([](const QString& name) { return !QFontDatabase::hasFamily(name); });
+    QFont font(names << QStringLiteral("monospace"));
     font.setStyleHint(QFont::Monospace);
     font.setPointSizeF(body_.pointSizeF());
     return font;

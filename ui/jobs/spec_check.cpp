@@ -1,0 +1,36 @@
+#include "ui/jobs/spec_check.h"
+
+#include "core/base/error.h"
+#include "core/config/spec_file.h"
+
+#include <charconv>
+
+namespace tilescope::ui {
+
+namespace {
+
+// The line of `origin:line:column`; 0 where the place is another.
+int lineOf(const std::string& where, const std::string& origin)
+{
+    int line = 0;
+    if (where.starts_with(origin + ':'))
+        std::from_chars(where.data() + origin.size() + 1, where.data() + where.size(), line);
+    return line;
+}
+
+} // namespace
+
+SpecVerdict checkSpec(const std::string& yaml, const std::string& origin)
+{
+    SpecVerdict verdict;
+    try {
+        verdict.points = std::make_shared<const std::vector<session::SweepPoint>>(
+            session::numbered(config::parseSpec(yaml, origin)));
+    } catch (const Error& error) {
+        verdict.sentence = QString::fromStdString(error.sentence());
+        verdict.line = lineOf(error.where, origin);
+    }
+    return verdict;
+}
+
+} // namespace tilescope::ui
