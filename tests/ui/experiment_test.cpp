@@ -136,6 +136,7 @@ protected:
 TEST_F(ExperimentWindow, RunsWhatIsTypedAndListsItsRuns)
 {
     ASSERT_FALSE(runButton->isEnabled());
+    EXPECT_TRUE(QFontInfo(editor->font()).fixedPitch());
     runSeeds(QStringLiteral("[0, 1, 2]"));
     EXPECT_EQ(statuses().size(), 3);
     ASSERT_TRUE(waitForEnd());

@@ -3,6 +3,7 @@
 #include "ui/theme/theme.h"
 
 #include <QFont>
+#include <QFontInfo>
 
 namespace tilescope::ui {
 
@@ -51,6 +52,7 @@ QLineEdit[invalid="true"] { border: 1px solid {error}; }
 QComboBox::drop-down { border: none; width: 20px; }
 QComboBox QAbstractItemView { background: {surface}; border: 1px solid {strongLine}; selection-background-color:
     {selectedRow}; selection-color: {text}; outline: none; }
+QPlainTextEdit { font-family: "{mono}"; }
 QPlainTextEdit, QTextBrowser { background: {surface}; border: none; selection-background-color: {selectedRow};
     selection-color: {text}; }
 
@@ -126,6 +128,7 @@ QString styleSheet(const Palette& p, const Sizes& sizes, const QFont& small)
     size("buttonPad", sizes.of(10));
     size("scroll", sizes.of(10));
     sheet.replace(QLatin1String("{small}"), QString::number(small.pointSizeF()));
+    sheet.replace(QLatin1String("{mono}"), QFontInfo(Theme::instance().mono()).family());
     return sheet;
 }
 
