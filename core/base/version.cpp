@@ -12,4 +12,9 @@ std::string programBanner()
     return "Tilescope " + version();
 }
 
+std::string buildDescription()
+{
+    return TILESCOPE_COMMIT ", g++ " __VERSION__ ", " TILESCOPE_FLAGS;
+}
+
 } // namespace tilescope

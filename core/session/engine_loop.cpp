@@ -180,11 +180,10 @@ void EngineLoop::orphaned()
 std::vector<EnvironmentEntry> EngineLoop::environmentBefore(const ExperimentSpec& spec,
                                                             const std::string& device)
 {
-    std::vector<EnvironmentEntry> entries{{"program", programBanner()},
-                                          {"command_line", options_.commandLine},
-                                          {"seed", std::to_string(spec.seed)},
-                                          {"spec", config::toJson(spec)},
-                                          {"device", device}};
+    std::vector<EnvironmentEntry> entries{
+        {"program", programBanner()},           {"build", buildDescription()},
+        {"command_line", options_.commandLine}, {"seed", std::to_string(spec.seed)},
+        {"spec", config::toJson(spec)},         {"device", device}};
     append(entries, workbench_.environment());
     append(entries, machine::hostEnvironment());
     if (const auto gpu = gpuIndex(device))
