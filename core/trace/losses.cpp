@@ -6,7 +6,8 @@ void Losses::add(std::string_view kind, LossSeverity severity, std::int64_t coun
 {
     if (count == 0)
         return;
-    const auto [entry, isNew] = entries_.try_emplace(std::string(kind), severity, 0, std::string(detail));
+    const auto [entry, isNew] =
+        entries_.try_emplace(std::string(kind), Entry{severity, 0, std::string(detail)});
     entry->second.count += count;
 }
 

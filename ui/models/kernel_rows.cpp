@@ -77,7 +77,7 @@ struct LogAxis {
 std::vector<TableColumn> columnsFor(const QString& first, const Unit& total, const Unit& each, bool families)
 {
     using Kind = TableColumn::Kind;
-    std::vector<TableColumn> columns(std::size_t(KernelColumn::Count));
+    std::vector<TableColumn> columns(static_cast<std::size_t>(KernelColumn::Count));
     const auto set = [&columns](KernelColumn at, TableColumn column) {
         columns[std::size_t(at)] = std::move(column);
     };

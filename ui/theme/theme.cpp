@@ -8,6 +8,7 @@
 #include <QFontInfo>
 #include <QFontMetricsF>
 #include <QPalette>
+#include <QStyle>
 #include <QStyleFactory>
 #include <QToolTip>
 

@@ -13,7 +13,6 @@ namespace tilescope::exchange {
 
 namespace {
 
-using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
 

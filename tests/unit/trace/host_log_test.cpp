@@ -54,7 +54,7 @@ protected:
             return true;
         }();
         static_cast<void>(once);
-        logs.start(1 << 12, 1);
+        logs.start(1 << 12, 2); // the session thread takes one, another thread the other
     }
     ~HostLogTest() override { logs.stop(); }
 
