@@ -37,7 +37,7 @@ TableCell bar(Bytes bytes, Bytes greatest)
 std::vector<TableColumn> columnsFor(const Unit& unit)
 {
     using Kind = TableColumn::Kind;
-    std::vector<TableColumn> columns(std::size_t(MemoryColumn::Count));
+    std::vector<TableColumn> columns(static_cast<std::size_t>(MemoryColumn::Count));
     const auto set = [&columns](MemoryColumn at, const QString& title, Kind kind, double width) {
         TableColumn& column = columns[std::size_t(at)];
         column.title = title;

@@ -12,7 +12,6 @@ namespace tilescope::analysis {
 
 namespace {
 
-
 /// Step times about 10 ms whose logarithm follows x' = memory * x + noise, now and then hit by a busy host.
 std::vector<double> stepTimes(Random& random, int steps, double deviation, double memory)
 {
