@@ -102,7 +102,8 @@ int batchCommand(int argc, char** argv)
                        "key=value, instead of what the spec says; [a, b] sweeps; may be repeated");
     arguments.option("--shard", shard, "I/N: only every N-th point from the I-th on, counted from 0");
     arguments.flag("--resume", resume, "only the points that FILE does not hold yet");
-    arguments.flag("--force", force, "resume although another version ran the points that are there");
+    arguments.flag("--force", force,
+                   "resume although another version, torch or device ran the points that are there");
     arguments.flag("--dry-run", dryRun, "list the points, run nothing");
     arguments.flag("--quick", quick, "at most 1 warm-up, 3 timed and 1 traced step a point");
     arguments.choice("--format", format, {"text", "json"}, "text, or one JSON event a line for programs");
@@ -119,14 +120,22 @@ int batchCommand(int argc, char** argv)
     std::vector<session::SweepPoint> points = session::numbered(std::move(specs));
     if (!shard.empty())
         points = session::pointsOf(session::parseShard(shard), std::move(points));
-    if (resume)
-        points = session::pendingPoints(std::move(points), file, force);
+    session::Makers before;
+    if (resume) {
+        auto left = session::remainderOf(std::move(points), file, force);
+        points = std::move(left.points);
+        before = std::move(left.before);
+    }
     const Format shown = format == "json" ? Format::Json : Format::Text;
     if (dryRun) {
         showPoints(points, shown);
         return 0;
     }
-    return runPoints(points, file, commandLineOf(argc, argv), shown);
+    session::SweepOptions options;
+    options.file = file;
+    options.commandLine = commandLineOf(argc, argv);
+    options.before = std::move(before);
+    return runPoints(points, std::move(options), shown);
 }
 
 } // namespace tilescope::cli

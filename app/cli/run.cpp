@@ -63,7 +63,10 @@ int runCommand(int argc, char** argv)
         if (!value.empty())
             overrides.emplace_back(name, value);
     const auto points = session::numbered(config::specFromOverrides(workloadFrom(workload), overrides));
-    return runPoints(points, file, commandLineOf(argc, argv), format == "json" ? Format::Json : Format::Text);
+    session::SweepOptions options;
+    options.file = file;
+    options.commandLine = commandLineOf(argc, argv);
+    return runPoints(points, std::move(options), format == "json" ? Format::Json : Format::Text);
 }
 
 } // namespace tilescope::cli

@@ -60,17 +60,13 @@ std::string commandLineOf(int argc, char** argv)
     return line;
 }
 
-int runPoints(const std::vector<session::SweepPoint>& points, std::filesystem::path file,
-              const std::string& commandLine, Format format)
+int runPoints(const std::vector<session::SweepPoint>& points, session::SweepOptions options, Format format)
 {
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
-    if (file.empty()) {
-        file = newFileName();
-        std::cerr << "recording into " << file.string() << std::endl;
+    if (options.file.empty()) {
+        options.file = newFileName();
+        std::cerr << "recording into " << options.file.string() << std::endl;
     }
-    session::SweepOptions options;
-    options.file = file;
-    options.commandLine = commandLine;
     options.atOnce = signals.second();
     Progress progress(points, styleHere(), std::cout, std::cerr);
     const auto show = [&](const session::Event& event) {

@@ -15,10 +15,9 @@ enum class Format { Text, Json };
 std::filesystem::path newFileName();
 
 /// Runs points and shows progress until they are done or a signal stops them.
-/// \param file  empty: newFileName(), and says so
-/// \return      the exit code
-int runPoints(const std::vector<session::SweepPoint>& points, std::filesystem::path file,
-              const std::string& commandLine, Format format);
+/// \param options  without a file: newFileName(), and says so; atOnce is set here
+/// \return         the exit code
+int runPoints(const std::vector<session::SweepPoint>& points, session::SweepOptions options, Format format);
 
 /// What the user typed, quoted so that a shell would read it again.
 std::string commandLineOf(int argc, char** argv);

@@ -6,6 +6,7 @@
 #include "core/machine/machine.h"
 #include "core/model/text.h"
 #include "core/session/input_lines.h"
+#include "core/session/maker.h"
 #include "core/session/point_line.h"
 #include "core/session/recorder.h"
 #include "core/session/run_header.h"
@@ -139,7 +140,7 @@ public:
     {
     }
 
-    int run();
+    int run(Makers makers);
 
 private:
     bool runPoint(const PointLine& point);
@@ -158,11 +159,11 @@ private:
     Recorder recorder_;
 };
 
-int EngineLoop::run()
+int EngineLoop::run(Makers makers)
 {
     const std::stop_callback forward(stop_, [this] { stopAll_.request_stop(); });
     InputLines input(options_.input, options_.output, [this] { orphaned(); });
-    events_(HelloEvent{1, "tilescope-engine", version(), options_.file.string(), 0});
+    events_(HelloEvent{1, "tilescope-engine", version(), options_.file.string(), 0, std::move(makers)});
     while (const std::optional<std::string> line = input.next(stopAll_.get_token()))
         if (!runPoint(parsePointLine(*line)))
             return kRestartExit;
@@ -253,15 +254,25 @@ FatalEvent fatalOf(const Error& error)
     return {kind, error.what, error.where, error.mend};
 }
 
+/// What each device that is asked for would be run with. \throws Error (Environment)  where one is not there
+Makers makersOf(const std::vector<DeviceRequest>& requests, Workbench& workbench)
+{
+    std::vector<EnvironmentEntry> environment = workbench.environment();
+    append(environment, machine::hostEnvironment());
+    Makers makers;
+    for (const DeviceRequest& request : requests)
+        makers[toText(request)] = makerOf(workbench.resolveDevice(request), environment);
+    return makers;
+}
+
 } // namespace
 
 int runEngine(const EngineOptions& options, StringTable& strings, Workbench& workbench, EventStream& events,
               std::stop_token stop)
 {
     try {
-        for (const DeviceRequest& request : options.required)
-            workbench.resolveDevice(request);
-        return EngineLoop(options, strings, workbench, events, std::move(stop)).run();
+        Makers makers = makersOf(options.required, workbench);
+        return EngineLoop(options, strings, workbench, events, std::move(stop)).run(std::move(makers));
     } catch (const Error& error) {
         events(fatalOf(error));
         return error.exitCode();

@@ -17,8 +17,11 @@ template <class Value> Json orNull(const std::optional<Value>& value)
 
 Json toJson(const HelloEvent& e)
 {
-    return {{"event", "hello"}, {"v", e.version},    {"program", e.program}, {"version", e.programVersion},
-            {"file", e.file},   {"points", e.points}};
+    Json hello{{"event", "hello"}, {"v", e.version},    {"program", e.program}, {"version", e.programVersion},
+               {"file", e.file},   {"points", e.points}};
+    for (const auto& [device, maker] : e.makers)
+        hello["makers"][device] = {{"torch", maker.torch}, {"processor", maker.processor}};
+    return hello;
 }
 
 Json toJson(const PointEvent& e)
@@ -138,6 +141,12 @@ HelloEvent readHello(const Json& object)
         .read("file", e.file)
         .read("points", e.points);
     e.version = static_cast<int>(protocol);
+    if (const auto makers = object.find("makers"); makers != object.end() && makers->is_object())
+        for (const auto& [device, maker] : makers->items())
+            if (maker.is_object())
+                Fields(maker)
+                    .read("torch", e.makers[device].torch)
+                    .read("processor", e.makers[device].processor);
     return e;
 }
 

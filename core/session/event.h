@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/session/maker.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +21,7 @@ struct HelloEvent {
     std::string programVersion;
     std::string file;
     std::int64_t points = 0;
+    Makers makers = {}; ///< of an engine: what it would run each device with that was asked for
 };
 struct PointEvent {
     std::int64_t index = 0; ///< position in the sweep, from 0

@@ -3,11 +3,14 @@
 #include "core/base/error.h"
 #include "core/base/version.h"
 #include "core/config/schema.h"
+#include "core/model/text.h"
 #include "core/store/run_reader.h"
 
 #include <charconv>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 namespace tilescope::session {
 
@@ -26,6 +29,89 @@ std::optional<std::int64_t> numberFrom(std::string_view text)
     return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() ? std::optional(number)
                                                                                : std::nullopt;
 }
+
+bool isThere(const std::filesystem::path& file)
+{
+    std::error_code error;
+    return std::filesystem::exists(file, error) &&
+           !(std::filesystem::is_regular_file(file, error) && std::filesystem::file_size(file, error) == 0);
+}
+
+void requireThisProgram(const store::RunRecord& run, const std::filesystem::path& file)
+{
+    if (run.program != programBanner())
+        throw Error{.what =
+                        "holds points of this sweep that " + run.program + " ran; this is " + programBanner(),
+                    .where = file.string(),
+                    .mend = "resume with that version, or mix them on purpose with --force"};
+}
+
+/// The runs of a file that need not be run again, by their resolved spec.
+class DoneRuns {
+public:
+    explicit DoneRuns(const store::RunReader& reader) : file_(reader.file())
+    {
+        for (store::RunRecord& run : reader.runs())
+            if (isDone(run.result.status))
+                bySpec_[run.specHash].push_back(std::move(run));
+    }
+
+    /// A run of that spec, each once; nullptr where there is none left.
+    const store::RunRecord* take(const std::string& specHash)
+    {
+        const auto found = bySpec_.find(specHash);
+        if (found == bySpec_.end() || taken_[specHash] == found->second.size())
+            return nullptr;
+        return &found->second[taken_[specHash]++];
+    }
+
+    /// Runs that are no points of the sweep, but would be on another device, or had they been made by a
+    /// program that knew all keys of today. \throws Error
+    void requireNoneNearly(const std::vector<SweepPoint>& points) const
+    {
+        std::unordered_set<std::string> specs;
+        std::unordered_map<std::string, std::string> devices; // by spec on any device
+        for (const SweepPoint& point : points) {
+            specs.insert(config::specHash(point.spec));
+            devices[hashOnAnyDevice(point.spec)] = toText(point.spec.device);
+        }
+        for (const auto& [hash, runs] : bySpec_) {
+            const std::optional<ExperimentSpec> spec =
+                specs.contains(hash) ? std::nullopt : specOf(runs.front());
+            if (!spec)
+                continue;
+            if (specs.contains(config::specHash(*spec)))
+                requireThisProgram(runs.front(), file_);
+            if (const auto found = devices.find(hashOnAnyDevice(*spec)); found != devices.end())
+                throw Error{.what = "holds points of this sweep on device " + toText(spec->device) +
+                                    "; it now asks for device " + found->second,
+                            .where = file_.string(),
+                            .mend = "resume with that device, or mix them on purpose with --force"};
+        }
+    }
+
+private:
+    /// None for a run whose spec this program does not know (imported, or of a newer one): it is no point of
+    /// a sweep of ours.
+    static std::optional<ExperimentSpec> specOf(const store::RunRecord& run)
+    {
+        try {
+            return config::fromJson(run.specJson);
+        } catch (const Error&) {
+            return {};
+        }
+    }
+
+    static std::string hashOnAnyDevice(ExperimentSpec spec)
+    {
+        spec.device = {};
+        return config::specHash(spec);
+    }
+
+    const std::filesystem::path file_;
+    std::unordered_map<std::string, std::vector<store::RunRecord>> bySpec_;
+    std::unordered_map<std::string, std::size_t> taken_;
+};
 
 } // namespace
 
@@ -47,34 +133,29 @@ std::vector<SweepPoint> pointsOf(const Shard& shard, std::vector<SweepPoint> poi
     return points;
 }
 
-std::vector<SweepPoint> pendingPoints(std::vector<SweepPoint> points, const std::filesystem::path& file,
-                                      bool force)
+Remainder remainderOf(std::vector<SweepPoint> points, const std::filesystem::path& file, bool force)
 {
-    std::error_code error;
-    if (!std::filesystem::exists(file, error) ||
-        (std::filesystem::is_regular_file(file, error) && std::filesystem::file_size(file, error) == 0))
-        return points;
-    std::unordered_map<std::string, std::int64_t> done; // runs by spec
-    std::unordered_map<std::string, std::string> programs;
-    for (const store::RunRecord& record : store::RunReader(file).runs())
-        if (isDone(record.result.status)) {
-            ++done[record.specHash];
-            programs[record.specHash] = record.program;
+    if (!isThere(file))
+        return {std::move(points), {}};
+    const store::RunReader reader(file);
+    DoneRuns done(reader);
+    if (!force)
+        done.requireNoneNearly(points);
+    Remainder left;
+    for (SweepPoint& point : points) {
+        const store::RunRecord* run = done.take(config::specHash(point.spec));
+        if (!run) {
+            left.points.push_back(std::move(point));
+            continue;
         }
-    std::erase_if(points, [&](const SweepPoint& point) {
-        const std::string hash = config::specHash(point.spec);
-        const auto found = done.find(hash);
-        if (found == done.end() || found->second == 0)
-            return false;
-        if (!force && programs[hash] != programBanner())
-            throw Error{.what = "holds points of this sweep that " + programs[hash] + " ran; this is " +
-                                programBanner(),
-                        .where = file.string(),
-                        .mend = "resume with that version, or mix them on purpose with --force"};
-        --found->second;
-        return true;
-    });
-    return points;
+        if (force)
+            continue;
+        requireThisProgram(*run, file);
+        // One of each device stands for all: a sweep that was forced once may be mixed.
+        if (Maker& maker = left.before[toText(point.spec.device)]; maker.torch.empty())
+            maker = makerOf(run->result.device, reader.environment(run->run));
+    }
+    return left;
 }
 
 } // namespace tilescope::session

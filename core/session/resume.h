@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/session/maker.h"
 #include "core/session/supervisor.h"
 
 #include <filesystem>
@@ -19,10 +20,16 @@ Shard parseShard(std::string_view text);
 
 std::vector<SweepPoint> pointsOf(const Shard& shard, std::vector<SweepPoint> points);
 
-/// The points that a file does not hold yet: those without a run of the same resolved spec that ended ok, oom
-/// or skipped. A spec that stands twice in the sweep needs two runs. All of them where the file does not
-/// exist. \throws Error (Usage)  a run of the sweep was made by another program version, unless `force`
-std::vector<SweepPoint> pendingPoints(std::vector<SweepPoint> points, const std::filesystem::path& file,
-                                      bool force);
+/// What is left to do of a sweep.
+struct Remainder {
+    std::vector<SweepPoint> points; ///< those that the file does not hold yet
+    Makers before;                  ///< what made those that it does hold; for SweepOptions::before
+};
+
+/// A point is held where a run of the same resolved spec ended ok, oom or skipped; a spec that stands twice
+/// in the sweep needs two runs. All points are left where the file does not exist.
+/// \throws Error (Usage)  unless `force`: another program version made a run of the sweep, or the runs are
+/// those of the sweep on another device
+Remainder remainderOf(std::vector<SweepPoint> points, const std::filesystem::path& file, bool force);
 
 } // namespace tilescope::session

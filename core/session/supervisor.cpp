@@ -434,6 +434,7 @@ void Sweep::take(Event&& event)
                         .where = program_.string(),
                         .mend = "install both from one release",
                         .kind = ErrorKind::Environment};
+        requireSameMakers(options_.before, hello->makers, options_.file);
         hello_ = true;
     } else if (std::holds_alternative<LogEvent>(event)) {
         if (++current_.logs <= kLogsOfAPoint)

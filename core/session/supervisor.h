@@ -36,6 +36,7 @@ struct SweepOptions {
     std::filesystem::path engine; ///< the engine program; empty: TILESCOPE_ENGINE, or beside this program
     std::string commandLine;      ///< what the user typed; kept with each run
     std::stop_token atOnce;       ///< a second request to stop: the engine is killed
+    Makers before = {};           ///< what made the points that the file holds; others are refused
     Patience patience;
 };
 
@@ -53,6 +54,7 @@ struct SweepOutcome {
 /// first event is `hello`, the last `done`. When `stop` is requested the engine gets SIGTERM, and SIGKILL
 /// after a grace period; the outcome is then cancelled.
 /// \throws Error (Environment)  the engine cannot be started at all, or lacks what was asked outright
+/// \throws Error (Usage)        the engine would run points with another torch or processor than `before`
 /// \throws Error                the file cannot be written
 SweepOutcome runSweep(const std::vector<SweepPoint>& points, const SweepOptions& options,
                       const std::function<void(const Event&)>& onEvent, std::stop_token stop);

@@ -13,6 +13,7 @@
 //                lost     its device is lost: a result, then the process ends
 //                big      traces 200,000 events
 //   FAKE_START   what happens before hello: environment (no such device), crash, hang, version
+//   FAKE_TORCH, FAKE_PROCESSOR  what it says to be made of, instead of `fake` and this machine's CPU
 //   FAKE_STARTS  a file that gets one byte for each start
 
 #include "core/base/error.h"
@@ -72,7 +73,14 @@ public:
         return "cpu";
     }
 
-    std::vector<EnvironmentEntry> environment() override { return {{"libtorch", "fake"}}; }
+    std::vector<EnvironmentEntry> environment() override
+    {
+        const std::string torch = variable("FAKE_TORCH");
+        std::vector<EnvironmentEntry> entries{{"libtorch", torch.empty() ? "fake" : torch}};
+        if (const std::string processor = variable("FAKE_PROCESSOR"); !processor.empty())
+            entries.push_back({"cpu.model", processor});
+        return entries;
+    }
 
     RunResult run(const ExperimentSpec& spec, session::PointRecord& record, std::stop_token stop) override
     {
@@ -155,6 +163,13 @@ private:
     std::vector<std::string> script_;
 };
 
+DeviceRequest deviceFrom(const std::string& word)
+{
+    return {word == "cuda"  ? DeviceRequest::Kind::Cuda
+            : word == "cpu" ? DeviceRequest::Kind::Cpu
+                            : DeviceRequest::Kind::Auto};
+}
+
 void start()
 {
     if (const std::string file = variable("FAKE_STARTS"); !file.empty())
@@ -183,8 +198,8 @@ int main(int argc, char** argv)
             options.file = argv[i + 1];
         else if (flag == "--command")
             options.commandLine = argv[i + 1];
-        else if (flag == "--device" && std::string(argv[i + 1]) == "cuda")
-            options.required.push_back({DeviceRequest::Kind::Cuda});
+        else if (flag == "--device")
+            options.required.push_back(deviceFrom(argv[i + 1]));
     }
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGINT, SIG_IGN);

@@ -246,6 +246,42 @@ TEST_F(CommandLine, AStoppedSweepIsResumedSoThatEveryPointIsThereOnce)
                 HasSubstr("0 of 0 points"));
 }
 
+TEST_F(CommandLine, ResumingWithAnotherTorchDeviceOrProgramIsRefusedUnlessForced)
+{
+    const std::vector<std::string> resume{"--batch", "sweep.yaml", "-o", "a.tscope", "--resume"};
+    environment["FAKE_TORCH"] = "2.10.0";
+    environment["FAKE_PROCESSOR"] = "Old CPU";
+    environment["FAKE_SCRIPT"] = "ok,segv";
+    ASSERT_EQ(tilescope(resume).code, 3);
+    environment["FAKE_SCRIPT"] = "ok";
+
+    environment["FAKE_TORCH"] = "2.11.0";
+    const ProgramResult torch = tilescope(resume);
+    EXPECT_EQ(torch.code, 2);
+    EXPECT_EQ(torch.err, "a.tscope: holds points of this sweep that were made with torch 2.10.0; here it is "
+                         "torch 2.11.0; resume with that torch, or mix them on purpose with --force\n");
+    environment["FAKE_TORCH"] = "2.10.0";
+    environment["FAKE_PROCESSOR"] = "New CPU";
+    const ProgramResult processor = tilescope(resume);
+    EXPECT_EQ(processor.code, 2);
+    EXPECT_EQ(processor.err,
+              "a.tscope: holds points of this sweep that ran on Old CPU; device auto is New CPU "
+              "here; resume on such a machine, or mix them on purpose with --force\n");
+    auto elsewhere = resume;
+    elsewhere.insert(elsewhere.end(), {"--set", "device=cpu"});
+    const ProgramResult device = tilescope(elsewhere);
+    EXPECT_EQ(device.code, 2);
+    EXPECT_EQ(device.err, "a.tscope: holds points of this sweep on device auto; it now asks for device cpu; "
+                          "resume with that device, or mix them on purpose with --force\n");
+    EXPECT_EQ(store::RunReader(folder / "a.tscope").runs().size(), 4U) << "nothing was run meanwhile";
+
+    elsewhere = resume;
+    elsewhere.emplace_back("--force");
+    EXPECT_THAT(tilescope(elsewhere).out, HasSubstr("2 of 2 points: 2 ok"));
+    // Nothing is left to run, so nothing can be mixed.
+    EXPECT_EQ(tilescope(resume).code, 0);
+}
+
 TEST_F(CommandLine, ShardsMergeIntoTheSweepInItsOrder)
 {
     for (const char* shard : {"2", "0", "1"})

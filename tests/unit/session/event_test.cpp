@@ -13,6 +13,7 @@ namespace {
 std::vector<Event> oneOfEach()
 {
     return {HelloEvent{1, "tilescope", "0.1.0", "a.tscope", 3},
+            HelloEvent{1, "tilescope-engine", "0.1.0", "a.tscope", 0, {{"auto", {"2.11.0", "NVIDIA H200"}}}},
             PointEvent{2, 3, 7, R"({"workload":"lm","d_head":64})"},
             StateEvent{7, "measure"},
             SampleEvent{7, 4, 1'234'567},
