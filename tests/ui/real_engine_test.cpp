@@ -1,0 +1,186 @@
+// The whole way in one window: a spec is opened, the engine itself runs it on the CPU, its points appear in
+// the run list, and the pages show what was recorded. TILESCOPE_TEST_PICTURES names a folder for pictures.
+
+#include "tests/support/temporary_folder.h"
+#include "ui/jobs/job_tracker.h"
+#include "ui/pages/experiment_page.h"
+#include "ui/pages/main_window.h"
+#include "ui/pages/page_rail.h"
+#include "ui/pages/screenshots.h"
+#include "ui/pages/timeline_page.h"
+#include "ui/plots/table_view.h"
+#include "ui/theme/theme.h"
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QSettings>
+#include <QTest>
+#include <QTreeView>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace tilescope::ui {
+namespace {
+
+constexpr int kPatienceMs = 240'000; // for LibTorch to load from a cold disk, and four points
+constexpr int kFluidMs = 1000;       // on a machine whose cores the engine uses too
+
+constexpr const char* kSpec = R"(name: window
+workload: lm
+device: cpu
+mode: train
+warmup: 1
+steps: 20
+trace_steps: 1
+fixed: {size: tiny, context: 64, threads: 1}
+sweep:
+  batch: [4, 8]
+  backend: [naive, flash-torch]
+)";
+
+constexpr int kPoints = 4;
+
+class RealEngine : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        // A build with its engine uses that one; another may be named.
+        if (std::filesystem::exists(BUILT_ENGINE))
+            setenv("TILESCOPE_ENGINE", BUILT_ENGINE, 1);
+        else if (std::getenv("TILESCOPE_ENGINE") == nullptr)
+            GTEST_SKIP() << "this build has no tilescope-engine (TILESCOPE_ENGINE=OFF), and the environment "
+                            "variable TILESCOPE_ENGINE names none";
+        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope,
+                           QString::fromStdString((folder_ / "settings").string()));
+        Theme::instance().apply(ThemeChoice::Light);
+        window_ = std::make_unique<MainWindow>();
+        window_->show();
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(window_.get()));
+    }
+
+    void TearDown() override
+    {
+        window_.reset();
+        finishBackgroundWork();
+    }
+
+    // Both themes of what the window shows now.
+    void picture(const char* name)
+    {
+        const QByteArray folder = qgetenv("TILESCOPE_TEST_PICTURES");
+        if (folder.isEmpty())
+            return;
+        for (const auto& [choice, suffix] :
+             {std::pair(ThemeChoice::Dark, "dark"), std::pair(ThemeChoice::Light, "light")}) {
+            Theme::instance().apply(choice);
+            QApplication::processEvents();
+            EXPECT_TRUE(window_->grab().save(
+                QStringLiteral("%1/%2_%3.png")
+                    .arg(QString::fromLocal8Bit(folder), QLatin1String(name), QLatin1String(suffix))));
+        }
+    }
+
+    void clickRail(const QString& word)
+    {
+        for (RailButton* button : window_->findChildren<RailButton*>())
+            if (button->text() == word)
+                QTest::mouseClick(button, Qt::LeftButton);
+        waitUntilSettled();
+    }
+
+    int finishedRuns() const
+    {
+        int count = 0;
+        for (const OpenFile& file : window_->workspace().files())
+            if (file.snapshot)
+                for (const query::RunSummary& run : file.snapshot->runs)
+                    count += run.result.status == RunStatus::Ok;
+        return count;
+    }
+
+    testing::TemporaryFolder folder_;
+    std::unique_ptr<MainWindow> window_;
+};
+
+TEST_F(RealEngine, RunsASpecAndShowsWhatItRecorded)
+{
+    const std::filesystem::path spec = folder_ / "window.yaml";
+    std::ofstream(spec) << kSpec;
+    window_->open({QString::fromStdString(spec.string())});
+    auto& page = dynamic_cast<ExperimentPage&>(*window_->page(QStringLiteral("experiment")));
+    auto& output = *page.findChild<QLineEdit*>();
+    output.selectAll();
+    QTest::keyClicks(&output, QString::fromStdString((folder_ / "window.tscope").string()));
+    auto& run = *page.findChild<QPushButton*>(QStringLiteral("run"));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return run.isEnabled(); }, kPatienceMs))
+        << page.findChild<QLabel*>(QStringLiteral("verdict"))->text().toStdString();
+
+    // A timer that is due all the time tells how long the window was deaf.
+    QElapsedTimer sinceTick;
+    qint64 longestMs = 0;
+    QTimer tick;
+    QObject::connect(&tick, &QTimer::timeout, window_.get(),
+                     [&] { longestMs = std::max(longestMs, sinceTick.restart()); });
+    sinceTick.start();
+    tick.start(5);
+
+    QTest::mouseClick(&run, Qt::LeftButton);
+    ASSERT_TRUE(page.isRunning());
+    ASSERT_TRUE(QTest::qWaitFor([&] { return finishedRuns() >= 1 || !page.isRunning(); }, kPatienceMs));
+    EXPECT_TRUE(page.isRunning()) << "a finished point is in the list before the sweep has ended";
+    picture("experiment_running");
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !page.isRunning(); }, kPatienceMs));
+    tick.stop();
+    const std::string log =
+        page.findChild<QPlainTextEdit*>(QStringLiteral("log"))->toPlainText().toStdString();
+    EXPECT_EQ(page.findChild<QLabel*>(QStringLiteral("status"))->text().left(4), QStringLiteral("Done"))
+        << log;
+    for (const TableRow& row : page.findChild<TableView*>()->table().rows)
+        EXPECT_EQ(row.cells[2].text, QStringLiteral("ok")) << log;
+    waitUntilSettled();
+    picture("experiment_done");
+    EXPECT_EQ(finishedRuns(), kPoints) << log;
+    EXPECT_LT(longestMs, kFluidMs);
+    RecordProperty("longest_deaf_ms", int(longestMs));
+    const auto* list = window_->findChild<QWidget*>(QStringLiteral("runs"))->findChild<QTreeView*>();
+    EXPECT_EQ(list->model()->rowCount(list->model()->index(0, 0)), kPoints);
+
+    clickRail(QStringLiteral("Timeline"));
+    const TimelineScene& scene =
+        dynamic_cast<TimelinePage&>(*window_->page(QStringLiteral("timeline"))).view().scene();
+    ASSERT_EQ(scene.sections.size(), 1U);
+    const query::Timeline& timeline = *scene.sections.front().timeline;
+    EXPECT_EQ(timeline.steps.size(), 1U);
+    std::size_t ops = 0;
+    std::size_t ranges = 0;
+    for (const query::Lane& lane : timeline.lanes) {
+        ops += lane.kind == query::Lane::Kind::Thread ? lane.events() : 0;
+        ranges += lane.kind == query::Lane::Kind::Ranges ? lane.events() : 0;
+    }
+    EXPECT_GT(ops, 100U);
+    EXPECT_GT(ranges, 10U);
+    picture("timeline");
+    clickRail(QStringLiteral("Kernels"));
+    picture("kernels");
+    clickRail(QStringLiteral("Memory"));
+    picture("memory");
+}
+
+} // namespace
+} // namespace tilescope::ui
+
+int main(int argc, char** argv)
+{
+    ::testing::InitGoogleTest(&argc, argv);
+    QApplication application(argc, argv);
+    QApplication::setApplicationName(QStringLiteral("tilescope-test"));
+    QApplication::setOrganizationName(QStringLiteral("tilescope-test"));
+    return RUN_ALL_TESTS();
+}
