@@ -54,6 +54,37 @@ struct RunResult {
     std::optional<OomInfo> oom = {};
     std::vector<std::string> flags = {}; ///< untraced-rival, throttled, …
     Nanoseconds duration{0};
+    /// Least time from a launch to its start over the first and the last traced step: how far the clocks of
+    /// host and device lay apart. Their difference is the drift. None on a CPU.
+    std::optional<Nanoseconds> clockOffsetStart = {};
+    std::optional<Nanoseconds> clockOffsetEnd = {};
+};
+
+/// How fast a device was measured to be: what achieved rates are held against.
+struct Ceiling {
+    std::string device;     ///< UUID
+    std::string deviceName; ///< NVIDIA H200
+    std::string kind;       ///< matmul_bf16, matmul_tf32, matmul_fp32, copy, …
+    double value = 0;
+    std::string unit;   ///< FLOP/s, B/s
+    std::int64_t n = 0; ///< measurements behind it
+    double spread = 0;  ///< their standard deviation, in the same unit
+    std::int64_t measuredUnixNs = 0;
+    std::string program; ///< that measured it
+
+    bool operator==(const Ceiling&) const = default;
+};
+
+/// A hardware counter of a range, added up over its instances.
+struct CounterValue {
+    std::string path;   ///< step/forward/layers.3
+    std::string metric; ///< tensor_active, sm_active, dram_read, …
+    double value = 0;
+    std::string unit;           ///< %, B, 1
+    std::int64_t instances = 0; ///< of the range
+    std::int64_t passes = 0;    ///< of the step that it took to read the metric
+
+    bool operator==(const CounterValue&) const = default;
 };
 
 /// One fact about the machine, the program or its settings.

@@ -71,7 +71,8 @@ void deleteRun(const fs::path& file, RunId run)
         requireRun(target, run);
         for (const Source source :
              {Source::Environment, Source::Sample, Source::Loss, Source::Thread, Source::Range, Source::Op,
-              Source::ApiCall, Source::Kernel, Source::Copy, Source::Allocation}) {
+              Source::ApiCall, Source::Kernel, Source::Copy, Source::Allocation, Source::Track, Source::Level,
+              Source::TrackData, Source::Counter}) {
             // The run's rows lie together: by its chunks they are found without a look at the others.
             const std::string table(nameOf(source));
             SQLite::Statement remove(target.database(),
@@ -118,6 +119,7 @@ CompactOutcome compact(const fs::path& file)
             std::vector<RunId> runs;
             for (const RunRecord& run : source.use([&source] { return source.runs({}); }))
                 runs.push_back(run.run);
+            copier.copyCeilings();
             for (const RunId run : runs)
                 copier.copy(run, run.value);
             target.begin();

@@ -34,7 +34,7 @@ struct Candidate {
 };
 
 /// What stays the same when a run is copied: all that is known of it, and how many rows of each table it has
-/// over what time.
+/// over what time. What is made from the events when a run is sealed does not count: an older file lacks it.
 std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row)
 {
     RowDigest digest;
@@ -48,6 +48,7 @@ std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row)
     digest.add(std::string_view(status == "running" ? kWriterDied : text(row, "reason")));
     SQLite::Statement rows(file.database(),
                            "select source, sum(rows), min(start), max(end) from chunk where run = ? "
+                           "and source not in ('track', 'level', 'track_data') "
                            "group by source order by source");
     rows.bind(1, row.getColumn("id").getInt64());
     while (rows.executeStep())
@@ -151,6 +152,8 @@ MergeOutcome merge(std::span<const fs::path> sources, const fs::path& target)
         copiers.try_emplace(run.source, *run.source, output).first->second.copy(run.run);
         ++outcome.added;
     }
+    for (const auto& source : files)
+        copiers.try_emplace(source.get(), *source, output).first->second.copyCeilings();
     translating(target, [&output] { output.seal(); });
     return outcome;
 }

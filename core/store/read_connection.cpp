@@ -91,10 +91,10 @@ void ReadConnection::open()
     if (!checked_ || schemaVersion != schemaVersion_)
         requireOurSchema(*database_, file_, header_.version, migrations);
     schemaVersion_ = schemaVersion;
+    prepareForReading(*database_, header_.version, migrations);
     if (!checked_)
         requireCounts();
     database_->exec("commit");
-    prepareForReading(*database_, header_.version, migrations);
     checked_ = true;
     ++generation_;
 }

@@ -11,7 +11,8 @@ std::string_view nameOf(Source source)
 {
     static constexpr std::array<std::string_view, kSources> names{
         "string",      "run",   "environment", "sample",   "loss",   "thread", "launch",
-        "kernel_name", "range", "op",          "api_call", "kernel", "copy",   "allocation"};
+        "kernel_name", "range", "op",          "api_call", "kernel", "copy",   "allocation",
+        "track",       "level", "track_data",  "ceiling",  "counter"};
     return names[static_cast<std::size_t>(source)];
 }
 
@@ -124,13 +125,38 @@ void RowLedger::flush()
         }
 }
 
-RowDigest digestOf(sqlite3_stmt* row)
+namespace {
+
+/// Columns that a table had in the first version of it.
+int firstColumns(Source source)
+{
+    constexpr int kAll = 1000;
+    return source == Source::Run ? 32 : kAll;
+}
+
+/// Whether a column counts; one of a later version counts with its place.
+bool beginColumn(int column, bool isNull, Source source, RowDigest& digest)
+{
+    if (column < firstColumns(source))
+        return true;
+    if (isNull)
+        return false;
+    digest.add(std::int64_t{column});
+    return true;
+}
+
+} // namespace
+
+RowDigest digestOf(sqlite3_stmt* row, Source source)
 {
     RowDigest digest;
     const int columns = sqlite3_column_count(row);
     for (int i = 0; i < columns; ++i) {
         sqlite3_value* value = sqlite3_column_value(row, i);
-        switch (sqlite3_value_type(value)) {
+        const int type = sqlite3_value_type(value);
+        if (!beginColumn(i, type == SQLITE_NULL, source, digest))
+            continue;
+        switch (type) {
         case SQLITE_INTEGER:
             digest.add(static_cast<std::int64_t>(sqlite3_value_int64(value)));
             break;
@@ -150,11 +176,13 @@ RowDigest digestOf(sqlite3_stmt* row)
     return digest;
 }
 
-RowDigest digestOf(SQLite::Statement& row, int columns)
+RowDigest digestOf(SQLite::Statement& row, int columns, Source source)
 {
     RowDigest digest;
     for (int i = 0; i < columns; ++i) {
         const SQLite::Column value = row.getColumn(i);
+        if (!beginColumn(i, value.isNull(), source, digest))
+            continue;
         if (value.isInteger())
             digest.add(value.getInt64());
         else if (value.isFloat())
@@ -162,7 +190,8 @@ RowDigest digestOf(SQLite::Statement& row, int columns)
         else if (value.isNull())
             digest.addNull();
         else
-            digest.add(std::string_view(value.getString()));
+            digest.add(std::string_view(static_cast<const char*>(value.getBlob()),
+                                        static_cast<std::size_t>(value.getBytes())));
     }
     return digest;
 }

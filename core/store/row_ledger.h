@@ -28,9 +28,14 @@ enum class Source : std::uint8_t {
     ApiCall,
     Kernel,
     Copy,
-    Allocation
+    Allocation,
+    Track,
+    Level,
+    TrackData,
+    Ceiling,
+    Counter
 };
-inline constexpr std::size_t kSources = 14;
+inline constexpr std::size_t kSources = 19;
 std::string_view nameOf(Source source); ///< the table; ends with a null character
 inline Source sourceOf(EventKind kind)
 {
@@ -89,8 +94,11 @@ private:
     std::array<Chunk, kSources> open_{}; ///< of the tables that are no event tables; rows 0: none
 };
 
-/// Adds up the row that a query stands on: the same for the values that were bound as for those read back.
-RowDigest digestOf(sqlite3_stmt* row);
-RowDigest digestOf(SQLite::Statement& row, int columns);
+/// Adds up the row that a query stands on, all columns of its table in their order: the same for the values
+/// that were bound as for those read back. Columns that a later version added count only where they hold
+/// something, so that a row adds up to the same before and after its file was upgraded.
+RowDigest digestOf(sqlite3_stmt* row, Source source);
+/// \param columns  of the table; the query may have more behind them
+RowDigest digestOf(SQLite::Statement& row, int columns, Source source);
 
 } // namespace tilescope::store

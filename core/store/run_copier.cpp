@@ -82,7 +82,8 @@ std::int64_t RunCopier::copy(RunId run, std::optional<std::int64_t> number)
         try {
             target_.begin();
             const std::int64_t copied = copyRunRow(run, number);
-            for (const Source source : {Source::Environment, Source::Sample, Source::Loss, Source::Thread})
+            for (const Source source :
+                 {Source::Environment, Source::Sample, Source::Loss, Source::Thread, Source::Counter})
                 copyRows(run, source);
             for (std::size_t kind = 0; kind < kEventKinds; ++kind)
                 copyEvents(run, static_cast<EventKind>(kind));
@@ -116,6 +117,7 @@ std::int64_t RunCopier::copyRunRow(RunId run, std::optional<std::int64_t> number
         changes.push_back({"reason", std::string_view(kWriterDied)});
     }
     RowCopy(row, "run").insert(target_.database(), ledger, Source::Run, to_.run, changes);
+    target_.updateRunChecksum(to_.run);
     return to_.run;
 }
 
@@ -131,6 +133,32 @@ void RunCopier::copyRows(RunId run, Source source)
             if (const auto name = integer(row, "name"))
                 changes.push_back({"name", textOf(*name, false)});
         copy->insert(target_.database(), ledger, source, to_.run, changes);
+    });
+}
+
+void RunCopier::copyCeilings()
+{
+    source_.use([&] {
+        target_.begin();
+        SQLite::Statement known(target_.database(), "select 1 from ceiling where device = ? and kind = ? and "
+                                                    "measured = ? and value = ?");
+        std::optional<RowCopy> copy;
+        source_.eachSharedRow(Source::Ceiling, [&](SQLite::Statement& row) {
+            known.bind(1, text(row, "device"));
+            known.bind(2, text(row, "kind"));
+            known.bind(3, row.getColumn("measured").getInt64());
+            known.bind(4, row.getColumn("value").getDouble());
+            const bool isKnown = known.executeStep();
+            known.reset();
+            if (isKnown)
+                return;
+            if (!copy)
+                copy.emplace(row, nameOf(Source::Ceiling));
+            const std::int64_t id = target_.ledger().takeId(Source::Ceiling);
+            const RowCopy::Change changes[] = {{"id", id}};
+            copy->insert(target_.database(), target_.ledger(), Source::Ceiling, {}, changes);
+        });
+        target_.commit();
     });
 }
 

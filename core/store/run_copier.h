@@ -20,6 +20,9 @@ public:
     /// \return        that number
     std::int64_t copy(RunId run, std::optional<std::int64_t> number = {});
 
+    /// What belongs to no run: the ceilings that the target lacks. One transaction.
+    void copyCeilings();
+
 private:
     std::int64_t copyRunRow(RunId run, std::optional<std::int64_t> number);
     void copyRows(RunId run, Source source);

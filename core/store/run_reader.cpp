@@ -107,6 +107,34 @@ std::vector<ThreadName> RunReader::threads(RunId run) const
     });
 }
 
+std::vector<CounterValue> RunReader::counters(RunId run) const
+{
+    return impl_->use([&] {
+        std::vector<CounterValue> counters;
+        impl_->eachRow(run, Source::Counter, [&](SQLite::Statement& row) {
+            counters.push_back({store::text(row, "path"), store::text(row, "metric"),
+                                row.getColumn("value").getDouble(), store::text(row, "unit"),
+                                row.getColumn("instances").getInt64(), row.getColumn("passes").getInt64()});
+        });
+        return counters;
+    });
+}
+
+std::vector<Ceiling> RunReader::ceilings() const
+{
+    return impl_->use([&] {
+        std::vector<Ceiling> ceilings;
+        impl_->eachSharedRow(Source::Ceiling, [&](SQLite::Statement& row) {
+            ceilings.push_back({store::text(row, "device"), store::text(row, "device_name"),
+                                store::text(row, "kind"), row.getColumn("value").getDouble(),
+                                store::text(row, "unit"), row.getColumn("n").getInt64(),
+                                row.getColumn("spread").getDouble(), row.getColumn("measured").getInt64(),
+                                store::text(row, "program")});
+        });
+        return ceilings;
+    });
+}
+
 std::vector<RunReader::LossRecord> RunReader::losses(RunId run) const
 {
     return impl_->use([&] {

@@ -69,6 +69,9 @@ public:
     std::vector<Sample> samples(RunId run) const;
     std::vector<EnvironmentEntry> environment(RunId run) const;
     std::vector<ThreadName> threads(RunId run) const;
+    std::vector<CounterValue> counters(RunId run) const;
+    /// Of all devices that the file knows, in the order in which they were measured.
+    std::vector<Ceiling> ceilings() const;
 
     /// Loss rows with their texts.
     struct LossRecord {

@@ -66,6 +66,8 @@ public:
     void reopenRun(RunId run);
     void writeEnvironment(std::span<const EnvironmentEntry> entries);
     void writeSamples(std::span<const Sample> samples);
+    void writeCounters(std::span<const CounterValue> counters);
+    void writeCeilings(std::span<const Ceiling> ceilings);
     void write(const TraceBatch& batch);
     void endRun(const RunResult& result);
     void commit();
@@ -147,6 +149,15 @@ private:
                         target.ledger(),
                         Source::Loss,
                         {"id", "run", "kind", "severity", "count", "detail"}};
+    RowInserter counters_{target.database(),
+                          target.ledger(),
+                          Source::Counter,
+                          {"id", "run", "path", "metric", "value", "unit", "instances", "passes"}};
+    RowInserter ceilings_{
+        target.database(),
+        target.ledger(),
+        Source::Ceiling,
+        {"id", "device", "device_name", "kind", "value", "unit", "n", "spread", "measured", "program"}};
     std::size_t rowsSinceCommit_ = 0;
     std::int64_t lastOp_ = -1; ///< highest numbers that the open run's records refer to
     std::int64_t lastRange_ = -1;
@@ -209,6 +220,22 @@ void RunWriter::Impl::writeSamples(std::span<const Sample> samples)
         samples_.insert(frame.run, {frame.run, std::int64_t{sample.step}, wordOf(sample.kind),
                                     wordOf(sample.phase), std::int64_t{sample.wall.count()},
                                     sample.gpu ? Cell(std::int64_t{sample.gpu->count()}) : Cell()});
+}
+
+void RunWriter::Impl::writeCounters(std::span<const CounterValue> counters)
+{
+    target.begin();
+    for (const CounterValue& counter : counters)
+        counters_.insert(frame.run, {frame.run, counter.path, counter.metric, counter.value, counter.unit,
+                                     counter.instances, counter.passes});
+}
+
+void RunWriter::Impl::writeCeilings(std::span<const Ceiling> ceilings)
+{
+    target.begin();
+    for (const Ceiling& ceiling : ceilings)
+        ceilings_.insert({}, {ceiling.device, ceiling.deviceName, ceiling.kind, ceiling.value, ceiling.unit,
+                              ceiling.n, ceiling.spread, ceiling.measuredUnixNs, ceiling.program});
 }
 
 void RunWriter::Impl::writeThreads(std::span<const ThreadName> threads)
@@ -291,7 +318,9 @@ void RunWriter::Impl::endRun(const RunResult& result)
         target.database(),
         "update run set status = ?, reason = ?, device = ?, parameters = ?, before_backward = ?, "
         "peak_allocated = ?, peak_reserved = ?, trace_overhead = ?, loss = ?, oom_requested = ?, "
-        "oom_allocated = ?, oom_reserved = ?, oom_phase = ?, flags = ?, duration = ? where id = ?");
+        "oom_allocated = ?, oom_reserved = ?, oom_phase = ?, flags = ?, duration = ?, clock_offset_start = "
+        "?, "
+        "clock_offset_end = ? where id = ?");
     const auto bytes = [](const std::optional<Bytes>& value) {
         return value ? std::optional<std::int64_t>(value->count) : std::nullopt;
     };
@@ -317,7 +346,12 @@ void RunWriter::Impl::endRun(const RunResult& result)
     bind(13, result.oom ? std::optional(oom.phase) : std::nullopt);
     update.bind(14, nlohmann::json(result.flags).dump());
     update.bind(15, static_cast<std::int64_t>(result.duration.count()));
-    update.bind(16, frame.run);
+    const auto nanoseconds = [](const std::optional<Nanoseconds>& value) {
+        return value ? std::optional<std::int64_t>(value->count()) : std::nullopt;
+    };
+    bind(16, nanoseconds(result.clockOffsetStart));
+    bind(17, nanoseconds(result.clockOffsetEnd));
+    update.bind(18, frame.run);
     update.exec();
     target.updateRunChecksum(frame.run);
     commit();
@@ -376,6 +410,17 @@ void RunWriter::writeSamples(std::span<const Sample> samples)
 {
     impl_->requireRun();
     impl_->guarded([&] { impl_->writeSamples(samples); });
+}
+
+void RunWriter::writeCounters(std::span<const CounterValue> counters)
+{
+    impl_->requireRun();
+    impl_->guarded([&] { impl_->writeCounters(counters); });
+}
+
+void RunWriter::writeCeilings(std::span<const Ceiling> ceilings)
+{
+    impl_->guarded([&] { impl_->writeCeilings(ceilings); });
 }
 
 void RunWriter::write(const TraceBatch& batch)

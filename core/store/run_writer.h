@@ -47,6 +47,9 @@ public:
     void reopenRun(RunId run);
     void writeEnvironment(std::span<const EnvironmentEntry> entries);
     void writeSamples(std::span<const Sample> samples);
+    void writeCounters(std::span<const CounterValue> counters);
+    /// Belong to the file, not to a run: none need be open.
+    void writeCeilings(std::span<const Ceiling> ceilings);
     /// Events, ranges, ops, allocations and losses. Each call is part of the current transaction.
     void write(const TraceBatch& batch);
     /// Makes everything so far durable and visible to readers; also renews the heartbeat.

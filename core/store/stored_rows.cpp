@@ -33,6 +33,10 @@ RunResult resultFrom(SQLite::Statement& row)
         for (const auto& flag : flags)
             result.flags.push_back(flag.is_string() ? flag.get<std::string>() : flag.dump());
     result.duration = Nanoseconds(integer(row, "duration").value_or(0));
+    if (const auto offset = integer(row, "clock_offset_start"))
+        result.clockOffsetStart = Nanoseconds(*offset);
+    if (const auto offset = integer(row, "clock_offset_end"))
+        result.clockOffsetEnd = Nanoseconds(*offset);
     return result;
 }
 
@@ -70,8 +74,8 @@ std::vector<RunRecord> StoredRows::runs(std::optional<std::int64_t> only)
     bool orphans = false;
     while (row.executeStep()) {
         const std::optional<RunStatus> status = fromWord<RunStatus>(store::text(row, "status"));
-        if (!status ||
-            static_cast<std::int64_t>(digestOf(row, columns).value()) != row.getColumn(columns).getInt64())
+        if (!status || static_cast<std::int64_t>(digestOf(row, columns, Source::Run).value()) !=
+                           row.getColumn(columns).getInt64())
             damaged("what it says of run " + row.getColumn(0).getString() + " is not as it was written");
         records.push_back(recordFrom(row));
         records.back().result.status = *status;

@@ -42,6 +42,8 @@ public:
     const ChunkDirectory& directory(RunId run, Source source);
     /// Rows of a table that is no event table.
     template <class TakeRow> void eachRow(RunId run, Source source, TakeRow&& take);
+    /// Rows of a small table that belongs to no run.
+    template <class TakeRow> void eachSharedRow(Source source, TakeRow&& take);
     EventCursor cursor(EventKind kind, const EventWindow& window, const RowFrame& frame);
     /// All rows of one event table.
     EventCursor allOf(EventKind kind, RunId run);
@@ -90,7 +92,7 @@ template <class TakeRow> void StoredRows::eachRow(RunId run, Source source, Take
         std::int64_t rows = 0;
         std::uint64_t checksum = 0;
         for (; row.executeStep(); ++rows) {
-            checksum += digestOf(row, columns).value();
+            checksum += digestOf(row, columns, source).value();
             take(row);
         }
         row.reset();
@@ -98,6 +100,26 @@ template <class TakeRow> void StoredRows::eachRow(RunId run, Source source, Take
             damaged("in the table " + std::string(nameOf(source)) + " the rows of run " +
                     std::to_string(run.value) + " are not as they were written");
     }
+}
+
+template <class TakeRow> void StoredRows::eachSharedRow(Source source, TakeRow&& take)
+{
+    SQLite::Statement account(database(), "select rows, checksum from chunk where source = ?");
+    account.bind(1, nameOf(source).data());
+    std::int64_t rows = 0;
+    std::uint64_t checksum = 0;
+    while (account.executeStep()) {
+        rows += account.getColumn(0).getInt64();
+        checksum += static_cast<std::uint64_t>(account.getColumn(1).getInt64());
+    }
+    SQLite::Statement row(database(), std::string("select * from ") + nameOf(source).data() + " order by id");
+    const int columns = row.getColumnCount();
+    for (; row.executeStep(); --rows) {
+        checksum -= digestOf(row, columns, source).value();
+        take(row);
+    }
+    if (rows != 0 || checksum != 0)
+        damaged("the rows of the table " + std::string(nameOf(source)) + " are not as they were written");
 }
 
 template <class Event, class From>

@@ -114,7 +114,7 @@ private:
                 continue;
             }
             ++found.rows;
-            found.checksum += digestOf(row).value();
+            found.checksum += digestOf(row, source).value();
         }
         for (; group != groups.end(); ++group) {
             compare(table, *group, found);
@@ -165,6 +165,7 @@ VerifyReport verify(const fs::path& file)
         // One snapshot: a writer may be at work.
         database->exec("begin");
         requireOurSchema(*database, file, header.version, migrations);
+        prepareForReading(*database, header.version, migrations);
         VerifyReport report;
         Verifier verifier(*database, report);
         verifier.checkStructure();

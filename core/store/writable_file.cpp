@@ -145,7 +145,7 @@ void WritableFile::updateRunChecksum(std::int64_t run)
     const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owner(row, &sqlite3_finalize);
     sqlite3_bind_int64(row, 1, run);
     if (sqlite3_step(row) == SQLITE_ROW)
-        ledger_->replaceRunRow(run, digestOf(row));
+        ledger_->replaceRunRow(run, digestOf(row, Source::Run));
 }
 
 void WritableFile::seal()

@@ -60,7 +60,11 @@ protected:
         batch.losses = {{strings.intern("loss"), LossSeverity::Warning, 3, strings.intern(mark)}};
         batch.recordsChecked = 9;
         writer.write(batch);
-        writer.endRun({});
+        const CounterValue counters[] = {{"step/" + mark, "sm_active", 12.5, "%", 3, 1}};
+        writer.writeCounters(counters);
+        RunResult result;
+        result.clockOffsetStart = Nanoseconds(1'900 + mark.size());
+        writer.endRun(result);
         return uid;
     }
 
@@ -73,6 +77,10 @@ protected:
         ASSERT_TRUE(record);
         EXPECT_EQ(record->specHash, mark);
         EXPECT_EQ(record->recordsChecked, 9);
+        EXPECT_EQ(record->result.clockOffsetStart, Nanoseconds(1'900 + mark.size()));
+        EXPECT_FALSE(record->result.clockOffsetEnd);
+        const CounterValue counter{"step/" + mark, "sm_active", 12.5, "%", 3, 1};
+        EXPECT_THAT(reader.counters(run), ElementsAre(counter));
         ASSERT_EQ(reader.environment(run).size(), 1u);
         EXPECT_EQ(reader.environment(run)[0].value, mark);
         EXPECT_EQ(reader.samples(run).at(0).wall, Nanoseconds(mark.size()));
@@ -240,6 +248,31 @@ TEST_F(Maintenance, DeletingARunLeavesTheOthersAndItsNumber)
     expectSound(a);
 }
 
+TEST_F(Maintenance, CeilingsAreKeptOnce)
+{
+    const Ceiling matmul{"GPU-1", "NVIDIA H200", "matmul_bf16", 7.1e14, "FLOP/s", 20, 2e12, 1'000, "test"};
+    Ceiling copy = matmul;
+    copy.kind = "copy";
+    copy.value = 4.1e12;
+    for (const auto& [file, ceilings] :
+         {std::pair(a, std::vector{matmul}), std::pair(b, std::vector{matmul, copy})}) {
+        StringTable strings;
+        RunWriter writer(file, strings);
+        writer.writeCeilings(ceilings); // no run is open
+        writer.commit();
+    }
+    writeRun(b, "one");
+    const fs::path sources[] = {a, b};
+    for (int twice = 0; twice < 2; ++twice) {
+        merge(sources, all);
+        EXPECT_THAT(RunReader(all).ceilings(), ElementsAre(matmul, copy));
+    }
+    deleteRun(all, RunId{1});
+    compact(all);
+    EXPECT_THAT(RunReader(all).ceilings(), ElementsAre(matmul, copy));
+    expectSound(all);
+}
+
 TEST_F(Maintenance, CompactingShrinksAndKeepsNumbers)
 {
     for (const char* mark : {"one", "two2", "three", "four"})
@@ -249,7 +282,7 @@ TEST_F(Maintenance, CompactingShrinksAndKeepsNumbers)
     for (const int run : {1, 2, 3})
         deleteRun(a, RunId{run});
     const CompactOutcome outcome = compact(a);
-    EXPECT_LT(outcome.after.count, outcome.before.count / 2);
+    EXPECT_LT(outcome.after.count, outcome.before.count * 2 / 3) << "four runs were there";
     EXPECT_EQ(outcome.after.count, static_cast<std::int64_t>(fs::file_size(a)));
     expectRun(a, RunId{4}, "four");
     EXPECT_EQ(RunReader(a).run(RunId{4})->note, "keep me");

@@ -1,0 +1,215 @@
+// Files of earlier versions of the program, kept in tests/data/store: what was in them is read as it was,
+// without a change to the file, and stays so when the file is upgraded.
+
+#include "core/base/error.h"
+#include "core/store/file_check.h"
+#include "core/store/maintenance.h"
+#include "core/store/schema.h"
+#include "store_fixture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace tilescope::store {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint32_t kEvents = 520; ///< of each kind in the first run
+
+std::string contentsOf(const fs::path& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+int newestVersion()
+{
+    return static_cast<int>(embeddedMigrations().size());
+}
+
+void expectFirstRun(const RunReader& reader)
+{
+    const RunId run{1};
+    const RunRecord record = reader.run(run).value();
+    EXPECT_EQ(record.name, "version-1");
+    EXPECT_EQ(record.specHash, "00112233");
+    EXPECT_EQ(record.note, "kept from version 1");
+    EXPECT_EQ(record.recordsChecked, 5 * kEvents);
+    EXPECT_EQ(record.result.parameters, 1'234'567);
+    EXPECT_EQ(record.result.peakReserved, Bytes{1 << 22});
+    EXPECT_THAT(record.result.flags, ElementsAre("throttled"));
+    EXPECT_FALSE(record.result.clockOffsetStart) << "not measured by that program";
+    EXPECT_EQ(reader.environment(run).at(1).value, "150754820096");
+    ASSERT_EQ(reader.samples(run).size(), 3u);
+    EXPECT_EQ(reader.samples(run)[1].gpu, Nanoseconds(3'600'000));
+    EXPECT_EQ(reader.losses(run).at(0).count, 4);
+    EXPECT_EQ(reader.text(reader.threads(run).at(0).name), "main");
+    EXPECT_TRUE(reader.counters(run).empty());
+    EXPECT_TRUE(reader.ceilings().empty());
+}
+
+void expectFirstRunsEvents(const RunReader& reader)
+{
+    const EventWindow all{.run = RunId{1}};
+    const auto ranges = reader.ranges(all);
+    const auto ops = reader.ops(all);
+    const auto calls = reader.apiCalls(all);
+    const auto device = reader.deviceEvents(all);
+    const auto allocations = reader.allocEvents(all);
+    ASSERT_EQ(ranges.size(), kEvents);
+    ASSERT_EQ(ops.size(), kEvents);
+    ASSERT_EQ(calls.size(), kEvents);
+    ASSERT_EQ(device.size(), kEvents + kEvents / 4);
+    ASSERT_EQ(allocations.size(), kEvents);
+    EXPECT_EQ(reader.text(ranges[519].path), "step/backward/layers.0/mlp");
+    EXPECT_EQ(ranges[519].parent, RangeId{510});
+    EXPECT_EQ(ops[519].step, 5);
+    EXPECT_EQ(reader.text(ops[519].shapes), "[4, 128] [128, 64]");
+    EXPECT_EQ(calls[519].correlation, CorrelationId{520});
+    std::uint32_t i = 0;
+    for (const DeviceEvent& event : device) {
+        if (event.kind != DeviceEventKind::Kernel)
+            continue;
+        EXPECT_EQ(event.launch.grid[0], 4 + i % 3);
+        EXPECT_EQ((event.end - event.start).count(), 700 + i);
+        EXPECT_EQ((event.start - event.launched).count(), 790);
+        EXPECT_EQ(event.op, OpId{i});
+        ++i;
+    }
+    EXPECT_EQ(i, kEvents);
+    EXPECT_EQ(allocations[518].address, 0x7f0000000000ULL + 512 * 259);
+    EXPECT_EQ(reader.text(allocations[518].category), "activations");
+}
+
+void expectContents(const fs::path& file)
+{
+    const RunReader reader(file);
+    ASSERT_EQ(reader.runs().size(), 2u);
+    expectFirstRun(reader);
+    expectFirstRunsEvents(reader);
+    const RunRecord oom = reader.run(RunId{2}).value();
+    EXPECT_EQ(oom.result.status, RunStatus::Oom);
+    EXPECT_EQ(oom.result.oom->requested, Bytes{1LL << 40});
+    EXPECT_EQ(oom.tag, "large");
+}
+
+} // namespace
+
+class FirstVersion : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        fs::copy_file(fs::path(TILESCOPE_TEST_DATA) / "store/version-1.tscope", file);
+        fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+        ASSERT_EQ(readHeader(file).version, 1);
+    }
+
+    void expectSound(const fs::path& path)
+    {
+        const VerifyReport report = verify(path);
+        EXPECT_TRUE(report.ok()) << report.problems.at(0);
+    }
+
+    TemporaryFolder folder;
+    fs::path file = folder / "version-1.tscope";
+    StringTable strings;
+};
+
+TEST_F(FirstVersion, IsReadWithoutAChange)
+{
+    const std::string before = contentsOf(file);
+    expectContents(file);
+    expectSound(file);
+    EXPECT_EQ(contentsOf(file), before);
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1) << "and leaves nothing beside it";
+}
+
+TEST_F(FirstVersion, IsReadWhereNothingMayBeWritten)
+{
+    fs::permissions(file, fs::perms::owner_read);
+    fs::permissions(folder.path(), fs::perms::owner_read | fs::perms::owner_exec);
+    expectContents(file);
+    fs::permissions(folder.path(), fs::perms::owner_all);
+}
+
+TEST_F(FirstVersion, IsUpgradedByAWriter)
+{
+    Builder make(strings);
+    {
+        RunWriter writer(file, strings);
+        writer.beginRun(header("new"));
+        TraceBatch batch;
+        for (std::uint32_t i = 0; i < 10; ++i)
+            batch.ops.push_back(make.op(i, "aten::mm", i, i + 1));
+        writer.write(batch);
+        const CounterValue counters[] = {{"step/forward", "tensor_active", 41.5, "%", 3, 2}};
+        writer.writeCounters(counters);
+        RunResult result;
+        result.clockOffsetStart = Nanoseconds(2'100);
+        result.clockOffsetEnd = Nanoseconds(2'350);
+        writer.endRun(result);
+    }
+    EXPECT_EQ(readHeader(file).version, newestVersion());
+    const RunReader reader(file);
+    expectFirstRun(reader);
+    expectFirstRunsEvents(reader);
+    EXPECT_EQ(reader.ops({.run = RunId{3}}).size(), 10u);
+    EXPECT_EQ(reader.run(RunId{3})->result.clockOffsetEnd, Nanoseconds(2'350));
+    EXPECT_EQ(reader.counters(RunId{3}).at(0).value, 41.5);
+    expectSound(file);
+}
+
+TEST_F(FirstVersion, IsUpgradedByANote)
+{
+    setNote(file, RunId{2}, "still here");
+    EXPECT_EQ(readHeader(file).version, newestVersion());
+    EXPECT_EQ(RunReader(file).run(RunId{2})->note, "still here");
+    expectContents(file);
+    expectSound(file);
+}
+
+TEST_F(FirstVersion, IsMergedAndCompacted)
+{
+    const fs::path merged = folder / "merged.tscope";
+    const fs::path sources[] = {file};
+    EXPECT_EQ(merge(sources, merged).added, 2);
+    EXPECT_EQ(readHeader(file).version, 1) << "a source stays as it is";
+    expectContents(merged);
+    expectSound(merged);
+    compact(file);
+    expectContents(file);
+    expectSound(file);
+    EXPECT_EQ(merge(sources, merged).present, 2) << "the same runs, though of another version";
+}
+
+TEST_F(FirstVersion, ANewerFileIsRefused)
+{
+    {
+        const int version = newestVersion();
+        std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
+        out.seekp(63); // the last byte of user_version
+        out.put(static_cast<char>(version + 1));
+    }
+    const std::string before = contentsOf(file);
+    for (const bool writing : {false, true}) {
+        try {
+            if (writing)
+                RunWriter(file, strings);
+            else
+                RunReader{file};
+            FAIL() << "opened a file of the future";
+        } catch (const Error& error) {
+            EXPECT_THAT(error.sentence(), HasSubstr("was written by a newer Tilescope"));
+        }
+    }
+    EXPECT_EQ(contentsOf(file), before);
+}
+
+} // namespace tilescope::store
