@@ -80,6 +80,12 @@ public:
         path_ = &batch_.ops.back().path;
         return *this;
     }
+    /// The shapes of the last op's tensors.
+    FakeTrace& shaped(std::string_view shapes)
+    {
+        batch_.ops.back().shapes = strings_->intern(shapes);
+        return *this;
+    }
     FakeTrace& call(std::string_view name, ApiKind kind, std::int64_t start, std::int64_t end)
     {
         ApiCall call;

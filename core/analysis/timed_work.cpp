@@ -1,0 +1,237 @@
+#include "core/analysis/timed_work.h"
+
+#include "core/analysis/op_totals.h"
+#include "core/analysis/path_glob.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <unordered_map>
+
+namespace tilescope::analysis {
+
+namespace {
+
+/// Ops by id, and what the rules say of each.
+class OpTree {
+public:
+    OpTree(std::span<const Op> ops, const TextOf& textOf, const WorkContext& context)
+        : ops_(ops), work_(ops.size()), rule_(ops.size()), covered_(ops.size(), false)
+    {
+        position_.reserve(ops.size());
+        for (std::size_t i = 0; i < ops.size(); ++i)
+            position_.emplace(ops[i].id, i);
+        std::unordered_map<std::uint64_t, std::optional<Work>> known; // by name and shapes
+        for (std::size_t i = 0; i < ops.size(); ++i) {
+            rule_[i] = ruleOf(textOf(ops[i].name));
+            if (!rule_[i] || !rule_[i]->moves || !ops[i].shapes)
+                continue;
+            const std::uint64_t key =
+                (std::uint64_t{ops[i].name.value} << 32U) | std::uint64_t{ops[i].shapes.value};
+            const auto [entry, isNew] = known.try_emplace(key);
+            if (isNew)
+                entry->second = workOfOp(textOf(ops[i].name), textOf(ops[i].shapes), context);
+            work_[i] = entry->second;
+        }
+        // Only the innermost counts: whoever has a counting op beneath it does not.
+        for (std::size_t i = 0; i < ops.size(); ++i)
+            if (work_[i])
+                for (auto above = parentOf(i); above && !covered_[*above]; above = parentOf(*above))
+                    covered_[*above] = true;
+    }
+
+    bool counts(std::size_t i) const { return work_[i] && !covered_[i]; }
+    const std::optional<Work>& work(std::size_t i) const { return work_[i]; }
+    KernelFamily family(std::size_t i) const { return rule_[i] ? rule_[i]->family : KernelFamily::Other; }
+
+    std::optional<std::size_t> find(OpId id) const
+    {
+        const auto found = position_.find(id);
+        return found == position_.end() ? std::nullopt : std::optional(found->second);
+    }
+
+    /// The op itself or the nearest above it that counts.
+    std::optional<std::size_t> countingAt(std::optional<std::size_t> op) const
+    {
+        // Parents have lower ids than their children, so a chain ends; a damaged file's cycle ends at the
+        // bound.
+        for (std::size_t guard = ops_.size(); op && guard-- > 0; op = parentOf(*op))
+            if (counts(*op))
+                return op;
+        return {};
+    }
+
+    std::optional<std::size_t> parentOf(std::size_t i) const
+    {
+        const Op& op = ops_[i];
+        return !op.parent || op.parent == op.id ? std::nullopt : find(op.parent);
+    }
+
+private:
+    std::span<const Op> ops_;
+    std::unordered_map<OpId, std::size_t> position_;
+    std::vector<std::optional<Work>> work_;
+    std::vector<std::optional<OpRule>> rule_;
+    std::vector<bool> covered_; ///< an op beneath it counts, or might
+};
+
+/// Kernel time of one counted op, by family.
+struct KernelTime {
+    Nanoseconds total{0};
+    std::array<Nanoseconds, kKernelFamilies> byFamily{};
+
+    KernelFamily largest() const
+    {
+        return static_cast<KernelFamily>(std::max_element(byFamily.begin(), byFamily.end()) -
+                                         byFamily.begin());
+    }
+};
+
+/// Items of equal place, op and family, added up as they come.
+class Gathered {
+public:
+    void add(const TimedWork& item)
+    {
+        const Key key{item.path, item.op, item.family, item.step, item.counted};
+        const auto [entry, isNew] = items_.try_emplace(key, item);
+        if (isNew)
+            return;
+        entry->second.instances += item.instances;
+        entry->second.time += item.time;
+        entry->second.work += item.work;
+    }
+
+    std::vector<TimedWork> take()
+    {
+        std::vector<TimedWork> list;
+        list.reserve(items_.size());
+        for (auto& [key, item] : items_)
+            list.push_back(item);
+        return list;
+    }
+
+private:
+    using Key = std::tuple<std::string_view, std::string_view, KernelFamily, std::int32_t, bool>;
+    std::map<Key, TimedWork> items_;
+};
+
+} // namespace
+
+std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device,
+                                      const TextOf& textOf, const FamilyOf& familyOf,
+                                      const WorkContext& context)
+{
+    const OpTree tree(ops, textOf, context);
+    Gathered gathered;
+    std::vector<KernelTime> kernels(ops.size());
+    for (const DeviceEvent& event : device) {
+        if (event.step == kNoStep)
+            continue;
+        const std::optional<std::size_t> launcher = event.op ? tree.find(event.op) : std::nullopt;
+        const KernelFamily family = familyOf(event);
+        if (const auto counting = tree.countingAt(launcher)) {
+            kernels[*counting].total += event.end - event.start;
+            kernels[*counting].byFamily[static_cast<std::size_t>(family)] += event.end - event.start;
+        } else {
+            gathered.add({.path = fromStepDown(textOf(event.path)),
+                          .op = launcher ? textOf(ops[*launcher].name) : std::string_view{},
+                          .family = family,
+                          .step = event.step,
+                          .instances = 1,
+                          .time = event.end - event.start});
+        }
+    }
+    const bool onGpu = !device.empty();
+    const std::vector<Nanoseconds> self = onGpu ? std::vector<Nanoseconds>{} : selfTimes(ops);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        const Op& op = ops[i];
+        if (op.step == kNoStep)
+            continue;
+        TimedWork item{.path = fromStepDown(textOf(op.path)),
+                       .op = textOf(op.name),
+                       .family = tree.family(i),
+                       .step = op.step,
+                       .instances = 1};
+        if (tree.counts(i)) {
+            // An op of the host alone, such as drawing the inputs, has no part in the GPU's time.
+            if (onGpu && kernels[i].total == Nanoseconds{0})
+                continue;
+            item.time = onGpu ? kernels[i].total : op.end - op.start;
+            item.family = onGpu ? kernels[i].largest() : item.family;
+            item.counted = true;
+            item.work = *tree.work(i);
+        } else if (onGpu || tree.countingAt(i)) {
+            continue;
+        } else {
+            item.time = self[i];
+        }
+        gathered.add(item);
+    }
+    return gathered.take();
+}
+
+std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int64_t steps,
+                                       std::span<const Op> ops, std::span<const DeviceEvent> device,
+                                       const TextOf& textOf, const FamilyOf& familyOf)
+{
+    const auto isKnown = [](KernelFamily family) {
+        return family == KernelFamily::Matmul || family == KernelFamily::Attention;
+    };
+    Gathered gathered;
+    for (const SpecWork& item : spec)
+        gathered.add({.path = item.path,
+                      .family = item.family,
+                      .counted = true,
+                      .work = {item.work.flops * steps, {item.work.bytes.count * steps}}});
+    for (const DeviceEvent& event : device)
+        if (event.step != kNoStep)
+            gathered.add({.path = fromStepDown(textOf(event.path)),
+                          .family = familyOf(event),
+                          .step = event.step,
+                          .instances = 1,
+                          .time = event.end - event.start,
+                          .counted = isKnown(familyOf(event))});
+    if (!device.empty())
+        return gathered.take();
+    const std::vector<Nanoseconds> self = selfTimes(ops);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        if (ops[i].step == kNoStep)
+            continue;
+        const std::string_view name = textOf(ops[i].name);
+        const std::optional<OpRule> rule = ruleOf(name);
+        const KernelFamily family = rule ? rule->family : KernelFamily::Other;
+        gathered.add({.path = fromStepDown(textOf(ops[i].path)),
+                      .op = name,
+                      .family = family,
+                      .step = ops[i].step,
+                      .instances = 1,
+                      .time = self[i],
+                      .counted = isKnown(family)});
+    }
+    return gathered.take();
+}
+
+std::vector<WorkTotal> workTotals(std::span<const TimedWork> items, const WorkGroupsOf& groupsOf)
+{
+    std::map<std::string, WorkTotal, std::less<>> totals;
+    for (const TimedWork& item : items)
+        groupsOf(item, [&](std::string_view key) {
+            auto total = totals.find(key);
+            if (total == totals.end())
+                total = totals.emplace(key, WorkTotal{.key = std::string(key)}).first;
+            total->second.instances += item.instances;
+            total->second.time += item.time;
+            if (item.counted) {
+                total->second.countedTime += item.time;
+                total->second.work += item.work;
+            }
+        });
+    std::vector<WorkTotal> list;
+    for (auto& [key, total] : totals)
+        list.push_back(std::move(total));
+    std::stable_sort(list.begin(), list.end(),
+                     [](const WorkTotal& a, const WorkTotal& b) { return a.time > b.time; });
+    return list;
+}
+
+} // namespace tilescope::analysis

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "core/analysis/op_work.h"
+#include "core/analysis/spec_work.h"
+#include "core/analysis/text_of.h"
+#include "core/model/events.h"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// Time that a traced step took at one place, and the work that was done in it, where that is known.
+struct TimedWork {
+    std::string_view path = {}; ///< from step down
+    std::string_view op = {};   ///< empty where it could not be told
+    KernelFamily family = KernelFamily::Other;
+    std::int32_t step = kNoStep;
+    std::int64_t instances = 0; ///< ops, or kernels without a known op
+    Nanoseconds time{0};        ///< of the kernels it launched; on a CPU its own
+    bool counted = false;       ///< whether `time` is that of `work`
+    Work work{};
+};
+
+/// The family of a device event.
+using FamilyOf = std::function<KernelFamily(const DeviceEvent&)>;
+
+/// Time and work of the traced steps, from the shapes of their ops.
+///
+/// Ops nest: the work that counts is that of the innermost ops with a rule (op_work.h), each with the time of
+/// all kernels launched within it, in the family that most of that time belongs to. What other ops take, and
+/// ops whose shapes are missing, comes without work. Without device events the ops' own time counts.
+/// \param ops, device  in any order; those outside a step are left out. The views are those of textOf.
+/// O(n x depth of nesting).
+std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device,
+                                      const TextOf& textOf, const FamilyOf& familyOf,
+                                      const WorkContext& context);
+
+/// The same where shapes were not recorded: the spec tells the matmuls and attention of each step, so the
+/// time of those two families counts, and that of the others comes without work. \param spec   kept by the
+/// caller: paths refer to it \param steps  traced steps O(n + steps x spec).
+std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int64_t steps,
+                                       std::span<const Op> ops, std::span<const DeviceEvent> device,
+                                       const TextOf& textOf, const FamilyOf& familyOf);
+
+/// What the items of one group come to.
+struct WorkTotal {
+    std::string key = {};
+    std::int64_t instances = 0;
+    Nanoseconds time{0};
+    Nanoseconds countedTime{0}; ///< of it, the time whose work is known
+    Work work{};
+};
+
+/// The groups that an item counts for; none leaves it out.
+using WorkGroupsOf = std::function<void(const TimedWork&, const std::function<void(std::string_view)>&)>;
+
+/// Totals by group, the most time first; equal ones by key. O(n log g).
+std::vector<WorkTotal> workTotals(std::span<const TimedWork> items, const WorkGroupsOf& groupsOf);
+
+} // namespace tilescope::analysis

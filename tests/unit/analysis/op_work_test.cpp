@@ -1,0 +1,127 @@
+#include "core/analysis/op_work.h"
+
+#include <gtest/gtest.h>
+
+namespace tilescope::analysis {
+
+namespace {
+
+Work workOf(std::string_view op, std::string_view shapes, const WorkContext& context = {})
+{
+    const auto work = workOfOp(op, shapes, context);
+    EXPECT_TRUE(work) << op << ' ' << shapes;
+    return work.value_or(Work{{-1}, {-1}});
+}
+
+constexpr Work expected(std::int64_t flops, std::int64_t bytes)
+{
+    return {{flops}, {bytes}};
+}
+
+} // namespace
+
+TEST(ParseShapes, ReadsListsWithAndWithoutTypes)
+{
+    const auto shapes = parseShapes("bf16[4, 128, 768] [768] f32[] c64[2, 3]");
+    ASSERT_TRUE(shapes);
+    ASSERT_EQ(shapes->size(), 4u);
+    EXPECT_EQ((*shapes)[0], (TensorShape{{4, 128, 768}, 2, false}));
+    EXPECT_EQ((*shapes)[1], (TensorShape{{768}, 0, false}));
+    EXPECT_EQ((*shapes)[2], (TensorShape{{}, 4, false}));
+    EXPECT_EQ((*shapes)[2].elements(), 1);
+    EXPECT_EQ((*shapes)[3], (TensorShape{{2, 3}, 8, true}));
+    EXPECT_TRUE(parseShapes("")->empty());
+    for (const char* wrong : {"[4, 128", "4, 128]", "[4, x]", "[-1]", "words"})
+        EXPECT_FALSE(parseShapes(wrong)) << wrong;
+}
+
+TEST(VisiblePairs, CountsWhatACausalMaskLeaves)
+{
+    EXPECT_EQ(visiblePairs(4, 4, false), 16);
+    EXPECT_EQ(visiblePairs(4, 4, true), 10);    // 1 + 2 + 3 + 4
+    EXPECT_EQ(visiblePairs(2, 5, true), 4 + 5); // aligned bottom right
+    EXPECT_EQ(visiblePairs(5, 2, true), 1 + 2); // three queries see no key
+    for (std::int64_t queries = 1; queries < 8; ++queries)
+        for (std::int64_t keys = 1; keys < 8; ++keys) {
+            std::int64_t pairs = 0;
+            for (std::int64_t i = 0; i < queries; ++i)
+                for (std::int64_t j = 0; j < keys; ++j)
+                    pairs += j <= i + keys - queries ? 1 : 0;
+            EXPECT_EQ(visiblePairs(queries, keys, true), pairs) << queries << ' ' << keys;
+        }
+}
+
+TEST(WorkOfOp, CountsTwoPerMultiplyAdd)
+{
+    EXPECT_EQ(workOf("aten::mm", "[2, 3] [3, 5]"), expected(2 * 2 * 3 * 5, 4 * (6 + 15 + 10)));
+    EXPECT_EQ(workOf("aten::mm", "bf16[2, 3] bf16[3, 5]"), expected(60, 2 * 31));
+    EXPECT_EQ(workOf("aten::bmm", "[7, 2, 3] [7, 3, 5]"), expected(7 * 60, 7 * 4 * 31));
+    EXPECT_EQ(workOf("aten::addmm", "[5] [2, 3] [3, 5]"), expected(60, 4 * (31 + 5)));
+    EXPECT_EQ(workOf("aten::baddbmm", "[1] [7, 2, 3] [7, 3, 5]"), expected(7 * 60, 7 * 4 * 31 + 4));
+    EXPECT_EQ(workOf("aten::linear", "[4, 2, 3] [5, 3] [5]"),
+              expected(2 * 8 * 3 * 5, 4 * (24 + 15 + 40 + 5)));
+}
+
+TEST(WorkOfOp, CountsFusedAttentionByVisiblePairs)
+{
+    // 2 batches, 3 heads, 4 queries and keys, head dim 8: 6 x 16 pairs, 6 x 10 of them visible.
+    const char* byHead = "bf16[2, 3, 4, 8] bf16[2, 3, 4, 8] bf16[2, 3, 4, 8]";
+    const std::int64_t tensor = 2 * 3 * 4 * 8 * 2;
+    const std::int64_t logSumExp = 2 * 3 * 4 * 4;
+    EXPECT_EQ(workOf("aten::_scaled_dot_product_flash_attention", byHead),
+              expected(96 * 2 * 16, 4 * tensor + logSumExp));
+    EXPECT_EQ(workOf("tilescope::attention_forward", byHead, {.causal = true}),
+              expected(60 * 2 * 16, 4 * tensor + logSumExp));
+    // The same with heads inside rows.
+    EXPECT_EQ(workOf("aten::_flash_attention_forward", "bf16[2, 4, 3, 8] bf16[2, 4, 3, 8] bf16[2, 4, 3, 8]",
+                     {.causal = true}),
+              expected(60 * 2 * 16, 4 * tensor + logSumExp));
+    // Grouped queries: one head of keys and values for three of queries.
+    EXPECT_EQ(workOf("tilescope::attention", "bf16[2, 3, 4, 8] bf16[2, 1, 4, 8] bf16[2, 1, 4, 8]"),
+              expected(96 * 2 * 16, 2 * tensor + 2 * tensor / 3 + logSumExp));
+    // Backward: five products; dO, q, k, v, o are read, dq, dk, dv written.
+    EXPECT_EQ(
+        workOf("tilescope::attention_backward", std::string("bf16[2, 3, 4, 8] ") + byHead, {.causal = true}),
+        expected(60 * 2 * 5 * 8, 8 * tensor + logSumExp));
+}
+
+TEST(WorkOfOp, CountsOneOperationPerElementAndOperandOnce)
+{
+    EXPECT_EQ(workOf("aten::add", "[4, 8] [4, 8]"), expected(32, 3 * 32 * 4));
+    EXPECT_EQ(workOf("aten::mul", "[4, 8] [8]"), expected(32, 4 * (32 + 8 + 32)));
+    EXPECT_EQ(workOf("aten::mul", "[4, 1] [1, 8]"), expected(32, 4 * (4 + 8 + 32)));
+    EXPECT_EQ(workOf("aten::mul", "bf16[4, 8] f32[]"), expected(32, 2 * 32 + 4 + 2 * 32));
+    // The last is where the product goes, not an operand.
+    EXPECT_EQ(workOf("aten::mul", "[4, 8] [4, 8] [4, 8]"), expected(32, 3 * 32 * 4));
+    EXPECT_EQ(workOf("aten::mul", "c64[4, 8] c64[4, 8]"), expected(6 * 32, 3 * 32 * 8));
+    EXPECT_EQ(workOf("aten::masked_fill_", "f32[4, 8] bool[4, 8]"), expected(0, 2 * 32 * 4 + 32));
+    EXPECT_EQ(workOf("aten::eq", "i64[8] i64[8]"), expected(8, 8 * 16 + 8));
+    EXPECT_EQ(workOf("aten::sum", "[4, 8]"), expected(32, 32 * 4));
+    EXPECT_EQ(workOf("aten::copy_", "bf16[4, 8] f32[4, 8]"), expected(0, 32 * 6));
+    EXPECT_EQ(workOf("aten::zero_", "[4, 8]"), expected(0, 32 * 4));
+    EXPECT_EQ(workOf("aten::_softmax", "[4, 8]"), expected(5 * 32, 2 * 32 * 4));
+    EXPECT_EQ(workOf("aten::_softmax_backward_data", "[4, 8] [4, 8]"), expected(4 * 32, 3 * 32 * 4));
+    EXPECT_EQ(workOf("aten::_fused_rms_norm", "[4, 8] [8]"), expected(4 * 32, 4 * (64 + 8)));
+    EXPECT_EQ(workOf("aten::embedding", "f32[100, 8] i64[5]"), expected(0, 2 * 5 * 8 * 4 + 5 * 8));
+}
+
+TEST(WorkOfOp, CountsAnOptimizersListsTogether)
+{
+    // Two parameters of 6 and 4, their gradients and both moments, and a step number for each.
+    EXPECT_EQ(workOf("aten::_fused_adamw_", "[2, 3] [4] [2, 3] [4] [2, 3] [4] [2, 3] [4] [] []"),
+              expected(14 * 10, 4 * 10 * 7));
+}
+
+TEST(WorkOfOp, ViewsAreFreeAndTheUnknownIsNotGuessed)
+{
+    EXPECT_EQ(workOf("aten::view", ""), expected(0, 0));
+    EXPECT_FALSE(ruleOf("aten::view")->moves);
+    EXPECT_TRUE(ruleOf("aten::mm")->moves);
+    EXPECT_FALSE(ruleOf("aten::no_such_op"));
+    EXPECT_FALSE(workOfOp("aten::no_such_op", "[2]", {}));
+    EXPECT_FALSE(workOfOp("aten::mm", "[2, 3] [4, 5]", {})); // shapes that do not fit
+    EXPECT_FALSE(workOfOp("aten::mm", "", {}));
+    EXPECT_FALSE(workOfOp("tilescope::attention", "[2, 3, 4, 8]", {}));
+}
+
+} // namespace tilescope::analysis

@@ -1,0 +1,117 @@
+#include "core/analysis/timed_work.h"
+
+#include "tests/support/fake_trace.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace tilescope::analysis {
+
+namespace {
+
+using namespace tilescope::literals;
+using tilescope::testing::FakeTrace;
+
+/// One step: addmm within linear launches two kernels, a softmax one, an op without a rule one.
+FakeTrace stepOnGpu()
+{
+    FakeTrace trace;
+    trace.step(0, 0, 1000).range("step/forward", 0, 1000);
+    trace.op("aten::linear", 0, 90).at("step/forward/ffn").shaped("[2, 3] [5, 3] [5]");
+    const OpId linear = trace.lastOp();
+    trace.op("aten::addmm", 10, 80, linear).at("step/forward/ffn").shaped("[5] [2, 3] [3, 5]");
+    trace.kernel("nvjet gemm", 100, 150).at("step/forward/ffn").by(trace.lastOp());
+    trace.kernel("splitKreduce", 150, 160).at("step/forward/ffn").by(trace.lastOp());
+    trace.op("aten::_softmax", 90, 95).at("step/forward/attention").shaped("[4, 8]");
+    trace.kernel("softmax", 200, 240).at("step/forward/attention").by(trace.lastOp());
+    trace.op("aten::mystery", 96, 99).at("step/forward/attention");
+    trace.kernel("mystery", 300, 330).at("step/forward/attention").by(trace.lastOp());
+    trace.kernel("orphan", 400, 407);
+    trace.betweenSteps().kernel("nvjet gemm", 2000, 2100);
+    return trace;
+}
+
+KernelFamily familyOf(const FakeTrace& trace, const DeviceEvent& event)
+{
+    const auto name = trace.textOf()(event.name);
+    return name == "softmax"        ? KernelFamily::Softmax
+           : name == "splitKreduce" ? KernelFamily::Reduction
+           : name == "nvjet gemm"   ? KernelFamily::Matmul
+                                    : KernelFamily::Other;
+}
+
+std::vector<TimedWork> itemsOf(const FakeTrace& trace)
+{
+    return timedWorkOfOps(trace.batch().ops, trace.batch().deviceEvents, trace.textOf(),
+                          [&](const DeviceEvent& event) { return familyOf(trace, event); }, {});
+}
+
+const WorkTotal& totalOf(const std::vector<WorkTotal>& totals, std::string_view key)
+{
+    const auto found =
+        std::find_if(totals.begin(), totals.end(), [&](const WorkTotal& t) { return t.key == key; });
+    EXPECT_NE(found, totals.end()) << key;
+    return *found;
+}
+
+} // namespace
+
+TEST(TimedWork, TheInnermostOpWithARuleOwnsTheKernelsWithinIt)
+{
+    const FakeTrace trace = stepOnGpu();
+    const auto totals =
+        workTotals(itemsOf(trace), [](const TimedWork& item, const auto& group) { group(item.op); });
+    ASSERT_EQ(totals.size(), 4u);
+    EXPECT_EQ(totals[0].key, "aten::addmm");
+    EXPECT_EQ(totals[0].time, 60_ns); // both kernels
+    EXPECT_EQ(totals[0].countedTime, 60_ns);
+    EXPECT_EQ(totals[0].work, (Work{{60}, {4 * 36}}));
+    EXPECT_EQ(totalOf(totals, "aten::_softmax").work, (Work{{160}, {256}}));
+    EXPECT_EQ(totalOf(totals, "aten::mystery").countedTime, 0_ns);
+    EXPECT_EQ(totalOf(totals, "aten::mystery").time, 30_ns);
+    EXPECT_EQ(totalOf(totals, "").time, 7_ns); // launched by no recorded op
+}
+
+TEST(TimedWork, GoesToTheFamilyThatTookMostOfTheTime)
+{
+    const FakeTrace trace = stepOnGpu();
+    const auto totals = workTotals(
+        itemsOf(trace), [](const TimedWork& item, const auto& group) { group(wordOf(item.family)); });
+    EXPECT_EQ(totalOf(totals, "matmul").time, 60_ns);
+    EXPECT_EQ(totalOf(totals, "other").time, 37_ns);
+    Nanoseconds sum{0};
+    for (const WorkTotal& total : totals)
+        sum += total.time;
+    EXPECT_EQ(sum, 137_ns); // all GPU time of the step, none of what ran after it
+}
+
+TEST(TimedWork, WithoutAGpuAnOpHasItsOwnTime)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 1000);
+    trace.op("aten::linear", 0, 90).shaped("[2, 3] [5, 3] [5]");
+    trace.op("aten::addmm", 10, 80, trace.lastOp()).shaped("[5] [2, 3] [3, 5]");
+    trace.op("aten::expand", 12, 15, trace.lastOp());
+    const auto totals =
+        workTotals(itemsOf(trace), [](const TimedWork& item, const auto& group) { group(item.op); });
+    EXPECT_EQ(totalOf(totals, "aten::addmm").countedTime, 70_ns); // with what it called
+    EXPECT_EQ(totalOf(totals, "aten::linear").time, 20_ns);
+    EXPECT_EQ(totalOf(totals, "aten::linear").countedTime, 0_ns);
+    EXPECT_EQ(totals.size(), 2u);
+}
+
+TEST(TimedWork, WithoutShapesTheSpecTellsMatmulsAndAttention)
+{
+    const FakeTrace trace = stepOnGpu();
+    const std::vector<SpecWork> spec{{.path = "step/forward/ffn", .what = "down", .work = {{60}, {144}}}};
+    const auto items = timedWorkOfSpec(spec, 1, trace.batch().ops, trace.batch().deviceEvents, trace.textOf(),
+                                       [&](const DeviceEvent& event) { return familyOf(trace, event); });
+    const auto totals = workTotals(items, [](const TimedWork& item, const auto& group) { group(item.path); });
+    EXPECT_EQ(totalOf(totals, "step/forward/ffn").time, 60_ns);
+    EXPECT_EQ(totalOf(totals, "step/forward/ffn").countedTime, 50_ns); // the gemm alone
+    EXPECT_EQ(totalOf(totals, "step/forward/ffn").work, (Work{{60}, {144}}));
+    EXPECT_EQ(totalOf(totals, "step/forward/attention").countedTime, 0_ns);
+}
+
+} // namespace tilescope::analysis
