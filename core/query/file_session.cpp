@@ -192,6 +192,11 @@ LiveMemoryTable FileSession::liveAtPeak(RunId run) const
     return liveMemory(state_->reader, {.run = run}, {});
 }
 
+const store::RunReader& FileSession::reader() const
+{
+    return state_->reader;
+}
+
 SharedFile::Lease SharedFile::borrow()
 {
     {

@@ -80,6 +80,9 @@ public:
     /// What is allocated at the run's peak.
     LiveMemoryTable liveAtPeak(RunId run) const;
 
+    /// The connection itself, for the functions of this layer that take one; valid as long as the session.
+    const store::RunReader& reader() const;
+
 private:
     struct State;
     std::unique_ptr<State> state_;

@@ -61,13 +61,9 @@ TableData memoryRows(const query::LiveMemoryTable& live, std::size_t most)
 {
     const std::size_t count = std::min(most, live.blocks.size());
     Bytes greatest = live.untraced;
-    std::vector<double> sizes;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < count; ++i)
         greatest = std::max(greatest, live.blocks[i].bytes);
-        sizes.push_back(double(live.blocks[i].bytes.count));
-    }
-    const Unit unit =
-        sizes.empty() ? byteUnit(double(greatest.count)) : columnUnit(std::move(sizes), byteUnit);
+    const Unit unit = byteUnit(double(greatest.count) / 10);
     TableData data;
     data.columns = columnsFor(unit);
     for (std::size_t i = 0; i < count; ++i) {

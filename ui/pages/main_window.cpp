@@ -3,6 +3,7 @@
 #include "ui/pages/experiment_page.h"
 #include "ui/pages/kernels_page.h"
 #include "ui/pages/memory_page.h"
+#include "ui/pages/overview_page.h"
 #include "ui/pages/page_rail.h"
 #include "ui/pages/run_dock.h"
 #include "ui/pages/timeline_page.h"
@@ -47,6 +48,7 @@ MainWindow::MainWindow(QWidget* parent)
     statusBar()->addWidget(cursor_);
     statusBar()->addWidget(selection_, 1);
 
+    addPage(QStringLiteral("overview"), tr("Overview"), Icon::Overview, new OverviewPage(*workspace_));
     experiment_ = new ExperimentPage(*workspace_);
     addPage(QStringLiteral("experiment"), tr("Experiment"), Icon::Experiment, experiment_);
     addPage(QStringLiteral("timeline"), tr("Timeline"), Icon::Timeline, new TimelinePage(*workspace_));
@@ -61,7 +63,7 @@ MainWindow::MainWindow(QWidget* parent)
             close();
     });
     makeMenus();
-    showPage(QStringLiteral("timeline"));
+    showPage(QStringLiteral("overview"));
     restoreLayout();
     updateTitle();
 }
@@ -72,7 +74,7 @@ void MainWindow::addPage(const QString& name, const QString& title, Icon icon, P
 {
     const int index = stack_->addWidget(page);
     rail_->add(index, icon, title, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + index)).toString());
-    pages_.push_back({name, page});
+    pages_.push_back({name, title, page});
     connect(page, &Page::cursorText, cursor_, &QLabel::setText);
     connect(page, &Page::selectionText, selection_, &QLabel::setText);
 }
@@ -85,7 +87,7 @@ void MainWindow::makeMenus()
     file->addAction(tr("Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), this, &QWidget::close);
     QMenu* view = menuBar()->addMenu(tr("View"));
     for (int i = 0; i < int(pages_.size()); ++i)
-        view->addAction(pages_[std::size_t(i)].name, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + i)), this,
+        view->addAction(pages_[std::size_t(i)].title, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + i)), this,
                         [this, i] { showPageAt(i); });
     view->addAction(tr("Find on this page"), QKeySequence(Qt::Key_Slash), this,
                     [this] { pages_[std::size_t(stack_->currentIndex())].page->startFind(); });

@@ -39,6 +39,7 @@ protected:
 private:
     struct Entry {
         QString name;
+        QString title;
         Page* page = nullptr;
     };
 

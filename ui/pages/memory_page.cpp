@@ -151,8 +151,8 @@ void MemoryPage::loaded(std::vector<Loaded> loaded)
     run_->clear();
     for (const Loaded& one : shown_) {
         series.push_back(one.series);
-        run_->addItem(one.run.letter.isEmpty() ? one.run.title()
-                                               : one.run.letter + QLatin1Char(' ') + one.run.title());
+        run_->addItem(one.run.letter.isEmpty() ? one.run.title
+                                               : one.run.letter + QLatin1Char(' ') + one.run.title);
     }
     run_->setVisible(shown_.size() > 1);
     plot_->show(std::move(series));
@@ -211,7 +211,7 @@ void MemoryPage::fillLegend()
     for (std::size_t i = 0; i < shown_.size(); ++i)
         entry(MemoryPlot::colourOf(i, shown_.size()),
               shown_.size() == 1 ? tr("allocated")
-                                 : shown_[i].run.letter + QLatin1Char(' ') + shown_[i].run.title());
+                                 : shown_[i].run.letter + QLatin1Char(' ') + shown_[i].run.title);
     const bool outlined =
         std::any_of(shown_.begin(), shown_.end(), [](const Loaded& one) { return one.series.hasReserved(); });
     if (outlined)

@@ -28,11 +28,11 @@ QString text(std::string_view view)
     return QString::fromUtf8(view.data(), qsizetype(view.size()));
 }
 
-RunTreeRow rowOf(const query::RunSummary& run)
+RunTreeRow rowOf(const query::RunSummary& run, const RunTitles& titles)
 {
     RunTreeRow row;
     row.run = run.run.value;
-    row.title = runTitle(run);
+    row.title = titles.of(run, false);
     row.status = run.result.status;
     row.reason = QString::fromStdString(run.result.reason);
     row.workload = QString::fromStdString(run.workload);
@@ -103,7 +103,7 @@ std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
     constexpr std::size_t kColumns = 2;
     KeyValueRow heading{QStringLiteral("Differs"), {}, true};
     for (std::size_t i = 0; i < std::min(kColumns, runs.size()); ++i)
-        heading.values << QStringLiteral("%1 %2").arg(runs[i].run->run.value).arg(runs[i].title());
+        heading.values << QStringLiteral("%1 %2").arg(runs[i].run->run.value).arg(runs[i].title);
     std::vector<KeyValueRow> rows{heading};
     std::vector<KeyValueRow> same;
     for (const char* key : kKeys) {
@@ -236,9 +236,11 @@ std::vector<RunTreeFile> RunDock::rows() const
         file.path = QString::fromStdString(open.file->path().string());
         file.problem = open.problem;
         file.loading = !open.snapshot;
-        for (const query::RunSummary& run :
-             open.snapshot ? open.snapshot->runs : std::vector<query::RunSummary>()) {
-            file.runs.push_back(rowOf(run));
+        const query::FileSnapshot none;
+        const query::FileSnapshot& snapshot = open.snapshot ? *open.snapshot : none;
+        const RunTitles titles(snapshot);
+        for (const query::RunSummary& run : snapshot.runs) {
+            file.runs.push_back(rowOf(run, titles));
             for (const SelectedRun& chosen : selected)
                 if (chosen.key == RunKey{open.id, run.run})
                     file.runs.back().letter = chosen.letter;
@@ -287,7 +289,7 @@ void RunDock::describeSelection()
         return;
     }
     if (runs.size() == 1) {
-        title_->setText(QStringLiteral("%1 %2").arg(runs[0].run->run.value).arg(runs[0].title()));
+        title_->setText(QStringLiteral("%1 %2").arg(runs[0].run->run.value).arg(runs[0].title));
         details_->setRows(rowsOfOne(*runs[0].run));
     } else {
         title_->setText(tr("%1 runs selected").arg(runs.size()));

@@ -168,7 +168,7 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, const Timelines&
     bool anything = false;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         TimelineSection section = makeSection(timelines[i]);
-        section.title = runs[i].title();
+        section.title = runs[i].title;
         section.letter = runs[i].letter;
         section.source = runs[i].source();
         anything = anything || !timelines[i]->lanes.empty();

@@ -20,26 +20,68 @@ QString shortCount(const QString& number)
     return value >= 1024 && value % 1024 == 0 ? QString::number(value / 1024) + QLatin1Char('k') : number;
 }
 
+// Keys that tell runs of one file apart, beside the backend and what the list has columns for.
+constexpr const char* kPrecision = "precision"; // the list has a column for it
+constexpr const char* kTelling[] = {"size",   "layers",  "d_model", "heads",        "kv_heads", "d_head",
+                                    "batch",  "context", "mode",    "compile",      "causal",   "tile_q",
+                                    "tile_k", "seed",    "threads", "checkpointing"};
+
+// batch 4, but train and graph without their keys; none where the value is the absence of something.
+QString telling(std::string_view key, std::string_view value)
+{
+    if (value == "none" || value == "false" || value.empty())
+        return {};
+    if (value == "true")
+        return text(key);
+    const bool number = value.find_first_not_of("0123456789.") == std::string_view::npos;
+    return number ? text(key).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') +
+                        shortCount(text(value))
+                  : text(value);
+}
+
 } // namespace
 
-QString runTitle(const query::RunSummary& run)
+RunTitles::RunTitles(const query::FileSnapshot& runs)
+{
+    for (const query::RunSummary& run : runs.runs)
+        add(run);
+}
+
+void RunTitles::add(const query::RunSummary& run)
+{
+    Group& group = groups_[run.workload];
+    if (group.first == nullptr)
+        group.first = &run;
+    for (const char* key : kTelling)
+        if (run.param(key) != group.first->param(key))
+            group.varying.insert(key);
+    if (run.param(kPrecision) != group.first->param(kPrecision))
+        group.varying.insert(kPrecision);
+}
+
+QString RunTitles::of(const query::RunSummary& run, bool withPrecision) const
 {
     QString title = text(run.param("backend"));
     if (title.isEmpty())
         title = QString::fromStdString(run.name);
     if (run.workload == "attention")
         title += QLatin1Char(' ') + shortCount(text(run.param("seq_len")));
-    return title;
+    QStringList words{title};
+    const auto group = groups_.find(run.workload);
+    if (group != groups_.end()) {
+        for (const char* key : kTelling)
+            if (group->second.varying.contains(key))
+                words << telling(key, run.param(key));
+        if (withPrecision && group->second.varying.contains(kPrecision))
+            words << text(run.param(kPrecision));
+    }
+    words.removeAll(QString());
+    return words.join(QLatin1Char(' '));
 }
 
 QString OpenFile::name() const
 {
     return QString::fromStdString(file->path().filename().string());
-}
-
-QString SelectedRun::title() const
-{
-    return runTitle(*run);
 }
 
 QString SelectedRun::source() const
@@ -159,8 +201,16 @@ std::vector<SelectedRun> Workspace::selectedRuns() const
             continue;
         for (const query::RunSummary& run : file->snapshot->runs)
             if (run.run == key.run)
-                selected.push_back({key, file->file, file->snapshot, &run, {}});
+                selected.push_back({key, file->file, file->snapshot, &run, {}, {}});
     }
+    // Beside others a run is called by what tells it from them, alone by what tells it from its file's.
+    RunTitles titles;
+    for (const SelectedRun& run : selected)
+        titles.add(*run.run);
+    if (selected.size() == 1)
+        titles = RunTitles(*selected.front().snapshot);
+    for (SelectedRun& run : selected)
+        run.title = titles.of(*run.run, true);
     if (selected.size() > 1)
         for (std::size_t i = 0; i < selected.size() && i < 26; ++i)
             selected[i].letter = QChar(char16_t(u'A' + i));

@@ -9,6 +9,9 @@
 
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilescope::ui {
@@ -38,13 +41,27 @@ struct SelectedRun {
     std::shared_ptr<const query::FileSnapshot> snapshot;
     const query::RunSummary* run = nullptr; ///< points into snapshot
     QString letter;                         ///< A, B, …; empty where one run is selected
+    QString title;                          ///< naive, flash 4k, naive batch 8 bf16
 
-    QString title() const;  ///< naive, flash 4k
     QString source() const; ///< lm-small2 #1
 };
 
-/// What a run is called beside others: its backend, and its length where that is what experiments vary.
-QString runTitle(const query::RunSummary& run);
+/// What runs are called beside each other: backend, length of the sequences where it is an experiment about
+/// attention, and whatever else differs among them. The runs stay valid as long as it adds more; O(runs).
+class RunTitles {
+public:
+    RunTitles() = default;
+    explicit RunTitles(const query::FileSnapshot& runs);
+    void add(const query::RunSummary& run);
+    QString of(const query::RunSummary& run, bool withPrecision) const;
+
+private:
+    struct Group {
+        const query::RunSummary* first = nullptr;
+        std::set<std::string_view> varying; ///< keys
+    };
+    std::map<std::string, Group> groups_; ///< by workload
+};
 
 /// The open files and the selected runs: what every page shows. Owned by the main window; GUI thread.
 class Workspace : public QObject {

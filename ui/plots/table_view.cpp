@@ -1,6 +1,5 @@
 #include "ui/plots/table_view.h"
 
-#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -48,14 +47,6 @@ QColor colourOf(const Swatch& swatch, const Palette& p)
     return p.dimText;
 }
 
-namespace {
-
-struct Toned {
-    QColor colour;
-    std::optional<Icon> sign;
-    bool bold = false;
-};
-
 Toned tonedBy(Tone tone, const Palette& p)
 {
     switch (tone) {
@@ -76,6 +67,8 @@ Toned tonedBy(Tone tone, const Palette& p)
     }
     return {p.text, {}, false};
 }
+
+namespace {
 
 void paintBars(QPainter& painter, const QRect& rect, const TableCell& cell, const QColor& colour,
                const Palette& p)
@@ -180,7 +173,7 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     painter->drawText(rect, (number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter | Qt::TextSingleLine,
                       text);
     if (toned.sign && !cell.text.isEmpty()) {
-        const double side = sizes().of(9);
+        const double side = sizes().of(12);
         const double width = metrics.horizontalAdvance(text) + sizes().of(4) + side;
         const double x = number ? rect.right() - width : rect.left() - side - 3;
         paintIcon(*painter, *toned.sign, QRectF(x, rect.center().y() - side / 2 + 1, side, side),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ui/models/table_model.h"
+#include "ui/theme/icons.h"
 
 #include <QColor>
 #include <QHeaderView>
@@ -15,6 +16,14 @@ struct Palette;
 QColor colourOf(const Swatch& swatch, const Palette& palette);
 /// The colour of a memory category by its word.
 QColor categoryColour(const QString& category, const Palette& palette);
+
+/// How text of a tone is drawn: a colour and, before the text, a sign that says the same.
+struct Toned {
+    QColor colour;
+    std::optional<Icon> sign;
+    bool bold = false;
+};
+Toned tonedBy(Tone tone, const Palette& palette);
 
 /// Draws the cells of a TableModel: swatches, bars, strips, tones.
 class TableDelegate : public QStyledItemDelegate {

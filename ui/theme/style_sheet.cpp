@@ -38,7 +38,7 @@ QPushButton[kind="primary"]:disabled { background: {line}; color: {faint}; borde
 QPushButton[kind="link"] { border: none; background: transparent; color: {accent}; padding: 0; text-align: left; }
 QPushButton[kind="link"]:hover, QPushButton[kind="link"]:focus { text-decoration: underline; }
 QPushButton[kind="icon"] { padding: 0; min-width: {fieldInner}; }
-QPushButton::menu-indicator { subcontrol-position: right center; subcontrol-origin: padding; right: 4px; }
+QPushButton::menu-indicator { image: none; width: 0; }
 QPushButton[segment="first"] { border-top-right-radius: 0; border-bottom-right-radius: 0; }
 QPushButton[segment="middle"] { border-radius: 0; border-left: none; }
 QPushButton[segment="last"] { border-top-left-radius: 0; border-bottom-left-radius: 0; border-left: none; }

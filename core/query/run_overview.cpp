@@ -1,0 +1,129 @@
+#include "core/query/run_overview.h"
+
+#include "core/analysis/op_totals.h"
+#include "core/analysis/path_glob.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace tilescope::query {
+
+namespace {
+
+std::optional<MeanStep> meanStepOf(const store::RunReader& reader, RunId run)
+{
+    const StepsTable table = steps(reader, {.run = run});
+    if (table.rows.empty())
+        return {};
+    analysis::StepPartition sum;
+    Nanoseconds wall{0};
+    MeanStep mean;
+    for (const StepRow& row : table.rows) {
+        mean.onGpu = mean.onGpu || row.onGpu;
+        wall += row.partition.wall.end - row.partition.wall.start;
+        sum.gpuBusy += row.partition.gpuBusy;
+        sum.launching += row.partition.launching;
+        sum.synchronizing += row.partition.synchronizing;
+        sum.tracing += row.partition.tracing;
+        sum.unexplained += row.partition.unexplained;
+    }
+    sum.wall = {Timestamp{}, Timestamp{} + wall};
+    mean.steps = std::int64_t(table.rows.size());
+    const auto each = [&mean](Nanoseconds all) { return double(all.count()) / double(mean.steps); };
+    mean.wall = each(wall);
+    mean.gpuBusy = each(sum.gpuBusy);
+    mean.launching = each(sum.launching);
+    mean.synchronizing = each(sum.synchronizing);
+    mean.tracing = each(sum.tracing);
+    mean.unexplained = each(sum.unexplained);
+    mean.verdict = mean.onGpu ? verdictOf(sum) : analysis::StepVerdict::Cpu;
+    return mean;
+}
+
+std::vector<FamilyShare> familiesOf(const store::RunReader& reader, RunId run, const MeanStep& step)
+{
+    std::array<FamilyShare, kHueCount> shares{};
+    const auto add = [&shares](Hue hue, Nanoseconds total, std::int64_t instances) {
+        FamilyShare& share = shares[std::size_t(hue)];
+        share.hue = hue;
+        share.perStep += double(total.count());
+        share.instancesPerStep += double(instances);
+    };
+    if (step.onGpu)
+        for (const KernelRow& row : kernels(reader, {.run = run, .grouping = Grouping::Family}).rows)
+            add(hueOfFamily(row.key), row.total, row.instances);
+    else
+        for (const OpRow& row : ops(reader, {.run = run}).rows)
+            add(hueOfOp(row.key), row.self, row.instances);
+    std::vector<FamilyShare> families;
+    for (FamilyShare& share : shares) {
+        if (share.instancesPerStep == 0)
+            continue;
+        share.perStep /= double(step.steps);
+        share.instancesPerStep /= double(step.steps);
+        families.push_back(share);
+    }
+    std::sort(families.begin(), families.end(),
+              [](const FamilyShare& a, const FamilyShare& b) { return a.perStep > b.perStep; });
+    return families;
+}
+
+// The phase whose host range holds the instant: step/forward is "forward".
+std::string phaseAt(const store::RunReader& reader, RunId run, Timestamp at)
+{
+    std::string phase;
+    reader.eachRange({.run = run, .from = at, .to = at + Nanoseconds(1)}, [&](const Range& range) {
+        const std::string_view path = analysis::fromStepDown(reader.text(range.path));
+        constexpr std::string_view kStep = "step/";
+        if (path.starts_with(kStep) && path.find('/', kStep.size()) == std::string_view::npos)
+            phase = path.substr(kStep.size());
+        return true;
+    });
+    return phase;
+}
+
+std::optional<analysis::SeriesDifference> driftOf(const std::vector<Sample>& samples)
+{
+    std::vector<double> steps;
+    for (const Sample& sample : samples)
+        if (sample.kind == SampleKind::Measure && sample.phase == Phase::Step)
+            steps.push_back(double(sample.wall.count()) / 1e6);
+    const auto half = std::ptrdiff_t(steps.size() / 2);
+    // Halves of one run share its clocks and its memory: nothing between runs is to be allowed for.
+    return analysis::compareSeries({steps.begin(), steps.begin() + half}, {steps.begin() + half, steps.end()},
+                                   {.runToRun = 0});
+}
+
+} // namespace
+
+std::string_view RunOverview::fact(std::string_view key) const
+{
+    for (const EnvironmentEntry& entry : environment.rows)
+        if (entry.key == key)
+            return entry.value;
+    return {};
+}
+
+RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled)
+{
+    RunOverview overview;
+    overview.run = chooseRun(reader, run);
+    overview.losses = losses(reader, run);
+    overview.environment = environment(reader, run);
+    overview.drift = driftOf(reader.samples(run));
+    if (cancelled())
+        return overview;
+    overview.step = meanStepOf(reader, run);
+    if (overview.step && !cancelled()) {
+        overview.families = familiesOf(reader, run, *overview.step);
+        overview.ranges = ranges(reader, {.run = run});
+    }
+    if (!cancelled() && reader.counts(run).allocEvents > 0) {
+        overview.live = liveMemory(reader, {.run = run}, {});
+        overview.peakPhase = phaseAt(reader, run, overview.live->at);
+    }
+    return overview;
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,138 @@
+// The overview's figures from a recording: computed a second way from its records, and as plain values.
+
+#include "core/query/run_overview.h"
+#include "core/store/run_reader.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/ui/fixture.h"
+#include "ui/models/overview_tables.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace tilescope::ui {
+namespace {
+
+const auto kNotCancelled = [] { return false; };
+
+class OverviewTest : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        file_ = folder_ / "lm.tscope";
+        test::writeLmFile(file_);
+        session_ = std::make_unique<query::FileSession>(file_);
+        snapshot_ = std::make_shared<const query::FileSnapshot>(session_->snapshot());
+    }
+
+    OverviewData dataOf(std::vector<std::size_t> runs) const
+    {
+        OverviewData data;
+        for (const std::size_t at : runs) {
+            const query::RunSummary& summary = snapshot_->runs.at(at);
+            const QString letter =
+                runs.size() > 1 ? QString(QChar(char16_t(u'A' + data.runs.size()))) : QString();
+            data.runs.push_back({letter, QString::fromStdString(summary.name), snapshot_, &summary,
+                                 std::make_shared<const query::RunOverview>(
+                                     query::runOverview(session_->reader(), summary.run, kNotCancelled))});
+        }
+        return data;
+    }
+
+    testing::TemporaryFolder folder_;
+    std::filesystem::path file_;
+    std::unique_ptr<query::FileSession> session_;
+    std::shared_ptr<const query::FileSnapshot> snapshot_;
+};
+
+TEST_F(OverviewTest, AddsUpFamiliesAndStepsAsTheEventsDo)
+{
+    const RunId run = snapshot_->runs.at(0).run;
+    const query::RunOverview overview = query::runOverview(session_->reader(), run, kNotCancelled);
+    ASSERT_TRUE(overview.step);
+    EXPECT_EQ(overview.step->steps, 2);
+    EXPECT_TRUE(overview.step->onGpu);
+    double kernels = 0;
+    double instances = 0;
+    for (const DeviceEvent& event : session_->reader().deviceEvents({.run = run})) {
+        if (event.step == kNoStep)
+            continue;
+        kernels += double((event.end - event.start).count()) / 2;
+        instances += 0.5;
+    }
+    double families = 0;
+    double familyInstances = 0;
+    for (const query::FamilyShare& share : overview.families) {
+        families += share.perStep;
+        familyInstances += share.instancesPerStep;
+    }
+    EXPECT_NEAR(families, kernels, 1);
+    EXPECT_DOUBLE_EQ(familyInstances, instances);
+    const query::MeanStep& step = *overview.step;
+    EXPECT_NEAR(step.gpuBusy + step.launching + step.synchronizing + step.tracing + step.unexplained,
+                step.wall, 1);
+}
+
+TEST_F(OverviewTest, ABarIsAsLongAsItsStep)
+{
+    const OverviewData data = dataOf({0, 1});
+    const std::vector<StepBar> bars = stepBars(data);
+    ASSERT_EQ(bars.size(), 2U);
+    for (std::size_t i = 0; i < bars.size(); ++i)
+        EXPECT_NEAR(bars[i].total(), data.runs[i].data->step->wall, 2);
+}
+
+TEST_F(OverviewTest, ListsBothRunsOfAPairInOneRow)
+{
+    const TableData families = familyShareRows(dataOf({0, 1}));
+    ASSERT_EQ(families.columns.size(), 6U);
+    std::map<QString, std::pair<double, double>> shares;
+    for (const TableRow& row : families.rows)
+        shares[row.cells[0].text] = {row.cells[1].sort, row.cells[2].sort};
+    EXPECT_GT(shares[QStringLiteral("softmax")].first, 0) << "naive attention has a softmax kernel";
+    EXPECT_LT(shares[QStringLiteral("softmax")].second, shares[QStringLiteral("softmax")].first)
+        << "of flash's there is only the loss's";
+    EXPECT_EQ(shares[QStringLiteral("attention")].first, 0);
+    EXPECT_GT(shares[QStringLiteral("attention")].second, 0);
+    double sum = 0;
+    for (const auto& [name, share] : shares)
+        if (name != QLatin1String("all"))
+            sum += share.first;
+    EXPECT_NEAR(shares[QStringLiteral("all")].first, sum, 1);
+    EXPECT_EQ(rangeShareRows(dataOf({0, 1})).columns.size(), 5U);
+}
+
+TEST_F(OverviewTest, AllocationsAtThePeakAddUpToThePeak)
+{
+    const OverviewData data = dataOf({0});
+    ASSERT_TRUE(data.runs[0].data->live);
+    double sum = 0;
+    for (const TableRow& row : allocationRows(data).rows)
+        sum += row.cells[2].sort;
+    EXPECT_DOUBLE_EQ(sum, double(data.runs[0].data->live->allocated.count));
+}
+
+TEST_F(OverviewTest, SaysWhatIsNotMeasuredWithADash)
+{
+    std::size_t oom = 0;
+    while (snapshot_->runs.at(oom).result.status != RunStatus::Oom)
+        ++oom;
+    const std::vector<KeyFigure> figures = keyFigures(dataOf({oom}));
+    EXPECT_EQ(figures.front().lines.front().number, QStringLiteral("–"));
+    const std::vector<Flag> flags = flagsOf(dataOf({oom}));
+    ASSERT_FALSE(flags.empty());
+    EXPECT_EQ(flags.front().title, QStringLiteral("Not finished"));
+    EXPECT_TRUE(stepBars(dataOf({oom})).empty());
+}
+
+TEST_F(OverviewTest, JoinsWhatHoldsForBothRuns)
+{
+    std::map<QString, int> titles;
+    for (const Flag& flag : flagsOf(dataOf({0, 1})))
+        ++titles[flag.title];
+    for (const auto& [title, count] : titles)
+        EXPECT_EQ(count, 1) << title.toStdString();
+}
+
+} // namespace
+} // namespace tilescope::ui

@@ -1,0 +1,462 @@
+#include "ui/models/overview_figures.h"
+
+#include "ui/plots/number_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace tilescope::ui {
+
+using query::Hue;
+using query::MeanStep;
+
+namespace {
+
+constexpr double kTracingLimit = 1.10;
+
+QString word(std::string_view text)
+{
+    return QString::fromUtf8(text.data(), qsizetype(text.size()));
+}
+
+// "A " before what is said of one run of two.
+QString of(const OverviewRun& run)
+{
+    return run.letter.isEmpty() ? QString() : run.letter + QStringLiteral(": ");
+}
+
+KeyFigure::Line lineOf(const OverviewRun& run)
+{
+    return {run.letter, notMeasured(), {}, {}};
+}
+
+struct Split {
+    QString number, unit;
+};
+
+Split timeSplit(double nanoseconds)
+{
+    const Unit unit = timeUnit(nanoseconds);
+    return {threeDigits(nanoseconds / unit.size), QString::fromUtf8(unit.word)};
+}
+
+Split byteSplit(double bytes)
+{
+    const Unit unit = byteUnit(bytes);
+    return {threeDigits(bytes / unit.size), QString::fromUtf8(unit.word)};
+}
+
+KeyFigure stepTime(const OverviewData& data)
+{
+    KeyFigure figure{.title = QStringLiteral("Step time"), .lines = {}, .verdict = {}};
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const auto& step = run.summary->step) {
+            const Split split = timeSplit(step->mean * 1e6);
+            const double unit = timeUnit(step->mean * 1e6).size / 1e6;
+            line.number = split.number;
+            line.unit = split.unit;
+            line.detail = step->standardDeviation ? QStringLiteral("± %1, n %2")
+                                                        .arg(threeDigits(*step->standardDeviation / unit))
+                                                        .arg(step->n)
+                                                  : QStringLiteral("n %1").arg(step->n);
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (data.stepDifference) {
+        const analysis::SeriesDifference& difference = *data.stepDifference;
+        if (!difference.seen()) {
+            figure.verdict = QStringLiteral("no difference seen");
+        } else {
+            const bool faster = difference.difference < 0;
+            figure.tone = faster ? Tone::Better : Tone::Worse;
+            figure.verdict = QStringLiteral("%1, %2× %3")
+                                 .arg(signedTimeText(difference.difference * 1e6),
+                                      threeDigits(faster ? 1 / difference.ratio : difference.ratio),
+                                      faster ? QStringLiteral("faster") : QStringLiteral("slower"));
+        }
+    } else if (data.runs.size() == 1 && data.runs[0].summary->step && data.runs[0].summary->step->ci95) {
+        const analysis::Statistics& step = *data.runs[0].summary->step;
+        const Unit unit = timeUnit(step.median * 1e6);
+        const double size = unit.size / 1e6;
+        figure.verdict = QStringLiteral("median %1, %2 to %3")
+                             .arg(threeDigits(step.median / size), threeDigits(step.ci95->low / size),
+                                  threeDigits(step.ci95->high / size));
+    }
+    return figure;
+}
+
+const MeanStep* stepOf(const OverviewRun& run)
+{
+    return run.data->step && run.data->step->wall > 0 ? &*run.data->step : nullptr;
+}
+
+const MeanStep* gpuStepOf(const OverviewRun& run)
+{
+    const MeanStep* step = stepOf(run);
+    return step != nullptr && step->onGpu ? step : nullptr;
+}
+
+KeyFigure gpuBusy(const OverviewData& data)
+{
+    KeyFigure figure{.title = QStringLiteral("GPU busy"), .lines = {}, .verdict = {}};
+    std::vector<double> shares;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const MeanStep* step = gpuStepOf(run)) {
+            shares.push_back(100 * step->gpuBusy / step->wall);
+            line.number = threeDigits(shares.back());
+            line.unit = QStringLiteral("%");
+            line.detail = timeText(step->gpuBusy);
+        } else {
+            line.detail =
+                stepOf(run) != nullptr ? QStringLiteral("on the CPU") : QStringLiteral("not traced");
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (shares.size() == 2)
+        figure.verdict = QStringLiteral("%1 points").arg(signedDigits(shares[1] - shares[0]));
+    else if (shares.size() == 1 && data.runs.size() == 1)
+        figure.verdict = QStringLiteral("of the traced steps");
+    return figure;
+}
+
+struct Idle {
+    Hue hue;
+    double time;
+};
+
+// What the GPU waits for most.
+Idle idleOf(const MeanStep& step)
+{
+    const Idle reasons[] = {{Hue::GapLaunching, step.launching},
+                            {Hue::GapSynchronising, step.synchronizing},
+                            {Hue::GapTracing, step.tracing},
+                            {Hue::GapUnexplained, step.unexplained}};
+    return *std::max_element(std::begin(reasons), std::end(reasons),
+                             [](const Idle& a, const Idle& b) { return a.time < b.time; });
+}
+
+KeyFigure idle(const OverviewData& data)
+{
+    KeyFigure figure{.title = QStringLiteral("GPU idle"), .lines = {}, .verdict = {}};
+    std::optional<Hue> reason;
+    QStringList verdicts;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const MeanStep* step = gpuStepOf(run)) {
+            if (!reason)
+                reason = idleOf(*step).hue;
+            const double parts[] = {step->launching, step->synchronizing, step->tracing, step->unexplained};
+            const double time = parts[std::size_t(*reason) - std::size_t(Hue::GapLaunching)];
+            line.number = threeDigits(100 * time / step->wall);
+            line.unit = QStringLiteral("%");
+            line.detail = timeText(time);
+            const QString verdict = word(wordOf(step->verdict));
+            if (step->verdict != analysis::StepVerdict::GpuBound)
+                figure.tone = Tone::Warning;
+            verdicts << verdict;
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (reason)
+        figure.title = QStringLiteral("Idle, %1").arg(word(hueWord(*reason)));
+    if (verdicts.size() == 2 && verdicts[0] == verdicts[1])
+        figure.verdict = QStringLiteral("%1, both").arg(verdicts[0]);
+    else
+        figure.verdict = verdicts.join(QStringLiteral(", "));
+    return figure;
+}
+
+KeyFigure peakMemory(const OverviewData& data)
+{
+    KeyFigure figure{.title = QStringLiteral("Peak memory"), .lines = {}, .verdict = {}};
+    std::vector<double> peaks;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const auto& peak = run.summary->result.peakAllocated) {
+            peaks.push_back(double(peak->count));
+            const Split split = byteSplit(peaks.back());
+            line.number = split.number;
+            line.unit = split.unit;
+            if (!run.data->peakPhase.empty())
+                line.detail = QStringLiteral("in %1").arg(QString::fromStdString(run.data->peakPhase));
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (peaks.size() == 2) {
+        const double more = peaks[1] - peaks[0];
+        const Unit unit = byteUnit(more);
+        figure.verdict =
+            more == 0 ? QStringLiteral("equal") : withUnit(signedDigits(more / unit.size), unit.word);
+        figure.tone = more < 0 ? Tone::Better : more > 0 ? Tone::Worse : Tone::Dim;
+    } else if (data.runs.size() == 1 && data.runs[0].summary->result.peakReserved) {
+        figure.verdict = QStringLiteral("%1 reserved")
+                             .arg(byteText(double(data.runs[0].summary->result.peakReserved->count)));
+    }
+    return figure;
+}
+
+// Tokens that a step works on; none where the workload has no such thing.
+std::optional<double> tokensOf(const query::RunSummary& run)
+{
+    const auto number = [&run](std::string_view key) {
+        const std::string_view text = run.param(key);
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        return error == std::errc() && end == text.data() + text.size() ? value : 0;
+    };
+    const double tokens = number("batch") * number(run.workload == "lm" ? "context" : "seq_len");
+    return tokens > 0 ? std::optional(tokens) : std::nullopt;
+}
+
+KeyFigure throughput(const OverviewData& data)
+{
+    KeyFigure figure{.title = QStringLiteral("Throughput"), .lines = {}, .verdict = {}};
+    std::vector<double> rates;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        const std::optional<double> tokens = tokensOf(*run.summary);
+        if (tokens && run.summary->step && run.summary->step->median > 0) {
+            const double rate = *tokens / (run.summary->step->median / 1e3);
+            rates.push_back(rate);
+            line.number = threeDigits(rate >= 1e6 ? rate / 1e6 : rate >= 1e3 ? rate / 1e3 : rate);
+            line.unit = rate >= 1e6   ? QStringLiteral("M/s")
+                        : rate >= 1e3 ? QStringLiteral("k/s")
+                                      : QStringLiteral("/s");
+            line.detail = QStringLiteral("%1 a step").arg(wholeNumber(std::int64_t(*tokens)));
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    figure.verdict = QStringLiteral("tokens, by the median step");
+    return figure;
+}
+
+KeyFigure tracing(const OverviewData& data)
+{
+    KeyFigure figure{.title = QStringLiteral("Tracing cost"), .lines = {}, .verdict = {}};
+    double worst = 0;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const auto& overhead = run.summary->result.traceOverhead) {
+            worst = std::max(worst, *overhead);
+            line.number = threeDigits(*overhead);
+            line.unit = QStringLiteral("×");
+            if (run.summary->step)
+                line.detail = QStringLiteral("bare %1").arg(timeText(run.summary->step->median * 1e6));
+        } else {
+            line.detail = QStringLiteral("not traced");
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (worst > kTracingLimit) {
+        figure.verdict = QStringLiteral("above the limit of 1.10");
+        figure.tone = Tone::Warning;
+    } else if (worst > 0) {
+        figure.verdict = QStringLiteral("below the limit of 1.10");
+    }
+    return figure;
+}
+
+void addGpuParts(StepBar& bar, const query::RunOverview& data, const MeanStep& step)
+{
+    double families = 0;
+    for (const query::FamilyShare& share : data.families)
+        families += share.perStep;
+    // Streams overlap: families add up to more than the time in which the GPU was busy, and share it.
+    const double scale = families > 0 ? step.gpuBusy / families : 0;
+    for (const query::FamilyShare& share : data.families)
+        bar.parts.push_back({word(hueWord(share.hue)), share.hue, share.perStep * scale});
+    for (const Idle& part :
+         {Idle{Hue::GapLaunching, step.launching}, Idle{Hue::GapSynchronising, step.synchronizing},
+          Idle{Hue::GapTracing, step.tracing}, Idle{Hue::GapUnexplained, step.unexplained}})
+        if (part.time > 0)
+            bar.parts.push_back({word(hueWord(part.hue)), part.hue, part.time});
+}
+
+void addCpuParts(StepBar& bar, const query::RunOverview& data, const MeanStep& step)
+{
+    double families = 0;
+    for (const query::FamilyShare& share : data.families) {
+        bar.parts.push_back({word(hueWord(share.hue)), share.hue, share.perStep});
+        families += share.perStep;
+    }
+    if (step.wall > families)
+        bar.parts.push_back({QStringLiteral("outside ops"), Hue::GapUnexplained, step.wall - families});
+}
+
+} // namespace
+
+std::vector<KeyFigure> keyFigures(const OverviewData& data)
+{
+    return {stepTime(data), gpuBusy(data), idle(data), peakMemory(data), throughput(data), tracing(data)};
+}
+
+double StepBar::total() const
+{
+    double sum = 0;
+    for (const StepPart& part : parts)
+        sum += part.time;
+    return sum;
+}
+
+std::vector<StepBar> stepBars(const OverviewData& data)
+{
+    std::vector<StepBar> bars;
+    for (const OverviewRun& run : data.runs) {
+        const MeanStep* step = stepOf(run);
+        if (step == nullptr)
+            continue;
+        StepBar bar{run.letter, run.title, {}};
+        if (step->onGpu)
+            addGpuParts(bar, *run.data, *step);
+        else
+            addCpuParts(bar, *run.data, *step);
+        bars.push_back(std::move(bar));
+    }
+    return bars;
+}
+
+namespace {
+
+void addVerdict(std::vector<Flag>& flags, const OverviewRun& run)
+{
+    const MeanStep* step = gpuStepOf(run);
+    if (step == nullptr)
+        return;
+    const bool bound = step->verdict == analysis::StepVerdict::GpuBound;
+    const Idle most = idleOf(*step);
+    QString text = of(run) + QStringLiteral("GPU busy %1").arg(percentText(step->gpuBusy / step->wall));
+    if (most.time > 0)
+        text +=
+            QStringLiteral(", idle %1 %2").arg(percentText(most.time / step->wall), word(hueWord(most.hue)));
+    const bool graph =
+        step->verdict == analysis::StepVerdict::LaunchBound && run.summary->param("compile") == "none";
+    QString title = word(wordOf(step->verdict));
+    if (!title.isEmpty())
+        title[0] = title[0].toUpper();
+    flags.push_back({bound ? Flag::Kind::Fine : Flag::Kind::Warning, title, text,
+                     graph ? QStringLiteral("try compile: graph") : QString(), QStringLiteral("timeline")});
+}
+
+void addPrecision(std::vector<Flag>& flags, const OverviewRun& run)
+{
+    if (gpuStepOf(run) == nullptr || run.summary->param("precision") != "fp32" || run.data->families.empty())
+        return;
+    const query::FamilyShare& first = run.data->families.front();
+    if (first.hue != Hue::Matmul)
+        return;
+    flags.push_back(
+        {Flag::Kind::Warning, QStringLiteral("TF32 off"),
+         of(run) +
+             QStringLiteral("fp32 matmul without tensor cores takes %1 a step").arg(timeText(first.perStep)),
+         QStringLiteral("try precision: tf32"), QStringLiteral("kernels")});
+}
+
+void addResult(std::vector<Flag>& flags, const OverviewRun& run)
+{
+    const RunResult& result = run.summary->result;
+    if (result.status != RunStatus::Ok && !result.reason.empty())
+        flags.push_back({result.status == RunStatus::Error ? Flag::Kind::Error : Flag::Kind::Warning,
+                         QStringLiteral("Not finished"),
+                         of(run) + QString::fromStdString(result.reason),
+                         {},
+                         {}});
+    for (const std::string& flag : result.flags)
+        flags.push_back({Flag::Kind::Warning,
+                         QStringLiteral("Flagged"),
+                         of(run) + QString::fromStdString(flag),
+                         {},
+                         QStringLiteral("machine")});
+    if (result.traceOverhead && *result.traceOverhead > kTracingLimit)
+        flags.push_back(
+            {Flag::Kind::Note, QStringLiteral("Tracing"),
+             of(run) +
+                 QStringLiteral("a traced step takes %1× a bare one").arg(threeDigits(*result.traceOverhead)),
+             QStringLiteral("gaps on the timeline are longer than without it"), QStringLiteral("timeline")});
+}
+
+void addLosses(std::vector<Flag>& flags, const OverviewRun& run)
+{
+    bool any = false;
+    for (const query::LossRow& row : run.data->losses.rows) {
+        const bool info = row.loss.severity == "info";
+        any = any || !info;
+        const Flag::Kind kind = info                           ? Flag::Kind::Note
+                                : row.loss.severity == "error" ? Flag::Kind::Error
+                                                               : Flag::Kind::Warning;
+        QString text = of(run) + wholeNumber(row.loss.count) + QLatin1Char(' ') +
+                       QString::fromStdString(row.loss.kind).replace(QLatin1Char('_'), QLatin1Char(' '));
+        if (!row.loss.detail.empty())
+            text += QStringLiteral(" (%1)").arg(QString::fromStdString(row.loss.detail));
+        flags.push_back({kind, info ? QStringLiteral("Left out") : QStringLiteral("Lost"), text, {}, {}});
+    }
+    if (!any && run.data->losses.recordsChecked > 0)
+        flags.push_back({Flag::Kind::Fine,
+                         QStringLiteral("No losses"),
+                         of(run) + QStringLiteral("0 records dropped, %1 checked")
+                                       .arg(wholeNumber(run.data->losses.recordsChecked)),
+                         {},
+                         {}});
+}
+
+void addDrift(std::vector<Flag>& flags, const OverviewRun& run)
+{
+    const auto& drift = run.data->drift;
+    if (!drift)
+        return;
+    const QString change = withUnit(signedDigits(100 * (drift->ratio - 1)), "%");
+    const QString steps = wholeNumber(drift->stepsA + drift->stepsB);
+    if (drift->seen())
+        flags.push_back(
+            {Flag::Kind::Warning,
+             QStringLiteral("Drift"),
+             of(run) +
+                 QStringLiteral("%1 from the first half of the %2 steps to the second").arg(change, steps),
+             {},
+             QStringLiteral("compare")});
+    else
+        flags.push_back(
+            {Flag::Kind::Fine,
+             QStringLiteral("Stable"),
+             of(run) + QStringLiteral("no drift seen over %1 steps (halves: %2)").arg(steps, change),
+             {},
+             QStringLiteral("compare")});
+}
+
+// Joins what is said of A and of B alike.
+void addMerged(std::vector<Flag>& flags, Flag flag)
+{
+    for (Flag& known : flags) {
+        if (known.kind != flag.kind || known.title != flag.title || known.page != flag.page)
+            continue;
+        known.text += QStringLiteral("; ") + flag.text;
+        if (known.advice.isEmpty())
+            known.advice = flag.advice;
+        return;
+    }
+    flags.push_back(std::move(flag));
+}
+
+} // namespace
+
+std::vector<Flag> flagsOf(const OverviewData& data)
+{
+    std::vector<Flag> flags;
+    for (const OverviewRun& run : data.runs) {
+        std::vector<Flag> own;
+        addResult(own, run);
+        addVerdict(own, run);
+        addPrecision(own, run);
+        addLosses(own, run);
+        addDrift(own, run);
+        for (Flag& flag : own)
+            addMerged(flags, std::move(flag));
+    }
+    std::stable_sort(flags.begin(), flags.end(),
+                     [](const Flag& a, const Flag& b) { return a.kind > b.kind; });
+    return flags;
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,281 @@
+#include "ui/models/overview_tables.h"
+
+#include "ui/plots/number_text.h"
+
+#include <QRegularExpression>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr std::size_t kMostRows = 60;
+
+// A row of a table about one run or two: what each of them has, if it has it.
+struct PairRow {
+    QString name;
+    QString detail;
+    Swatch swatch;
+    std::optional<double> values[2] = {};
+    double counts[2] = {0, 0};
+
+    double greatest() const { return std::max(values[0].value_or(0), values[1].value_or(0)); }
+};
+
+struct PairTable {
+    QString first;  ///< title of the names
+    QString detail; ///< title of the second column; empty: there is none
+    Unit (*unitOf)(double) = timeUnit;
+    QString (*exact)(std::int64_t) = exactTime;
+    bool counts = false;
+    bool difference = false;
+    bool swatches = true;
+    bool total = false;
+};
+
+QString exactBytes(std::int64_t bytes)
+{
+    return withUnit(wholeNumber(bytes), "B");
+}
+
+TableColumn column(const QString& title, TableColumn::Kind kind, double width)
+{
+    TableColumn made;
+    made.title = title;
+    made.kind = kind;
+    made.width = width;
+    return made;
+}
+
+std::vector<TableColumn> columnsOf(const PairTable& table, const QString& unit, bool pair)
+{
+    using Kind = TableColumn::Kind;
+    std::vector<TableColumn> columns{column(table.first, Kind::Text, 0)};
+    columns[0].swatch = table.swatches;
+    if (!table.detail.isEmpty()) {
+        columns.push_back(column(table.detail, Kind::Text, 96));
+        columns.back().dim = true;
+    }
+    columns.push_back(column(pair ? QStringLiteral("A, ") + unit : unit, Kind::Number, 58));
+    if (pair)
+        columns.push_back(column(QStringLiteral("B, ") + unit, Kind::Number, 58));
+    columns.push_back(column(pair ? QStringLiteral("A over B") : QString(), Kind::Bar, pair ? 62 : 76));
+    columns.back().sortable = false;
+    if (pair && table.difference)
+        columns.push_back(column(QStringLiteral("B − A, ") + unit, Kind::Number, 80));
+    if (table.counts) {
+        columns.push_back(column(pair ? QStringLiteral("A n") : QStringLiteral("n"), Kind::Number, 46));
+        if (pair)
+            columns.push_back(column(QStringLiteral("B n"), Kind::Number, 46));
+    }
+    return columns;
+}
+
+TableCell numberCell(std::optional<double> value, const Unit& unit, QString (*exact)(std::int64_t))
+{
+    TableCell cell;
+    cell.text = value ? threeDigits(*value / unit.size) : notMeasured();
+    cell.sort = value.value_or(0);
+    if (value)
+        cell.exact = exact(std::int64_t(std::llround(*value)));
+    return cell;
+}
+
+TableCell countCell(double count)
+{
+    TableCell cell;
+    cell.text = count == std::floor(count) ? wholeNumber(std::int64_t(count)) : threeDigits(count);
+    if (count == 0)
+        cell.text = notMeasured();
+    cell.sort = count;
+    return cell;
+}
+
+TableCell differenceCell(double difference, const Unit& unit)
+{
+    TableCell cell;
+    cell.text = difference == 0 ? QStringLiteral("0") : signedDigits(difference / unit.size);
+    cell.sort = difference;
+    cell.tone = difference < 0 ? Tone::Better : difference > 0 ? Tone::Worse : Tone::Dim;
+    return cell;
+}
+
+TableRow rowOf(const PairRow& row, const PairTable& table, const Unit& unit, double most, bool pair)
+{
+    TableRow made;
+    made.swatch = row.swatch;
+    TableCell name;
+    name.text = row.name;
+    if (!row.detail.isEmpty())
+        name.exact = row.name + QStringLiteral(", ") + row.detail;
+    made.cells.push_back(std::move(name));
+    if (!table.detail.isEmpty()) {
+        TableCell detail;
+        detail.text = row.detail;
+        made.cells.push_back(std::move(detail));
+    }
+    made.cells.push_back(numberCell(row.values[0], unit, table.exact));
+    if (pair)
+        made.cells.push_back(numberCell(row.values[1], unit, table.exact));
+    TableCell bar;
+    if (most > 0) {
+        bar.bar = row.values[0].value_or(0) / most;
+        if (pair)
+            bar.secondBar = row.values[1].value_or(0) / most;
+    }
+    made.cells.push_back(bar);
+    if (pair && table.difference)
+        made.cells.push_back(differenceCell(row.values[1].value_or(0) - row.values[0].value_or(0), unit));
+    if (table.counts) {
+        made.cells.push_back(countCell(row.counts[0]));
+        if (pair)
+            made.cells.push_back(countCell(row.counts[1]));
+    }
+    return made;
+}
+
+TableData tableOf(std::vector<PairRow> rows, const PairTable& table, bool pair)
+{
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const PairRow& a, const PairRow& b) { return a.greatest() > b.greatest(); });
+    PairRow all{.name = QStringLiteral("all"), .detail = {}, .swatch = {}};
+    for (const PairRow& row : rows) {
+        for (int i = 0; i < 2; ++i) {
+            if (row.values[i])
+                all.values[i] = all.values[i].value_or(0) + *row.values[i];
+            all.counts[i] += row.counts[i];
+        }
+    }
+    if (rows.size() > kMostRows)
+        rows.resize(kMostRows);
+    double most = 0;
+    for (const PairRow& row : rows)
+        most = std::max(most, row.greatest());
+    // A unit in which the greatest needs no thousands before its point, and the rest few zeros behind it.
+    const Unit unit = table.unitOf(most / 10);
+    TableData data;
+    data.columns = columnsOf(table, QString::fromUtf8(unit.word), pair);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        data.rows.push_back(rowOf(rows[i], table, unit, most, pair));
+        data.rows.back().id = std::int64_t(i);
+    }
+    if (table.total && !data.rows.empty()) {
+        TableRow row = rowOf(all, table, unit, 0, pair);
+        row.id = -1;
+        row.strong = row.section = true;
+        row.selectable = false;
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+// Rows by key, in the order in which keys first come.
+class PairRows {
+public:
+    PairRow& at(const QString& key)
+    {
+        const auto [entry, isNew] = positions_.emplace(key, rows_.size());
+        if (isNew)
+            rows_.emplace_back();
+        return rows_[entry->second];
+    }
+    std::vector<PairRow> take() { return std::move(rows_); }
+
+private:
+    std::map<QString, std::size_t> positions_;
+    std::vector<PairRow> rows_;
+};
+
+// step/forward/layers.3/ffn is forward/layers.3/ffn.
+QString belowStep(const std::string& path)
+{
+    QString text = QString::fromStdString(path);
+    return text.startsWith(QLatin1String("step/")) ? text.mid(5) : text;
+}
+
+} // namespace
+
+TableData familyShareRows(const OverviewData& data)
+{
+    PairRows rows;
+    for (std::size_t i = 0; i < data.runs.size(); ++i) {
+        for (const query::FamilyShare& share : data.runs[i].data->families) {
+            const std::string_view text = hueWord(share.hue);
+            const QString name = QString::fromUtf8(text.data(), qsizetype(text.size()));
+            PairRow& row = rows.at(name);
+            row.name = name;
+            row.swatch = Swatch::of(share.hue);
+            row.values[i] = share.perStep;
+            row.counts[i] = share.instancesPerStep;
+        }
+    }
+    PairTable table{.first = QStringLiteral("Family"), .detail = {}};
+    table.counts = table.total = true;
+    return tableOf(rows.take(), table, data.runs.size() > 1);
+}
+
+TableData rangeShareRows(const OverviewData& data)
+{
+    PairRows rows;
+    for (std::size_t i = 0; i < data.runs.size(); ++i) {
+        const query::RunOverview& run = *data.runs[i].data;
+        for (const analysis::RangeTotal& range : run.ranges.rows) {
+            if (range.path == "step" || !range.wall || !run.step)
+                continue;
+            PairRow& row = rows.at(QString::fromStdString(range.path));
+            row.name = belowStep(range.path);
+            row.swatch = query::hueOfRange(range.path) == query::Hue::Range
+                             ? Swatch::neutral()
+                             : Swatch::of(query::Hue::Attention);
+            row.values[i] = double(range.wall->count()) / double(run.step->steps);
+        }
+    }
+    PairTable table{.first = QStringLiteral("Range"), .detail = {}};
+    table.difference = true;
+    table.swatches = false;
+    return tableOf(rows.take(), table, data.runs.size() > 1);
+}
+
+TableData allocationRows(const OverviewData& data)
+{
+    static const QRegularExpression layer(QStringLiteral("layers\\.\\d+"));
+    PairRows rows;
+    for (std::size_t i = 0; i < data.runs.size(); ++i) {
+        const auto& live = data.runs[i].data->live;
+        if (!live)
+            continue;
+        for (const analysis::LiveBlock& block : live->blocks) {
+            const AllocEvent& event = live->from.events[block.event];
+            const std::string_view text = live->from.text(event.category);
+            const QString category = text.empty() ? QStringLiteral("unattributed")
+                                                  : QString::fromUtf8(text.data(), qsizetype(text.size()));
+            QString where = belowStep(std::string(live->from.text(event.path)));
+            where.replace(layer, QStringLiteral("layers.*"));
+            if (where.isEmpty())
+                where = QStringLiteral("outside any range");
+            PairRow& row = rows.at(where + QLatin1Char('\n') + category);
+            row.name = where;
+            row.detail = category;
+            row.swatch = Swatch::ofCategory(category);
+            row.values[i] = row.values[i].value_or(0) + double(block.bytes.count);
+        }
+        if (live->untraced > Bytes{}) {
+            PairRow& row = rows.at(QString());
+            row.name = QStringLiteral("before the trace");
+            row.detail = QStringLiteral("not recorded");
+            row.swatch = Swatch::neutral();
+            row.values[i] = double(live->untraced.count);
+        }
+    }
+    const bool pair = data.runs.size() > 1; // two runs need the room; the colour still tells the category
+    PairTable table{.first = QStringLiteral("Allocated in"),
+                    .detail = pair ? QString() : QStringLiteral("Category")};
+    table.unitOf = byteUnit;
+    table.exact = exactBytes;
+    return tableOf(rows.take(), table, pair);
+}
+
+} // namespace tilescope::ui

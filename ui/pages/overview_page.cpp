@@ -1,0 +1,297 @@
+#include "ui/pages/overview_page.h"
+
+#include "ui/models/overview_tables.h"
+#include "ui/pages/key_value_table.h"
+#include "ui/pages/panel.h"
+#include "ui/plots/flag_list.h"
+#include "ui/plots/key_figure_card.h"
+#include "ui/plots/number_text.h"
+#include "ui/plots/step_bar_plot.h"
+#include "ui/plots/table_view.h"
+#include "ui/theme/theme.h"
+
+#include <QDateTime>
+#include <QGridLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr std::size_t kFigures = 6;
+constexpr int kListRows = 10;
+
+QString text(std::string_view view)
+{
+    return QString::fromUtf8(view.data(), qsizetype(view.size()));
+}
+
+// Reads both runs and what tells them apart; the samples decide, as on the page that compares.
+OverviewData read(const std::vector<SelectedRun>& runs, const query::Cancelled& cancelled)
+{
+    OverviewData data;
+    std::vector<std::vector<double>> steps;
+    for (const SelectedRun& run : runs) {
+        auto session = run.file->borrow();
+        data.runs.push_back({run.letter, run.title, run.snapshot, run.run,
+                             std::make_shared<const query::RunOverview>(
+                                 query::runOverview(session->reader(), run.key.run, cancelled))});
+        steps.emplace_back();
+        for (const query::SampleRow& row : query::samples(session->reader(), run.key.run).rows)
+            if (row.sample.kind == SampleKind::Measure && row.sample.phase == Phase::Step)
+                steps.back().push_back(double(row.sample.wall.count()) / 1e6);
+    }
+    if (steps.size() == 2 && !cancelled())
+        data.stepDifference = analysis::compareSeries(steps[0], steps[1]);
+    return data;
+}
+
+} // namespace
+
+OverviewPage::OverviewPage(Workspace& workspace, QWidget* parent)
+    : Page(workspace, parent), stack_(new QStackedWidget), message_(new QLabel)
+{
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    message_->setAlignment(Qt::AlignCenter);
+    message_->setWordWrap(true);
+    message_->setProperty("kind", "dim");
+    auto* shown = new QWidget;
+    auto* shownLayout = new QVBoxLayout(shown);
+    shownLayout->setContentsMargins(0, 0, 0, 0);
+    shownLayout->setSpacing(0);
+    shownLayout->addWidget(makeHeader());
+    scroll_ = new QScrollArea;
+    scroll_->setWidgetResizable(true);
+    scroll_->setFrameShape(QFrame::NoFrame);
+    scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll_->setWidget(makeContent());
+    shownLayout->addWidget(scroll_, 1);
+    stack_->addWidget(message_);
+    stack_->addWidget(shown);
+    layout->addWidget(stack_);
+}
+
+QWidget* OverviewPage::makeHeader()
+{
+    auto* bar = new QFrame;
+    bar->setProperty("kind", "bar");
+    bar->setFixedHeight(sizes().of(48));
+    auto* layout = new QHBoxLayout(bar);
+    layout->setContentsMargins(sizes().margin, 0, sizes().margin, 0);
+    layout->setSpacing(sizes().of(10));
+    title_ = new QLabel;
+    title_->setFont(Theme::instance().large());
+    subtitle_ = new QLabel;
+    subtitle_->setProperty("kind", "dim");
+    machineLine_ = new QLabel;
+    machineLine_->setProperty("kind", "dim");
+    machineLine_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    machineLine_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    layout->addWidget(title_);
+    layout->addWidget(subtitle_);
+    layout->addWidget(machineLine_, 1);
+    return bar;
+}
+
+QWidget* OverviewPage::makeContent()
+{
+    auto* content = new QWidget;
+    auto* layout = new QVBoxLayout(content);
+    const int gap = sizes().of(12);
+    layout->setContentsMargins(sizes().margin, gap, sizes().margin, gap);
+    layout->setSpacing(gap);
+    cardGrid_ = new QGridLayout;
+    cardGrid_->setSpacing(sizes().gap);
+    for (std::size_t i = 0; i < kFigures; ++i)
+        cards_.push_back(new KeyFigureCard);
+    layCards();
+    layout->addLayout(cardGrid_);
+
+    stepPanel_ = new Panel(tr("Where the step goes"));
+    bars_ = new StepBarPlot;
+    stepPanel_->setContent(bars_);
+    layout->addWidget(stepPanel_);
+    layout->addWidget(makeLists(), 1);
+
+    auto* bottom = new QHBoxLayout;
+    bottom->setSpacing(sizes().gap);
+    flagPanel_ = new Panel(tr("Flags and losses"));
+    flags_ = new FlagList;
+    connect(flags_, &FlagList::pageWanted, &workspace(), &Workspace::pageWanted);
+    auto* flagLayout = new QVBoxLayout;
+    flagLayout->setContentsMargins(0, 0, 0, 0);
+    flagLayout->addWidget(flags_);
+    flagLayout->addStretch(1);
+    flagPanel_->setContent(flagLayout);
+    auto* machinePanel = new Panel(tr("Machine"));
+    connect(machinePanel->addLink(tr("Machine")), &QPushButton::clicked, this,
+            [this] { emit workspace().pageWanted(QStringLiteral("machine")); });
+    machine_ = new KeyValueTable;
+    machinePanel->setContent(machine_);
+    bottom->addWidget(flagPanel_, 11);
+    bottom->addWidget(machinePanel, 5);
+    layout->addLayout(bottom);
+    return content;
+}
+
+Panel* OverviewPage::makeList(const QString& title, TableView*& table, const QString& page)
+{
+    auto* panel = new Panel(title);
+    QString word = page;
+    word[0] = word[0].toUpper();
+    connect(panel->addLink(word), &QPushButton::clicked, this,
+            [this, page] { emit workspace().pageWanted(page); });
+    table = new TableView;
+    table->setAccessibleName(title);
+    table->setMinimumHeight(sizes().header + kListRows * sizes().row);
+    connect(table, &TableView::activatedRow, this, [this, page] { emit workspace().pageWanted(page); });
+    panel->setContent(table);
+    return panel;
+}
+
+QWidget* OverviewPage::makeLists()
+{
+    auto* lists = new QWidget;
+    auto* layout = new QHBoxLayout(lists);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(sizes().gap);
+    familyPanel_ = makeList(tr("Kernel families"), families_, QStringLiteral("kernels"));
+    rangePanel_ = makeList(tr("Ranges"), ranges_, QStringLiteral("timeline"));
+    allocationPanel_ = makeList(tr("Largest allocations"), allocations_, QStringLiteral("memory"));
+    rangePanel_->setSubtitle(tr("wall time a step"));
+    allocationPanel_->setSubtitle(tr("at the peak"));
+    layout->addWidget(familyPanel_, 10);
+    layout->addWidget(rangePanel_, 11);
+    layout->addWidget(allocationPanel_, 10);
+    return lists;
+}
+
+// One row of cards where they fit, else two.
+void OverviewPage::layCards()
+{
+    const int columns = width() >= sizes().of(1010) ? int(kFigures) : int(kFigures) / 2;
+    for (int i = 0; i < int(kFigures); ++i)
+        cardGrid_->addWidget(cards_[std::size_t(i)], i / columns, i % columns);
+}
+
+void OverviewPage::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    layCards();
+}
+
+void OverviewPage::showMessage(const QString& text)
+{
+    message_->setText(text);
+    stack_->setCurrentWidget(message_);
+}
+
+void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
+{
+    if (runs.empty()) {
+        loading_.cancel();
+        showMessage(emptyText(tr("The key numbers of a run, or of two, appear on this page.")));
+        return;
+    }
+    const std::vector<SelectedRun> shown(runs.begin(),
+                                         runs.begin() + std::min<std::ptrdiff_t>(2, std::ssize(runs)));
+    loading_.start([shown](const query::Cancelled& cancelled) { return read(shown, cancelled); },
+                   [this, runs](const OverviewData& overview) { loaded(runs, overview); },
+                   [this](const QString& sentence) { showMessage(sentence); });
+}
+
+void OverviewPage::describe(const std::vector<SelectedRun>& runs, const OverviewData& overview)
+{
+    title_->setText(text(runs.front().file->path().filename().string()));
+    const auto all = std::ssize(runs.front().snapshot->runs);
+    if (runs.size() == 1)
+        subtitle_->setText(tr("run %1 of %2, %3").arg(runs[0].key.run.value).arg(all).arg(runs[0].title));
+    else
+        subtitle_->setText(runs.size() == 2 ? tr("A %1, B %2").arg(runs[0].title, runs[1].title)
+                                            : tr("A %1, B %2; %3 runs are selected, Overview shows two")
+                                                  .arg(runs[0].title, runs[1].title)
+                                                  .arg(runs.size()));
+    const query::RunOverview& first = *overview.runs.front().data;
+    QStringList words;
+    const std::string_view gpu = first.run.result.device.starts_with("cuda") ? first.fact("gpu.0.name") : "";
+    words << text(gpu.empty() ? first.fact("cpu.model") : gpu);
+    if (!first.fact("libtorch").empty())
+        words << tr("PyTorch %1").arg(text(first.fact("libtorch")));
+    const QDateTime started = QDateTime::fromMSecsSinceEpoch(first.run.startedUnixNs / 1'000'000);
+    words << tr("recorded %1").arg(QLocale::c().toString(started, QStringLiteral("d MMM yyyy HH:mm")));
+    words.removeAll(QString());
+    machineLine_->setText(words.join(QStringLiteral(", ")));
+}
+
+void OverviewPage::showMachine(const query::RunOverview& run)
+{
+    std::vector<KeyValueRow> rows;
+    const auto add = [&rows](const QString& key, const QString& value) {
+        if (!value.isEmpty())
+            rows.push_back({key, {value}});
+    };
+    const auto bytes = [](std::string_view value) {
+        bool good = false;
+        const double number = text(value).toDouble(&good);
+        return good ? byteText(number) : QString();
+    };
+    if (run.run.result.device.starts_with("cuda")) {
+        add(tr("GPU"), text(run.fact("gpu.0.name")));
+        add(tr("SMs, memory"),
+            QStringList({text(run.fact("gpu.0.multiprocessors")), bytes(run.fact("gpu.0.memory"))})
+                .join(QStringLiteral(", ")));
+        add(tr("Driver, CUDA"), QStringList({text(run.fact("driver")), text(run.fact("cuda_runtime"))})
+                                    .join(QStringLiteral(", ")));
+        const QString throttled = text(run.fact("gpu.throttle_reasons.after"));
+        if (!run.fact("gpu.clock.sm.after").empty())
+            add(tr("Clock"), tr("%1 MHz, %2")
+                                 .arg(text(run.fact("gpu.clock.sm.after")),
+                                      throttled == QLatin1String("none") ? tr("not throttled") : throttled));
+    }
+    add(tr("CPU"), text(run.fact("cpu.model")));
+    add(tr("Threads"), text(run.fact("torch_threads")));
+    add(tr("PyTorch"), text(run.fact("libtorch")));
+    add(tr("System"), text(run.fact("os")));
+    add(tr("Program"), text(run.fact("program")));
+    machine_->setRows(std::move(rows), true);
+}
+
+void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview)
+{
+    describe(runs, overview);
+    std::vector<KeyFigure> figures = keyFigures(overview);
+    for (std::size_t i = 0; i < kFigures; ++i)
+        cards_[i]->show(std::move(figures[i]));
+    const bool gpu = std::any_of(overview.runs.begin(), overview.runs.end(), [](const OverviewRun& run) {
+        return run.data->step && run.data->step->onGpu;
+    });
+    stepPanel_->setSubtitle(gpu ? tr("GPU time by family, then idle time by reason; the mean traced step")
+                                : tr("time in ops by family; the mean traced step"));
+    bars_->show(stepBars(overview));
+    familyPanel_->setTitle(gpu ? tr("Kernel families") : tr("Op families"));
+    familyPanel_->setSubtitle(gpu ? tr("GPU time a step") : tr("own time a step"));
+    families_->show(familyShareRows(overview));
+    ranges_->show(rangeShareRows(overview));
+    allocations_->show(allocationRows(overview));
+    std::vector<Flag> flags = flagsOf(overview);
+    const auto count = [&flags](Flag::Kind kind) {
+        return std::count_if(flags.begin(), flags.end(),
+                             [kind](const Flag& flag) { return flag.kind == kind; });
+    };
+    flagPanel_->setSubtitle(tr("%1 warnings, %2 notes")
+                                .arg(count(Flag::Kind::Warning) + count(Flag::Kind::Error))
+                                .arg(count(Flag::Kind::Note)));
+    flags_->show(std::move(flags));
+    showMachine(*overview.runs.front().data);
+    stack_->setCurrentIndex(1);
+}
+
+} // namespace tilescope::ui

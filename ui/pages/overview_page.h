@@ -1,0 +1,64 @@
+#pragma once
+
+#include "ui/models/overview_figures.h"
+#include "ui/pages/page.h"
+
+class QGridLayout;
+class QLabel;
+class QScrollArea;
+class QStackedWidget;
+
+namespace tilescope::ui {
+
+class FlagList;
+class KeyFigureCard;
+class KeyValueTable;
+class Panel;
+class StepBarPlot;
+class TableView;
+
+/// The page that a file opens on: key numbers of one run or two, where a step goes, the costliest families,
+/// ranges and allocations, what to beware of, and the machine. Each item leads to its page.
+class OverviewPage : public Page {
+    Q_OBJECT
+public:
+    explicit OverviewPage(Workspace& workspace, QWidget* parent = nullptr);
+
+protected:
+    void showRuns(const std::vector<SelectedRun>& runs) override;
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    QWidget* makeHeader();
+    QWidget* makeContent();
+    QWidget* makeLists();
+    Panel* makeList(const QString& title, TableView*& table, const QString& page);
+    void loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview);
+    void describe(const std::vector<SelectedRun>& runs, const OverviewData& overview);
+    void showMachine(const query::RunOverview& run);
+    void layCards();
+    void showMessage(const QString& text);
+
+    JobTracker loading_{this};
+    QLabel* title_ = nullptr;
+    QLabel* subtitle_ = nullptr;
+    QLabel* machineLine_ = nullptr;
+    QStackedWidget* stack_;
+    QLabel* message_;
+    QScrollArea* scroll_ = nullptr;
+    QGridLayout* cardGrid_ = nullptr;
+    std::vector<KeyFigureCard*> cards_;
+    Panel* stepPanel_ = nullptr;
+    StepBarPlot* bars_ = nullptr;
+    TableView* families_ = nullptr;
+    TableView* ranges_ = nullptr;
+    TableView* allocations_ = nullptr;
+    Panel* familyPanel_ = nullptr;
+    Panel* rangePanel_ = nullptr;
+    Panel* allocationPanel_ = nullptr;
+    Panel* flagPanel_ = nullptr;
+    FlagList* flags_ = nullptr;
+    KeyValueTable* machine_ = nullptr;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "ui/models/overview_figures.h"
+
+#include <QWidget>
+
+namespace tilescope::ui {
+
+/// A surface with a key number for each run, its unit smaller, and words below. Paints itself; GUI thread.
+class KeyFigureCard : public QWidget {
+    Q_OBJECT
+public:
+    explicit KeyFigureCard(QWidget* parent = nullptr);
+
+    void show(KeyFigure figure);
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    void paintLine(QPainter& painter, const KeyFigure::Line& line, const QRect& rect) const;
+
+    KeyFigure figure_;
+};
+
+} // namespace tilescope::ui

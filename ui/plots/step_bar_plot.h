@@ -1,0 +1,38 @@
+#pragma once
+
+#include "ui/models/overview_figures.h"
+
+#include <QWidget>
+
+namespace tilescope::ui {
+
+/// Where each run's step goes: a bar of parts a run, on one time axis, the saving as an arrow behind a
+/// shorter second bar, a legend below. Paints itself; GUI thread.
+class StepBarPlot : public QWidget {
+    Q_OBJECT
+public:
+    explicit StepBarPlot(QWidget* parent = nullptr);
+
+    void show(std::vector<StepBar> bars);
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override { return {sizeHint().width() / 2, sizeHint().height()}; }
+    /// Draws into the logical rectangle (0, 0, size); what exports use too.
+    void draw(QPainter& painter, const QSize& size) const;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    struct Frame;
+
+    Frame frameOf(const QSize& size) const;
+    void drawBar(QPainter& painter, const Frame& frame, std::size_t bar) const;
+    void drawAxis(QPainter& painter, const Frame& frame) const;
+    void drawSaving(QPainter& painter, const Frame& frame) const;
+    void drawLegend(QPainter& painter, const Frame& frame, int width) const;
+
+    std::vector<StepBar> bars_;
+};
+
+} // namespace tilescope::ui
