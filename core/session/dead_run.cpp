@@ -5,6 +5,7 @@
 #include "core/model/strings.h"
 #include "core/model/text.h"
 #include "core/session/run_header.h"
+#include "core/store/maintenance.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 
@@ -37,6 +38,14 @@ RunId untoldRun(const fs::path& file, const ExperimentSpec& spec, RunId lastSeen
 }
 
 } // namespace
+
+void sealLeftOpen(const fs::path& file)
+{
+    if (!store::needsSealing(file))
+        return;
+    const StringTable noStrings;
+    const store::RunWriter writer(file, noStrings);
+}
 
 RunId lastRunOf(const fs::path& file)
 {

@@ -25,6 +25,10 @@ struct DeadRun {
 /// \throws Error  where the file cannot be written
 RunId recordDeath(const std::filesystem::path& file, const ExperimentSpec& spec, const DeadRun& death);
 
+/// Seals a file whose last writer died before it did; nothing where that was done, where the file does not
+/// exist, or while somebody writes it. \throws Error  where the file cannot be written
+void sealLeftOpen(const std::filesystem::path& file);
+
 /// The highest run number in a file; 0 where the file does not exist or is empty.
 /// \throws Error  where the file is not ours, newer or damaged
 RunId lastRunOf(const std::filesystem::path& file);

@@ -97,6 +97,8 @@ SweepOutcome Sweep::run()
         if (!began)
             break;
     }
+    if (points_.empty())
+        sealLeftOpen(options_.file);
     finishEngine();
     if (deaths_ >= kDeathsThatEndASweep)
         onEvent_(
@@ -219,8 +221,10 @@ void Sweep::finishEngine()
     const SweepPoint* next = current_.point;
     current_ = {};
     current_.point = next;
-    if (const auto died = engine_.finish())
+    if (const auto died = engine_.finish()) {
         onEvent_(LogEvent{"warning", "after its last point: " + *died});
+        sealLeftOpen(options_.file);
+    }
 }
 
 void Sweep::take(Event&& event)

@@ -5,6 +5,7 @@
 #include "core/store/run_copier.h"
 #include "core/store/stored_rows.h"
 #include "core/store/writable_file.h"
+#include "core/store/writer_lock.h"
 
 #include <string>
 
@@ -90,6 +91,14 @@ void deleteRun(const fs::path& file, RunId run)
         target.ledger().removeRun(run.value);
         target.database().exec("update file set edition = edition + 1");
     });
+}
+
+bool needsSealing(const fs::path& file)
+{
+    std::error_code error;
+    const auto isThere = [&](const char* suffix) { return fs::exists(fs::path(file) += suffix, error); };
+    return fs::exists(file, error) && (isThere("-wal") || isThere("-journal") || isThere("-lock")) &&
+           !WriterLock::isHeld(file);
 }
 
 CompactOutcome compact(const fs::path& file)

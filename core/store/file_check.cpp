@@ -101,6 +101,26 @@ bool exists(fs::path file, const char* suffix)
     return fs::file_size(file, error) > 0 && !error;
 }
 
+/// A writer that died while it changed the file in place, which is what sealing does, left a log beside it
+/// that undoes the half-made change. SQLite undoes it for whoever may write, and keeps others out.
+void undoHalfMadeChange(const fs::path& file)
+{
+    constexpr int kBusyMs = 5000;
+    try {
+        SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kBusyMs);
+        harden(database);
+        integerOf(database, "select count(*) from sqlite_schema");
+    } catch (const SQLite::Exception& exception) {
+        const int code = exception.getErrorCode() & 0xff;
+        if (code != SQLITE_READONLY && code != SQLITE_CANTOPEN && code != SQLITE_PERM)
+            throw translated(exception, file);
+        throw unusable(file,
+                       "its writer died while it sealed the file, and mending that needs leave to write",
+                       "open it once as a user who may write it and its folder, or copy it together with " +
+                           file.filename().string() + "-journal");
+    }
+}
+
 } // namespace
 
 FileHeader readHeader(const fs::path& file)
@@ -117,7 +137,11 @@ FileHeader readHeader(const fs::path& file)
 
 FileHeader requireTilescopeFile(const fs::path& file, int newestVersion)
 {
-    const FileHeader header = readHeader(file);
+    FileHeader header = readHeader(file);
+    if (header.isTilescope && exists(file, "-journal")) {
+        undoHalfMadeChange(file);
+        header = readHeader(file);
+    }
     if (!header.isTilescope)
         throw unusable(file, header.isSqlite ? "is an SQLite database, but not Tilescope's"
                                              : "not a Tilescope file");

@@ -21,6 +21,7 @@ struct FileHeader {
 /// \throws Error  for what is no readable, non-empty regular file
 FileHeader readHeader(const std::filesystem::path& file);
 
+/// Undoes what a writer that died left half-made in a file of ours, where this user may write it.
 /// \throws Error  in one sentence, unless `file` is a Tilescope file of a version that this program knows
 FileHeader requireTilescopeFile(const std::filesystem::path& file, int newestVersion);
 

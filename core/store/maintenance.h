@@ -55,6 +55,10 @@ struct CompactOutcome {
 /// one's place in one move. Run numbers, uids, notes and tags stay.
 CompactOutcome compact(const std::filesystem::path& file);
 
+/// Whether the last writer of a file died, or was hindered, before it made it one plain file; false where
+/// somebody writes it, or where there is none.
+bool needsSealing(const std::filesystem::path& file);
+
 void setNote(const std::filesystem::path& file, RunId run, std::string_view note);
 void setTag(const std::filesystem::path& file, RunId run, std::string_view tag);
 

@@ -63,25 +63,44 @@ WritableFile::~WritableFile()
     }
 }
 
+/// A new file appears whole: whoever is killed meanwhile leaves none, or an empty one that was there before.
+void WritableFile::create()
+{
+    std::error_code error;
+    const fs::path target = fs::is_symlink(file_, error) ? fs::weakly_canonical(file_) : file_;
+    fs::path draft = target;
+    draft += "-new";
+    // Logs of a file that was taken away would be read as this one's.
+    for (const char* suffix : {"-new", "-wal", "-shm", "-journal"})
+        fs::remove(fs::path(target) += suffix, error);
+    {
+        SQLite::Database database(draft.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+        database.exec("pragma page_size = 4096; pragma journal_mode = memory");
+        migrate(database, 0, embeddedMigrations());
+    }
+    fs::rename(draft, target, error);
+    if (error)
+        throw Error{.what = "cannot be written (" + error.message() + ")",
+                    .where = file_.string(),
+                    .mend = "choose a file in a folder that you may write"};
+}
+
 /// Opens the database of a file whose writer lock is held, creating or upgrading it.
 void WritableFile::open()
 {
     std::error_code error;
-    const bool isNew = !fs::exists(file_, error) || fs::file_size(file_, error) == 0;
+    if (!fs::exists(file_, error) || fs::file_size(file_, error) == 0)
+        create();
     const auto migrations = embeddedMigrations();
     const int newest = static_cast<int>(migrations.size());
-    const int version = isNew ? 0 : requireTilescopeFile(file_, newest).version;
-    if (!isNew && access(file_.c_str(), W_OK) != 0)
+    const int version = requireTilescopeFile(file_, newest).version;
+    if (access(file_.c_str(), W_OK) != 0)
         throw Error{
             .what = "cannot be written", .where = file_.string(), .mend = "choose a file that you may write"};
-    const int flags = SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX | (isNew ? SQLite::OPEN_CREATE : 0);
-    auto database = std::make_unique<SQLite::Database>(file_.string(), flags, kBusyMs);
+    auto database = std::make_unique<SQLite::Database>(
+        file_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kBusyMs);
     harden(*database);
-    if (isNew)
-        database->exec("pragma page_size = 4096");
-    else
-        requireOurSchema(*database, file_, version, migrations);
-    // Before the log is switched on, so that even a file that lost its log is known as ours.
+    requireOurSchema(*database, file_, version, migrations);
     if (version < newest)
         migrate(*database, version, migrations);
     database->exec("pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000;"
@@ -99,10 +118,24 @@ void WritableFile::commit()
 {
     if (sqlite3_get_autocommit(database_->getHandle()) != 0)
         return;
+    requireInPlace();
     for (auto& appender : appenders_)
         appender->flush();
     ledger_->flush();
     database_->exec("commit");
+}
+
+/// Rows that go to a file without a name, or under another one, would be lost without a word.
+void WritableFile::requireInPlace()
+{
+    int moved = 0;
+    if (sqlite3_file_control(database_->getHandle(), nullptr, SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+        moved != 0)
+        throw Error{.what = "was deleted, moved or replaced while it was being written",
+                    .where = file_.string(),
+                    .mend = "put it back beside its log (" + file_.filename().string() +
+                            "-wal) and go on with --resume, or start again with a new file",
+                    .kind = ErrorKind::Failure};
 }
 
 void WritableFile::abandon() noexcept
@@ -151,6 +184,7 @@ void WritableFile::updateRunChecksum(std::int64_t run)
 void WritableFile::seal()
 {
     open_ = false;
+    requireInPlace();
     database_->exec("update file set sealed = 1");
     database_->setBusyTimeout(kSealMs);
     try {

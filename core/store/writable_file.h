@@ -49,8 +49,10 @@ public:
     RowAppender& appender(EventKind kind) { return *appenders_[static_cast<std::size_t>(kind)]; }
 
 private:
+    void create();
     void open();
     void adopt();
+    void requireInPlace();
 
     const std::filesystem::path file_;
     std::optional<WriterLock> lock_; // taken before the database is opened, let go after it is closed

@@ -365,4 +365,64 @@ TEST_F(Writers, RangesThatCloseLateAreFoundWithoutReadingTheRest)
     EXPECT_TRUE(verify(file).ok());
 }
 
+TEST_F(Writers, AFileWhoseWriterDiedInTheMiddleOfAChangeIsMendedByWhoeverOpensItNext)
+{
+    {
+        RunWriter writer(file, strings);
+        writer.beginRun(header());
+        writer.endRun({});
+    }
+    // What sealing does last, caught between its first write to the file and its end.
+    Child dying([this](int) {
+        sqlite3* database = nullptr;
+        sqlite3_open(file.c_str(), &database);
+        sqlite3_exec(database, "begin immediate; update run set name = 'half'", nullptr, nullptr, nullptr);
+        sqlite3_db_cacheflush(database);
+        _exit(0);
+    });
+    dying.wait();
+    fs::path journal = file;
+    journal += "-journal";
+    ASSERT_GT(fs::file_size(journal), 0U);
+    EXPECT_EQ(RunReader(file).run(RunId{1})->name, header().name);
+    EXPECT_FALSE(fs::exists(journal));
+    EXPECT_TRUE(verify(file).ok());
+}
+
+TEST_F(Writers, AFileThatIsMovedAwayMeanwhileIsNotWrittenToInSilence)
+{
+    for (const bool putBack : {false, true}) {
+        SCOPED_TRACE(putBack ? "put back" : "gone");
+        fs::path away = file;
+        away += ".away";
+        {
+            RunWriter writer(file, strings);
+            writer.beginRun(header());
+            writer.write(opsFrom(0, 100));
+            writer.commit();
+            fs::rename(file, away);
+            writer.write(opsFrom(100, 100));
+            try {
+                writer.commit();
+                ADD_FAILURE() << "it went on";
+            } catch (const Error& error) {
+                EXPECT_THAT(error.sentence(),
+                            HasSubstr("was deleted, moved or replaced while it was being written"));
+                EXPECT_EQ(error.exitCode(), 3);
+            }
+        }
+        if (putBack) {
+            fs::rename(away, file);
+            EXPECT_EQ(RunReader(file).counts(RunId{1}).ops, 100) << "what was committed is in it and its log";
+            EXPECT_TRUE(verify(file).ok());
+            continue;
+        }
+        // A new file of that name has nothing of the old one's log.
+        RunWriter(file, strings).beginRun(header());
+        EXPECT_EQ(RunReader(file).runs().size(), 1U);
+        EXPECT_TRUE(verify(file).ok());
+        fs::remove(file);
+    }
+}
+
 } // namespace tilescope::store
