@@ -56,10 +56,13 @@ void printHelp()
         std::cout << "  " << verb.name << std::string(10 - verb.name.size(), ' ') << verb.purpose << '\n'
                   << "            " << verb.example << '\n';
     }
-    std::cout << "\n  --version   the version of this program\n"
-                 "\nexit codes: 0 all points ok, oom or skipped; 2 unusable arguments, spec or file; 3 a "
-                 "point ended in\n"
-                 "error; 4 the machine lacks what was asked for; 130 cancelled\n";
+    std::cout
+        << "\n  --version   the version of this program\n"
+           "\nLibTorch: the engine takes the torch 2.11 folder that TILESCOPE_TORCH names, else its own run "
+           "path, the torch\nof python3, that of packaging/dev setup; more in help/cluster.md\n"
+           "\nexit codes: 0 all points ok, oom or skipped; 2 unusable arguments, spec or file; 3 a "
+           "point ended in\n"
+           "error; 4 the machine lacks what was asked for; 130 cancelled\n";
 }
 
 /// Becomes the window. Only returns by throwing.

@@ -77,8 +77,10 @@ std::vector<fs::path> TorchLocation::libraryFolders() const
 {
     std::vector<fs::path> folders{folder / "lib"};
     std::error_code error;
+    // A link to the torch folder has no nvidia folder beside it.
+    const fs::path wheels = fs::weakly_canonical(folder, error).parent_path();
     // The wheels of CUDA 13 share nvidia/cu13/lib; cuDNN, NCCL and others have folders of their own.
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder.parent_path() / "nvidia", error))
+    for (const fs::directory_entry& entry : fs::directory_iterator(wheels / "nvidia", error))
         if (fs::is_directory(entry.path() / "lib"))
             folders.push_back(entry.path() / "lib");
     std::sort(folders.begin() + 1, folders.end());
@@ -109,10 +111,21 @@ std::optional<TorchLocation> findTorch()
         candidates.push_back(locationOf(folder, "python3"));
     for (const fs::path& folder : installedWheels())
         candidates.push_back(locationOf(folder, "packaging/dev setup"));
-    for (const TorchLocation& candidate : candidates)
-        if (whyUnfit(candidate).empty())
+    std::string refusals;
+    for (const TorchLocation& candidate : candidates) {
+        const std::string reason = whyUnfit(candidate);
+        if (reason.empty())
             return candidate;
-    return {};
+        refusals += (refusals.empty() ? "" : ", and ") + candidate.folder.string() + ", found by " +
+                    candidate.foundBy + ", " + reason;
+    }
+    if (refusals.empty())
+        return {};
+    throw Error{.what = refusals,
+                .where = "LibTorch",
+                .mend = std::string("install torch ") + kTorchVersion +
+                        " for python3, or name the torch folder of such a wheel in TILESCOPE_TORCH",
+                .kind = ErrorKind::Environment};
 }
 
 std::string libraryPathWith(const TorchLocation& torch)

@@ -26,8 +26,9 @@ struct TorchLocation {
 std::optional<TorchLocation> torchFromEnvironment();
 
 /// Looks for a LibTorch where the engine's own run path has none: TILESCOPE_TORCH, the torch that `python3`
-/// would import, the wheels that `packaging/dev setup` installed. The first that fits; none where none does.
-/// Starts python3; up to a second. \throws Error (Environment)  as torchFromEnvironment
+/// would import, the wheels that `packaging/dev setup` installed. The first that fits; none where there is no
+/// torch at all. Starts python3; up to a second.
+/// \throws Error (Environment)  as torchFromEnvironment; where none fits, saying why for each
 std::optional<TorchLocation> findTorch();
 
 /// LD_LIBRARY_PATH with that LibTorch before what it holds already.

@@ -32,12 +32,27 @@ protected:
             << "__all__ = ['__version__', 'debug']\n__version__ = '" << version << "'\ndebug = False\n";
         setenv("TILESCOPE_TORCH", (folder / "site" / "torch").c_str(), 1);
     }
-    void TearDown() override { unsetenv("TILESCOPE_TORCH"); }
+    void SetUp() override { setenv("XDG_CACHE_HOME", (folder / "cache").c_str(), 1); }
+    void TearDown() override
+    {
+        unsetenv("TILESCOPE_TORCH");
+        unsetenv("XDG_CACHE_HOME");
+        setenv("PATH", path.c_str(), 1);
+    }
 
-    static std::string refusal()
+    /// Puts a python3 that would import torch from `folder` before the real one.
+    void makePython(const fs::path& torch)
+    {
+        fs::create_directories(folder / "bin");
+        std::ofstream(folder / "bin" / "python3") << "#!/bin/sh\necho '" << torch.string() << "'\n";
+        fs::permissions(folder / "bin" / "python3", fs::perms::owner_all);
+        setenv("PATH", ((folder / "bin").string() + ":" + path).c_str(), 1);
+    }
+
+    template <class Function> static std::string refusal(Function find)
     {
         try {
-            torchFromEnvironment();
+            find();
         } catch (const Error& error) {
             EXPECT_EQ(error.exitCode(), 4);
             return error.sentence();
@@ -51,6 +66,7 @@ protected:
             return testing::TemporaryFolder::operator/(name);
         }
     } folder;
+    const std::string path = std::getenv("PATH");
 };
 
 } // namespace
@@ -74,6 +90,16 @@ TEST_F(TorchLocationTest, ReadsTheVersionAndNamesTheLibraryFolders)
                             folder / "site" / "nvidia" / "cudnn" / "lib"));
 }
 
+TEST_F(TorchLocationTest, FindsTheWheelsBesideWhatALinkPointsTo)
+{
+    makeTorch("2.11.0");
+    fs::create_directories(folder / "site" / "nvidia" / "cu13" / "lib");
+    fs::create_directory_symlink(folder / "site" / "torch", folder / "link");
+    setenv("TILESCOPE_TORCH", (folder / "link").c_str(), 1);
+    EXPECT_THAT(torchFromEnvironment()->libraryFolders(),
+                ElementsAre(folder / "link" / "lib", folder / "site" / "nvidia" / "cu13" / "lib"));
+}
+
 TEST_F(TorchLocationTest, PutsItsFoldersBeforeWhatIsThere)
 {
     makeTorch("2.11.0");
@@ -87,17 +113,43 @@ TEST_F(TorchLocationTest, PutsItsFoldersBeforeWhatIsThere)
 TEST_F(TorchLocationTest, RefusesAnotherVersionInOneSentence)
 {
     makeTorch("2.10.1+cu128");
-    EXPECT_THAT(refusal(), HasSubstr("holds torch 2.10.1+cu128; Tilescope needs 2.11"));
+    EXPECT_THAT(refusal(torchFromEnvironment), HasSubstr("holds torch 2.10.1+cu128; Tilescope needs 2.11"));
     makeTorch("2.1.1");
-    EXPECT_THAT(refusal(), HasSubstr("holds torch 2.1.1"));
+    EXPECT_THAT(refusal(torchFromEnvironment), HasSubstr("holds torch 2.1.1"));
 }
 
 TEST_F(TorchLocationTest, RefusesATorchWithoutCudaAndAFolderWithoutTorch)
 {
     makeTorch("2.11.0+cpu", false);
-    EXPECT_THAT(refusal(), HasSubstr("without CUDA"));
+    EXPECT_THAT(refusal(torchFromEnvironment), HasSubstr("without CUDA"));
     setenv("TILESCOPE_TORCH", "/nonexistent", 1);
-    EXPECT_THAT(refusal(), HasSubstr("holds no LibTorch"));
+    EXPECT_THAT(refusal(torchFromEnvironment), HasSubstr("holds no LibTorch"));
+}
+
+TEST_F(TorchLocationTest, TakesPythonsBeforeTheOneOfTheSetUp)
+{
+    makeTorch("2.11.0+cu130");
+    unsetenv("TILESCOPE_TORCH");
+    makePython(folder / "site" / "torch");
+    const fs::path setUp = folder / "cache" / "tilescope" / "current" / "venv" / "lib" / "python3.11";
+    fs::create_directories(setUp / "site-packages");
+    fs::copy(folder / "site" / "torch", setUp / "site-packages" / "torch", fs::copy_options::recursive);
+    EXPECT_EQ(findTorch().value().foundBy, "python3");
+    makePython("");
+    EXPECT_EQ(findTorch().value().folder, setUp / "site-packages" / "torch");
+    fs::remove_all(folder / "cache");
+    EXPECT_FALSE(findTorch());
+}
+
+TEST_F(TorchLocationTest, SaysWhyEachTorchThatItFoundIsUnfit)
+{
+    makeTorch("2.10.0+cu128");
+    unsetenv("TILESCOPE_TORCH");
+    makePython(folder / "site" / "torch");
+    const std::string sentence = refusal(findTorch);
+    EXPECT_THAT(sentence, HasSubstr((folder / "site" / "torch").string() +
+                                    ", found by python3, holds torch 2.10.0+cu128; Tilescope needs 2.11"));
+    EXPECT_THAT(sentence, HasSubstr("TILESCOPE_TORCH"));
 }
 
 } // namespace tilescope::machine
