@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 
+struct CUstream_st;
+
 /// Scaled dot-product attention, o = softmax(scale * q k^T) v, without ever storing the queries x keys
 /// matrix.
 ///
@@ -100,5 +102,23 @@ void attentionForwardCpu(const AttentionProblem& problem, const ForwardTensors& 
                          const ParallelFor& parallelFor);
 void attentionBackwardCpu(const AttentionProblem& problem, const BackwardTensors& tensors, int threads,
                           const ParallelFor& parallelFor);
+
+// --- CUDA ----------------------------------------------------------------------------------------
+
+/// Opaque here, cudaStream_t to those who have CUDA's headers.
+using CudaStream = ::CUstream_st*;
+
+/// Fewest bytes that addresses, strides and the head dim of CUDA tensors must be a multiple of.
+inline constexpr int kCudaAlignment = 16;
+
+/// delta, the queries' gradient in fp32, and turns where the order of additions is fixed.
+std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem);
+
+/// Starts the CUDA kernels on the current device; they run on `stream` when its work before them is done.
+/// \throws std::runtime_error  one sentence: no kernel for this problem in this build, or what CUDA said at
+/// launch
+void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, CudaStream stream);
+void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensors& tensors,
+                           CudaStream stream);
 
 } // namespace tilescope::kernels

@@ -45,8 +45,65 @@ double withoutSign(double scale)
     return scale == 0 ? 1 : std::abs(scale);
 }
 
-// --- device kernels: below autograd
-// ---------------------------------------------------------------------------------
+// --- device kernels: below autograd --------------------------------------------------------------
+
+std::int64_t unit(const at::Tensor& tensor)
+{
+    return kCudaAlignment / tensor.element_size();
+}
+
+/// The head dim as the device's kernels see it.
+std::int64_t deviceHeadDim(const at::Tensor& q)
+{
+    const std::int64_t headDim = q.size(-1);
+    return q.is_cuda() ? (headDim + unit(q) - 1) / unit(q) * unit(q) : headDim;
+}
+
+/// Whether the device's kernels can read or write a 4-D tensor where it lies.
+bool isAligned(const at::Tensor& tensor, std::int64_t headDim)
+{
+    if (!tensor.is_cuda()) {
+        return true;
+    }
+    bool aligned = tensor.size(3) == headDim &&
+                   reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % kCudaAlignment == 0;
+    for (int dim = 0; dim < 3; ++dim) {
+        // TMA knows no stride of 0.
+        aligned = aligned && (tensor.size(dim) == 1 ||
+                              (tensor.stride(dim) % unit(tensor) == 0 && tensor.stride(dim) > 0));
+    }
+    return aligned;
+}
+
+/// A 4-D input for the device's kernels: as it is, or a copy padded with zeros where it is not aligned.
+at::Tensor operand(const at::Tensor& tensor, std::int64_t headDim)
+{
+    return isAligned(tensor, headDim)
+               ? tensor
+               : at::constant_pad_nd(tensor, {0, headDim - tensor.size(3)}).contiguous().clone();
+}
+
+/// A 4-D output for the device's kernels: the tensor itself, or a padded one to be copied from.
+class Target {
+public:
+    Target(const at::Tensor& tensor, std::int64_t headDim) : tensor_(withHeads(tensor)), target_(tensor_)
+    {
+        if (!isAligned(tensor_, headDim)) {
+            target_ =
+                at::empty({tensor_.size(0), tensor_.size(1), tensor_.size(2), headDim}, tensor_.options());
+        }
+    }
+    MutableView view() const { return mutableView(target_); }
+    void finish() const
+    {
+        if (!target_.is_same(tensor_)) {
+            tensor_.copy_(target_.narrow(-1, 0, tensor_.size(-1)));
+        }
+    }
+
+private:
+    at::Tensor tensor_, target_;
+};
 
 Forward forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
                 std::optional<double> scale, c10::string_view fp32, bool keepStatistics)
@@ -58,18 +115,22 @@ Forward forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, b
     if (q.numel() == 0) {
         return {o, logSumExp, statistics};
     }
-    const at::Tensor keys = withHeads(k);
-    const at::Tensor values = withHeads(v);
-    at::Tensor queries = withHeads(q);
-    AttentionProblem problem = attentionProblem(queries, keys, options);
-    queries = takeSign(queries, problem.scale);
+    const std::int64_t headDim = deviceHeadDim(q);
+    AttentionProblem problem = attentionProblem(withHeads(q), withHeads(k), options);
+    const at::Tensor queries = operand(takeSign(withHeads(q), problem.scale), headDim);
+    const at::Tensor keys = operand(withHeads(k), headDim);
+    const at::Tensor values = operand(withHeads(v), headDim);
     problem.scale = withoutSign(problem.scale);
-    launchForwardCpu(problem, {.q = constView(queries),
-                               .k = constView(keys),
-                               .v = constView(values),
-                               .o = mutableView(withHeads(o)),
-                               .logSumExp = logSumExp.mutable_data_ptr(),
-                               .statistics = statistics.numel() ? statistics.mutable_data_ptr() : nullptr});
+    problem.shape.headDim = static_cast<int>(headDim);
+    const Target output(o, headDim);
+    const ForwardTensors tensors{.q = constView(queries),
+                                 .k = constView(keys),
+                                 .v = constView(values),
+                                 .o = output.view(),
+                                 .logSumExp = logSumExp.mutable_data_ptr(),
+                                 .statistics = statistics.numel() ? statistics.mutable_data_ptr() : nullptr};
+    q.is_cuda() ? launchForwardCuda(problem, tensors, q.device()) : launchForwardCpu(problem, tensors);
+    output.finish();
     return {o, logSumExp, statistics};
 }
 
@@ -89,38 +150,45 @@ Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor
     if (q.numel() == 0) {
         return {gradQ, gradK.zero_(), gradV.zero_()};
     }
-    const at::Tensor keys = withHeads(k);
-    const at::Tensor values = withHeads(v);
+    const std::int64_t headDim = deviceHeadDim(q);
+    AttentionProblem problem = attentionProblem(withHeads(q), withHeads(k), options);
+    const at::Tensor queries = operand(takeSign(withHeads(q), problem.scale), headDim);
+    const at::Tensor keys = operand(withHeads(k), headDim);
+    const at::Tensor values = operand(withHeads(v), headDim);
+    const at::Tensor output = operand(withHeads(o), headDim);
     // Gradients come in whatever layout the next op left, such as one number expanded to the whole shape.
-    const at::Tensor gradOutput = withHeads(gradO.stride(-1) == 1 ? gradO : gradO.contiguous());
-    at::Tensor queries = withHeads(q);
-    AttentionProblem problem = attentionProblem(queries, keys, options);
-    queries = takeSign(queries, problem.scale);
+    const at::Tensor gradOutput =
+        operand(withHeads(gradO.stride(-1) == 1 ? gradO : gradO.contiguous()), headDim);
     problem.scale = withoutSign(problem.scale);
+    problem.shape.headDim = static_cast<int>(headDim);
     const bool exact = keepsRowStatistics(problem.type, problem.fp32);
     const at::Tensor rows = statistics.contiguous();
     TORCH_CHECK_VALUE(rows.numel() == q.numel() / q.size(-1) * (exact ? 2 : 1) &&
                           rows.scalar_type() == statisticsOptions(q).dtype(),
                       "tilescope::attention_backward: the row statistics are ", statistics.scalar_type(),
                       statistics.sizes(), "; give the ones that attention_forward kept");
-    launchBackwardCpu(problem, {.q = constView(queries),
-                                .k = constView(keys),
-                                .v = constView(values),
-                                .o = constView(withHeads(o)),
-                                .gradO = constView(gradOutput),
-                                .logSumExp = exact ? nullptr : rows.const_data_ptr(),
-                                .statistics = exact ? rows.const_data_ptr() : nullptr,
-                                .gradQ = mutableView(withHeads(gradQ)),
-                                .gradK = mutableView(withHeads(gradK)),
-                                .gradV = mutableView(withHeads(gradV))});
+    const Target targets[] = {{gradQ, headDim}, {gradK, headDim}, {gradV, headDim}};
+    const BackwardTensors tensors{.q = constView(queries),
+                                  .k = constView(keys),
+                                  .v = constView(values),
+                                  .o = constView(output),
+                                  .gradO = constView(gradOutput),
+                                  .logSumExp = exact ? nullptr : rows.const_data_ptr(),
+                                  .statistics = exact ? rows.const_data_ptr() : nullptr,
+                                  .gradQ = targets[0].view(),
+                                  .gradK = targets[1].view(),
+                                  .gradV = targets[2].view()};
+    q.is_cuda() ? launchBackwardCuda(problem, tensors, q.device()) : launchBackwardCpu(problem, tensors);
+    for (const Target& target : targets) {
+        target.finish();
+    }
     if (scale <= 0) {
         gradQ = takeSign(gradQ, scale);
     }
     return {gradQ, gradK, gradV};
 }
 
-// --- shape inference
-// ------------------------------------------------------------------------------------------------
+// --- shape inference -----------------------------------------------------------------------------
 
 Forward forwardMeta(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
                     std::optional<double> scale, c10::string_view fp32, bool keepStatistics)
@@ -137,8 +205,7 @@ Backward backwardMeta(const at::Tensor&, const at::Tensor& q, const at::Tensor& 
     return {at::empty_like(q), at::empty_like(k), at::empty_like(v)};
 }
 
-// --- the public op
-// ---------------------------------------------------------------------------------------------------
+// --- the public op -------------------------------------------------------------------------------
 
 using ForwardSignature = Forward(const at::Tensor&, const at::Tensor&, const at::Tensor&, bool,
                                  std::optional<double>, c10::string_view, bool);
@@ -165,8 +232,7 @@ Output attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, 
     return {o, logSumExp};
 }
 
-// --- autograd
-// -------------------------------------------------------------------------------------------------------
+// --- autograd ------------------------------------------------------------------------------------
 
 /// Saves q, k, v, o and the log-sum-exp (exact precisions: the row statistics instead), nothing more.
 struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
@@ -213,8 +279,7 @@ Output attentionAutograd(const at::Tensor& q, const at::Tensor& k, const at::Ten
     return {results[0], results[1]};
 }
 
-// --- autocast
-// -------------------------------------------------------------------------------------------------------
+// --- autocast ------------------------------------------------------------------------------------
 
 template <c10::DeviceType Device, c10::DispatchKey Key>
 Output attentionAutocast(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
@@ -253,6 +318,12 @@ TORCH_LIBRARY_IMPL(tilescope, CompositeExplicitAutograd, library)
 }
 
 TORCH_LIBRARY_IMPL(tilescope, CPU, library)
+{
+    library.impl("attention_forward", &forward);
+    library.impl("attention_backward", &backward);
+}
+
+TORCH_LIBRARY_IMPL(tilescope, CUDA, library)
 {
     library.impl("attention_forward", &forward);
     library.impl("attention_backward", &backward);

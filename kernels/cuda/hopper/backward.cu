@@ -105,8 +105,7 @@ template <class Tile> __device__ Place placeOf(const Arguments& arguments)
     return {keyTile, at.head, at.batch, arguments.mask.firstQueryOf(keyTile * kKeys) / Tile::queries};
 }
 
-// --- producer: one warp loads, two more add up gradQ
-// ----------------------------------------------------------------
+// --- producer: one warp loads, two more add up gradQ ---------------------------------------------
 
 template <class Tile>
 __device__ void loadTile(const CUtensorMap& map, unsigned char* tile, Barrier& full, int rows, int row,
@@ -200,8 +199,7 @@ __device__ void addGradQueries(const Arguments& arguments, const Place& place, S
         waitStoresDone();
 }
 
-// --- consumer
-// -------------------------------------------------------------------------------------------------------
+// --- consumer ------------------------------------------------------------------------------------
 
 template <class Element> __device__ std::uint32_t pack(float first, float second)
 {
@@ -459,8 +457,7 @@ template <class Tile, class Element> struct Consumer {
     }
 };
 
-// --- kernel and launcher
-// --------------------------------------------------------------------------------------------
+// --- kernel and launcher -------------------------------------------------------------------------
 
 template <class Tile, class Element>
 __global__ void __launch_bounds__(kThreads, 1)
@@ -562,17 +559,19 @@ int queryTile(int headDim)
 
 } // namespace
 
-bool backwardTakes(const AttentionProblem& problem, const BackwardTensors& tensors)
+bool backwardKnows(const AttentionProblem& problem)
 {
     const AttentionShape& shape = problem.shape;
-    if (problem.type != ElementType::BFloat16 && problem.type != ElementType::Float16)
-        return false;
-    if (shape.headDim > 128 || shape.headDim % 8 != 0 || shape.queries >= (1 << 30) ||
-        shape.keys >= (1 << 30))
-        return false;
-    return mappable(tensors.q) && mappable(tensors.k) && mappable(tensors.v) && mappable(tensors.o) &&
-           mappable(tensors.gradO) && mappable(tensors.gradQ) && mappable(tensors.gradK) &&
-           mappable(tensors.gradV);
+    return (problem.type == ElementType::BFloat16 || problem.type == ElementType::Float16) &&
+           shape.headDim <= 128 && shape.headDim % 8 == 0 && shape.queries < (1 << 30) &&
+           shape.keys < (1 << 30);
+}
+
+bool backwardTakes(const AttentionProblem& problem, const BackwardTensors& tensors)
+{
+    return backwardKnows(problem) && mappable(tensors.q) && mappable(tensors.k) && mappable(tensors.v) &&
+           mappable(tensors.o) && mappable(tensors.gradO) && mappable(tensors.gradQ) &&
+           mappable(tensors.gradK) && mappable(tensors.gradV);
 }
 
 std::size_t backwardWorkspaceBytes(const AttentionProblem& problem)

@@ -11,6 +11,9 @@ namespace tilescope::kernels::hopper {
 /// Whether the Hopper kernel does this problem: as forwardTakes(), for the gradients too.
 bool backwardTakes(const AttentionProblem& problem, const BackwardTensors& tensors);
 
+/// The same from the problem alone: whether it takes tensors of some strides.
+bool backwardKnows(const AttentionProblem& problem);
+
 /// Bytes of BackwardTensors::workspace: the fp32 query gradients, log-sum-exp and delta; linear in the
 /// queries.
 std::size_t backwardWorkspaceBytes(const AttentionProblem& problem);

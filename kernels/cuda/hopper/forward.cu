@@ -90,8 +90,7 @@ template <class Tile> __device__ int keyTiles(const Arguments& arguments, int qu
     return (arguments.mask.keysSeenBy(lastRow) + Tile::keys - 1) / Tile::keys;
 }
 
-// --- producer
-// -------------------------------------------------------------------------------------------------------
+// --- producer ------------------------------------------------------------------------------------
 
 template <class Tile>
 __device__ void load(const CUtensorMap& map, unsigned char* tile, Barrier& full, int rows, int row, int head,
@@ -138,8 +137,7 @@ __device__ void produce(const CUtensorMap& queryMap, const CUtensorMap& keyMap, 
     returnTickets(*arguments.tickets, gridDim.x);
 }
 
-// --- consumer
-// -------------------------------------------------------------------------------------------------------
+// --- consumer ------------------------------------------------------------------------------------
 
 /// Consumers issue their products in turn: number w waits for its barrier, w + 1 is let go.
 template <int Consumers> struct Turn {
@@ -228,11 +226,15 @@ template <class Tile, class Element> struct Rows {
         }
     }
 
-    /// scores = exp(scale scores - running maximum); `shrink` is by how much what was summed before must
-    /// shrink. Both rows at once and in several chains: a chain of dependent operations would cost more than
-    /// their number.
-    __device__ void exponentiate(Scores& scores, float scaleLog2, float (&shrink)[2])
+    /// scores = exp(scale scores - offset). Both rows at once and in several chains: a chain of dependent
+    /// operations would cost more than their number.
+    ///
+    /// The offset is a running maximum that may lag behind: it follows only when exponentials would pass 2^8,
+    /// which after the first tiles is rare. True where it did for a row of this warp: then what was summed
+    /// before must shrink by `shrink`.
+    __device__ bool exponentiate(Scores& scores, float scaleLog2, float (&shrink)[2])
     {
+        constexpr float kSlack = 8;
         constexpr int kChains = 4; // element i of the accumulator belongs to chain i % 4: rows 0, 0, 1, 1
         float largest[kChains];
 #pragma unroll
@@ -241,16 +243,26 @@ template <class Tile, class Element> struct Rows {
 #pragma unroll
         for (int i = kChains; i < kScores; ++i)
             largest[i % kChains] = fmaxf(largest[i % kChains], scores[i]);
-        float offset[2];
+        float newMax[2];
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-            float newMax = fmaxf(fmaxf(largest[2 * half], largest[2 * half + 1]), max[half]);
-            newMax = fmaxf(newMax, __shfl_xor_sync(~0U, newMax, 1));
-            newMax = fmaxf(newMax, __shfl_xor_sync(~0U, newMax, 2));
+            newMax[half] = fmaxf(fmaxf(largest[2 * half], largest[2 * half + 1]), max[half]);
+            newMax[half] = fmaxf(newMax[half], __shfl_xor_sync(~0U, newMax[half], 1));
+            newMax[half] = fmaxf(newMax[half], __shfl_xor_sync(~0U, newMax[half], 2));
+        }
+        const bool grew =
+            (newMax[0] - max[0]) * scaleLog2 > kSlack || (newMax[1] - max[1]) * scaleLog2 > kSlack;
+        const bool moved = __any_sync(~0U, grew);
+        float offset[2];
+        // Without a branch: ptxas would put the wait for the products first in the block after it.
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            newMax[half] = moved ? newMax[half] : max[half];
             // A row that has seen nothing yet has maximum -infinity; subtracting it would make NaN.
-            offset[half] = newMax == -INFINITY ? 0.0f : newMax * scaleLog2;
-            shrink[half] = newMax == -INFINITY ? 1.0f : exp2Special(max[half] * scaleLog2 - offset[half]);
-            max[half] = newMax;
+            offset[half] = newMax[half] == -INFINITY ? 0.0f : newMax[half] * scaleLog2;
+            shrink[half] =
+                newMax[half] == -INFINITY ? 1.0f : exp2Special(max[half] * scaleLog2 - offset[half]);
+            max[half] = newMax[half];
         }
         float sums[kChains] = {};
 #pragma unroll
@@ -262,6 +274,7 @@ template <class Tile, class Element> struct Rows {
 #pragma unroll
         for (int half = 0; half < 2; ++half)
             sum[half] = sum[half] * shrink[half] + sums[2 * half] + sums[2 * half + 1];
+        return moved;
     }
 
     __device__ void shrinkOutput(const float (&shrink)[2])
@@ -484,9 +497,11 @@ template <class Tile, class Element> struct Consumer {
                 }
                 state.clearSoftmax();
             }
-            state.exponentiate(scores, arguments.scaleLog2, shrink);
-            pin(scores); // or the compiler moves the softmax behind the wait that it should hide
-            pin(state.sum);
+            const bool moved = state.exponentiate(scores, arguments.scaleLog2, shrink);
+            // Never taken. Without a branch that hangs on the sums ptxas puts the wait for the products
+            // before the softmax that they should hide.
+            if (state.sum[0] + state.sum[1] < 0)
+                __trap();
 
             waitProducts<0>();
             pin(state.output);
@@ -496,7 +511,7 @@ template <class Tile, class Element> struct Consumer {
             if (last) {
                 store(finished, state, finishedMax, finishedSum);
                 state.clearOutput();
-            } else {
+            } else if (moved) {
                 state.shrinkOutput(shrink);
             }
             state.packWeights(scores);
@@ -504,8 +519,7 @@ template <class Tile, class Element> struct Consumer {
     }
 };
 
-// --- kernel and launcher
-// --------------------------------------------------------------------------------------------
+// --- kernel and launcher -------------------------------------------------------------------------
 
 template <class Tile, class Element>
 __global__ void __launch_bounds__(Tile::threads, 1)

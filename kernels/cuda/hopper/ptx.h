@@ -15,8 +15,7 @@ __device__ inline std::uint32_t sharedAddress(const void* pointer)
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// --- mbarrier: counts arrivals and bytes, waits by phase [9.7.13.15]
-// -----------------------------------------------
+// --- mbarrier: counts arrivals and bytes, waits by phase [9.7.13.15] -----------------------------
 
 using Barrier = std::uint64_t;
 
@@ -59,8 +58,7 @@ __device__ inline void wait(Barrier& barrier, std::uint32_t parity)
                  : "memory");
 }
 
-// --- TMA: the copy engine moves boxes of a tensor [9.7.9.27]
-// --------------------------------------------------------
+// --- TMA: the copy engine moves boxes of a tensor [9.7.9.27] -------------------------------------
 
 __device__ inline void prefetchMap(const CUtensorMap& map)
 {
@@ -132,8 +130,7 @@ __device__ inline void fenceAsyncProxy()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// --- warpgroups
-// -----------------------------------------------------------------------------------------------------
+// --- warpgroups ----------------------------------------------------------------------------------
 
 template <int Registers> __device__ inline void takeRegisters()
 {
@@ -154,8 +151,7 @@ __device__ inline void namedArrive(int id, int threads)
     asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// --- arithmetic
-// -----------------------------------------------------------------------------------------------------
+// --- arithmetic ----------------------------------------------------------------------------------
 
 /// 2^x by the special-function unit; 2^-inf = 0.
 __device__ inline float exp2Special(float x)

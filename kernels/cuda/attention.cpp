@@ -1,0 +1,193 @@
+// Picks the CUDA kernel for a problem and hands it its parameters.
+#include "kernels/cuda/hopper/backward.h"
+#include "kernels/cuda/hopper/forward.h"
+#include "kernels/cuda/launchers.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+namespace tilescope::kernels {
+
+namespace {
+
+std::string describe(const AttentionProblem& problem)
+{
+    static constexpr const char* kNames[] = {"fp32", "fp64", "fp16", "bf16"};
+    std::string name = kNames[static_cast<int>(problem.type)];
+    if (problem.type == ElementType::Float32 && problem.fp32 == Fp32Mode::Tf32) {
+        name = "tf32";
+    }
+    return name + " with head dim " + std::to_string(problem.shape.headDim);
+}
+
+/// Compute capability 9.0; TILESCOPE_ATTENTION=mma takes the mma.sync kernels there too, to compare.
+bool useHopper()
+{
+    static const bool allowed = [] {
+        const char* choice = std::getenv("TILESCOPE_ATTENTION");
+        return !choice || std::string(choice) != "mma";
+    }();
+    int device = 0;
+    int major = 0;
+    return allowed && cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+           major == 9;
+}
+
+#ifdef TILESCOPE_SMALL_KERNEL_SET
+constexpr bool kAllPrecisions = false;
+#else
+constexpr bool kAllPrecisions = true;
+#endif
+
+/// The mma.sync launcher of the smallest head dim that holds the problem's; null where this build has none.
+template <class Launchers>
+auto mmaLauncher(const AttentionProblem& problem, const Launchers* bf16, const Launchers* fp16,
+                 const Launchers* tf32, const Launchers* fp32) -> typename Launchers::value_type
+{
+    const Launchers* chosen = nullptr;
+    switch (problem.type) {
+    case ElementType::BFloat16:
+        chosen = bf16;
+        break;
+    case ElementType::Float16:
+        chosen = fp16;
+        break;
+    case ElementType::Float32:
+        chosen = problem.fp32 == Fp32Mode::Tf32 ? tf32 : fp32;
+        break;
+    case ElementType::Float64:
+        break;
+    }
+    for (std::size_t i = 0; chosen && i < kMmaHeadDimCount; ++i) {
+        if (kMmaHeadDims[i] >= problem.shape.headDim) {
+            return (*chosen)[i];
+        }
+    }
+    return nullptr;
+}
+
+ForwardLauncher mmaForward(const AttentionProblem& problem)
+{
+    if constexpr (kAllPrecisions) {
+        return mmaLauncher(problem, &kMmaForwardBf16, &kMmaForwardFp16, &kMmaForwardTf32, &kMmaForwardFp32);
+    } else {
+        return mmaLauncher<MmaForwardLaunchers>(problem, &kMmaForwardBf16, nullptr, nullptr, nullptr);
+    }
+}
+
+BackwardLauncher mmaBackward(const AttentionProblem& problem)
+{
+    if constexpr (kAllPrecisions) {
+        return mmaLauncher(problem, &kMmaBackwardBf16, &kMmaBackwardFp16, &kMmaBackwardTf32,
+                           &kMmaBackwardFp32);
+    } else {
+        return mmaLauncher<MmaBackwardLaunchers>(problem, &kMmaBackwardBf16, nullptr, nullptr, nullptr);
+    }
+}
+
+template <class Launcher> Launcher required(Launcher launcher, const AttentionProblem& problem)
+{
+    if (!launcher) {
+        throw std::runtime_error("tilescope::attention: this build has no CUDA kernel for " +
+                                 describe(problem) +
+                                 "; build with TILESCOPE_KERNEL_SET=all, as the release preset does");
+    }
+    return launcher;
+}
+
+KernelShape kernelShape(const AttentionProblem& problem)
+{
+    const AttentionShape& shape = problem.shape;
+    return {.queryHeads = static_cast<int>(shape.queryHeads),
+            .keyHeads = static_cast<int>(shape.keyHeads),
+            .queries = static_cast<int>(shape.queries),
+            .keys = static_cast<int>(shape.keys),
+            .headDim = shape.headDim,
+            .batch = static_cast<int>(shape.batch),
+            .scale = static_cast<float>(problem.scale),
+            .causal = problem.causal};
+}
+
+void check(cudaError_t status, const AttentionProblem& problem)
+{
+    if (status != cudaSuccess) {
+        throw std::runtime_error("tilescope::attention: CUDA could not start the kernel for " +
+                                 describe(problem) + ": " + cudaGetErrorString(status));
+    }
+}
+
+std::int64_t queryRows(const AttentionShape& shape)
+{
+    return shape.batch * shape.queryHeads * shape.queries;
+}
+
+/// Turns: at most one for every 16 queries and half of the head dim.
+std::int64_t turnCount(const AttentionProblem& problem)
+{
+    const AttentionShape& shape = problem.shape;
+    return problem.deterministic ? 2 * shape.batch * shape.queryHeads * ((shape.queries + 15) / 16) : 0;
+}
+
+} // namespace
+
+std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem)
+{
+    const std::int64_t rows = queryRows(problem.shape);
+    const auto mma =
+        static_cast<std::size_t>(rows * problem.shape.headDim + rows + turnCount(problem)) * sizeof(float);
+    // Which kernel will run also hangs on the tensors' strides, which are not known here.
+    return useHopper() && hopper::backwardKnows(problem)
+               ? std::max(mma, hopper::backwardWorkspaceBytes(problem))
+               : mma;
+}
+
+void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, CudaStream stream)
+{
+    if (useHopper() && hopper::forwardTakes(problem, tensors)) {
+        return check(hopper::forward(problem, tensors, stream), problem);
+    }
+    const ForwardParameters parameters{.shape = kernelShape(problem),
+                                       .q = tensors.q,
+                                       .k = tensors.k,
+                                       .v = tensors.v,
+                                       .o = tensors.o,
+                                       .logSumExp = static_cast<float*>(tensors.logSumExp),
+                                       .statistics = static_cast<RowStatistics<float>*>(tensors.statistics)};
+    check(required(mmaForward(problem), problem)(parameters, stream), problem);
+}
+
+void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensors& tensors, CudaStream stream)
+{
+    if (useHopper() && hopper::backwardTakes(problem, tensors)) {
+        return check(hopper::backward(problem, tensors, stream), problem);
+    }
+    const std::int64_t rows = queryRows(problem.shape);
+    float* gradQSum = static_cast<float*>(tensors.workspace);
+    float* delta = gradQSum + rows * problem.shape.headDim;
+    int* turns = reinterpret_cast<int*>(delta + rows);
+    if (problem.deterministic) {
+        check(cudaMemsetAsync(turns, 0, static_cast<std::size_t>(turnCount(problem)) * sizeof(int), stream),
+              problem);
+    }
+    const BackwardParameters parameters{.shape = kernelShape(problem),
+                                        .q = tensors.q,
+                                        .k = tensors.k,
+                                        .v = tensors.v,
+                                        .o = tensors.o,
+                                        .gradO = tensors.gradO,
+                                        .logSumExp = static_cast<const float*>(tensors.logSumExp),
+                                        .statistics =
+                                            static_cast<const RowStatistics<float>*>(tensors.statistics),
+                                        .gradQ = tensors.gradQ,
+                                        .gradK = tensors.gradK,
+                                        .gradV = tensors.gradV,
+                                        .delta = delta,
+                                        .gradQSum = gradQSum,
+                                        .turns = problem.deterministic ? turns : nullptr};
+    check(required(mmaBackward(problem), problem)(parameters, stream), problem);
+}
+
+} // namespace tilescope::kernels

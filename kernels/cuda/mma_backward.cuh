@@ -1,0 +1,289 @@
+#pragma once
+
+#include "kernels/cuda/backward_rows.cuh"
+#include "kernels/cuda/mma_tiles.h"
+#include "kernels/cuda/shared_tile.h"
+
+#include <cmath>
+
+namespace tilescope::kernels {
+
+/// Attention backward with mma.sync: gradients of one tile of keys and values, walking over the queries that
+/// see it.
+///
+/// Scores are computed transposed (keys x queries), each warp 16 keys of them: P^T and dS^T then lie in
+/// registers as the left factors of dV += P^T dO and dK += dS^T Q, and only dS goes through shared memory,
+/// for dQ += dS K. Bound: five products of 2 * queries * keys * headDim operations; the products with 16 rows
+/// a warp read as many bytes of shared memory as they have time for.
+///
+/// Shared memory: K | V | Q | dO | dS^T | rows' statistics and delta, single tiles. A turn:
+///
+///     wait for Q(i), dO(i) -> S^T = K Q^T, dP^T = V dO^T, P^T, dS^T -> dV, dK in registers
+///     all done with Q, dO  -> [start Q(i+1), dO(i+1)]  dQ(i) = dS K, added in global memory
+template <class Precision, int kHeadDim> struct MmaBackward {
+    using Element = typename Precision::Element;
+    static constexpr MmaBackwardTile kTile = mmaBackwardTile(sizeof(Element), kHeadDim);
+    static constexpr int kThreads = kTile.warps * 32;
+    static constexpr int kKeys = kTile.keys();
+    static constexpr int kQueries = kTile.queries;
+    static constexpr int kQueryBlocks = kQueries / 8;
+    static constexpr int kOutput = kHeadDim / kTile.outputSplit;
+    // dQ: the warps share its rows first, then its columns.
+    static constexpr int kRowGroups = kQueries / 16 < kTile.warps ? kQueries / 16 : kTile.warps;
+    static constexpr int kColumnGroups = kTile.warps / kRowGroups;
+    static constexpr int kGradQColumns = kOutput / kColumnGroups;
+    static_assert(kQueries / 16 % kRowGroups == 0 && kGradQColumns % 16 == 0);
+
+    using Tile = SharedTile<Element, kHeadDim>;
+    using ScoreTile = SharedTile<Element, kQueries>;
+    using OutputTile = SharedTile<Element, kOutput>;
+    static constexpr int kScoresAt = Tile::bytes(2 * kKeys + 2 * kQueries);
+    static constexpr int kRowsAt = kScoresAt + ScoreTile::bytes(kKeys);
+    static constexpr int kSharedBytes = kRowsAt + 3 * kQueries * int(sizeof(float));
+
+    /// Of each query of a tile, in shared memory.
+    struct Rows {
+        float* offset;     ///< of the exponent
+        float* reciprocal; ///< of the sum, where forward kept it apart
+        float* delta;
+    };
+
+    using Accumulators = float[1][kOutput / 8][4];
+    using Scores = float[1][kQueryBlocks][4];
+
+    const BackwardParameters& p;
+    const KernelShape& shape;
+    const MaskPolicy<int> mask;
+    const int tiles; ///< of keys
+    const int keyTile;
+    const int firstKey;
+    const int firstColumn; ///< of the gradients
+    const int keyHead;
+    const int batch;
+    const Tile keys, values, queries, gradOutput;
+    const ScoreTile gradScores;
+    const Rows rows;
+
+    __device__ MmaBackward(const BackwardParameters& parameters, std::byte* shared)
+        : p(parameters), shape(parameters.shape), mask(shape.mask()), tiles((shape.keys + kKeys - 1) / kKeys),
+          keyTile(blockIdx.x % tiles), firstKey(keyTile * kKeys),
+          firstColumn(blockIdx.x / tiles % kTile.outputSplit * kOutput),
+          keyHead(blockIdx.x / tiles / kTile.outputSplit % shape.keyHeads),
+          batch(blockIdx.x / tiles / kTile.outputSplit / shape.keyHeads), keys{shared},
+          values{shared + Tile::bytes(kKeys)}, queries{shared + Tile::bytes(2 * kKeys)},
+          gradOutput{shared + Tile::bytes(2 * kKeys + kQueries)},
+          gradScores{shared + kScoresAt}, rows{reinterpret_cast<float*>(shared + kRowsAt),
+                                               reinterpret_cast<float*>(shared + kRowsAt) + kQueries,
+                                               reinterpret_cast<float*>(shared + kRowsAt) + 2 * kQueries}
+    {
+    }
+
+    __device__ void run()
+    {
+        copyRows<kThreads, kKeys>(keys, headOf<Element>(p.k, batch, keyHead) + firstKey * p.k.rowStride,
+                                  p.k.rowStride, shape.keys - firstKey, shape.headDim);
+        copyRows<kThreads, kKeys>(values, headOf<Element>(p.v, batch, keyHead) + firstKey * p.v.rowStride,
+                                  p.v.rowStride, shape.keys - firstKey, shape.headDim);
+        Accumulators gradKeys = {};
+        Accumulators gradValues = {};
+        const int firstTile = mask.firstQueryOf(firstKey) / kQueries;
+        const int tilesPerHead = (shape.queries + kQueries - 1) / kQueries - firstTile;
+        const int turns = max(tilesPerHead, 0) * shape.group();
+        const auto headOfTurn = [&](int turn) { return keyHead * shape.group() + turn / tilesPerHead; };
+        const auto queryOfTurn = [&](int turn) { return (firstTile + turn % tilesPerHead) * kQueries; };
+        if (turns > 0) {
+            startTile(headOfTurn(0), queryOfTurn(0));
+        }
+        for (int turn = 0; turn < turns; ++turn) {
+            const int head = headOfTurn(turn);
+            const int query = queryOfTurn(turn);
+            ptx::waitCopies<0>();
+            __syncthreads();
+            Scores scores = {};
+            Scores gradients = {};
+            multiplyRows<Precision>(scores, keys, warpKey(), queries);
+            multiplyRows<Precision>(gradients, values, warpKey(), gradOutput);
+            differentiateSoftmax(scores[0], gradients[0], query);
+            storeAccumulators<Precision>(gradients[0], gradScores, warpKey(), [](int) { return 1.0f; });
+            multiplyAccumulators<Precision>(gradValues, scores, gradOutput, firstColumn);
+            multiplyAccumulators<Precision>(gradKeys, gradients, queries, firstColumn);
+            __syncthreads();
+            if (turn + 1 < turns) {
+                startTile(headOfTurn(turn + 1), queryOfTurn(turn + 1));
+            }
+            addGradQ(head, query);
+        }
+        ptx::waitCopies<0>();
+        __syncthreads();
+        writeGradients(gradKeys, gradValues);
+    }
+
+private:
+    __device__ static int warp() { return threadIdx.x / 32; }
+    __device__ static int warpKey() { return warp() * 16; }
+    __device__ std::int64_t flatRow(int head, int query) const
+    {
+        return (std::int64_t(batch) * shape.queryHeads + head) * shape.queries + query;
+    }
+
+    __device__ void startTile(int head, int query) const
+    {
+        const int count = shape.queries - query;
+        copyRows<kThreads, kQueries>(queries, headOf<Element>(p.q, batch, head) + query * p.q.rowStride,
+                                     p.q.rowStride, count, shape.headDim);
+        copyRows<kThreads, kQueries>(gradOutput,
+                                     headOf<Element>(p.gradO, batch, head) + query * p.gradO.rowStride,
+                                     p.gradO.rowStride, count, shape.headDim);
+        ptx::commitCopies();
+        for (int i = threadIdx.x; i < kQueries; i += kThreads) {
+            const std::int64_t row = flatRow(head, query + i);
+            const bool valid = i < count;
+            rows.delta[i] = valid ? p.delta[row] : 0;
+            if constexpr (Precision::kKeepsStatistics) {
+                rows.offset[i] = valid ? p.statistics[row].offset : 0;
+                rows.reciprocal[i] = valid ? p.statistics[row].reciprocal : 0;
+            } else {
+                rows.offset[i] = valid ? p.logSumExp[row] * Precision::kExponentUnit : 0;
+            }
+        }
+    }
+
+    /// Scores become probabilities; gradients of probabilities become gradients of scores, times the scale.
+    __device__ void differentiateSoftmax(float (&scores)[kQueryBlocks][4],
+                                         float (&gradients)[kQueryBlocks][4], int query) const
+    {
+        const int t = lane() % 4;
+        const int key = firstKey + warpKey() + lane() / 4;
+        const float scale = shape.scale * Precision::kExponentUnit;
+        const bool masked = firstKey + kKeys > mask.keysSeenBy(query) || query + kQueries > shape.queries;
+#pragma unroll
+        for (int n = 0; n < kQueryBlocks; ++n) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                const int row = n * 8 + 2 * t + i;
+                const float offset = rows.offset[row];
+                const float delta = rows.delta[row];
+                const float reciprocal = Precision::kKeepsStatistics ? rows.reciprocal[row] : 1.0f;
+                const int seen = mask.keysSeenBy(query + row);
+#pragma unroll
+                for (int half = 0; half < 2; ++half) {
+                    float& score = scores[n][2 * half + i];
+                    float& gradient = gradients[n][2 * half + i];
+                    score = Precision::exponential(fmaf(score, scale, -offset));
+                    if constexpr (Precision::kKeepsStatistics) {
+                        score *= reciprocal;
+                    }
+                    gradient = score * (gradient - delta) * shape.scale;
+                    if (masked) {
+                        const bool sees = key + half * 8 < seen && query + row < shape.queries;
+                        score = sees ? score : 0;
+                        // A softmax over one key is constant; gradient - delta would leave its rounding.
+                        gradient = sees && seen > 1 ? gradient : 0;
+                    }
+                }
+            }
+        }
+    }
+
+    /// dQ of one tile of queries: += dS K.
+    __device__ void addGradQ(int head, int query) const
+    {
+        waitForTurn(head, query);
+        const int column = firstColumn + warp() / kRowGroups * kGradQColumns;
+        for (int row = warp() % kRowGroups * 16; row < kQueries; row += kRowGroups * 16) {
+            float sum[kGradQColumns / 8][4] = {};
+            multiplyTransposed<Precision, kKeys>(sum, gradScores, row, keys, column);
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                const int at = query + row + half * 8 + lane() / 4;
+                const int first = column + 2 * (lane() % 4);
+                float* to = p.gradQSum + flatRow(head, at) * shape.headDim + first;
+#pragma unroll
+                for (int n = 0; n < kGradQColumns / 8; ++n) {
+                    if (at < shape.queries && first + n * 8 < shape.headDim) {
+                        ptx::addGlobal2(to + n * 8, sum[n][2 * half], sum[n][2 * half + 1]);
+                    }
+                }
+            }
+        }
+        endTurn(head, query);
+    }
+
+    /// Deterministic: tiles of keys add in their order, which is also the order in which blocks start.
+    __device__ int* turnOf(int head, int query) const
+    {
+        const int queryTiles = (shape.queries + kQueries - 1) / kQueries;
+        const std::int64_t tile =
+            (std::int64_t(batch) * shape.queryHeads + head) * queryTiles + query / kQueries;
+        return p.turns + tile * kTile.outputSplit + firstColumn / kOutput;
+    }
+    __device__ void waitForTurn(int head, int query) const
+    {
+        if (p.turns) {
+            if (threadIdx.x == 0) {
+                while (ptx::loadAcquire(turnOf(head, query)) != keyTile) {
+                    __nanosleep(40);
+                }
+            }
+            __syncthreads();
+        }
+    }
+    __device__ void endTurn(int head, int query) const
+    {
+        if (p.turns) {
+            __threadfence();
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                ptx::storeRelease(turnOf(head, query), keyTile + 1);
+            }
+        }
+    }
+
+    __device__ void writeGradients(const Accumulators& gradKeys, const Accumulators& gradValues) const
+    {
+        // Over the tiles of K and V, whose work is done.
+        const OutputTile stagedKeys{keys.base};
+        const OutputTile stagedValues{values.base};
+        storeAccumulators<Precision>(gradKeys[0], stagedKeys, warpKey(), [](int) { return 1.0f; });
+        storeAccumulators<Precision>(gradValues[0], stagedValues, warpKey(), [](int) { return 1.0f; });
+        __syncwarp();
+        const auto write = [&](OutputTile from, const MutableView& view) {
+            const int key = firstKey + warpKey();
+            writeRows<32, 16>(OutputTile{from.at(warpKey(), 0)},
+                              headOf<Element>(view, batch, keyHead) + key * view.rowStride + firstColumn,
+                              view.rowStride, shape.keys - key, shape.headDim - firstColumn, lane());
+        };
+        write(stagedKeys, p.gradK);
+        write(stagedValues, p.gradV);
+    }
+};
+
+template <class Precision, int kHeadDim>
+__global__ void __launch_bounds__(MmaBackward<Precision, kHeadDim>::kThreads)
+    mmaBackwardKernel(const __grid_constant__ BackwardParameters parameters)
+{
+    extern __shared__ __align__(128) std::byte shared[];
+    MmaBackward<Precision, kHeadDim>(parameters, shared).run();
+}
+
+template <class Precision, int kHeadDim>
+cudaError_t launchMmaBackward(const BackwardParameters& parameters, cudaStream_t stream)
+{
+    using Kernel = MmaBackward<Precision, kHeadDim>;
+    const KernelShape& shape = parameters.shape;
+    const std::int64_t tiles = (shape.keys + Kernel::kKeys - 1) / Kernel::kKeys;
+    const cudaError_t raised =
+        cudaFuncSetAttribute(mmaBackwardKernel<Precision, kHeadDim>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, Kernel::kSharedBytes);
+    if (raised != cudaSuccess) {
+        return raised;
+    }
+    launchDelta<typename Precision::Element>(parameters, stream);
+    mmaBackwardKernel<Precision, kHeadDim>
+        <<<static_cast<unsigned>(tiles * Kernel::kTile.outputSplit * shape.keyHeads * shape.batch),
+           Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);
+    launchGradQ<typename Precision::Element>(parameters, stream);
+    return cudaGetLastError();
+}
+
+} // namespace tilescope::kernels

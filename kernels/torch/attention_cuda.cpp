@@ -1,0 +1,26 @@
+// The CUDA backend: LibTorch's device, stream and allocator around the plain C++ launchers.
+#include "kernels/torch/attention_op.h"
+
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+namespace tilescope::kernels {
+
+void launchForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, c10::Device device)
+{
+    const c10::cuda::CUDAGuard guard(device);
+    attentionForwardCuda(problem, tensors, c10::cuda::getCurrentCUDAStream().stream());
+}
+
+void launchBackwardCuda(const AttentionProblem& problem, BackwardTensors tensors, c10::Device device)
+{
+    const c10::cuda::CUDAGuard guard(device);
+    // Freed when this returns, reused by later work of this stream only: the kernels are before that.
+    const c10::DataPtr workspace =
+        c10::cuda::CUDACachingAllocator::get()->allocate(cudaBackwardWorkspaceBytes(problem));
+    tensors.workspace = workspace.get();
+    attentionBackwardCuda(problem, tensors, c10::cuda::getCurrentCUDAStream().stream());
+}
+
+} // namespace tilescope::kernels
