@@ -1,4 +1,5 @@
 // Picks the CUDA kernel for a problem and hands it its parameters.
+#include "kernels/cuda/device.h"
 #include "kernels/cuda/hopper/backward.h"
 #include "kernels/cuda/hopper/forward.h"
 #include "kernels/cuda/launchers.h"
@@ -22,6 +23,12 @@ std::string describe(const AttentionProblem& problem)
     return name + " with head dim " + std::to_string(problem.shape.headDim);
 }
 
+#ifdef TILESCOPE_SMALL_KERNEL_SET
+constexpr bool kAllKernels = false;
+#else
+constexpr bool kAllKernels = true;
+#endif
+
 /// Compute capability 9.0; TILESCOPE_ATTENTION=mma takes the mma.sync kernels there too, to compare.
 bool useHopper()
 {
@@ -29,18 +36,8 @@ bool useHopper()
         const char* choice = std::getenv("TILESCOPE_ATTENTION");
         return !choice || std::string(choice) != "mma";
     }();
-    int device = 0;
-    int major = 0;
-    return allowed && cudaGetDevice(&device) == cudaSuccess &&
-           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
-           major == 9;
+    return kAllKernels && allowed && currentDeviceFacts().computeMajor == 9;
 }
-
-#ifdef TILESCOPE_SMALL_KERNEL_SET
-constexpr bool kAllPrecisions = false;
-#else
-constexpr bool kAllPrecisions = true;
-#endif
 
 /// The mma.sync launcher of the smallest head dim that holds the problem's; null where this build has none.
 template <class Launchers>
@@ -71,7 +68,7 @@ auto mmaLauncher(const AttentionProblem& problem, const Launchers* bf16, const L
 
 ForwardLauncher mmaForward(const AttentionProblem& problem)
 {
-    if constexpr (kAllPrecisions) {
+    if constexpr (kAllKernels) {
         return mmaLauncher(problem, &kMmaForwardBf16, &kMmaForwardFp16, &kMmaForwardTf32, &kMmaForwardFp32);
     } else {
         return mmaLauncher<MmaForwardLaunchers>(problem, &kMmaForwardBf16, nullptr, nullptr, nullptr);
@@ -80,7 +77,7 @@ ForwardLauncher mmaForward(const AttentionProblem& problem)
 
 BackwardLauncher mmaBackward(const AttentionProblem& problem)
 {
-    if constexpr (kAllPrecisions) {
+    if constexpr (kAllKernels) {
         return mmaLauncher(problem, &kMmaBackwardBf16, &kMmaBackwardFp16, &kMmaBackwardTf32,
                            &kMmaBackwardFp32);
     } else {
@@ -138,16 +135,21 @@ std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem)
     const std::int64_t rows = queryRows(problem.shape);
     const auto mma =
         static_cast<std::size_t>(rows * problem.shape.headDim + rows + turnCount(problem)) * sizeof(float);
-    // Which kernel will run also hangs on the tensors' strides, which are not known here.
-    return useHopper() && hopper::backwardKnows(problem)
-               ? std::max(mma, hopper::backwardWorkspaceBytes(problem))
-               : mma;
+    if constexpr (kAllKernels) {
+        // Which kernel will run also hangs on the tensors' strides, which are not known here.
+        if (useHopper() && hopper::backwardKnows(problem)) {
+            return std::max(mma, hopper::backwardWorkspaceBytes(problem));
+        }
+    }
+    return mma;
 }
 
 void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, CudaStream stream)
 {
-    if (useHopper() && hopper::forwardTakes(problem, tensors)) {
-        return check(hopper::forward(problem, tensors, stream), problem);
+    if constexpr (kAllKernels) {
+        if (useHopper() && hopper::forwardTakes(problem, tensors)) {
+            return check(hopper::forward(problem, tensors, stream), problem);
+        }
     }
     const ForwardParameters parameters{.shape = kernelShape(problem),
                                        .q = tensors.q,
@@ -161,8 +163,10 @@ void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors&
 
 void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensors& tensors, CudaStream stream)
 {
-    if (useHopper() && hopper::backwardTakes(problem, tensors)) {
-        return check(hopper::backward(problem, tensors, stream), problem);
+    if constexpr (kAllKernels) {
+        if (useHopper() && hopper::backwardTakes(problem, tensors)) {
+            return check(hopper::backward(problem, tensors, stream), problem);
+        }
     }
     const std::int64_t rows = queryRows(problem.shape);
     float* gradQSum = static_cast<float*>(tensors.workspace);

@@ -14,10 +14,12 @@ template <class Element, int kCount> struct alignas(sizeof(Element) * kCount) Pa
 
 /// delta = rowsum(gradO * o), and zeros in the sum of the queries' gradient. One warp a row.
 ///
-/// fp32 sums in fp64: delta is subtracted from numbers of its own size.
-template <class Element>
+/// fp32 sums in fp64: delta is subtracted from numbers of its own size, which were computed from gradients
+/// rounded as here.
+template <class Precision>
 __global__ void __launch_bounds__(256) deltaKernel(const __grid_constant__ BackwardParameters p)
 {
+    using Element = typename Precision::Element;
     using Sum = std::conditional_t<std::is_same_v<Element, float>, double, float>;
     constexpr int kCount = 4;
     using Values = Pack<Element, kCount>;
@@ -38,7 +40,7 @@ __global__ void __launch_bounds__(256) deltaKernel(const __grid_constant__ Backw
         const auto b = *reinterpret_cast<const Values*>(gradO + column);
 #pragma unroll
         for (int i = 0; i < kCount; ++i) {
-            sum += Sum(float(a.values[i])) * Sum(float(b.values[i]));
+            sum += Sum(float(a.values[i])) * Sum(Precision::rounded(float(b.values[i])));
         }
         *reinterpret_cast<float4*>(gradQSum + column) = make_float4(0, 0, 0, 0);
     }
@@ -73,10 +75,10 @@ __global__ void __launch_bounds__(256) gradQKernel(const __grid_constant__ Backw
                                               query * p.gradQ.rowStride + column) = values;
 }
 
-template <class Element> void launchDelta(const BackwardParameters& p, cudaStream_t stream)
+template <class Precision> void launchDelta(const BackwardParameters& p, cudaStream_t stream)
 {
     const std::int64_t rows = std::int64_t(p.shape.batch) * p.shape.queryHeads * p.shape.queries;
-    deltaKernel<Element><<<static_cast<unsigned>((rows + 7) / 8), 256, 0, stream>>>(p);
+    deltaKernel<Precision><<<static_cast<unsigned>((rows + 7) / 8), 256, 0, stream>>>(p);
 }
 
 template <class Element> void launchGradQ(const BackwardParameters& p, cudaStream_t stream)

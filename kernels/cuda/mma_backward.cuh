@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/cuda/backward_rows.cuh"
+#include "kernels/cuda/device.h"
 #include "kernels/cuda/mma_tiles.h"
 #include "kernels/cuda/shared_tile.h"
 
@@ -191,7 +192,7 @@ private:
         waitForTurn(head, query);
         const int column = firstColumn + warp() / kRowGroups * kGradQColumns;
         for (int row = warp() % kRowGroups * 16; row < kQueries; row += kRowGroups * 16) {
-            float sum[kGradQColumns / 8][4] = {};
+            float sum[1][kGradQColumns / 8][4] = {};
             multiplyTransposed<Precision, kKeys>(sum, gradScores, row, keys, column);
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
@@ -201,7 +202,7 @@ private:
 #pragma unroll
                 for (int n = 0; n < kGradQColumns / 8; ++n) {
                     if (at < shape.queries && first + n * 8 < shape.headDim) {
-                        ptx::addGlobal2(to + n * 8, sum[n][2 * half], sum[n][2 * half + 1]);
+                        ptx::addGlobal2(to + n * 8, sum[0][n][2 * half], sum[0][n][2 * half + 1]);
                     }
                 }
             }
@@ -272,13 +273,12 @@ cudaError_t launchMmaBackward(const BackwardParameters& parameters, cudaStream_t
     using Kernel = MmaBackward<Precision, kHeadDim>;
     const KernelShape& shape = parameters.shape;
     const std::int64_t tiles = (shape.keys + Kernel::kKeys - 1) / Kernel::kKeys;
-    const cudaError_t raised =
-        cudaFuncSetAttribute(mmaBackwardKernel<Precision, kHeadDim>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, Kernel::kSharedBytes);
-    if (raised != cudaSuccess) {
-        return raised;
+    if (const cudaError_t status =
+            allowSharedMemory<mmaBackwardKernel<Precision, kHeadDim>>(Kernel::kSharedBytes);
+        status != cudaSuccess) {
+        return status;
     }
-    launchDelta<typename Precision::Element>(parameters, stream);
+    launchDelta<Precision>(parameters, stream);
     mmaBackwardKernel<Precision, kHeadDim>
         <<<static_cast<unsigned>(tiles * Kernel::kTile.outputSplit * shape.keyHeads * shape.batch),
            Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/device.h"
 #include "kernels/cuda/mma_tiles.h"
 #include "kernels/cuda/parameters.h"
 #include "kernels/cuda/shared_tile.h"
@@ -213,11 +214,10 @@ cudaError_t launchMmaForward(const ForwardParameters& parameters, cudaStream_t s
     using Kernel = MmaForward<Precision, kHeadDim>;
     const KernelShape& shape = parameters.shape;
     const std::int64_t tiles = (shape.queries + Kernel::kTile.queries() - 1) / Kernel::kTile.queries();
-    const cudaError_t raised =
-        cudaFuncSetAttribute(mmaForwardKernel<Precision, kHeadDim>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, Kernel::kSharedBytes);
-    if (raised != cudaSuccess) {
-        return raised;
+    if (const cudaError_t status =
+            allowSharedMemory<mmaForwardKernel<Precision, kHeadDim>>(Kernel::kSharedBytes);
+        status != cudaSuccess) {
+        return status;
     }
     mmaForwardKernel<Precision, kHeadDim><<<static_cast<unsigned>(tiles * shape.queryHeads * shape.batch),
                                             Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);

@@ -26,6 +26,8 @@ struct SixteenBit {
     /// Probabilities: a power of two of the score scaled by log2(e).
     static constexpr float kExponentUnit = 1.4426950408889634f;
     __device__ static float exponential(float x) { return ptx::exp2Approximate(x); }
+    /// An element as it is multiplied.
+    __device__ static float rounded(float element) { return element; }
 };
 
 struct Bf16 : SixteenBit {
@@ -68,65 +70,81 @@ struct Tf32 {
     }
     static constexpr float kExponentUnit = 1.4426950408889634f;
     __device__ static float exponential(float x) { return ptx::exp2Approximate(x); }
+    __device__ static float rounded(float element)
+    {
+        return __uint_as_float(ptx::roundTf32(__float_as_uint(element)));
+    }
 };
 
-/// fp32's accuracy on tensor cores: each factor is split into a TF32 part and a TF32 remainder, together 22
-/// bits, and three of the four products are summed (Ootomo and Yokota 2022, arXiv:2203.03341). Tensor cores
-/// truncate as they accumulate, so every instruction starts from 0 and ordinary additions, which round,
-/// collect the results.
+/// fp32's accuracy on tensor cores: each factor is split into three bf16 parts, together its 24 bits, and of
+/// the nine products the six that matter are summed, the smallest first (after Ootomo and Yokota 2022,
+/// arXiv:2203.03341, who split in two). Tensor cores truncate as they accumulate, so every sum over one depth
+/// starts from 0, and an ordinary addition, which rounds, adds it to the rest.
 struct Fp32 {
     using Element = float;
-    static constexpr int kDepth = 8;
+    static constexpr int kDepth = 16;
     static constexpr bool kKeepsStatistics = true;
     struct A {
-        std::uint32_t high[4];
-        std::uint32_t low[4];
+        std::uint32_t part[3][4];
     };
     struct B {
-        std::uint32_t high[2];
-        std::uint32_t low[2];
+        std::uint32_t part[3][2];
     };
-    __device__ static void split(std::uint32_t raw, std::uint32_t& high, std::uint32_t& low)
+    static constexpr int kTerms = 6;
+
+    __device__ static void split(float low, float high, std::uint32_t& first, std::uint32_t& second,
+                                 std::uint32_t& third)
     {
-        high = ptx::roundTf32(raw);
-        low = ptx::roundTf32(__float_as_uint(__uint_as_float(raw) - __uint_as_float(high)));
+        const auto rest = [&](std::uint32_t part) {
+            low -= __uint_as_float(part << 16);
+            high -= __uint_as_float(part & 0xffff0000U);
+        };
+        first = ptx::packBf16(low, high);
+        rest(first);
+        second = ptx::packBf16(low, high);
+        rest(second);
+        third = ptx::packBf16(low, high);
     }
-    __device__ static A prepare(const std::uint32_t (&raw)[4])
+    /// \param raw  the two elements of each register of a 16-bit fragment, one after another
+    __device__ static A prepare(const std::uint32_t (&raw)[8])
     {
         A a;
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            split(raw[i], a.high[i], a.low[i]);
+            split(__uint_as_float(raw[2 * i]), __uint_as_float(raw[2 * i + 1]), a.part[0][i], a.part[1][i],
+                  a.part[2][i]);
         }
         return a;
     }
-    __device__ static B prepare(std::uint32_t first, std::uint32_t second)
+    __device__ static B prepare(const std::uint32_t (&raw)[4])
     {
         B b;
-        split(first, b.high[0], b.low[0]);
-        split(second, b.high[1], b.low[1]);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            split(__uint_as_float(raw[2 * i]), __uint_as_float(raw[2 * i + 1]), b.part[0][i], b.part[1][i],
+                  b.part[2][i]);
+        }
         return b;
     }
-    __device__ static void multiply(float (&c)[4], const A& a, const B& b)
+    __device__ static void multiplyTerm(int term, float (&c)[4], const A& a, const B& b)
     {
-        float small[4] = {};
-        ptx::multiplyTf32(small, a.low, b.high);
-        ptx::multiplyTf32(small, a.high, b.low);
-        float large[4] = {};
-        ptx::multiplyTf32(large, a.high, b.high);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            c[i] = (c[i] + small[i]) + large[i];
-        }
+        // Which parts: three terms of 2^-16 of the whole, two of 2^-8, one.
+        constexpr int kOfA[kTerms] = {2, 1, 0, 1, 0, 0};
+        constexpr int kOfB[kTerms] = {0, 1, 2, 0, 1, 0};
+        ptx::multiplyBf16(c, a.part[kOfA[term]], b.part[kOfB[term]]);
     }
     static constexpr float kExponentUnit = 1.0f;
     __device__ static float exponential(float x)
     {
         return expf(x);
     }
+    __device__ static float rounded(float element)
+    {
+        return element;
+    }
 };
 
-template <class Precision> inline constexpr bool kIsBf16 = std::is_same_v<Precision, Bf16>;
+template <class Precision> inline constexpr bool kIsFp32 = std::is_same_v<Precision, Fp32>;
 template <class Precision> inline constexpr bool kIsSixteenBit = sizeof(typename Precision::Element) == 2;
 
 } // namespace tilescope::kernels

@@ -65,9 +65,12 @@ __device__ void writeRows(Tile from, typename Tile::Element* to, std::int64_t ro
 
 // --- fragments -----------------------------------------------------------------------------------
 //
-// Where a factor comes from accumulators or from a transposed 32-bit tile, its depth index is permuted: what
-// the instruction calls depth t and t + 4 is 2t and 2t + 1 here, the columns that a lane holds of an
-// accumulator. A sum does not mind, as long as both factors of a product are permuted alike.
+// A sum does not mind in which order it is made, as long as both factors of a product are permuted alike:
+// - TF32, where a factor comes from accumulators or from a transposed tile: what the instruction calls depth
+// t
+//   and t + 4 is 2t and 2t + 1 here, the columns that a lane holds of an accumulator.
+// - fp32, where both factors' depth lies along their rows: 2t, 2t + 1, 2t + 8, 2t + 9 are t, t + 4, t + 8,
+//   t + 12 here, what ldmatrix gives a lane.
 
 __device__ inline int lane()
 {
@@ -77,32 +80,46 @@ __device__ inline int lane()
 /// A: rows `row` to row + 15 of the tile, its columns are the depth.
 template <class Precision, class Tile> __device__ typename Precision::A loadA(Tile tile, int row, int depth)
 {
-    std::uint32_t raw[4];
     const int matrix = lane() / 8;
-    ptx::loadMatrices(raw,
-                      tile.address(row + matrix % 2 * 8 + lane() % 8, depth + matrix / 2 * Tile::kChunk));
-    return Precision::prepare(raw);
+    if constexpr (kIsFp32<Precision>) {
+        std::uint32_t top[4];
+        std::uint32_t bottom[4];
+        ptx::loadMatrices(top, tile.address(row + lane() % 8, depth + matrix * Tile::kChunk));
+        ptx::loadMatrices(bottom, tile.address(row + 8 + lane() % 8, depth + matrix * Tile::kChunk));
+        const std::uint32_t raw[8] = {top[0], top[1], bottom[0], bottom[1],
+                                      top[2], top[3], bottom[2], bottom[3]};
+        return Precision::prepare(raw);
+    } else {
+        std::uint32_t raw[4];
+        ptx::loadMatrices(raw,
+                          tile.address(row + matrix % 2 * 8 + lane() % 8, depth + matrix / 2 * Tile::kChunk));
+        return Precision::prepare(raw);
+    }
 }
 
-/// A from a tile that holds it transposed: columns `row` to row + 15 of the tile, its rows are the (permuted)
-/// depth.
+/// A from a tile that holds it transposed: columns `row` to row + 15 of the tile, its rows are the depth.
 template <class Precision, class Tile>
 __device__ typename Precision::A loadATransposed(Tile tile, int row, int depth)
 {
-    std::uint32_t raw[4];
     if constexpr (kIsSixteenBit<Precision>) {
+        std::uint32_t raw[4];
         const int matrix = lane() / 8;
         ptx::loadMatricesTransposed(raw,
                                     tile.address(depth + matrix / 2 * 8 + lane() % 8, row + matrix % 2 * 8));
+        return Precision::prepare(raw);
     } else {
+        constexpr int kPerRegister = Precision::kDepth / 8; // elements
         const int g = lane() / 4;
         const int t = lane() % 4;
+        std::uint32_t raw[4 * kPerRegister];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            raw[i] = tile.word(depth + 2 * t + i / 2, row + g + i % 2 * 8);
+        for (int i = 0; i < 4 * kPerRegister; ++i) {
+            const int matrix = i / kPerRegister;
+            const int within = kPerRegister == 2 ? matrix / 2 * 8 + i % 2 : matrix / 2;
+            raw[i] = tile.word(depth + 2 * t + within, row + g + matrix % 2 * 8);
         }
+        return Precision::prepare(raw);
     }
-    return Precision::prepare(raw);
 }
 
 /// B, twice: rows `column` to column + 15 of the tile are the columns of two fragments, its columns the
@@ -112,13 +129,21 @@ __device__ void loadB(Tile tile, int column, int depth, typename Precision::B (&
 {
     std::uint32_t raw[4];
     const int matrix = lane() / 8;
-    ptx::loadMatrices(raw,
-                      tile.address(column + matrix / 2 * 8 + lane() % 8, depth + matrix % 2 * Tile::kChunk));
-    b[0] = Precision::prepare(raw[0], raw[1]);
-    b[1] = Precision::prepare(raw[2], raw[3]);
+    if constexpr (kIsFp32<Precision>) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            ptx::loadMatrices(raw, tile.address(column + i * 8 + lane() % 8, depth + matrix * Tile::kChunk));
+            b[i] = Precision::prepare(raw);
+        }
+    } else {
+        ptx::loadMatrices(
+            raw, tile.address(column + matrix / 2 * 8 + lane() % 8, depth + matrix % 2 * Tile::kChunk));
+        b[0] = Precision::prepare(raw[0], raw[1]);
+        b[1] = Precision::prepare(raw[2], raw[3]);
+    }
 }
 
-/// B, twice, from a tile that holds it transposed: its rows are the (permuted) depth.
+/// B, twice, from a tile that holds it transposed: its rows are the depth.
 template <class Precision, class Tile>
 __device__ void loadBTransposed(Tile tile, int column, int depth, typename Precision::B (&b)[2])
 {
@@ -131,11 +156,17 @@ __device__ void loadBTransposed(Tile tile, int column, int depth, typename Preci
         b[1] = Precision::prepare(raw[2], raw[3]);
     } else {
         const int g = lane() / 4;
-        const int t = lane() % 4;
+        const int row = depth + 2 * (lane() % 4);
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-            b[i] = Precision::prepare(tile.word(depth + 2 * t, column + i * 8 + g),
-                                      tile.word(depth + 2 * t + 1, column + i * 8 + g));
+            const int at = column + i * 8 + g;
+            if constexpr (kIsFp32<Precision>) {
+                const std::uint32_t raw[4] = {tile.word(row, at), tile.word(row + 1, at),
+                                              tile.word(row + 8, at), tile.word(row + 9, at)};
+                b[i] = Precision::prepare(raw);
+            } else {
+                b[i] = Precision::prepare(tile.word(row, at), tile.word(row + 1, at));
+            }
         }
     }
 }
@@ -150,6 +181,13 @@ __device__ typename Precision::A fromAccumulators(const float (&c)[kBlocks][4], 
         const std::uint32_t raw[4] = {Precision::pack(low[0], low[1]), Precision::pack(low[2], low[3]),
                                       Precision::pack(high[0], high[1]), Precision::pack(high[2], high[3])};
         return Precision::prepare(raw);
+    } else if constexpr (kIsFp32<Precision>) {
+        std::uint32_t raw[8];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            raw[i] = __float_as_uint(c[2 * step + i / 4][i % 4]);
+        }
+        return Precision::prepare(raw);
     } else {
         const auto& block = c[step];
         const std::uint32_t raw[4] = {__float_as_uint(block[0]), __float_as_uint(block[2]),
@@ -160,11 +198,40 @@ __device__ typename Precision::A fromAccumulators(const float (&c)[kBlocks][4], 
 
 // --- products ------------------------------------------------------------------------------------
 
+/// c[m][n] += left[m] right[0] and c[m][n + 1] += left[m] right[1], for each m.
+template <class Precision, int kFragments, int kBlocks>
+__device__ void multiplyFragments(float (&c)[kFragments][kBlocks][4], int n,
+                                  const typename Precision::A (&left)[kFragments],
+                                  const typename Precision::B (&right)[2])
+{
+    if constexpr (kIsFp32<Precision>) {
+        // Term by term: what follows another in one sum waits for it.
+        float sums[kFragments][2][4] = {};
+#pragma unroll
+        for (int term = 0; term < Precision::kTerms; ++term) {
+#pragma unroll
+            for (int i = 0; i < 2 * kFragments; ++i) {
+                Precision::multiplyTerm(term, sums[i / 2][i % 2], left[i / 2], right[i % 2]);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < 8 * kFragments; ++i) {
+            c[i / 8][n + i / 4 % 2][i % 4] += sums[i / 8][i / 4 % 2][i % 4];
+        }
+    } else {
+#pragma unroll
+        for (int m = 0; m < kFragments; ++m) {
+            Precision::multiply(c[m][n], left[m], right[0]);
+            Precision::multiply(c[m][n + 1], left[m], right[1]);
+        }
+    }
+}
+
 /// c += a b^T: rows of `a` from `row`, all kBlocks * 8 rows of `b`, the tiles' columns are the depth.
 template <class Precision, int kFragments, int kBlocks, class Tile>
 __device__ void multiplyRows(float (&c)[kFragments][kBlocks][4], Tile a, int row, Tile b)
 {
-#pragma unroll 4
+#pragma unroll(kIsFp32 <Precision> ? 1 : 4)
     for (int depth = 0; depth < Tile::kColumns; depth += Precision::kDepth) {
         typename Precision::A left[kFragments];
 #pragma unroll
@@ -175,11 +242,7 @@ __device__ void multiplyRows(float (&c)[kFragments][kBlocks][4], Tile a, int row
         for (int n = 0; n < kBlocks; n += 2) {
             typename Precision::B right[2];
             loadB<Precision>(b, n * 8, depth, right);
-#pragma unroll
-            for (int m = 0; m < kFragments; ++m) {
-                Precision::multiply(c[m][n], left[m], right[0]);
-                Precision::multiply(c[m][n + 1], left[m], right[1]);
-            }
+            multiplyFragments<Precision>(c, n, left, right);
         }
     }
 }
@@ -200,11 +263,7 @@ __device__ void multiplyAccumulators(float (&c)[kFragments][kBlocks][4],
         for (int n = 0; n < kBlocks; n += 2) {
             typename Precision::B right[2];
             loadBTransposed<Precision>(b, column + n * 8, step * Precision::kDepth, right);
-#pragma unroll
-            for (int m = 0; m < kFragments; ++m) {
-                Precision::multiply(c[m][n], left[m], right[0]);
-                Precision::multiply(c[m][n + 1], left[m], right[1]);
-            }
+            multiplyFragments<Precision>(c, n, left, right);
         }
     }
 }
@@ -212,17 +271,16 @@ __device__ void multiplyAccumulators(float (&c)[kFragments][kBlocks][4],
 /// c += a^T b: both tiles' rows are the depth; a's columns from `row` are the rows of c, b's from `column`
 /// its columns.
 template <class Precision, int kDepthRows, int kBlocks, class TileA, class TileB>
-__device__ void multiplyTransposed(float (&c)[kBlocks][4], TileA a, int row, TileB b, int column)
+__device__ void multiplyTransposed(float (&c)[1][kBlocks][4], TileA a, int row, TileB b, int column)
 {
-#pragma unroll 2
+#pragma unroll(kIsFp32 <Precision> ? 1 : 2)
     for (int depth = 0; depth < kDepthRows; depth += Precision::kDepth) {
-        const typename Precision::A left = loadATransposed<Precision>(a, row, depth);
+        const typename Precision::A left[1] = {loadATransposed<Precision>(a, row, depth)};
 #pragma unroll
         for (int n = 0; n < kBlocks; n += 2) {
             typename Precision::B right[2];
             loadBTransposed<Precision>(b, column + n * 8, depth, right);
-            Precision::multiply(c[n], left, right[0]);
-            Precision::multiply(c[n + 1], left, right[1]);
+            multiplyFragments<Precision>(c, n, left, right);
         }
     }
 }

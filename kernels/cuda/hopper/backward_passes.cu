@@ -2,20 +2,22 @@
 /// log-sum-exp in powers of two and zeros to add to; after it fp32 query gradients to the input's type.
 #include "kernels/cuda/hopper/backward_passes.h"
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#include "kernels/cuda/hopper/pipeline.h"
 
 #include <algorithm>
 
 namespace tilescope::kernels::hopper {
 namespace {
 
-constexpr int kPieceFloats = 64 * 64;
-constexpr int kPieces = 2; // one for each consumer of the backward kernel
-
-int rowsWithPadding(const AttentionProblem& problem, int queryTile)
+int queryTilesOf(const AttentionProblem& problem)
 {
-    return static_cast<int>((problem.shape.queries + queryTile - 1) / queryTile * queryTile);
+    const int rows = backwardQueries(problem.shape.headDim);
+    return static_cast<int>((problem.shape.queries + rows - 1) / rows);
+}
+
+std::int64_t paddedRowsOf(const AttentionProblem& problem)
+{
+    return std::int64_t{queryTilesOf(problem)} * backwardQueries(problem.shape.headDim);
 }
 
 std::int64_t pairs(const AttentionProblem& problem)
@@ -38,15 +40,17 @@ struct PrepareArguments {
     const float* logSumExp;
     BackwardWorkspace workspace;
     int heads, rows, headDim, queryTiles;
+    int blocks; ///< of a head
 };
 
 /// Eight lanes a row, 16 bytes at a time; 32 rows a block.
 template <class Element> __global__ void prepare(PrepareArguments arguments)
 {
-    const int pair = blockIdx.y;
+    const int pair = blockIdx.x / arguments.blocks;
+    const int block = blockIdx.x % arguments.blocks;
     const int batch = pair / arguments.heads;
     const int head = pair % arguments.heads;
-    const int row = blockIdx.x * 32 + threadIdx.x / 8;
+    const int row = block * 32 + threadIdx.x / 8;
     const int lane = threadIdx.x % 8;
     const auto rowOf = [&](const Rows& rows) {
         return reinterpret_cast<const Element*>(rows.data) + batch * rows.batchStride +
@@ -77,13 +81,13 @@ template <class Element> __global__ void prepare(PrepareArguments arguments)
         arguments.workspace.logSumExp2[padded] = lse == -INFINITY ? INFINITY : lse * kLog2E;
     }
     // The sums of these 32 rows' share of the pieces.
-    const std::int64_t floats = std::int64_t{arguments.queryTiles} * kPieces * kPieceFloats;
-    const std::int64_t share = (floats / 4 + gridDim.x - 1) / gridDim.x;
+    const std::int64_t floats = std::int64_t{arguments.workspace.paddedRows} * arguments.headDim;
+    const std::int64_t share = (floats / 4 + arguments.blocks - 1) / arguments.blocks;
     auto* sums = reinterpret_cast<float4*>(arguments.workspace.gradQuery + pair * floats);
-    const std::int64_t end = min((blockIdx.x + 1) * share, floats / 4);
-    for (std::int64_t i = blockIdx.x * share + threadIdx.x; i < end; i += blockDim.x)
+    const std::int64_t end = min((block + 1) * share, floats / 4);
+    for (std::int64_t i = block * share + threadIdx.x; i < end; i += blockDim.x)
         sums[i] = make_float4(0, 0, 0, 0);
-    if (arguments.workspace.turns && blockIdx.x == 0)
+    if (arguments.workspace.turns && block == 0)
         for (int tile = threadIdx.x; tile < arguments.queryTiles; tile += blockDim.x)
             arguments.workspace.turns[pair * arguments.queryTiles + tile] = 0;
 }
@@ -93,44 +97,68 @@ struct FinishArguments {
     std::int64_t batchStride, headStride, rowStride;
     const float* sums;
     float scale;
-    int heads, rows, headDim, queryTile;
+    int heads, rows, headDim, queryTiles;
 };
 
-/// One block a piece: 64 rows by 64 columns in accumulator order (wgmma.h). Two neighbouring lanes swap
-/// halves, so that each writes 8 bytes.
-template <class Element> __global__ void finish(FinishArguments arguments)
+/// Four lanes that each hold one word of each of four chunks: afterwards lane t holds chunk t, in the lanes'
+/// order.
+__device__ inline void transposeWords(std::uint32_t (&words)[4])
 {
-    const int piece = blockIdx.x % kPieces;
-    const int tile = blockIdx.x / kPieces;
-    const int pair = blockIdx.y;
-    // A tile of 64 rows has its pieces side by side (columns), one of 128 rows below each other.
-    const int firstRow = tile * arguments.queryTile + (arguments.queryTile == 128 ? piece * 64 : 0);
-    const int firstColumn = arguments.queryTile == 128 ? 0 : piece * 64;
-    const auto* sums = reinterpret_cast<const float4*>(arguments.sums) +
-                       (std::int64_t{pair} * gridDim.x + blockIdx.x) * (kPieceFloats / 4);
+#pragma unroll
+    for (int bit = 1; bit <= 2; bit *= 2) {
+        const bool upper = threadIdx.x & bit;
+#pragma unroll
+        for (int pair = 0; pair < 2; ++pair) {
+            std::uint32_t& low = words[bit == 1 ? 2 * pair : pair];
+            std::uint32_t& high = words[bit == 1 ? 2 * pair + 1 : pair + 2];
+            const std::uint32_t got = __shfl_xor_sync(~0U, upper ? low : high, bit);
+            (upper ? low : high) = got;
+        }
+    }
+}
+
+/// One block a piece, in accumulator order (wgmma.h). The four lanes of a row swap, so that each writes 16
+/// bytes and together they write 64.
+template <class Element> __global__ void __launch_bounds__(128) finish(FinishArguments arguments)
+{
+    const int tile = blockIdx.x / GradQueryPiece::kCount % arguments.queryTiles;
+    const int pair = blockIdx.x / GradQueryPiece::kCount / arguments.queryTiles;
+    const int headDim = arguments.headDim;
+    const GradQueryPiece piece = GradQueryPiece::of(blockIdx.x % GradQueryPiece::kCount, headDim);
+    const std::int64_t tileRows = backwardQueries(headDim);
+    const auto* sums = reinterpret_cast<const float4*>(
+        arguments.sums + (std::int64_t{pair} * arguments.queryTiles + tile) * tileRows * headDim +
+        piece.offset(headDim));
+    constexpr int kChunks = 8; // of 8 columns
+    float4 mine[kChunks];      // row r: x, y; row r + 8: z, w
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk)
+        if (chunk * 8 < piece.columns)
+            mine[chunk] = __ldcs(sums + chunk * 128 + threadIdx.x);
     const int lane = threadIdx.x % 32;
-    const bool odd = lane % 2 == 1;
-    const int row = firstRow + threadIdx.x / 32 * 16 + lane / 4 + (odd ? 8 : 0);
-    Element* out = reinterpret_cast<Element*>(arguments.gradQ) +
-                   pair / arguments.heads * arguments.batchStride +
-                   pair % arguments.heads * arguments.headStride + row * arguments.rowStride;
+    const float scale = arguments.scale;
 #pragma unroll
-    for (int chunk = 0; chunk < 8; ++chunk) {
-        const float4 mine = sums[chunk * 128 + threadIdx.x]; // row r: x, y; row r + 8: z, w
-        // The even lane keeps row r of both lanes, the odd one row r + 8.
-        const float sendA = odd ? mine.x : mine.z;
-        const float sendB = odd ? mine.y : mine.w;
-        const float gotA = __shfl_xor_sync(~0U, sendA, 1);
-        const float gotB = __shfl_xor_sync(~0U, sendB, 1);
-        const float values[4] = {odd ? gotA : mine.x, odd ? gotB : mine.y, odd ? mine.z : gotA,
-                                 odd ? mine.w : gotB};
-        const int column = firstColumn + chunk * 8 + lane % 4 / 2 * 4;
-        if (row < arguments.rows && column < arguments.headDim) {
-            Element packed[4];
+    for (int half = 0; half < 2; ++half) {
+        const int row =
+            tile * static_cast<int>(tileRows) + piece.firstRow + threadIdx.x / 32 * 16 + lane / 4 + 8 * half;
+        Element* out =
+            reinterpret_cast<Element*>(arguments.gradQ) + pair / arguments.heads * arguments.batchStride +
+            pair % arguments.heads * arguments.headStride + row * arguments.rowStride + piece.firstColumn;
 #pragma unroll
-            for (int i = 0; i < 4; ++i)
-                packed[i] = static_cast<Element>(values[i] * arguments.scale);
-            *reinterpret_cast<uint2*>(out + column) = *reinterpret_cast<uint2*>(packed);
+        for (int group = 0; group < kChunks; group += 4) {
+            if (group * 8 >= piece.columns)
+                continue;
+            std::uint32_t words[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                const float4& chunk = mine[group + i];
+                words[i] =
+                    pack<Element>((half ? chunk.z : chunk.x) * scale, (half ? chunk.w : chunk.y) * scale);
+            }
+            transposeWords(words);
+            const int column = (group + lane % 4) * 8;
+            if (row < arguments.rows && column < piece.columns)
+                *reinterpret_cast<uint4*>(out + column) = make_uint4(words[0], words[1], words[2], words[3]);
         }
     }
 }
@@ -142,28 +170,26 @@ Rows rowsOf(const ConstView& view)
 
 } // namespace
 
-std::size_t BackwardWorkspace::bytes(const AttentionProblem& problem, int queryTile)
+std::size_t BackwardWorkspace::bytes(const AttentionProblem& problem)
 {
-    const std::size_t rows = pairs(problem) * rowsWithPadding(problem, queryTile);
-    const std::size_t tiles = rows / queryTile;
-    return tiles * kPieces * kPieceFloats * sizeof(float) + 2 * rows * sizeof(float) +
-           (problem.deterministic ? tiles * sizeof(unsigned) : 0);
+    const std::size_t rows = pairs(problem) * paddedRowsOf(problem);
+    return rows * problem.shape.headDim * sizeof(float) + 2 * rows * sizeof(float) +
+           (problem.deterministic ? pairs(problem) * queryTilesOf(problem) * sizeof(unsigned) : 0);
 }
 
-BackwardWorkspace BackwardWorkspace::at(void* memory, const AttentionProblem& problem, int queryTile)
+BackwardWorkspace BackwardWorkspace::at(void* memory, const AttentionProblem& problem)
 {
-    const std::size_t rows = pairs(problem) * rowsWithPadding(problem, queryTile);
-    const std::size_t tiles = rows / queryTile;
+    const std::size_t rows = pairs(problem) * paddedRowsOf(problem);
     auto* gradQuery = static_cast<float*>(memory);
-    float* logSumExp2 = gradQuery + tiles * kPieces * kPieceFloats;
+    float* logSumExp2 = gradQuery + rows * problem.shape.headDim;
     float* delta = logSumExp2 + rows;
     return {gradQuery, logSumExp2, delta,
             problem.deterministic ? reinterpret_cast<unsigned*>(delta + rows) : nullptr,
-            rowsWithPadding(problem, queryTile)};
+            static_cast<int>(paddedRowsOf(problem))};
 }
 
 cudaError_t prepareBackward(const AttentionProblem& problem, const BackwardTensors& tensors,
-                            const BackwardWorkspace& workspace, int queryTile, cudaStream_t stream)
+                            const BackwardWorkspace& workspace, cudaStream_t stream)
 {
     const AttentionShape& shape = problem.shape;
     const PrepareArguments arguments{rowsOf(tensors.o),
@@ -173,8 +199,9 @@ cudaError_t prepareBackward(const AttentionProblem& problem, const BackwardTenso
                                      static_cast<int>(shape.queryHeads),
                                      static_cast<int>(shape.queries),
                                      shape.headDim,
-                                     workspace.paddedRows / queryTile};
-    const dim3 grid((workspace.paddedRows + 31) / 32, static_cast<unsigned>(pairs(problem)));
+                                     queryTilesOf(problem),
+                                     (workspace.paddedRows + 31) / 32};
+    const auto grid = static_cast<unsigned>(pairs(problem) * arguments.blocks);
     if (problem.type == ElementType::BFloat16)
         prepare<__nv_bfloat16><<<grid, 256, 0, stream>>>(arguments);
     else
@@ -183,7 +210,7 @@ cudaError_t prepareBackward(const AttentionProblem& problem, const BackwardTenso
 }
 
 cudaError_t finishBackward(const AttentionProblem& problem, const BackwardTensors& tensors,
-                           const BackwardWorkspace& workspace, int queryTile, cudaStream_t stream)
+                           const BackwardWorkspace& workspace, cudaStream_t stream)
 {
     const AttentionShape& shape = problem.shape;
     const FinishArguments arguments{static_cast<unsigned char*>(tensors.gradQ.data),
@@ -195,8 +222,8 @@ cudaError_t finishBackward(const AttentionProblem& problem, const BackwardTensor
                                     static_cast<int>(shape.queryHeads),
                                     static_cast<int>(shape.queries),
                                     shape.headDim,
-                                    queryTile};
-    const dim3 grid(workspace.paddedRows / queryTile * kPieces, static_cast<unsigned>(pairs(problem)));
+                                    queryTilesOf(problem)};
+    const auto grid = static_cast<unsigned>(pairs(problem) * arguments.queryTiles * GradQueryPiece::kCount);
     if (problem.type == ElementType::BFloat16)
         finish<__nv_bfloat16><<<grid, 128, 0, stream>>>(arguments);
     else

@@ -49,13 +49,4 @@ CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::i
     return map;
 }
 
-int multiprocessors()
-{
-    int device = 0;
-    int count = 0;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
-    return count;
-}
-
 } // namespace tilescope::kernels::hopper

@@ -23,7 +23,4 @@ template <class Pointer> bool mappable(const View<Pointer>& view)
            steps(view.headStride) && steps(view.batchStride);
 }
 
-/// Multiprocessors of the current device.
-int multiprocessors();
-
 } // namespace tilescope::kernels::hopper

@@ -1,5 +1,8 @@
 #include "kernels/cuda/hopper/tickets.h"
 
+#include "kernels/cuda/device.h"
+
+#include <array>
 #include <atomic>
 
 namespace tilescope::kernels::hopper {
@@ -14,10 +17,19 @@ __device__ TileTickets deviceTickets[kSets];
 TileTickets* nextTickets()
 {
     static std::atomic<unsigned> next{0};
-    void* address = nullptr;
-    if (cudaGetSymbolAddress(&address, deviceTickets) != cudaSuccess)
+    static std::array<std::atomic<TileTickets*>, kMaxDevices> addresses{};
+    const int device = currentDevice();
+    if (device < 0 || device >= kMaxDevices)
         return nullptr;
-    return static_cast<TileTickets*>(address) + next++ % kSets;
+    TileTickets* first = addresses[device].load(std::memory_order_relaxed);
+    if (!first) {
+        void* address = nullptr;
+        if (cudaGetSymbolAddress(&address, deviceTickets) != cudaSuccess)
+            return nullptr;
+        first = static_cast<TileTickets*>(address);
+        addresses[device].store(first, std::memory_order_relaxed);
+    }
+    return first + next.fetch_add(1, std::memory_order_relaxed) % kSets;
 }
 
 } // namespace tilescope::kernels::hopper

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <atomic>
+
+/// What launchers ask of the current device at every call, asked of CUDA once a device: each answer costs a
+/// microsecond there, and a launch should cost little more than that.
+namespace tilescope::kernels {
+
+inline constexpr int kMaxDevices = 64;
+
+struct DeviceFacts {
+    int computeMajor = 0;
+    int computeMinor = 0;
+    int multiprocessors = 0;
+    int sharedMemoryBytes = 0; ///< most that a thread block can have
+};
+
+/// Number of the calling thread's device; -1 where CUDA has none.
+int currentDevice();
+
+/// Of the current device; all 0 where CUDA has none. Any thread.
+const DeviceFacts& currentDeviceFacts();
+
+/// Lets a kernel have that much dynamic shared memory, which CUDA wants to be told once a device.
+template <auto kKernel> cudaError_t allowSharedMemory(int bytes)
+{
+    static std::array<std::atomic<bool>, kMaxDevices> done{};
+    const int device = currentDevice();
+    const bool known = device >= 0 && device < kMaxDevices;
+    if (known && done[device].load(std::memory_order_relaxed)) {
+        return cudaSuccess;
+    }
+    const cudaError_t status =
+        cudaFuncSetAttribute(kKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (known && status == cudaSuccess) {
+        done[device].store(true, std::memory_order_relaxed);
+    }
+    return status;
+}
+
+} // namespace tilescope::kernels
