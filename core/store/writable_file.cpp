@@ -103,8 +103,10 @@ void WritableFile::open()
     requireOurSchema(*database, file_, version, migrations);
     if (version < newest)
         migrate(*database, version, migrations);
+    // Rows are only ever appended, so a small cache does: a large one would fill with pages that nobody reads
+    // again, and look like a leak while it does.
     database->exec("pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000;"
-                   "pragma cache_size = -65536; pragma temp_store = memory");
+                   "pragma cache_size = -8192; pragma temp_store = memory");
     database_ = std::move(database);
 }
 

@@ -10,9 +10,17 @@ LaunchTable::LaunchTable(std::size_t capacity)
 {
 }
 
+// Four neighbouring ids take every other of eight neighbouring slots, and where those lie is anyone's guess:
+// ids without gaps would otherwise fill one long run of slots, and erase() walks to the end of a run.
+std::size_t LaunchTable::homeOf(std::uint32_t correlation) const
+{
+    const std::uint64_t block = (std::uint64_t{correlation} >> 2) * 0x9E3779B97F4A7C15ULL >> 32;
+    return (block << 3 | (correlation & 3) << 1) & mask_;
+}
+
 std::size_t LaunchTable::slotOf(std::uint32_t correlation) const
 {
-    std::size_t slot = correlation & mask_;
+    std::size_t slot = homeOf(correlation);
     while (slots_[slot].correlation != 0 && slots_[slot].correlation != correlation)
         slot = (slot + 1) & mask_;
     return slot;
@@ -45,7 +53,7 @@ void LaunchTable::erase(std::uint32_t correlation)
     --size_;
     // Whoever probed past the hole moves back into it, so that no tombstones pile up.
     for (std::size_t next = (hole + 1) & mask_; slots_[next].correlation != 0; next = (next + 1) & mask_) {
-        const std::size_t home = slots_[next].correlation & mask_;
+        const std::size_t home = homeOf(slots_[next].correlation);
         if (((next - home) & mask_) >= ((next - hole) & mask_)) {
             slots_[hole] = slots_[next];
             hole = next;

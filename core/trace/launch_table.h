@@ -13,7 +13,7 @@ namespace tilescope::trace {
 ///
 /// A launch may have any number of activities (a graph's), so none is forgotten when one is found, but only
 /// once `capacity` newer ones have come: memory stays flat. Open addressing with linear probing; ids come in
-/// rising order, so they are their own hash and neighbours share cache lines. O(1) on average.
+/// rising order, so neighbours lie together. O(1) on average.
 class LaunchTable {
 public:
     struct Launch {
@@ -39,6 +39,7 @@ private:
         Launch launch;
         std::uint32_t correlation = 0; ///< 0: empty
     };
+    std::size_t homeOf(std::uint32_t correlation) const;
     std::size_t slotOf(std::uint32_t correlation) const;
     void erase(std::uint32_t correlation);
 

@@ -91,5 +91,17 @@ TEST(LaunchTable, AgreesWithAMapWhateverTheIds)
     }
 }
 
+TEST(LaunchTable, ForgetsAtNoCostWhereIdsHaveNoGaps)
+{
+    // Enough that walking over all that is kept, once an insertion, would take minutes.
+    LaunchTable table(1 << 17);
+    constexpr std::uint32_t kLaunches = 2'000'000;
+    for (std::uint32_t id = 1; id <= kLaunches; ++id)
+        table.insert(id, launchAt(id));
+    EXPECT_EQ(table.size(), std::size_t{1} << 17);
+    EXPECT_EQ(table.find(kLaunches)->time, kLaunches);
+    EXPECT_EQ(table.find(kLaunches - (1 << 17)), nullptr);
+}
+
 } // namespace
 } // namespace tilescope::trace
