@@ -27,12 +27,15 @@ std::string versionOf(const fs::path& folder)
 
 std::string whyUnfit(const TorchLocation& torch)
 {
-    if (!fs::exists(torch.folder / "lib" / "libtorch_cpu.so"))
+    std::error_code error;
+    if (!fs::exists(torch.folder / "lib" / "libtorch_cpu.so", error) && error)
+        return "cannot be read (" + error.message() + ")";
+    if (!fs::exists(torch.folder / "lib" / "libtorch_cpu.so", error))
         return "holds no LibTorch (lib/libtorch_cpu.so is not there)";
     if (!torch.version.starts_with(kTorchVersion + std::string(".")))
         return "holds torch " + (torch.version.empty() ? "of an unknown version" : torch.version) +
                "; Tilescope needs " + kTorchVersion;
-    if (!fs::exists(torch.folder / "lib" / "libtorch_cuda.so"))
+    if (!fs::exists(torch.folder / "lib" / "libtorch_cuda.so", error))
         return "holds a torch without CUDA (lib/libtorch_cuda.so is not there)";
     return {};
 }
@@ -81,7 +84,7 @@ std::vector<fs::path> TorchLocation::libraryFolders() const
     const fs::path wheels = fs::weakly_canonical(folder, error).parent_path();
     // The wheels of CUDA 13 share nvidia/cu13/lib; cuDNN, NCCL and others have folders of their own.
     for (const fs::directory_entry& entry : fs::directory_iterator(wheels / "nvidia", error))
-        if (fs::is_directory(entry.path() / "lib"))
+        if (fs::is_directory(entry.path() / "lib", error))
             folders.push_back(entry.path() / "lib");
     std::sort(folders.begin() + 1, folders.end());
     return folders;

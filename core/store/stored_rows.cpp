@@ -77,6 +77,9 @@ std::vector<RunRecord> StoredRows::runs(std::optional<std::int64_t> only)
         if (!status || static_cast<std::int64_t>(digestOf(row, columns, Source::Run).value()) !=
                            row.getColumn(columns).getInt64())
             damaged("what it says of run " + row.getColumn(0).getString() + " is not as it was written");
+        // Pages in each other's place: every row is whole, and a look-up by number would miss some.
+        if (!records.empty() && row.getColumn(0).getInt64() <= records.back().run.value)
+            damaged("its runs are not in their order");
         records.push_back(recordFrom(row));
         records.back().result.status = *status;
         orphans = orphans || *status == RunStatus::Running;

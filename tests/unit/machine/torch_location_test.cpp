@@ -152,4 +152,12 @@ TEST_F(TorchLocationTest, SaysWhyEachTorchThatItFoundIsUnfit)
     EXPECT_THAT(sentence, HasSubstr("TILESCOPE_TORCH"));
 }
 
+TEST_F(TorchLocationTest, RefusesAFolderThatCannotBeLookedInto)
+{
+    // Permissions mean nothing to root; a link to itself stops everybody.
+    fs::create_symlink(folder / "loop", folder / "loop");
+    setenv("TILESCOPE_TORCH", (folder / "loop").c_str(), 1);
+    EXPECT_THAT(refusal(), HasSubstr("loop: cannot be read (Too many levels of symbolic links)"));
+}
+
 } // namespace tilescope::machine

@@ -1,0 +1,75 @@
+"""The machine's clock set back and forth while a sweep runs. A shim before libc answers for the clock: setting the real
+one needs root and disturbs every other program."""
+import itertools
+import json
+import time
+
+from kills import compare
+from lab import await_engines, results_told
+
+DAY = 86_400
+
+
+class WallClock:
+    """Eight bytes that the shim reads at every look at the clock."""
+
+    def __init__(self, file):
+        self.file = file
+        self.set(0)
+
+    def set(self, seconds):
+        with open(self.file, "r+b" if self.file.exists() else "wb") as stream:
+            stream.write(int(seconds).to_bytes(8, "little", signed=True))
+
+
+def require_sane(lab, file, what, tolerance):
+    """Durations come from a clock that nobody sets."""
+    for run in lab.runs(file) or []:
+        if not 0 <= run["seconds"] < tolerance:
+            lab.account.blame("lost", f"{what}: run {run['run']} took {run['seconds']} s")
+        step = run["step_ms"]
+        if run["status"] == "ok" and not 0 < step["mean"] < 1000 * tolerance:
+            lab.account.blame("lost", f"{what}: run {run['run']} has steps of {step['mean']} ms")
+
+
+def shifted(lab, wall, shift, engine, everybody):
+    """A sweep whose clock jumps in its midst; readers and rivals on the same machine jump with it, or, as on another
+    node, do not."""
+    what = f"clock set by {shift / DAY:+g} days for {'all' if everybody else 'the engine alone'}, {engine} engine"
+    file = lab.folder / f"clock-{shift}-{engine}-{everybody}.tscope"
+    shim = lab.shim(program="" if everybody else "engine", FAULT_CLOCK=wall.file)
+    wall.set(0)
+    running = lab.start(lab.batch(file, "--set", "steps=40"), engine, shim | {"FAKE_SCRIPT": "ok,slow"})
+    running.until(lambda events: any(event["event"] == "result" for event in events))
+    wall.set(shift)
+    # The writer beats every two seconds: afterwards all that it wrote is of the new time.
+    time.sleep(2.5)
+    if everybody and engine == "fake":
+        shown = lab.call([lab.tilescope, "show", file, "runs", "--format", "json"], extra=shim)
+        statuses = [run["status"] for run in json.loads(shown.out)] if shown.code == 0 else [shown.err]
+        if statuses[-1] != "running":
+            lab.account.blame("lost", f"{what}: while it runs, a reader says {statuses[-1]}")
+        rival = lab.call(lab.batch(file, "--set", "seed=9"), extra=shim)
+        if rival.code == 0 or "is being written by" not in rival.err:
+            lab.account.blame("lost", f"{what}: a second writer was not refused: {rival}")
+        lab.require_sentence(rival)
+    running.process.kill()
+    running.wait(by_us=True)
+    await_engines(lab, file)
+    compare(lab, file, results_told(running.events()), what)
+    # The dead writer's last beat may lie a day ahead or behind: that keeps nobody out.
+    wall.set(0)
+    lab.call(lab.batch(file, "--resume", "--set", "steps=40"), engine, shim)
+    require_sane(lab, file, what, 600)
+    lab.require_whole(file, what)
+    lab.account.count("clock_changes")
+
+
+def clock(lab, few):
+    if not lab.fault_shim.exists():
+        return lab.account.note("clock", "the shim is not built")
+    wall = WallClock(lab.folder / "wall-clock")
+    for shift, everybody in ((-DAY, True), (DAY, False)) if few else itertools.product((-DAY, DAY), (True, False)):
+        shifted(lab, wall, shift, "fake", everybody)
+    if lab.use_real:
+        shifted(lab, wall, -DAY, "real", True)

@@ -1,0 +1,98 @@
+"""kill -9 of the engine, of the supervisor, of both, at random moments of a sweep: moments by the clock, and for every
+fourth kill right before a random one of the engine's operations on files (a shim before libc counts them)."""
+import os
+import signal
+import time
+
+from lab import await_engines, engines_of, results_told
+
+VICTIMS = ("engine", "supervisor", "both", "engine at a file operation")
+KILLS_OF_A_FILE = 3  # a file is resumed and killed again before it may be completed
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+        return True
+    except ProcessLookupError:
+        return False
+
+
+def strike(running, file, victim):
+    """False where there was nobody left to kill."""
+    engines = engines_of(file) if victim != "supervisor" else []
+    struck = False
+    if victim != "engine" and running.process.poll() is None:
+        struck |= kill(running.process.pid)
+    for engine in engines:
+        struck |= kill(engine)
+    return struck
+
+
+def compare(lab, file, told, what):
+    """Whatever was told as a result is in the file, as it was told."""
+    runs = lab.runs(file) if file.exists() else []
+    stored = {run["run"]: run["status"] for run in runs or []}
+    for run, status in told.items():
+        if stored.get(run) != status:
+            lab.account.blame("lost", f"{what}: run {run} was told as {status} and is {stored.get(run)} in the file")
+    if runs is not None and file.exists():
+        lab.require_whole(file, what)
+    for run in runs or []:
+        if run["status"] == "running":
+            lab.account.blame("lost", f"{what}: run {run['run']} is called running and nobody writes")
+
+
+def measure(lab, engine):
+    """How long a sweep takes where nobody disturbs it, and how many operations on files its engine does."""
+    file, count = lab.folder / f"calm-{engine}.tscope", lab.folder / f"operations-{engine}"
+    began = time.monotonic()
+    lab.call(lab.batch(file), engine, lab.shim(FAULT_OPERATIONS=count))
+    span = time.monotonic() - began
+    lab.require_complete(file, "undisturbed", engine)
+    return span, int(count.read_text()) if count.exists() else 0
+
+
+def kill_once(lab, engine, file, victim, span, operations):
+    """A sweep, begun or resumed, that is killed. Returns what it told, whether anybody was hit, and words for both."""
+    if victim == VICTIMS[3]:
+        at = lab.random.randint(1, operations)
+        running = lab.start(lab.batch(file, "--resume"), engine, lab.shim(FAULT_KILL_AT=at))
+        running.wait()
+        told = running.events()
+        hit = any("SIGKILL" in event.get("reason", event.get("text", "")) for event in told)
+        return told, hit, f"killed before file operation {at}"
+    delay = lab.random.uniform(0, span)
+    running = lab.start(lab.batch(file, "--resume"), engine)
+    time.sleep(delay)
+    hit = strike(running, file, victim)
+    running.wait(by_us=victim != "engine")
+    await_engines(lab, file)
+    return running.events(), hit, f"killed after {delay * 1000:.0f} ms"
+
+
+def kills(lab, count, engine):
+    if not lab.has(engine):
+        return lab.account.note(f"kills_of_{engine}_engine", "not built")
+    span, operations = measure(lab, engine)
+    victims = VICTIMS if operations else VICTIMS[:3]
+    struck = generation = 0
+    file = told = None
+    # Some blows fall on nobody, because the sweep was quicker: they do not count.
+    for attempt in range(4 * count):
+        if struck == count:
+            break
+        if generation % KILLS_OF_A_FILE == 0:
+            if file:
+                lab.require_complete(file, f"{engine} file {file.name}", engine)
+            file, told = lab.folder / f"{engine}-{attempt}.tscope", {}
+        generation += 1
+        victim = victims[attempt % len(victims)]
+        events, hit, how = kill_once(lab, engine, file, victim, span, operations)
+        struck += hit
+        told |= results_told(events)
+        compare(lab, file, told, f"{engine} engine, {victim} {how}, attempt {attempt}")
+    if file:
+        lab.require_complete(file, f"{engine} file {file.name}", engine)
+    lab.account.count("kills", struck)
+    lab.account.note(f"kills_of_{engine}_engine", struck)
