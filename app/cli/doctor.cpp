@@ -1,5 +1,7 @@
 #include "app/cli/arguments.h"
+#include "app/cli/ceilings.h"
 #include "app/cli/commands.h"
+#include "app/cli/sweep_command.h"
 #include "core/exchange/table.h"
 #include "core/exchange/text.h"
 #include "core/machine/machine.h"
@@ -28,13 +30,22 @@ std::string_view colour(Verdict verdict)
 int doctorCommand(int argc, char** argv)
 {
     std::string format = "text";
+    CeilingsRequest ceilings;
     Arguments arguments(
-        "doctor [--format text|json]",
+        "doctor [--format text|json] [--ceilings [-o FILE] [--device DEVICE]]",
         "Says what this machine offers to Tilescope, and the remedy for each thing that is missing.",
         "tilescope doctor");
     arguments.choice("--format", format, {"text", "json"}, "how to print it");
+    arguments.flag("--ceilings", ceilings.asked,
+                   "measure what a device reaches at most instead; takes seconds");
+    arguments.option("-o,--output", ceilings.file, "file that keeps the ceilings for its runs' rooflines");
+    arguments.option("--device", ceilings.device, "which device: auto, cpu, cuda:N (auto)");
     if (!arguments.parse(argc, argv))
         return 0;
+    ceilings.format = format;
+    ceilings.commandLine = commandLineOf(argc, argv);
+    if (ceilings.asked || !ceilings.file.empty() || !ceilings.device.empty())
+        return measureCeilings(ceilings, std::cout);
     const std::vector<machine::Finding> findings = machine::examine();
     std::size_t width = 0;
     for (const machine::Finding& finding : findings)

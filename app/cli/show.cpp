@@ -41,6 +41,12 @@ sections
   memory        allocation events; added up by --group; what is live by --at
                     tilescope show a.tscope memory --group category
                     tilescope show a.tscope memory --at peak
+  roofline      FLOPs, bytes and rates of the traced steps, against ceilings measured here and the data sheet
+                    tilescope show a.tscope roofline --group range --range 'step/forward/**'
+  mfu           model FLOPs of each timed step against the peak of the device
+                    tilescope show a.tscope mfu --run 1
+  ceilings      what devices reach at most, as `tilescope doctor --ceilings -o FILE` measured it
+                    tilescope show a.tscope ceilings
   losses        what the recording lost, of all runs
                     tilescope show a.tscope losses
   environment   machine, versions and settings of a run
@@ -50,7 +56,7 @@ options
   --run N       the run with that number; without it runs, samples, steps and losses show all, the rest the last
   --range GLOB  only what lies in ranges that match: * within a component, ** across; ranges match as a whole
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
-                memory: category, range, phase, module, op
+                memory: category, range, phase, module, op; roofline: family, op, range, phase, module
   --at WHEN     memory that is live at the peak, or that many ns after the run's first event
   --format F    table (the default), json (the stable interface for programs) or csv
   --limit N     at most N rows of a table; 0 for all (the default is 200; json and csv always give all)
@@ -160,6 +166,25 @@ const std::vector<Section>& sections()
          true,
          true,
          memoryTable},
+        {"roofline",
+         {Grouping::Family, Grouping::Op, Grouping::Range, Grouping::Phase, Grouping::Module},
+         true,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::roofline(reader, request.query)));
+         }},
+        {"mfu",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::mfu(reader, request.query)));
+         }},
+        {"ceilings",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request&) { return tableOf(shared(reader.ceilings())); }},
         {"losses",
          {},
          false,
@@ -259,13 +284,13 @@ void check(Request& request, const Section& section)
         if (section.groupings.empty())
             throw Error{.what = "show " + name + " cannot be grouped",
                         .where = "--group",
-                        .mend = "kernels, ops and memory can"};
+                        .mend = "kernels, ops, roofline and memory can"};
         request.query.grouping = query::groupingOf(*request.group, section.groupings);
     }
     if (!request.query.rangeGlob.empty() && !section.takesRange)
         throw Error{.what = "show " + name + " has no ranges to choose from",
                     .where = "--range",
-                    .mend = "kernels, ops, ranges and memory have"};
+                    .mend = "kernels, ops, ranges, roofline and memory have"};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory takes a moment", .where = "--at"};
     if (request.at && request.group)

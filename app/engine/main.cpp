@@ -5,12 +5,12 @@
 #include "core/base/version.h"
 #include "core/engine/engine.h"
 #include "core/session/engine_loop.h"
+#include "core/session/point_line.h"
 #include "core/session/stop_signals.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <span>
@@ -64,6 +64,10 @@ public:
         return engine_.resolveDevice(request);
     }
     std::vector<EnvironmentEntry> environment() override { return engine_.environment(); }
+    std::vector<Ceiling> measureCeilings(const DeviceRequest& request) override
+    {
+        return engine_.measureCeilings(request);
+    }
     RunResult run(const ExperimentSpec& spec, session::PointRecord& record, std::stop_token stop) override
     {
         Observer observer(record);
@@ -73,24 +77,6 @@ public:
 private:
     engine::Engine engine_;
 };
-
-DeviceRequest deviceFrom(std::string_view word)
-{
-    using Kind = DeviceRequest::Kind;
-    constexpr std::string_view kIndexed = "cuda:";
-    int index = 0;
-    if (word == "auto")
-        return {Kind::Auto};
-    if (word == "cpu")
-        return {Kind::Cpu};
-    if (word == "cuda")
-        return {Kind::Cuda};
-    if (word.starts_with(kIndexed) &&
-        std::from_chars(word.data() + kIndexed.size(), word.data() + word.size(), index).ptr ==
-            word.data() + word.size())
-        return {Kind::Cuda, index};
-    throw Error{.what = "unknown device '" + std::string(word) + "'", .where = "--device"};
-}
 
 /// \return false where only help was asked for
 bool parse(std::span<char*> arguments, session::EngineOptions& options)
@@ -110,7 +96,7 @@ bool parse(std::span<char*> arguments, session::EngineOptions& options)
         else if (flag == "--command")
             options.commandLine = value;
         else
-            options.required.push_back(deviceFrom(value));
+            options.required.push_back(session::deviceFrom(value));
     }
     if (options.file.empty())
         throw Error{.what = "no file to write to", .where = "--file", .mend = "see --help"};

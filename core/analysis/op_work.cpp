@@ -27,7 +27,9 @@ enum class Kind : std::uint8_t {
     Rows,              ///< reads rows, writes rows: softmax, norms
     RowsBackward,      ///< reads two tensors of rows, writes one
     Gather,            ///< rows of a table
-    Scatter,           ///< gradients of rows into a table whose zeros are an op of their own
+    Scatter,           ///< gradients of rows into a table, whose zeros are an op beneath it
+    Pick,              ///< one value of each row, by index
+    PickBackward,      ///< gradients of those into rows, whose zeros are an op beneath it
     Copy,              ///< destination, source
     Fill,              ///< writes its first operand
     Adam,              ///< lists of parameters, gradients and two moments
@@ -115,6 +117,8 @@ constexpr std::array kRules{
     Rule{"aten::native_layer_norm", Kind::Rows, Family::Norm, 1, 7},
     Rule{"aten::native_layer_norm_backward", Kind::RowsBackward, Family::Norm, 2, 12},
     Rule{"aten::neg", Kind::Map, Family::Elementwise, 1, 1},
+    Rule{"aten::nll_loss_backward", Kind::PickBackward, Family::Elementwise},
+    Rule{"aten::nll_loss_forward", Kind::Pick, Family::Reduction},
     Rule{"aten::normal_", Kind::Fill, Family::Elementwise},
     Rule{"aten::permute", Kind::View, Family::Other},
     Rule{"aten::pow", Kind::Map, Family::Elementwise, 1, 1},
@@ -259,6 +263,10 @@ public:
         case Kind::Scatter:
             // Each gradient is read and added to a row, which is read and written.
             return has(2) ? work(elements(0), 3 * bytesOf(0) + bytesOf(1)) : std::nullopt;
+        case Kind::Pick:
+            return has(2) ? work(elements(1), bytesOf(1) + elements(1) * elementBytes(0)) : std::nullopt;
+        case Kind::PickBackward:
+            return has(3) ? work(0, bytesOf(2) + elements(2) * elementBytes(1)) : std::nullopt;
         case Kind::Copy:
             return copy();
         case Kind::Fill:

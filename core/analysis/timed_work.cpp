@@ -16,7 +16,7 @@ namespace {
 class OpTree {
 public:
     OpTree(std::span<const Op> ops, const TextOf& textOf, const WorkContext& context)
-        : ops_(ops), work_(ops.size()), rule_(ops.size()), covered_(ops.size(), false)
+        : ops_(ops), work_(ops.size()), rule_(ops.size()), filled_(ops.size()), covered_(ops.size(), false)
     {
         position_.reserve(ops.size());
         for (std::size_t i = 0; i < ops.size(); ++i)
@@ -33,11 +33,18 @@ public:
                 entry->second = workOfOp(textOf(ops[i].name), textOf(ops[i].shapes), context);
             work_[i] = entry->second;
         }
-        // Only the innermost counts: whoever has a counting op beneath it does not.
+        // Only the outermost counts. Zeros that it writes into are its own doing, and not in its rule.
+        for (std::size_t i = 0; i < ops.size(); ++i) {
+            if (!work_[i])
+                continue;
+            const std::optional<std::size_t> owner = above(i);
+            covered_[i] = owner.has_value();
+            if (owner && rule_[i]->family == KernelFamily::Memset && !isFill(parentOf(i)))
+                filled_[*owner] += *work_[i];
+        }
         for (std::size_t i = 0; i < ops.size(); ++i)
-            if (work_[i])
-                for (auto above = parentOf(i); above && !covered_[*above]; above = parentOf(*above))
-                    covered_[*above] = true;
+            if (counts(i))
+                *work_[i] += filled_[i];
     }
 
     bool counts(std::size_t i) const { return work_[i] && !covered_[i]; }
@@ -50,7 +57,7 @@ public:
         return found == position_.end() ? std::nullopt : std::optional(found->second);
     }
 
-    /// The op itself or the nearest above it that counts.
+    /// The op itself or the one above it that counts.
     std::optional<std::size_t> countingAt(std::optional<std::size_t> op) const
     {
         // Parents have lower ids than their children, so a chain ends; a damaged file's cycle ends at the
@@ -68,11 +75,27 @@ public:
     }
 
 private:
+    /// The outermost op with work above one.
+    std::optional<std::size_t> above(std::size_t i) const
+    {
+        std::optional<std::size_t> found;
+        std::size_t guard = ops_.size();
+        for (auto op = parentOf(i); op && guard-- > 0; op = parentOf(*op))
+            if (work_[*op])
+                found = op;
+        return found;
+    }
+    bool isFill(std::optional<std::size_t> op) const
+    {
+        return op && work_[*op] && rule_[*op]->family == KernelFamily::Memset;
+    }
+
     std::span<const Op> ops_;
     std::unordered_map<OpId, std::size_t> position_;
     std::vector<std::optional<Work>> work_;
     std::vector<std::optional<OpRule>> rule_;
-    std::vector<bool> covered_; ///< an op beneath it counts, or might
+    std::vector<Work> filled_;
+    std::vector<bool> covered_; ///< an op above it counts
 };
 
 /// Kernel time of one counted op, by family.

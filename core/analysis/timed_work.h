@@ -30,9 +30,10 @@ using FamilyOf = std::function<KernelFamily(const DeviceEvent&)>;
 
 /// Time and work of the traced steps, from the shapes of their ops.
 ///
-/// Ops nest: the work that counts is that of the innermost ops with a rule (op_work.h), each with the time of
-/// all kernels launched within it, in the family that most of that time belongs to. What other ops take, and
-/// ops whose shapes are missing, comes without work. Without device events the ops' own time counts.
+/// Ops nest: the work that counts is that of the outermost ops with a rule (op_work.h), each with the time of
+/// everything within it and the memory that it fills there, in the family that most of its kernels' time
+/// belongs to. What other ops take, and ops whose shapes are missing, comes without work. Without device
+/// events the ops' own time counts.
 /// \param ops, device  in any order; those outside a step are left out. The views are those of textOf.
 /// O(n x depth of nesting).
 std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device,

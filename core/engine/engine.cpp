@@ -1,6 +1,7 @@
 #include "core/engine/engine.h"
 
 #include "core/base/error.h"
+#include "core/engine/ceilings.h"
 #include "core/engine/device.h"
 #include "core/engine/experiment.h"
 #include "core/engine/failure.h"
@@ -158,6 +159,24 @@ Engine::~Engine() = default;
 RunResult Engine::runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop)
 {
     return impl_->run(spec, observer, std::move(stop));
+}
+
+std::vector<Ceiling> Engine::measureCeilings(const DeviceRequest& request)
+{
+    const Device device{torchDevice(request)};
+    if (device.isCuda())
+        initializeCuda();
+    try {
+        device.clean();
+        std::vector<Ceiling> ceilings = engine::measureCeilings(device);
+        device.clean();
+        return ceilings;
+    } catch (const c10::Error& error) {
+        throw Error{.what = c10::str("the ceilings could not be measured: ",
+                                     condensed(error.what_without_backtrace())),
+                    .where = device.name(),
+                    .kind = ErrorKind::Failure};
+    }
 }
 
 std::vector<EnvironmentEntry> Engine::environment() const

@@ -39,6 +39,10 @@ public:
     /// Runs one resolved spec. `stop` asks to end after the current step: the result is then `cancelled`.
     RunResult runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop);
 
+    /// What a device reaches at most (ceilings.h); which one it is stays empty.
+    /// \throws Error (Environment)  as resolveDevice; (Failure) LibTorch could not measure it
+    std::vector<Ceiling> measureCeilings(const DeviceRequest& request);
+
     /// Versions of LibTorch, CUDA, cuDNN and what else only this layer knows, for the environment of a run.
     std::vector<EnvironmentEntry> environment() const;
 

@@ -19,6 +19,9 @@ constexpr std::array kTimes{Step{1, "ns"}, Step{1e3, "us"}, Step{1e6, "ms"}, Ste
 constexpr std::array kBytes{Step{1, "B"}, Step{1024, "KiB"}, Step{1024.0 * 1024, "MiB"},
                             Step{1024.0 * 1024 * 1024, "GiB"}, Step{1024.0 * 1024 * 1024 * 1024, "TiB"}};
 
+constexpr std::array kOperations{Step{1, ""},     Step{1e3, "K"},  Step{1e6, "M"}, Step{1e9, "G"},
+                                 Step{1e12, "T"}, Step{1e15, "P"}, Step{1e18, "E"}};
+
 Scale fromSteps(std::span<const Step> steps, double largest, double limit)
 {
     Scale scale{steps.front().divisor, steps.front().suffix};
@@ -81,6 +84,8 @@ Scale scaleFor(Unit unit, double largest)
     }
     case Unit::Bytes:
         return fromSteps(kBytes, largest, 1023.5);
+    case Unit::Operations:
+        return fromSteps(kOperations, largest, 999.5);
     case Unit::Percent:
         return {1, "%"};
     case Unit::Address:

@@ -3,6 +3,7 @@
 #include "core/exchange/table.h"
 #include "core/query/event_tables.h"
 #include "core/query/run_tables.h"
+#include "core/query/work_tables.h"
 
 #include <memory>
 
@@ -22,6 +23,9 @@ Table tableOf(std::shared_ptr<const query::RangesTable> ranges);
 Table tableOf(std::shared_ptr<const query::MemoryEventsTable> events);
 Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups);
 Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live);
+Table tableOf(std::shared_ptr<const query::RooflineTable> roofline);
+Table tableOf(std::shared_ptr<const query::MfuTable> mfu);
+Table tableOf(std::shared_ptr<const std::vector<Ceiling>> ceilings);
 
 /// Everything about one run as two columns, for reading; not for programs, which have the table of runs.
 Table sheetOf(const query::RunRow& run);

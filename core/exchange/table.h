@@ -23,7 +23,7 @@ using Cell =
     std::variant<std::monostate, bool, std::int64_t, double, std::string, analysis::Statistics, RawJson>;
 
 /// What a number counts; decides how a terminal shows it. JSON and CSV give it in this unit.
-enum class Unit { None, Nanoseconds, Milliseconds, Bytes, Percent, Address };
+enum class Unit { None, Nanoseconds, Milliseconds, Bytes, Operations, Percent, Address };
 
 /// Who sees a column.
 enum class Audience {

@@ -30,7 +30,7 @@ struct Op {
     OpId id = {};
     OpId parent = {};     ///< enclosing op of the same thread
     StringId name = {};   ///< aten::mm
-    StringId shapes = {}; ///< "[4, 128, 768] [768, 768]"; none where shapes were not taken
+    StringId shapes = {}; ///< "bf16[4, 128, 768] f32[768]"; none where shapes were not taken
     StringId path = {};   ///< attributed path; a backward op carries step/backward/<forward module's path>
     RangeId range = {};   ///< innermost host range of the calling thread
     ThreadId thread = {};

@@ -144,6 +144,7 @@ public:
 
 private:
     bool runPoint(const PointLine& point);
+    void measureCeilings(const DeviceRequest& request);
     std::vector<EnvironmentEntry> environmentBefore(const ExperimentSpec& spec, const std::string& device);
     RunResult runGuarded(const ExperimentSpec& spec, LivePoint& live);
     void tell(RunId run, const RunResult& result, const LivePoint& live, const RecordSummary& summary);
@@ -164,9 +165,12 @@ int EngineLoop::run(Makers makers)
     const std::stop_callback forward(stop_, [this] { stopAll_.request_stop(); });
     InputLines input(options_.input, options_.output, [this] { orphaned(); });
     events_(HelloEvent{1, "tilescope-engine", version(), options_.file.string(), 0, std::move(makers)});
-    while (const std::optional<std::string> line = input.next(stopAll_.get_token()))
-        if (!runPoint(parsePointLine(*line)))
+    while (const std::optional<std::string> line = input.next(stopAll_.get_token())) {
+        if (const std::optional<DeviceRequest> device = parseCeilingsLine(*line))
+            measureCeilings(*device);
+        else if (!runPoint(parsePointLine(*line)))
             return kRestartExit;
+    }
     return stopAll_.stop_requested() ? kCancelled : 0;
 }
 
@@ -212,6 +216,33 @@ RunResult EngineLoop::runGuarded(const ExperimentSpec& spec, LivePoint& live)
         result.reason = orphaned_ ? "the program that watched over it was killed" : "stopped on request";
     }
     return result;
+}
+
+/// The value of an entry; empty where there is none.
+std::string valueOf(const std::vector<EnvironmentEntry>& entries, std::string_view key)
+{
+    const auto found =
+        std::ranges::find_if(entries, [key](const EnvironmentEntry& entry) { return entry.key == key; });
+    return found == entries.end() ? std::string() : found->value;
+}
+
+void EngineLoop::measureCeilings(const DeviceRequest& request)
+{
+    const std::string device = workbench_.resolveDevice(request);
+    std::vector<EnvironmentEntry> about = machine::hostEnvironment();
+    if (const auto gpu = gpuIndex(device))
+        append(about, machine::gpuEnvironment(*gpu, machine::Moment::Before));
+    const bool isGpu = gpuIndex(device).has_value();
+    std::vector<Ceiling> ceilings = workbench_.measureCeilings(request);
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    for (Ceiling& ceiling : ceilings) {
+        ceiling.deviceName = valueOf(about, isGpu ? "gpu.name" : "cpu.model");
+        ceiling.device = isGpu ? valueOf(about, "gpu.uuid") : "cpu:" + valueOf(about, "host");
+        ceiling.measuredUnixNs = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+        ceiling.program = programBanner();
+    }
+    recorder_.ceilings(ceilings);
+    events_(CeilingsEvent{device, static_cast<std::int64_t>(ceilings.size())});
 }
 
 /// \return false where this process cannot go on with its device

@@ -30,6 +30,9 @@ public:
     virtual std::string resolveDevice(const DeviceRequest& request) = 0;
     /// What only it knows of the machine: versions of LibTorch, CUDA, …
     virtual std::vector<EnvironmentEntry> environment() = 0;
+    /// What a device reaches at most, without telling which one it is.
+    /// \throws Error  it cannot be measured
+    virtual std::vector<Ceiling> measureCeilings(const DeviceRequest& request) = 0;
     /// A point's own failures are results. `stop` asks to end after the step: the result is `cancelled`.
     virtual RunResult run(const ExperimentSpec& spec, PointRecord& record, std::stop_token stop) = 0;
 };
@@ -45,9 +48,9 @@ struct EngineOptions {
 /// Exit code of an engine that asks for a fresh one, because its device is lost.
 inline constexpr int kRestartExit = 75;
 
-/// The engine program: says hello, then runs the points that come in until there are no more or `stop` is
-/// requested. Idle > Warmup > Measure > Trace > Drain > Store > Done for each; the states in between are the
-/// workbench's to tell.
+/// The engine program: says hello, then does what the lines that come in ask for (points, ceilings) until
+/// there are no more or `stop` is requested. Idle > Warmup > Measure > Trace > Drain > Store > Done for each;
+/// the states in between are the workbench's to tell.
 ///
 /// When the supervisor is gone the running step is finished and committed as cancelled. A point's own timeout
 /// is kept between steps: its result is then an error and the engine goes on.

@@ -63,6 +63,11 @@ Json toJson(const LossEvent& e)
         {"event", "loss"}, {"run", e.run}, {"kind", e.kind}, {"severity", e.severity}, {"count", e.count}};
 }
 
+Json toJson(const CeilingsEvent& e)
+{
+    return {{"event", "ceilings"}, {"device", e.device}, {"figures", e.figures}};
+}
+
 Json toJson(const LogEvent& e)
 {
     return {{"event", "log"}, {"level", e.level}, {"text", e.text}};
@@ -208,6 +213,9 @@ std::optional<Event> parseEvent(std::string_view line)
         return readAll<LossEvent>(
             object, std::pair("run", &LossEvent::run), std::pair("kind", &LossEvent::kind),
             std::pair("severity", &LossEvent::severity), std::pair("count", &LossEvent::count));
+    if (name == "ceilings")
+        return readAll<CeilingsEvent>(object, std::pair("device", &CeilingsEvent::device),
+                                      std::pair("figures", &CeilingsEvent::figures));
     if (name == "log")
         return readAll<LogEvent>(object, std::pair("level", &LogEvent::level),
                                  std::pair("text", &LogEvent::text));

@@ -54,6 +54,11 @@ struct LossEvent {
     std::string severity;
     std::int64_t count = 0;
 };
+/// A device's ceilings were measured and are in the file.
+struct CeilingsEvent {
+    std::string device; ///< cuda:0
+    std::int64_t figures = 0;
+};
 struct LogEvent {
     std::string level;
     std::string text;
@@ -74,8 +79,8 @@ struct DoneEvent {
     double seconds = 0;
 };
 
-using Event = std::variant<HelloEvent, PointEvent, StateEvent, SampleEvent, ResultEvent, LossEvent, LogEvent,
-                           FatalEvent, DoneEvent>;
+using Event = std::variant<HelloEvent, PointEvent, StateEvent, SampleEvent, ResultEvent, LossEvent,
+                           CeilingsEvent, LogEvent, FatalEvent, DoneEvent>;
 
 /// One line of JSON, without the line break.
 std::string toJsonLine(const Event& event);

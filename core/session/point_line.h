@@ -3,6 +3,7 @@
 #include "core/model/spec.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,14 @@ struct PointLine {
     std::int64_t of = 0;
     ExperimentSpec spec;
 };
+
+/// `auto`, `cpu`, `cuda`, `cuda:1`. \throws Error  another word
+DeviceRequest deviceFrom(std::string_view word);
+
+/// A device whose ceilings are asked for, one line of JSON: {"ceilings": "cuda:0"}.
+std::string ceilingsLine(std::string_view device);
+/// None where the line asks for something else. \throws Error  for no device
+std::optional<DeviceRequest> parseCeilingsLine(std::string_view line);
 
 std::string pointLine(const PointLine& point); ///< without the line break
 /// \throws Error  where the line is no such thing

@@ -137,6 +137,14 @@ void Recorder::environment(std::vector<EnvironmentEntry> entries)
     pushAndWait([&](store::RunWriter& writer) { writer.writeEnvironment(entries); });
 }
 
+void Recorder::ceilings(std::vector<Ceiling> ceilings)
+{
+    pushAndWait([&](store::RunWriter& writer) {
+        writer.writeCeilings(ceilings);
+        writer.commit();
+    });
+}
+
 void Recorder::sample(const Sample& sample)
 {
     const auto now = std::chrono::steady_clock::now();

@@ -58,6 +58,8 @@ public:
 
     RunId begin(const store::RunHeader& header);
     void environment(std::vector<EnvironmentEntry> entries);
+    /// Returns when they are durable. No run need be open.
+    void ceilings(std::vector<Ceiling> ceilings);
     void sample(const Sample& sample);
     /// Returns when everything so far is durable and the writer sleeps; between the states of a point, so
     /// that the writer does not work beside the first timed steps.

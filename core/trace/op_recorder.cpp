@@ -37,10 +37,47 @@ bool isWrapper(std::string_view name)
     return name.starts_with("autograd::engine::evaluate_function: ");
 }
 
+/// `bf16`; empty for types that no experiment has.
+std::string_view wordOf(at::ScalarType type)
+{
+    switch (type) {
+    case at::kFloat:
+        return "f32";
+    case at::kBFloat16:
+        return "bf16";
+    case at::kHalf:
+        return "f16";
+    case at::kDouble:
+        return "f64";
+    case at::kLong:
+        return "i64";
+    case at::kInt:
+        return "i32";
+    case at::kShort:
+        return "i16";
+    case at::kChar:
+        return "i8";
+    case at::kByte:
+        return "u8";
+    case at::kBool:
+        return "bool";
+    case at::kComplexHalf:
+        return "c32";
+    case at::kComplexFloat:
+        return "c64";
+    case at::kComplexDouble:
+        return "c128";
+    default:
+        return {};
+    }
+}
+
 void appendShape(std::string& text, const at::Tensor& tensor)
 {
     if (!text.empty())
         text += ' ';
+    if (tensor.defined())
+        text += wordOf(tensor.scalar_type());
     text += '[';
     const char* separator = "";
     if (tensor.defined()) {
@@ -53,7 +90,8 @@ void appendShape(std::string& text, const at::Tensor& tensor)
     text += ']';
 }
 
-/// "[4, 128, 768] [768, 768]": of the tensors among the inputs, in their order; lists of tensors unfolded.
+/// "bf16[4, 128, 768] bf16[768, 768]": of the tensors among the inputs, in their order; lists of tensors
+/// unfolded.
 std::string shapesOf(const at::RecordFunction& function)
 {
     std::string text;

@@ -82,6 +82,24 @@ public:
         return entries;
     }
 
+    std::vector<Ceiling> measureCeilings(const DeviceRequest& request) override
+    {
+        resolveDevice(request);
+        if (script_.front() == "segv")
+            misbehave("segv", {});
+        Ceiling matmul;
+        matmul.kind = "matmul_fp32";
+        matmul.value = 1e12;
+        matmul.unit = "FLOP/s";
+        matmul.n = 9;
+        matmul.spread = 1e10;
+        Ceiling copy = matmul;
+        copy.kind = "copy";
+        copy.value = 2e10;
+        copy.unit = "B/s";
+        return {matmul, copy};
+    }
+
     RunResult run(const ExperimentSpec& spec, session::PointRecord& record, std::stop_token stop) override
     {
         const std::string& word = script_[std::min(static_cast<std::size_t>(spec.seed), script_.size() - 1)];

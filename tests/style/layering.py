@@ -20,7 +20,7 @@ LAYERS = {
     "core/machine": ["core/model", "core/base"],
     "core/store": ["core/model", "core/base"],
     "core/analysis": ["core/model", "core/base"],
-    "core/query": ["core/store", "core/analysis", "core/model", "core/base"],
+    "core/query": ["core/config", "core/store", "core/analysis", "core/model", "core/base"],
     "core/exchange": ["core/query", "core/store", "core/analysis", "core/model", "core/base"],
     "core/trace": ["core/model", "core/base"],
     "kernels": [],

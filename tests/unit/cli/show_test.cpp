@@ -296,6 +296,80 @@ TEST_F(Show, MemoryEventsGroupsAndWhatIsLive)
     EXPECT_EQ(valid({"memory", "--run", "1", "--at", "90"}, "memory-live"), json::array());
 }
 
+TEST_F(Show, RooflineTellsWhatIsKnownAndWhyTheRestIsNot)
+{
+    // Run 4: an lm on a known GPU, with shapes and with ceilings of that GPU.
+    {
+        FakeTrace trace;
+        trace.step(0, 0, 1000).range("step/forward", 0, 1000).range("step/forward/lm_head", 0, 500);
+        trace.op("aten::mm", 0, 90).at("step/forward/lm_head").shaped("f32[2, 3] f32[3, 5]");
+        trace.kernel(kGemm, 100, 140).at("step/forward/lm_head").by(trace.lastOp());
+        trace.op("aten::mystery", 90, 99).at("step/forward").shaped("f32[2]");
+        trace.kernel("mystery", 200, 230).at("step/forward").by(trace.lastOp());
+        store::RunWriter writer(file(), trace.strings());
+        writer.beginRun(
+            {"lm", "lm", R"({"workload":"lm","size":"small","mode":"train"})", "h4", "Tilescope test"});
+        writer.writeEnvironment(
+            std::vector<EnvironmentEntry>{{"gpu.name", "NVIDIA H200"}, {"gpu.uuid", "GPU-1"}});
+        writer.writeSamples(samplesOf(true));
+        writer.write(trace.batch());
+        writer.endRun(okResult("cuda:0"));
+        const auto ceiling = [](const char* device, const char* kind, double value) {
+            return Ceiling{.device = device,
+                           .deviceName = "NVIDIA H200",
+                           .kind = kind,
+                           .value = value,
+                           .unit = "FLOP/s",
+                           .n = 9,
+                           .measuredUnixNs = 1,
+                           .program = "test"};
+        };
+        writer.writeCeilings(
+            std::vector<Ceiling>{ceiling("GPU-1", "matmul_fp32", 1e9), ceiling("GPU-1", "matmul_fp32", 3e9),
+                                 ceiling("GPU-1", "copy", 1e10), ceiling("GPU-2", "matmul_fp32", 7e9)});
+    }
+    const json families = valid({"roofline", "--run", "4"}, "roofline");
+    ASSERT_EQ(families.size(), 2u);
+    EXPECT_EQ(families[0]["family"], "matmul");
+    EXPECT_EQ(families[0]["time_ns"], 40);
+    EXPECT_EQ(families[0]["flops"], 60);
+    EXPECT_EQ(families[0]["bytes"], 124);
+    EXPECT_DOUBLE_EQ(families[0]["tflops"].get<double>(), 60 / 40e-9 / 1e12);
+    EXPECT_EQ(families[0]["bound"], "compute"); // 20 ns at the last measured 3 GFLOP/s, 12.4 at 10 GB/s
+    EXPECT_NEAR(families[0]["percent_of_measured"].get<double>(), 50, 1e-9);
+    EXPECT_NEAR(families[0]["percent_of_sheet"].get<double>(), 100 * 124 / 4800. / 40, 1e-9);
+    EXPECT_TRUE(families[0]["why"].is_null());
+    EXPECT_EQ(families[1]["family"], "other");
+    EXPECT_TRUE(families[1]["flops"].is_null());
+    EXPECT_EQ(families[1]["why"], "no rule counts these ops");
+    EXPECT_EQ(valid({"roofline", "--run", "4", "--group", "op"}, "roofline-by-op")[1]["why"],
+              "no rule counts aten::mystery");
+    const json ranges = valid({"roofline", "--run", "4", "--group", "range"}, "roofline-by-range");
+    ASSERT_EQ(ranges.size(), 3u);
+    EXPECT_EQ(ranges[0]["range"], "step");
+    EXPECT_EQ(ranges[0]["time_ns"], 70);
+    EXPECT_EQ(ranges[0]["counted_ns"], 40);
+    EXPECT_EQ(valid({"roofline", "--run", "4", "--group", "phase"}, "roofline-by-phase")[0]["phase"],
+              "forward");
+    EXPECT_EQ(valid({"roofline", "--run", "4", "--group", "module"}, "roofline-by-module").size(), 2u);
+    EXPECT_THAT(run({"roofline", "--run", "4"}), HasSubstr("H200 SXM, NVIDIA H200 data sheet"));
+
+    // Without shapes the spec tells the matmuls; run 1 has no known GPU and no ceilings.
+    const json fromSpec = valid({"roofline", "--run", "1"}, "roofline");
+    EXPECT_GT(fromSpec[0]["flops"], 0);
+    EXPECT_TRUE(fromSpec[0]["percent_of_measured"].is_null());
+    EXPECT_THAT(fromSpec[0]["why"], HasSubstr("no ceilings of this device"));
+    EXPECT_THAT(fromSpec[1]["why"], HasSubstr("run with --shapes true --trace full"));
+
+    const json steps = valid({"mfu", "--run", "4"}, "mfu");
+    ASSERT_EQ(steps.size(), 3u);
+    const double flops = steps[0]["model_flops"].get<double>();
+    EXPECT_NEAR(steps[0]["mfu_measured"].get<double>(), 100 * flops / (0.010 * 3e9), 1e-6);
+    EXPECT_NEAR(steps[0]["mfu_sheet"].get<double>(), 100 * flops / (0.010 * 66.9e12), 1e-6);
+    EXPECT_THAT(run({"mfu", "--run", "4"}), HasSubstr("model FLOPs = 3 F"));
+    EXPECT_EQ(valid({"ceilings"}, "ceilings").size(), 4u);
+}
+
 TEST_F(Show, LossesSayWhenThereAreNone)
 {
     EXPECT_EQ(run({"losses", "--run", "1"}), "Nothing lost (42 records checked)\n");
@@ -344,8 +418,8 @@ TEST_F(Show, WhatIsWrongIsOneSentence)
 TEST_F(Show, HelpHasAnExampleForEachSection)
 {
     const std::string help = run({"--help"});
-    for (const char* section :
-         {"runs", "samples", "kernels", "ops", "ranges", "memory", "losses", "environment"})
+    for (const char* section : {"runs", "samples", "steps", "kernels", "ops", "ranges", "memory", "roofline",
+                                "mfu", "ceilings", "losses", "environment"})
         EXPECT_THAT(help, HasSubstr(std::string("tilescope show a.tscope ") + section)) << section;
 }
 

@@ -199,7 +199,7 @@ TEST_F(CpuTracing, ShapesComeFromOneExtraStep)
     int products = 0;
     for (const Op& op : sink.all.ops) {
         if (text(op.name) == "aten::mm" && text(op.path).starts_with("step/forward")) {
-            EXPECT_EQ(text(op.shapes), "[8, 16] [16, 16]");
+            EXPECT_EQ(text(op.shapes), "f32[8, 16] f32[16, 16]");
             ++products;
         }
     }

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "core/model/run.h"
+
+#include <vector>
+
+namespace tilescope::engine {
+
+class Device;
+
+/// What the device reaches in the best of circumstances, through LibTorch: large square matrix products of
+/// each precision it has (matmul_fp32, matmul_tf32, matmul_bf16, matmul_fp16; FLOP/s), a copy within its
+/// memory that no cache holds (copy; bytes read and written a second), and the smallest eager op (launch; ops
+/// a second, which bounds launch-bound steps).
+///
+/// Each is the median of nine samples of at least 50 ms (20 ms on a CPU) of work in a row after a warm-up, so
+/// that clocks are those under load; the spread is their standard deviation. Takes some seconds and up to a
+/// quarter of the free memory. Which device it is is for the caller to fill in. Session thread; nothing else
+/// may use the device. \throws c10::Error  as LibTorch does
+std::vector<Ceiling> measureCeilings(const Device& device);
+
+} // namespace tilescope::engine

@@ -1,0 +1,274 @@
+#include "core/query/work_tables.h"
+
+#include "core/analysis/device_sheets.h"
+#include "core/analysis/kernel_families.h"
+#include "core/analysis/timed_work.h"
+#include "core/base/error.h"
+#include "core/config/schema.h"
+#include "core/model/text.h"
+#include "core/query/selection.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tilescope::query {
+
+namespace {
+
+using analysis::TimedWork;
+using analysis::Work;
+
+/// The spec that a run was made with; none where this program does not understand it (made by another one).
+std::optional<ExperimentSpec> specOf(const store::RunRecord& run, std::string& why)
+{
+    try {
+        return config::fromJson(run.specJson);
+    } catch (const Error& error) {
+        why = "the run's spec is not understood (" + error.sentence() + ")";
+        return {};
+    }
+}
+
+std::string valueOf(const std::vector<EnvironmentEntry>& environment, std::string_view key)
+{
+    const auto found = std::find_if(environment.begin(), environment.end(),
+                                    [key](const EnvironmentEntry& entry) { return entry.key == key; });
+    return found == environment.end() ? std::string() : found->value;
+}
+
+void readMeasured(DeviceCeilings& ceilings, const store::RunReader& reader, const std::string& device,
+                  const std::string& name, Precision precision)
+{
+    const std::string matmul = "matmul_" + std::string(wordOf(precision));
+    std::int64_t measured = 0;
+    for (const Ceiling& ceiling : reader.ceilings()) { // as they were measured: the last of a kind holds
+        if (ceiling.device != device)
+            continue;
+        if (ceiling.kind == matmul)
+            ceilings.measured.flops = ceiling.value;
+        else if (ceiling.kind == "copy")
+            ceilings.measured.bytes = ceiling.value;
+        measured = std::max(measured, ceiling.measuredUnixNs);
+    }
+    ceilings.measuredFrom =
+        ceilings.measured.flops || ceilings.measured.bytes
+            ? "measured on " + name
+            : "no ceilings of this device are in the file: tilescope doctor --ceilings -o FILE";
+}
+
+/// Adds a reason once.
+void because(std::string& why, std::string_view reason)
+{
+    if (!reason.empty() && why.find(reason) == std::string::npos)
+        why += (why.empty() ? "" : "; ") + std::string(reason);
+}
+
+/// What a group's missing work comes from.
+std::string whyNoWork(const RooflineTable& table, const std::string& key)
+{
+    if (!table.fromShapes)
+        return table.onGpu ? "shapes were not recorded: run with --shapes true --trace full"
+                           : "shapes were not recorded: run with --shapes true";
+    if (table.grouping != Grouping::Op)
+        return "no rule counts these ops";
+    if (key == kUnattributed)
+        return "the op that launched it is not known";
+    const auto rule = analysis::ruleOf(key);
+    return !rule         ? "no rule counts " + key
+           : rule->moves ? "its shapes are not known"
+                         : "a view: it does nothing";
+}
+
+RooflineRow rowOf(const analysis::WorkTotal& total, const RooflineTable& table)
+{
+    RooflineRow row{
+        .key = total.key, .instances = total.instances, .time = total.time, .counted = total.countedTime};
+    if (total.countedTime == Nanoseconds{0}) {
+        row.why = whyNoWork(table, total.key);
+        return row;
+    }
+    row.work = total.work;
+    row.measured = placeUnder(table.ceilings.measured, total.work, total.countedTime);
+    row.sheet = placeUnder(table.ceilings.sheet, total.work, total.countedTime);
+    if (total.work == Work{})
+        return row;
+    if (!row.measured)
+        because(row.why, table.ceilings.measuredFrom);
+    if (!row.sheet)
+        because(row.why, table.ceilings.sheetFrom);
+    return row;
+}
+
+/// What an item counts for; a path counts for itself and all above it.
+analysis::WorkGroupsOf groupsOf(Grouping grouping)
+{
+    const auto orNone = [](std::string_view key) { return key.empty() ? kUnattributed : key; };
+    switch (grouping) {
+    case Grouping::Op:
+        return [=](const TimedWork& item, const auto& group) { group(orNone(item.op)); };
+    case Grouping::Phase:
+        return [=](const TimedWork& item, const auto& group) { group(orNone(analysis::phaseOf(item.path))); };
+    case Grouping::Module:
+        return
+            [=](const TimedWork& item, const auto& group) { group(orNone(analysis::moduleOf(item.path))); };
+    case Grouping::Range:
+        return [=](const TimedWork& item, const auto& group) {
+            if (!item.path.starts_with("step"))
+                return group(kUnattributed);
+            for (std::size_t end = item.path.find('/'); end != std::string_view::npos;
+                 end = item.path.find('/', end + 1))
+                group(item.path.substr(0, end));
+            group(item.path);
+        };
+    default:
+        return [](const TimedWork& item, const auto& group) { group(wordOf(item.family)); };
+    }
+}
+
+/// Families by name, asked once a name.
+analysis::FamilyOf familiesOf(const analysis::TextOf& textOf)
+{
+    auto known = std::make_shared<std::unordered_map<StringId, analysis::KernelFamily>>();
+    return [known, textOf](const DeviceEvent& event) {
+        const auto [entry, isNew] = known->try_emplace(event.name);
+        if (isNew)
+            entry->second =
+                analysis::KernelFamilies::standard().describe(textOf(event.name), event.kind).family;
+        return entry->second;
+    };
+}
+
+void select(std::vector<TimedWork>& items, const std::string& pattern)
+{
+    if (pattern.empty())
+        return;
+    const analysis::PathGlob glob(pattern);
+    std::erase_if(items, [&glob](const TimedWork& item) { return !glob.contains(item.path); });
+}
+
+MfuRow mfuRow(const Sample& sample, RunId run, const std::optional<analysis::StepFlops>& flops,
+              const DeviceCeilings& ceilings)
+{
+    MfuRow row{.run = run, .step = sample.step, .wall = sample.wall};
+    if (!flops)
+        return row;
+    row.model = flops->model;
+    row.hardware = flops->hardware;
+    const double seconds = static_cast<double>(sample.wall.count()) * 1e-9;
+    const auto share = [seconds](analysis::Flops done, const std::optional<double>& peak) {
+        return peak && seconds > 0 ? std::optional(static_cast<double>(done.count) / (seconds * *peak))
+                                   : std::nullopt;
+    };
+    row.mfuMeasured = share(flops->model, ceilings.measured.flops);
+    row.mfuSheet = share(flops->model, ceilings.sheet.flops);
+    row.hfuSheet = share(flops->hardware, ceilings.sheet.flops);
+    if (!row.mfuMeasured)
+        because(row.why, ceilings.measuredFrom);
+    if (!row.mfuSheet)
+        because(row.why, ceilings.sheetFrom);
+    return row;
+}
+
+} // namespace
+
+DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run)
+{
+    DeviceCeilings ceilings;
+    const auto spec = specOf(run, ceilings.sheetFrom);
+    if (!spec) {
+        ceilings.measuredFrom = ceilings.sheetFrom;
+        return ceilings;
+    }
+    const std::vector<EnvironmentEntry> environment = reader.environment(run.run);
+    const bool onGpu = run.result.device.starts_with("cuda");
+    const std::string name = valueOf(environment, onGpu ? "gpu.name" : "cpu.model");
+    const std::string device =
+        onGpu ? valueOf(environment, "gpu.uuid") : "cpu:" + valueOf(environment, "host");
+    readMeasured(ceilings, reader, device, name, spec->precision);
+    const analysis::DeviceSheet* sheet = onGpu ? analysis::DeviceSheets::standard().find(name) : nullptr;
+    if (sheet) {
+        ceilings.sheet = sheet->ceilings(spec->precision);
+        ceilings.sheetFrom = ceilings.sheet.flops ? sheet->name + ", " + sheet->source
+                                                  : "the data sheet of " + sheet->name + " has no peak for " +
+                                                        std::string(wordOf(spec->precision));
+    } else {
+        ceilings.sheetFrom = onGpu ? "no data sheet of '" + name + "' is known"
+                                   : std::string("no data sheets of processors are kept");
+    }
+    return ceilings;
+}
+
+RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
+{
+    RooflineTable table{.run = chooseRun(reader, query.run)};
+    if (query.grouping != Grouping::None)
+        table.grouping = query.grouping;
+    table.ceilings = ceilingsOf(reader, table.run);
+    const analysis::TextOf textOf = textsOf(reader);
+    const store::EventWindow window{.run = table.run.run};
+    const std::vector<DeviceEvent> device = reader.deviceEvents(window);
+    const std::vector<Op> ops = reader.ops(window);
+    table.onGpu = !device.empty();
+    table.fromShapes =
+        std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.step != kNoStep && op.shapes; });
+
+    std::string unread;
+    const auto spec = specOf(table.run, unread);
+    std::vector<analysis::SpecWork> known;
+    std::vector<TimedWork> items;
+    if (table.fromShapes) {
+        const analysis::WorkContext context{
+            .elementBytes = spec ? analysis::elementBytesOf(spec->precision) : 4,
+            .causal = !spec || spec->workload == Workload::Lm || spec->causal};
+        items = timedWorkOfOps(ops, device, textOf, familiesOf(textOf), context);
+    } else {
+        if (spec)
+            known = analysis::specWork(*spec);
+        std::set<std::int32_t> steps;
+        for (const DeviceEvent& event : device)
+            steps.insert(event.step);
+        for (const Op& op : ops)
+            steps.insert(op.step);
+        steps.erase(kNoStep);
+        items = timedWorkOfSpec(known, static_cast<std::int64_t>(steps.size()), ops, device, textOf,
+                                familiesOf(textOf));
+        // Which op did which part of the spec's work is not told: their rows have time alone.
+        if (table.grouping == Grouping::Op || known.empty())
+            for (TimedWork& item : items)
+                item.counted = false;
+    }
+    select(items, query.rangeGlob);
+    std::erase_if(items, [](const TimedWork& item) { return item.time == Nanoseconds{0} && !item.counted; });
+    for (const analysis::WorkTotal& total : workTotals(items, groupsOf(table.grouping)))
+        table.rows.push_back(rowOf(total, table));
+    if (table.grouping == Grouping::Range)
+        std::sort(table.rows.begin(), table.rows.end(),
+                  [](const RooflineRow& a, const RooflineRow& b) { return a.key < b.key; });
+    return table;
+}
+
+MfuTable mfu(const store::RunReader& reader, const EventQuery& query)
+{
+    MfuTable table{.runs = chooseRuns(reader, query.run)};
+    for (const store::RunRecord& record : table.runs) {
+        std::string why;
+        const auto spec = specOf(record, why);
+        const auto flops = spec ? analysis::stepFlops(*spec) : std::nullopt;
+        if (spec && !flops)
+            why = "the FLOPs of this workload are not known from its spec";
+        if (flops)
+            table.formulas.push_back("Run " + std::to_string(record.run.value) + ": " +
+                                     analysis::stepFlopsFormula(*spec) + ".");
+        const DeviceCeilings ceilings = ceilingsOf(reader, record);
+        for (const Sample& sample : reader.samples(record.run)) {
+            if (sample.kind != SampleKind::Measure || sample.phase != Phase::Step)
+                continue;
+            table.rows.push_back(mfuRow(sample, record.run, flops, ceilings));
+            because(table.rows.back().why, why);
+        }
+    }
+    return table;
+}
+
+} // namespace tilescope::query
