@@ -328,6 +328,37 @@ TEST_F(CommandLine, RunsAreAnnotatedDeletedAndTheirSpaceGivenBack)
         EXPECT_EQ(tilescope({"delete", "a.tscope", wrong}).code, 2) << wrong;
 }
 
+TEST_F(CommandLine, DoctorKeepsTheCeilingsItMeasured)
+{
+    const ProgramResult measured =
+        tilescope({"doctor", "--ceilings", "--device", "cpu", "-o", "a.tscope", "--format", "json"});
+    ASSERT_EQ(measured.code, 0) << measured.err;
+    const auto rows = nlohmann::json::parse(measured.out);
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[0]["kind"], "matmul_fp32");
+    const auto kept = store::RunReader(folder / "a.tscope").ceilings();
+    ASSERT_EQ(kept.size(), 2U);
+    EXPECT_EQ(kept[1].kind, "copy");
+    EXPECT_EQ(kept[1].value, 2e10);
+    EXPECT_THAT(kept[0].device, StartsWith("cpu:"));
+    // Without a file they are only printed.
+    EXPECT_THAT(tilescope({"doctor", "--ceilings"}).out, HasSubstr("1.00 TFLOP/s"));
+    EXPECT_EQ(store::RunReader(folder / "a.tscope").ceilings().size(), 2U);
+}
+
+TEST_F(CommandLine, DoctorSaysWhyCeilingsCannotBeMeasured)
+{
+    const ProgramResult noDevice = tilescope({"doctor", "--ceilings", "--device", "cuda"});
+    EXPECT_EQ(noDevice.code, 4);
+    EXPECT_THAT(noDevice.err, HasSubstr("no usable NVIDIA GPU"));
+    EXPECT_EQ(tilescope({"doctor", "--ceilings", "--device", "gpu"}).code, 2);
+    EXPECT_THAT(tilescope({"doctor", "-o", "a.tscope"}).err, HasSubstr("only --ceilings takes a file"));
+    environment["FAKE_SCRIPT"] = "segv";
+    const ProgramResult died = tilescope({"doctor", "--ceilings", "--device", "cpu"});
+    EXPECT_EQ(died.code, 3);
+    EXPECT_THAT(died.err, HasSubstr("SIGSEGV"));
+}
+
 TEST_F(CommandLine, FilesOpenTheWindow)
 {
     write("window", "#!/bin/sh\necho window \"$@\"\n");

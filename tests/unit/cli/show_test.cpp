@@ -327,6 +327,7 @@ TEST_F(Show, RooflineTellsWhatIsKnownAndWhyTheRestIsNot)
         writer.writeCeilings(
             std::vector<Ceiling>{ceiling("GPU-1", "matmul_fp32", 1e9), ceiling("GPU-1", "matmul_fp32", 3e9),
                                  ceiling("GPU-1", "copy", 1e10), ceiling("GPU-2", "matmul_fp32", 7e9)});
+        writer.commit();
     }
     const json families = valid({"roofline", "--run", "4"}, "roofline");
     ASSERT_EQ(families.size(), 2u);

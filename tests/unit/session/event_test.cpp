@@ -20,6 +20,7 @@ std::vector<Event> oneOfEach()
             ResultEvent{7, "ok", "", 1.25, 0.5, 10, 4096, 99},
             ResultEvent{8, "oom", "out of memory", {}, {}, 0, {}, 0},
             LossEvent{7, "ring_overflow", "warning", 12},
+            CeilingsEvent{"cuda:0", 6},
             LogEvent{"warning", "a \"quoted\" text\nof two lines"},
             FatalEvent{"environment", "no GPU", "device: cuda", "use cpu"},
             DoneEvent{1, 2, 3, 4, 5, 6.5}};

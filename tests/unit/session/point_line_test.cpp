@@ -24,6 +24,15 @@ TEST(PointLine, CarriesEveryKeyOfASpec)
     EXPECT_EQ(read.spec, point.spec);
 }
 
+TEST(CeilingsLine, NamesADevice)
+{
+    EXPECT_EQ(parseCeilingsLine(ceilingsLine("cuda:1")), (DeviceRequest{DeviceRequest::Kind::Cuda, 1}));
+    EXPECT_EQ(parseCeilingsLine(ceilingsLine("auto")), DeviceRequest{});
+    EXPECT_FALSE(parseCeilingsLine(pointLine({})));
+    EXPECT_FALSE(parseCeilingsLine("no JSON"));
+    EXPECT_THROW(parseCeilingsLine(ceilingsLine("gpu")), Error);
+}
+
 TEST(PointLine, RefusesWhatIsNoPoint)
 {
     for (const char* line : {"", "{}", R"({"index":0,"of":1})", R"({"index":0,"of":1,"params":[]})",

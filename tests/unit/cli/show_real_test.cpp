@@ -1,0 +1,166 @@
+// Every section of `show` on what the real engine recorded on a CPU, held to its schema.
+
+#include "tests/support/json_schema.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace tilescope {
+
+namespace {
+
+using nlohmann::json;
+using testing::ProgramResult;
+
+struct Section {
+    std::vector<std::string> arguments;
+    std::string schema;
+    bool mayBeEmpty = false;
+};
+
+std::vector<Section> sections()
+{
+    return {{{"runs"}, "runs"},
+            {{"samples"}, "samples"},
+            {{"steps"}, "steps"},
+            {{"kernels"}, "kernels", true},
+            {{"kernels", "--group", "family"}, "kernels-by-family", true},
+            {{"ops"}, "ops"},
+            {{"ops", "--group", "range"}, "ops-by-range"},
+            {{"ops", "--group", "phase"}, "ops-by-phase"},
+            {{"ops", "--group", "module"}, "ops-by-module"},
+            {{"ranges"}, "ranges"},
+            {{"memory"}, "memory"},
+            {{"memory", "--group", "category"}, "memory-groups"},
+            {{"memory", "--group", "range"}, "memory-groups"},
+            {{"memory", "--group", "phase"}, "memory-groups"},
+            {{"memory", "--group", "module"}, "memory-groups"},
+            {{"memory", "--group", "op"}, "memory-groups"},
+            {{"memory", "--at", "peak"}, "memory-live"},
+            {{"roofline"}, "roofline"},
+            {{"roofline", "--group", "op"}, "roofline-by-op"},
+            {{"roofline", "--group", "range"}, "roofline-by-range"},
+            {{"roofline", "--group", "phase"}, "roofline-by-phase"},
+            {{"roofline", "--group", "module"}, "roofline-by-module"},
+            {{"mfu"}, "mfu"},
+            {{"ceilings"}, "ceilings"},
+            {{"losses"}, "losses", true},
+            {{"environment"}, "environment"}};
+}
+
+class ShowReal : public ::testing::Test {
+protected:
+    static void SetUpTestSuite()
+    {
+        folder = std::make_unique<testing::TemporaryFolder>();
+        const std::vector<std::string> common{"--device", "cpu",      "--trace", "full",          "--steps",
+                                              "4",        "--warmup", "1",       "--trace-steps", "2",
+                                              "--batch",  "2",        "-o",      "a.tscope"};
+        const auto record = [&common](std::vector<std::string> arguments) {
+            arguments.insert(arguments.end(), common.begin(), common.end());
+            const ProgramResult result = tilescope(arguments);
+            ASSERT_EQ(result.code, 0) << result.err;
+        };
+        const std::vector<std::string> lm{"run",       "lm", "--d-model", "32",    "--d-ff",  "48",
+                                          "--layers",  "2",  "--heads",   "2",     "--vocab", "100",
+                                          "--context", "16", "--mode",    "train", "--size",  "tiny"};
+        record(lm);
+        std::vector<std::string> shaped = lm;
+        shaped.insert(shaped.end(), {"--shapes", "true"});
+        record(shaped);
+        record({"run", "attention", "--seq-len", "32", "--d-head", "16", "--heads", "2", "--shapes", "true",
+                "--annotate-attention", "true"});
+        const ProgramResult ceilings =
+            tilescope({"doctor", "--ceilings", "--device", "cpu", "-o", "a.tscope", "--format", "json"});
+        ASSERT_EQ(ceilings.code, 0) << ceilings.err;
+        check(ceilings.out, "ceilings", "doctor --ceilings");
+    }
+    static void TearDownTestSuite() { folder.reset(); }
+
+    static ProgramResult tilescope(std::vector<std::string> arguments)
+    {
+        arguments.insert(arguments.begin(), TILESCOPE_PROGRAM);
+        return testing::runProgram(arguments, folder->path(), {{"TILESCOPE_ENGINE", ENGINE_PROGRAM}});
+    }
+
+    static json check(const std::string& text, const std::string& schema, const std::string& what)
+    {
+        EXPECT_THAT(testing::schemaOffences(text, std::string(TILESCOPE_SOURCE_DIR) +
+                                                      "/resources/schema/show-" + schema + ".schema.json"),
+                    ::testing::IsEmpty())
+            << what;
+        return json::parse(text);
+    }
+
+    static json show(const std::string& run, std::vector<std::string> arguments, const std::string& schema)
+    {
+        arguments.insert(arguments.begin(), {"show", "a.tscope"});
+        arguments.insert(arguments.end(), {"--run", run, "--format", "json"});
+        const ProgramResult result = tilescope(arguments);
+        EXPECT_EQ(result.code, 0) << result.err;
+        return check(result.out, schema, "run " + run + " " + arguments[2]);
+    }
+
+    static std::unique_ptr<testing::TemporaryFolder> folder;
+};
+
+std::unique_ptr<testing::TemporaryFolder> ShowReal::folder;
+
+} // namespace
+
+TEST_F(ShowReal, EverySectionOfEveryRunKeepsItsSchema)
+{
+    for (const char* run : {"1", "2", "3"})
+        for (const Section& section : sections()) {
+            const json rows = show(run, section.arguments, section.schema);
+            EXPECT_TRUE(section.mayBeEmpty || !rows.empty()) << run << ' ' << section.schema;
+        }
+}
+
+TEST_F(ShowReal, EverySectionIsATableAndCsvToo)
+{
+    for (const Section& section : sections()) {
+        std::vector<std::string> arguments = section.arguments;
+        arguments.insert(arguments.begin(), {"show", "a.tscope"});
+        const ProgramResult table = tilescope(arguments);
+        EXPECT_EQ(table.code, 0) << table.err;
+        EXPECT_FALSE(table.out.empty()) << section.schema;
+        arguments.insert(arguments.end(), {"--format", "csv"});
+        EXPECT_EQ(tilescope(arguments).code, 0) << section.schema;
+    }
+}
+
+TEST_F(ShowReal, ShapesAndSpecAgreeOnTheMatmulsOfAStep)
+{
+    const auto matmulOf = [](const std::string& run) {
+        for (const json& family : show(run, {"roofline"}, "roofline"))
+            if (family["family"] == "matmul")
+                return family;
+        ADD_FAILURE() << "run " << run << " has no matmuls";
+        return json();
+    };
+    const json fromSpec = matmulOf("1");
+    const json fromShapes = matmulOf("2");
+    EXPECT_EQ(fromSpec["flops"], fromShapes["flops"]);
+    // By hand: 32 tokens through 2 (4 x 32^2 + 3 x 32 x 48) + 32 x 100 weights, and naive attention over all
+    // 16 x 16 pairs of 4 heads of 16 in 2 layers; backward is twice that; 2 traced steps.
+    const std::int64_t maps = 2 * 32 * (2 * (4 * 32 * 32 + 3 * 32 * 48) + 32 * 100);
+    const std::int64_t attention = 2 * 4 * (2 * 2) * 16 * 16 * 16;
+    EXPECT_EQ(fromShapes["flops"], 2 * 3 * (maps + attention));
+    EXPECT_EQ(show("2", {"mfu"}, "mfu")[0]["hardware_flops"], 3 * (maps + attention));
+    EXPECT_GT(fromShapes["percent_of_measured"], 0);
+}
+
+TEST_F(ShowReal, TwoRunsCompareBySchema)
+{
+    const ProgramResult result = tilescope({"compare", "a.tscope:1", "a.tscope:2", "--format", "json"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(
+        testing::schemaOffences(result.out, TILESCOPE_SOURCE_DIR "/resources/schema/compare.schema.json"),
+        ::testing::IsEmpty());
+}
+
+} // namespace tilescope
