@@ -41,6 +41,13 @@ std::string variable(const char* name)
     return value ? value : "";
 }
 
+// By the signal itself: a sanitizer's own handler would turn it into an exit code.
+void dieBy(int signal)
+{
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
 void print(const std::string& text)
 {
     std::size_t written = 0;
@@ -152,11 +159,11 @@ private:
     static void misbehave(const std::string& word, const std::stop_token&)
     {
         if (word == "segv")
-            std::raise(SIGSEGV);
+            dieBy(SIGSEGV);
         else if (word == "kill")
             std::raise(SIGKILL);
         else if (word == "abort")
-            std::raise(SIGABRT);
+            dieBy(SIGABRT);
         else if (word == "exit") {
             std::fputs("first line\nCUDA error: an illegal memory access\n", stderr);
             std::fflush(stderr);
@@ -194,7 +201,7 @@ void start()
         std::ofstream(file, std::ios::app) << 'x';
     const std::string how = variable("FAKE_START");
     if (how == "crash")
-        std::raise(SIGSEGV);
+        dieBy(SIGSEGV);
     else if (how == "hang")
         for (;;)
             std::this_thread::sleep_for(1h);
