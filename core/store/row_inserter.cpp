@@ -30,6 +30,9 @@ void bindCell(SQLite::Statement& statement, int position, const Cell& cell, RowD
     } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
         statement.bind(position, std::string(*text));
         digest.add(*text);
+    } else if (const auto* blob = std::get_if<Blob>(&cell)) {
+        statement.bind(position, blob->bytes.data(), static_cast<int>(blob->bytes.size()));
+        digest.add(blob->bytes);
     } else {
         statement.bind(position);
         digest.addNull();

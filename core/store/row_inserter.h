@@ -12,8 +12,13 @@
 
 namespace tilescope::store {
 
-/// A cell: null, integer, number or text.
-using Cell = std::variant<std::monostate, std::int64_t, double, std::string_view>;
+/// Bytes that are no text.
+struct Blob {
+    std::string_view bytes;
+};
+
+/// A cell: null, integer, number, text or bytes.
+using Cell = std::variant<std::monostate, std::int64_t, double, std::string_view, Blob>;
 
 template <class T> Cell cellOf(const std::optional<T>& value)
 {

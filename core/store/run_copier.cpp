@@ -2,6 +2,7 @@
 
 #include "core/store/columns.h"
 #include "core/store/row_inserter.h"
+#include "core/store/track_writer.h"
 
 #include <sqlite3.h>
 
@@ -87,6 +88,8 @@ std::int64_t RunCopier::copy(RunId run, std::optional<std::int64_t> number)
                 copyRows(run, source);
             for (std::size_t kind = 0; kind < kEventKinds; ++kind)
                 copyEvents(run, static_cast<EventKind>(kind));
+            target_.flush();
+            TrackWriter(target_, copied).write();
             target_.commit();
             return copied;
         } catch (const SQLite::Exception& exception) {

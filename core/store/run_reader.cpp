@@ -2,6 +2,7 @@
 
 #include "core/model/text.h"
 #include "core/store/columns.h"
+#include "core/store/packed_track.h"
 #include "core/store/stored_rows.h"
 
 #include <algorithm>
@@ -209,6 +210,42 @@ void RunReader::eachDeviceEvent(const EventWindow& window, const Take<DeviceEven
 std::vector<DeviceEvent> RunReader::deviceEvents(const EventWindow& window) const
 {
     return collected<DeviceEvent>([&](const Take<DeviceEvent>& take) { eachDeviceEvent(window, take); });
+}
+
+std::vector<TrackInfo> RunReader::tracks(RunId run) const
+{
+    return impl_->use([&] {
+        std::vector<TrackInfo> tracks;
+        impl_->eachRow(run, Source::Track, [&](SQLite::Statement& row) {
+            const auto kind = laneKindOf(store::text(row, "kind"));
+            if (!kind)
+                impl_->damaged("a track of run " + std::to_string(run.value) + " is of no known kind");
+            const auto id = [&row]<class IdType>(const char* column, IdType) {
+                const auto value = integer(row, column);
+                return value ? IdType{static_cast<decltype(IdType::value)>(*value)} : IdType::none();
+            };
+            tracks.push_back({.id = row.getColumn("id").getInt64(),
+                              .kind = *kind,
+                              .device = id("device", DeviceIndex{}),
+                              .stream = id("stream", StreamId{}),
+                              .thread = id("thread", ThreadId{}),
+                              .row = static_cast<std::size_t>(row.getColumn("row").getInt64()),
+                              .events = row.getColumn("events").getInt64()});
+        });
+        return tracks;
+    });
+}
+
+void RunReader::eachBoxes(RunId run, const TrackInfo& track,
+                          const std::function<bool(std::span<const Box>)>& take) const
+{
+    impl_->use([&] { impl_->eachPacked<Box>(run, track, unpackBoxes, take); });
+}
+
+void RunReader::eachPoints(RunId run, const TrackInfo& track,
+                           const std::function<bool(std::span<const MemoryPoint>)>& take) const
+{
+    impl_->use([&] { impl_->eachPacked<MemoryPoint>(run, track, unpackPoints, take); });
 }
 
 EventCounts RunReader::counts(RunId run) const

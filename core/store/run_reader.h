@@ -4,11 +4,13 @@
 #include "core/base/units.h"
 #include "core/model/events.h"
 #include "core/model/run.h"
+#include "core/store/lanes.h"
 
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -99,6 +101,17 @@ public:
     void eachApiCall(const EventWindow& window, const Take<ApiCall>& take) const;
     void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take) const;
     void eachAllocEvent(const EventWindow& window, const Take<AllocEvent>& take) const;
+
+    /// What a viewer draws of a run, ready made; none where the run is small, still being written, or an
+    /// older program's: then it follows from the events. Steps, ranges, threads, streams, devices, memory.
+    std::vector<TrackInfo> tracks(RunId run) const;
+    /// The boxes of such a track, some thousand at a time, in start order; ends early where `take` returns
+    /// false.
+    void eachBoxes(RunId run, const TrackInfo& track,
+                   const std::function<bool(std::span<const Box>)>& take) const;
+    /// The same for a track of kind Memory.
+    void eachPoints(RunId run, const TrackInfo& track,
+                    const std::function<bool(std::span<const MemoryPoint>)>& take) const;
 
     /// From the file's books, without reading events.
     EventCounts counts(RunId run) const;

@@ -4,6 +4,7 @@
 #include "core/model/text.h"
 #include "core/store/database.h"
 #include "core/store/row_inserter.h"
+#include "core/store/track_writer.h"
 #include "core/store/writable_file.h"
 
 #include <nlohmann/json.hpp>
@@ -314,6 +315,8 @@ void RunWriter::Impl::requireFreeSpace(Bytes needed) const
 void RunWriter::Impl::endRun(const RunResult& result)
 {
     target.begin();
+    target.flush();
+    TrackWriter(target, frame.run).write();
     SQLite::Statement update(
         target.database(),
         "update run set status = ?, reason = ?, device = ?, parameters = ?, before_backward = ?, "

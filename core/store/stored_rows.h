@@ -51,6 +51,10 @@ public:
     void eachEvent(EventKind kind, const EventWindow& window, From&& from, const Take<Event>& take);
     void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take);
 
+    /// The packed boxes or points of a track. \throws Error  where they are not all there
+    template <class Item, class Unpack, class TakeItems>
+    void eachPacked(RunId run, const TrackInfo& track, Unpack&& unpack, TakeItems&& take);
+
     const LaunchConfig& launch(std::int64_t id) override;
     int value(WordSet set, std::int64_t id) override;
     std::string_view text(std::int64_t id);
@@ -120,6 +124,27 @@ template <class TakeRow> void StoredRows::eachSharedRow(Source source, TakeRow&&
     }
     if (rows != 0 || checksum != 0)
         damaged("the rows of the table " + std::string(nameOf(source)) + " are not as they were written");
+}
+
+template <class Item, class Unpack, class TakeItems>
+void StoredRows::eachPacked(RunId run, const TrackInfo& track, Unpack&& unpack, TakeItems&& take)
+{
+    SQLite::Statement row(database(),
+                          "select data from track_data where track = ? and run = ? order by first");
+    row.bind(1, track.id);
+    row.bind(2, run.value);
+    std::vector<Item> items;
+    std::int64_t count = 0;
+    while (row.executeStep()) {
+        const SQLite::Column data = row.getColumn(0);
+        items.clear();
+        unpack({static_cast<const char*>(data.getBlob()), static_cast<std::size_t>(data.getBytes())}, items);
+        count += static_cast<std::int64_t>(items.size());
+        if (!take(items))
+            return;
+    }
+    if (count != track.events)
+        damaged("packed events of run " + std::to_string(run.value) + " are missing");
 }
 
 template <class Event, class From>

@@ -121,10 +121,15 @@ void WritableFile::commit()
     if (sqlite3_get_autocommit(database_->getHandle()) != 0)
         return;
     requireInPlace();
+    flush();
+    database_->exec("commit");
+}
+
+void WritableFile::flush()
+{
     for (auto& appender : appenders_)
         appender->flush();
     ledger_->flush();
-    database_->exec("commit");
 }
 
 /// Rows that go to a file without a name, or under another one, would be lost without a word.

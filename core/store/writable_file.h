@@ -30,7 +30,9 @@ public:
 
     /// Starts a transaction unless one is open.
     void begin();
-    /// Writes what waits in the appenders and the accounts, and commits.
+    /// Writes what waits in the appenders and the accounts.
+    void flush();
+    /// The same, and commits.
     void commit();
     /// After a failure: gives up what was not committed; nothing is written any more, sealing included. The
     /// next writer finds all that was committed.

@@ -1,0 +1,135 @@
+#pragma once
+
+#include "core/base/ids.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::store {
+
+/// Horizontal bands that a viewer draws. Which one an event belongs to follows from the event alone.
+enum class LaneKind : std::uint8_t {
+    Step,   ///< the traced steps
+    Range,  ///< host ranges of a thread
+    Thread, ///< ops and CUDA calls of a thread
+    Stream, ///< what ran on a stream
+    Busy,   ///< when a device was busy, and why it was not
+    Memory, ///< allocated and reserved bytes of a device
+};
+
+inline constexpr std::array<std::string_view, 6> kLaneWords{"step",   "range", "thread",
+                                                            "stream", "busy",  "memory"};
+inline std::string_view wordOf(LaneKind kind)
+{
+    return kLaneWords[static_cast<std::size_t>(kind)];
+}
+inline std::optional<LaneKind> laneKindOf(std::string_view word)
+{
+    const auto found = std::ranges::find(kLaneWords, word);
+    return found == kLaneWords.end() ? std::nullopt
+                                     : std::optional(static_cast<LaneKind>(found - kLaneWords.begin()));
+}
+
+/// A row of one lane, none of whose boxes overlap, as a file keeps it.
+struct TrackInfo {
+    std::int64_t id = 0; ///< in the file
+    LaneKind kind = LaneKind::Range;
+    DeviceIndex device = {};
+    StreamId stream = {};
+    ThreadId thread = {};
+    std::size_t row = 0; ///< within the lane, from 0 at the top
+    std::int64_t events = 0;
+};
+
+/// What a box stands for, besides its times: a text and what kind of thing has it.
+///
+/// Range: the path. Thread: the name; detail 0 for an op, 1 for a CUDA call. Stream: the name; detail is the
+/// DeviceEventKind. Busy: only detail, a BusyReason. Step: only detail, the step's number.
+struct BoxCode {
+    static constexpr std::uint64_t of(std::uint64_t text, std::uint64_t detail) { return text << 2 | detail; }
+    static constexpr StringId text(std::uint64_t code)
+    {
+        return StringId{static_cast<std::uint32_t>(code >> 2)};
+    }
+    static constexpr unsigned detail(std::uint64_t code) { return code & 3; }
+};
+
+/// A stretch of a track. Times are nanoseconds from the run's start.
+struct Box {
+    std::int64_t start = 0;
+    std::int64_t length = 0;
+    std::uint64_t code = 0; ///< see BoxCode; of steps and busy tracks the plain number
+
+    bool operator==(const Box&) const = default;
+};
+
+/// A device's memory from `time` on.
+struct MemoryPoint {
+    std::int64_t time = 0;
+    std::int64_t allocated = 0;
+    std::int64_t reserved = 0;
+
+    bool operator==(const MemoryPoint&) const = default;
+};
+
+/// Gives each box of a lane a row: the first below all that are still open. Boxes come in start order; of two
+/// that start together the longer first. O(rows) a box, mostly 1.
+class LaneRows {
+public:
+    std::size_t add(std::int64_t start, std::int64_t end)
+    {
+        std::size_t row = ends_.size();
+        while (row > 0 && ends_[row - 1] <= start)
+            --row;
+        if (row == ends_.size())
+            ends_.push_back(end);
+        ends_[row] = end;
+        return row;
+    }
+
+private:
+    std::vector<std::int64_t> ends_; ///< of each row's last box
+};
+
+enum class BusyReason : std::uint8_t { Busy, Launching, Unexplained };
+
+/// The device's own lane: stretches in which anything ran, and the gaps between them by reason. A gap is the
+/// host's where the kernel that ended it was launched only after the device had fallen idle; else nothing
+/// here explains it.
+class BusySpans {
+public:
+    static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
+
+    /// \param launched  of the host's launch call, kUnknown where that was not seen
+    /// \param emit      (start, end, BusyReason), for what is settled
+    template <class Emit>
+    void add(std::int64_t start, std::int64_t end, std::int64_t launched, const Emit& emit)
+    {
+        if (coveredUntil_ == kUnknown) {
+            from_ = start;
+        } else if (start > coveredUntil_) {
+            emit(from_, coveredUntil_, BusyReason::Busy);
+            const bool hostLate = launched != kUnknown && launched >= coveredUntil_;
+            emit(coveredUntil_, start, hostLate ? BusyReason::Launching : BusyReason::Unexplained);
+            from_ = start;
+        }
+        coveredUntil_ = std::max(coveredUntil_, end);
+    }
+    template <class Emit> void finish(const Emit& emit) const
+    {
+        if (coveredUntil_ != kUnknown)
+            emit(from_, coveredUntil_, BusyReason::Busy);
+    }
+
+private:
+    std::int64_t from_ = 0;
+    std::int64_t coveredUntil_ = kUnknown;
+};
+
+} // namespace tilescope::store
