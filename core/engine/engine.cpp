@@ -144,7 +144,7 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, Poi
     result.parameters = experiment->parameters();
     if (!spec.counters.empty())
         result.flags.emplace_back("counters-not-recorded");
-    PointRun(spec, device, *experiment, observer, std::move(stop), result, phase).run(strings);
+    PointRun(spec, device, *experiment, observer, std::move(stop), result, phase, strings).run();
 }
 
 Engine::Engine(StringTable& strings)

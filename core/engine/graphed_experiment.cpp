@@ -2,6 +2,8 @@
 
 #include "core/engine/device.h"
 #include "core/engine/failure.h"
+#include "core/model/text.h"
+#include "core/trace/range.h"
 
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/util/Exception.h>
@@ -77,6 +79,9 @@ private:
     void capture(Phase phase, c10::MempoolId_t pool)
     {
         at::cuda::CUDAGraph& graph = graphs_[phase];
+        // The ranges that a node is captured in are those that its replays belong to.
+        const trace::ScopedRange step("step", "capture");
+        const trace::ScopedRange range(wordOf(phase));
         graph.capture_begin(pool);
         try {
             inner_->run(phase);

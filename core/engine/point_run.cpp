@@ -11,6 +11,7 @@
 namespace tilescope::engine {
 namespace {
 
+using tilescope::trace::Recording;
 using tilescope::trace::ScopedRange;
 
 double medianOf(std::vector<Nanoseconds> values)
@@ -24,9 +25,10 @@ double medianOf(std::vector<Nanoseconds> values)
 } // namespace
 
 PointRun::PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment,
-                   PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase)
+                   PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase,
+                   StringTable& strings)
     : spec_(spec), device_(device), experiment_(experiment), observer_(observer), stop_(std::move(stop)),
-      result_(result), phase_(phase), clock_(device, kPhasesInOrder.size())
+      result_(result), phase_(phase), clock_(device, kPhasesInOrder.size()), strings_(strings)
 {
     for (const Phase candidate : kPhasesInOrder)
         if (experiment.has(candidate))
@@ -36,13 +38,15 @@ PointRun::PointRun(const ExperimentSpec& spec, const Device& device, Experiment&
                                                phases_.begin());
 }
 
-void PointRun::run(StringTable& strings)
+PointRun::~PointRun() = default;
+
+void PointRun::run()
 {
     warmUp();
     if (result_.status == RunStatus::Ok)
         measure();
-    if (result_.status == RunStatus::Ok && spec_.trace != TraceLevel::Off && spec_.traceSteps > 0)
-        trace(strings);
+    if (result_.status == RunStatus::Ok && tracing())
+        trace();
 }
 
 void PointRun::warmUp()
@@ -61,7 +65,7 @@ void PointRun::measure()
     const ScopedRange range("measure");
     device_.resetPeaks();
     phase_ = "settling";
-    experiment_.settle();
+    settle();
     for (int i = 0; i < spec_.steps && !cancelled("timed", i, spec_.steps); ++i) {
         measured_.push_back(step(SampleKind::Measure, i));
         // Figures of the last step are read before anything of it is let go; reading the loss allocates.
@@ -74,55 +78,96 @@ void PointRun::measure()
     }
 }
 
-void PointRun::trace(StringTable& strings)
+bool PointRun::tracing() const
+{
+    return spec_.trace != TraceLevel::Off && spec_.traceSteps > 0;
+}
+
+tilescope::trace::Tracer& PointRun::tracer()
+{
+    if (!tracer_) {
+        tilescope::trace::TracerOptions options;
+        options.level = spec_.trace;
+        options.memory = spec_.memory;
+        options.shapes = spec_.shapes;
+        options.cuda = device_.isCuda();
+        if (device_.isCuda())
+            options.device = DeviceIndex{static_cast<std::int16_t>(device_.torch().index())};
+        tracer_ = std::make_unique<tilescope::trace::Tracer>(options, strings_, observer_);
+    }
+    return *tracer_;
+}
+
+// What a graph replays is known only where it is captured: which module asked for which kernel.
+void PointRun::settle()
+{
+    if (!tracing() || spec_.compile.kind != CompileRequest::Kind::Graph) {
+        experiment_.settle();
+        return;
+    }
+    tracer().start(Recording::Capture);
+    try {
+        experiment_.settle();
+    } catch (...) {
+        tracer().stop();
+        throw;
+    }
+    tracer().stop();
+}
+
+void PointRun::trace()
 {
     observer_.stateChanged(PointState::Trace);
-    tilescope::trace::TracerOptions options;
-    options.level = spec_.trace;
-    options.memory = spec_.memory;
-    options.cuda = device_.isCuda();
-    if (device_.isCuda())
-        options.device = DeviceIndex{static_cast<std::int16_t>(device_.torch().index())};
-    tilescope::trace::Tracer tracer(options, strings, observer_);
-    if (spec_.shapes)
-        recordShapes(tracer);
-    tracer.start();
+    if (device_.isCuda() || spec_.shapes)
+        rehearse();
+    tracer().start();
     try {
         const ScopedRange range("trace");
         for (int i = 0; i < spec_.traceSteps && !cancelled("traced", i, spec_.traceSteps); ++i) {
-            tracer.setStep(i);
+            tracer().setStep(i);
             traced_.push_back(step(SampleKind::Trace, i));
-            tracer.setStep(kNoStep);
+            tracer().setStep(kNoStep);
             experiment_.finish();
         }
     } catch (...) {
         // What was recorded up to a failure is the most interesting part of it.
-        tracer.stop();
+        tracer().stop();
         throw;
     }
     observer_.stateChanged(PointState::Drain);
-    tracer.stop();
-    if (!tracer.untracedReason().empty())
-        result_.flags.push_back("untraced: " + tracer.untracedReason());
-    else if (!traced_.empty() && !measured_.empty())
-        result_.traceOverhead = medianOf(traced_) / medianOf(measured_);
+    tracer().stop();
+    noteTrace();
 }
 
-// One step more, of which only the shapes of its ops are kept; the traced steps get them by the order of the
-// ops.
-void PointRun::recordShapes(tilescope::trace::Tracer& tracer)
+// One step more, of which no events are kept: CUPTI then has its own beginnings behind it when steps count,
+// and shapes are found again by the order of ops.
+void PointRun::rehearse()
 {
-    tracer.start(tilescope::trace::Recording::Shapes);
+    tracer().start(Recording::Rehearsal);
     try {
-        tracer.setStep(0);
+        // As in the steps to come: launches of the same range are the same launches.
+        const ScopedRange range("trace");
+        tracer().setStep(0);
         execute(0);
-        tracer.setStep(kNoStep);
+        tracer().setStep(kNoStep);
         experiment_.finish();
     } catch (...) {
-        tracer.stop();
+        tracer().stop();
         throw;
     }
-    tracer.stop();
+    tracer().stop();
+}
+
+void PointRun::noteTrace()
+{
+    if (!tracer().untracedReason().empty())
+        result_.flags.push_back("untraced: " + tracer().untracedReason());
+    else if (!traced_.empty() && !measured_.empty())
+        result_.traceOverhead = medianOf(traced_) / medianOf(measured_);
+    if (const auto offsets = tracer().clockOffsets()) {
+        result_.clockOffsetStart = offsets->start;
+        result_.clockOffsetEnd = offsets->end;
+    }
 }
 
 Nanoseconds PointRun::step(SampleKind kind, int index)

@@ -4,6 +4,7 @@
 #include "core/engine/phase_clock.h"
 
 #include <array>
+#include <memory>
 #include <string_view>
 
 namespace tilescope::trace {
@@ -22,16 +23,22 @@ class Experiment;
 class PointRun {
 public:
     PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment,
-             PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase);
+             PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase,
+             StringTable& strings);
+    ~PointRun();
 
     /// All steps in order; sets the status to ok or cancelled.
-    void run(StringTable& strings);
+    void run();
 
 private:
     void warmUp();
     void measure();
-    void trace(StringTable& strings);
-    void recordShapes(tilescope::trace::Tracer& tracer);
+    void trace();
+    bool tracing() const;
+    tilescope::trace::Tracer& tracer();
+    void settle();
+    void rehearse();
+    void noteTrace();
     Nanoseconds step(SampleKind kind, int index);
     void execute(int index, bool noteMemory = false);
     void emit(SampleKind kind, int index);
@@ -52,6 +59,8 @@ private:
     PhaseClock clock_;
     std::vector<Nanoseconds> measured_;
     std::vector<Nanoseconds> traced_;
+    StringTable& strings_;
+    std::unique_ptr<tilescope::trace::Tracer> tracer_; // made when first needed
 };
 
 } // namespace tilescope::engine

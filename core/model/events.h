@@ -100,7 +100,7 @@ struct DeviceEvent {
     OpId op = {};       ///< op that launched it
     ThreadId launchThread = {};
     std::int32_t step = kNoStep;
-    std::uint32_t graphNode = 0;
+    std::uint64_t graphNode = 0; ///< of a CUDA graph; 0 outside one
     CopyKind copy = CopyKind::None;
     std::int64_t bytes = 0; ///< copies and memsets
     LaunchConfig launch{};  ///< kernels

@@ -253,7 +253,7 @@ void putDeviceColumns(const DeviceEvent& event, const RowFrame& frame, std::int6
     at[4] = orNull(event.op, frame.firstOp);
     at[5] = orNull(event.launchThread);
     at[6] = event.launched == Timestamp{} ? kNull : (event.start - event.launched).count();
-    at[7] = event.graphNode == 0 ? kNull : event.graphNode;
+    at[7] = event.graphNode == 0 ? kNull : static_cast<std::int64_t>(event.graphNode);
 }
 
 void takeDeviceColumns(DeviceEvent& event, const RowFrame& frame, const std::int64_t* at)
@@ -267,7 +267,7 @@ void takeDeviceColumns(DeviceEvent& event, const RowFrame& frame, const std::int
     if (at[6] != kNull)
         event.launched = timestampAt(static_cast<std::int64_t>(
             static_cast<std::uint64_t>(nanosecondsOf(event.start)) - static_cast<std::uint64_t>(at[6])));
-    event.graphNode = narrowed<std::uint32_t>(zeroIfNull(at[7]), "graph_node");
+    event.graphNode = static_cast<std::uint64_t>(zeroIfNull(at[7]));
 }
 
 } // namespace

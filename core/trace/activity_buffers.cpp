@@ -1,44 +1,64 @@
 #include "core/trace/activity_buffers.h"
 
-#include <cstdlib>
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 namespace tilescope::trace {
 
 namespace {
-// CUPTI wants 8; a page keeps buffers of different threads apart.
+
+// CUPTI wants 8; a page keeps buffers of different threads apart and lets each be given back on its own.
 constexpr std::size_t kAlignment = 4096;
+constexpr std::size_t kWarm = 16;
+
+/// As much of `count` buffers as the process may reserve.
+std::uint8_t* reserve(std::size_t& count, std::size_t bytes)
+{
+    for (;;) {
+        void* memory = mmap(nullptr, count * bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory != MAP_FAILED)
+            return static_cast<std::uint8_t*>(memory);
+        if (count <= kWarm)
+            throw std::bad_alloc();
+        count = std::max(count / 2, kWarm);
+    }
+}
+
 } // namespace
 
-void ActivityBuffers::Free::operator()(std::uint8_t* data) const
+void ActivityBuffers::Unmap::operator()(std::uint8_t* memory) const
 {
-    std::free(data);
+    munmap(memory, bytes);
 }
 
 ActivityBuffers::ActivityBuffers(std::size_t count, std::size_t bytes)
-    : bytes_((bytes + kAlignment - 1) / kAlignment * kAlignment), filled_(count)
+    : bytes_((bytes + kAlignment - 1) / kAlignment * kAlignment), count_(count), memory_(nullptr, Unmap{0})
 {
-    free_.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        auto* data = static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, bytes_));
-        if (!data)
-            throw std::bad_alloc();
-        std::memset(data, 0, bytes_);
-        memory_.emplace_back(data);
-        free_.push_back(data);
-    }
+    std::uint8_t* memory = reserve(count_, bytes_);
+    memory_ = std::unique_ptr<std::uint8_t, Unmap>(memory, Unmap{count_ * bytes_});
+    const std::size_t warm = std::min(count_, kWarm);
+    std::memset(memory, 0, warm * bytes_);
+    warm_.reserve(warm);
+    cold_.reserve(count_ - warm);
+    filled_.resize(count_);
+    for (std::size_t i = count_; i-- > 0;)
+        (i < warm ? warm_ : cold_).push_back(memory + i * bytes_);
 }
 
 std::uint8_t* ActivityBuffers::request() noexcept
 {
     const std::scoped_lock lock(mutex_);
-    if (free_.empty()) {
+    std::vector<std::uint8_t*>& from = warm_.empty() ? cold_ : warm_;
+    if (from.empty()) {
         refusals_.fetch_add(1, std::memory_order_relaxed);
         return nullptr;
     }
-    std::uint8_t* data = free_.back();
-    free_.pop_back();
+    std::uint8_t* data = from.back();
+    from.pop_back();
     ++lent_;
     return data;
 }
@@ -63,10 +83,15 @@ std::optional<ActivityBuffers::Filled> ActivityBuffers::take()
 
 void ActivityBuffers::giveBack(const Filled& filled)
 {
-    // CUPTI takes zeroed buffers as they are; zeroing them here spares the launching thread.
-    std::memset(filled.data, 0, filled.bytes);
+    // CUPTI takes zeroed buffers as they are; zeroing them here spares the launching thread. What only a
+    // burst needed goes back to the system, which hands out zeroes too.
+    const bool warm = indexOf(filled.data) < kWarm;
+    if (warm)
+        std::memset(filled.data, 0, filled.bytes);
+    else if (madvise(filled.data, bytes_, MADV_DONTNEED) != 0)
+        std::memset(filled.data, 0, bytes_);
     const std::scoped_lock lock(mutex_);
-    free_.push_back(filled.data);
+    (warm ? warm_ : cold_).push_back(filled.data);
 }
 
 std::size_t ActivityBuffers::lent() const

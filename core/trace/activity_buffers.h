@@ -10,8 +10,12 @@
 
 namespace tilescope::trace {
 
-/// The memory CUPTI writes activity records into: a fixed number of buffers, allocated and touched
-/// beforehand.
+/// The memory CUPTI writes activity records into: a fixed number of buffers in one stretch of addresses that
+/// is reserved beforehand.
+///
+/// The first few are touched beforehand too and are handed out first: a steady trace never needs another.
+/// Records come in bursts though (all kernels of a step at its end, say), so there are many more, which take
+/// memory only while a burst lasts.
 ///
 /// CUPTI's threads call request() and complete(), which only move ownership: decoding there would hold up the
 /// program that is traced, and CUPTI's own locks may be held. The tracer's thread calls take() and
@@ -25,9 +29,12 @@ public:
         std::uint32_t stream = 0;
     };
 
+    /// \throws std::bad_alloc  where not even the first few can be had
     ActivityBuffers(std::size_t count, std::size_t bytes);
 
     std::size_t bytesEach() const { return bytes_; }
+    /// How many there are: fewer than asked for where the process may not reserve that much.
+    std::size_t count() const { return count_; }
 
     /// A zeroed buffer, null if all are in use: CUPTI then drops records and counts them.
     std::uint8_t* request() noexcept;
@@ -44,18 +51,26 @@ public:
     std::uint64_t refusals() const { return refusals_.load(std::memory_order_relaxed); }
 
 private:
-    struct Free {
-        void operator()(std::uint8_t* data) const;
+    /// Gives the addresses back to the system.
+    struct Unmap {
+        std::size_t bytes;
+        void operator()(std::uint8_t* memory) const;
     };
+    std::size_t indexOf(const std::uint8_t* data) const
+    {
+        return static_cast<std::size_t>(data - memory_.get()) / bytes_;
+    }
 
-    const std::size_t bytes_;
-    std::vector<std::unique_ptr<std::uint8_t, Free>> memory_;
+    std::size_t bytes_;
+    std::size_t count_;
+    std::unique_ptr<std::uint8_t, Unmap> memory_;
     std::atomic<std::uint64_t> refusals_{0};
 
     mutable std::mutex mutex_;
     // Guarded by mutex_. Room for every buffer is reserved, so that no call from CUPTI allocates.
-    std::vector<std::uint8_t*> free_;
-    std::vector<Filled> filled_; // a ring: filledCount_ entries from firstFilled_
+    std::vector<std::uint8_t*> warm_; // free, their memory is there
+    std::vector<std::uint8_t*> cold_; // free, their memory comes with the first write
+    std::vector<Filled> filled_;      // a ring: filledCount_ entries from firstFilled_
     std::size_t firstFilled_ = 0;
     std::size_t filledCount_ = 0;
     std::size_t lent_ = 0;

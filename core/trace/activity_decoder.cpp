@@ -106,7 +106,7 @@ template <class Record> DeviceEvent deviceEvent(DeviceEventKind kind, const Reco
     event.device = DeviceIndex{static_cast<std::int16_t>(record.deviceId)};
     event.stream = StreamId{record.streamId};
     event.correlation = CorrelationId{record.correlationId};
-    event.graphNode = static_cast<std::uint32_t>(record.graphNodeId);
+    event.graphNode = record.graphNodeId;
     event.start = timeOf(record.start);
     event.end = timeOf(record.end);
     return event;

@@ -11,6 +11,9 @@ namespace {
 constexpr std::string_view kNegativeDuration =
     "activities that ended before they started; their duration is taken as 0";
 
+constexpr std::string_view kOtherOrder =
+    "ops and launches that the step whose shapes were taken did not run in the same order";
+
 template <class Event> void sortByStart(std::vector<Event>& events)
 {
     // Most lists come sorted; ranges and ops are noted when they end.
@@ -25,20 +28,22 @@ Assembler::Assembler(StringTable& strings, std::uint32_t firstRange, std::uint32
 {
 }
 
-void Assembler::begin()
+void Assembler::begin(Recording recording, bool opsRecorded)
 {
+    recording_ = recording;
+    opsRecorded_ = opsRecorded;
+    if (recording == Recording::Rehearsal) {
+        rehearsal_.clear();
+        rehearsedOps_.clear();
+    } else if (recording == Recording::Events) {
+        std::ranges::move(rehearsedOps_, std::back_inserter(batch_.ops));
+        rehearsedOps_.clear();
+    }
     launches_.clear();
     losses_ = {};
     recordsChecked_ = 0;
     stepChanges_.clear();
     firstLatency_ = lastLatency_ = {};
-}
-
-void Assembler::learnShapes(bool learning)
-{
-    learning_ = learning;
-    if (learning)
-        shapes_.clear();
 }
 
 StringId Assembler::textOf(std::uint32_t node, std::vector<StringId>& cache, bool path)
@@ -67,14 +72,12 @@ OpId Assembler::opId(std::uint32_t number) const
 
 void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
 {
-    if (learning_) {
-        if (record.kind == HostRecord::Kind::Op) {
-            std::vector<Shape>& shapes = shapes_[thread];
-            shapes.resize(std::max<std::size_t>(shapes.size(), record.op.ordinal + 1));
-            shapes[record.op.ordinal] = {record.op.name, record.op.shapes};
-        }
+    if (record.kind == HostRecord::Kind::GraphNode)
+        return addGraphNode(record);
+    if (recording_ == Recording::Rehearsal)
+        rehearse(thread, record);
+    if (recording_ != Recording::Events)
         return;
-    }
     if (record.kind == HostRecord::Kind::Step) {
         // Activities come late, but not by this many steps.
         constexpr std::size_t kStepsKept = 4096;
@@ -90,16 +93,53 @@ void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
     case HostRecord::Kind::Op:
         return addOp(thread, record);
     case HostRecord::Kind::Launch:
-        return launches_.insert(
-            record.launch.correlation,
-            {.context = record.context, .step = record.step, .time = record.launch.time, .thread = thread});
+        return addLaunch(thread, record);
     case HostRecord::Kind::Api:
         return addApi(thread, record);
     case HostRecord::Kind::Alloc:
         return addCpuAllocation(record);
     case HostRecord::Kind::Step:
+    case HostRecord::Kind::GraphNode:
         return;
     }
+}
+
+void Assembler::rehearse(std::uint32_t thread, const HostRecord& record)
+{
+    if (record.kind == HostRecord::Kind::Op) {
+        rehearsal_.noteOp(thread, record.op);
+        if (!opsRecorded_) {
+            addOp(thread, record);
+            Op& op = rehearsedOps_.emplace_back(std::move(batch_.ops.back()));
+            batch_.ops.pop_back();
+            // The rehearsed step and its ranges are no part of what is recorded.
+            op.step = kNoStep;
+            op.range = RangeId::none();
+        }
+    } else if (record.kind == HostRecord::Kind::Launch && !opsRecorded_) {
+        rehearsal_.noteLaunch(thread, record);
+    }
+}
+
+void Assembler::addGraphNode(const HostRecord& record)
+{
+    if (record.graphNode.original == 0)
+        graphNodes_.created(record.graphNode.node, record.context);
+    else
+        graphNodes_.cloned(record.graphNode.node, record.graphNode.original);
+}
+
+void Assembler::addLaunch(std::uint32_t thread, const HostRecord& record)
+{
+    LaunchTable::Launch launch{
+        .context = record.context, .step = record.step, .time = record.launch.time, .thread = thread};
+    if (!opsRecorded_ && record.step != kNoStep) {
+        const Rehearsal::Found found = rehearsal_.opOf(thread, record);
+        launch.context.op = found.value;
+        if (!found.matches)
+            losses_.add("unmatched_shapes", LossSeverity::Info, 1, kOtherOrder);
+    }
+    launches_.insert(record.launch.correlation, launch);
 }
 
 void Assembler::addRange(std::uint32_t thread, const HostRecord& record)
@@ -119,17 +159,10 @@ StringId Assembler::shapesOf(std::uint32_t thread, const HostRecord::OpBody& op)
 {
     if (op.shapes != kNone)
         return nameOf(op.shapes);
-    const auto known = shapes_.find(thread);
-    if (known == shapes_.end())
-        return {};
-    const std::vector<Shape>& shapes = known->second;
-    // The step whose shapes were taken ran the same ops in the same order; where it did not, say nothing.
-    if (op.ordinal >= shapes.size() || shapes[op.ordinal].name != op.name) {
-        losses_.add("unmatched_shapes", LossSeverity::Info, 1,
-                    "ops that the step whose shapes were taken ran in another order");
-        return {};
-    }
-    return nameOf(shapes[op.ordinal].shapes);
+    const Rehearsal::Found found = rehearsal_.shapesOf(thread, op);
+    if (!found.matches)
+        losses_.add("unmatched_shapes", LossSeverity::Info, 1, kOtherOrder);
+    return nameOf(found.value);
 }
 
 void Assembler::addOp(std::uint32_t thread, const HostRecord& record)
@@ -179,7 +212,7 @@ void Assembler::addCpuAllocation(const HostRecord& record)
 
 void Assembler::addAllocation(const DeviceAllocRecord& record, DeviceIndex device, StreamId stream)
 {
-    if (learning_)
+    if (recording_ != Recording::Events)
         return;
     ++recordsChecked_;
     batch_.allocEvents.push_back({.time = timestampAt(record.time),
@@ -198,13 +231,13 @@ void Assembler::addAllocation(const DeviceAllocRecord& record, DeviceIndex devic
 
 void Assembler::addThread(std::uint32_t thread, std::string_view name)
 {
-    if (!learning_)
+    if (recording_ == Recording::Events)
         batch_.threads.push_back({.thread = ThreadId{thread}, .name = strings_.intern(name)});
 }
 
 void Assembler::addActivity(DeviceEvent event)
 {
-    if (learning_)
+    if (recording_ != Recording::Events)
         return;
     ++recordsChecked_;
     if (event.start == Timestamp{} && event.end == Timestamp{}) {
@@ -224,7 +257,13 @@ void Assembler::attribute(DeviceEvent& event)
                     "device activities whose launch was not seen; they belong to no step");
         return;
     }
-    event.path = pathOf(launch->context.path);
+    const HostContext* node = event.graphNode != 0 ? graphNodes_.find(event.graphNode) : nullptr;
+    if (event.graphNode != 0 && !node && !graphNodes_.empty()) {
+        losses_.add("unmatched_graph_node", LossSeverity::Info, 1,
+                    "activities of a CUDA graph whose capture was not seen; they belong to the phase that "
+                    "replayed it");
+    }
+    event.path = pathOf(node ? node->path : launch->context.path);
     event.range = rangeId(launch->context.range);
     event.op = opId(launch->context.op);
     event.launchThread = ThreadId{launch->thread};
@@ -251,7 +290,7 @@ void Assembler::checkTimes(DeviceEvent& event)
 
 void Assembler::addCallActivity(ApiCall call)
 {
-    if (learning_)
+    if (recording_ != Recording::Events)
         return;
     ++recordsChecked_;
     if (const LaunchTable::Launch* launch = launches_.find(call.correlation.value)) {

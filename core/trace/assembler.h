@@ -3,9 +3,12 @@
 #include "core/model/events.h"
 #include "core/model/strings.h"
 #include "core/trace/device_alloc_log.h"
+#include "core/trace/graph_nodes.h"
 #include "core/trace/host_record.h"
 #include "core/trace/launch_table.h"
 #include "core/trace/losses.h"
+#include "core/trace/recording.h"
+#include "core/trace/rehearsal.h"
 
 #include <cstdint>
 #include <deque>
@@ -25,11 +28,13 @@ public:
     /// \param firstRange, firstOp  numbers in the process of the first range and op of this run
     Assembler(StringTable& strings, std::uint32_t firstRange, std::uint32_t firstOp);
 
-    /// While learning, ops give their shapes to remember instead of events, and everything else is passed
-    /// over.
-    void learnShapes(bool learning);
     /// A recording begins: launches, losses and counts of earlier ones are forgotten.
-    void begin();
+    ///
+    /// A rehearsal and a capture leave no events; what they taught serves the recordings after them.
+    /// \param opsRecorded  whether the recordings to come have ops of their own; if not, launches get those
+    /// of the
+    ///                     rehearsal
+    void begin(Recording recording = Recording::Events, bool opsRecorded = true);
 
     void addHost(std::uint32_t thread, const HostRecord& record);
     /// \param event  decoded, not yet attributed; times and names as CUPTI gave them
@@ -60,11 +65,6 @@ public:
     const LaunchLatency& lastLatency() const { return lastLatency_; }
 
 private:
-    struct Shape {
-        std::uint32_t name = kNone;
-        std::uint32_t shapes = kNone;
-    };
-
     StringId pathOf(std::uint32_t node) { return textOf(node, paths_, true); }
     StringId nameOf(std::uint32_t node) { return textOf(node, names_, false); }
     StringId textOf(std::uint32_t node, std::vector<StringId>& cache, bool path);
@@ -72,6 +72,9 @@ private:
     OpId opId(std::uint32_t number) const;
     StringId shapesOf(std::uint32_t thread, const HostRecord::OpBody& op);
 
+    void rehearse(std::uint32_t thread, const HostRecord& record);
+    void addGraphNode(const HostRecord& record);
+    void addLaunch(std::uint32_t thread, const HostRecord& record);
     void addRange(std::uint32_t thread, const HostRecord& record);
     void addOp(std::uint32_t thread, const HostRecord& record);
     void addApi(std::uint32_t thread, const HostRecord& record);
@@ -84,7 +87,8 @@ private:
     StringTable& strings_;
     std::uint32_t firstRange_;
     std::uint32_t firstOp_;
-    bool learning_ = false;
+    Recording recording_ = Recording::Events;
+    bool opsRecorded_ = true;
     FunctionName functionName_;
     TraceBatch batch_;
     Losses losses_;
@@ -92,7 +96,9 @@ private:
     std::int64_t recordsChecked_ = 0;
     std::vector<StringId> paths_; // by PathNode::id
     std::vector<StringId> names_;
-    std::unordered_map<std::uint32_t, std::vector<Shape>> shapes_;  // by thread, then by ordinal in the step
+    Rehearsal rehearsal_;
+    std::vector<Op> rehearsedOps_; // for launches to point to
+    GraphNodes graphNodes_;
     std::deque<std::pair<std::int64_t, std::int32_t>> stepChanges_; // the latest: when, and to which step
     LaunchLatency firstLatency_;
     LaunchLatency lastLatency_;

@@ -32,6 +32,7 @@ public:
     virtual CUptiResult dropped(CUcontext context, std::uint32_t stream, std::size_t& count) = 0;
     virtual CUptiResult nextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti_Activity*& record) = 0;
 
+    virtual CUptiResult graphNodeId(CUgraphNode node, std::uint64_t& id) = 0;
     virtual CUptiResult streamId(CUcontext context, CUstream stream, std::uint32_t& id) = 0;
     virtual std::string resultName(CUptiResult result) = 0;
     /// Takes CUPTI out of the process until it is used again.

@@ -77,6 +77,10 @@ public:
         return cuptiActivityGetNextRecord(buffer, bytes, &record);
     }
 
+    CUptiResult graphNodeId(CUgraphNode node, std::uint64_t& id) override
+    {
+        return cuptiGetGraphNodeId(node, &id);
+    }
     CUptiResult streamId(CUcontext context, CUstream stream, std::uint32_t& id) override
     {
         return cuptiGetStreamIdEx(context, stream, 0, &id);

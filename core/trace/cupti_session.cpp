@@ -43,7 +43,7 @@ void CuptiSession::detach()
         api_.finalize();
 }
 
-std::string CuptiSession::start(TraceLevel level)
+std::string CuptiSession::start(TraceLevel level, Recording recording)
 {
     context_.store(nullptr, std::memory_order_relaxed);
     streams_.clear();
@@ -54,15 +54,22 @@ std::string CuptiSession::start(TraceLevel level)
     on_ = attached_ = true;
     full_.store(level == TraceLevel::Full, std::memory_order_relaxed);
     activeBuffers.store(buffers_.get());
-    std::string reason = enable(level);
+    std::string reason;
+    if (recording == Recording::Capture) {
+        reason = enableGraphNodes();
+    } else {
+        reason = enableActivities(level);
+        if (reason.empty())
+            reason = enableCalls(level, recording);
+    }
     if (!reason.empty())
         disable();
     return reason;
 }
 
-std::string CuptiSession::enable(TraceLevel level)
+std::string CuptiSession::enableActivities(TraceLevel level)
 {
-    // CUPTI may not know these attributes any more or not yet take them; they only save time.
+    // CUPTI may not know this attribute any more or not yet take it; it only saves time.
     api_.setAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
     // The clock comes first: kinds that are enabled already keep theirs.
     CUptiResult result = api_.registerTimestamps(&traceClock);
@@ -71,6 +78,9 @@ std::string CuptiSession::enable(TraceLevel level)
     result = api_.registerBuffers(&onBufferRequested, &onBufferCompleted);
     if (result != CUPTI_SUCCESS)
         return refusal(result, "take buffers", {});
+    // What CUPTI could not place while an earlier recording was being switched off is no part of this one.
+    std::size_t earlier = 0;
+    api_.dropped(nullptr, 0, earlier);
 
     std::vector kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                          CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
@@ -83,14 +93,24 @@ std::string CuptiSession::enable(TraceLevel level)
             return refusal(result, "record activities of kind " + std::to_string(static_cast<int>(kind)), {});
         activities_.push_back(kind);
     }
+    return {};
+}
 
+std::string CuptiSession::enableCalls(TraceLevel level, Recording recording)
+{
     learnFunctions();
     for (const auto& [domain, classes] : {std::pair{CUPTI_CB_DOMAIN_RUNTIME_API, &runtime_},
                                           std::pair{CUPTI_CB_DOMAIN_DRIVER_API, &driver_}}) {
         for (CUpti_CallbackId id = 1; id < kMostFunctions; ++id) {
-            if (!wanted((*classes)[id], level))
+            const ApiClass kind = (*classes)[id];
+            if (!wanted(kind, level, recording))
                 continue;
-            result = api_.enableCallback(true, subscriber_, domain, id);
+            // The runtime launches through the driver under the same correlation id: where launches
+            // themselves are not stored, one callback of the two is enough.
+            if (kind == ApiClass::Launch && level != TraceLevel::Full &&
+                domain == CUPTI_CB_DOMAIN_RUNTIME_API)
+                continue;
+            const CUptiResult result = api_.enableCallback(true, subscriber_, domain, id);
             if (result != CUPTI_SUCCESS)
                 return refusal(result, "call back on launches", {});
             callbacks_.emplace_back(domain, id);
@@ -99,10 +119,26 @@ std::string CuptiSession::enable(TraceLevel level)
     return {};
 }
 
-bool CuptiSession::wanted(ApiClass kind, TraceLevel level) const
+std::string CuptiSession::enableGraphNodes()
 {
-    return causesActivity(kind) || kind == ApiClass::Synchronize ||
-           (level == TraceLevel::Full && kind != ApiClass::Ignored);
+    for (const CUpti_CallbackId id :
+         {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
+        const CUptiResult result = api_.enableCallback(true, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id);
+        if (result != CUPTI_SUCCESS)
+            return refusal(result, "call back on nodes of graphs", {});
+        callbacks_.emplace_back(CUPTI_CB_DOMAIN_RESOURCE, id);
+    }
+    return {};
+}
+
+bool CuptiSession::wanted(ApiClass kind, TraceLevel level, Recording recording)
+{
+    if (causesActivity(kind) || kind == ApiClass::Synchronize)
+        return true;
+    if (level != TraceLevel::Full || kind == ApiClass::Ignored)
+        return false;
+    // Thousands a step: each would cost as much as a launch.
+    return kind != ApiClass::Chatter || recording == Recording::Rehearsal;
 }
 
 void CuptiSession::learnFunctions()
@@ -200,8 +236,26 @@ void CuptiSession::onBufferCompleted(CUcontext context, std::uint32_t stream, st
 
 void CuptiSession::onCallback(void* owner, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data)
 {
+    auto* session = static_cast<CuptiSession*>(owner);
     if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API)
-        static_cast<CuptiSession*>(owner)->call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
+        session->call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
+    else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+        session->resource(id, *static_cast<const CUpti_ResourceData*>(data));
+}
+
+void CuptiSession::resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept
+{
+    const auto* graph = static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
+    ThreadLog* log = HostLogs::mine();
+    std::uint64_t node = 0;
+    std::uint64_t original = 0;
+    // The one thing of CUPTI that may be asked in here; a capture is not timed.
+    if (!graph || !log || api_.graphNodeId(graph->node, node) != CUPTI_SUCCESS)
+        return;
+    if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED &&
+        api_.graphNodeId(graph->originalNode, original) != CUPTI_SUCCESS)
+        return;
+    log->noteGraphNode(node, original);
 }
 
 void CuptiSession::call(CUpti_CallbackDomain domain, CUpti_CallbackId id,

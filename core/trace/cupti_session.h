@@ -6,6 +6,7 @@
 #include "core/trace/api_class.h"
 #include "core/trace/cupti_api.h"
 #include "core/trace/losses.h"
+#include "core/trace/recording.h"
 
 #include <array>
 #include <atomic>
@@ -27,8 +28,10 @@ public:
     CuptiSession(const CuptiSession&) = delete;
     CuptiSession& operator=(const CuptiSession&) = delete;
 
-    /// \return  why device activities cannot be recorded, in one sentence; empty if they are
-    std::string start(TraceLevel level);
+    /// A rehearsal switches on what the recording will, and counts chatter besides; a capture only listens
+    /// for nodes of graphs. \return  why device activities cannot be recorded, in one sentence; empty if they
+    /// are
+    std::string start(TraceLevel level, Recording recording = Recording::Events);
     /// Waits for the device, fetches every record into the buffers and switches everything off.
     void stop(Losses& losses);
     /// Takes CUPTI out of the process. Only after the buffers have been decoded: their names go with it.
@@ -51,11 +54,14 @@ private:
                                            std::size_t bytes, std::size_t validBytes);
 
     void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) noexcept;
+    void resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept;
     void learnFunctions();
-    std::string enable(TraceLevel level);
+    std::string enableActivities(TraceLevel level);
+    std::string enableCalls(TraceLevel level, Recording recording);
+    std::string enableGraphNodes();
     void disable();
     std::string refusal(CUptiResult result, const std::string& what, const std::string& rival) const;
-    bool wanted(ApiClass kind, TraceLevel level) const;
+    static bool wanted(ApiClass kind, TraceLevel level, Recording recording);
 
     static constexpr std::size_t kMostFunctions = 1024;
     using Classes = std::array<ApiClass, kMostFunctions>;

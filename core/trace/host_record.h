@@ -17,7 +17,7 @@ struct HostContext {
 
 /// What a host thread noted: one cache line, plain data.
 struct HostRecord {
-    enum class Kind : std::uint8_t { Range, Op, Launch, Api, Alloc, Step };
+    enum class Kind : std::uint8_t { Range, Op, Launch, Api, Alloc, Step, GraphNode };
     struct RangeBody {
         std::uint32_t id, parent;
         std::uint32_t name; ///< PathNode whose component it is
@@ -31,6 +31,7 @@ struct HostRecord {
     };
     struct LaunchBody {
         std::uint32_t correlation;
+        std::uint32_t ordinal; ///< launches that this thread had made before in this step
         std::int64_t time;
     };
     struct ApiBody {
@@ -40,6 +41,10 @@ struct HostRecord {
     };
     struct StepBody {
         std::int64_t time; ///< from then on events belong to `step`
+    };
+    struct GraphNodeBody {
+        std::uint64_t node;
+        std::uint64_t original; ///< that it is a copy of; 0: made anew
     };
     struct AllocBody {
         std::uint64_t address;
@@ -57,6 +62,7 @@ struct HostRecord {
         ApiBody api;
         AllocBody alloc;
         StepBody change;
+        GraphNodeBody graphNode;
     };
     HostRecord() : op{} {}
 };

@@ -70,16 +70,20 @@ public:
     void start(Recording recording)
     {
         session_ = static_cast<std::uint32_t>(gettid());
-        assembler_.begin();
-        assembler_.learnShapes(recording == Recording::Shapes);
+        recording_ = recording;
+        named_.clear();
+        lastThread_ = 0;
+        assembler_.begin(recording, opsRecorded());
         decoder_.begin();
         HostLogs::instance().start(options_.ringCapacity, kSpareLogs);
         before_ = HostLogs::instance().counters();
+        if (cupti_)
+            untracedReason_ = cupti_->start(options_.level, recording);
         if (recording == Recording::Events)
-            startDevice();
-        recordCpuAllocations(options_.memory && !options_.cuda);
-        if (!options_.cuda || options_.level == TraceLevel::Full)
-            OpRecorder::enable(recording == Recording::Shapes);
+            startAllocations();
+        const bool shapes = options_.shapes && recording == Recording::Rehearsal;
+        if (shapes || (opsRecorded() && recording != Recording::Capture))
+            OpRecorder::enable(shapes);
         {
             const std::scoped_lock lock(mutex_);
             state_ = State::Recording;
@@ -94,9 +98,12 @@ public:
             std::rethrow_exception(std::exchange(failure_, nullptr));
         // The tracer's thread rests now: its part may be played here.
         drain();
-        if (cupti_ && options_.detach)
+        // The steps that follow a rehearsal are traced too; what is timed follows the others.
+        if (cupti_ && options_.detach && recording_ != Recording::Rehearsal)
             cupti_->detach();
         countLosses();
+        if (recording_ != Recording::Events)
+            return;
         TraceBatch batch = assembler_.take();
         batch.losses = assembler_.losses().list(strings_);
         batch.recordsChecked = assembler_.recordsChecked();
@@ -105,13 +112,13 @@ public:
 
     const std::string& untracedReason() const { return untracedReason_; }
 
-    std::optional<Nanoseconds> clockDrift() const
+    std::optional<ClockOffsets> clockOffsets() const
     {
         const Assembler::LaunchLatency& first = assembler_.firstLatency();
         const Assembler::LaunchLatency& last = assembler_.lastLatency();
         if (first.step == kNoStep)
             return std::nullopt;
-        return Nanoseconds(last.least - first.least);
+        return ClockOffsets{Nanoseconds(first.least), Nanoseconds(last.least)};
     }
 
 private:
@@ -204,11 +211,12 @@ private:
         });
     }
 
-    /// Starts what records the device, or says why it is not recorded.
-    void startDevice()
+    /// On a CPU ops are the finest grain there is.
+    bool opsRecorded() const { return !options_.cuda || options_.level == TraceLevel::Full; }
+
+    void startAllocations()
     {
-        if (cupti_)
-            untracedReason_ = cupti_->start(options_.level);
+        recordCpuAllocations(options_.memory && !options_.cuda);
         if (!options_.cuda || !options_.memory || !CudaAllocatorHook::attach())
             return;
         allocations_ = DeviceAllocLog::of(options_.device);
@@ -230,9 +238,11 @@ private:
         lost("nested_too_deep", now.tooDeep - before_.tooDeep, "ranges or ops nested deeper than is kept");
         lost("threads_refused", now.threadsRefused - before_.threadsRefused,
              "threads beyond the number whose events are kept");
+        if (recording_ == Recording::Rehearsal)
+            chatterOfAStep_ = now.chatter - before_.chatter;
         assembler_.losses().add("api_calls_not_stored", LossSeverity::Info,
-                                static_cast<std::int64_t>(now.chatter - before_.chatter),
-                                "cudaGetDevice, cudaGetLastError and the like: counted only");
+                                static_cast<std::int64_t>(chatterOfAStep_),
+                                "cudaGetDevice, cudaGetLastError and the like in one step: counted only");
         assembler_.losses().add(std::exchange(cuptiLosses_, {}));
         if (!allocations_)
             return;
@@ -250,7 +260,9 @@ private:
     TraceSink& sink_;
     std::string untracedReason_;
     std::uint32_t session_ = 0;
+    Recording recording_ = Recording::Events;
     HostLogs::Counters before_;
+    std::uint64_t chatterOfAStep_ = 0;
     Losses cuptiLosses_;
     std::uint64_t allocationsDropped_ = 0;
     DeviceAllocLog* allocations_ = nullptr; // while it records
@@ -299,9 +311,9 @@ void Tracer::stop()
     impl_->stop();
 }
 
-std::optional<Nanoseconds> Tracer::clockDrift() const
+std::optional<Tracer::ClockOffsets> Tracer::clockOffsets() const
 {
-    return impl_->clockDrift();
+    return impl_->clockOffsets();
 }
 
 const std::string& Tracer::untracedReason() const

@@ -4,6 +4,7 @@
 #include "core/model/events.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
+#include "core/trace/recording.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,21 +19,16 @@ class CuptiApi;
 struct TracerOptions {
     TraceLevel level = TraceLevel::Kernels;
     bool memory = true;
+    bool shapes = false;     ///< a rehearsal takes the shapes of ops
     bool cuda = false;       ///< record the device's activities; else ops of the CPU take their place
     DeviceIndex device = {}; ///< CUDA device; none for the CPU
     /// Records that each thread may be ahead of the tracer's own; more are dropped and counted.
     std::size_t ringCapacity = 1 << 16;
-    std::size_t activityBuffers = 16; ///< for CUPTI's records, allocated beforehand
+    /// For CUPTI's records: addresses reserved beforehand, memory taken as bursts need it.
+    std::size_t activityBuffers = 1024;
     std::size_t activityBufferBytes = 1 << 20;
     /// Takes CUPTI out of the process after each recording: while it is in, launches stay slower.
     bool detach = true;
-};
-
-/// What a recording is for.
-enum class Recording {
-    Events, ///< everything the options ask for goes to the sink
-    Shapes, ///< shapes of the ops of one step, which the ops of later recordings get; nothing goes to the
-            ///< sink
 };
 
 /// Records device activities (CUPTI), host ranges (and NVTX), ops (RecordFunction) and allocations, and hands
@@ -61,9 +57,14 @@ public:
     /// \throws whatever the sink threw meanwhile
     void stop();
 
-    /// How far the clocks of host and device drifted apart over the recording that stop() ended: change of
-    /// the least time from a launch to its start between the first and the last step. None on a CPU.
-    std::optional<Nanoseconds> clockDrift() const;
+    /// Least time from a launch to its start in the first and in the last step of the recording that stop()
+    /// ended: where the clocks of host and device drift apart, so do the two.
+    struct ClockOffsets {
+        Nanoseconds start{0};
+        Nanoseconds end{0};
+    };
+    /// None on a CPU.
+    std::optional<ClockOffsets> clockOffsets() const;
 
     /// Why device activities are not recorded although asked for (a rival profiler, no permission); empty
     /// when they are.

@@ -50,6 +50,7 @@ FakeCupti::FakeCupti()
               {{kRuntime, 430}, "cudaLaunchKernelExC_v11060"},
               {{kDriver, 277}, "cuMemcpyHtoDAsync_v2"},
               {{kDriver, 307}, "cuLaunchKernel"},
+              {{kDriver, 518}, "cuGraphLaunch"},
               {{kDriver, 652}, "cuLaunchKernelEx"}};
 }
 
@@ -65,10 +66,14 @@ std::uint32_t FakeCupti::call(std::string_view function)
         std::uint64_t data = 0;
         callBack(id, CUPTI_API_ENTER, correlation, data);
         // The runtime launches through the driver, within the same call.
-        if (function == "cudaLaunchKernel") {
+        const CUpti_CallbackId driver = function == "cudaLaunchKernel"      ? 307
+                                        : function == "cudaLaunchKernelExC" ? 652
+                                        : function == "cudaGraphLaunch"     ? 518
+                                                                            : 0;
+        if (driver != 0) {
             std::uint64_t inner = 0;
-            callBack({CUPTI_CB_DOMAIN_DRIVER_API, 307}, CUPTI_API_ENTER, correlation, inner);
-            callBack({CUPTI_CB_DOMAIN_DRIVER_API, 307}, CUPTI_API_EXIT, correlation, inner);
+            callBack({CUPTI_CB_DOMAIN_DRIVER_API, driver}, CUPTI_API_ENTER, correlation, inner);
+            callBack({CUPTI_CB_DOMAIN_DRIVER_API, driver}, CUPTI_API_EXIT, correlation, inner);
         }
         callBack(id, CUPTI_API_EXIT, correlation, data);
         return correlation;
@@ -94,6 +99,37 @@ void FakeCupti::callBack(const Function& function, CUpti_ApiCallbackSite site, s
     data.correlationData = &correlationData;
     data.context = reinterpret_cast<CUcontext>(0x1000);
     callback(owner, function.first, function.second, &data);
+}
+
+void FakeCupti::makeGraphNode(std::uint64_t node)
+{
+    tellResource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, 0);
+}
+
+void FakeCupti::cloneGraphNode(std::uint64_t node, std::uint64_t original)
+{
+    // CUDA makes the copy before it says of what.
+    tellResource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, 0);
+    tellResource(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, node, original);
+}
+
+void FakeCupti::tellResource(CUpti_CallbackId id, std::uint64_t node, std::uint64_t original)
+{
+    CUpti_CallbackFunc callback = nullptr;
+    void* owner = nullptr;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!callbacks_.contains({CUPTI_CB_DOMAIN_RESOURCE, id}))
+            return;
+        callback = callback_;
+        owner = owner_;
+    }
+    CUpti_GraphData graph{};
+    graph.node = reinterpret_cast<CUgraphNode>(node);
+    graph.originalNode = reinterpret_cast<CUgraphNode>(original);
+    CUpti_ResourceData data{};
+    data.resourceDescriptor = &graph;
+    callback(owner, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
 // --- the device
@@ -191,6 +227,12 @@ void FakeCupti::completeBuffer(std::size_t bytes)
 {
     const std::scoped_lock lock(mutex_);
     complete(buffer_, std::min(bytes, buffer_.used));
+}
+
+void FakeCupti::dropOne()
+{
+    const std::scoped_lock lock(mutex_);
+    ++dropped_;
 }
 
 void FakeCupti::holdBuffer()
@@ -332,6 +374,12 @@ CUptiResult FakeCupti::nextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti
     if (offset >= bytes)
         return CUPTI_ERROR_MAX_LIMIT_REACHED;
     record = reinterpret_cast<CUpti_Activity*>(buffer + offset);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult FakeCupti::graphNodeId(CUgraphNode node, std::uint64_t& id)
+{
+    id = reinterpret_cast<std::uint64_t>(node);
     return CUPTI_SUCCESS;
 }
 

@@ -28,6 +28,9 @@ public:
     /// on the device.
     std::uint32_t call(std::string_view function);
     std::uint32_t launch() { return call("cudaLaunchKernel"); }
+    /// Makes a node of a graph with this number, or a copy of another node.
+    void makeGraphNode(std::uint64_t node);
+    void cloneGraphNode(std::uint64_t node, std::uint64_t original);
 
     // --- the device ---
     struct Times {
@@ -46,6 +49,9 @@ public:
     /// Takes a buffer, as CUPTI does at times, and completes it later by completeHeld(): out of order.
     void holdBuffer();
     void completeHeld();
+
+    /// A record of CUPTI's own that found no buffer.
+    void dropOne();
 
     static CUpti_ActivityKernel10 kernelRecord(std::uint32_t correlation, const char* name, Times times);
     Times soon();
@@ -76,6 +82,7 @@ public:
     CUptiResult flush(bool forced) override;
     CUptiResult dropped(CUcontext context, std::uint32_t stream, std::size_t& count) override;
     CUptiResult nextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti_Activity*& record) override;
+    CUptiResult graphNodeId(CUgraphNode node, std::uint64_t& id) override;
     CUptiResult streamId(CUcontext context, CUstream stream, std::uint32_t& id) override;
     std::string resultName(CUptiResult result) override;
     CUptiResult finalize() override;
@@ -89,6 +96,7 @@ private:
         std::size_t used = 0;
     };
 
+    void tellResource(CUpti_CallbackId id, std::uint64_t node, std::uint64_t original);
     void write(const void* record, std::size_t bytes);
     void complete(Buffer& buffer, std::size_t bytes);
     void callBack(const Function& function, CUpti_ApiCallbackSite site, std::uint32_t correlation,

@@ -10,6 +10,7 @@
 
 #include "core/analysis/comparison.h"
 #include "core/analysis/random.h"
+#include "core/base/error.h"
 #include "core/store/run_reader.h"
 
 #include <cmath>
@@ -114,9 +115,7 @@ Real real(const std::string& file)
     return result;
 }
 
-} // namespace
-
-int main(int argc, char** argv)
+int run(int argc, char** argv)
 {
     const Counts made = synthetic(kSyntheticPairs, 20'250'101);
     std::printf("synthetic: %d of %d alike pairs show no difference; a slowdown of 3 %% is found in %d\n",
@@ -139,4 +138,16 @@ int main(int argc, char** argv)
     else
         std::printf("\"aa_real_none_of_100\": null, \"injected_found_of_100\": %d}\n", made.found / 10);
     return made.none >= 930 ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const Error& error) {
+        std::fprintf(stderr, "bench_compare: %s\n", error.sentence().c_str());
+        return error.exitCode();
+    }
 }

@@ -97,7 +97,7 @@ void RawSqlite::encode(const TraceBatch& batch, Timestamp origin, RawRows& rows)
                              number(k.path), static_cast<std::int64_t>(k.launch.grid[0]), number(k.device),
                              number(k.stream), number(k.correlation), number(k.range), number(k.op),
                              number(k.launchThread), (k.start - k.launched).count(),
-                             k.graphNode == 0 ? -1 : k.graphNode});
+                             k.graphNode == 0 ? -1 : static_cast<std::int64_t>(k.graphNode)});
     for (const AllocEvent& a : batch.allocEvents)
         rows.allocations.insert(rows.allocations.end(),
                                 {-1, 1, a.step, since(a.time), static_cast<int>(a.action), number(a.device),

@@ -24,6 +24,14 @@ std::vector<std::string> split(const std::string& text)
     return parts;
 }
 
+void set(bench::StepOptions& options, const std::string& assignment)
+{
+    const std::size_t equals = assignment.find('=');
+    if (equals == std::string::npos)
+        throw Error{.what = "no value", .where = "--set " + assignment, .mend = "write --set key=value"};
+    options.keys[assignment.substr(0, equals)] = assignment.substr(equals + 1);
+}
+
 int run(int argc, char** argv)
 {
     const std::string what = argc > 1 ? argv[1] : "";
@@ -31,10 +39,8 @@ int run(int argc, char** argv)
     int steps = 5000;
     const std::map<std::string, std::function<void(const std::string&)>> flags = {
         {"--device", [&](const std::string& value) { options.device = value; }},
-        {"--size", [&](const std::string& value) { options.size = value; }},
-        {"--mode", [&](const std::string& value) { options.mode = value; }},
-        {"--batch", [&](const std::string& value) { options.batch = std::stoi(value); }},
-        {"--context", [&](const std::string& value) { options.context = std::stoi(value); }},
+        {"--workload", [&](const std::string& value) { options.workload = value; }},
+        {"--set", [&](const std::string& value) { set(options, value); }},
         {"--rounds", [&](const std::string& value) { options.rounds = std::stoi(value); }},
         {"--block", [&](const std::string& value) { options.block = std::stoi(value); }},
         {"--warmup", [&](const std::string& value) { options.warmup = std::stoi(value); }},

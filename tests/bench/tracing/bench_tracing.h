@@ -2,6 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,8 @@ nlohmann::json hostCosts();
 
 struct StepOptions {
     std::string device = "cuda";
-    std::string size = "small";
-    std::string mode = "both";
-    int batch = 4;
-    int context = 128;
+    std::string workload = "lm";
+    std::map<std::string, std::string> keys = {}; ///< of the spec, over those of the workload's default here
     int rounds = 12;
     int block = 5; ///< steps in a row with the same setting
     int warmup = 20;

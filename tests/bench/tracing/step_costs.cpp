@@ -154,7 +154,7 @@ Setting settingOf(const std::string& name)
 class Steps {
 public:
     explicit Steps(const StepOptions& options)
-        : device_(at::Device(options.device)), spec_(specOf(options)),
+        : device_(at::Device(options.device == "cuda" ? "cuda:0" : options.device)), spec_(specOf(options)),
           experiment_(engine::makeExperiment(spec_, device_))
     {
         for (const Phase phase : {Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer}) {
@@ -193,6 +193,13 @@ public:
     std::vector<double> tracedBlock(trace::Tracer& tracer, int count, int first)
     {
         std::vector<double> times;
+        if (device_.isCuda()) {
+            tracer.start(trace::Recording::Rehearsal);
+            tracer.setStep(0);
+            run(0);
+            tracer.setStep(kNoStep);
+            tracer.stop();
+        }
         tracer.start();
         if (!tracer.untracedReason().empty())
             throw Error{.what = tracer.untracedReason(), .where = "CUPTI", .kind = ErrorKind::Environment};
@@ -217,12 +224,13 @@ public:
 private:
     static ExperimentSpec specOf(const StepOptions& options)
     {
-        const auto specs =
-            config::specFromOverrides(Workload::Lm, {{"size", options.size},
-                                                     {"mode", options.mode},
-                                                     {"batch", std::to_string(options.batch)},
-                                                     {"context", std::to_string(options.context)},
-                                                     {"precision", "fp32"}});
+        const Workload workload = options.workload == "attention" ? Workload::Attention : Workload::Lm;
+        std::map<std::string, std::string> keys = options.keys;
+        if (workload == Workload::Lm)
+            keys.merge(
+                std::map<std::string, std::string>{{"size", "small"}, {"context", "128"}, {"batch", "4"}});
+        keys.merge(std::map<std::string, std::string>{{"mode", "both"}, {"precision", "fp32"}});
+        const auto specs = config::specFromOverrides(workload, {keys.begin(), keys.end()});
         return specs.at(0);
     }
 
@@ -260,67 +268,94 @@ void prepareDevice(const StepOptions& options)
 
 } // namespace
 
+namespace {
+
+/// Times of one setting's steps and of the bare ones around them.
+struct Pairs {
+    std::vector<double> traced;
+    std::vector<double> bare;
+    int rejected = 0;
+};
+
+/// Medians of the steps at each place in their block: what comes only at its beginning shows.
+json byPosition(const std::vector<double>& times, int block)
+{
+    json medians = json::array();
+    for (int position = 0; position < block; ++position) {
+        std::vector<double> here;
+        for (auto i = static_cast<std::size_t>(position); i < times.size();
+             i += static_cast<std::size_t>(block))
+            here.push_back(times[i]);
+        medians.push_back(medianOf(here));
+    }
+    return medians;
+}
+
+/// Bare, traced, bare, in turn, until enough rounds have bare blocks that agree.
+Pairs interleave(Steps& steps, trace::Tracer& tracer, const StepOptions& options)
+{
+    Pairs pairs;
+    std::vector<double> before = steps.block(options.block);
+    for (int round = 0; round < options.rounds;) {
+        const std::vector<double> traced = steps.tracedBlock(tracer, options.block, round * options.block);
+        const std::vector<double> after = steps.block(options.block);
+        const double here = medianOf(before);
+        const double there = medianOf(after);
+        const bool drifted = std::abs(here - there) > options.drift * std::min(here, there);
+        if (drifted && pairs.rejected < 4 * options.rounds) {
+            ++pairs.rejected;
+        } else {
+            pairs.traced.insert(pairs.traced.end(), traced.begin(), traced.end());
+            pairs.bare.insert(pairs.bare.end(), after.begin(), after.end());
+            ++round;
+        }
+        before = after;
+    }
+    return pairs;
+}
+
+} // namespace
+
 json stepCosts(const StepOptions& options)
 {
     prepareDevice(options);
     Steps steps(options);
     steps.block(options.warmup);
     // Before any tracing: what a process that never traced shows.
-    const double never = medianOf(steps.block(options.rounds * options.block));
+    const int many = options.rounds * options.block;
+    const std::vector<double> never = steps.block(many);
 
-    std::vector<Setting> settings;
-    for (const std::string& name : options.settings)
-        settings.push_back(settingOf(name));
     StringTable strings;
-    std::vector<std::unique_ptr<StoringSink>> sinks;
-    std::vector<std::unique_ptr<trace::Tracer>> tracers;
-    for (const Setting& setting : settings) {
-        sinks.push_back(std::make_unique<StoringSink>(strings));
-        tracers.push_back(std::make_unique<trace::Tracer>(steps.tracing(setting), strings, *sinks.back()));
-    }
-
+    json result;
     std::vector<double> bare;
-    std::vector<std::vector<double>> traced(settings.size());
-    int rejected = 0;
-    int first = 0;
-    for (int round = 0; round < options.rounds;) {
-        std::vector<double> before = steps.block(options.block);
-        std::vector<std::vector<double>> times(settings.size());
-        for (std::size_t turn = 0; turn < settings.size(); ++turn) {
-            // Every other round backwards, so that no setting always follows the same one.
-            const std::size_t i = round % 2 == 0 ? turn : settings.size() - 1 - turn;
-            times[i] = steps.tracedBlock(*tracers[i], options.block, first);
-            first += options.block;
-        }
-        const std::vector<double> after = steps.block(options.block);
-        const double here = medianOf(before);
-        const double there = medianOf(after);
-        const bool drifted = std::abs(here - there) > options.drift * std::min(here, there);
-        if (drifted && rejected < 4 * options.rounds) {
-            ++rejected;
-            continue;
-        }
-        bare.insert(bare.end(), before.begin(), before.end());
-        bare.insert(bare.end(), after.begin(), after.end());
-        for (std::size_t i = 0; i < settings.size(); ++i)
-            traced[i].insert(traced[i].end(), times[i].begin(), times[i].end());
-        ++round;
-    }
-    const double bareMs = medianOf(bare);
-    json result{{"bare_ms", bareMs}, {"never_traced_ms", never}, {"rejected_rounds", rejected}};
     std::int64_t lost = 0;
-    for (std::size_t i = 0; i < settings.size(); ++i) {
-        json figures = sinks[i]->figures();
-        figures["ms"] = medianOf(traced[i]);
-        figures["ratio"] = medianOf(traced[i]) / bareMs;
-        figures["steps"] = traced[i].size();
-        result[settings[i].name] = figures;
-        lost += sinks[i]->lost();
+    int rejected = 0;
+    for (const std::string& name : options.settings) {
+        const Setting setting = settingOf(name);
+        StoringSink sink(strings);
+        trace::Tracer tracer(steps.tracing(setting), strings, sink);
+        const Pairs pairs = interleave(steps, tracer, options);
+        json figures = sink.figures();
+        figures["ms"] = medianOf(pairs.traced);
+        figures["bare_ms"] = medianOf(pairs.bare);
+        figures["ratio"] = medianOf(pairs.traced) / medianOf(pairs.bare);
+        figures["steps"] = pairs.traced.size();
+        figures["rejected_rounds"] = pairs.rejected;
+        figures["ms_by_position"] = byPosition(pairs.traced, options.block);
+        figures["bare_ms_by_position"] = byPosition(pairs.bare, options.block);
+        result[name] = figures;
+        bare.insert(bare.end(), pairs.bare.begin(), pairs.bare.end());
+        rejected += pairs.rejected;
+        lost += sink.lost();
     }
-    tracers.clear();
-    const double after = medianOf(steps.block(options.rounds * options.block));
-    result["after_ms"] = after;
-    result["after_ratio"] = after / never;
+    const std::vector<double> after = steps.block(many);
+    result["bare_ms"] = medianOf(bare);
+    result["never_traced_ms"] = medianOf(never);
+    result["never_traced_steps_ms"] = never;
+    result["rejected_rounds"] = rejected;
+    result["after_ms"] = medianOf(after);
+    result["after_steps_ms"] = after;
+    result["after_ratio"] = medianOf(after) / medianOf(never);
     result["dropped"] = lost;
     return result;
 }
@@ -333,6 +368,9 @@ json soak(const StepOptions& options, int count)
     StringTable strings;
     StoringSink sink(strings);
     trace::Tracer tracer(steps.tracing(settingOf("full")), strings, sink);
+    tracer.start(trace::Recording::Rehearsal);
+    steps.run(0);
+    tracer.stop();
     tracer.start();
     json resident = json::array();
     for (int i = 0; i < count; ++i) {

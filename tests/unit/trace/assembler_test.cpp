@@ -40,11 +40,12 @@ protected:
         record.step = step;
         return record;
     }
-    void launch(std::uint32_t correlation, std::int64_t time, std::int32_t step = 0, std::uint32_t op = kNone)
+    void launch(std::uint32_t correlation, std::int64_t time, std::int32_t step = 0, std::uint32_t op = kNone,
+                std::uint32_t ordinal = 0)
     {
         HostRecord record =
             at(HostRecord::Kind::Launch, path({"step", "forward"}), kFirstRange + 1, op, step);
-        record.launch = {.correlation = correlation, .time = time};
+        record.launch = {.correlation = correlation, .ordinal = ordinal, .time = time};
         assembler.addHost(kThread, record);
     }
     void op(std::uint32_t id, std::string_view what, std::uint32_t ordinal, std::string_view shapes = {})
@@ -135,11 +136,11 @@ TEST_F(AssemblerTest, ARecordingForgetsLaunchesAndLossesOfTheOneBefore)
 
 TEST_F(AssemblerTest, ShapesAreLearntByTheOrderOfOps)
 {
-    assembler.learnShapes(true);
+    assembler.begin(Recording::Rehearsal);
     op(kFirstOp, "aten::mm", 0, "[2, 3] [3, 4]");
     op(kFirstOp + 1, "aten::relu", 1, "[2, 4]");
     EXPECT_EQ(assembler.pending(), 0U);
-    assembler.learnShapes(false);
+    assembler.begin();
     op(kFirstOp + 2, "aten::mm", 0);
     op(kFirstOp + 3, "aten::gelu", 1); // ran a relu when shapes were taken
     op(kFirstOp + 4, "aten::mm", 2);   // ran nothing
@@ -148,6 +149,31 @@ TEST_F(AssemblerTest, ShapesAreLearntByTheOrderOfOps)
     EXPECT_FALSE(batch.ops[1].shapes);
     EXPECT_FALSE(batch.ops[2].shapes);
     EXPECT_EQ(assembler.losses().count("unmatched_shapes"), 2);
+}
+
+TEST_F(AssemblerTest, LaunchesWithoutOpsGetThoseOfTheRehearsal)
+{
+    assembler.begin(Recording::Rehearsal, false);
+    op(kFirstOp, "aten::mm", 0, "[2, 3] [3, 4]");
+    launch(1, 100, 0, kFirstOp);
+    EXPECT_EQ(assembler.pending(), 0U);
+
+    assembler.begin(Recording::Events, false);
+    for (std::int32_t step = 0; step < 2; ++step) {
+        const auto correlation = static_cast<std::uint32_t>(5 + step);
+        launch(correlation, 200, step);
+        assembler.addActivity(kernel(correlation, 210, 220));
+    }
+    launch(7, 300, 2, kNone, 1); // a second launch, which the rehearsed step did not make
+    assembler.addActivity(kernel(7, 310, 320));
+    const TraceBatch batch = assembler.take();
+    ASSERT_THAT(batch.ops, SizeIs(1));
+    EXPECT_EQ(text(batch.ops[0].shapes), "[2, 3] [3, 4]");
+    EXPECT_EQ(batch.ops[0].step, kNoStep) << "it ran in no step that is recorded";
+    EXPECT_EQ(batch.deviceEvents[0].op, batch.ops[0].id);
+    EXPECT_EQ(batch.deviceEvents[1].op, batch.ops[0].id);
+    EXPECT_FALSE(batch.deviceEvents[2].op);
+    EXPECT_EQ(assembler.losses().count("unmatched_shapes"), 1);
 }
 
 TEST_F(AssemblerTest, ACallActivityOfNoLaunchBelongsToTheStepOfItsTime)

@@ -186,8 +186,8 @@ TEST_F(CpuTracing, AllocationsBalanceAndTellWhoAsked)
 
 TEST_F(CpuTracing, ShapesComeFromOneExtraStep)
 {
-    Tracer tracer({.memory = false}, strings, sink);
-    tracer.start(Recording::Shapes);
+    Tracer tracer({.memory = false, .shapes = true}, strings, sink);
+    tracer.start(Recording::Rehearsal);
     runStep(tracer, 0);
     tracer.stop();
     EXPECT_THAT(sink.all.ops, IsEmpty());
