@@ -13,7 +13,11 @@ namespace tilescope::cli {
 
 namespace {
 
-using Verdict = machine::Finding::Verdict;
+using machine::Finding;
+using Verdict = Finding::Verdict;
+
+/// As for a run on a machine that lacks what was asked for.
+constexpr int kSomethingIsMissing = 4;
 
 std::string_view word(Verdict verdict)
 {
@@ -25,16 +29,49 @@ std::string_view colour(Verdict verdict)
     return verdict == Verdict::Ok ? "\033[32m" : verdict == Verdict::Note ? "\033[33m" : "\033[31m";
 }
 
+void printText(const std::vector<Finding>& findings)
+{
+    constexpr std::size_t kVerdictWidth = 9; // of "missing" and two spaces
+    std::size_t width = 0;
+    for (const Finding& finding : findings)
+        width = std::max(width, finding.topic.size() + 2);
+    const bool colours = exchange::styleOfStandardOutput().colour;
+    for (const Finding& finding : findings) {
+        std::string verdict(word(finding.verdict));
+        verdict.resize(kVerdictWidth, ' ');
+        std::string topic = finding.topic;
+        topic.resize(width, ' ');
+        std::cout << (colours ? colour(finding.verdict) : "") << verdict << (colours ? "\033[0m" : "")
+                  << topic << exchange::escapeForTerminal(finding.finding) << '\n';
+        if (!finding.remedy.empty())
+            std::cout << std::string(kVerdictWidth + width, ' ') << "-> "
+                      << exchange::escapeForTerminal(finding.remedy) << '\n';
+    }
+}
+
+void printJson(const std::vector<Finding>& findings)
+{
+    const char* separator = "[";
+    for (const Finding& finding : findings) {
+        std::cout << separator << "{\"topic\": " << exchange::jsonString(finding.topic)
+                  << ", \"verdict\": " << exchange::jsonString(word(finding.verdict))
+                  << ", \"finding\": " << exchange::jsonString(finding.finding)
+                  << ", \"remedy\": " << exchange::jsonString(finding.remedy) << "}";
+        separator = ",\n ";
+    }
+    std::cout << "]\n";
+}
+
 } // namespace
 
 int doctorCommand(int argc, char** argv)
 {
     std::string format = "text";
     CeilingsRequest ceilings;
-    Arguments arguments(
-        "doctor [--format text|json] [--ceilings [-o FILE] [--device DEVICE]]",
-        "Says what this machine offers to Tilescope, and the remedy for each thing that is missing.",
-        "tilescope doctor");
+    Arguments arguments("doctor [--format text|json] [--ceilings [-o FILE] [--device DEVICE]]",
+                        "Says what this machine offers to Tilescope, and the remedy for each thing that is "
+                        "missing.\nExit 0: nothing is missing (a note is no obstacle); 4: something is.",
+                        "tilescope doctor");
     arguments.choice("--format", format, {"text", "json"}, "how to print it");
     arguments.flag("--ceilings", ceilings.asked,
                    "measure what a device reaches at most instead; takes seconds");
@@ -46,32 +83,11 @@ int doctorCommand(int argc, char** argv)
     ceilings.commandLine = commandLineOf(argc, argv);
     if (ceilings.asked || !ceilings.file.empty() || !ceilings.device.empty())
         return measureCeilings(ceilings, std::cout);
-    const std::vector<machine::Finding> findings = machine::examine();
-    std::size_t width = 0;
-    for (const machine::Finding& finding : findings)
-        width = std::max(width, finding.topic.size());
-    const bool colours = exchange::styleOfStandardOutput().colour;
-    const char* separator = "[";
-    for (const machine::Finding& finding : findings) {
-        if (format == "json") {
-            std::cout << separator << "{\"topic\": " << exchange::jsonString(finding.topic)
-                      << ", \"verdict\": " << exchange::jsonString(word(finding.verdict))
-                      << ", \"finding\": " << exchange::jsonString(finding.finding)
-                      << ", \"remedy\": " << exchange::jsonString(finding.remedy) << "}";
-            separator = ",\n ";
-            continue;
-        }
-        std::string verdict(word(finding.verdict));
-        verdict.resize(8, ' ');
-        std::cout << (colours ? colour(finding.verdict) : "") << verdict << (colours ? "\033[0m" : "")
-                  << finding.topic << std::string(width - finding.topic.size() + 2, ' ')
-                  << exchange::escapeForTerminal(finding.finding) << '\n';
-        if (!finding.remedy.empty())
-            std::cout << std::string(8 + width + 2, ' ') << "-> " << finding.remedy << '\n';
-    }
-    if (format == "json")
-        std::cout << "]\n";
-    return 0;
+    const std::vector<Finding> findings = machine::examine();
+    format == "json" ? printJson(findings) : printText(findings);
+    const bool missing = std::ranges::any_of(
+        findings, [](const Finding& finding) { return finding.verdict == Verdict::Missing; });
+    return missing ? kSomethingIsMissing : 0;
 }
 
 } // namespace tilescope::cli

@@ -1,23 +1,13 @@
+// What the facts about host, disk and programs mean.
+
 #include "core/machine/examine.h"
 
 #include "core/base/error.h"
-#include "core/base/paths.h"
-#include "core/machine/filesystem_kind.h"
-#include "core/machine/small_file.h"
-#include "core/machine/torch_location.h"
 
 #include <fmt/format.h>
-#include <gnu/libc-version.h>
-#include <sys/sysinfo.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <thread>
 
 namespace tilescope::machine {
 
-namespace fs = std::filesystem;
 using Verdict = Finding::Verdict;
 
 namespace {
@@ -30,157 +20,100 @@ std::string gib(std::uint64_t bytes)
     return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / static_cast<double>(kGiB));
 }
 
-void examineGovernor(std::vector<Finding>& findings)
+Finding ofGovernor(const std::string& governor)
 {
-    const std::string governor = readFirstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     if (governor.empty())
-        findings.push_back({Verdict::Ok, "governor", "the kernel does not scale this machine's clocks", ""});
-    else if (governor == "performance")
-        findings.push_back({Verdict::Ok, "governor", governor, ""});
-    else
-        findings.push_back({Verdict::Note, "governor",
-                            governor + ": the CPU's clock follows the load, and so do its figures",
-                            "sudo cpupower frequency-set -g performance"});
+        return {Verdict::Ok, "governor", "the kernel does not scale this machine's clocks", ""};
+    if (governor == "performance")
+        return {Verdict::Ok, "governor", governor, ""};
+    return {Verdict::Note, "governor", governor + ": the CPU's clock follows the load, and so do its figures",
+            "sudo cpupower frequency-set -g performance"};
 }
 
-/// What `command` prints, standard error too, and its exit code.
-struct Output {
-    std::string text;
-    int code = -1;
-};
-Output outputOf(const std::string& command)
+Finding ofEngine(const ProgramFacts& programs)
 {
-    FILE* pipe = popen((command + " 2>&1").c_str(), "re");
-    if (!pipe)
-        return {};
-    Output output;
-    output.text.resize(4096);
-    output.text.resize(std::fread(output.text.data(), 1, output.text.size(), pipe));
-    const int status = pclose(pipe);
-    output.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    output.text.erase(output.text.find_last_not_of(" \n") + 1);
-    return output;
+    const std::string engine = programs.engine.string();
+    if (!programs.engineThere)
+        return {Verdict::Missing, "engine", engine + " is not there: nothing can be run",
+                "install tilescope-engine beside this program, or name it in TILESCOPE_ENGINE"};
+    if (programs.torchRefused)
+        return {Verdict::Missing, "LibTorch",
+                (programs.torchRefused->where.empty() ? "" : programs.torchRefused->where + " ") +
+                    programs.torchRefused->what,
+                programs.torchRefused->mend};
+    if (programs.engineLoads)
+        return {Verdict::Ok, "LibTorch",
+                programs.torch ? fmt::format("{} in {} (found by {})", programs.torch->version,
+                                             programs.torch->folder.string(), programs.torch->foundBy)
+                               : std::string("where the engine's own run path says"),
+                ""};
+    // The loader's words: "…: version `GLIBC_2.36' not found (required by …)".
+    if (programs.engineWords.find("version `GLIBC") != std::string::npos)
+        return {Verdict::Missing, "LibTorch",
+                "the engine needs a newer system than this: " + programs.engineWords,
+                "build it on this system, or use the container in packaging/containers"};
+    return {
+        Verdict::Missing, "LibTorch", "the engine does not load: " + programs.engineWords,
+        fmt::format("pip install torch=={}.*, or name the torch folder of such a wheel in TILESCOPE_TORCH",
+                    kTorchVersion)};
 }
 
-std::string quoted(const std::string& word)
+Finding ofWindow(const ProgramFacts& programs)
 {
-    std::string text = "'";
-    for (const char c : word)
-        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return text + "'";
-}
-
-void examineEngine(std::vector<Finding>& findings)
-{
-    const fs::path engine = siblingProgram("TILESCOPE_ENGINE", "tilescope-engine");
-    if (access(engine.c_str(), X_OK) != 0) {
-        findings.push_back({Verdict::Missing, "engine", engine.string() + " is not there: nothing can be run",
-                            "install tilescope-engine beside this program, or name it in TILESCOPE_ENGINE"});
-        return;
-    }
-    const std::string ask = quoted(engine.string()) + " --version";
-    try {
-        std::optional<TorchLocation> torch = torchFromEnvironment();
-        Output output =
-            outputOf(torch ? "LD_LIBRARY_PATH=" + quoted(libraryPathWith(*torch)) + " " + ask : ask);
-        if (output.code != 0 && !torch && (torch = findTorch()))
-            output = outputOf("LD_LIBRARY_PATH=" + quoted(libraryPathWith(*torch)) + " " + ask);
-        if (output.code != 0)
-            findings.push_back(
-                {Verdict::Missing, "LibTorch", "the engine does not load: " + output.text,
-                 fmt::format("pip install torch=={}.*, or name the torch folder of such a wheel in "
-                             "TILESCOPE_TORCH",
-                             kTorchVersion)});
-        else
-            findings.push_back({Verdict::Ok, "LibTorch",
-                                torch ? fmt::format("{} in {} (found by {})", torch->version,
-                                                    torch->folder.string(), torch->foundBy)
-                                      : std::string("where the engine's own run path says"),
-                                ""});
-    } catch (const Error& error) {
-        findings.push_back({Verdict::Missing, "LibTorch", error.where + " " + error.what, error.mend});
-    }
-}
-
-void examineWindow(std::vector<Finding>& findings)
-{
-    const fs::path window = siblingProgram("TILESCOPE_GUI", "tilescope-gui");
-    if (access(window.c_str(), X_OK) != 0)
-        findings.push_back({Verdict::Note, "window", "tilescope-gui is not beside this program",
-                            "install it for the window and for charts; all else works without"});
-    else if (!std::getenv("DISPLAY") && !std::getenv("WAYLAND_DISPLAY"))
-        findings.push_back({Verdict::Note, "window", "installed; this session has no display",
-                            "open the file on a machine with one, or connect by ssh -X"});
-    else
-        findings.push_back({Verdict::Ok, "window", "installed", ""});
+    if (!programs.windowThere)
+        return {Verdict::Note, "window", "tilescope-gui is not beside this program",
+                "install it for the window and for charts; all else works without"};
+    if (!programs.display)
+        return {Verdict::Note, "window", "installed; this session has no display",
+                "open the file on a machine with one, or connect by ssh -X"};
+    return {Verdict::Ok, "window", "installed", ""};
 }
 
 } // namespace
 
-void examineHost(std::vector<Finding>& findings)
+std::vector<Finding> findingsOf(const HostFacts& host)
 {
-    findings.push_back({Verdict::Ok, "C library", std::string("glibc ") + gnu_get_libc_version(), ""});
-    const unsigned threads = std::max(1U, std::thread::hardware_concurrency());
-    double load = 0;
-    getloadavg(&load, 1);
-    const std::string busy = fmt::format("{} threads, load {:.1f}", threads, load);
-    if (load > 0.5 * threads)
+    std::vector<Finding> findings{{Verdict::Ok, "C library", "glibc " + host.glibc, ""}};
+    const std::string busy = fmt::format("{} threads, load {:.1f}", host.threads, host.load);
+    if (host.load > 0.5 * host.threads)
         findings.push_back({Verdict::Note, "CPU", busy + ": other work disturbs timings",
                             "wait for a quiet machine, or keep some CPUs free: taskset -c"});
     else
         findings.push_back({Verdict::Ok, "CPU", busy, ""});
-    examineGovernor(findings);
-    struct sysinfo memory {};
-    if (sysinfo(&memory) != 0)
-        return;
-    const std::uint64_t unit = memory.mem_unit;
-    const std::string text = gib(memory.totalram * unit) + " of memory, " +
-                             gib((memory.totalswap - memory.freeswap) * unit) + " swapped out";
-    if ((memory.totalswap - memory.freeswap) * unit > 256 * kMiB)
-        findings.push_back({Verdict::Note, "memory", text,
+    findings.push_back(ofGovernor(host.governor));
+    const std::string memory =
+        gib(host.memoryBytes) + " of memory, " + gib(host.swappedBytes) + " swapped out";
+    if (host.swappedBytes > 256 * kMiB)
+        findings.push_back({Verdict::Note, "memory", memory,
                             "close what fills it: a run beside a swapping machine measures the disk"});
     else
-        findings.push_back({Verdict::Ok, "memory", text, ""});
-}
-
-void examineDisk(std::vector<Finding>& findings)
-{
-    std::error_code error;
-    const fs::path here = fs::current_path(error);
-    const fs::space_info space = fs::space(here, error);
-    if (error) {
-        findings.push_back({Verdict::Note, "disk",
-                            "the current folder cannot be looked at: " + error.message(),
-                            "change to a folder that you may read"});
-        return;
-    }
-    const std::string network = networkFilesystem(here).value_or("");
-    const std::string text = fmt::format("{} free in {}{}", gib(space.available), here.string(),
-                                         network.empty() ? "" : " (" + network + ")");
-    if (access(here.c_str(), W_OK) != 0)
-        findings.push_back({Verdict::Note, "disk", here.string() + " may not be written by you",
-                            "name a file elsewhere with -o"});
-    else if (space.available < kGiB)
-        findings.push_back({Verdict::Note, "disk", text + ": a long traced sweep may need more",
-                            "free some, or name a file on another disk with -o"});
-    else
-        findings.push_back({Verdict::Ok, "disk", text, ""});
-}
-
-void examinePrograms(std::vector<Finding>& findings)
-{
-    examineEngine(findings);
-    examineWindow(findings);
-}
-
-std::vector<Finding> examine()
-{
-    std::vector<Finding> findings;
-    examineHost(findings);
-    examineDisk(findings);
-    examinePrograms(findings);
-    examineGpu(findings);
+        findings.push_back({Verdict::Ok, "memory", memory, ""});
     return findings;
+}
+
+std::vector<Finding> findingsOf(const DiskFacts& disk)
+{
+    const std::string folder = disk.folder.string();
+    const std::string text = gib(disk.freeBytes) + " free in " + folder;
+    if (!disk.unreadable.empty())
+        return {{Verdict::Note, "disk", "the current folder cannot be looked at: " + disk.unreadable,
+                 "change to a folder that you may read"}};
+    if (!disk.writable)
+        return {
+            {Verdict::Note, "disk", folder + " may not be written by you", "name a file elsewhere with -o"}};
+    if (disk.freeBytes < kGiB)
+        return {{Verdict::Note, "disk", text + ": a long traced sweep may need more",
+                 "free some, or name a file on another disk with -o"}};
+    if (!disk.network.empty())
+        return {{Verdict::Note, "disk", text + ", over the network (" + disk.network + ")",
+                 "let runs write to the node's own disk (-o) and copy the file when they have ended; "
+                 "packaging/slurm does so"}};
+    return {{Verdict::Ok, "disk", text, ""}};
+}
+
+std::vector<Finding> findingsOf(const ProgramFacts& programs)
+{
+    return {ofEngine(programs), ofWindow(programs)};
 }
 
 } // namespace tilescope::machine

@@ -1,17 +1,15 @@
+// What the facts about driver, GPUs and rival profilers mean.
+
 #include "core/machine/examine.h"
-#include "core/machine/nvml.h"
-#include "core/machine/small_file.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <charconv>
 
 namespace tilescope::machine {
 
-namespace fs = std::filesystem;
 using Verdict = Finding::Verdict;
 
 namespace {
@@ -19,105 +17,120 @@ namespace {
 /// CUDA 13.0, as NVML counts.
 constexpr int kCudaNeeded = 13000;
 constexpr const char* kDriverNeeded = "580";
+/// The oldest that LibTorch's CUDA 13 build has code for, and that the kernels of `flash` have.
+constexpr int kCapabilityNeeded = 75;
+constexpr int kCapabilityOfFlash = 80;
 
-void examineDriver(std::vector<Finding>& findings, const Nvml& nvml)
+Finding whyThereIsNoDriver(const DriverFacts& driver)
 {
-    const std::string version = nvml.driverVersion().value_or("unknown");
-    const int cuda = nvml.cudaVersion().value_or(0);
-    const std::string text = fmt::format("{}, serves CUDA {}.{}", version, cuda / 1000, cuda % 1000 / 10);
-    if (cuda < kCudaNeeded)
-        findings.push_back({Verdict::Missing, "driver", text + "; LibTorch needs 13.0",
-                            std::string("install NVIDIA driver ") + kDriverNeeded + " or newer"});
-    else
-        findings.push_back({Verdict::Ok, "driver", text, ""});
+    const std::string newer = std::string("install NVIDIA driver ") + kDriverNeeded + " or newer";
+    using Absence = Nvml::Absence;
+    switch (driver.absence) {
+    case Absence::Mismatch:
+        return {Verdict::Missing, "driver",
+                "the NVIDIA kernel module and the driver's libraries are of different versions",
+                "reboot, or reload the module: the driver was updated while it was loaded"};
+    case Absence::NoPermission:
+        return {Verdict::Missing, "driver", "this user may not use the NVIDIA driver",
+                "ask for access to /dev/nvidia*, often by membership in the group video or render"};
+    default:
+        break;
+    }
+    if (driver.kernelModule)
+        return {Verdict::Missing, "GPU",
+                "the NVIDIA driver is loaded, but its libraries are not visible here",
+                "in a container: start it with --gpus all (Docker) or --nv (Apptainer)"};
+    return {Verdict::Note, "GPU", "no NVIDIA driver: runs use the CPU", "for an NVIDIA GPU " + newer};
 }
 
-void examineDevice(std::vector<Finding>& findings, const Nvml& nvml, unsigned index)
+Finding ofDriver(const DriverFacts& driver)
+{
+    const std::string text =
+        fmt::format("{}, serves CUDA {}.{}", driver.version, driver.cuda / 1000, driver.cuda % 1000 / 10);
+    if (driver.cuda < kCudaNeeded)
+        return {Verdict::Missing, "driver", text + "; LibTorch needs 13.0",
+                std::string("install NVIDIA driver ") + kDriverNeeded + " or newer"};
+    return {Verdict::Ok, "driver", text, ""};
+}
+
+Finding ofGpu(const GpuFacts& gpu, std::size_t index)
 {
     const std::string topic = fmt::format("GPU {}", index);
-    const Nvml::Device device = nvml.byIndex(index);
-    if (!device) {
-        findings.push_back({Verdict::Missing, topic, "the driver lists it but does not open it",
-                            "nvidia-smi says why; perhaps it fell off the bus, or this user may not use it"});
-        return;
-    }
-    const auto memory = nvml.memory(device).value_or(Nvml::Memory{});
-    std::string text = fmt::format("{}, {} of {} MiB free", nvml.name(device).value_or("unnamed"),
-                                   memory.free >> 20, memory.total >> 20);
-    if (const auto limit = nvml.powerLimitMilliwatt(device))
-        text += fmt::format(", power limit {} W", *limit / 1000);
+    if (!gpu.opens)
+        return {Verdict::Missing, topic, "the driver lists it but does not open it",
+                "nvidia-smi says why; perhaps it fell off the bus, or this user may not use it"};
+    std::string text =
+        fmt::format("{}, {} of {} MiB free", gpu.name, gpu.memory.free >> 20, gpu.memory.total >> 20);
+    if (gpu.powerLimitWatt)
+        text += fmt::format(", power limit {} W", *gpu.powerLimitWatt);
+    if (gpu.capability > 0 && gpu.capability < kCapabilityNeeded)
+        return {Verdict::Missing, topic,
+                text + fmt::format(", compute capability {}.{}; LibTorch for CUDA 13 begins at 7.5",
+                                   gpu.capability / 10, gpu.capability % 10),
+                "use another GPU, or device: cpu"};
     std::string remedy;
-    const auto others = nvml.computeProcesses(device);
-    if (!others.empty()) {
-        text += fmt::format(", used by {} other process{}", others.size(), others.size() == 1 ? "" : "es");
-        remedy = "timings need it alone: wait, or choose another with CUDA_VISIBLE_DEVICES";
-    }
-    if (nvml.migEnabled(device).value_or(false)) {
-        text += ", split by MIG";
-        remedy = "an instance is not the whole GPU; name one in CUDA_VISIBLE_DEVICES, or switch MIG off";
-    }
+    const auto note = [&](const std::string& what, const char* mend) {
+        text += ", " + what;
+        remedy += (remedy.empty() ? "" : "; ") + std::string(mend);
+    };
+    if (gpu.capability > 0 && gpu.capability < kCapabilityOfFlash)
+        note("older than compute capability 8.0", "backend flash is skipped here: use sdpa-efficient");
+    if (gpu.otherProcesses > 0)
+        note(fmt::format("used by {} other process{}", gpu.otherProcesses,
+                         gpu.otherProcesses == 1 ? "" : "es"),
+             "timings need it alone: wait, or choose another with CUDA_VISIBLE_DEVICES");
+    if (gpu.mig)
+        note("split by MIG",
+             "an instance is not the whole GPU; name one in CUDA_VISIBLE_DEVICES, or switch MIG off");
     constexpr std::uint64_t kIdleOrClocks = 0x1 | 0x2;
-    if (const auto reasons = nvml.throttleReasons(device).value_or(0); (reasons & ~kIdleOrClocks) != 0) {
-        text += ", slowed down by: " + throttleReasonNames(reasons);
-        remedy = "let it cool, or raise the limit that is named";
-    }
-    findings.push_back({remedy.empty() ? Verdict::Ok : Verdict::Note, topic, text, remedy});
+    if ((gpu.throttleReasons & ~kIdleOrClocks) != 0)
+        note("slowed down by: " + throttleReasonNames(gpu.throttleReasons & ~kIdleOrClocks),
+             "let it cool, or raise the limit that is named");
+    return {remedy.empty() ? Verdict::Ok : Verdict::Note, topic, text, remedy};
 }
 
-void examineCounters(std::vector<Finding>& findings)
+Finding ofCounters(const DriverFacts& driver)
 {
-    const std::optional<bool> restricted = countersAreRestricted(readSmallFile("/proc/driver/nvidia/params"));
-    if (!restricted)
-        findings.push_back({Verdict::Note, "counters",
-                            "whether hardware counters are permitted cannot be told here",
-                            "try `counters: [dram__bytes_read.sum]`; all else works without"});
-    else if (*restricted && geteuid() != 0)
-        findings.push_back({Verdict::Note, "counters", "the driver keeps hardware counters to administrators",
-                            "as root: echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' > "
-                            "/etc/modprobe.d/tilescope.conf, then reboot"});
-    else
-        findings.push_back({Verdict::Ok, "counters", "permitted", ""});
-}
-
-std::vector<std::string> runningCommands()
-{
-    std::vector<std::string> commands;
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error))
-        if (const std::string name = entry.path().filename();
-            name.find_first_not_of("0123456789") == std::string::npos)
-            commands.push_back(readFirstLine(entry.path() / "comm"));
-    return commands;
-}
-
-void examineRivals(std::vector<Finding>& findings)
-{
-    const std::vector<std::string> rivals = rivalProfilers(runningCommands(), [](const char* name) {
-        const char* value = std::getenv(name);
-        return std::string(value ? value : "");
-    });
-    if (rivals.empty()) {
-        findings.push_back({Verdict::Ok, "profilers", "none that would hold the tracer's interfaces", ""});
-        return;
-    }
-    findings.push_back(
-        {Verdict::Note, "profilers",
-         fmt::format("{} may hold what the tracer needs", fmt::join(rivals, ", ")),
-         "end it while tracing (dcgmi profile --pause for DCGM); runs go on untraced otherwise and say so"});
-}
-
-void explainMissingDriver(std::vector<Finding>& findings)
-{
-    if (fs::exists("/proc/driver/nvidia/version"))
-        findings.push_back({Verdict::Missing, "GPU",
-                            "the NVIDIA driver is loaded, but its libraries are not visible here",
-                            "in a container: start it with --gpus all (Docker) or --nv (Apptainer)"});
-    else
-        findings.push_back({Verdict::Note, "GPU", "no NVIDIA driver: runs use the CPU",
-                            std::string("for an NVIDIA GPU install driver ") + kDriverNeeded + " or newer"});
+    if (!driver.countersRestricted)
+        return {Verdict::Note, "counters", "whether hardware counters are permitted cannot be told here",
+                "try `counters: [dram__bytes_read.sum]`; all else works without"};
+    if (*driver.countersRestricted && !driver.administrator)
+        return {Verdict::Note, "counters", "the driver keeps hardware counters to administrators",
+                "as root: echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' > "
+                "/etc/modprobe.d/tilescope.conf, then reboot; in a container: --cap-add SYS_ADMIN"};
+    return {Verdict::Ok, "counters", "permitted", ""};
 }
 
 } // namespace
+
+std::vector<Finding> findingsOf(const DriverFacts& driver)
+{
+    if (driver.absence != Nvml::Absence::None)
+        return {whyThereIsNoDriver(driver)};
+    std::vector<Finding> findings{ofDriver(driver)};
+    for (std::size_t index = 0; index < driver.gpus.size(); ++index)
+        findings.push_back(ofGpu(driver.gpus[index], index));
+    if (driver.gpus.empty())
+        findings.push_back({Verdict::Missing, "GPU", "the driver sees none",
+                            "nvidia-smi says why; in a job, ask for one (--gres=gpu:1)"});
+    else if (driver.visibleDevices && (driver.visibleDevices->empty() || *driver.visibleDevices == "-1" ||
+                                       *driver.visibleDevices == "NoDevFiles"))
+        findings.push_back({Verdict::Note, "GPU",
+                            "CUDA_VISIBLE_DEVICES=" + *driver.visibleDevices + " hides every GPU",
+                            "unset it; in a job, ask for a GPU (--gres=gpu:1)"});
+    findings.push_back(ofCounters(driver));
+    return findings;
+}
+
+std::vector<Finding> findingsOfRivals(const std::vector<std::string>& rivals)
+{
+    if (rivals.empty())
+        return {{Verdict::Ok, "profilers", "none that would hold the tracer's interfaces", ""}};
+    return {{Verdict::Note, "profilers",
+             fmt::format("{} may hold what the tracer needs", fmt::join(rivals, ", ")),
+             "end it or unset the variable while tracing (dcgmi profile --pause for DCGM); runs go on "
+             "untraced otherwise and say so"}};
+}
 
 std::optional<bool> countersAreRestricted(std::string_view params)
 {
@@ -128,14 +141,35 @@ std::optional<bool> countersAreRestricted(std::string_view params)
     return params[at + kKey.size()] != '0';
 }
 
+bool isAdministrator(std::string_view status)
+{
+    constexpr std::string_view kKey = "\nCapEff:\t";
+    constexpr int kSysAdmin = 21; // linux/capability.h
+    constexpr int kHexadecimal = 16;
+    const std::size_t at = status.find(kKey);
+    if (at == std::string_view::npos)
+        return false;
+    std::uint64_t capabilities = 0;
+    const char* digits = status.data() + at + kKey.size();
+    std::from_chars(digits, status.data() + status.size(), capabilities, kHexadecimal);
+    return (capabilities >> kSysAdmin & 1) != 0;
+}
+
 std::vector<std::string> rivalProfilers(const std::vector<std::string>& commands,
-                                        const std::function<std::string(const char*)>& environment)
+                                        const Environment& environment)
 {
     // Names as the kernel keeps them: 15 characters at most.
     constexpr std::array kPrograms{"nsys",   "nsys-launcher", "ncu",          "nv-nsight-cu-cl",
                                    "nvprof", "nv-hostengine", "dcgm-exporter"};
-    constexpr std::array kVariables{"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
-                                    "CUDA_INJECTION32_PATH"};
+    // Set by a user for a tool of CUPTI's, by Nsight Systems, by Nsight Compute, by nvprof, and for a Kineto
+    // that waits for orders of a daemon.
+    constexpr std::array kVariables{"CUDA_INJECTION64_PATH",
+                                    "CUDA_INJECTION32_PATH",
+                                    "NVTX_INJECTION64_PATH",
+                                    "NSYS_PROFILING_SESSION_ID",
+                                    "NV_NSIGHT_INJECTION_TRANSPORT_TYPE",
+                                    "NVPROF_ID",
+                                    "KINETO_USE_DAEMON"};
     std::vector<std::string> rivals;
     for (const char* program : kPrograms)
         if (std::ranges::find(commands, program) != commands.end())
@@ -144,23 +178,6 @@ std::vector<std::string> rivalProfilers(const std::vector<std::string>& commands
         if (const std::string value = environment(variable); !value.empty())
             rivals.push_back(std::string(variable) + "=" + value);
     return rivals;
-}
-
-void examineGpu(std::vector<Finding>& findings)
-{
-    const Nvml* nvml = Nvml::instance();
-    if (!nvml) {
-        explainMissingDriver(findings);
-        return;
-    }
-    examineDriver(findings, *nvml);
-    for (unsigned index = 0; index < nvml->deviceCount(); ++index)
-        examineDevice(findings, *nvml, index);
-    if (nvml->deviceCount() == 0)
-        findings.push_back({Verdict::Missing, "GPU", "the driver sees none",
-                            "nvidia-smi says why; in a job, ask for one (--gres=gpu:1)"});
-    examineCounters(findings);
-    examineRivals(findings);
 }
 
 } // namespace tilescope::machine

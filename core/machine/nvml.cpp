@@ -12,7 +12,9 @@ namespace {
 
 // From nvml.h; declared here because the library comes with the driver and its header with a toolkit.
 constexpr int kSuccess = 0;
+constexpr int kNoPermission = 4;
 constexpr int kInsufficientSize = 7;
+constexpr int kVersionsMismatch = 18;
 constexpr std::size_t kTextSize = 96;
 
 struct RawMemory {
@@ -42,27 +44,51 @@ constexpr std::array<std::pair<std::uint64_t, std::string_view>, 9> kReasons{{
 
 } // namespace
 
-template <class... Arguments> bool Nvml::call(const char* function, Arguments... arguments) const
+template <class... Arguments>
+std::optional<int> Nvml::statusOf(const char* function, Arguments... arguments) const
 {
     using Function = int (*)(Arguments...);
     const auto found = reinterpret_cast<Function>(dlsym(library_, function));
-    return found && found(arguments...) == kSuccess;
+    return found ? std::optional(found(arguments...)) : std::nullopt;
+}
+
+template <class... Arguments> bool Nvml::call(const char* function, Arguments... arguments) const
+{
+    return statusOf(function, arguments...) == kSuccess;
+}
+
+struct Nvml::Loaded {
+    const Nvml* nvml = nullptr;
+    Absence absence = Absence::None;
+};
+
+const Nvml::Loaded& Nvml::loaded()
+{
+    // Never unloaded: NVML keeps threads of its own.
+    static const Loaded once = []() -> Loaded {
+        void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (!library)
+            return {nullptr, Absence::NoLibrary};
+        auto* nvml = new Nvml(library);
+        const std::optional<int> status = nvml->statusOf("nvmlInit_v2");
+        if (status == kSuccess)
+            return {nvml};
+        delete nvml;
+        return {nullptr, status == kNoPermission       ? Absence::NoPermission
+                         : status == kVersionsMismatch ? Absence::Mismatch
+                                                       : Absence::NoAnswer};
+    }();
+    return once;
 }
 
 const Nvml* Nvml::instance()
 {
-    // Never unloaded: NVML keeps threads of its own.
-    static const Nvml* const loaded = []() -> const Nvml* {
-        void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-        if (!library)
-            return nullptr;
-        auto* nvml = new Nvml(library);
-        if (nvml->call("nvmlInit_v2"))
-            return nvml;
-        delete nvml;
-        return nullptr;
-    }();
-    return loaded;
+    return loaded().nvml;
+}
+
+Nvml::Absence Nvml::absence()
+{
+    return loaded().absence;
 }
 
 std::optional<std::string> Nvml::driverVersion() const
@@ -111,6 +137,15 @@ std::optional<std::string> Nvml::uuid(Device device) const
     if (!call("nvmlDeviceGetUUID", device, text.data(), static_cast<unsigned>(text.size())))
         return {};
     return text.data();
+}
+
+std::optional<int> Nvml::computeCapability(Device device) const
+{
+    int major = 0;
+    int minor = 0;
+    return call("nvmlDeviceGetCudaComputeCapability", device, &major, &minor)
+               ? std::optional(10 * major + minor)
+               : std::nullopt;
 }
 
 std::optional<Nvml::Memory> Nvml::memory(Device device) const

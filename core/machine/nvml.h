@@ -24,8 +24,16 @@ public:
         std::uint64_t used = 0;
     };
 
-    /// nullptr where there is no driver.
+    /// nullptr where there is no driver, or none that answers; absence() says why.
     static const Nvml* instance();
+    enum class Absence {
+        None,
+        NoLibrary,    ///< libnvidia-ml is not visible to this process
+        NoPermission, ///< this user may not use the driver
+        Mismatch,     ///< library and kernel module are of different versions
+        NoAnswer      ///< the driver is not loaded, or does not start
+    };
+    static Absence absence();
 
     std::optional<std::string> driverVersion() const;
     std::optional<int> cudaVersion() const; ///< the newest CUDA that the driver serves: 13000
@@ -34,6 +42,7 @@ public:
     Device byUuid(const std::string& uuid) const; ///< nullptr where there is none
     std::optional<std::string> name(Device device) const;
     std::optional<std::string> uuid(Device device) const;
+    std::optional<int> computeCapability(Device device) const; ///< 90 for 9.0
     std::optional<Memory> memory(Device device) const;
     std::optional<unsigned> clockMhz(Device device, Clock clock) const;
     std::optional<unsigned> maxClockMhz(Device device, Clock clock) const;
@@ -47,7 +56,12 @@ public:
 
 private:
     explicit Nvml(void* library) : library_(library) {}
+    /// What the function returned; none where the library lacks it.
+    template <class... Arguments>
+    std::optional<int> statusOf(const char* function, Arguments... arguments) const;
     template <class... Arguments> bool call(const char* function, Arguments... arguments) const;
+    struct Loaded;
+    static const Loaded& loaded();
 
     void* library_;
 };

@@ -85,13 +85,12 @@ class Container:
             self.settings["PIP_CERT"] = "/etc/host-certificates.crt"
 
     def __enter__(self):
+        # Nothing of the host's is mounted but its processes, so that removing the folder can remove nothing else.
         subprocess.run(["mount", "-t", "proc", "proc", self.folder / "proc"], check=True)
-        subprocess.run(["mount", "--bind", "/dev", self.folder / "dev"], check=True)
         return self
 
     def __exit__(self, *_):
-        for name in ("dev", "proc"):
-            subprocess.run(["umount", self.folder / name], check=True)
+        subprocess.run(["umount", self.folder / "proc"], check=True)
 
     def __call__(self, *command, **variables):
         return subprocess.run(["chroot", self.folder, *command], env={**self.settings, **self.environment, **variables},
@@ -119,7 +118,7 @@ def run_recipes(rootfs, of, sections):
             check([f["verdict"] for f in torch] == ["ok"], "doctor finds its LibTorch", found.stdout + found.stderr)
             tested = container("sh", "-ec", "\n".join([*sections["environment"], *sections["test"]]))
             check(tested.returncode == 0 and "1 ok" in tested.stdout, "%test passes", tested.stdout + tested.stderr)
-            tools = [p.name for p in (folder / "root").rglob("nvcc")]
+            tools = [str(p) for place in ("opt", "usr") for p in (folder / "root" / place).rglob("nvcc")]
             check(not tools, "no compiler was installed", tools)
 
             # An image that brings torch: the wheels of the first run stand for it.

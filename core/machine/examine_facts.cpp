@@ -1,0 +1,176 @@
+// What the machine is like: the half of examine() that asks it.
+
+#include "core/base/error.h"
+#include "core/base/paths.h"
+#include "core/machine/examine.h"
+#include "core/machine/filesystem_kind.h"
+#include "core/machine/small_file.h"
+
+#include <gnu/libc-version.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+namespace tilescope::machine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What a command prints, standard error too, and its exit code.
+struct Output {
+    std::string text;
+    int code = -1;
+};
+
+Output outputOf(const std::string& command)
+{
+    constexpr std::size_t kMost = 4096;
+    FILE* pipe = popen((command + " 2>&1").c_str(), "re");
+    if (!pipe)
+        return {};
+    Output output;
+    output.text.resize(kMost);
+    output.text.resize(std::fread(output.text.data(), 1, output.text.size(), pipe));
+    const int status = pclose(pipe);
+    output.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    output.text.erase(output.text.find_last_not_of(" \n") + 1);
+    return output;
+}
+
+std::string quoted(const std::string& word)
+{
+    std::string text = "'";
+    for (const char c : word)
+        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+}
+
+/// Loads the engine as the supervisor would: with the torch that is named, else by its own run path, else
+/// with the first that is found.
+void loadEngine(ProgramFacts& facts)
+{
+    const std::string ask = quoted(facts.engine.string()) + " --version";
+    const auto askWithTorch = [&] {
+        return outputOf("LD_LIBRARY_PATH=" + quoted(libraryPathWith(*facts.torch)) + " " + ask);
+    };
+    try {
+        facts.torch = torchFromEnvironment();
+        Output output = facts.torch ? askWithTorch() : outputOf(ask);
+        if (output.code != 0 && !facts.torch && (facts.torch = findTorch()))
+            output = askWithTorch();
+        facts.engineLoads = output.code == 0;
+        facts.engineWords = facts.engineLoads ? std::string() : output.text;
+    } catch (const Error& error) {
+        facts.torchRefused = error;
+    }
+}
+
+GpuFacts gpuFacts(const Nvml& nvml, unsigned index)
+{
+    const Nvml::Device device = nvml.byIndex(index);
+    if (!device)
+        return {.opens = false};
+    GpuFacts gpu{.name = nvml.name(device).value_or("unnamed"),
+                 .capability = nvml.computeCapability(device).value_or(0),
+                 .memory = nvml.memory(device).value_or(Nvml::Memory{}),
+                 .otherProcesses = nvml.computeProcesses(device).size(),
+                 .mig = nvml.migEnabled(device).value_or(false),
+                 .throttleReasons = nvml.throttleReasons(device).value_or(0)};
+    if (const auto limit = nvml.powerLimitMilliwatt(device))
+        gpu.powerLimitWatt = *limit / 1000;
+    return gpu;
+}
+
+std::string variable(const char* name)
+{
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+std::vector<std::string> runningCommands()
+{
+    std::vector<std::string> commands;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error))
+        if (const std::string name = entry.path().filename();
+            name.find_first_not_of("0123456789") == std::string::npos)
+            commands.push_back(readFirstLine(entry.path() / "comm"));
+    return commands;
+}
+
+} // namespace
+
+HostFacts hostFacts()
+{
+    HostFacts host{.glibc = gnu_get_libc_version(),
+                   .threads = std::max(1U, std::thread::hardware_concurrency()),
+                   .governor = readFirstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")};
+    getloadavg(&host.load, 1);
+    struct sysinfo memory {};
+    if (sysinfo(&memory) == 0) {
+        const std::uint64_t unit = memory.mem_unit;
+        host.memoryBytes = memory.totalram * unit;
+        host.swappedBytes = (memory.totalswap - memory.freeswap) * unit;
+    }
+    return host;
+}
+
+DiskFacts diskFacts()
+{
+    std::error_code error;
+    DiskFacts disk{.folder = fs::current_path(error)};
+    if (!error)
+        disk.freeBytes = fs::space(disk.folder, error).available;
+    if (error)
+        disk.unreadable = error.message();
+    disk.writable = access(disk.folder.c_str(), W_OK) == 0;
+    disk.network = networkFilesystem(disk.folder).value_or("");
+    return disk;
+}
+
+ProgramFacts programFacts()
+{
+    ProgramFacts facts{.engine = siblingProgram("TILESCOPE_ENGINE", "tilescope-engine")};
+    facts.engineThere = access(facts.engine.c_str(), X_OK) == 0;
+    if (facts.engineThere)
+        loadEngine(facts);
+    facts.windowThere = access(siblingProgram("TILESCOPE_GUI", "tilescope-gui").c_str(), X_OK) == 0;
+    facts.display = std::getenv("DISPLAY") || std::getenv("WAYLAND_DISPLAY");
+    return facts;
+}
+
+DriverFacts driverFacts()
+{
+    DriverFacts driver{.absence = Nvml::absence(),
+                       .kernelModule = fs::exists("/proc/driver/nvidia/version"),
+                       .countersRestricted =
+                           countersAreRestricted(readSmallFile("/proc/driver/nvidia/params")),
+                       .administrator = isAdministrator(readSmallFile("/proc/self/status"))};
+    if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"))
+        driver.visibleDevices = visible;
+    if (const Nvml* nvml = Nvml::instance()) {
+        driver.version = nvml->driverVersion().value_or("unknown");
+        driver.cuda = nvml->cudaVersion().value_or(0);
+        for (unsigned index = 0; index < nvml->deviceCount(); ++index)
+            driver.gpus.push_back(gpuFacts(*nvml, index));
+    }
+    return driver;
+}
+
+std::vector<Finding> examine()
+{
+    std::vector<Finding> findings;
+    for (const std::vector<Finding>& part :
+         {findingsOf(hostFacts()), findingsOf(diskFacts()), findingsOf(programFacts()),
+          findingsOf(driverFacts()), findingsOfRivals(rivalProfilers(runningCommands(), variable))})
+        findings.insert(findings.end(), part.begin(), part.end());
+    return findings;
+}
+
+} // namespace tilescope::machine
