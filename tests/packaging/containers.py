@@ -6,13 +6,13 @@ TILESCOPE_TEST_ROOTFS names a fresh folder of `debootstrap --variant=minbase boo
 grows by 5 GB for a while. Without it, or not as root, only the recipes' text is checked.
 """
 import json
-import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
+
+from rootfs import Rootfs, why_not
 
 ROOT, PRESET = pathlib.Path(sys.argv[1]), sys.argv[2]
 CONTAINERS = ROOT / "packaging" / "containers"
@@ -70,73 +70,42 @@ def read_recipes():
     return of, sections
 
 
-class Container:
-    """A root folder with the host's network and its certificates, entered by chroot."""
-
-    def __init__(self, folder):
-        self.folder, self.environment = folder, {}
-        shutil.copy("/etc/resolv.conf", folder / "etc" / "resolv.conf")
-        shutil.copy("/etc/hosts", folder / "etc" / "hosts")
-        self.settings = {"HOME": "/root", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                         "LANG": "C.UTF-8"}
-        certificates = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
-        if certificates.exists():
-            (folder / "etc" / "host-certificates.crt").write_bytes(certificates.read_bytes())
-            self.settings["PIP_CERT"] = "/etc/host-certificates.crt"
-
-    def __enter__(self):
-        # Nothing of the host's is mounted but its processes, so that removing the folder can remove nothing else.
-        subprocess.run(["mount", "-t", "proc", "proc", self.folder / "proc"], check=True)
-        return self
-
-    def __exit__(self, *_):
-        subprocess.run(["umount", self.folder / "proc"], check=True)
-
-    def __call__(self, *command, **variables):
-        return subprocess.run(["chroot", self.folder, *command], env={**self.settings, **self.environment, **variables},
-                              text=True, capture_output=True)
-
-
-def run_recipes(rootfs, of, sections):
-    with tempfile.TemporaryDirectory(prefix="tilescope-container-", dir=rootfs.parent) as name:
-        folder = pathlib.Path(name)
-        bundle = folder / "bundle"
+def run_recipes(of, sections):
+    with Rootfs() as container:
+        root = container.folder
+        bundle = root.parent / "bundle"
         subprocess.run([ROOT / "packaging" / "bundle", PRESET, bundle], check=True, stdout=subprocess.DEVNULL)
-        subprocess.run(["cp", "-a", rootfs, folder / "root"], check=True)
-        with Container(folder / "root") as container:
-            source, target = of["COPY"].split()
-            shutil.copytree(bundle / source, folder / "root" / target[1:], symlinks=True)
-            installed = container("sh", "-c", of["RUN"])
-            check(installed.returncode == 0, "the steps run in an empty Debian 12", installed.stdout + installed.stderr)
-            container.environment = dict([of["ENV"].split("=", 1)])
-            (folder / "root" / of["WORKDIR"][1:]).mkdir(exist_ok=True)
-            entry = json.loads(of["ENTRYPOINT"])
-            helped = container(*entry, *json.loads(of["CMD"]))
-            check("usage: tilescope" in helped.stdout, "the container starts with the help", helped.stderr)
-            found = container(*entry, "doctor", "--format", "json")
-            torch = [f for f in json.loads(found.stdout or "[]") if f["topic"] == "LibTorch"]
-            check([f["verdict"] for f in torch] == ["ok"], "doctor finds its LibTorch", found.stdout + found.stderr)
-            tested = container("sh", "-ec", "\n".join([*sections["environment"], *sections["test"]]))
-            check(tested.returncode == 0 and "1 ok" in tested.stdout, "%test passes", tested.stdout + tested.stderr)
-            tools = [str(p) for place in ("opt", "usr") for p in (folder / "root" / place).rglob("nvcc")]
-            check(not tools, "no compiler was installed", tools)
+        source, target = of["COPY"].split()
+        shutil.copytree(bundle / source, root / target[1:], symlinks=True)
+        installed = container("sh", "-c", of["RUN"])
+        check(installed.returncode == 0, "the steps run in an empty Debian 12", installed.stdout + installed.stderr)
+        container.environment.update([of["ENV"].split("=", 1)])
+        (root / of["WORKDIR"][1:]).mkdir(exist_ok=True)
+        entry = json.loads(of["ENTRYPOINT"])
+        helped = container(*entry, *json.loads(of["CMD"]))
+        check("usage: tilescope" in helped.stdout, "the container starts with the help", helped.stderr)
+        found = container(*entry, "doctor", "--format", "json")
+        torch = [f for f in json.loads(found.stdout or "[]") if f["topic"] == "LibTorch"]
+        check([f["verdict"] for f in torch] == ["ok"], "doctor finds its LibTorch", found.stdout + found.stderr)
+        tested = container("sh", "-ec", "\n".join([*sections["environment"], *sections["test"]]))
+        check(tested.returncode == 0 and "1 ok" in tested.stdout, "%test passes", tested.stdout + tested.stderr)
+        tools = [str(p) for place in ("opt", "usr") for p in (root / place).rglob("nvcc")]
+        check(not tools, "no compiler was installed", tools)
 
-            # An image that brings torch: the wheels of the first run stand for it.
-            site = next((folder / "root" / "opt" / "torch" / "lib").glob("python3*/site-packages"))
-            place = "/" + str(site.relative_to(folder / "root"))
-            again = container("sh", "-c", of["RUN"], PYTHONPATH=place)
-            check(again.returncode == 0 and f"using the torch of this image: {place}/torch" in again.stdout,
-                  "an image's own torch is used", again.stdout + again.stderr)
+        # An image that brings torch: the wheels of the first run stand for it.
+        site = next((root / "opt/torch/lib").glob("python3*/site-packages"))
+        place = "/" + str(site.relative_to(root))
+        again = container("sh", "-c", of["RUN"], PYTHONPATH=place)
+        check(again.returncode == 0 and f"using the torch of this image: {place}/torch" in again.stdout,
+              "an image's own torch is used", again.stdout + again.stderr)
 
 
 def main():
     of, sections = read_recipes()
-    rootfs = os.environ.get("TILESCOPE_TEST_ROOTFS")
-    if not rootfs or os.geteuid():
-        print("the steps were not run: " + ("TILESCOPE_TEST_ROOTFS names no Debian root folder" if not rootfs else
-                                            "only root can enter another root folder"))
+    if reason := why_not():
+        print("the steps were not run: " + reason)
     else:
-        run_recipes(pathlib.Path(rootfs).resolve(), of, sections)
+        run_recipes(of, sections)
     print(f"{failed} failed" if failed else "all passed")
     sys.exit(1 if failed else 0)
 
