@@ -1,6 +1,7 @@
 #include "core/query/file_session.h"
 
 #include "core/analysis/kernel_families.h"
+#include "core/query/timeline_reader.h"
 #include "core/store/run_reader.h"
 
 #include <nlohmann/json.hpp>
@@ -82,32 +83,8 @@ FileSnapshot FileSession::snapshot() const
 
 std::shared_ptr<const Timeline> FileSession::timeline(RunId run, const Cancelled& cancelled) const
 {
-    const store::RunReader& reader = state_->reader;
-    const auto span = reader.span(run);
-    if (!span)
-        return std::make_shared<const Timeline>();
-    const auto nameOf = [&families = analysis::KernelFamilies::standard()](std::string_view name,
-                                                                           DeviceEventKind kind) {
-        analysis::KernelDescription description = families.describe(name, kind);
-        return TimelineBuilder::DeviceName{std::move(description.shortName),
-                                           hueOfFamily(wordOf(description.family))};
-    };
-    TimelineBuilder builder([&reader](StringId id) { return reader.text(id); }, nameOf, span->first);
-    for (const ThreadName& thread : reader.threads(run))
-        builder.nameThread(thread.thread, reader.text(thread.name));
-    store::EventWindow window;
-    window.run = run;
-    builder.addRanges(reader.ranges(window));
-    if (cancelled())
-        return nullptr;
-    builder.addHost(reader.ops(window), reader.apiCalls(window));
-    if (cancelled())
-        return nullptr;
-    builder.addDevice(reader.deviceEvents(window));
-    if (cancelled())
-        return nullptr;
-    builder.addAllocations(reader.allocEvents(window));
-    return std::make_shared<const Timeline>(std::move(builder).build());
+    std::optional<Timeline> read = readTimeline(state_->reader, run, cancelled);
+    return read ? std::make_shared<const Timeline>(std::move(*read)) : nullptr;
 }
 
 void FileSession::State::describeDevice(ItemDetails& details, RunId run, const Lane& lane,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 namespace tilescope::query {
 
@@ -62,7 +61,6 @@ struct NamedHue {
 
 struct HostLane {
     RowsBuilder rows;
-    std::size_t events = 0;
     bool hasCalls = false;
 };
 
@@ -74,8 +72,45 @@ struct StreamLane {
 struct DeviceLanes {
     std::map<StreamId, StreamLane> streams;
     TrackBuilder busy;
-    std::int64_t coveredUntil = INT64_MIN;
-    std::int64_t busyFrom = 0;
+    store::BusySpans spans;
+};
+
+Hue hueOf(store::BusyReason reason)
+{
+    switch (reason) {
+    case store::BusyReason::Busy:
+        return Hue::Busy;
+    case store::BusyReason::Launching:
+        return Hue::GapLaunching;
+    case store::BusyReason::Unexplained:
+        break;
+    }
+    return Hue::GapUnexplained;
+}
+
+/// What the string ids of one kind of record stand for; ids are dense.
+class NameTable {
+public:
+    /// Null where the id was not asked for before: fill it then.
+    NamedHue* find(StringId id)
+    {
+        if (id && id.value < known_.size() && known_[id.value].name != kUnknown)
+            return &known_[id.value];
+        return id || none_.name == kUnknown ? nullptr : &none_;
+    }
+    NamedHue& put(StringId id, NamedHue name)
+    {
+        if (!id)
+            return none_ = name;
+        if (id.value >= known_.size())
+            known_.resize(std::max<std::size_t>(id.value + 1, 2 * known_.size()), {kUnknown, Hue::Other});
+        return known_[id.value] = name;
+    }
+
+private:
+    static constexpr std::uint32_t kUnknown = 0xFFFF'FFFF;
+    std::vector<NamedHue> known_;
+    NamedHue none_{kUnknown, Hue::Other};
 };
 
 struct Curves {
@@ -109,22 +144,25 @@ struct TimelineBuilder::State {
     std::map<ThreadId, HostLane> hosts;
     std::map<DeviceIndex, DeviceLanes> devices;
     std::map<DeviceIndex, Curves> curves;
-    std::unordered_map<StringId, NamedHue> rangeNames, opNames, callNames, deviceNames;
+    NameTable rangeNames, opNames, callNames;
+    std::array<NameTable, 3> deviceNames; // by DeviceEventKind
     std::array<NamedHue, kHueCount> gapNames{};
     std::array<bool, kHueCount> gapNamed{};
 
     std::int64_t at(Timestamp time) const { return (time - timeline.origin).count(); }
 
-    template <class Make> NamedHue named(std::unordered_map<StringId, NamedHue>& map, StringId id, Make make)
+    template <class Make> NamedHue named(NameTable& table, StringId id, Make make)
     {
-        const auto [entry, isNew] = map.try_emplace(id);
-        if (isNew) {
-            auto [name, hue] = make(textOf(id));
-            entry->second = {std::uint32_t(timeline.names.size()), hue};
-            timeline.names.push_back(std::move(name));
-        }
-        return entry->second;
+        if (const NamedHue* known = table.find(id))
+            return *known;
+        auto [name, hue] = make(textOf(id));
+        timeline.names.push_back(std::move(name));
+        return table.put(id, {std::uint32_t(timeline.names.size() - 1), hue});
     }
+    NamedHue rangeName(StringId id);
+    NamedHue opName(StringId id);
+    NamedHue callName(StringId id);
+    NamedHue deviceName(StringId id, DeviceEventKind kind);
 
     std::uint32_t gapName(Hue hue)
     {
@@ -138,8 +176,7 @@ struct TimelineBuilder::State {
 
     void reach(std::int64_t end) { timeline.length = std::max(timeline.length, end); }
 
-    void addBusy(DeviceLanes& lanes, const DeviceEvent& event);
-    void closeBusy(DeviceLanes& lanes);
+    void addSpan(DeviceLanes& lanes, std::int64_t start, std::int64_t end, store::BusyReason reason);
     std::string threadTitle(ThreadId thread) const;
     void buildRangeLanes();
     void buildHostLanes();
@@ -156,18 +193,46 @@ TimelineBuilder::TimelineBuilder(TextOf textOf, DeviceNameOf deviceNameOf, Times
 }
 
 TimelineBuilder::~TimelineBuilder() = default;
+TimelineBuilder::TimelineBuilder(TimelineBuilder&&) noexcept = default;
 
 void TimelineBuilder::nameThread(ThreadId thread, std::string_view name)
 {
     state_->threadNames[thread] = name;
 }
 
+NamedHue TimelineBuilder::State::rangeName(StringId id)
+{
+    return named(rangeNames, id, [](std::string_view path) {
+        return std::pair(TimelineName{std::string(path), lastComponent(path)}, hueOfRange(path));
+    });
+}
+
+NamedHue TimelineBuilder::State::opName(StringId id)
+{
+    return named(opNames, id, [](std::string_view text) {
+        return std::pair(TimelineName{std::string(text), labelOfOp(text)}, hueOfOp(text));
+    });
+}
+
+NamedHue TimelineBuilder::State::callName(StringId id)
+{
+    return named(callNames, id, [](std::string_view text) {
+        return std::pair(TimelineName{std::string(text), std::string(text)}, Hue::Api);
+    });
+}
+
+NamedHue TimelineBuilder::State::deviceName(StringId id, DeviceEventKind kind)
+{
+    return named(deviceNames[std::size_t(kind)], id, [&](std::string_view text) {
+        DeviceName told = deviceNameOf(text, kind);
+        return std::pair(TimelineName{std::string(text), std::move(told.label)}, told.hue);
+    });
+}
+
 void TimelineBuilder::addRanges(std::span<const Range> ranges)
 {
     for (const Range& range : ranges) {
-        const NamedHue name = state_->named(state_->rangeNames, range.path, [&](std::string_view path) {
-            return std::pair(TimelineName{std::string(path), lastComponent(path)}, hueOfRange(path));
-        });
+        const NamedHue name = state_->rangeName(range.path);
         const std::int64_t start = state_->at(range.start);
         const std::int64_t end = std::max(start, state_->at(range.end));
         state_->ranges[range.thread].add(start, end, name.name, name.hue);
@@ -179,78 +244,49 @@ void TimelineBuilder::addRanges(std::span<const Range> ranges)
 
 void TimelineBuilder::addHost(std::span<const Op> ops, std::span<const ApiCall> calls)
 {
-    const auto addOp = [this](const Op& op) {
-        const NamedHue name = state_->named(state_->opNames, op.name, [](std::string_view text) {
-            return std::pair(TimelineName{std::string(text), labelOfOp(text)}, hueOfOp(text));
-        });
-        HostLane& lane = state_->hosts[op.thread];
-        const std::int64_t start = state_->at(op.start);
-        const std::int64_t end = std::max(start, state_->at(op.end));
+    const auto addTo = [this](HostLane& lane, const auto& event, NamedHue name) {
+        const std::int64_t start = state_->at(event.start);
+        const std::int64_t end = std::max(start, state_->at(event.end));
         lane.rows.add(start, end, name.name, name.hue);
-        ++lane.events;
         state_->reach(end);
     };
-    const auto addCall = [this](const ApiCall& call) {
-        const NamedHue name = state_->named(state_->callNames, call.name, [](std::string_view text) {
-            return std::pair(TimelineName{std::string(text), std::string(text)}, Hue::Api);
-        });
+    const auto addCall = [&](const ApiCall& call) {
         HostLane& lane = state_->hosts[call.thread];
-        const std::int64_t start = state_->at(call.start);
-        const std::int64_t end = std::max(start, state_->at(call.end));
-        lane.rows.add(start, end, name.name, name.hue);
-        ++lane.events;
+        addTo(lane, call, state_->callName(call.name));
         lane.hasCalls = true;
-        state_->reach(end);
     };
     auto call = calls.begin();
     for (const Op& op : ops) {
         for (; call != calls.end() && call->start < op.start; ++call)
             addCall(*call);
-        addOp(op);
+        addTo(state_->hosts[op.thread], op, state_->opName(op.name));
     }
     for (; call != calls.end(); ++call)
         addCall(*call);
 }
 
-// The device's own lane: stretches in which anything ran, and the gaps between them by reason. A gap is the
-// host's where the kernel that ended it was launched only after the device had fallen idle; else nothing here
-// explains it.
-void TimelineBuilder::State::addBusy(DeviceLanes& lanes, const DeviceEvent& event)
+void TimelineBuilder::State::addSpan(DeviceLanes& lanes, std::int64_t start, std::int64_t end,
+                                     store::BusyReason reason)
 {
-    const std::int64_t start = at(event.start);
-    const std::int64_t end = std::max(start, at(event.end));
-    if (lanes.coveredUntil == INT64_MIN) {
-        lanes.busyFrom = start;
-    } else if (start > lanes.coveredUntil) {
-        closeBusy(lanes);
-        const bool launchKnown = event.launched != Timestamp{};
-        const bool hostLate = launchKnown && at(event.launched) >= lanes.coveredUntil;
-        const Hue reason = hostLate ? Hue::GapLaunching : Hue::GapUnexplained;
-        lanes.busy.add(lanes.coveredUntil, start, gapName(reason), reason);
-        lanes.busyFrom = start;
-    }
-    lanes.coveredUntil = std::max(lanes.coveredUntil, end);
-}
-
-void TimelineBuilder::State::closeBusy(DeviceLanes& lanes)
-{
-    lanes.busy.add(lanes.busyFrom, lanes.coveredUntil, gapName(Hue::Busy), Hue::Busy);
+    const Hue hue = hueOf(reason);
+    lanes.busy.add(start, end, gapName(hue), hue);
 }
 
 void TimelineBuilder::addDevice(std::span<const DeviceEvent> events)
 {
     for (const DeviceEvent& event : events) {
-        const NamedHue name = state_->named(state_->deviceNames, event.name, [&](std::string_view text) {
-            DeviceName told = state_->deviceNameOf(text, event.kind);
-            return std::pair(TimelineName{std::string(text), std::move(told.label)}, told.hue);
-        });
+        const NamedHue name = state_->deviceName(event.name, event.kind);
         DeviceLanes& lanes = state_->devices[event.device];
         StreamLane& stream = lanes.streams[event.stream];
         const std::int64_t start = state_->at(event.start);
         const std::int64_t end = std::max(start, state_->at(event.end));
         stream.rows.add(start, end, name.name, name.hue);
         ++stream.events;
-        state_->addBusy(lanes, event);
+        const bool launchKnown = event.launched != Timestamp{};
+        lanes.spans.add(start, end, launchKnown ? state_->at(event.launched) : store::BusySpans::kUnknown,
+                        [&](std::int64_t from, std::int64_t to, store::BusyReason reason) {
+                            state_->addSpan(lanes, from, to, reason);
+                        });
         state_->reach(end);
     }
 }
@@ -264,6 +300,71 @@ void TimelineBuilder::addAllocations(std::span<const AllocEvent> events)
         curves.reserved.push_back(event.reserved);
         state_->reach(curves.times.back());
     }
+}
+
+void TimelineBuilder::addPoints(const store::TrackInfo& track, std::span<const store::MemoryPoint> points,
+                                Timestamp zero)
+{
+    const std::int64_t shift = state_->at(zero);
+    Curves& curves = state_->curves[track.device];
+    for (const store::MemoryPoint& point : points) {
+        curves.times.push_back(point.time + shift);
+        curves.allocated.push_back(point.allocated);
+        curves.reserved.push_back(point.reserved);
+    }
+    if (!curves.times.empty())
+        state_->reach(curves.times.back());
+}
+
+void TimelineBuilder::addBoxes(const store::TrackInfo& track, std::span<const store::Box> boxes,
+                               Timestamp zero)
+{
+    using store::BoxCode;
+    const std::int64_t shift = state_->at(zero);
+    const auto addTo = [&](TrackBuilder& row, auto&& nameOf) {
+        for (const store::Box& box : boxes) {
+            const NamedHue name = nameOf(box.code);
+            row.add(box.start + shift, box.start + box.length + shift, name.name, name.hue);
+        }
+    };
+    switch (track.kind) {
+    case store::LaneKind::Step:
+        for (const store::Box& box : boxes)
+            state_->timeline.steps.push_back(
+                {std::int32_t(box.code), box.start + shift, box.start + box.length + shift});
+        break;
+    case store::LaneKind::Range:
+        addTo(state_->ranges[track.thread].row(track.row),
+              [&](std::uint64_t code) { return state_->rangeName(BoxCode::text(code)); });
+        break;
+    case store::LaneKind::Thread: {
+        HostLane& lane = state_->hosts[track.thread];
+        addTo(lane.rows.row(track.row), [&](std::uint64_t code) {
+            const bool isCall = BoxCode::detail(code) == 1;
+            lane.hasCalls = lane.hasCalls || isCall;
+            return isCall ? state_->callName(BoxCode::text(code)) : state_->opName(BoxCode::text(code));
+        });
+        break;
+    }
+    case store::LaneKind::Stream: {
+        StreamLane& lane = state_->devices[track.device].streams[track.stream];
+        lane.events += boxes.size();
+        addTo(lane.rows.row(track.row), [&](std::uint64_t code) {
+            return state_->deviceName(BoxCode::text(code),
+                                      DeviceEventKind(std::min(BoxCode::detail(code), 2U)));
+        });
+        break;
+    }
+    case store::LaneKind::Busy:
+        for (const store::Box& box : boxes)
+            state_->addSpan(state_->devices[track.device], box.start + shift, box.start + box.length + shift,
+                            store::BusyReason(box.code));
+        break;
+    case store::LaneKind::Memory:
+        break;
+    }
+    if (!boxes.empty())
+        state_->reach(boxes.back().start + boxes.back().length + shift);
 }
 
 std::string TimelineBuilder::State::threadTitle(ThreadId thread) const
@@ -314,7 +415,9 @@ void TimelineBuilder::State::buildDeviceLanes()
             lane.rows = std::move(built.rows).build();
             timeline.lanes.push_back(std::move(lane));
         }
-        closeBusy(lanes);
+        lanes.spans.finish([&](std::int64_t from, std::int64_t to, store::BusyReason reason) {
+            addSpan(lanes, from, to, reason);
+        });
         Lane busy;
         busy.kind = Lane::Kind::Busy;
         busy.title = prefix + (prefix.empty() ? "GPU busy" : "busy");

@@ -4,6 +4,7 @@
 #include "core/model/events.h"
 #include "core/query/step_curve.h"
 #include "core/query/timeline_levels.h"
+#include "core/store/lanes.h"
 
 #include <cstdint>
 #include <functional>
@@ -93,6 +94,7 @@ public:
     /// \param origin        start of the first event
     TimelineBuilder(TextOf textOf, DeviceNameOf deviceNameOf, Timestamp origin);
     ~TimelineBuilder();
+    TimelineBuilder(TimelineBuilder&&) noexcept;
 
     void nameThread(ThreadId thread, std::string_view name);
     void addRanges(std::span<const Range> ranges);
@@ -100,6 +102,11 @@ public:
     void addHost(std::span<const Op> ops, std::span<const ApiCall> calls);
     void addDevice(std::span<const DeviceEvent> events);
     void addAllocations(std::span<const AllocEvent> events);
+
+    /// The same from what a file keeps ready made: stretches of a row in start order, the rows of all lanes
+    /// in any order. Not both for one lane. \param zero  the moment from which their times count
+    void addBoxes(const store::TrackInfo& track, std::span<const store::Box> boxes, Timestamp zero);
+    void addPoints(const store::TrackInfo& track, std::span<const store::MemoryPoint> points, Timestamp zero);
     Timeline build() &&;
 
 private:

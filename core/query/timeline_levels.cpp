@@ -253,6 +253,13 @@ std::size_t RowsBuilder::add(std::int64_t start, std::int64_t end, std::uint32_t
     return row;
 }
 
+TrackBuilder& RowsBuilder::row(std::size_t row)
+{
+    if (row >= rows_.size())
+        rows_.resize(row + 1);
+    return rows_[row];
+}
+
 std::vector<Track> RowsBuilder::build() &&
 {
     std::vector<Track> tracks;

@@ -103,6 +103,8 @@ public:
     /// \pre events come in start order; of two that start together the longer first
     /// \return the row that took it
     std::size_t add(std::int64_t start, std::int64_t end, std::uint32_t name, Hue hue);
+    /// A row whose events are known to belong there; made with those above it where there is none yet.
+    TrackBuilder& row(std::size_t row);
     std::vector<Track> build() &&;
 
 private:

@@ -1,0 +1,211 @@
+// The timeline of a sealed file, which comes from tracks ready made, is the one that its events make.
+
+#include "core/query/timeline_reader.h"
+
+#include "core/query/timeline_search.h"
+#include "core/store/run_reader.h"
+#include "core/store/run_writer.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace tilescope::query {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kSeed = 20'261'121;
+
+class TimelineReader : public ::testing::Test {
+protected:
+    /// Steps of nested ranges and ops on two threads, calls among them, kernels and copies on three streams
+    /// that overlap now and then, a device's memory.
+    void write(std::uint32_t modules)
+    {
+        store::RunWriter writer(file, strings);
+        writer.beginRun({"test", "lm", "{}", "hash", "test"});
+        const Timestamp origin = TraceClock::now();
+        for (std::uint32_t first = 0; first < modules; first += 1'000) {
+            TraceBatch batch;
+            if (first == 0)
+                batch.threads = {{ThreadId{11}, strings.intern("main")}};
+            for (std::uint32_t i = first; i < std::min(first + 1'000, modules); ++i)
+                addModule(batch, i, origin + Nanoseconds(2'000'000 + 20'000LL * i));
+            std::ranges::stable_sort(batch.deviceEvents, {}, &DeviceEvent::start);
+            writer.write(batch);
+        }
+        writer.endRun({});
+    }
+
+    void addModule(TraceBatch& batch, std::uint32_t number, Timestamp start)
+    {
+        const auto at = [start](std::int64_t offset) { return start + Nanoseconds(offset); };
+        const auto step = static_cast<std::int32_t>(number / 100);
+        Range range;
+        range.thread = ThreadId{11};
+        range.step = step;
+        if (number % 100 == 0) {
+            range.id = RangeId{nextRange_++};
+            range.path = strings.intern("step");
+            range.start = at(0);
+            range.end = at(100 * 20'000 - 5'000);
+            batch.ranges.push_back(range);
+        }
+        range.id = RangeId{nextRange_++};
+        range.path = strings.intern("step/forward/layers." + std::to_string(number % 12));
+        range.start = at(10);
+        range.end = at(19'000);
+        batch.ranges.push_back(range);
+        for (int depth = 0; depth < 2; ++depth) {
+            Op op;
+            op.id = OpId{nextOp_++};
+            op.thread = ThreadId{11 + number % 2};
+            op.name = strings.intern("aten::op" + std::to_string(random_() % 20));
+            op.step = step;
+            op.start = at(100 + 50 * depth);
+            op.end = at(9'000 - 50 * depth);
+            batch.ops.push_back(op);
+        }
+        ApiCall call;
+        call.name = strings.intern("cudaDeviceSynchronize");
+        call.thread = ThreadId{11 + number % 2};
+        call.start = at(1'000);
+        call.end = at(1'500);
+        batch.apiCalls.push_back(call);
+        DeviceEvent event;
+        event.kind = number % 9 == 0 ? DeviceEventKind::Memset : DeviceEventKind::Kernel;
+        event.name = strings.intern("void kernel_" + std::to_string(random_() % 60) + "<float>(int)");
+        event.device = DeviceIndex{0};
+        event.stream = StreamId{7 + number % 3};
+        event.step = step;
+        event.launched = at(1'100);
+        event.start = at(2'000 + random_() % 20'000);
+        event.end = event.start + Nanoseconds(random_() % 70'000);
+        batch.deviceEvents.push_back(event);
+        AllocEvent allocation;
+        allocation.device = DeviceIndex{0};
+        allocation.time = at(200);
+        allocation.allocated = random_() % 100'000;
+        allocation.reserved = 1 << 20;
+        batch.allocEvents.push_back(allocation);
+    }
+
+    static void expectSame(const Timeline& a, const Timeline& b)
+    {
+        EXPECT_EQ(a.origin, b.origin);
+        EXPECT_EQ(a.length, b.length);
+        ASSERT_EQ(a.steps.size(), b.steps.size());
+        for (std::size_t i = 0; i < a.steps.size(); ++i) {
+            EXPECT_EQ(a.steps[i].step, b.steps[i].step);
+            EXPECT_EQ(a.steps[i].end, b.steps[i].end);
+        }
+        ASSERT_EQ(a.lanes.size(), b.lanes.size());
+        for (std::size_t l = 0; l < a.lanes.size(); ++l) {
+            SCOPED_TRACE("lane " + a.lanes[l].title);
+            EXPECT_EQ(a.lanes[l].title, b.lanes[l].title);
+            EXPECT_EQ(a.lanes[l].detail, b.lanes[l].detail);
+            ASSERT_EQ(a.lanes[l].rows.size(), b.lanes[l].rows.size());
+            for (std::size_t r = 0; r < a.lanes[l].rows.size(); ++r)
+                expectSameRow(a, a.lanes[l].rows[r], b, b.lanes[l].rows[r]);
+            ASSERT_EQ(a.lanes[l].allocated.size(), b.lanes[l].allocated.size());
+            for (std::size_t i = 0; i < a.lanes[l].allocated.size(); ++i) {
+                ASSERT_EQ(a.lanes[l].allocated.time(i), b.lanes[l].allocated.time(i));
+                ASSERT_EQ(a.lanes[l].allocated.value(i), b.lanes[l].allocated.value(i));
+            }
+        }
+    }
+
+    static void expectSameRow(const Timeline& a, const Track& x, const Timeline& b, const Track& y)
+    {
+        ASSERT_EQ(x.size(), y.size());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            ASSERT_EQ(x.start(i), y.start(i)) << i;
+            ASSERT_EQ(x.length(i), y.length(i)) << i;
+            ASSERT_EQ(x.hue(i), y.hue(i)) << i;
+            ASSERT_EQ(a.names[x.name(i)].text, b.names[y.name(i)].text) << i;
+            ASSERT_EQ(a.names[x.name(i)].label, b.names[y.name(i)].label) << i;
+        }
+    }
+
+    tilescope::testing::TemporaryFolder folder;
+    fs::path file = folder / "timeline.tscope";
+    StringTable strings;
+    std::mt19937 random_{kSeed};
+    std::uint32_t nextRange_ = 0;
+    std::uint32_t nextOp_ = 0;
+};
+
+const auto kGoOn = [] { return false; };
+
+TEST_F(TimelineReader, TracksMakeTheTimelineOfTheirEvents)
+{
+    write(12'000);
+    const store::RunReader reader(file);
+    ASSERT_FALSE(reader.tracks(RunId{1}).empty());
+    const Timeline fromTracks = readTimeline(reader, RunId{1}, kGoOn).value();
+    EXPECT_EQ(fromTracks.steps.size(), 120u);
+    EXPECT_EQ(fromTracks.lanes.size(), 8u) << "ranges, two threads, three streams, busy, memory";
+    expectSame(fromTracks, timelineFromEvents(reader, RunId{1}, kGoOn).value());
+}
+
+TEST_F(TimelineReader, CoverageOfAWindowIsThatOfTheRows)
+{
+    write(12'000);
+    const store::RunReader reader(file);
+    const Timeline timeline = readTimeline(reader, RunId{1}, kGoOn).value();
+    std::mt19937_64 random(kSeed);
+    const Timestamp origin = timeline.origin;
+    for (int i = 0; i < 40; ++i) {
+        const auto length = static_cast<std::int64_t>(timeline.length >> (random() % 14));
+        const std::int64_t from = static_cast<std::int64_t>(random() % (timeline.length - length + 1));
+        std::int64_t expected = 0;
+        reader.eachDeviceEvent(
+            {.run = RunId{1}, .from = origin + Nanoseconds(from), .to = origin + Nanoseconds(from + length)},
+            [&](const DeviceEvent& event) {
+                expected += (std::min(event.end, origin + Nanoseconds(from + length)) -
+                             std::max(event.start, origin + Nanoseconds(from)))
+                                .count();
+                return true;
+            });
+        double drawn = 0;
+        std::vector<Column> columns(800);
+        for (const Lane& lane : timeline.lanes)
+            if (lane.kind == Lane::Kind::Stream)
+                for (const Track& row : lane.rows) {
+                    const double perColumn = static_cast<double>(length) / 800;
+                    row.columns(static_cast<double>(from), perColumn, columns);
+                    for (const Column& column : columns)
+                        drawn += static_cast<double>(column.coverage) * perColumn;
+                }
+        EXPECT_NEAR(drawn, static_cast<double>(expected), 1e-5 * static_cast<double>(expected) + 1)
+            << "from " << from << " over " << length;
+    }
+}
+
+TEST_F(TimelineReader, SearchFindsEveryInstance)
+{
+    write(12'000);
+    const store::RunReader reader(file);
+    const Timeline timeline = readTimeline(reader, RunId{1}, kGoOn).value();
+    std::int64_t expected = 0;
+    reader.eachDeviceEvent({.run = RunId{1}}, [&](const DeviceEvent& event) {
+        expected += reader.text(event.name).find("kernel_7<") != std::string_view::npos;
+        return true;
+    });
+    const SearchResult found = search(timeline, "KERNEL_7<", kGoOn);
+    EXPECT_GT(expected, 100);
+    EXPECT_EQ(found.kernels, expected);
+}
+
+TEST_F(TimelineReader, StopsWhenNobodyWaits)
+{
+    write(12'000);
+    const store::RunReader reader(file);
+    EXPECT_FALSE(readTimeline(reader, RunId{1}, [] { return true; }));
+    EXPECT_FALSE(timelineFromEvents(reader, RunId{1}, [] { return true; }));
+}
+
+} // namespace
+} // namespace tilescope::query
