@@ -3,6 +3,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "ui/jobs/job_tracker.h"
+#include "ui/pages/help_page.h"
 #include "ui/pages/kernels_page.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/memory_page.h"
@@ -14,13 +15,17 @@
 
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenuBar>
 #include <QSettings>
 #include <QStatusBar>
+#include <QTextBrowser>
 #include <QTreeView>
 #include <QWheelEvent>
 #include <QtTest>
 
 #include <gtest/gtest.h>
+
+#include <fstream>
 
 namespace tilescope::ui {
 namespace {
@@ -226,6 +231,69 @@ TEST_F(WindowTest, TheRunListFiltersAndItsSelectionIsWhatPagesShow)
     clickRow(tree, run(2));
     EXPECT_FALSE(memory.plot().isVisible()) << "a run without a trace says so instead";
     EXPECT_TRUE(memory.plot().series().empty());
+}
+
+TEST_F(WindowTest, EveryPageIsReachedByItsKeyAndExplainedByF1)
+{
+    for (int i = 0; i < window_.pageNames().size(); ++i) {
+        QTest::keyClick(&window_, Qt::Key(Qt::Key_1 + i), Qt::ControlModifier);
+        waitUntilSettled();
+        const QString name = window_.currentPageName();
+        EXPECT_EQ(name, window_.pageNames()[i]);
+        QTest::keyClick(&window_, Qt::Key_F1);
+        waitUntilSettled();
+        EXPECT_EQ(window_.currentPageName(), QStringLiteral("help"));
+        const QString topic = page<HelpPage>("help").topic();
+        EXPECT_EQ(topic, name == QLatin1String("help") ? QStringLiteral("start") : name)
+            << "a page without help";
+    }
+}
+
+TEST_F(WindowTest, TheListOfKeysHasEveryKeyOfTheMenus)
+{
+    window_.showHelp(QStringLiteral("keys"));
+    const QString keys = window_.findChild<QTextBrowser*>()->toPlainText();
+    for (const QAction* action : window_.menuBar()->findChildren<QAction*>()) {
+        const QString key = action->shortcut().toString();
+        if (key.isEmpty() || (key.startsWith(QLatin1String("Ctrl+")) && key.back().isDigit()))
+            continue;
+        EXPECT_TRUE(keys.contains(key)) << key.toStdString() << ": " << action->text().toStdString();
+    }
+}
+
+TEST_F(WindowTest, TwoRunsAreComparedAndSwapped)
+{
+    const std::vector<RunKey> both{{window_.workspace().files()[0].id, RunId{1}},
+                                   {window_.workspace().files()[0].id, RunId{2}}};
+    window_.workspace().select(both);
+    clickRail(QStringLiteral("Compare"));
+    const auto verdict = [this] {
+        return window_.page(QStringLiteral("compare"))
+            ->findChild<QLabel*>(QStringLiteral("verdict"))
+            ->text()
+            .toStdString();
+    };
+    EXPECT_NE(verdict().find("B is faster"), std::string::npos) << verdict();
+    QTest::keyClick(&window_, Qt::Key_X);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return verdict().find("B is slower") != std::string::npos; }))
+        << verdict();
+    EXPECT_EQ(window_.workspace().selectedRuns()[0].letter, QStringLiteral("A"));
+    EXPECT_EQ(window_.workspace().selectedRuns()[0].key.run, RunId{2});
+}
+
+TEST_F(WindowTest, ADamagedFileSaysWhyInTheWindow)
+{
+    window_.workspace().close(window_.workspace().files()[0].id);
+    const std::filesystem::path file = folder_ / "broken.tscope";
+    std::ofstream(file) << "this is no recording";
+    window_.open({QString::fromStdString(file.string())});
+    clickRail(QStringLiteral("Overview"));
+    QStringList texts;
+    for (const QLabel* label : window_.page(QStringLiteral("overview"))->findChildren<QLabel*>())
+        if (label->isVisible())
+            texts << label->text();
+    EXPECT_TRUE(texts.join(QLatin1Char('\n')).contains(QStringLiteral("broken.tscope")))
+        << texts.join(QLatin1Char('\n')).toStdString();
 }
 
 } // namespace

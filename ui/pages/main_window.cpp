@@ -1,21 +1,23 @@
 #include "ui/pages/main_window.h"
 
+#include "ui/pages/compare_page.h"
 #include "ui/pages/experiment_page.h"
+#include "ui/pages/export_dialog.h"
+#include "ui/pages/help_page.h"
 #include "ui/pages/kernels_page.h"
+#include "ui/pages/machine_page.h"
 #include "ui/pages/memory_page.h"
 #include "ui/pages/overview_page.h"
 #include "ui/pages/page_rail.h"
 #include "ui/pages/run_dock.h"
 #include "ui/pages/timeline_page.h"
+#include "ui/pages/window_menus.h"
 #include "ui/theme/theme.h"
 
-#include <QActionGroup>
-#include <QApplication>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QSettings>
@@ -54,6 +56,10 @@ MainWindow::MainWindow(QWidget* parent)
     addPage(QStringLiteral("timeline"), tr("Timeline"), Icon::Timeline, new TimelinePage(*workspace_));
     addPage(QStringLiteral("kernels"), tr("Kernels"), Icon::Kernels, new KernelsPage(*workspace_));
     addPage(QStringLiteral("memory"), tr("Memory"), Icon::Memory, new MemoryPage(*workspace_));
+    addPage(QStringLiteral("compare"), tr("Compare"), Icon::Compare, new ComparePage(*workspace_));
+    addPage(QStringLiteral("machine"), tr("Machine"), Icon::Machine, new MachinePage(*workspace_));
+    help_ = new HelpPage(*workspace_);
+    addPage(QStringLiteral("help"), tr("Help"), Icon::Help, help_, true);
     connect(workspace_, &Workspace::pageWanted, this, &MainWindow::showPage);
     connect(rail_, &PageRail::chosen, this, &MainWindow::showPageAt);
     connect(workspace_, &Workspace::filesChanged, this, &MainWindow::updateTitle);
@@ -62,7 +68,7 @@ MainWindow::MainWindow(QWidget* parent)
         if (closeAtEnd_)
             close();
     });
-    makeMenus();
+    new WindowMenus(*this);
     showPage(QStringLiteral("overview"));
     restoreLayout();
     updateTitle();
@@ -70,43 +76,13 @@ MainWindow::MainWindow(QWidget* parent)
 
 MainWindow::~MainWindow() = default;
 
-void MainWindow::addPage(const QString& name, const QString& title, Icon icon, Page* page)
+void MainWindow::addPage(const QString& name, const QString& title, Icon icon, Page* page, bool atBottom)
 {
     const int index = stack_->addWidget(page);
-    rail_->add(index, icon, title, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + index)).toString());
+    rail_->add(index, icon, title, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + index)).toString(), atBottom);
     pages_.push_back({name, title, page});
     connect(page, &Page::cursorText, cursor_, &QLabel::setText);
     connect(page, &Page::selectionText, selection_, &QLabel::setText);
-}
-
-void MainWindow::makeMenus()
-{
-    QMenu* file = menuBar()->addMenu(tr("File"));
-    file->addAction(tr("Open…"), QKeySequence::Open, this, &MainWindow::chooseFiles);
-    file->addSeparator();
-    file->addAction(tr("Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), this, &QWidget::close);
-    QMenu* view = menuBar()->addMenu(tr("View"));
-    for (int i = 0; i < int(pages_.size()); ++i)
-        view->addAction(pages_[std::size_t(i)].title, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + i)), this,
-                        [this, i] { showPageAt(i); });
-    view->addAction(tr("Find on this page"), QKeySequence(Qt::Key_Slash), this,
-                    [this] { pages_[std::size_t(stack_->currentIndex())].page->startFind(); });
-    view->addSeparator();
-    QMenu* theme = view->addMenu(tr("Theme"));
-    auto* group = new QActionGroup(theme);
-    const std::pair<QString, ThemeChoice> choices[] = {{tr("As the system"), ThemeChoice::System},
-                                                       {tr("Light"), ThemeChoice::Light},
-                                                       {tr("Dark"), ThemeChoice::Dark}};
-    for (const auto& [text, choice] : choices) {
-        QAction* action = theme->addAction(text, this, [choice = choice] {
-            Theme::instance().apply(choice);
-            QSettings().setValue(QStringLiteral("theme"), int(choice));
-        });
-        action->setCheckable(true);
-        action->setChecked(Theme::instance().choice() == choice);
-        group->addAction(action);
-    }
-    view->addAction(dock_->toggleViewAction());
 }
 
 void MainWindow::open(const QStringList& files)
@@ -116,6 +92,7 @@ void MainWindow::open(const QStringList& files)
             openSpec(file);
         else
             workspace_->open(file);
+        RecentFiles::add(file);
     }
 }
 
@@ -129,6 +106,45 @@ void MainWindow::chooseFiles()
 {
     open(QFileDialog::getOpenFileNames(this, tr("Open"), {},
                                        tr("Recordings and specs (*.tscope *.yaml *.yml);;All files (*)")));
+}
+
+void MainWindow::closeFile()
+{
+    if (!workspace_->selection().empty())
+        workspace_->close(workspace_->selection().front().file);
+    else if (!workspace_->files().empty())
+        workspace_->close(workspace_->files().front().id);
+}
+
+void MainWindow::exportPage()
+{
+    const std::vector<SelectedRun> runs = workspace_->selectedRuns();
+    const QString name = runs.empty() ? QString() : runs.front().source() + QLatin1Char(' ');
+    ExportDialog(*currentPage(), name + currentPageName(), this).exec();
+}
+
+void MainWindow::showHelp(const QString& topic)
+{
+    help_->showTopic(topic);
+    showPage(QStringLiteral("help"));
+}
+
+Page* MainWindow::currentPage() const
+{
+    return pages_[std::size_t(stack_->currentIndex())].page;
+}
+
+QString MainWindow::currentPageName() const
+{
+    return pages_[std::size_t(stack_->currentIndex())].name;
+}
+
+QString MainWindow::pageTitle(const QString& name) const
+{
+    for (const Entry& entry : pages_)
+        if (entry.name == name)
+            return entry.title;
+    return {};
 }
 
 void MainWindow::showPageAt(int index)

@@ -11,6 +11,7 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class ExperimentPage;
+class HelpPage;
 class Page;
 class PageRail;
 class RunDock;
@@ -29,6 +30,17 @@ public:
     bool showPage(const QString& name);
     Page* page(const QString& name) const;
     QStringList pageNames() const;
+    QString pageTitle(const QString& name) const;
+    Page* currentPage() const;
+    QString currentPageName() const;
+    RunDock& dock() { return *dock_; }
+    /// Asks which files to open.
+    void chooseFiles();
+    /// Closes the file of the first selected run.
+    void closeFile();
+    /// Asks what of the page to export, and how.
+    void exportPage();
+    void showHelp(const QString& topic);
     Workspace& workspace() { return *workspace_; }
 
 protected:
@@ -43,9 +55,7 @@ private:
         Page* page = nullptr;
     };
 
-    void addPage(const QString& name, const QString& title, Icon icon, Page* page);
-    void makeMenus();
-    void chooseFiles();
+    void addPage(const QString& name, const QString& title, Icon icon, Page* page, bool atBottom = false);
     void showPageAt(int index);
     void updateTitle();
     void restoreLayout();
@@ -56,6 +66,7 @@ private:
     QStackedWidget* stack_;
     RunDock* dock_;
     ExperimentPage* experiment_ = nullptr;
+    HelpPage* help_ = nullptr;
     bool closeAtEnd_ = false; // the user wants to close as soon as the sweep has stopped
     QLabel* cursor_;
     QLabel* selection_;

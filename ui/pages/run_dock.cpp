@@ -19,6 +19,8 @@
 #include <QScrollArea>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 namespace {
@@ -277,6 +279,7 @@ void RunDock::takeSelection()
         if (index.parent().isValid())
             keys.push_back({index.data(RunTreeModel::FileIdRole).toInt(),
                             RunId{index.data(RunTreeModel::RunNumberRole).toLongLong()}});
+    std::sort(keys.begin(), keys.end());
     workspace_.select(std::move(keys));
 }
 

@@ -184,11 +184,13 @@ void Workspace::setKernel(const QString& name)
 
 void Workspace::select(std::vector<RunKey> runs)
 {
-    std::sort(runs.begin(), runs.end());
-    runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
-    if (runs == selection_)
+    std::vector<RunKey> once;
+    for (const RunKey& run : runs)
+        if (std::find(once.begin(), once.end(), run) == once.end())
+            once.push_back(run);
+    if (once == selection_)
         return;
-    selection_ = std::move(runs);
+    selection_ = std::move(once);
     emit selectionChanged();
 }
 

@@ -79,6 +79,7 @@ public:
     const std::vector<OpenFile>& files() const { return files_; }
     const OpenFile* find(int file) const;
 
+    /// In the order in which they become A, B, …
     void select(std::vector<RunKey> runs);
     const std::vector<RunKey>& selection() const { return selection_; }
     std::vector<SelectedRun> selectedRuns() const;

@@ -1,7 +1,10 @@
 #include "ui/plots/themed_plot.h"
 
 #include "ui/plots/number_text.h"
+#include "ui/plots/vector_drawing.h"
 #include "ui/theme/theme.h"
+
+#include <QPicture>
 
 #include <cmath>
 
@@ -39,6 +42,26 @@ ThemedPlot::ThemedPlot(QWidget* parent) : QCustomPlot(parent)
         replot(QCustomPlot::rpQueuedReplot);
     });
     retheme();
+}
+
+void ThemedPlot::drawVectors(QPainter& painter, const QSize& size)
+{
+    // QCustomPlot draws through a painter of its own kind only: recorded, what it draws fits any.
+    QPicture picture;
+    QCPPainter recorder(&picture);
+    recorder.setMode(QCPPainter::pmVectorized);
+    recorder.setMode(QCPPainter::pmNoCaching);
+    toPainter(&recorder, size.width(), size.height());
+    recorder.end();
+    painter.drawPicture(0, 0, picture);
+}
+
+void ThemedPlot::paintEvent(QPaintEvent* event)
+{
+    if (!VectorDrawing::isOn())
+        return QCustomPlot::paintEvent(event);
+    QPainter painter(this);
+    drawVectors(painter, size());
 }
 
 void ThemedPlot::retheme()

@@ -10,11 +10,15 @@ class ThemedPlot : public QCustomPlot {
 public:
     explicit ThemedPlot(QWidget* parent = nullptr);
 
+    /// Draws it as shapes into the logical rectangle (0, 0, size).
+    void drawVectors(QPainter& painter, const QSize& size);
+
 signals:
     /// Colours changed: whoever set pens and brushes sets them again.
     void rethemed();
 
 protected:
+    void paintEvent(QPaintEvent* event) override;
     virtual void retheme();
 };
 

@@ -1,6 +1,7 @@
 #include "ui/plots/timeline_view.h"
 
 #include "ui/plots/number_text.h"
+#include "ui/plots/vector_drawing.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -177,7 +178,7 @@ void TimelineView::reveal(const SectionItem& item)
 void TimelineView::paintEvent(QPaintEvent*)
 {
     QPainter painter(viewport());
-    painter_.paint(painter, scene_, width(), height());
+    painter_.paint(painter, scene_, width(), height(), VectorDrawing::isOn());
     if (drag_ == Drag::None)
         paintHover(painter);
 }

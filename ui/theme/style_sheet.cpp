@@ -89,6 +89,7 @@ QCheckBox, QRadioButton { spacing: 6px; }
 QLabel[kind="dim"] { color: {dimText}; }
 QLabel[kind="title"] { font-weight: 600; }
 QLabel[kind="warning"] { color: {warning}; }
+QLabel[kind="better"] { color: {faster}; }
 QLabel[kind="error"] { color: {error}; }
 QFrame[kind="panel"] { background: {surface}; border: 1px solid {line}; border-radius: {radius}; }
 QFrame[kind="bar"] { background: {surface}; border-bottom: 1px solid {line}; }
@@ -122,6 +123,7 @@ QString styleSheet(const Palette& p, const Sizes& sizes, const QFont& small)
     colour("running", p.running);
     colour("error", p.error);
     colour("warning", p.warning);
+    colour("faster", p.faster);
     size("radius", sizes.radius);
     size("statusBar", sizes.statusBar);
     size("fieldInner", sizes.field - 2);

@@ -1,0 +1,117 @@
+// Two runs compared, as the rows, words and curves that the page shows.
+
+#include "tests/support/temporary_folder.h"
+#include "tests/ui/fixture.h"
+#include "ui/models/comparison_rows.h"
+#include "ui/models/machine_rows.h"
+#include "ui/plots/distribution_plot.h"
+
+#include "core/query/file_session.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tilescope::ui {
+namespace {
+
+class CompareTest : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        const std::filesystem::path file = folder_ / "lm.tscope";
+        test::writeLmFile(file, 4);
+        session_ = std::make_unique<query::FileSession>(file);
+        compared_ = compareRuns(session_->reader(), RunId{1}, session_->reader(), RunId{2});
+    }
+
+    testing::TemporaryFolder folder_;
+    std::unique_ptr<query::FileSession> session_;
+    ComparisonData compared_;
+};
+
+TEST_F(CompareTest, GathersTheSamplesOfEachPhaseInTheOrderOfTheTimes)
+{
+    ASSERT_FALSE(compared_.phases.empty());
+    EXPECT_EQ(compared_.phases.front().name, QStringLiteral("step"));
+    std::vector<double> expected;
+    for (const Sample& sample : session_->reader().samples(RunId{1}))
+        if (sample.kind == SampleKind::Measure && sample.phase == Phase::Step)
+            expected.push_back(double(sample.wall.count()) / 1e6);
+    EXPECT_EQ(compared_.phases.front().a, expected);
+    EXPECT_DOUBLE_EQ(compared_.phases.front().statisticsB.median,
+                     compared_.phases.front().difference.medianB);
+}
+
+TEST_F(CompareTest, TheVerdictSaysWhoIsFasterAndByHowMuch)
+{
+    const ComparisonVerdict verdict = verdictOf(*compared_.comparison);
+    EXPECT_EQ(verdict.tone, Tone::Better);
+    EXPECT_TRUE(verdict.words.startsWith(QStringLiteral("B is faster, "))) << verdict.words.toStdString();
+    EXPECT_TRUE(verdict.conditions.contains(QStringLiteral("backend naive → flash")))
+        << verdict.conditions.toStdString();
+    query::Comparison other = *compared_.comparison;
+    other.times.clear();
+    EXPECT_EQ(verdictOf(other).words, QStringLiteral("Too few steps to tell"));
+}
+
+TEST_F(CompareTest, EachKindOfChangeListsItsKernelsAndTogetherTheyAreAll)
+{
+    const query::Comparison& comparison = *compared_.comparison;
+    EXPECT_GT(countOf(comparison, KernelChange::Gone), 0) << "naive attention's kernels";
+    EXPECT_GT(countOf(comparison, KernelChange::New), 0) << "flash's kernel";
+    int sum = 0;
+    for (const KernelChange which : {KernelChange::Gone, KernelChange::New, KernelChange::Count,
+                                     KernelChange::Slower, KernelChange::Faster, KernelChange::Same}) {
+        EXPECT_EQ(int(kernelDifferenceRows(comparison, which).rows.size()), countOf(comparison, which));
+        sum += countOf(comparison, which);
+    }
+    EXPECT_EQ(sum, countOf(comparison, KernelChange::All));
+    for (const TableRow& row : kernelDifferenceRows(comparison, KernelChange::Gone).rows) {
+        EXPECT_EQ(row.cells[4].text, QStringLiteral("–")) << "no instances in B";
+        EXPECT_EQ(row.cells[8].tone, Tone::Better);
+        EXPECT_LT(row.cells[7].signedBar, 0);
+    }
+}
+
+TEST_F(CompareTest, BarsOfFamiliesAreSharesOfTheGreatestDifference)
+{
+    double most = 0;
+    for (const TableRow& row : familyDifferenceRows(*compared_.comparison).rows)
+        most = std::max(most, std::abs(row.cells[3].signedBar));
+    EXPECT_DOUBLE_EQ(most, 1);
+}
+
+TEST(Density, HasOnePeakWhereTheSamplesAreAndIsSymmetricAboutIt)
+{
+    const std::vector<double> samples{9, 9.5, 10, 10.5, 11};
+    const std::vector<double> density = densityOf(samples, 0, 20, 200);
+    const auto peak = std::max_element(density.begin(), density.end());
+    EXPECT_NEAR(double(peak - density.begin()), 100, 1);
+    EXPECT_DOUBLE_EQ(*peak, 1);
+    for (std::size_t i = 0; i < 100; ++i)
+        EXPECT_NEAR(density[i], density[199 - i], 1e-9);
+    EXPECT_EQ(densityOf({}, 0, 1, 4), std::vector<double>(4, 0));
+    for (const double value : densityOf({5, 5, 5}, 0, 10, 50))
+        EXPECT_TRUE(std::isfinite(value)) << "equal samples have no width of their own";
+}
+
+TEST(MachineRows, WhatDiffersStandsOut)
+{
+    query::EnvironmentTable a;
+    a.rows = {{"gpu.name", "H200", ""}, {"memory", "1073741824", "B"}, {"spec", "{}", ""}};
+    query::EnvironmentTable b;
+    b.rows = {{"gpu.name", "A100", ""}, {"memory", "1073741824", "B"}, {"driver", "580", ""}};
+    const TableData data = factRows({a, b}, {QStringLiteral("A"), QStringLiteral("B")});
+    ASSERT_EQ(data.rows.size(), 3U) << "the spec is left to the run list";
+    EXPECT_EQ(data.rows[0].cells[1].tone, Tone::Strong);
+    EXPECT_EQ(data.rows[1].cells[1].tone, Tone::Plain);
+    EXPECT_EQ(data.rows[1].cells[1].exact, QStringLiteral("1073741824 B"));
+    EXPECT_EQ(data.rows[2].cells[1].text, QStringLiteral("–"));
+    EXPECT_EQ(data.rows[2].cells[2].text, QStringLiteral("580"));
+}
+
+} // namespace
+} // namespace tilescope::ui

@@ -1,0 +1,156 @@
+// What leaves the window: vector files with text, images of the size asked for, tables that a program can
+// read.
+
+#include "core/base/error.h"
+#include "core/base/paths.h"
+#include "tests/support/temporary_folder.h"
+#include "ui/models/overview_figures.h"
+#include "ui/plots/exporter.h"
+#include "ui/plots/histogram_plot.h"
+#include "ui/plots/number_text.h"
+#include "ui/plots/step_bar_plot.h"
+#include "ui/plots/table_view.h"
+#include "ui/theme/theme.h"
+
+#include <QFile>
+#include <QImage>
+#include <QVBoxLayout>
+
+#include <gtest/gtest.h>
+
+namespace tilescope::ui {
+namespace {
+
+class ExportTest : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        Theme::instance().apply(ThemeChoice::Light);
+        auto* layout = new QVBoxLayout(&page_);
+        bars_ = new StepBarPlot;
+        bars_->show({{QStringLiteral("A"),
+                      QStringLiteral("naive"),
+                      {{QStringLiteral("matmul"), query::Hue::Matmul, 3e6},
+                       {QStringLiteral("idle"), query::Hue::GapLaunching, 1e6}}}});
+        histogram_ = new HistogramPlot;
+        histogram_->setAccessibleName(QStringLiteral("Durations"));
+        histogram_->show({1000, 1100, 1200, 5000}, query::Hue::Matmul);
+        table_ = new TableView;
+        table_->setAccessibleName(QStringLiteral("Kernels"));
+        table_->show(rows());
+        layout->addWidget(bars_);
+        layout->addWidget(histogram_);
+        layout->addWidget(table_);
+        page_.resize(700, 600);
+        page_.show();
+    }
+
+    static TableData rows()
+    {
+        TableData data;
+        TableColumn name;
+        name.title = QStringLiteral("Kernel");
+        TableColumn time;
+        time.title = QStringLiteral("Total, ms");
+        time.kind = TableColumn::Kind::Number;
+        time.width = 80;
+        TableColumn bar;
+        bar.kind = TableColumn::Kind::Bar;
+        bar.width = 60;
+        data.columns = {name, time, bar};
+        const std::pair<QString, QString> cells[] = {
+            {QStringLiteral("gemm \"a\", b"), QStringLiteral("−1.08")},
+            {QStringLiteral("=cmd()"), wholeNumber(17600)},
+            {QStringLiteral("mul"), QStringLiteral("–")}};
+        for (const auto& [kernel, total] : cells) {
+            TableRow row;
+            row.id = std::int64_t(data.rows.size());
+            row.cells.resize(3);
+            row.cells[0].text = kernel;
+            row.cells[1].text = total;
+            row.cells[2].bar = 0.5;
+            data.rows.push_back(std::move(row));
+        }
+        return data;
+    }
+
+    const Exportable& named(const QString& name)
+    {
+        all_ = exportablesOf(page_, QStringLiteral("page"));
+        for (const Exportable& one : all_)
+            if (one.name == name)
+                return one;
+        throw std::runtime_error("nothing to export is called " + name.toStdString());
+    }
+
+    QByteArray written(const Exportable& what, ExportFormat format, QSize size = {600, 400}, double scale = 1)
+    {
+        const QString file =
+            QString::fromStdString((folder_ / "out").string()) + QLatin1Char('.') + suffixOf(format);
+        writeExport(what, {format, size, scale, QStringLiteral("title")}, file);
+        QFile read(file);
+        EXPECT_TRUE(read.open(QIODevice::ReadOnly));
+        return read.readAll();
+    }
+
+    testing::TemporaryFolder folder_;
+    QWidget page_;
+    StepBarPlot* bars_ = nullptr;
+    HistogramPlot* histogram_ = nullptr;
+    TableView* table_ = nullptr;
+    std::vector<Exportable> all_;
+};
+
+TEST_F(ExportTest, APdfIsVectorsWithTextAndOfTheSizeAskedFor)
+{
+    for (const char* name : {"page", "Where the step goes", "Durations", "Kernels"}) {
+        const QByteArray pdf = written(named(QString::fromLatin1(name)), ExportFormat::Pdf, {480, 240});
+        EXPECT_TRUE(pdf.startsWith("%PDF-")) << name;
+        EXPECT_TRUE(pdf.contains("/Type /Font")) << name << " has no text";
+        EXPECT_FALSE(pdf.contains("/Subtype /Image")) << name << " holds pixels";
+        EXPECT_TRUE(pdf.contains("/MediaBox [0 0 360 180]") || pdf.contains("/MediaBox [0 0 360."))
+            << "5 x 2.5 inches";
+    }
+}
+
+TEST_F(ExportTest, AnSvgHasItsWordsAsText)
+{
+    EXPECT_TRUE(written(named(QStringLiteral("Where the step goes")), ExportFormat::Svg).contains("matmul"));
+    EXPECT_TRUE(written(named(QStringLiteral("Kernels")), ExportFormat::Svg).contains("Total, ms"));
+    const QByteArray plot = written(named(QStringLiteral("Durations")), ExportFormat::Svg);
+    EXPECT_TRUE(plot.contains("instances"));
+    EXPECT_FALSE(plot.contains("<image"));
+}
+
+TEST_F(ExportTest, APngHasTheScaleAskedForAndSomethingOnIt)
+{
+    const QImage image =
+        QImage::fromData(written(named(QStringLiteral("Durations")), ExportFormat::Png, {300, 200}, 2.5));
+    EXPECT_EQ(image.size(), QSize(750, 500));
+    int coloured = 0;
+    for (int y = 0; y < image.height(); ++y)
+        for (int x = 0; x < image.width(); ++x)
+            coloured += image.pixelColor(x, y).rgb() == Palette::light().hue(query::Hue::Matmul).rgb();
+    EXPECT_GT(coloured, 1000) << "bars of matmul";
+}
+
+TEST_F(ExportTest, CsvHasNumbersAsProgramsReadThemAndNoFormulas)
+{
+    EXPECT_EQ(written(named(QStringLiteral("Kernels")), ExportFormat::Csv),
+              QByteArray("Kernel,\"Total, ms\"\r\n\"gemm \"\"a\"\", b\",-1.08\r\n'=cmd(),17600\r\nmul,\r\n"));
+    EXPECT_THROW(written(named(QStringLiteral("Durations")), ExportFormat::Csv), Error);
+}
+
+TEST_F(ExportTest, AFolderThatIsNotThereIsAnErrorThatNamesTheFile)
+{
+    try {
+        writeExport(named(QStringLiteral("Durations")), {ExportFormat::Pdf, {100, 100}, 1, {}},
+                    QStringLiteral("/no-such-folder/a.pdf"));
+        FAIL() << "it wrote somewhere";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.where, "/no-such-folder/a.pdf");
+    }
+}
+
+} // namespace
+} // namespace tilescope::ui

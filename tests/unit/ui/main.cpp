@@ -1,0 +1,15 @@
+// Widgets need an application; pictures are drawn without a display, also where cases are only listed.
+
+#include <QApplication>
+
+#include <gtest/gtest.h>
+
+int main(int argc, char** argv)
+{
+    ::testing::InitGoogleTest(&argc, argv);
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    QApplication application(argc, argv);
+    QApplication::setApplicationName(QStringLiteral("tilescope-test"));
+    QApplication::setOrganizationName(QStringLiteral("tilescope-test"));
+    return RUN_ALL_TESTS();
+}

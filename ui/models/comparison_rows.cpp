@@ -1,0 +1,338 @@
+#include "ui/models/comparison_rows.h"
+
+#include "core/exchange/compare_sections.h"
+#include "core/query/hue.h"
+#include "ui/plots/number_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+using analysis::GroupVerdict;
+using query::ComparedGroup;
+using query::Comparison;
+
+namespace {
+
+TableColumn column(const QString& title, TableColumn::Kind kind, double width, bool dim = false)
+{
+    TableColumn made;
+    made.title = title;
+    made.kind = kind;
+    made.width = width;
+    made.dim = dim;
+    return made;
+}
+
+TableCell words(const QString& text, Tone tone = Tone::Plain, const QString& exact = {})
+{
+    TableCell cell;
+    cell.text = text;
+    cell.tone = tone;
+    cell.exact = exact;
+    return cell;
+}
+
+TableCell number(std::optional<double> value, const Unit& unit)
+{
+    TableCell cell = words(value ? threeDigits(*value / unit.size) : notMeasured());
+    cell.sort = value.value_or(0);
+    return cell;
+}
+
+TableCell instances(double count)
+{
+    TableCell cell = words(count == 0                   ? notMeasured()
+                           : count == std::floor(count) ? wholeNumber(std::int64_t(count))
+                                                        : threeDigits(count));
+    cell.sort = count;
+    return cell;
+}
+
+double changeOf(const ComparedGroup& group)
+{
+    return group.difference.b.value_or(0) - group.difference.a.value_or(0);
+}
+
+bool differs(GroupVerdict verdict)
+{
+    return verdict != GroupVerdict::Same && verdict != GroupVerdict::Untested;
+}
+
+// Sorted by size whatever the direction; noise stays grey.
+TableCell change(double value, const Unit& unit, bool seen)
+{
+    TableCell cell = words(value == 0 ? QStringLiteral("0") : signedDigits(value / unit.size));
+    cell.sort = std::abs(value);
+    cell.tone = !seen || value == 0 ? Tone::Dim : value < 0 ? Tone::Better : Tone::Worse;
+    return cell;
+}
+
+TableCell bar(double value, double most, bool seen)
+{
+    TableCell cell;
+    cell.signedBar = seen && most > 0 ? value / most : 0;
+    cell.sort = std::abs(value);
+    return cell;
+}
+
+double mostOf(const std::vector<ComparedGroup>& groups)
+{
+    double most = 0;
+    for (const ComparedGroup& group : groups)
+        most = std::max(most, std::abs(changeOf(group)));
+    return most;
+}
+
+double longestOf(const std::vector<ComparedGroup>& groups)
+{
+    double longest = 0;
+    for (const ComparedGroup& group : groups)
+        longest = std::max({longest, group.difference.a.value_or(0), group.difference.b.value_or(0)});
+    return longest;
+}
+
+KernelChange changeKind(const ComparedGroup& group)
+{
+    switch (group.difference.verdict) {
+    case GroupVerdict::Gone:
+        return KernelChange::Gone;
+    case GroupVerdict::New:
+        return KernelChange::New;
+    case GroupVerdict::Count:
+        return KernelChange::Count;
+    case GroupVerdict::Slower:
+        return KernelChange::Slower;
+    case GroupVerdict::Faster:
+        return KernelChange::Faster;
+    case GroupVerdict::Same:
+    case GroupVerdict::Untested:
+        break;
+    }
+    return KernelChange::Same;
+}
+
+TableCell changeWord(const ComparedGroup& group)
+{
+    const analysis::GroupDifference& difference = group.difference;
+    switch (difference.verdict) {
+    case GroupVerdict::Gone:
+        return words(QStringLiteral("− gone"));
+    case GroupVerdict::New:
+        return words(QStringLiteral("+ new"));
+    case GroupVerdict::Count:
+        return words(difference.instancesB < difference.instancesA ? QStringLiteral("fewer")
+                                                                   : QStringLiteral("more"));
+    case GroupVerdict::Slower:
+        return words(QStringLiteral("slower"));
+    case GroupVerdict::Faster:
+        return words(QStringLiteral("faster"));
+    case GroupVerdict::Same:
+        return words(QStringLiteral("≈ same"), Tone::Dim);
+    case GroupVerdict::Untested:
+        return words(QStringLiteral("untested"), Tone::Dim,
+                     QStringLiteral("too few traced steps to tell; give both runs trace_steps: 3 or more"));
+    }
+    return {};
+}
+
+QString phaseName(Phase phase)
+{
+    switch (phase) {
+    case Phase::Step:
+        return QStringLiteral("step");
+    case Phase::Forward:
+        return QStringLiteral("forward");
+    case Phase::Loss:
+        return QStringLiteral("loss");
+    case Phase::Backward:
+        return QStringLiteral("backward");
+    case Phase::Optimizer:
+        return QStringLiteral("optimizer");
+    }
+    return {};
+}
+
+std::vector<double> timesOf(const std::vector<Sample>& samples, Phase phase)
+{
+    std::vector<double> times;
+    for (const Sample& sample : samples)
+        if (sample.kind == SampleKind::Measure && sample.phase == phase)
+            times.push_back(double(sample.wall.count()) / 1e6);
+    return times;
+}
+
+} // namespace
+
+ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB)
+{
+    ComparisonData compared;
+    compared.comparison = std::make_shared<const Comparison>(query::compare(a, runA, b, runB));
+    const std::vector<Sample> samplesA = a.samples(runA);
+    const std::vector<Sample> samplesB = b.samples(runB);
+    for (const query::ComparedTime& time : compared.comparison->times) {
+        if (time.onGpu)
+            continue;
+        PhaseSamples phase{
+            phaseName(time.phase), timesOf(samplesA, time.phase), timesOf(samplesB, time.phase), {}, {},
+            time.difference};
+        const auto statisticsA = analysis::summarise(phase.a);
+        const auto statisticsB = analysis::summarise(phase.b);
+        if (!statisticsA || !statisticsB)
+            continue;
+        phase.statisticsA = *statisticsA;
+        phase.statisticsB = *statisticsB;
+        compared.phases.push_back(std::move(phase));
+    }
+    return compared;
+}
+
+ComparisonVerdict verdictOf(const Comparison& comparison)
+{
+    ComparisonVerdict verdict;
+    verdict.sentence = QString::fromStdString(exchange::sentenceOf(comparison));
+    const analysis::SeriesDifference* step = comparison.step();
+    if (step == nullptr) {
+        verdict.words = QStringLiteral("Too few steps to tell");
+        verdict.tone = Tone::Dim;
+    } else if (!step->seen()) {
+        verdict.words = QStringLiteral("No difference seen");
+        verdict.tone = Tone::Dim;
+    } else {
+        const bool faster = step->difference < 0;
+        verdict.tone = faster ? Tone::Better : Tone::Worse;
+        verdict.words = QStringLiteral("B is %1, %2×")
+                            .arg(faster ? QStringLiteral("faster") : QStringLiteral("slower"),
+                                 threeDigits(faster ? 1 / step->ratio : step->ratio));
+    }
+    QStringList facts;
+    for (const query::ComparedFact& fact : comparison.parameters)
+        facts << QStringLiteral("%1 %2 → %3")
+                     .arg(QString::fromStdString(fact.key),
+                          fact.a.empty() ? notMeasured() : QString::fromStdString(fact.a),
+                          fact.b.empty() ? notMeasured() : QString::fromStdString(fact.b));
+    verdict.conditions = facts.isEmpty() ? QStringLiteral("same parameters in both")
+                                         : QStringLiteral("differs: ") + facts.join(QStringLiteral(", "));
+    if (step != nullptr)
+        verdict.conditions =
+            QStringLiteral("%1 and %2 samples; ").arg(step->stepsA).arg(step->stepsB) + verdict.conditions;
+    return verdict;
+}
+
+TableData familyDifferenceRows(const Comparison& comparison)
+{
+    using Kind = TableColumn::Kind;
+    const Unit unit = timeUnit(longestOf(comparison.families) / 10);
+    const QString word = QString::fromUtf8(unit.word);
+    TableData data;
+    data.columns = {column(QStringLiteral("Family"), Kind::Text, 0),
+                    column(QStringLiteral("A, ") + word, Kind::Number, 66),
+                    column(QStringLiteral("B, ") + word, Kind::Number, 66), column({}, Kind::SignedBar, 120),
+                    column(QStringLiteral("B − A, ") + word, Kind::Number, 92)};
+    data.columns[0].swatch = true;
+    const double most = mostOf(comparison.families);
+    for (std::size_t i = 0; i < comparison.families.size(); ++i) {
+        const ComparedGroup& group = comparison.families[i];
+        const bool seen = differs(group.difference.verdict);
+        TableRow row;
+        row.id = std::int64_t(i);
+        row.swatch = Swatch::of(query::hueOfFamily(group.difference.key));
+        row.cells = {words(QString::fromStdString(group.difference.key)), number(group.difference.a, unit),
+                     number(group.difference.b, unit), bar(changeOf(group), most, seen),
+                     change(changeOf(group), unit, seen)};
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+int countOf(const Comparison& comparison, KernelChange which)
+{
+    return int(std::count_if(comparison.kernels.begin(), comparison.kernels.end(),
+                             [which](const ComparedGroup& group) {
+                                 return which == KernelChange::All || changeKind(group) == which;
+                             }));
+}
+
+TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
+{
+    using Kind = TableColumn::Kind;
+    const bool ops = comparison.opsForKernels;
+    const Unit unit = timeUnit(longestOf(comparison.kernels) / 10);
+    const QString word = QString::fromUtf8(unit.word);
+    TableData data;
+    data.columns = {column(ops ? QStringLiteral("Op") : QStringLiteral("Kernel"), Kind::Text, 0),
+                    column(QStringLiteral("Family"), Kind::Text, 84, true),
+                    column(QStringLiteral("Change"), Kind::Text, 64),
+                    column(QStringLiteral("A n"), Kind::Number, 42),
+                    column(QStringLiteral("B n"), Kind::Number, 42),
+                    column(QStringLiteral("A, ") + word, Kind::Number, 62),
+                    column(QStringLiteral("B, ") + word, Kind::Number, 62),
+                    column(QStringLiteral("faster | slower"), Kind::SignedBar, 108),
+                    column(QStringLiteral("B − A, ") + word, Kind::Number, 82),
+                    column(QStringLiteral("p"), Kind::Number, 50, true)};
+    data.columns[0].swatch = true;
+    data.columns[9].tip =
+        QStringLiteral("Of Welch's test on the traced steps; of what is called slower or faster at most "
+                       "one in twenty is expected to be wrong");
+    const double most = mostOf(comparison.kernels);
+    for (std::size_t i = 0; i < comparison.kernels.size(); ++i) {
+        const ComparedGroup& group = comparison.kernels[i];
+        if (which != KernelChange::All && changeKind(group) != which)
+            continue;
+        const bool seen = differs(group.difference.verdict);
+        const QString name = QString::fromStdString(group.difference.key);
+        TableRow row;
+        row.id = std::int64_t(i);
+        row.swatch =
+            Swatch::of(ops ? query::hueOfOp(group.difference.key) : query::hueOfFamily(group.family));
+        TableCell p = words(group.difference.p ? threeDigits(*group.difference.p) : QString());
+        p.sort = group.difference.p.value_or(2);
+        row.cells = {words(group.shortName.empty() ? name : QString::fromStdString(group.shortName),
+                           Tone::Plain, name),
+                     words(QString::fromStdString(group.family)),
+                     changeWord(group),
+                     instances(group.difference.instancesA),
+                     instances(group.difference.instancesB),
+                     number(group.difference.a, unit),
+                     number(group.difference.b, unit),
+                     bar(changeOf(group), most, seen),
+                     change(changeOf(group), unit, seen),
+                     p};
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+TableData memoryDifferenceRows(const Comparison& comparison)
+{
+    using Kind = TableColumn::Kind;
+    double most = 0;
+    for (const query::ComparedMemory& memory : comparison.memory)
+        for (const std::optional<Bytes>& bytes : {memory.a, memory.b})
+            most = std::max(most, bytes ? double(bytes->count) : 0);
+    const Unit unit = byteUnit(most / 10);
+    const QString word = QString::fromUtf8(unit.word);
+    TableData data;
+    data.columns = {column(QStringLiteral("Memory"), Kind::Text, 0),
+                    column(QStringLiteral("A, ") + word, Kind::Number, 66),
+                    column(QStringLiteral("B, ") + word, Kind::Number, 66),
+                    column(QStringLiteral("B − A, ") + word, Kind::Number, 92)};
+    for (std::size_t i = 0; i < comparison.memory.size(); ++i) {
+        const query::ComparedMemory& memory = comparison.memory[i];
+        const auto bytes = [](const std::optional<Bytes>& value) {
+            return value ? std::optional(double(value->count)) : std::nullopt;
+        };
+        TableRow row;
+        row.id = std::int64_t(i);
+        const bool both = memory.a && memory.b;
+        row.cells = {words(QString::fromStdString(memory.what).replace(QLatin1Char('_'), QLatin1Char(' '))),
+                     number(bytes(memory.a), unit), number(bytes(memory.b), unit),
+                     both ? change(double(memory.b->count - memory.a->count), unit, true)
+                          : words(notMeasured())};
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "ui/models/comparison_rows.h"
+#include "ui/pages/page.h"
+#include "ui/plots/memory_plot.h"
+
+class QLabel;
+class QStackedWidget;
+
+namespace tilescope::ui {
+
+class ComboBox;
+class DistributionPlot;
+class Panel;
+class Segments;
+class TableView;
+
+/// Two runs against each other: the verdict with its interval, samples by phase, families and kernels by
+/// difference, memory.
+class ComparePage : public Page {
+    Q_OBJECT
+public:
+    explicit ComparePage(Workspace& workspace, QWidget* parent = nullptr);
+
+protected:
+    void showRuns(const std::vector<SelectedRun>& runs) override;
+
+private:
+    struct Loaded {
+        ComparisonData compared;
+        std::vector<MemorySeries> memory;
+    };
+
+    QWidget* makeTools();
+    QWidget* makeVerdict();
+    QWidget* makeSamples();
+    QWidget* makeFamilies();
+    QWidget* makeKernels();
+    QWidget* makeMemory();
+    void fillChoices();
+    void choose();
+    void loaded(Loaded loaded);
+    void showVerdict();
+    void showKernels();
+    void showMessage(const QString& text);
+
+    JobTracker loading_{this};
+    Loaded shown_;
+    ComboBox* a_;
+    ComboBox* b_;
+    QStackedWidget* stack_;
+    QLabel* message_;
+    QLabel* verdict_ = nullptr;
+    QLabel* sentence_ = nullptr;
+    QLabel* memoryFact_ = nullptr;
+    QLabel* kernelFact_ = nullptr;
+    DistributionPlot* samples_ = nullptr;
+    Panel* familyPanel_ = nullptr;
+    TableView* families_ = nullptr;
+    Panel* kernelPanel_ = nullptr;
+    Segments* which_ = nullptr;
+    TableView* kernels_ = nullptr;
+    MemoryPlot* memory_ = nullptr;
+    TableView* memoryTable_ = nullptr;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,192 @@
+#include "ui/pages/export_dialog.h"
+
+#include "core/base/error.h"
+#include "ui/pages/controls.h"
+#include "ui/theme/theme.h"
+
+#include <QApplication>
+#include <QCheckBox>
+#include <QClipboard>
+#include <QDialogButtonBox>
+#include <QDir>
+#include <QFileDialog>
+#include <QFormLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QSettings>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr int kMostPixels = 20'000;
+constexpr const char* kFolderKey = "export/folder";
+
+QSpinBox* makePixels(const QString& name)
+{
+    auto* box = new QSpinBox;
+    box->setRange(50, kMostPixels);
+    box->setSuffix(QStringLiteral(" px"));
+    box->setAccessibleName(name);
+    return box;
+}
+
+} // namespace
+
+ExportDialog::ExportDialog(QWidget& page, const QString& title, QWidget* parent)
+    : QDialog(parent), page_(page), title_(title), all_(exportablesOf(page, QObject::tr("the whole page"))),
+      what_(new ComboBox(tr("What to export"))),
+      format_(new Segments(
+          {QStringLiteral("PDF"), QStringLiteral("SVG"), QStringLiteral("PNG"), QStringLiteral("CSV")})),
+      width_(makePixels(tr("Width"))), height_(makePixels(tr("Height"))), scale_(new QDoubleSpinBox),
+      paper_(new QCheckBox(tr("white ground, for paper"))), preview_(new QLabel), problem_(new QLabel)
+{
+    setWindowTitle(tr("Export"));
+    for (const Exportable& one : all_)
+        what_->addItem(one.name);
+    scale_->setRange(0.5, 8);
+    scale_->setSingleStep(0.5);
+    scale_->setValue(2);
+    scale_->setPrefix(QStringLiteral("× "));
+    scale_->setAccessibleName(tr("Scale"));
+    paper_->setChecked(true);
+    problem_->setProperty("kind", "error");
+    problem_->setWordWrap(true);
+    problem_->hide();
+    preview_->setFixedSize(sizes().of(420), sizes().of(270));
+    preview_->setAlignment(Qt::AlignCenter);
+    auto* form = new QFormLayout;
+    form->setHorizontalSpacing(sizes().margin);
+    form->addRow(tr("What"), what_);
+    form->addRow(tr("As"), format_);
+    auto* size = new QHBoxLayout;
+    size->addWidget(width_);
+    size->addWidget(new QLabel(QStringLiteral("×")));
+    size->addWidget(height_);
+    size->addStretch(1);
+    form->addRow(tr("Size"), size);
+    form->addRow(tr("Scale"), scale_);
+    form->addRow(QString(), paper_);
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel);
+    QPushButton* copyButton = buttons->addButton(tr("Copy"), QDialogButtonBox::ActionRole);
+    buttons->button(QDialogButtonBox::Save)->setText(tr("Save as…"));
+    for (QAbstractButton* button : buttons->buttons())
+        button->setIcon(QIcon());
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(sizes().margin, sizes().margin, sizes().margin, sizes().margin);
+    layout->setSpacing(sizes().padding);
+    layout->addWidget(preview_, 0, Qt::AlignCenter);
+    layout->addLayout(form);
+    layout->addWidget(problem_);
+    layout->addWidget(buttons);
+    connect(what_, &QComboBox::currentIndexChanged, this, &ExportDialog::choose);
+    connect(format_, &Segments::changed, this, &ExportDialog::chooseFormat);
+    connect(paper_, &QCheckBox::toggled, this, &ExportDialog::preview);
+    for (QSpinBox* box : {width_, height_})
+        connect(box, &QSpinBox::editingFinished, this, &ExportDialog::preview);
+    connect(buttons, &QDialogButtonBox::accepted, this, &ExportDialog::save);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    connect(copyButton, &QPushButton::clicked, this, &ExportDialog::copy);
+    choose();
+}
+
+const Exportable& ExportDialog::chosen() const
+{
+    return all_[std::size_t(std::max(0, what_->currentIndex()))];
+}
+
+ExportOptions ExportDialog::options() const
+{
+    return {ExportFormat(format_->current()), QSize(width_->value(), height_->value()), scale_->value(),
+            title_};
+}
+
+// What is on paper is read on white, whatever the window's theme. Plots take their colours from the theme, so
+// it is changed while they draw.
+template <class Does> void ExportDialog::inPaperColours(const Does& does)
+{
+    Theme& theme = Theme::instance();
+    const ThemeChoice before = theme.choice();
+    const bool change = paper_->isChecked() && theme.palette().dark;
+    if (change)
+        theme.apply(ThemeChoice::Light);
+    does();
+    if (change)
+        theme.apply(before);
+}
+
+void ExportDialog::choose()
+{
+    const QSize size = chosen().size;
+    width_->setValue(size.width());
+    height_->setValue(size.height());
+    chooseFormat();
+}
+
+void ExportDialog::chooseFormat()
+{
+    const bool csv = options().format == ExportFormat::Csv;
+    const bool tableless = csv && !chosen().table;
+    problem_->setText(tr("This view has no table; choose one of the page's tables, or PDF, SVG or PNG."));
+    problem_->setVisible(tableless);
+    width_->setEnabled(!csv);
+    height_->setEnabled(!csv);
+    scale_->setEnabled(options().format == ExportFormat::Png);
+    paper_->setEnabled(!csv);
+    preview();
+}
+
+void ExportDialog::preview()
+{
+    inPaperColours([this] {
+        const QSize size = options().size;
+        const double fits = std::min(
+            {1.0, double(preview_->width()) / size.width(), double(preview_->height()) / size.height()});
+        preview_->setPixmap(QPixmap::fromImage(imageOf(chosen(), size, fits * devicePixelRatio())));
+    });
+}
+
+void ExportDialog::save()
+{
+    const QString suffix = suffixOf(options().format);
+    const QString folder = QSettings().value(QLatin1String(kFolderKey), QDir::currentPath()).toString();
+    QString name = title_ + QLatin1Char(' ') + chosen().name;
+    name.replace(QLatin1Char('/'), QLatin1Char('-'));
+    QString file = QFileDialog::getSaveFileName(
+        this, tr("Export"), QDir(folder).filePath(QStringLiteral("%1.%2").arg(name, suffix)),
+        QStringLiteral("*.%1").arg(suffix));
+    if (file.isEmpty())
+        return;
+    if (QFileInfo(file).suffix().isEmpty())
+        file += QLatin1Char('.') + suffix;
+    QSettings().setValue(QLatin1String(kFolderKey), QFileInfo(file).path());
+    try {
+        inPaperColours([&] { writeExport(chosen(), options(), file); });
+        accept();
+    } catch (const Error& error) {
+        problem_->setText(QString::fromStdString(error.sentence()));
+        problem_->show();
+    }
+}
+
+void ExportDialog::copy()
+{
+    if (options().format == ExportFormat::Csv && chosen().table)
+        QApplication::clipboard()->setText(csvOf(*chosen().table));
+    else
+        inPaperColours([this] {
+            QApplication::clipboard()->setImage(imageOf(chosen(), options().size, options().scale));
+        });
+}
+
+void ExportDialog::paintEvent(QPaintEvent* event)
+{
+    QDialog::paintEvent(event);
+    QPainter painter(this);
+    painter.setPen(colours().line);
+    painter.drawRect(preview_->geometry().adjusted(-1, -1, 0, 0));
+}
+
+} // namespace tilescope::ui

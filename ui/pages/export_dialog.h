@@ -1,0 +1,49 @@
+#pragma once
+
+#include "ui/plots/exporter.h"
+
+#include <QDialog>
+
+class QCheckBox;
+class QDoubleSpinBox;
+class QLabel;
+class QSpinBox;
+
+namespace tilescope::ui {
+
+class ComboBox;
+class Segments;
+
+/// Asks what of a page to export, as what and how large, and writes it.
+class ExportDialog : public QDialog {
+    Q_OBJECT
+public:
+    ExportDialog(QWidget& page, const QString& title, QWidget* parent);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    void choose();
+    void chooseFormat();
+    void preview();
+    void save();
+    void copy();
+    ExportOptions options() const;
+    const Exportable& chosen() const;
+    template <class Does> void inPaperColours(const Does& does);
+
+    QWidget& page_;
+    QString title_;
+    std::vector<Exportable> all_;
+    ComboBox* what_;
+    Segments* format_;
+    QSpinBox* width_;
+    QSpinBox* height_;
+    QDoubleSpinBox* scale_;
+    QCheckBox* paper_;
+    QLabel* preview_;
+    QLabel* problem_;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "ui/pages/page.h"
+
+class QLineEdit;
+class QListWidget;
+class QTextBrowser;
+
+namespace tilescope::ui {
+
+/// The pages of resources/help: a list of topics that a search narrows, and the one that is read.
+class HelpPage : public Page {
+    Q_OBJECT
+public:
+    explicit HelpPage(Workspace& workspace, QWidget* parent = nullptr);
+
+    void startFind() override;
+    /// Shows a topic by the name of its file without suffix; the contents where there is none of that name.
+    void showTopic(const QString& name);
+    QString topic() const { return topic_; }
+
+protected:
+    void showRuns(const std::vector<SelectedRun>&) override {} // it is about none
+
+private:
+    struct Topic {
+        QString name;
+        QString title;
+        QString text;
+    };
+
+    void readTopics();
+    void fillList();
+    void render();
+    void dress();
+
+    std::vector<Topic> topics_;
+    QString problem_; ///< why there are no topics
+    QString topic_;
+    QLineEdit* find_;
+    QListWidget* list_;
+    QTextBrowser* browser_;
+};
+
+} // namespace tilescope::ui

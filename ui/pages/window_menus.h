@@ -1,0 +1,41 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+
+class QAction;
+class QMenu;
+
+namespace tilescope::ui {
+
+class MainWindow;
+
+/// The files that were opened last, kept between sessions; the newest first.
+class RecentFiles {
+public:
+    static QStringList read();
+    static void add(const QString& path);
+};
+
+/// The window's menus: every action of the window has its place and its key here, and the help page `keys`
+/// lists them. Owned by the window; GUI thread.
+class WindowMenus : public QObject {
+    Q_OBJECT
+public:
+    explicit WindowMenus(MainWindow& window);
+
+private:
+    void makeFile();
+    void makeEdit();
+    void makeView();
+    void makeHelp();
+    void fillRecent();
+    QAction* add(QMenu* menu, const QString& text, const QKeySequence& keys,
+                 const std::function<void()>& does);
+
+    MainWindow& window_;
+    QMenu* recent_ = nullptr;
+};
+
+} // namespace tilescope::ui

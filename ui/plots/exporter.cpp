@@ -1,0 +1,266 @@
+#include "ui/plots/exporter.h"
+
+#include "core/base/error.h"
+#include "ui/plots/distribution_plot.h"
+#include "ui/plots/step_bar_plot.h"
+#include "ui/plots/table_view.h"
+#include "ui/plots/themed_plot.h"
+#include "ui/plots/timeline_view.h"
+#include "ui/plots/vector_drawing.h"
+#include "ui/theme/theme.h"
+
+#include <QFileInfo>
+#include <QImage>
+#include <QPageSize>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QSaveFile>
+#include <QSvgGenerator>
+#include <QWidget>
+
+#include <algorithm>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr double kPixelsPerInch = 96;
+constexpr int kPdfResolution = 600;
+
+[[noreturn]] void fail(const QString& file, const QString& why)
+{
+    throw Error{.what = "cannot write: " + why.toStdString(),
+                .where = file.toStdString(),
+                .kind = ErrorKind::Failure};
+}
+
+void drawInto(QPainter& painter, const Exportable& what, const QSize& size, bool vector)
+{
+    painter.setClipRect(QRect(QPoint(0, 0), size));
+    painter.fillRect(QRect(QPoint(0, 0), size), colours().surface);
+    if (what.draw)
+        what.draw(painter, size, vector);
+    else if (what.table)
+        drawTable(painter, *what.table, size);
+}
+
+void writePdf(const Exportable& what, const ExportOptions& options, QSaveFile& out)
+{
+    QPdfWriter pdf(&out);
+    pdf.setResolution(kPdfResolution);
+    pdf.setTitle(options.title);
+    pdf.setCreator(QStringLiteral("Tilescope"));
+    const QSizeF inches(options.size.width() / kPixelsPerInch, options.size.height() / kPixelsPerInch);
+    pdf.setPageSize(QPageSize(inches, QPageSize::Inch, {}, QPageSize::ExactMatch));
+    pdf.setPageMargins(QMarginsF(0, 0, 0, 0));
+    QPainter painter;
+    if (!painter.begin(&pdf))
+        fail(out.fileName(), out.errorString());
+    // Fonts are of a size in points, and a point is more of the writer's pixels than of the screen's.
+    painter.setWindow(QRect(QPoint(0, 0), options.size));
+    painter.setViewport(QRect(0, 0, pdf.width(), pdf.height()));
+    drawInto(painter, what, options.size, true);
+    if (!painter.end())
+        fail(out.fileName(), out.errorString());
+}
+
+void writeSvg(const Exportable& what, const ExportOptions& options, QSaveFile& out)
+{
+    QSvgGenerator svg;
+    svg.setOutputDevice(&out);
+    svg.setSize(options.size);
+    svg.setViewBox(QRect(QPoint(0, 0), options.size));
+    svg.setResolution(int(kPixelsPerInch));
+    svg.setTitle(options.title);
+    QPainter painter;
+    if (!painter.begin(&svg))
+        fail(out.fileName(), out.errorString());
+    drawInto(painter, what, options.size, true);
+    if (!painter.end())
+        fail(out.fileName(), out.errorString());
+}
+
+QString csvField(QString text)
+{
+    if (!text.isEmpty() && QStringLiteral("=+-@\t\r").contains(text[0])) {
+        bool number = false;
+        text.toDouble(&number);
+        if (!number)
+            text.prepend(QLatin1Char('\''));
+    }
+    if (text.contains(QLatin1Char(',')) || text.contains(QLatin1Char('"')) ||
+        text.contains(QLatin1Char('\n')))
+        return QLatin1Char('"') + text.replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
+    return text;
+}
+
+QString nameOf(const QWidget& widget, const QString& otherwise)
+{
+    return widget.accessibleName().isEmpty() ? otherwise : widget.accessibleName();
+}
+
+Exportable wholePage(QWidget& page, const QString& title)
+{
+    return {title,
+            page.size(),
+            [&page](QPainter& painter, const QSize& size, bool vector) {
+                std::optional<VectorDrawing> shapes;
+                if (vector)
+                    shapes.emplace();
+                painter.scale(double(size.width()) / page.width(), double(size.height()) / page.height());
+                page.render(&painter, {}, {}, QWidget::DrawWindowBackground | QWidget::DrawChildren);
+            },
+            {}};
+}
+
+} // namespace
+
+QString suffixOf(ExportFormat format)
+{
+    switch (format) {
+    case ExportFormat::Pdf:
+        return QStringLiteral("pdf");
+    case ExportFormat::Svg:
+        return QStringLiteral("svg");
+    case ExportFormat::Png:
+        return QStringLiteral("png");
+    case ExportFormat::Csv:
+        return QStringLiteral("csv");
+    }
+    return {};
+}
+
+void writeExport(const Exportable& what, const ExportOptions& options, const QString& file)
+{
+    QSaveFile out(file);
+    if (!out.open(QIODevice::WriteOnly))
+        fail(file, out.errorString());
+    switch (options.format) {
+    case ExportFormat::Pdf:
+        writePdf(what, options, out);
+        break;
+    case ExportFormat::Svg:
+        writeSvg(what, options, out);
+        break;
+    case ExportFormat::Png:
+        if (!imageOf(what, options.size, options.scale).save(&out, "PNG"))
+            fail(file, out.errorString());
+        break;
+    case ExportFormat::Csv:
+        if (!what.table)
+            throw Error{.what = what.name.toStdString() + " has no table",
+                        .where = file.toStdString(),
+                        .mend = "choose PDF, SVG or PNG"};
+        out.write(csvOf(*what.table).toUtf8());
+        break;
+    }
+    if (!out.commit())
+        fail(file, out.errorString());
+}
+
+QImage imageOf(const Exportable& what, const QSize& size, double scale)
+{
+    QImage image(size * scale, QImage::Format_ARGB32_Premultiplied);
+    image.setDevicePixelRatio(scale);
+    image.fill(colours().surface);
+    QPainter painter(&image);
+    painter.setRenderHint(QPainter::TextAntialiasing);
+    drawInto(painter, what, size, false);
+    return image;
+}
+
+std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
+{
+    std::vector<Exportable> all{wholePage(page, title)};
+    for (TimelineView* view : page.findChildren<TimelineView*>())
+        if (view->isVisibleTo(&page))
+            all.push_back({nameOf(*view, QObject::tr("Timeline")),
+                           view->viewport()->size(),
+                           [view](QPainter& painter, const QSize& size, bool vector) {
+                               TimelinePainter drawer;
+                               drawer.paint(painter, view->scene(), size.width(), size.height(), vector);
+                           },
+                           {}});
+    for (ThemedPlot* plot : page.findChildren<ThemedPlot*>())
+        if (plot->isVisibleTo(&page))
+            all.push_back(
+                {nameOf(*plot, QObject::tr("Plot")),
+                 plot->size(),
+                 [plot](QPainter& painter, const QSize& size, bool) { plot->drawVectors(painter, size); },
+                 {}});
+    for (StepBarPlot* bars : page.findChildren<StepBarPlot*>())
+        if (bars->isVisibleTo(&page))
+            all.push_back({bars->accessibleName(),
+                           bars->size(),
+                           [bars](QPainter& painter, const QSize& size, bool) { bars->draw(painter, size); },
+                           {}});
+    for (DistributionPlot* samples : page.findChildren<DistributionPlot*>())
+        if (samples->isVisibleTo(&page))
+            all.push_back(
+                {samples->accessibleName(),
+                 samples->size(),
+                 [samples](QPainter& painter, const QSize& size, bool) { samples->draw(painter, size); },
+                 {}});
+    for (TableView* view : page.findChildren<TableView*>())
+        if (view->isVisibleTo(&page)) {
+            TableData table = view->shown();
+            const QSize size = sizeOfTable(table, view->width());
+            all.push_back({nameOf(*view, QObject::tr("Table")), size, {}, std::move(table)});
+        }
+    return all;
+}
+
+QSize sizeOfTable(const TableData& table, int width)
+{
+    return {width, sizes().header + sizes().row * int(table.rows.size())};
+}
+
+void drawTable(QPainter& painter, const TableData& table, const QSize& size)
+{
+    // The view's own delegate draws: what is exported looks as it did on screen.
+    TableView view;
+    view.setAttribute(Qt::WA_DontShowOnScreen);
+    view.setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    view.setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    view.setSortingEnabled(false);
+    view.resize(size);
+    view.show(table);
+    view.resize(size);
+    view.ensurePolished();
+    view.render(&painter, {}, {}, QWidget::DrawWindowBackground | QWidget::DrawChildren);
+}
+
+QString csvOf(const TableData& table)
+{
+    QString text;
+    const auto line = [&text](const QStringList& fields) {
+        text += fields.join(QLatin1Char(',')) + QStringLiteral("\r\n");
+    };
+    QStringList header;
+    std::vector<std::size_t> columns; // those that hold values: not bars
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        const TableColumn::Kind kind = table.columns[c].kind;
+        if (kind != TableColumn::Kind::Text && kind != TableColumn::Kind::Number)
+            continue;
+        columns.push_back(c);
+        header << csvField(table.columns[c].title);
+    }
+    line(header);
+    for (const TableRow& row : table.rows) {
+        QStringList fields;
+        for (const std::size_t c : columns) {
+            const TableCell& cell = row.cells[c];
+            const bool number = table.columns[c].kind == TableColumn::Kind::Number;
+            QString field = cell.text;
+            if (number) // as a program reads it
+                field.remove(QChar(0x2009))
+                    .replace(QChar(0x2212), QLatin1Char('-'))
+                    .replace(QStringLiteral("–"), QString());
+            fields << csvField(field);
+        }
+        line(fields);
+    }
+    return text;
+}
+
+} // namespace tilescope::ui

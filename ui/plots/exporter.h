@@ -1,0 +1,58 @@
+#pragma once
+
+#include "ui/models/table_model.h"
+
+#include <QSize>
+#include <QString>
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+class QImage;
+class QPainter;
+class QWidget;
+
+namespace tilescope::ui {
+
+/// Something on a page that can leave it: a picture, a table, or both.
+struct Exportable {
+    QString name; ///< Timeline, Kernels, …
+    QSize size;   ///< logical pixels that it has on screen
+    /// Draws it into the logical rectangle (0, 0, size); `vector` where shapes must stay shapes. None for a
+    /// table that is drawn as one.
+    std::function<void(QPainter& painter, const QSize& size, bool vector)> draw = {};
+    std::optional<TableData> table = {}; ///< what it shows, for CSV
+};
+
+/// The kinds of files that an export can be.
+enum class ExportFormat { Pdf, Svg, Png, Csv };
+QString suffixOf(ExportFormat format);
+
+struct ExportOptions {
+    ExportFormat format = ExportFormat::Pdf;
+    QSize size;       ///< logical pixels; 96 of them are an inch on paper
+    double scale = 1; ///< PNG: pixels for a logical one
+    QString title;    ///< of the document
+};
+
+/// Writes what `what` shows to a file: PDF and SVG as shapes and text, PNG as pixels, CSV as the table.
+/// \throws Error  the file cannot be written, or there is no table to write
+void writeExport(const Exportable& what, const ExportOptions& options, const QString& file);
+
+/// The same as an image, for the clipboard.
+QImage imageOf(const Exportable& what, const QSize& size, double scale);
+
+/// Everything that a page shows: the page as a whole, then its plots and tables, named by their accessible
+/// names.
+std::vector<Exportable> exportablesOf(QWidget& page, const QString& title);
+
+/// Draws a table as text and bars, one row under the other.
+void drawTable(QPainter& painter, const TableData& table, const QSize& size);
+/// How large a table is with all its rows.
+QSize sizeOfTable(const TableData& table, int width);
+
+/// RFC 4180 with a header; fields that a spreadsheet would take for a formula are quoted with an apostrophe.
+QString csvOf(const TableData& table);
+
+} // namespace tilescope::ui
