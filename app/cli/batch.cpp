@@ -7,6 +7,7 @@
 #include "core/base/spelling.h"
 #include "core/config/schema.h"
 #include "core/config/spec_file.h"
+#include "core/session/quick.h"
 #include "core/session/resume.h"
 
 #include <algorithm>
@@ -52,17 +53,6 @@ fs::path specFileOf(const std::string& spec)
     return folder / (name + ".yaml");
 }
 
-/// A few steps of each point: to see that a sweep works, not to measure.
-void makeQuick(std::vector<ExperimentSpec>& specs)
-{
-    constexpr int kSteps = 3;
-    for (ExperimentSpec& spec : specs) {
-        spec.warmup = std::min(spec.warmup, 1);
-        spec.steps = std::min(spec.steps, kSteps);
-        spec.traceSteps = std::min(spec.traceSteps, 1);
-    }
-}
-
 void showPoints(const std::vector<session::SweepPoint>& points, Format format)
 {
     const std::vector<std::string> labels = pointLabels(points);
@@ -105,7 +95,9 @@ int batchCommand(int argc, char** argv)
     arguments.flag("--force", force,
                    "resume although another version, torch or device ran the points that are there");
     arguments.flag("--dry-run", dryRun, "list the points, run nothing");
-    arguments.flag("--quick", quick, "at most 1 warm-up, 3 timed and 1 traced step a point");
+    arguments.flag(
+        "--quick", quick,
+        "a small edition of the sweep, to see that it works: few steps, short lengths, lm of size tiny");
     arguments.choice("--format", format, {"text", "json"}, "text, or one JSON event a line for programs");
     if (!arguments.parse(argc, argv))
         return 0;
@@ -114,7 +106,7 @@ int batchCommand(int argc, char** argv)
             .what = "no spec was named", .where = "--batch", .mend = "write tilescope --batch SPEC -o FILE"};
     std::vector<ExperimentSpec> specs = config::loadSpecFile(specFileOf(spec), overridesFrom(settings));
     if (quick)
-        makeQuick(specs);
+        specs = session::quickEdition(std::move(specs));
     if (resume && file.empty())
         throw Error{.what = "no file to resume", .where = "--resume", .mend = "name it with -o"};
     std::vector<session::SweepPoint> points = session::numbered(std::move(specs));

@@ -1,65 +1,16 @@
-// The command line as people and programs meet it: the real program, with a fake engine behind it.
-
+#include "command_line.h"
 #include "core/store/run_reader.h"
 #include "tests/support/json_schema.h"
-#include "tests/support/program.h"
-#include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
-
-#include <csignal>
-#include <fstream>
-#include <sstream>
-#include <thread>
 
 namespace tilescope {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::Program;
 using testing::ProgramResult;
 using ::testing::StartsWith;
-
-namespace {
-
-class CommandLine : public ::testing::Test {
-protected:
-    void SetUp() override
-    {
-        environment = {{"TILESCOPE_ENGINE", FAKE_ENGINE}, {"FAKE_STARTS", (folder / "starts").string()}};
-        write("sweep.yaml", "workload: attention\nsteps: 3\nsweep: {seq_len: [64, 128], seed: [0, 1]}\n");
-    }
-
-    void write(const std::string& name, const std::string& text) { std::ofstream(folder / name) << text; }
-
-    std::vector<std::string> command(std::vector<std::string> arguments) const
-    {
-        arguments.insert(arguments.begin(), TILESCOPE_PROGRAM);
-        return arguments;
-    }
-    ProgramResult tilescope(std::vector<std::string> arguments) const
-    {
-        return testing::runProgram(command(std::move(arguments)), folder.path(), environment);
-    }
-    bool engineStarted() const { return std::filesystem::exists(folder / "starts"); }
-
-    testing::TemporaryFolder folder;
-    std::map<std::string, std::string> environment;
-};
-
-std::vector<nlohmann::json> jsonLines(const std::string& text)
-{
-    std::vector<nlohmann::json> lines;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);)
-        lines.push_back(nlohmann::json::parse(line));
-    return lines;
-}
-
-} // namespace
 
 TEST_F(CommandLine, HelpShowsEveryVerbWithAnExample)
 {
@@ -189,126 +140,6 @@ TEST_F(CommandLine, AMachineWithoutWhatWasAskedOutrightIsExitFour)
     EXPECT_FALSE(std::filesystem::exists(folder / "a.tscope"));
     environment["TILESCOPE_ENGINE"] = "/nonexistent/engine";
     EXPECT_EQ(tilescope({"run", "attention", "-o", "a.tscope"}).code, 4);
-}
-
-TEST_F(CommandLine, ASignalFinishesTheStepCommitsAndExits130)
-{
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-        std::filesystem::remove(folder / "a.tscope");
-        environment["FAKE_SCRIPT"] = "slow";
-        Program running(
-            command({"--batch", "sweep.yaml", "-o", "a.tscope", "--set", "steps=100000", "--format", "json"}),
-            folder.path(), environment);
-        ASSERT_TRUE(running.waitFor(R"("step":9)"));
-        kill(running.pid(), signal);
-        const ProgramResult result = running.wait();
-        EXPECT_EQ(result.code, 130);
-        const auto events = jsonLines(result.out);
-        EXPECT_EQ(events.back()["cancelled"], 1);
-        const store::RunReader reader(folder / "a.tscope");
-        ASSERT_EQ(reader.runs().size(), 1U);
-        EXPECT_EQ(reader.runs()[0].result.status, RunStatus::Cancelled);
-        EXPECT_GE(reader.samples(RunId{1}).size(), 10U);
-    }
-}
-
-TEST_F(CommandLine, ASecondSignalStopsAtOnce)
-{
-    environment["FAKE_SCRIPT"] = "hang";
-    Program running(command({"--batch", "sweep.yaml", "-o", "a.tscope", "--format", "json"}), folder.path(),
-                    environment);
-    ASSERT_TRUE(running.waitFor(R"("state":"measure")"));
-    kill(running.pid(), SIGTERM);
-    // The first must have been taken before the second counts as one.
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    const auto began = std::chrono::steady_clock::now();
-    kill(running.pid(), SIGTERM);
-    EXPECT_EQ(running.wait().code, 130);
-    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
-    EXPECT_EQ(store::RunReader(folder / "a.tscope").runs()[0].result.status, RunStatus::Cancelled);
-}
-
-TEST_F(CommandLine, AStoppedSweepIsResumedSoThatEveryPointIsThereOnce)
-{
-    environment["FAKE_SCRIPT"] = "segv,ok"; // seed 0 dies
-    EXPECT_EQ(tilescope({"--batch", "sweep.yaml", "-o", "a.tscope"}).code, 3);
-    environment["FAKE_SCRIPT"] = "ok";
-    const ProgramResult resumed = tilescope({"--batch", "sweep.yaml", "-o", "a.tscope", "--resume"});
-    EXPECT_EQ(resumed.code, 0) << resumed.err;
-    EXPECT_THAT(resumed.out, HasSubstr("2 of 2 points: 2 ok"));
-    std::map<std::string, int> okBySpec;
-    for (const store::RunRecord& record : store::RunReader(folder / "a.tscope").runs())
-        okBySpec[record.specHash] += record.result.status == RunStatus::Ok ? 1 : 0;
-    EXPECT_EQ(okBySpec.size(), 4U);
-    for (const auto& [spec, ok] : okBySpec)
-        EXPECT_EQ(ok, 1);
-    EXPECT_THAT(tilescope({"--batch", "sweep.yaml", "-o", "a.tscope", "--resume"}).out,
-                HasSubstr("0 of 0 points"));
-}
-
-TEST_F(CommandLine, ResumingWithAnotherTorchDeviceOrProgramIsRefusedUnlessForced)
-{
-    const std::vector<std::string> resume{"--batch", "sweep.yaml", "-o", "a.tscope", "--resume"};
-    environment["FAKE_TORCH"] = "2.10.0";
-    environment["FAKE_PROCESSOR"] = "Old CPU";
-    environment["FAKE_SCRIPT"] = "ok,segv";
-    ASSERT_EQ(tilescope(resume).code, 3);
-    environment["FAKE_SCRIPT"] = "ok";
-
-    environment["FAKE_TORCH"] = "2.11.0";
-    const ProgramResult torch = tilescope(resume);
-    EXPECT_EQ(torch.code, 2);
-    EXPECT_EQ(torch.err, "a.tscope: holds points of this sweep that were made with torch 2.10.0; here it is "
-                         "torch 2.11.0; resume with that torch, or mix them on purpose with --force\n");
-    environment["FAKE_TORCH"] = "2.10.0";
-    environment["FAKE_PROCESSOR"] = "New CPU";
-    const ProgramResult processor = tilescope(resume);
-    EXPECT_EQ(processor.code, 2);
-    EXPECT_EQ(processor.err,
-              "a.tscope: holds points of this sweep that ran on Old CPU; device auto is New CPU "
-              "here; resume on such a machine, or mix them on purpose with --force\n");
-    auto elsewhere = resume;
-    elsewhere.insert(elsewhere.end(), {"--set", "device=cpu"});
-    const ProgramResult device = tilescope(elsewhere);
-    EXPECT_EQ(device.code, 2);
-    EXPECT_EQ(device.err, "a.tscope: holds points of this sweep on device auto; it now asks for device cpu; "
-                          "resume with that device, or mix them on purpose with --force\n");
-    EXPECT_EQ(store::RunReader(folder / "a.tscope").runs().size(), 4U) << "nothing was run meanwhile";
-
-    elsewhere = resume;
-    elsewhere.emplace_back("--force");
-    EXPECT_THAT(tilescope(elsewhere).out, HasSubstr("2 of 2 points: 2 ok"));
-    // Nothing is left to run, so nothing can be mixed.
-    EXPECT_EQ(tilescope(resume).code, 0);
-}
-
-TEST_F(CommandLine, ShardsMergeIntoTheSweepInItsOrder)
-{
-    for (const char* shard : {"2", "0", "1"})
-        EXPECT_EQ(tilescope({"--batch", "sweep.yaml", "-o", std::string("s") + shard + ".tscope", "--shard",
-                             std::string(shard) + "/3"})
-                      .code,
-                  0);
-    const std::vector<std::string> merge{"merge", "s2.tscope", "s0.tscope", "s1.tscope", "-o", "all.tscope"};
-    EXPECT_THAT(tilescope(merge).out, HasSubstr("4 runs added"));
-    EXPECT_THAT(tilescope(merge).out, HasSubstr("0 runs added, 4 were there already"));
-    const ProgramResult verified = tilescope({"verify", "all.tscope"});
-    EXPECT_EQ(verified.code, 0);
-    EXPECT_THAT(verified.out, HasSubstr("all as they were written"));
-    EXPECT_EQ(tilescope({"--batch", "sweep.yaml", "-o", "whole.tscope"}).code, 0);
-    const auto hashes = [this](const char* file) {
-        std::vector<std::string> result;
-        for (const store::RunRecord& record : store::RunReader(folder / file).runs())
-            result.push_back(record.specHash);
-        return result;
-    };
-    EXPECT_EQ(hashes("all.tscope"), hashes("whole.tscope"));
-    for (const char* wrong : {"3/3", "-1/3", "1", "a/b", "1/0"}) {
-        const ProgramResult refused =
-            tilescope({"--batch", "sweep.yaml", "-o", "x.tscope", std::string("--shard=") + wrong});
-        EXPECT_EQ(refused.code, 2) << wrong;
-        EXPECT_THAT(refused.err, HasSubstr("is no shard")) << wrong;
-    }
 }
 
 TEST_F(CommandLine, RunsAreAnnotatedDeletedAndTheirSpaceGivenBack)

@@ -1,0 +1,74 @@
+#include "core/session/quick.h"
+
+#include "core/base/error.h"
+#include "core/config/schema.h"
+#include "core/config/spec_file.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+
+namespace tilescope::session {
+
+namespace {
+
+constexpr int kWarmup = 1;
+constexpr int kSteps = 3;
+constexpr int kTraceSteps = 1;
+constexpr std::int64_t kLongestSequence = 512;
+constexpr std::int64_t kLongestContext = 128;
+
+const config::SizePreset& tiny()
+{
+    const auto& presets = config::sizePresets();
+    const auto found = std::ranges::find(presets, "tiny", &config::SizePreset::name);
+    if (found == presets.end())
+        throw Error{.what = "there is no preset tiny",
+                    .where = "--quick",
+                    .mend = "install Tilescope's resources beside it",
+                    .kind = ErrorKind::Environment};
+    return *found;
+}
+
+void makeTiny(ExperimentSpec& spec)
+{
+    const config::SizePreset& preset = tiny();
+    spec.size = preset.name;
+    spec.dModel = preset.dModel;
+    spec.dFf = preset.dFf;
+    spec.layers = preset.layers;
+    spec.heads = preset.heads;
+}
+
+/// Divides one length of all points alike.
+void shorten(std::vector<ExperimentSpec>& specs, std::int64_t ExperimentSpec::*length, std::int64_t longest)
+{
+    std::int64_t divisor = 1;
+    for (const ExperimentSpec& spec : specs)
+        while (spec.*length / divisor > longest)
+            divisor *= 2;
+    for (ExperimentSpec& spec : specs)
+        spec.*length = std::max<std::int64_t>(1, spec.*length / divisor);
+}
+
+} // namespace
+
+std::vector<ExperimentSpec> quickEdition(std::vector<ExperimentSpec> specs)
+{
+    for (ExperimentSpec& spec : specs) {
+        spec.warmup = std::min(spec.warmup, kWarmup);
+        spec.steps = std::min(spec.steps, kSteps);
+        spec.traceSteps = std::min(spec.traceSteps, kTraceSteps);
+        if (spec.workload == Workload::Lm)
+            makeTiny(spec);
+    }
+    shorten(specs, &ExperimentSpec::seqLen, kLongestSequence);
+    shorten(specs, &ExperimentSpec::kvLen, kLongestSequence);
+    shorten(specs, &ExperimentSpec::context, kLongestContext);
+    std::unordered_set<std::string> seen;
+    std::erase_if(specs,
+                  [&](const ExperimentSpec& spec) { return !seen.insert(config::specHash(spec)).second; });
+    return specs;
+}
+
+} // namespace tilescope::session
