@@ -125,6 +125,7 @@ void TraceSource::playKernel(const trace::HostContext& context)
     launch.step = step_;
     launch.context = context;
     launch.launch = {.correlation = nextCorrelation_,
+                     .ordinal = 0,
                      .time = time_ += static_cast<std::int64_t>(500 + random(1'000))};
     assembler_.addHost(kThread, launch);
     CUpti_ActivityKernel10 kernel = launches_[random(launches_.size())];
