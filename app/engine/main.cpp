@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/base/version.h"
 #include "core/engine/engine.h"
+#include "core/machine/torch_location.h"
 #include "core/session/engine_loop.h"
 #include "core/session/point_line.h"
 #include "core/session/stop_signals.h"
@@ -61,6 +62,7 @@ public:
     explicit TorchBench(StringTable& strings) : engine_(strings) {}
     std::string resolveDevice(const DeviceRequest& request) override
     {
+        machine::requireLoadedTorch(); // before anything of it is used for a run
         return engine_.resolveDevice(request);
     }
     std::vector<EnvironmentEntry> environment() override { return engine_.environment(); }
@@ -84,6 +86,8 @@ bool parse(std::span<char*> arguments, session::EngineOptions& options)
     for (std::size_t i = 1; i < arguments.size(); ++i) {
         const std::string_view flag = arguments[i];
         if (flag == "--help" || flag == "--version") {
+            if (flag == "--version") // so that doctor hears of it
+                machine::requireLoadedTorch();
             std::fputs(flag == "--help" ? kHelp : (programBanner() + "\n").c_str(), stdout);
             return false;
         }

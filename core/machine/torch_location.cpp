@@ -3,6 +3,8 @@
 #include "core/base/error.h"
 #include "core/machine/small_file.h"
 
+#include <link.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -25,6 +27,11 @@ std::string versionOf(const fs::path& folder)
     return close == std::string::npos ? std::string{} : text.substr(open + 1, close - open - 1);
 }
 
+bool isOurVersion(const std::string& version)
+{
+    return version.starts_with(kTorchVersion + std::string("."));
+}
+
 std::string whyUnfit(const TorchLocation& torch)
 {
     std::error_code error;
@@ -32,7 +39,7 @@ std::string whyUnfit(const TorchLocation& torch)
         return "cannot be read (" + error.message() + ")";
     if (!fs::exists(torch.folder / "lib" / "libtorch_cpu.so", error))
         return "holds no LibTorch (lib/libtorch_cpu.so is not there)";
-    if (!torch.version.starts_with(kTorchVersion + std::string(".")))
+    if (!isOurVersion(torch.version))
         return "holds torch " + (torch.version.empty() ? "of an unknown version" : torch.version) +
                "; Tilescope needs " + kTorchVersion;
     if (!fs::exists(torch.folder / "lib" / "libtorch_cuda.so", error))
@@ -129,6 +136,30 @@ std::optional<TorchLocation> findTorch()
                 .mend = std::string("install torch ") + kTorchVersion +
                         " for python3, or name the torch folder of such a wheel in TILESCOPE_TORCH",
                 .kind = ErrorKind::Environment};
+}
+
+void requireLoadedTorch()
+{
+    fs::path library;
+    const auto look = [](dl_phdr_info* object, std::size_t, void* found) {
+        const fs::path path = object->dlpi_name;
+        if (path.filename() != "libtorch_cpu.so")
+            return 0;
+        *static_cast<fs::path*>(found) = path;
+        return 1;
+    };
+    if (dl_iterate_phdr(look, &library) == 0)
+        return;
+    // FOLDER/lib/libtorch_cpu.so, as the loader found it: a link may stand for another version's.
+    const fs::path folder = library.parent_path().parent_path();
+    const std::string version = versionOf(folder);
+    if (!version.empty() && !isOurVersion(version))
+        throw Error{
+            .what = "the LibTorch that was loaded is " + version + "; Tilescope needs " + kTorchVersion,
+            .where = folder.string(),
+            .mend = std::string("take it out of LD_LIBRARY_PATH, or name the torch folder of a torch ") +
+                    kTorchVersion + " wheel in TILESCOPE_TORCH",
+            .kind = ErrorKind::Environment};
 }
 
 std::string libraryPathWith(const TorchLocation& torch)

@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
+
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 
@@ -25,7 +28,8 @@ protected:
     {
         const fs::path lib = folder / "site" / "torch" / "lib";
         fs::create_directories(lib);
-        std::ofstream(lib / "libtorch_cpu.so") << "not really";
+        if (!fs::exists(lib / "libtorch_cpu.so"))
+            std::ofstream(lib / "libtorch_cpu.so") << "not really";
         if (cuda)
             std::ofstream(lib / "libtorch_cuda.so") << "not really";
         std::ofstream(folder / "site" / "torch" / "version.py")
@@ -159,6 +163,25 @@ TEST_F(TorchLocationTest, RefusesAFolderThatCannotBeLookedInto)
     setenv("TILESCOPE_TORCH", (folder / "loop").c_str(), 1);
     EXPECT_THAT(refusal(torchFromEnvironment),
                 HasSubstr("loop: cannot be read (Too many levels of symbolic links)"));
+}
+
+TEST_F(TorchLocationTest, RefusesAnotherVersionThatTheLoaderFound)
+{
+    EXPECT_NO_THROW(requireLoadedTorch()); // this program links none
+    makeTorch("2.10.0+cu128");
+    const fs::path library = folder / "site" / "torch" / "lib" / "libtorch_cpu.so";
+    Dl_info libm{};
+    ASSERT_NE(dladdr(reinterpret_cast<void*>(static_cast<double (*)(double)>(std::cos)), &libm), 0);
+    fs::copy_file(libm.dli_fname, library, fs::copy_options::overwrite_existing);
+    void* loaded = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    ASSERT_TRUE(loaded) << dlerror();
+    EXPECT_THAT(refusal(requireLoadedTorch),
+                HasSubstr("the LibTorch that was loaded is 2.10.0+cu128; Tilescope needs 2.11"));
+    makeTorch("2.11.1");
+    EXPECT_NO_THROW(requireLoadedTorch());
+    fs::remove(folder / "site" / "torch" / "version.py"); // as LibTorch's own archives are
+    EXPECT_NO_THROW(requireLoadedTorch());
+    dlclose(loaded);
 }
 
 } // namespace tilescope::machine
