@@ -9,6 +9,7 @@
 #include "core/config/spec_file.h"
 #include "core/session/quick.h"
 #include "core/session/resume.h"
+#include "core/session/working_copy.h"
 
 #include <algorithm>
 #include <iostream>
@@ -99,6 +100,11 @@ int batchCommand(int argc, char** argv)
         "--quick", quick,
         "a small edition of the sweep, to see that it works: few steps, short lengths, lm of size tiny");
     arguments.choice("--format", format, {"text", "json"}, "text, or one JSON event a line for programs");
+    arguments.appendix(
+        "exit codes: 0 all points ok, oom or skipped; 2 unusable arguments, spec or file; 3 a point\n"
+        "ended in error; 4 the machine lacks what was asked for; 130 cancelled\n\n"
+        "A file on a network disk is written in a copy in TMPDIR and brought home every ten\n"
+        "seconds; TILESCOPE_SCRATCH=always does so on any disk, =never on none.\n");
     if (!arguments.parse(argc, argv))
         return 0;
     if (spec.empty())
@@ -114,6 +120,7 @@ int batchCommand(int argc, char** argv)
         points = session::pointsOf(session::parseShard(shard), std::move(points));
     session::Makers before;
     if (resume) {
+        session::bringHomeLeftCopy(file, [](const std::string& text) { std::cerr << text << std::endl; });
         auto left = session::remainderOf(std::move(points), file, force);
         points = std::move(left.points);
         before = std::move(left.before);

@@ -39,12 +39,17 @@ RunId untoldRun(const fs::path& file, const ExperimentSpec& spec, RunId lastSeen
 
 } // namespace
 
-void sealLeftOpen(const fs::path& file)
+void sealLeftOpen(const fs::path& file, const WorkingCopy::Log& log)
 {
+    bringHomeLeftCopy(file, log);
     if (!store::needsSealing(file))
         return;
-    const StringTable noStrings;
-    const store::RunWriter writer(file, noStrings);
+    WorkingCopy copy(file, log);
+    {
+        const StringTable noStrings;
+        const store::RunWriter writer(copy.path(), noStrings);
+    }
+    copy.bringHome();
 }
 
 RunId lastRunOf(const fs::path& file)
@@ -56,20 +61,25 @@ RunId lastRunOf(const fs::path& file)
     return last;
 }
 
-RunId recordDeath(const fs::path& file, const ExperimentSpec& spec, const DeadRun& death)
+RunId recordDeath(const fs::path& file, const ExperimentSpec& spec, const DeadRun& death,
+                  const WorkingCopy::Log& log)
 {
-    RunId run = death.run ? death.run : untoldRun(file, spec, death.lastSeen);
-    const StringTable noStrings;
-    store::RunWriter writer(file, noStrings);
-    if (run)
-        writer.reopenRun(run);
-    else
-        run = writer.beginRun(runHeader(spec, death.point));
-    RunResult result;
-    result.status = death.status;
-    result.reason = death.reason;
-    result.duration = death.duration;
-    writer.endRun(result);
+    WorkingCopy copy(file, log);
+    RunId run = death.run ? death.run : untoldRun(copy.path(), spec, death.lastSeen);
+    {
+        const StringTable noStrings;
+        store::RunWriter writer(copy.path(), noStrings);
+        if (run)
+            writer.reopenRun(run);
+        else
+            run = writer.beginRun(runHeader(spec, death.point));
+        RunResult result;
+        result.status = death.status;
+        result.reason = death.reason;
+        result.duration = death.duration;
+        writer.endRun(result);
+    }
+    copy.bringHome();
     return run;
 }
 

@@ -91,6 +91,8 @@ std::optional<std::string> EngineKeeper::finish()
 {
     engine_->closeInput();
     pump([] { return false; }, now() + options_.patience.sealing, "it did not seal its file in time");
+    if (fatal_)
+        throwFatal();
     const bool inOrder = stoppedAsTold() || endedWith(0) || endedWith(kRestartExit);
     std::optional<std::string> died = inOrder ? std::nullopt : std::optional(howItDied());
     engine_.reset();

@@ -40,6 +40,7 @@ public:
     void pumpUntil(const std::function<bool()>& happened, SteadyTime deadline,
                    const std::string& lateBecause);
     /// Lets it seal its file and end. \return  how it died where it did not end in good order
+    /// \throws Error  that it said it could not do that for
     std::optional<std::string> finish();
     /// What is left of an engine that has ended.
     void clear() { engine_.reset(); }

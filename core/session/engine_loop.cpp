@@ -136,7 +136,12 @@ public:
     EngineLoop(const EngineOptions& options, StringTable& strings, Workbench& workbench, EventStream& events,
                std::stop_token stop)
         : options_(options), workbench_(workbench), events_(events), stop_(std::move(stop)),
-          recorder_(options.file, strings, [this] { stopAll_.request_stop(); })
+          recorder_(options.file, strings,
+                    {.onFailure = [this] { stopAll_.request_stop(); },
+                     .log =
+                         [this](const std::string& text) {
+                             events_(LogEvent{"info", text});
+                         }})
     {
     }
 
@@ -165,12 +170,19 @@ int EngineLoop::run(Makers makers)
     const std::stop_callback forward(stop_, [this] { stopAll_.request_stop(); });
     InputLines input(options_.input, options_.output, [this] { orphaned(); });
     events_(HelloEvent{1, "tilescope-engine", version(), options_.file.string(), 0, std::move(makers)});
-    while (const std::optional<std::string> line = input.next(stopAll_.get_token())) {
+    bool canGoOn = true;
+    while (canGoOn) {
+        const std::optional<std::string> line = input.next(stopAll_.get_token());
+        if (!line)
+            break;
         if (const std::optional<DeviceRequest> device = parseCeilingsLine(*line))
             measureCeilings(*device);
-        else if (!runPoint(parsePointLine(*line)))
-            return kRestartExit;
+        else
+            canGoOn = runPoint(parsePointLine(*line));
     }
+    recorder_.close();
+    if (!canGoOn)
+        return kRestartExit;
     return stopAll_.stop_requested() ? kCancelled : 0;
 }
 

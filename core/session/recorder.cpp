@@ -17,14 +17,14 @@ std::int64_t eventCount(const TraceBatch& batch)
 
 } // namespace
 
-Recorder::Recorder(const std::filesystem::path& file, StringTable& strings, std::function<void()> onFailure)
-    : Recorder(file, strings, std::move(onFailure), Limits{})
+Recorder::Recorder(const std::filesystem::path& file, StringTable& strings, Listener listener)
+    : Recorder(file, strings, std::move(listener), Limits{})
 {
 }
 
-Recorder::Recorder(const std::filesystem::path& file, StringTable& strings, std::function<void()> onFailure,
+Recorder::Recorder(const std::filesystem::path& file, StringTable& strings, Listener listener,
                    const Limits& limits)
-    : strings_(strings), onFailure_(std::move(onFailure)), limits_(limits)
+    : strings_(strings), listener_(std::move(listener)), limits_(limits)
 {
     std::promise<void> opened;
     std::future<void> ready = opened.get_future();
@@ -45,36 +45,73 @@ Recorder::~Recorder()
         closing_ = true;
     }
     changed_.notify_all();
+    if (writer_.joinable())
+        writer_.join();
+}
+
+void Recorder::close()
+{
+    handOverSamples();
+    {
+        const std::scoped_lock lock(mutex_);
+        closing_ = true;
+    }
+    changed_.notify_all();
     writer_.join();
+    throwFailure();
 }
 
 /// The writer's thread: the only one that touches the file.
 void Recorder::write(const std::filesystem::path& file, std::promise<void> opened)
 {
+    std::optional<WorkingCopy> copy;
     std::optional<store::RunWriter> writer;
     try {
-        writer.emplace(file, strings_);
+        copy.emplace(file, listener_.log, limits_.copies);
+        writer.emplace(copy->path(), strings_);
     } catch (...) {
         opened.set_exception(std::current_exception());
         return;
     }
     opened.set_value();
-    for (Queued queued; next(queued);)
-        queued.task(*writer);
+    Queued queued;
+    for (Next found = next(queued, {}); found != Next::Closed; found = next(queued, copy->due())) {
+        if (found == Next::Task) {
+            queued.task(*writer);
+            copy->touched();
+        }
+        copy->publishIfDue();
+    }
+    writer.reset();
+    finish(*copy);
 }
 
-bool Recorder::next(Queued& queued)
+void Recorder::finish(WorkingCopy& copy)
+{
+    try {
+        copy.bringHome();
+    } catch (const Error& error) {
+        listener_.log(error.sentence());
+        fail(std::current_exception());
+    }
+}
+
+Recorder::Next Recorder::next(Queued& queued, std::optional<std::chrono::steady_clock::time_point> due)
 {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+    const auto somethingToDo = [this] { return closing_ || !queue_.empty(); };
+    if (!due)
+        changed_.wait(lock, somethingToDo);
+    else if (!changed_.wait_until(lock, *due, somethingToDo))
+        return Next::Due;
     if (queue_.empty())
-        return false;
+        return Next::Closed;
     queued = std::move(queue_.front());
     queue_.pop_front();
     queuedRecords_ -= queued.records;
     lock.unlock();
     changed_.notify_all();
-    return true;
+    return Next::Task;
 }
 
 void Recorder::push(Task task, std::int64_t records)
@@ -96,7 +133,7 @@ void Recorder::fail(std::exception_ptr failure)
             return;
         failure_ = std::move(failure);
     }
-    onFailure_();
+    listener_.onFailure();
 }
 
 void Recorder::throwFailure()

@@ -4,6 +4,7 @@
 #include "core/model/events.h"
 #include "core/model/run.h"
 #include "core/model/strings.h"
+#include "core/session/working_copy.h"
 #include "core/store/run_writer.h"
 
 #include <chrono>
@@ -45,13 +46,19 @@ public:
     struct Limits {
         std::int64_t queuedRecords = 4'000'000;      ///< beyond it consume() waits
         std::chrono::milliseconds sampleDelay{2000}; ///< how long a sample may be held back
+        WorkingCopy::Timing copies = {};
+    };
+    struct Listener {
+        std::function<void()> onFailure;
+        WorkingCopy::Log log = [](const std::string&) {};
     };
 
-    /// Opens the file. \throws Error  as store::RunWriter
-    Recorder(const std::filesystem::path& file, StringTable& strings, std::function<void()> onFailure,
+    /// Opens the file, or a copy of it on a local disk where it lies on a network filesystem; both functions
+    /// of the listener are called on the writer's thread. \throws Error  as store::RunWriter, WorkingCopy
+    Recorder(const std::filesystem::path& file, StringTable& strings, Listener listener,
              const Limits& limits);
-    Recorder(const std::filesystem::path& file, StringTable& strings, std::function<void()> onFailure);
-    /// Seals the file.
+    Recorder(const std::filesystem::path& file, StringTable& strings, Listener listener);
+    /// Closes the file; a failure of that is only logged.
     ~Recorder() override;
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
@@ -67,6 +74,8 @@ public:
     void consume(TraceBatch&& batch) override;
     /// Returns when everything is durable.
     RecordSummary end(const RunResult& result);
+    /// Seals the file, and brings it home where it was written elsewhere; the last call. \throws Error
+    void close();
 
 private:
     using Task = std::packaged_task<void(store::RunWriter&)>;
@@ -75,8 +84,11 @@ private:
         std::int64_t records = 0;
     };
 
+    enum class Next { Task, Due, Closed };
+
     void write(const std::filesystem::path& file, std::promise<void> opened);
-    bool next(Queued& queued);
+    void finish(WorkingCopy& copy);
+    Next next(Queued& queued, std::optional<std::chrono::steady_clock::time_point> due);
     void push(Task task, std::int64_t records);
     void pushAndWait(std::function<void(store::RunWriter&)> work);
     void note(const TraceBatch& batch);
@@ -85,7 +97,7 @@ private:
     void fail(std::exception_ptr failure);
 
     StringTable& strings_;
-    const std::function<void()> onFailure_;
+    const Listener listener_;
     const Limits limits_;
 
     // Session thread.

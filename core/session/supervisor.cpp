@@ -70,6 +70,7 @@ private:
     const SweepOptions& options_;
     const std::function<void(const Event&)>& onEvent_;
     const std::stop_token stop_;
+    const WorkingCopy::Log log_ = [this](const std::string& text) { onEvent_(LogEvent{"info", text}); };
 
     EngineKeeper engine_;
     std::int64_t pointsOfEngine_ = 0;
@@ -83,9 +84,13 @@ private:
 SweepOutcome Sweep::run()
 {
     const SteadyTime startedAt = now();
+    std::vector<std::string> told;
+    bringHomeLeftCopy(options_.file, [&](const std::string& text) { told.push_back(text); });
     lastRun_ = lastRunOf(options_.file);
     onEvent_(HelloEvent{1, "tilescope", version(), options_.file.string(),
                         static_cast<std::int64_t>(points_.size())});
+    for (const std::string& text : told)
+        log_(text);
     for (const SweepPoint& point : points_) {
         if (stop_.stop_requested() || deaths_ >= kDeathsThatEndASweep)
             break;
@@ -98,7 +103,7 @@ SweepOutcome Sweep::run()
             break;
     }
     if (points_.empty())
-        sealLeftOpen(options_.file);
+        sealLeftOpen(options_.file, log_);
     finishEngine();
     if (deaths_ >= kDeathsThatEndASweep)
         onEvent_(
@@ -171,7 +176,7 @@ void Sweep::died()
                   .reason = engine_.howItDied(),
                   .duration = now() - current_.started};
     engine_.clear();
-    const RunId run = recordDeath(options_.file, current_.point->spec, death);
+    const RunId run = recordDeath(options_.file, current_.point->spec, death, log_);
     if (!current_.announced)
         onEvent_(PointEvent{current_.point->index, current_.point->of, run.value,
                             config::toJson(current_.point->spec)});
@@ -223,7 +228,7 @@ void Sweep::finishEngine()
     current_.point = next;
     if (const auto died = engine_.finish()) {
         onEvent_(LogEvent{"warning", "after its last point: " + *died});
-        sealLeftOpen(options_.file);
+        sealLeftOpen(options_.file, log_);
     }
 }
 

@@ -55,6 +55,10 @@ struct CompactOutcome {
 /// one's place in one move. Run numbers, uids, notes and tags stay.
 CompactOutcome compact(const std::filesystem::path& file);
 
+/// Copies what is committed in a file, whose writer may be at work, to `copy`: one plain file, in place of
+/// what stood there.
+void snapshot(const std::filesystem::path& file, const std::filesystem::path& copy);
+
 /// Whether the last writer of a file died, or was hindered, before it made it one plain file; false where
 /// somebody writes it, or where there is none.
 bool needsSealing(const std::filesystem::path& file);

@@ -5,7 +5,7 @@ import json
 import time
 
 from kills import compare
-from lab import await_engines, results_told
+from lab import await_engines, engines_of, results_told
 
 DAY = 86_400
 
@@ -53,9 +53,10 @@ def shifted(lab, wall, shift, engine, everybody):
         if rival.code == 0 or "is being written by" not in rival.err:
             lab.account.blame("lost", f"{what}: a second writer was not refused: {rival}")
         lab.require_sentence(rival)
+    engines = engines_of(file)
     running.process.kill()
     running.wait(by_us=True)
-    await_engines(lab, file)
+    await_engines(lab, file, engines)
     compare(lab, file, results_told(running.events()), what)
     # The dead writer's last beat may lie a day ahead or behind: that keeps nobody out.
     wall.set(0)

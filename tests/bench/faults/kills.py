@@ -18,13 +18,12 @@ def kill(pid):
         return False
 
 
-def strike(running, file, victim):
+def strike(running, engines, victim):
     """False where there was nobody left to kill."""
-    engines = engines_of(file) if victim != "supervisor" else []
     struck = False
     if victim != "engine" and running.process.poll() is None:
         struck |= kill(running.process.pid)
-    for engine in engines:
+    for engine in engines if victim != "supervisor" else []:
         struck |= kill(engine)
     return struck
 
@@ -65,9 +64,10 @@ def kill_once(lab, engine, file, victim, span, operations):
     delay = lab.random.uniform(0, span)
     running = lab.start(lab.batch(file, "--resume"), engine)
     time.sleep(delay)
-    hit = strike(running, file, victim)
+    engines = engines_of(file)
+    hit = strike(running, engines, victim)
     running.wait(by_us=victim != "engine")
-    await_engines(lab, file)
+    await_engines(lab, file, engines)
     return running.events(), hit, f"killed after {delay * 1000:.0f} ms"
 
 

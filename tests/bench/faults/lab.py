@@ -190,26 +190,31 @@ class Running:
         return self.lab.judge(Result(self.command, self.process.returncode, self.text(self.out), self.text(self.err)), by_us)
 
 
+def alive(pid):
+    """Not while it is dying either: its locks go before it is a zombie, its command line long before that."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def engines_of(file):
     """Process ids of engines that write a file."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
         try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
         except OSError:
             continue
-        if state != "Z" and b"--file" in words and str(file).encode() in words:
+        if b"--file" in words and str(file).encode() in words and alive(entry.name):
             found.append(int(entry.name))
     return found
 
 
-def await_engines(lab, file):
-    """Engines whose supervisor is gone end by themselves."""
+def await_engines(lab, file, known=()):
+    """Engines whose supervisor is gone end by themselves. `known`: those that were there before."""
     deadline = time.monotonic() + lab.patience
-    while engines := engines_of(file):
+    while engines := {*filter(alive, known), *engines_of(file)}:
         if time.monotonic() > deadline:
             lab.account.blame("hangs", f"an engine outlived its supervisor and {lab.patience} s")
             for engine in engines:

@@ -135,6 +135,37 @@ TEST_F(Sweep, ASecondWriterIsRefusedInOneSentenceAndTheFirstGoesOn)
     EXPECT_EQ(tilescope({"verify", "a.tscope"}).code, 0);
 }
 
+TEST_F(Sweep, AFileOnANetworkDiskIsWrittenOnALocalOneAndEveryPointComesHomeOnce)
+{
+    const auto local = folder / "local";
+    std::filesystem::create_directory(local);
+    environment["TILESCOPE_SCRATCH"] = "always";
+    environment["TMPDIR"] = local.string();
+    // Killed together with its supervisor: what it had is on the local disk, and nowhere else.
+    const auto running = endless("ok,slow");
+    ASSERT_TRUE(running->waitFor(R"("status":"ok")"));
+    kill(-running->pid(), SIGKILL);
+    running->wait();
+    EXPECT_FALSE(std::filesystem::is_empty(local));
+
+    // Killed alone, the supervisor marks the point in the same copy.
+    environment["FAKE_SCRIPT"] = "ok,segv";
+    const std::vector<std::string> resume{"--batch",      "sweep.yaml", "-o",       "a.tscope", "--set",
+                                          "steps=100000", "--resume",   "--format", "json"};
+    EXPECT_EQ(tilescope(resume).code, 3);
+    environment["FAKE_SCRIPT"] = "ok";
+    const ProgramResult last = tilescope(resume);
+    EXPECT_EQ(last.code, 0) << last.err;
+    EXPECT_THAT(last.out, HasSubstr("a.tscope is written in " + local.string()));
+    std::map<std::string, int> ok;
+    for (const store::RunRecord& record : store::RunReader(folder / "a.tscope").runs())
+        ok[record.specHash] += record.result.status == RunStatus::Ok ? 1 : 0;
+    EXPECT_THAT(ok, ::testing::SizeIs(4));
+    EXPECT_THAT(ok, ::testing::Each(::testing::Pair(::testing::_, 1)));
+    EXPECT_EQ(tilescope({"verify", "a.tscope"}).code, 0);
+    EXPECT_TRUE(std::filesystem::is_empty(local)) << "the copy is cleared away";
+}
+
 TEST_F(Sweep, AQuickEditionHasNoPointTwice)
 {
     write("steps.yaml", "workload: attention\nsweep: {steps: [2, 10, 100], seq_len: [4096, 8192]}\n");

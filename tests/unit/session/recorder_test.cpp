@@ -34,7 +34,7 @@ protected:
 TEST_F(RecorderTest, WritesWhatItWasHandedInOrder)
 {
     {
-        Recorder recorder(file, strings, [] {});
+        Recorder recorder(file, strings, {[] {}});
         const RunId run = recorder.begin(runHeader({}, 0));
         EXPECT_EQ(run, RunId{1});
         recorder.environment({{"libtorch", "2.11"}});
@@ -62,7 +62,7 @@ TEST_F(RecorderTest, WritesWhatItWasHandedInOrder)
 
 TEST_F(RecorderTest, SamplesAreVisibleToReadersBeforeTheRunEnds)
 {
-    Recorder recorder(file, strings, [] {});
+    Recorder recorder(file, strings, {[] {}});
     recorder.begin(runHeader({}, 0));
     recorder.sample(step(0));
     recorder.flush();
@@ -72,7 +72,7 @@ TEST_F(RecorderTest, SamplesAreVisibleToReadersBeforeTheRunEnds)
 
 TEST_F(RecorderTest, LossesOfOneRunAreNotThoseOfTheNext)
 {
-    Recorder recorder(file, strings, [] {});
+    Recorder recorder(file, strings, {[] {}});
     recorder.begin(runHeader({}, 0));
     testing::FakeTrace trace(strings);
     trace.loss("dropped", LossSeverity::Error, 1).checked(7);
@@ -88,7 +88,7 @@ TEST_F(RecorderTest, ATracerThatIsFasterThanTheDiskLosesNothing)
 {
     constexpr int kBatches = 50;
     constexpr int kKernels = 400;
-    Recorder recorder(file, strings, [] {}, {.queuedRecords = 500});
+    Recorder recorder(file, strings, {[] {}}, {.queuedRecords = 500});
     recorder.begin(runHeader({}, 0));
     std::thread tracer([&] {
         const std::int64_t now = nanosecondsOf(TraceClock::now());
@@ -108,7 +108,7 @@ TEST_F(RecorderTest, ATracerThatIsFasterThanTheDiskLosesNothing)
 TEST_F(RecorderTest, AFileThatIsNotOursIsRefusedBeforeAnythingRuns)
 {
     std::ofstream(file) << "shopping list";
-    EXPECT_THROW(Recorder(file, strings, [] {}), Error);
+    EXPECT_THROW(Recorder(file, strings, {[] {}}), Error);
     std::string text;
     std::ifstream in(file);
     std::getline(in, text);
