@@ -415,7 +415,7 @@ void TimelineBuilder::State::buildDeviceLanes()
             lane.rows = std::move(built.rows).build();
             timeline.lanes.push_back(std::move(lane));
         }
-        lanes.spans.finish([&](std::int64_t from, std::int64_t to, store::BusyReason reason) {
+        lanes.spans.finish([&, &lanes = lanes](std::int64_t from, std::int64_t to, store::BusyReason reason) {
             addSpan(lanes, from, to, reason);
         });
         Lane busy;

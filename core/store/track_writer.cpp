@@ -211,7 +211,7 @@ void TrackWriter::writeDevices()
     }
     for (const auto& [key, lane] : lanes_)
         if (lane->info.kind == LaneKind::Busy)
-            lane->spans.finish([&](std::int64_t from, std::int64_t to, BusyReason reason) {
+            lane->spans.finish([&, &lane = lane](std::int64_t from, std::int64_t to, BusyReason reason) {
                 add(*lane, {from, to - from, static_cast<std::uint64_t>(reason)});
             });
 }

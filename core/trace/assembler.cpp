@@ -110,7 +110,7 @@ void Assembler::rehearse(std::uint32_t thread, const HostRecord& record)
         rehearsal_.noteOp(thread, record.op);
         if (!opsRecorded_) {
             addOp(thread, record);
-            Op& op = rehearsedOps_.emplace_back(std::move(batch_.ops.back()));
+            Op& op = rehearsedOps_.emplace_back(batch_.ops.back());
             batch_.ops.pop_back();
             // The rehearsed step and its ranges are no part of what is recorded.
             op.step = kNoStep;

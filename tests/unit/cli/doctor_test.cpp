@@ -81,7 +81,7 @@ TEST_F(Doctor, EndsWithFourWhereTheEngineDoesNotLoad)
 TEST_F(Doctor, NamesATorchThatDoesNotFit)
 {
     fs::create_directories(folder / "torch/lib");
-    std::ofstream(folder / "torch/lib/libtorch_cpu.so");
+    std::ofstream(folder / "torch/lib/libtorch_cpu.so") << "no library";
     std::ofstream(folder / "torch/version.py") << "x = 1\n__version__ = '2.10.0'\n";
     script("engine", "exit 127");
     script("python3", "echo '" + (folder / "torch").string() + "'");

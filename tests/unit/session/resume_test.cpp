@@ -70,7 +70,7 @@ protected:
 
     testing::TemporaryFolder folder;
     const std::filesystem::path file = folder / "a.tscope";
-    const StringTable strings;
+    const StringTable strings{};
 };
 
 } // namespace
