@@ -61,11 +61,13 @@ def look_at_dependencies(usr, depends):
         for name in re.findall(r"\(NEEDED\).*\[(.*)\]", text_of("readelf", "-dW", elf)):
             if WHEEL.fullmatch(name) or BASE.fullmatch(name) or (usr / "lib/tilescope/lib" / name).exists():
                 continue
-            owner = subprocess.run(["dpkg", "-S", f"/usr/lib/*/{name}"], text=True, capture_output=True).stdout.split(":")[0]
+            owner = subprocess.run(["dpkg", "-S", f"*/{name}"], text=True, capture_output=True).stdout.split(":")[0]
             if owner not in depends:
                 absent.append(f"{name} of {owner or 'no package'}")
         check(not absent, f"the package depends on all that {elf.name} links", absent)
-    check({"libc6", "libstdc++6", "libqt6widgets6"} <= set(depends), "and on the C and C++ libraries and Qt", depends)
+    # Ubuntu 24.04 calls Qt's package libqt6widgets6t64.
+    check({"libc6", "libstdc++6"} <= set(depends) and any(d.startswith("libqt6widgets6") for d in depends),
+          "and on the C and C++ libraries and Qt", depends)
 
 
 def start(usr, folder):
