@@ -135,10 +135,9 @@ void Progress::take(const session::LossEvent& event)
 
 void Progress::take(const session::LogEvent& event)
 {
-    if (event.level != "warning" && event.level != "error")
-        return;
     clearBar();
-    err_ << event.level << ": " << exchange::escapeForTerminal(event.text) << std::endl;
+    err_ << (event.level == "info" ? "" : event.level + ": ") << exchange::escapeForTerminal(event.text)
+         << std::endl;
     drawBar(true);
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -52,6 +53,19 @@ bool alive(const Holder& holder)
     return unixNs() - holder.beatUnixNs < kDeadAfter / 1ns;
 }
 
+std::string hostName()
+{
+    std::array<char, 256> host{};
+    gethostname(host.data(), host.size() - 1);
+    return host[0] ? host.data() : "localhost";
+}
+
+/// A process of this host that is no more need not be waited for until its heartbeat is old.
+bool diedHere(const Holder& holder)
+{
+    return holder.host == hostName() && kill(static_cast<pid_t>(holder.pid), 0) != 0 && errno == ESRCH;
+}
+
 struct flock wholeFile()
 {
     struct flock range {};
@@ -73,7 +87,7 @@ bool heldByAnother(int descriptor)
     if (fcntl(descriptor, F_OFD_GETLK, &range) == 0)
         return range.l_type != F_UNLCK && (!holder || alive(*holder));
     // A filesystem without locks: the heartbeat alone has to do.
-    return holder && alive(*holder);
+    return holder && alive(*holder) && !diedHere(*holder);
 }
 
 bool sameFile(int descriptor, const std::filesystem::path& path)
@@ -138,7 +152,7 @@ void WriterLock::take(const std::filesystem::path& file)
         const bool locked = fcntl(descriptor_, F_OFD_SETLK, &range) == 0;
         const bool unsupported = !locked && lockingIsUnsupported(errno);
         const std::optional<Holder> holder = locked ? std::nullopt : readHolder(descriptor_);
-        const bool mine = locked || (unsupported && !(holder && alive(*holder)));
+        const bool mine = locked || (unsupported && !(holder && alive(*holder) && !diedHere(*holder)));
         if (mine && sameFile(descriptor_, side_))
             return;
         close(descriptor_);
@@ -150,11 +164,9 @@ void WriterLock::take(const std::filesystem::path& file)
 
 void WriterLock::beat()
 {
-    std::array<char, 256> host{};
-    gethostname(host.data(), host.size() - 1);
     std::array<char, 512> line{};
     const int length = std::snprintf(line.data(), line.size(), "%ld %s %lld\n", static_cast<long>(getpid()),
-                                     host[0] ? host.data() : "localhost", static_cast<long long>(unixNs()));
+                                     hostName().c_str(), static_cast<long long>(unixNs()));
     // A full disk may refuse it; then the lock alone speaks, which is what counts on a local disk.
     [[maybe_unused]] const ssize_t written =
         pwrite(descriptor_, line.data(), static_cast<std::size_t>(length), 0);

@@ -5,7 +5,10 @@
 //   change
 //                     while the program runs
 //   FAULT_KILL_AT     SIGKILL right before the N-th operation that changes a file or a folder
-//   FAULT_OPERATIONS  a file that gets the number of those operations when the program ends
+//   FAULT_OPERATIONS  a file that gets the number of those operations, and of those that wait for the disk,
+//   when the
+//                     program ends
+//   FAULT_LOCKS       `none`: a filesystem that knows no locks of open files, as some network ones do not
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,6 +20,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -56,6 +60,7 @@ std::int64_t clockError()
 }
 
 std::atomic<long> operations = 0;
+std::atomic<long> syncs = 0;
 
 void atOperation()
 {
@@ -84,7 +89,7 @@ struct AtEnd {
         const long count = operations;
         std::FILE* stream = file && isMeant() ? std::fopen(file, "w") : nullptr;
         if (stream) {
-            std::fprintf(stream, "%ld\n", count);
+            std::fprintf(stream, "%ld %ld\n", count, syncs.load());
             std::fclose(stream);
         }
     }
@@ -158,6 +163,7 @@ int ftruncate(int descriptor, off_t length)
 int fsync(int descriptor)
 {
     static auto* const real = next<int(int)>("fsync");
+    ++syncs;
     atOperation(descriptor);
     return real(descriptor);
 }
@@ -165,8 +171,33 @@ int fsync(int descriptor)
 int fdatasync(int descriptor)
 {
     static auto* const real = next<int(int)>("fdatasync");
+    ++syncs;
     atOperation(descriptor);
     return real(descriptor);
+}
+
+int fcntl64(int descriptor, int command, ...)
+{
+    static auto* const real = next<int(int, int, ...)>("fcntl64");
+    static const bool locks = !(std::getenv("FAULT_LOCKS") && isMeant());
+    va_list arguments;
+    va_start(arguments, command);
+    void* argument = va_arg(arguments, void*); // an int travels in the same register
+    va_end(arguments);
+    if (!locks && (command == F_OFD_SETLK || command == F_OFD_GETLK)) {
+        errno = ENOLCK;
+        return -1;
+    }
+    return real(descriptor, command, argument);
+}
+
+int fcntl(int descriptor, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    void* argument = va_arg(arguments, void*);
+    va_end(arguments);
+    return fcntl64(descriptor, command, argument);
 }
 
 int unlink(const char* path) noexcept

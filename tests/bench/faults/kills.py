@@ -49,7 +49,7 @@ def measure(lab, engine):
     lab.call(lab.batch(file), engine, lab.shim(FAULT_OPERATIONS=count))
     span = time.monotonic() - began
     lab.require_complete(file, "undisturbed", engine)
-    return span, int(count.read_text()) if count.exists() else 0
+    return span, int(count.read_text().split()[0]) if count.exists() else 0
 
 
 def kill_once(lab, engine, file, victim, span, operations):
