@@ -51,6 +51,7 @@ public:
     explicit Observer(session::PointRecord& record) : record_(record) {}
     void stateChanged(engine::PointState state) override { record_.state(stateName(state)); }
     void sampleTaken(const Sample& sample) override { record_.sample(sample); }
+    void countersRead(std::vector<CounterValue> counters) override { record_.counters(std::move(counters)); }
     void consume(TraceBatch&& batch) override { record_.consume(std::move(batch)); }
 
 private:

@@ -142,8 +142,6 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, Poi
     at::manual_seed(static_cast<std::uint64_t>(spec.seed));
     const std::unique_ptr<Experiment> experiment = makeExperiment(spec, device);
     result.parameters = experiment->parameters();
-    if (!spec.counters.empty())
-        result.flags.emplace_back("counters-not-recorded");
     PointRun(spec, device, *experiment, observer, std::move(stop), result, phase, strings).run();
 }
 

@@ -23,6 +23,8 @@ class PointObserver : public TraceSink {
 public:
     virtual void stateChanged(PointState state) = 0;
     virtual void sampleTaken(const Sample& sample) = 0;
+    /// Hardware counters of one step, where the spec asks for them.
+    virtual void countersRead(std::vector<CounterValue> counters) = 0;
 };
 
 /// Runs experiments with LibTorch: one point at a time, on the thread that made it (the session thread).

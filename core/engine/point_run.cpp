@@ -3,6 +3,7 @@
 #include "core/engine/device.h"
 #include "core/engine/experiment.h"
 #include "core/model/text.h"
+#include "core/trace/counter_reader.h"
 #include "core/trace/range.h"
 #include "core/trace/tracer.h"
 
@@ -47,6 +48,8 @@ void PointRun::run()
         measure();
     if (result_.status == RunStatus::Ok && tracing())
         trace();
+    if (result_.status == RunStatus::Ok && !spec_.counters.empty())
+        readCounters();
 }
 
 void PointRun::warmUp()
@@ -168,6 +171,24 @@ void PointRun::noteTrace()
         result_.clockOffsetStart = offsets->start;
         result_.clockOffsetEnd = offsets->end;
     }
+}
+
+void PointRun::readCounters()
+{
+    if (!device_.isCuda()) {
+        result_.flags.emplace_back("counters-not-recorded: this point runs on the CPU");
+        return;
+    }
+    phase_ = "reading counters";
+    tilescope::trace::CounterReading reading =
+        tilescope::trace::readCounters(spec_.counters, tracer(), [this] {
+            execute(0);
+            experiment_.finish();
+            device_.synchronize();
+        });
+    observer_.countersRead(std::move(reading.values));
+    if (!reading.whyNot.empty())
+        result_.flags.push_back("counters-not-recorded: " + reading.whyNot);
 }
 
 Nanoseconds PointRun::step(SampleKind kind, int index)

@@ -39,6 +39,7 @@ private:
     void settle();
     void rehearse();
     void noteTrace();
+    void readCounters();
     Nanoseconds step(SampleKind kind, int index);
     void execute(int index, bool noteMemory = false);
     void emit(SampleKind kind, int index);

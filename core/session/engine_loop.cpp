@@ -91,6 +91,8 @@ public:
         events_(StateEvent{run_.value, std::string(name)});
     }
 
+    void counters(std::vector<CounterValue> counters) override { recorder_.counters(std::move(counters)); }
+
     void sample(const Sample& sample) override
     {
         recorder_.sample(sample);

@@ -182,6 +182,11 @@ void Recorder::ceilings(std::vector<Ceiling> ceilings)
     });
 }
 
+void Recorder::counters(std::vector<CounterValue> counters)
+{
+    pushAndWait([&](store::RunWriter& writer) { writer.writeCounters(counters); });
+}
+
 void Recorder::sample(const Sample& sample)
 {
     const auto now = std::chrono::steady_clock::now();

@@ -67,6 +67,8 @@ public:
     void environment(std::vector<EnvironmentEntry> entries);
     /// Returns when they are durable. No run need be open.
     void ceilings(std::vector<Ceiling> ceilings);
+    /// Of the open run; returns when they are written.
+    void counters(std::vector<CounterValue> counters);
     void sample(const Sample& sample);
     /// Returns when everything so far is durable and the writer sleeps; between the states of a point, so
     /// that the writer does not work beside the first timed steps.

@@ -94,6 +94,12 @@ void ActivityBuffers::giveBack(const Filled& filled)
     (warm ? warm_ : cold_).push_back(filled.data);
 }
 
+bool ActivityBuffers::pressed() const
+{
+    const std::scoped_lock lock(mutex_);
+    return filledCount_ >= std::max<std::size_t>(1, std::min(count_, kWarm) / 2);
+}
+
 std::size_t ActivityBuffers::lent() const
 {
     const std::scoped_lock lock(mutex_);

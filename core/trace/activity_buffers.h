@@ -45,6 +45,8 @@ public:
     /// Makes a decoded buffer ready for use again.
     void giveBack(const Filled& filled);
 
+    /// Whether so many wait to be decoded that it should be done soon.
+    bool pressed() const;
     /// Buffers that CUPTI holds now.
     std::size_t lent() const;
     /// How often request() had none to give.

@@ -35,6 +35,9 @@ void Assembler::begin(Recording recording, bool opsRecorded)
     if (recording == Recording::Rehearsal) {
         rehearsal_.clear();
         rehearsedOps_.clear();
+    } else if (recording == Recording::Launches) {
+        listedLaunches_.clear();
+        listedRanges_.clear();
     } else if (recording == Recording::Events) {
         std::ranges::move(rehearsedOps_, std::back_inserter(batch_.ops));
         rehearsedOps_.clear();
@@ -76,6 +79,8 @@ void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
         return addGraphNode(record);
     if (recording_ == Recording::Rehearsal)
         rehearse(thread, record);
+    if (recording_ == Recording::Launches)
+        list(record);
     if (recording_ != Recording::Events)
         return;
     if (record.kind == HostRecord::Kind::Step) {
@@ -119,6 +124,30 @@ void Assembler::rehearse(std::uint32_t thread, const HostRecord& record)
     } else if (record.kind == HostRecord::Kind::Launch && !opsRecorded_) {
         rehearsal_.noteLaunch(thread, record);
     }
+}
+
+void Assembler::list(const HostRecord& record)
+{
+    if (record.kind == HostRecord::Kind::Launch)
+        listedLaunches_.emplace_back(record.launch.correlation, record.context.path);
+    else if (record.kind == HostRecord::Kind::Range)
+        listedRanges_.push_back(record.context.path);
+}
+
+LaunchList Assembler::launchList() const
+{
+    // Each thread's come in order; across threads the ids tell it.
+    auto launches = listedLaunches_;
+    std::ranges::sort(launches);
+    const auto pathOfNode = [](std::uint32_t node) {
+        return node == kNone ? std::string() : PathTree::instance().node(node)->path;
+    };
+    LaunchList list;
+    for (const auto& [correlation, path] : launches)
+        list.paths.push_back(pathOfNode(path));
+    for (const std::uint32_t path : listedRanges_)
+        ++list.instances[pathOfNode(path)];
+    return list;
 }
 
 void Assembler::addGraphNode(const HostRecord& record)

@@ -5,6 +5,7 @@
 #include "core/trace/device_alloc_log.h"
 #include "core/trace/graph_nodes.h"
 #include "core/trace/host_record.h"
+#include "core/trace/launch_list.h"
 #include "core/trace/launch_table.h"
 #include "core/trace/losses.h"
 #include "core/trace/recording.h"
@@ -50,6 +51,8 @@ public:
 
     Losses& losses() { return losses_; }
     std::int64_t recordsChecked() const { return recordsChecked_; }
+    /// Kernel launches of the step that Recording::Launches recorded, in order.
+    LaunchList launchList() const;
     /// Events waiting in the batch.
     std::size_t pending() const;
     /// What was assembled since the last call, each list in start order.
@@ -73,6 +76,7 @@ private:
     StringId shapesOf(std::uint32_t thread, const HostRecord::OpBody& op);
 
     void rehearse(std::uint32_t thread, const HostRecord& record);
+    void list(const HostRecord& record);
     void addGraphNode(const HostRecord& record);
     void addLaunch(std::uint32_t thread, const HostRecord& record);
     void addRange(std::uint32_t thread, const HostRecord& record);
@@ -99,6 +103,8 @@ private:
     Rehearsal rehearsal_;
     std::vector<Op> rehearsedOps_; // for launches to point to
     GraphNodes graphNodes_;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> listedLaunches_; // correlation id and path
+    std::vector<std::uint32_t> listedRanges_;                             // paths
     std::deque<std::pair<std::int64_t, std::int32_t>> stepChanges_; // the latest: when, and to which step
     LaunchLatency firstLatency_;
     LaunchLatency lastLatency_;

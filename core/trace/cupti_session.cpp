@@ -52,13 +52,14 @@ std::string CuptiSession::start(TraceLevel level, Recording recording)
     if (result != CUPTI_SUCCESS)
         return refusal(result, "subscribe", rival);
     on_ = attached_ = true;
-    full_.store(level == TraceLevel::Full, std::memory_order_relaxed);
+    full_.store(level == TraceLevel::Full && recording != Recording::Launches, std::memory_order_relaxed);
     activeBuffers.store(buffers_.get());
     std::string reason;
     if (recording == Recording::Capture) {
         reason = enableGraphNodes();
     } else {
-        reason = enableActivities(level);
+        if (recording != Recording::Launches)
+            reason = enableActivities(level);
         if (reason.empty())
             reason = enableCalls(level, recording);
     }
@@ -133,6 +134,8 @@ std::string CuptiSession::enableGraphNodes()
 
 bool CuptiSession::wanted(ApiClass kind, TraceLevel level, Recording recording)
 {
+    if (recording == Recording::Launches)
+        return kind == ApiClass::Launch;
     if (causesActivity(kind) || kind == ApiClass::Synchronize)
         return true;
     if (level != TraceLevel::Full || kind == ApiClass::Ignored)

@@ -48,6 +48,8 @@ public:
         if (ring_)
             ring_->drain(take);
     }
+    /// Whether it should be drained soon.
+    bool pressed() const { return ring_ && ring_->size() > ring_->capacity() / 4; }
     std::uint64_t dropped() const { return ring_ ? ring_->dropped() : 0; }
     /// Bytes allocated after the last event noted. Session thread, after stop().
     std::int64_t allocated() const { return allocated_; }

@@ -2,6 +2,7 @@
 
 #include "core/trace/thread_log.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -54,6 +55,12 @@ public:
             if (orphaned)
                 log->state_.store(ThreadLog::State::Free, std::memory_order_release);
         }
+    }
+    /// Whether some ring has less room than is good, so that it should be drained soon.
+    bool pressed() const
+    {
+        return std::ranges::any_of(
+            logs(), [](const ThreadLog* log) { return log->ring.size() > log->ring.capacity() / 4; });
     }
     /// What was lost on the way into the rings since the process began.
     struct Counters {

@@ -13,6 +13,8 @@ enum class Recording : std::uint8_t {
     Rehearsal,
     /// While CUDA graphs are captured: which range each of their nodes was made in. Nothing goes to the sink.
     Capture,
+    /// One step of which only the order of its kernel launches is kept. Nothing goes to the sink.
+    Launches,
 };
 
 } // namespace tilescope::trace

@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include <cstring>
+
 namespace tilescope::trace {
 
 namespace {
@@ -39,6 +41,7 @@ void ThreadLog::enterRecording()
     opOrdinal_ = launchOrdinal_ = 0;
     lastNode_ = {};
     lastNodePath_ = nullptr;
+    nextOpId_ = lastOpId_ = 0;
     adopt();
 }
 
@@ -129,7 +132,6 @@ void ThreadLog::publishSessionPlace()
 
 void ThreadLog::openOp(std::string_view name, std::int64_t sequence, OpScope scope, std::string_view shapes)
 {
-    HostLogs& logs = HostLogs::instance();
     const std::int32_t step = enterStep();
     const std::uint32_t ordinal = opOrdinal_++;
     if (opDepth_ >= kDeepestOp) {
@@ -137,22 +139,52 @@ void ThreadLog::openOp(std::string_view name, std::int64_t sequence, OpScope sco
         tooDeep.fetch_add(1, std::memory_order_relaxed);
         return;
     }
-    const PathNode* names = PathTree::instance().names();
     HostRecord& op = ops_[opDepth_];
     op.kind = HostRecord::Kind::Op;
     op.detail = static_cast<std::uint8_t>(scope);
     op.step = step;
-    op.context = context();
-    op.op = {.id = logs.nextOp_.fetch_add(1, std::memory_order_relaxed),
-             .name = names_.child(names, name)->id,
+    // A backward node is an op that says itself where it belongs.
+    op.context = scope == OpScope::Backward ? probedContext() : context();
+    opRangeDepths_[static_cast<std::size_t>(opDepth_)] = rangeDepth_;
+    op.op = {.id = nextOpId(),
+             .name = opName(name, scope),
              .ordinal = ordinal,
-             .shapes = shapes.empty() ? kNone : names_.child(names, shapes)->id,
+             .shapes = shapes.empty() ? kNone : names_.child(PathTree::instance().names(), shapes)->id,
              .sequence = sequence,
              .start = 0,
              .end = 0};
     ++opDepth_;
     // Last, so that the op's time leaves out what noting it took.
     op.op.start = now();
+}
+
+std::uint32_t ThreadLog::nextOpId()
+{
+    // One by one, threads would hand the counter's cache line to and fro.
+    constexpr std::uint32_t kBlock = 256;
+    if (nextOpId_ == lastOpId_) {
+        nextOpId_ = HostLogs::instance().nextOp_.fetch_add(kBlock, std::memory_order_relaxed);
+        lastOpId_ = nextOpId_ + kBlock;
+    }
+    return nextOpId_++;
+}
+
+std::uint32_t ThreadLog::opName(std::string_view name, OpScope scope)
+{
+    const PathNode* names = PathTree::instance().names();
+    std::uint64_t head = 0;
+    std::uint64_t tail = 0;
+    // Names of backward nodes are made anew each time.
+    if (scope == OpScope::Backward || name.size() < sizeof(tail))
+        return names_.child(names, name)->id;
+    std::memcpy(&head, name.data(), sizeof(head));
+    std::memcpy(&tail, name.data() + name.size() - sizeof(tail), sizeof(tail));
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
+    const std::uint64_t hash = reinterpret_cast<std::uintptr_t>(name.data()) * kOdd;
+    KnownName& known = opNames_[(hash >> 32) % kKnownNames];
+    if (known.text != name.data() || known.size != name.size() || known.head != head || known.tail != tail)
+        known = {name.data(), name.size(), head, tail, names_.child(names, name)->id};
+    return known.id;
 }
 
 void ThreadLog::closeOp()
@@ -244,6 +276,20 @@ void ThreadLog::noteAllocation(AllocAction action, const void* address, std::int
 }
 
 HostContext ThreadLog::context() noexcept
+{
+    // What an op does belongs where the op does, unless it opened a range of its own.
+    if (opDepth_ > 0 && opDepth_ <= kDeepestOp) {
+        const auto top = static_cast<std::size_t>(opDepth_ - 1);
+        if (opRangeDepths_[top] == rangeDepth_) {
+            HostContext where = ops_[top].context;
+            where.op = ops_[top].op.id;
+            return where;
+        }
+    }
+    return probedContext();
+}
+
+HostContext ThreadLog::probedContext() noexcept
 {
     HostLogs& logs = HostLogs::instance();
     HostContext where;

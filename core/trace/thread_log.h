@@ -86,7 +86,10 @@ private:
     void adopt();                    ///< the calling thread becomes the owner
     void enterRecording();           ///< forgets what an earlier recording left open
     void closeAll(std::int64_t now); ///< ends what is open: for the thread that ends the recording
-    std::int32_t enterStep();        ///< the step of now, with the ordinals counted from its beginning
+    HostContext probedContext() noexcept;
+    std::uint32_t nextOpId();
+    std::uint32_t opName(std::string_view name, OpScope scope);
+    std::int32_t enterStep(); ///< the step of now, with the ordinals counted from its beginning
     void pushRange(const OpenRange& range, std::int64_t end);
     void publishSessionPlace();
     void noteBoundary();
@@ -111,7 +114,22 @@ private:
     std::int32_t ordinalStep_ = kNoStep;
     std::array<OpenRange, kDeepestRange> ranges_;
     std::array<HostRecord, kDeepestOp> ops_;
+    std::array<std::int32_t, kDeepestOp> opRangeDepths_; ///< ranges that were open when each op began
+    std::uint32_t nextOpId_ = 0;                         ///< ids are taken from the process' in blocks
+    std::uint32_t lastOpId_ = 0;
     PathCache names_;
+    /// Names of operators stay where they are: found by their address, which touches less memory than their
+    /// text.
+    struct KnownName {
+        const char* text = nullptr;
+        std::size_t size = 0;
+        // Its first and last bytes: another name may come to stand at the same address.
+        std::uint64_t head = 0;
+        std::uint64_t tail = 0;
+        std::uint32_t id = kNone;
+    };
+    static constexpr std::size_t kKnownNames = 1024;
+    std::array<KnownName, kKnownNames> opNames_{};
     // The node this thread evaluated last and where it belongs: events of one node come in a row.
     AutogradProbe::Node lastNode_;
     const PathNode* lastNodePath_ = nullptr;

@@ -23,7 +23,9 @@ namespace tilescope::trace {
 
 namespace {
 
-constexpr std::size_t kBatchEvents = 1 << 14;
+// Handed on at once: some 40 MB. What is fewer waits for the end of the recording, so that nothing is written
+// while steps of a short trace run.
+constexpr std::size_t kBatchEvents = 1 << 18;
 constexpr auto kPeriod = std::chrono::milliseconds(5);
 constexpr std::size_t kSpareLogs = 2; // for autograd's thread, and one more
 
@@ -82,13 +84,28 @@ public:
         if (recording == Recording::Events)
             startAllocations();
         const bool shapes = options_.shapes && recording == Recording::Rehearsal;
-        if (shapes || (opsRecorded() && recording != Recording::Capture))
+        if (shapes ||
+            (opsRecorded() && (recording == Recording::Events || recording == Recording::Rehearsal)))
             OpRecorder::enable(shapes);
         {
             const std::scoped_lock lock(mutex_);
             state_ = State::Recording;
         }
         changed_.notify_all();
+    }
+
+    /// Says which step follows; between steps everything noted so far is made into events, at leisure.
+    void setStep(std::int32_t step)
+    {
+        HostLogs::instance().setStep(step);
+        if (step != kNoStep)
+            return;
+        std::unique_lock lock(mutex_);
+        if (state_ != State::Recording)
+            return;
+        drainAsked_ = true;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return !drainAsked_; });
     }
 
     void stop()
@@ -98,8 +115,10 @@ public:
             std::rethrow_exception(std::exchange(failure_, nullptr));
         // The tracer's thread rests now: its part may be played here.
         drain();
-        // The steps that follow a rehearsal are traced too; what is timed follows the others.
-        if (cupti_ && options_.detach && recording_ != Recording::Rehearsal)
+        // The steps that follow a rehearsal are traced too, and counters are read by a CUPTI that is in
+        // place; what is timed follows the others.
+        const bool timedFollows = recording_ == Recording::Events || recording_ == Recording::Capture;
+        if (cupti_ && options_.detach && timedFollows)
             cupti_->detach();
         countLosses();
         if (recording_ != Recording::Events)
@@ -111,6 +130,8 @@ public:
     }
 
     const std::string& untracedReason() const { return untracedReason_; }
+
+    LaunchList launches() const { return assembler_.launchList(); }
 
     std::optional<ClockOffsets> clockOffsets() const
     {
@@ -151,14 +172,29 @@ private:
         while (!ended_) {
             changed_.wait(lock, [this] { return ended_ || state_ != State::Idle; });
             while (state_ == State::Recording) {
+                const bool asked = drainAsked_;
                 lock.unlock();
-                step();
+                if (asked || pressed())
+                    step();
                 lock.lock();
-                changed_.wait_for(lock, kPeriod, [this] { return state_ != State::Recording; });
+                if (asked) {
+                    drainAsked_ = false;
+                    changed_.notify_all();
+                }
+                changed_.wait_for(lock, kPeriod,
+                                  [this] { return drainAsked_ || state_ != State::Recording; });
             }
             state_ = State::Idle;
             changed_.notify_all();
         }
+    }
+
+    /// Whether what is noted must be taken before the step is over. Making events of it beside the step would
+    /// slow the step down: it takes caches, and the other half of a core.
+    bool pressed() const
+    {
+        return HostLogs::instance().pressed() || (cupti_ && cupti_->buffers().pressed()) ||
+               (allocations_ && allocations_->pressed());
     }
 
     /// One turn of the tracer's thread.
@@ -277,6 +313,7 @@ private:
     std::mutex mutex_;
     // Guarded by mutex_.
     State state_ = State::Idle;
+    bool drainAsked_ = false; // by the session thread, which waits
     bool ended_ = false;
     std::condition_variable changed_;
 
@@ -303,7 +340,7 @@ void Tracer::start(Recording recording)
 
 void Tracer::setStep(std::int32_t step)
 {
-    HostLogs::instance().setStep(step);
+    impl_->setStep(step);
 }
 
 void Tracer::stop()
@@ -314,6 +351,11 @@ void Tracer::stop()
 std::optional<Tracer::ClockOffsets> Tracer::clockOffsets() const
 {
     return impl_->clockOffsets();
+}
+
+LaunchList Tracer::launches() const
+{
+    return impl_->launches();
 }
 
 const std::string& Tracer::untracedReason() const

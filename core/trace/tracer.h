@@ -4,6 +4,7 @@
 #include "core/model/events.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
+#include "core/trace/launch_list.h"
 #include "core/trace/recording.h"
 
 #include <cstddef>
@@ -50,7 +51,8 @@ public:
     Tracer& operator=(const Tracer&) = delete;
 
     void start(Recording recording = Recording::Events);
-    /// Says which step the following events belong to; kNoStep between steps. Session thread.
+    /// Says which step the following events belong to. kNoStep between steps: waits until what the step noted
+    /// has been read, so that this does not happen beside the next.
     void setStep(std::int32_t step);
     /// Ends recording: waits for the device, flushes every buffer, attributes what is open and delivers the
     /// last batch with the losses.
@@ -65,6 +67,9 @@ public:
     };
     /// None on a CPU.
     std::optional<ClockOffsets> clockOffsets() const;
+
+    /// Kernel launches of the step of the last Recording::Launches.
+    LaunchList launches() const;
 
     /// Why device activities are not recorded although asked for (a rival profiler, no permission); empty
     /// when they are.

@@ -16,6 +16,7 @@ class SampleList final : public engine::PointObserver {
 public:
     void stateChanged(engine::PointState) override {}
     void consume(TraceBatch&&) override {}
+    void countersRead(std::vector<CounterValue>) override {}
     void sampleTaken(const Sample& sample) override
     {
         samples.push_back({{"kind", wordOf(sample.kind)},

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -67,6 +68,12 @@ public:
         }
         waiting_.notify_all();
     }
+    /// Waits until everything is in the file: beside a step it would slow it down.
+    void settle()
+    {
+        std::unique_lock lock(mutex_);
+        waiting_.wait(lock, [this] { return batches_.empty() && !writing_; });
+    }
     json figures() const
     {
         const std::scoped_lock lock(mutex_);
@@ -103,11 +110,14 @@ private:
             if (batches_.empty())
                 return;
             std::vector<TraceBatch> batches = std::exchange(batches_, {});
+            writing_ = true;
             lock.unlock();
             for (const TraceBatch& batch : batches)
                 writer.write(batch);
             writer.commit();
             lock.lock();
+            writing_ = false;
+            waiting_.notify_all();
         }
     }
 
@@ -118,6 +128,7 @@ private:
     mutable std::mutex mutex_;
     // Guarded by mutex_.
     std::vector<TraceBatch> batches_;
+    bool writing_ = false;
     std::map<std::string, std::int64_t> losses_;
     std::int64_t kernels_ = 0, inModule_ = 0, ops_ = 0, calls_ = 0, ranges_ = 0, allocations_ = 0, lost_ = 0;
     std::condition_variable_any waiting_;
@@ -150,7 +161,14 @@ Setting settingOf(const std::string& name)
     return *found;
 }
 
-/// One lm that runs steps, bare or traced.
+double processCpuMs()
+{
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+}
+
+/// One experiment that runs steps, bare or traced.
 class Steps {
 public:
     explicit Steps(const StepOptions& options)
@@ -166,6 +184,7 @@ public:
     /// Milliseconds from one idle device to the next.
     double run(int index)
     {
+        const double cpuBefore = processCpuMs();
         experiment_->prepare();
         device_.synchronize();
         const auto start = std::chrono::steady_clock::now();
@@ -178,9 +197,13 @@ public:
             device_.synchronize();
         }
         const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+        cpuMs_ = processCpuMs() - cpuBefore;
         experiment_->finish();
         return time.count();
     }
+
+    /// Of all threads, during the last step.
+    double cpuMs() const { return cpuMs_; }
 
     std::vector<double> block(int count)
     {
@@ -238,6 +261,7 @@ private:
     ExperimentSpec spec_;
     std::unique_ptr<engine::Experiment> experiment_;
     std::vector<Phase> phases_;
+    double cpuMs_ = 0;
 };
 
 double medianOf(std::vector<double> values)
@@ -274,6 +298,8 @@ namespace {
 struct Pairs {
     std::vector<double> traced;
     std::vector<double> bare;
+    std::vector<double> tracedCpu; ///< of the last step of each block, all threads together
+    std::vector<double> bareCpu;
     int rejected = 0;
 };
 
@@ -292,12 +318,14 @@ json byPosition(const std::vector<double>& times, int block)
 }
 
 /// Bare, traced, bare, in turn, until enough rounds have bare blocks that agree.
-Pairs interleave(Steps& steps, trace::Tracer& tracer, const StepOptions& options)
+Pairs interleave(Steps& steps, trace::Tracer& tracer, StoringSink& sink, const StepOptions& options)
 {
     Pairs pairs;
     std::vector<double> before = steps.block(options.block);
     for (int round = 0; round < options.rounds;) {
         const std::vector<double> traced = steps.tracedBlock(tracer, options.block, round * options.block);
+        const double tracedCpu = steps.cpuMs();
+        sink.settle();
         const std::vector<double> after = steps.block(options.block);
         const double here = medianOf(before);
         const double there = medianOf(after);
@@ -307,6 +335,8 @@ Pairs interleave(Steps& steps, trace::Tracer& tracer, const StepOptions& options
         } else {
             pairs.traced.insert(pairs.traced.end(), traced.begin(), traced.end());
             pairs.bare.insert(pairs.bare.end(), after.begin(), after.end());
+            pairs.tracedCpu.push_back(tracedCpu);
+            pairs.bareCpu.push_back(steps.cpuMs());
             ++round;
         }
         before = after;
@@ -334,12 +364,14 @@ json stepCosts(const StepOptions& options)
         const Setting setting = settingOf(name);
         StoringSink sink(strings);
         trace::Tracer tracer(steps.tracing(setting), strings, sink);
-        const Pairs pairs = interleave(steps, tracer, options);
+        const Pairs pairs = interleave(steps, tracer, sink, options);
         json figures = sink.figures();
         figures["ms"] = medianOf(pairs.traced);
         figures["bare_ms"] = medianOf(pairs.bare);
         figures["ratio"] = medianOf(pairs.traced) / medianOf(pairs.bare);
         figures["steps"] = pairs.traced.size();
+        figures["cpu_ms"] = medianOf(pairs.tracedCpu);
+        figures["bare_cpu_ms"] = medianOf(pairs.bareCpu);
         figures["rejected_rounds"] = pairs.rejected;
         figures["ms_by_position"] = byPosition(pairs.traced, options.block);
         figures["bare_ms_by_position"] = byPosition(pairs.bare, options.block);

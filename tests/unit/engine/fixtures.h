@@ -17,6 +17,7 @@ public:
         if (onSample)
             onSample(sample);
     }
+    void countersRead(std::vector<CounterValue> values) override { counters = std::move(values); }
     void consume(TraceBatch&& batch) override { batches.push_back(std::move(batch)); }
 
     std::ptrdiff_t count(SampleKind kind, Phase phase) const
@@ -29,6 +30,7 @@ public:
     std::vector<PointState> states;
     std::vector<Sample> samples;
     std::vector<TraceBatch> batches;
+    std::vector<CounterValue> counters;
     std::function<void(const Sample&)> onSample;
 };
 

@@ -248,6 +248,39 @@ TEST_F(CuptiPipeline, DriftOfTheClocksIsTheChangeOfTheLeastLaunchLatency)
     EXPECT_NEAR(static_cast<double>((offsets->end - offsets->start).count()), 200e6, 10e6);
 }
 
+TEST_F(CuptiPipeline, EventsAreHandedOnAfterTheStepsNotBesideThem)
+{
+    Tracer tracer(options(), strings, sink, cupti);
+    tracer.start();
+    for (int step = 0; step < 3; ++step) {
+        tracer.setStep(step);
+        for (int i = 0; i < 1000; ++i)
+            cupti.kernel(cupti.launch());
+        tracer.setStep(kNoStep);
+        EXPECT_TRUE(sink.all.empty());
+    }
+    tracer.stop();
+    EXPECT_THAT(events(), SizeIs(3000));
+    EXPECT_THAT(losses(), IsEmpty());
+}
+
+TEST_F(CuptiPipeline, ALongStepIsReadBeforeItsRingsAreFull)
+{
+    TracerOptions small = options();
+    small.ringCapacity = 1 << 12;
+    constexpr int kKernels = 20'000;
+    record(small, [&] {
+        for (int i = 0; i < kKernels; ++i) {
+            cupti.kernel(cupti.launch());
+            // As fast as a GPU takes launches; the ring is a quarter full once in a millisecond or two.
+            if (i % 256 == 0)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    });
+    EXPECT_THAT(events(), SizeIs(kKernels));
+    EXPECT_THAT(losses(), IsEmpty());
+}
+
 TEST_F(CuptiPipeline, AFailingSinkIsToldByStop)
 {
     struct Failing : TraceSink {

@@ -15,6 +15,17 @@ std::vector<int> drained(Ring<int>& ring)
     return records;
 }
 
+TEST(Ring, TellsHowManyWait)
+{
+    Ring<int> ring(4);
+    EXPECT_EQ(ring.size(), 0U);
+    ring.push(1);
+    ring.push(2);
+    EXPECT_EQ(ring.size(), 2U);
+    ring.drain([](int) {});
+    EXPECT_EQ(ring.size(), 0U);
+}
+
 TEST(Ring, HandsOutRecordsOldestFirst)
 {
     Ring<int> ring(8);

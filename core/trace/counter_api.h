@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tilescope::trace {
+
+/// The part of CUPTI's range profiler that reading counters uses, so that a machine without a GPU can test
+/// what is made of them. Every kernel is a range of its own, in the order of launching. Session thread, CUDA
+/// initialised.
+///
+/// Members return why they could not do it, in one sentence; empty if they did.
+class CounterApi {
+public:
+    virtual ~CounterApi() = default;
+
+    /// Prepares to read these metrics of a step of that many kernels. CUPTI must be in the process already:
+    /// once it has been finalized, its profiler alone does not bring it back. close() must follow, whatever
+    /// this returned.
+    virtual std::string open(const std::vector<std::string>& metrics, std::size_t kernels) = 0;
+    /// A pass begins, before the step runs.
+    virtual std::string beginPass() = 0;
+    /// It ends, when the device is idle again. \param complete  whether that was the last that the metrics
+    /// need
+    virtual std::string endPass(bool& complete) = 0;
+    /// Values of every kernel in order, each of all metrics.
+    virtual std::string read(std::vector<std::vector<double>>& kernels) = 0;
+    /// Takes CUPTI out of the process.
+    virtual void close() = 0;
+};
+
+/// The range profiler of the CUPTI that LibTorch itself links.
+CounterApi& realCounters();
+
+} // namespace tilescope::trace
