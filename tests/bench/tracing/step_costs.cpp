@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -161,13 +160,6 @@ Setting settingOf(const std::string& name)
     return *found;
 }
 
-double processCpuMs()
-{
-    timespec time{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
-}
-
 /// One experiment that runs steps, bare or traced.
 class Steps {
 public:
@@ -184,7 +176,6 @@ public:
     /// Milliseconds from one idle device to the next.
     double run(int index)
     {
-        const double cpuBefore = processCpuMs();
         experiment_->prepare();
         device_.synchronize();
         const auto start = std::chrono::steady_clock::now();
@@ -197,13 +188,9 @@ public:
             device_.synchronize();
         }
         const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-        cpuMs_ = processCpuMs() - cpuBefore;
         experiment_->finish();
         return time.count();
     }
-
-    /// Of all threads, during the last step.
-    double cpuMs() const { return cpuMs_; }
 
     std::vector<double> block(int count)
     {
@@ -261,7 +248,6 @@ private:
     ExperimentSpec spec_;
     std::unique_ptr<engine::Experiment> experiment_;
     std::vector<Phase> phases_;
-    double cpuMs_ = 0;
 };
 
 double medianOf(std::vector<double> values)
@@ -298,8 +284,6 @@ namespace {
 struct Pairs {
     std::vector<double> traced;
     std::vector<double> bare;
-    std::vector<double> tracedCpu; ///< of the last step of each block, all threads together
-    std::vector<double> bareCpu;
     int rejected = 0;
 };
 
@@ -324,7 +308,6 @@ Pairs interleave(Steps& steps, trace::Tracer& tracer, StoringSink& sink, const S
     std::vector<double> before = steps.block(options.block);
     for (int round = 0; round < options.rounds;) {
         const std::vector<double> traced = steps.tracedBlock(tracer, options.block, round * options.block);
-        const double tracedCpu = steps.cpuMs();
         sink.settle();
         const std::vector<double> after = steps.block(options.block);
         const double here = medianOf(before);
@@ -335,8 +318,6 @@ Pairs interleave(Steps& steps, trace::Tracer& tracer, StoringSink& sink, const S
         } else {
             pairs.traced.insert(pairs.traced.end(), traced.begin(), traced.end());
             pairs.bare.insert(pairs.bare.end(), after.begin(), after.end());
-            pairs.tracedCpu.push_back(tracedCpu);
-            pairs.bareCpu.push_back(steps.cpuMs());
             ++round;
         }
         before = after;
@@ -370,8 +351,6 @@ json stepCosts(const StepOptions& options)
         figures["bare_ms"] = medianOf(pairs.bare);
         figures["ratio"] = medianOf(pairs.traced) / medianOf(pairs.bare);
         figures["steps"] = pairs.traced.size();
-        figures["cpu_ms"] = medianOf(pairs.tracedCpu);
-        figures["bare_cpu_ms"] = medianOf(pairs.bareCpu);
         figures["rejected_rounds"] = pairs.rejected;
         figures["ms_by_position"] = byPosition(pairs.traced, options.block);
         figures["bare_ms_by_position"] = byPosition(pairs.bare, options.block);
