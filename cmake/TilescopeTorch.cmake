@@ -19,6 +19,12 @@ if(NOT EXISTS ${tilescope_cuda_root}/include/cupti.h)
     get_filename_component(tilescope_cuda_root ${tilescope_cuda_root} DIRECTORY)
 endif()
 
+# The wheels have lib, a toolkit installed by its own means has lib64.
+set(tilescope_cuda_lib ${tilescope_cuda_root}/lib)
+if(NOT EXISTS ${tilescope_cuda_lib}/libcudart.so)
+    set(tilescope_cuda_lib ${tilescope_cuda_root}/lib64)
+endif()
+
 add_library(tilescope_torch_headers INTERFACE)
 target_include_directories(tilescope_torch_headers SYSTEM INTERFACE ${TILESCOPE_TORCH}/include
                            ${TILESCOPE_TORCH}/include/torch/csrc/api/include ${tilescope_cuda_root}/include)
@@ -29,7 +35,7 @@ add_library(tilescope_torch INTERFACE)
 add_library(torch::torch ALIAS tilescope_torch)
 target_link_libraries(tilescope_torch INTERFACE tilescope_torch_headers ${TILESCOPE_TORCH}/lib/libtorch_cpu.so
                       ${TILESCOPE_TORCH}/lib/libc10.so)
-target_link_options(tilescope_torch INTERFACE -Wl,-rpath-link,${TILESCOPE_TORCH}/lib -Wl,-rpath-link,${tilescope_cuda_root}/lib
+target_link_options(tilescope_torch INTERFACE -Wl,-rpath-link,${TILESCOPE_TORCH}/lib -Wl,-rpath-link,${tilescope_cuda_lib}
                     -Wl,--allow-shlib-undefined)
 if(EXISTS ${TILESCOPE_TORCH}/lib/libtorch_cuda.so)
     # Registers the CUDA backend by being loaded, so the linker may not drop it.
@@ -41,12 +47,12 @@ endif()
 add_library(tilescope_cupti INTERFACE)
 add_library(cuda::cupti ALIAS tilescope_cupti)
 target_include_directories(tilescope_cupti SYSTEM INTERFACE ${tilescope_cuda_root}/include)
-target_link_libraries(tilescope_cupti INTERFACE ${tilescope_cuda_root}/lib/libcupti.so)
+target_link_libraries(tilescope_cupti INTERFACE ${tilescope_cuda_lib}/libcupti.so)
 add_library(tilescope_cudart INTERFACE)
 add_library(cuda::runtime ALIAS tilescope_cudart)
 target_include_directories(tilescope_cudart SYSTEM INTERFACE ${tilescope_cuda_root}/include)
-target_link_libraries(tilescope_cudart INTERFACE ${tilescope_cuda_root}/lib/libcudart.so)
+target_link_libraries(tilescope_cudart INTERFACE ${tilescope_cuda_lib}/libcudart.so)
 
-list(APPEND CMAKE_BUILD_RPATH ${TILESCOPE_TORCH}/lib ${tilescope_cuda_root}/lib)
+list(APPEND CMAKE_BUILD_RPATH ${TILESCOPE_TORCH}/lib ${tilescope_cuda_lib})
 
 tilescope_pch(tilescope_torch_pch HEADERS ${tilescope_std_headers} <torch/torch.h> LIBRARIES torch::torch)

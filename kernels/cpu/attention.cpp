@@ -10,21 +10,23 @@ namespace tilescope::kernels {
 
 namespace {
 
+const CpuInstructionSet& widestInstructionSet()
+{
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+        return kAvx512;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) {
+        return kAvx2;
+    }
+    return kSse2;
+}
+
 const CpuInstructionSet& instructionSet()
 {
-    static const CpuInstructionSet& chosen = [&]() -> const CpuInstructionSet& {
-        __builtin_cpu_init();
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
-            return kAvx512;
-        }
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-            __builtin_cpu_supports("f16c")) {
-            return kAvx2;
-        }
-        return kSse2;
-    }();
-    return chosen;
+    static const CpuInstructionSet* const widest = &widestInstructionSet();
+    return *widest;
 }
 
 const CpuTileKernels& kernelsFor(ElementType type)

@@ -5,7 +5,6 @@
 #include "kernels/cuda/launchers.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -29,14 +28,10 @@ constexpr bool kAllKernels = false;
 constexpr bool kAllKernels = true;
 #endif
 
-/// Compute capability 9.0; TILESCOPE_ATTENTION=mma takes the mma.sync kernels there too, to compare.
+/// The Hopper kernels are for compute capability 9.0 alone.
 bool useHopper()
 {
-    static const bool allowed = [] {
-        const char* choice = std::getenv("TILESCOPE_ATTENTION");
-        return !choice || std::string(choice) != "mma";
-    }();
-    return kAllKernels && allowed && currentDeviceFacts().computeMajor == 9;
+    return kAllKernels && kernelChoice() == KernelChoice::Best && currentDeviceFacts().computeMajor == 9;
 }
 
 /// The mma.sync launcher of the smallest head dim that holds the problem's; null where this build has none.

@@ -1,6 +1,11 @@
 #include "kernels/cuda/device.h"
 
+#include "kernels/cuda/mma_tiles.h"
+
+#include <algorithm>
+#include <cstdlib>
 #include <mutex>
+#include <string_view>
 
 namespace tilescope::kernels {
 
@@ -17,10 +22,24 @@ DeviceFacts ask(int device)
     facts.computeMinor = attribute(cudaDevAttrComputeCapabilityMinor);
     facts.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
     facts.sharedMemoryBytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    if (kernelChoice() == KernelChoice::Compact) {
+        facts.sharedMemoryBytes = std::min(facts.sharedMemoryBytes, kLeastSharedBytes);
+    }
     return facts;
 }
 
 } // namespace
+
+KernelChoice kernelChoice()
+{
+    static const KernelChoice choice = [] {
+        const char* variable = std::getenv("TILESCOPE_ATTENTION");
+        const std::string_view value = variable ? variable : "";
+        return value == "mma" ? KernelChoice::Mma
+                              : (value == "compact" ? KernelChoice::Compact : KernelChoice::Best);
+    }();
+    return choice;
+}
 
 int currentDevice()
 {

@@ -11,11 +11,16 @@ namespace tilescope::kernels {
 
 inline constexpr int kMaxDevices = 64;
 
+/// To compare kernels and to test here what other devices run, TILESCOPE_ATTENTION may be set to `mma` (no
+/// Hopper kernels) or `compact` (nor more shared memory than the least of all devices).
+enum class KernelChoice : unsigned char { Best, Mma, Compact };
+KernelChoice kernelChoice();
+
 struct DeviceFacts {
     int computeMajor = 0;
     int computeMinor = 0;
     int multiprocessors = 0;
-    int sharedMemoryBytes = 0; ///< most that a thread block can have
+    int sharedMemoryBytes = 0; ///< most that a thread block can have, or kernelChoice() allows it
 };
 
 /// Number of the calling thread's device; -1 where CUDA has none.

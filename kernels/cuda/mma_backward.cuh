@@ -21,9 +21,9 @@ namespace tilescope::kernels {
 ///
 ///     wait for Q(i), dO(i) -> S^T = K Q^T, dP^T = V dO^T, P^T, dS^T -> dV, dK in registers
 ///     all done with Q, dO  -> [start Q(i+1), dO(i+1)]  dQ(i) = dS K, added in global memory
-template <class Precision, int kHeadDim> struct MmaBackward {
+template <class Precision, int kHeadDim, bool kCompact> struct MmaBackward {
     using Element = typename Precision::Element;
-    static constexpr MmaBackwardTile kTile = mmaBackwardTile(sizeof(Element), kHeadDim);
+    static constexpr MmaBackwardTile kTile = mmaBackwardTile(sizeof(Element), kHeadDim, kCompact);
     static constexpr int kThreads = kTile.warps * 32;
     static constexpr int kKeys = kTile.keys();
     static constexpr int kQueries = kTile.queries;
@@ -259,31 +259,43 @@ private:
     }
 };
 
-template <class Precision, int kHeadDim>
-__global__ void __launch_bounds__(MmaBackward<Precision, kHeadDim>::kThreads)
+template <class Precision, int kHeadDim, bool kCompact>
+__global__ void __launch_bounds__(MmaBackward<Precision, kHeadDim, kCompact>::kThreads)
     mmaBackwardKernel(const __grid_constant__ BackwardParameters parameters)
 {
     extern __shared__ __align__(128) std::byte shared[];
-    MmaBackward<Precision, kHeadDim>(parameters, shared).run();
+    MmaBackward<Precision, kHeadDim, kCompact>(parameters, shared).run();
+}
+
+template <class Precision, int kHeadDim, bool kCompact>
+cudaError_t launchMmaBackwardTile(const BackwardParameters& parameters, cudaStream_t stream)
+{
+    using Kernel = MmaBackward<Precision, kHeadDim, kCompact>;
+    constexpr auto kKernel = mmaBackwardKernel<Precision, kHeadDim, kCompact>;
+    static_assert(!kCompact || Kernel::kSharedBytes <= kLeastSharedBytes);
+    const KernelShape& shape = parameters.shape;
+    const std::int64_t tiles = (shape.keys + Kernel::kKeys - 1) / Kernel::kKeys;
+    if (const cudaError_t status = allowSharedMemory<kKernel>(Kernel::kSharedBytes); status != cudaSuccess) {
+        return status;
+    }
+    launchDelta<Precision>(parameters, stream);
+    kKernel<<<static_cast<unsigned>(tiles * Kernel::kTile.outputSplit * shape.keyHeads * shape.batch),
+              Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);
+    launchGradQ<typename Precision::Element>(parameters, stream);
+    return cudaGetLastError();
 }
 
 template <class Precision, int kHeadDim>
 cudaError_t launchMmaBackward(const BackwardParameters& parameters, cudaStream_t stream)
 {
-    using Kernel = MmaBackward<Precision, kHeadDim>;
-    const KernelShape& shape = parameters.shape;
-    const std::int64_t tiles = (shape.keys + Kernel::kKeys - 1) / Kernel::kKeys;
-    if (const cudaError_t status =
-            allowSharedMemory<mmaBackwardKernel<Precision, kHeadDim>>(Kernel::kSharedBytes);
-        status != cudaSuccess) {
-        return status;
+    // Where the usual tile fits everywhere, there is no other.
+    constexpr int kBytes = MmaBackward<Precision, kHeadDim, false>::kSharedBytes;
+    if constexpr (kBytes > kLeastSharedBytes) {
+        if (currentDeviceFacts().sharedMemoryBytes < kBytes) {
+            return launchMmaBackwardTile<Precision, kHeadDim, true>(parameters, stream);
+        }
     }
-    launchDelta<Precision>(parameters, stream);
-    mmaBackwardKernel<Precision, kHeadDim>
-        <<<static_cast<unsigned>(tiles * Kernel::kTile.outputSplit * shape.keyHeads * shape.batch),
-           Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);
-    launchGradQ<typename Precision::Element>(parameters, stream);
-    return cudaGetLastError();
+    return launchMmaBackwardTile<Precision, kHeadDim, false>(parameters, stream);
 }
 
 } // namespace tilescope::kernels

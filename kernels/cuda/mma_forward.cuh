@@ -21,10 +21,10 @@ namespace tilescope::kernels {
 ///
 ///     K(j) arrives -> [start V(j)]   S = Q K(j)^T, softmax
 ///     V(j) arrives -> [start K(j+1)] O += P V(j)
-template <class Precision, int kHeadDim> struct MmaForward {
+template <class Precision, int kHeadDim, int kFragmentCount> struct MmaForward {
     using Element = typename Precision::Element;
     using Tile = SharedTile<Element, kHeadDim>;
-    static constexpr MmaForwardTile kTile = mmaForwardTile(sizeof(Element), kHeadDim);
+    static constexpr MmaForwardTile kTile = mmaForwardTile(sizeof(Element), kHeadDim, kFragmentCount);
     static constexpr int kThreads = kTile.warps * 32;
     static constexpr int kFragments = kTile.fragments;
     static constexpr int kKeyBlocks = kTile.keys / 8;
@@ -159,6 +159,13 @@ private:
         }
     }
 
+    /// Over the four lanes that share a row.
+    __device__ static float sumOfRow(float value)
+    {
+        value += __shfl_xor_sync(~0u, value, 1);
+        return value + __shfl_xor_sync(~0u, value, 2);
+    }
+
     __device__ static void finish(const ForwardParameters& p,
                                   const float (&output)[kFragments][kHeadDim / 8][4], Rows& state,
                                   Tile staging, int batch, int head, int firstQuery, int rows)
@@ -174,9 +181,7 @@ private:
             float reciprocal[2];
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
-                float sum = state.sum[m][half];
-                sum += __shfl_xor_sync(~0u, sum, 1);
-                sum += __shfl_xor_sync(~0u, sum, 2);
+                const float sum = sumOfRow(state.sum[m][half]);
                 reciprocal[half] = sum > 0 ? 1 / sum : 0;
                 // NaN goes on to the output as naive attention would hand it on.
                 reciprocal[half] = sum == sum ? reciprocal[half] : sum;
@@ -200,28 +205,46 @@ private:
     }
 };
 
-template <class Precision, int kHeadDim>
-__global__ void __launch_bounds__(MmaForward<Precision, kHeadDim>::kThreads)
+template <class Precision, int kHeadDim, int kFragments>
+__global__ void __launch_bounds__(MmaForward<Precision, kHeadDim, kFragments>::kThreads)
     mmaForwardKernel(const __grid_constant__ ForwardParameters parameters)
 {
     extern __shared__ __align__(128) std::byte shared[];
-    MmaForward<Precision, kHeadDim>::run(parameters, shared);
+    MmaForward<Precision, kHeadDim, kFragments>::run(parameters, shared);
+}
+
+template <class Precision, int kHeadDim, int kFragments>
+cudaError_t launchMmaForwardTile(const ForwardParameters& parameters, std::int64_t blocks,
+                                 cudaStream_t stream)
+{
+    using Kernel = MmaForward<Precision, kHeadDim, kFragments>;
+    static_assert(Kernel::kSharedBytes <= kLeastSharedBytes);
+    constexpr auto kKernel = mmaForwardKernel<Precision, kHeadDim, kFragments>;
+    if (const cudaError_t status = allowSharedMemory<kKernel>(Kernel::kSharedBytes); status != cudaSuccess) {
+        return status;
+    }
+    kKernel<<<static_cast<unsigned>(blocks), Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);
+    return cudaGetLastError();
 }
 
 template <class Precision, int kHeadDim>
 cudaError_t launchMmaForward(const ForwardParameters& parameters, cudaStream_t stream)
 {
-    using Kernel = MmaForward<Precision, kHeadDim>;
+    constexpr int kElement = sizeof(typename Precision::Element);
+    constexpr int kFragments = mmaForwardTile(kElement, kHeadDim).fragments;
     const KernelShape& shape = parameters.shape;
-    const std::int64_t tiles = (shape.queries + Kernel::kTile.queries() - 1) / Kernel::kTile.queries();
-    if (const cudaError_t status =
-            allowSharedMemory<mmaForwardKernel<Precision, kHeadDim>>(Kernel::kSharedBytes);
-        status != cudaSuccess) {
-        return status;
+    const auto blocks = [&](int fragments) {
+        const std::int64_t rows = mmaForwardTile(kElement, kHeadDim, fragments).queries();
+        return (shape.queries + rows - 1) / rows * shape.queryHeads * shape.batch;
+    };
+    // Fewer blocks than multiprocessors: smaller ones fill the device better, where splitting K and V once
+    // more costs less than that (kernels/NOTES.md). Only in 32 bits, where few rows are common.
+    if constexpr (kFragments > 1 && kElement == 4 && (kHeadDim <= 64 || kIsFp32<Precision>)) {
+        if (blocks(kFragments) <= currentDeviceFacts().multiprocessors) {
+            return launchMmaForwardTile<Precision, kHeadDim, 1>(parameters, blocks(1), stream);
+        }
     }
-    mmaForwardKernel<Precision, kHeadDim><<<static_cast<unsigned>(tiles * shape.queryHeads * shape.batch),
-                                            Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);
-    return cudaGetLastError();
+    return launchMmaForwardTile<Precision, kHeadDim, kFragments>(parameters, blocks(kFragments), stream);
 }
 
 } // namespace tilescope::kernels

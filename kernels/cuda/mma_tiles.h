@@ -18,21 +18,24 @@ struct MmaForwardTile {
 };
 
 /// Two fragments a warp use each fragment of K and V twice; at head dim 256 the output alone takes 128
-/// registers, and one must do. Keys: as many as fit in 99 KiB (compute capability 8.6 and 8.9) beside the
-/// queries.
-constexpr MmaForwardTile mmaForwardTile(int elementBytes, int headDim)
+/// registers, and one must do. Keys: as many as fit in 99 KiB (kLeastSharedBytes) beside the queries.
+/// \param fragments  fewer than two where there are few rows
+constexpr MmaForwardTile mmaForwardTile(int elementBytes, int headDim, int fragments = 2)
 {
     if (headDim == 256) {
         return {4, 1, elementBytes == 2 ? 64 : 16};
     }
     if (elementBytes == 4 && headDim == 128) {
-        return {4, 2, 32};
+        return {4, fragments, 32};
     }
     if (elementBytes == 4 && headDim == 96) {
-        return {4, 2, 48};
+        return {4, fragments, 48};
     }
-    return {4, 2, 64};
+    return {4, fragments, 64};
 }
+
+/// What a thread block has on the devices that have least (compute capability 8.6, 8.9 and 12.0).
+inline constexpr int kLeastSharedBytes = 99 * 1024;
 
 struct MmaBackwardTile {
     int warps; ///< 16 keys each
@@ -44,12 +47,19 @@ struct MmaBackwardTile {
 /// More keys a block mean fewer passes over the queries and fewer additions to their gradient. A warp keeps
 /// the gradients of its 16 keys and values in registers, 2 * 16 * headDim / 32 of them: at head dim 256 two
 /// blocks share the columns, and each computes all scores.
-constexpr MmaBackwardTile mmaBackwardTile(int elementBytes, int headDim)
+/// \param compact  for devices with kLeastSharedBytes
+constexpr MmaBackwardTile mmaBackwardTile(int elementBytes, int headDim, bool compact)
 {
     if (headDim == 256) {
+        if (compact) {
+            return elementBytes == 2 ? MmaBackwardTile{4, 16, 2} : MmaBackwardTile{1, 16, 2};
+        }
         return elementBytes == 2 ? MmaBackwardTile{4, 32, 2} : MmaBackwardTile{2, 16, 2};
     }
-    if (elementBytes == 4 && headDim >= 96) {
+    if (headDim == 128 && compact) {
+        return elementBytes == 2 ? MmaBackwardTile{8, 32, 1} : MmaBackwardTile{4, 16, 1};
+    }
+    if (elementBytes == 4 && (headDim >= 96 || (headDim == 64 && compact))) {
         return {4, 32, 1};
     }
     return {8, 64, 1};

@@ -244,6 +244,8 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
         auto [o, logSumExp, statistics] = callForward(q, k, v, causal, scale, fp32, true);
         context->save_for_backward({q, k, v, o, statistics.dim() > 1 ? statistics : logSumExp});
         context->mark_non_differentiable({logSumExp});
+        // Else autograd would allocate and fill a gradient of zeros for the log-sum-exp at each backward.
+        context->set_materialize_grads(false);
         context->saved_data["causal"] = causal;
         context->saved_data["scale"] = scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
         context->saved_data["fp32"] = fp32;

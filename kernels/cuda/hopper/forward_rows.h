@@ -52,6 +52,12 @@ template <class Tile, class Element> struct ForwardRows {
             const std::uint64_t rows = advance(value, step * 16 * kRowBytes);
             if constexpr (Tile::headDim == 32 || Tile::headDim == 64 || Tile::headDim == 128) {
                 productFromRegisters<Element>(output, weights + 4 * step, rows);
+            } else if constexpr (Tile::headDim == 256) {
+                auto& first = reinterpret_cast<float(&)[64]>(output);
+                auto& second = reinterpret_cast<float(&)[64]>(output[64]);
+                productFromRegisters<Element>(first, weights + 4 * step, rows);
+                productFromRegisters<Element>(second, weights + 4 * step,
+                                              advance(rows, 2 * Tile::keys * kRowBytes));
             } else { // 96: one whole panel and a part of the second
                 auto& first = reinterpret_cast<float(&)[32]>(output);
                 auto& rest = reinterpret_cast<float(&)[kOutputs - 32]>(output[32]);

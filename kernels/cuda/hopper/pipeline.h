@@ -43,9 +43,10 @@ __device__ inline void loadTile(const CUtensorMap& map, unsigned char* tile, Bar
         loadBox(map, tile + panel * rows * kRowBytes, full, panel * kPanelColumns, row, head, batch);
 }
 
-/// One arrival a warp: it reads the stage no more.
+/// One arrival a warp: none of its lanes reads the stage any more.
 __device__ inline void release(Barrier& barrier)
 {
+    __syncwarp();
     if (threadIdx.x % 32 == 0)
         arrive(barrier);
 }
