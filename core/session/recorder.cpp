@@ -171,7 +171,15 @@ RunId Recorder::begin(const store::RunHeader& header)
 
 void Recorder::environment(std::vector<EnvironmentEntry> entries)
 {
-    pushAndWait([&](store::RunWriter& writer) { writer.writeEnvironment(entries); });
+    throwFailure();
+    push(Task([this, moved = std::move(entries)](store::RunWriter& writer) {
+             try {
+                 writer.writeEnvironment(moved);
+             } catch (...) {
+                 fail(std::current_exception());
+             }
+         }),
+         0);
 }
 
 void Recorder::ceilings(std::vector<Ceiling> ceilings)

@@ -64,6 +64,7 @@ public:
     Recorder& operator=(const Recorder&) = delete;
 
     RunId begin(const store::RunHeader& header);
+    /// Durable with the next flush().
     void environment(std::vector<EnvironmentEntry> entries);
     /// Returns when they are durable. No run need be open.
     void ceilings(std::vector<Ceiling> ceilings);
