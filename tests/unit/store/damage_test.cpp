@@ -163,4 +163,51 @@ TEST(Damage, GivesAWholeAnswerOrOneSentence)
     EXPECT_GT(refused, files / 4);
 }
 
+/// Every page of the table of runs in the place of every other page: all runs in their order, or one
+/// sentence.
+TEST(Damage, APageOfRunsInAnothersPlaceIsNoticed)
+{
+    constexpr std::size_t kPage = 4096;
+    constexpr int kRuns = 12;
+    const std::string marker = "a spec that is found again";
+    const TemporaryFolder folder;
+    const fs::path file = folder / "swapped.tscope";
+    {
+        const StringTable strings;
+        RunWriter writer(file, strings);
+        RunHeader point = header();
+        point.specJson = "{\"name\":\"" + marker + std::string(800, '.') + "\"}";
+        for (int run = 0; run < kRuns; ++run) {
+            writer.beginRun(point);
+            writer.endRun({});
+        }
+    }
+    const std::string bytes = contentsOf(file);
+    const std::size_t pages = bytes.size() / kPage;
+    int swaps = 0;
+    for (std::size_t a = 1; a < pages; ++a) {
+        if (bytes.substr(a * kPage, kPage).find(marker) == std::string::npos)
+            continue;
+        for (std::size_t b = 1; b < pages; ++b) {
+            if (a == b)
+                continue;
+            std::string swapped = bytes;
+            swapped.replace(a * kPage, kPage, bytes, b * kPage, kPage);
+            swapped.replace(b * kPage, kPage, bytes, a * kPage, kPage);
+            std::ofstream(file, std::ios::binary | std::ios::trunc) << swapped;
+            ++swaps;
+            try {
+                const auto runs = RunReader(file).runs();
+                ASSERT_EQ(runs.size(), static_cast<std::size_t>(kRuns)) << "pages " << a << " and " << b;
+                for (int run = 0; run < kRuns; ++run)
+                    ASSERT_EQ(runs[static_cast<std::size_t>(run)].run.value, run + 1)
+                        << "pages " << a << " and " << b;
+            } catch (const Error& error) {
+                EXPECT_FALSE(error.sentence().empty());
+            }
+        }
+    }
+    EXPECT_GT(swaps, 100);
+}
+
 } // namespace tilescope::store
