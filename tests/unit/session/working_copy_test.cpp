@@ -92,7 +92,7 @@ protected:
     const fs::path local = folder / "local";
     const fs::path network = folder / "network";
     const fs::path file = network / "a.tscope";
-    const StringTable strings;
+    StringTable strings;
     std::vector<std::string> told;
     const WorkingCopy::Log log = [this](const std::string& text) { told.push_back(text); };
 };
