@@ -57,9 +57,9 @@ def damage(lab, count, engine):
     told = {"refused": 0, "harmless": 0}
     for index in range(count):
         how = DAMAGES[index % len(DAMAGES)]
-        damaged = how(original, lab.random)
-        if damaged == original:
-            continue
+        damaged = original
+        while damaged == original:
+            damaged = how(original, lab.random)
         file.write_bytes(damaged)
         verified = lab.call([lab.tilescope, "verify", file])
         if verified.code != 0 and not verified.out:
