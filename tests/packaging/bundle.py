@@ -142,6 +142,39 @@ def run_it(node, folder):
     check(not (folder / "x.tscope").exists(), "and no file is left by any of them")
 
 
+def submit_it(bundle, folder):
+    """slurm/submit with a stand-in for sbatch that notes what it is given."""
+    bin_ = folder / "cluster"
+    bin_.mkdir()
+    (bin_ / "sbatch").write_text(f"#!/bin/sh\nprintf '%s|%s|%s\\n' \"$TILESCOPE\" \"$SHARDS\" \"$*\" >>'{folder}/calls'\necho 7\n")
+    (bin_ / "sbatch").chmod(0o755)
+    spec = folder / "two points.yaml"
+    spec.write_text("workload: attention\ndevice: cpu\nsweep: {seq_len: [64, 128]}\n")
+    out = folder / "swept here"
+
+    def submit(*arguments):
+        return subprocess.run([bundle / "slurm" / "submit", *map(str, arguments)], text=True, capture_output=True,
+                              env={"PATH": f"{bin_}:/usr/bin:/bin", "HOME": str(folder)})
+
+    queued = submit("-n", 2, "-o", out, spec, "--partition=gpu", "--time=5")
+    check(queued.returncode == 0 and queued.stdout == f"2 points in 2 shards: array job 7, then merge job 7 -> {out}/all.tscope\n",
+          "the bundle's submit queues a sweep", queued.stdout + queued.stderr)
+    calls = [line.split("|") for line in (folder / "calls").read_text().splitlines()]
+    check([call[:2] for call in calls] == [[str(bundle / "bin" / "tilescope"), "2"]] * 2, "with the program of the bundle", calls)
+    check("--array=0-1" in calls[0][2] and "--time=5" in calls[0][2] and "--dependency=afterany:7" in calls[1][2]
+          and "--partition=gpu" in calls[1][2] and "--time=5" not in calls[1][2], "and each job gets its options", calls)
+    for title, arguments, words in [
+        ("more shards than points", ("-n", 3, "-o", folder / "other", spec), "has 2 points only"),
+        ("an absent spec", ("-n", 2, "-o", folder / "other", folder / "none.yaml"), "no such file"),
+        ("a folder of another sweep", ("-n", 2, "-o", out, folder / "another.yaml"), "holds another sweep"),
+        ("options in another form", ("-n", 2, "-o", out, spec, "-p", "gpu"), "--name=value"),
+    ]:
+        (folder / "another.yaml").write_text("workload: attention\nsweep: {seq_len: [64, 256]}\n")
+        refused = submit(*arguments)
+        check(refused.returncode == 2 and words in refused.stderr and len(refused.stderr.splitlines()) == 1,
+              f"it refuses {title} in one sentence", refused.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="tilescope-bundle-") as name:
         folder = pathlib.Path(name)
@@ -158,7 +191,7 @@ def main():
         shutil.rmtree(folder / "made here")
         node = Node(folder, unpacked / "tilescope")
         run_it(node, folder)
-        check((unpacked / "tilescope" / "slurm" / "array.sbatch").exists(), "the job scripts came along")
+        submit_it(unpacked / "tilescope", folder)
     print(f"{failed} failed" if failed else "all passed")
     sys.exit(1 if failed else 0)
 
