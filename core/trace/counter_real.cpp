@@ -11,6 +11,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 namespace tilescope::trace {
 
