@@ -191,9 +191,16 @@ class Running:
 
 
 def alive(pid):
-    """Not while it is dying either: its locks go before it is a zombie, its command line long before that."""
+    """Not while it is dying either: its files, and with them its locks, go with its last thread, its command line long
+    before that."""
+    def state(task):
+        try:
+            return (task / "stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            return "X"
+
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        return any(state(task) not in "ZX" for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
     except OSError:
         return False
 
