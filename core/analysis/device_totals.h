@@ -7,6 +7,8 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace tilescope::analysis {
@@ -25,6 +27,24 @@ struct DeviceTotal {
 
 /// The group that an event counts for; none leaves it out.
 using GroupOf = std::function<std::optional<std::uint32_t>(const DeviceEvent&)>;
+
+/// Adds up events one by one, in any order: what grows is the number of groups and of their steps, not that
+/// of events.
+class DeviceTotals {
+public:
+    void add(std::uint32_t group, const DeviceEvent& event);
+    /// The costliest first; equal ones by group. O(g log g).
+    std::vector<DeviceTotal> list() const;
+
+private:
+    /// Events mostly come in step order, so the last step seen answers nearly all.
+    struct Accumulator {
+        DeviceTotal total;
+        std::int32_t lastStep = kNoStep;
+        std::unordered_set<std::int32_t> steps;
+    };
+    std::unordered_map<std::uint32_t, Accumulator> groups_;
+};
 
 /// Totals by group, the costliest first; equal ones by group.
 /// \param events  in any order

@@ -25,6 +25,20 @@ std::optional<std::size_t> parentOf(const Op& op, const std::unordered_map<OpId,
     return found == positions.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::vector<OpTotal> sorted(const std::unordered_map<std::uint32_t, OpTotal>& totals)
+{
+    std::vector<OpTotal> list;
+    list.reserve(totals.size());
+    for (const auto& [group, total] : totals) {
+        list.push_back(total);
+        list.back().group = group;
+    }
+    std::sort(list.begin(), list.end(), [](const OpTotal& a, const OpTotal& b) {
+        return a.self != b.self ? a.self > b.self : a.group < b.group;
+    });
+    return list;
+}
+
 std::vector<Nanoseconds> selfTimes(std::span<const Op> ops,
                                    const std::unordered_map<OpId, std::size_t>& positions)
 {
@@ -72,16 +86,50 @@ std::vector<OpTotal> opTotals(std::span<const Op> ops, const OpGroupOf& groupOf)
             total.total += ops[i].end - ops[i].start;
     }
 
-    std::vector<OpTotal> sorted;
-    sorted.reserve(totals.size());
-    for (auto& [key, total] : totals) {
-        total.group = key;
-        sorted.push_back(total);
+    return sorted(totals);
+}
+
+void OpTotals::add(const Op& op, std::optional<std::uint32_t> group)
+{
+    Stack& stack = stacks_[op.thread];
+    const auto isParent = [&op](const Open& open) { return open.id == op.parent; };
+    const bool hasParent = op.parent && op.parent != op.id && std::ranges::any_of(stack, isParent);
+    while (!stack.empty() &&
+           (hasParent ? !isParent(stack.back()) : !op.parent || stack.back().end <= op.start))
+        leave(stack);
+    Open open{
+        .id = op.id, .end = op.end, .duration = op.end - op.start, .group = group, .hasParent = hasParent};
+    if (hasParent) {
+        stack.back().children += open.duration;
+        for (std::size_t above = stack.size() - 1; group; --above) {
+            open.nested = stack[above].group == group;
+            if (open.nested || !stack[above].hasParent)
+                break;
+        }
     }
-    std::sort(sorted.begin(), sorted.end(), [](const OpTotal& a, const OpTotal& b) {
-        return a.self != b.self ? a.self > b.self : a.group < b.group;
-    });
-    return sorted;
+    stack.push_back(open);
+}
+
+/// The op at the top has ended.
+void OpTotals::leave(Stack& stack)
+{
+    const Open& open = stack.back();
+    if (open.group) {
+        OpTotal& total = totals_[*open.group];
+        ++total.instances;
+        total.self += std::max(open.duration - open.children, Nanoseconds{0});
+        if (!open.nested)
+            total.total += open.duration;
+    }
+    stack.pop_back();
+}
+
+std::vector<OpTotal> OpTotals::finish()
+{
+    for (auto& [thread, stack] : stacks_)
+        while (!stack.empty())
+            leave(stack);
+    return sorted(totals_);
 }
 
 } // namespace tilescope::analysis

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace tilescope::analysis {
@@ -32,6 +33,34 @@ struct OpTotal {
 
 /// The group that an op counts for; none leaves it out.
 using OpGroupOf = std::function<std::optional<std::uint32_t>(const Op&)>;
+
+/// Adds up ops one by one, as opTotals() does: what it holds are the ops that are open on each thread.
+///
+/// An op whose parent ended before it started counts as one without a parent.
+class OpTotals {
+public:
+    /// \param group  that the op counts for; none: only its parent's self time
+    /// \pre ops come in start order, a parent before its children
+    void add(const Op& op, std::optional<std::uint32_t> group);
+    /// The most self time first; equal ones by group. Ends all ops: nothing may be added after.
+    std::vector<OpTotal> finish();
+
+private:
+    struct Open {
+        OpId id;
+        Timestamp end{};
+        Nanoseconds duration{0};
+        Nanoseconds children{0};
+        std::optional<std::uint32_t> group;
+        bool hasParent = false; ///< the one below it on the stack
+        bool nested = false;    ///< an op of its group is above it in the tree
+    };
+    using Stack = std::vector<Open>;
+    void leave(Stack& stack);
+
+    std::unordered_map<ThreadId, Stack> stacks_;
+    std::unordered_map<std::uint32_t, OpTotal> totals_;
+};
 
 /// Totals by group, the most self time first; equal ones by group. O(n x depth of nesting).
 std::vector<OpTotal> opTotals(std::span<const Op> ops, const OpGroupOf& groupOf);

@@ -41,9 +41,11 @@ struct Node {
     bool hasOps = false;
 };
 
-class PathTree {
+} // namespace
+
+class RangeTotals::Tree {
 public:
-    explicit PathTree(const TextOf& textOf) : textOf_(textOf) {}
+    explicit Tree(const TextOf& textOf) : textOf_(textOf) {}
 
     /// The node of a path's id; kNone where the path is not under a step.
     std::size_t nodeOf(StringId id)
@@ -118,54 +120,74 @@ private:
     std::unordered_map<StringId, std::size_t> byId_;
 };
 
-} // namespace
+RangeTotals::RangeTotals(const TextOf& textOf) : tree_(std::make_unique<Tree>(textOf)) {}
+RangeTotals::~RangeTotals() = default;
 
-std::vector<RangeTotal> rangeTotals(std::span<const Range> ranges, std::span<const Op> ops,
-                                    std::span<const DeviceEvent> device, const TextOf& textOf)
+void RangeTotals::add(const Range& range)
 {
-    PathTree tree(textOf);
-    for (const Range& range : ranges) {
-        const std::size_t node = range.step == kNoStep ? kNone : tree.nodeOf(range.path);
-        if (node == kNone)
-            continue;
-        tree[node].first = std::min(tree[node].first, range.start);
-        tree[node].wall += range.end - range.start;
-        ++tree[node].ranges;
-    }
-    for (const Op& op : ops)
-        if (op.step != kNoStep)
-            tree.upwards(tree.nodeOf(op.path), op.start, op.step, [&op](Node& node) {
-                node.ops.add(op.start, op.end);
-                node.hasOps = true;
-            });
-    for (const DeviceEvent& event : device)
-        if (event.step != kNoStep)
-            tree.upwards(tree.nodeOf(event.path),
-                         event.launched == Timestamp{} ? event.start : event.launched, event.step,
-                         [&event](Node& node) { node.gpu.add(event.start, event.end); });
-    if (tree.empty())
-        return {};
+    const std::size_t index = range.step == kNoStep ? kNone : tree_->nodeOf(range.path);
+    if (index == kNone)
+        return;
+    Node& node = (*tree_)[index];
+    node.first = std::min(node.first, range.start);
+    node.wall += range.end - range.start;
+    ++node.ranges;
+}
 
-    const bool hasGpu = !device.empty();
+void RangeTotals::add(const Op& op)
+{
+    if (op.step != kNoStep)
+        tree_->upwards(tree_->nodeOf(op.path), op.start, op.step, [&op](Node& node) {
+            node.ops.add(op.start, op.end);
+            node.hasOps = true;
+        });
+}
+
+void RangeTotals::add(const DeviceEvent& event)
+{
+    hasGpu_ = true;
+    if (event.step != kNoStep)
+        tree_->upwards(tree_->nodeOf(event.path),
+                       event.launched == Timestamp{} ? event.start : event.launched, event.step,
+                       [&event](Node& node) { node.gpu.add(event.start, event.end); });
+}
+
+std::vector<RangeTotal> RangeTotals::list()
+{
+    if (tree_->empty())
+        return {};
     std::vector<RangeTotal> totals;
-    for (const std::size_t index : tree.inTreeOrder()) {
-        const Node& node = tree[index];
+    for (const std::size_t index : tree_->inTreeOrder()) {
+        const Node& node = (*tree_)[index];
         RangeTotal total{.path = node.path, .instances = node.ranges > 0 ? node.ranges : node.steps};
         if (node.ranges > 0)
             total.wall = node.wall;
         else if (node.hasOps)
             total.wall = node.ops.length;
-        if (hasGpu)
+        if (hasGpu_)
             total.gpu = node.gpu.length;
         totals.push_back(std::move(total));
     }
-    const auto timeOf = [hasGpu](const RangeTotal& total) {
-        return static_cast<double>((hasGpu ? *total.gpu : total.wall.value_or(Nanoseconds{0})).count());
+    const auto timeOf = [this](const RangeTotal& total) {
+        return static_cast<double>((hasGpu_ ? *total.gpu : total.wall.value_or(Nanoseconds{0})).count());
     };
     const double whole = timeOf(totals.front());
     for (RangeTotal& total : totals)
         total.percent = whole > 0 ? 100 * timeOf(total) / whole : 0;
     return totals;
+}
+
+std::vector<RangeTotal> rangeTotals(std::span<const Range> ranges, std::span<const Op> ops,
+                                    std::span<const DeviceEvent> device, const TextOf& textOf)
+{
+    RangeTotals totals(textOf);
+    for (const Range& range : ranges)
+        totals.add(range);
+    for (const Op& op : ops)
+        totals.add(op);
+    for (const DeviceEvent& event : device)
+        totals.add(event);
+    return totals.list();
 }
 
 } // namespace tilescope::analysis

@@ -5,6 +5,7 @@
 #include "core/model/events.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,25 @@ struct RangeTotal {
     std::optional<Nanoseconds> gpu =
         {};             ///< GPU busy with what was launched under the path; none without a GPU
     double percent = 0; ///< of the steps' GPU time; where there is none, of their wall
+};
+
+/// Adds up records one by one, as rangeTotals() does: what grows is the number of paths. Each kind comes in
+/// start order.
+class RangeTotals {
+public:
+    /// \param textOf  outlives this
+    explicit RangeTotals(const TextOf& textOf);
+    ~RangeTotals();
+
+    void add(const Range& range);
+    void add(const Op& op);
+    void add(const DeviceEvent& event);
+    std::vector<RangeTotal> list();
+
+private:
+    class Tree;
+    std::unique_ptr<Tree> tree_;
+    bool hasGpu_ = false;
 };
 
 /// Ranges of the traced steps by path, from `step` down, in tree order (siblings by when they first started).

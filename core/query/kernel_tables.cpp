@@ -3,6 +3,7 @@
 #include "core/analysis/device_totals.h"
 #include "core/analysis/kernel_families.h"
 #include "core/analysis/op_totals.h"
+#include "core/query/in_order.h"
 #include "core/query/selection.h"
 
 #include <unordered_set>
@@ -19,11 +20,11 @@ class Descriptions {
 public:
     explicit Descriptions(const TextOf& textOf) : textOf_(textOf) {}
 
-    const analysis::KernelDescription& of(const DeviceEvent& event)
+    const analysis::KernelDescription& of(StringId name, DeviceEventKind kind)
     {
-        const auto [entry, isNew] = known_.try_emplace(event.name);
+        const auto [entry, isNew] = known_.try_emplace(name);
         if (isNew)
-            entry->second = KernelFamilies::standard().describe(textOf_(event.name), event.kind);
+            entry->second = KernelFamilies::standard().describe(textOf_(name), kind);
         return entry->second;
     }
 
@@ -32,12 +33,47 @@ private:
     std::unordered_map<StringId, analysis::KernelDescription> known_;
 };
 
-std::unordered_map<OpId, StringId> opNamesOf(const store::RunReader& reader, RunId run)
+/// Names of a run's ops, four bytes an op: they are numbered nearly without gaps.
+class OpNames {
+public:
+    void read(const store::RunReader& reader, RunId run)
+    {
+        dense_.resize(static_cast<std::size_t>(reader.counts(run).ops) * 2);
+        reader.eachOp({.run = run}, [this](const Op& op) {
+            if (op.id && op.id.value < dense_.size())
+                dense_[op.id.value] = op.name;
+            else
+                others_[op.id] = op.name;
+            return true;
+        });
+    }
+    StringId of(OpId op) const
+    {
+        if (op && op.value < dense_.size())
+            return dense_[op.value];
+        const auto found = others_.find(op);
+        return found == others_.end() ? StringId{} : found->second;
+    }
+
+private:
+    std::vector<StringId> dense_;
+    std::unordered_map<OpId, StringId> others_;
+};
+
+/// Hands a file's records to `add` in start order without holding them all.
+template <class Record, class Each, class Add> void eachInOrder(Each&& each, Add&& add)
 {
-    std::unordered_map<OpId, StringId> names;
-    for (const Op& op : reader.ops({.run = run}))
-        names.emplace(op.id, op.name);
-    return names;
+    const auto startOf = [](const Record& record) { return record.start; };
+    InOrder<Record, decltype(startOf)> inOrder(startOf);
+    const auto take = [&add](std::span<const Record> records) {
+        for (const Record& record : records)
+            add(record);
+    };
+    each([&](const Record& record) {
+        inOrder.add(record, take);
+        return true;
+    });
+    inOrder.finish(take);
 }
 
 } // namespace
@@ -53,53 +89,50 @@ KernelsTable kernels(const store::RunReader& reader, const EventQuery& query)
     if (query.grouping != Grouping::None)
         table.grouping = query.grouping;
     const TextOf textOf = textsOf(reader);
-    const std::vector<DeviceEvent> events = reader.deviceEvents({.run = table.run.run});
-    table.events = static_cast<std::int64_t>(events.size());
-
     PathSelection selection(query.rangeGlob, textOf);
     Descriptions descriptions(textOf);
     GroupKeys keys(table.grouping, textOf);
-    std::unordered_map<OpId, StringId> opNames;
+    OpNames opNames;
     if (table.grouping == Grouping::Op)
-        opNames = opNamesOf(reader, table.run.run);
+        opNames.read(reader, table.run.run);
     std::unordered_map<std::uint32_t, std::unordered_set<StringId>> names;
-    std::unordered_map<std::uint32_t, const DeviceEvent*> example;
+    std::unordered_map<std::uint32_t, DeviceEventKind> kinds;
 
     const auto keyOf = [&](const DeviceEvent& event) {
         switch (table.grouping) {
         case Grouping::Family:
-            return keys.numberOf(wordOf(descriptions.of(event).family));
+            return keys.numberOf(wordOf(descriptions.of(event.name, event.kind).family));
         case Grouping::Range:
         case Grouping::Phase:
         case Grouping::Module:
             return keys.numberOf(event.path);
-        case Grouping::Op: {
-            const auto name = opNames.find(event.op);
-            return keys.numberOf(name == opNames.end() ? StringId{} : name->second);
-        }
+        case Grouping::Op:
+            return keys.numberOf(opNames.of(event.op));
         default:
             return keys.numberOf(event.name);
         }
     };
-    const auto totals =
-        analysis::deviceTotals(events, [&](const DeviceEvent& event) -> std::optional<std::uint32_t> {
-            if (event.step == kNoStep) {
-                ++table.outsideSteps;
-                return {};
-            }
-            if (!selection.has(event.path))
-                return {};
+    analysis::DeviceTotals sums;
+    reader.eachDeviceEvent({.run = table.run.run}, [&](const DeviceEvent& event) {
+        ++table.events;
+        if (event.step == kNoStep)
+            ++table.outsideSteps;
+        else if (selection.has(event.path)) {
             const std::uint32_t key = keyOf(event);
             names[key].insert(event.name);
-            example.try_emplace(key, &event);
-            return key;
-        });
+            kinds.try_emplace(key, event.kind);
+            sums.add(key, event);
+        }
+        return true;
+    });
+    const std::vector<analysis::DeviceTotal> totals = sums.list();
     for (const analysis::DeviceTotal& total : totals)
         table.total += total.total;
     for (const analysis::DeviceTotal& total : totals) {
         KernelRow row{.key = keys.key(total.group), .shortName = {}, .family = {}, .does = {}};
         if (table.grouping == Grouping::Name) {
-            const analysis::KernelDescription& description = descriptions.of(*example.at(total.group));
+            const analysis::KernelDescription& description =
+                descriptions.of(*names.at(total.group).begin(), kinds.at(total.group));
             row.shortName = description.shortName;
             row.family = wordOf(description.family);
             row.does = description.does;
@@ -123,15 +156,18 @@ OpsTable ops(const store::RunReader& reader, const EventQuery& query)
     if (query.grouping != Grouping::None)
         table.grouping = query.grouping;
     const TextOf textOf = textsOf(reader);
-    const std::vector<Op> all = reader.ops({.run = table.run.run});
-    table.events = static_cast<std::int64_t>(all.size());
     PathSelection selection(query.rangeGlob, textOf);
     GroupKeys keys(table.grouping, textOf);
-    const auto totals = analysis::opTotals(all, [&](const Op& op) -> std::optional<std::uint32_t> {
-        if (op.step == kNoStep || !selection.has(op.path))
-            return {};
-        return keys.numberOf(table.grouping == Grouping::Name ? op.name : op.path);
-    });
+    analysis::OpTotals sums;
+    eachInOrder<Op>([&](auto&& take) { reader.eachOp({.run = table.run.run}, take); },
+                    [&](const Op& op) {
+                        ++table.events;
+                        std::optional<std::uint32_t> group;
+                        if (op.step != kNoStep && selection.has(op.path))
+                            group = keys.numberOf(table.grouping == Grouping::Name ? op.name : op.path);
+                        sums.add(op, group);
+                    });
+    const std::vector<analysis::OpTotal> totals = sums.finish();
     Nanoseconds self{0};
     for (const analysis::OpTotal& total : totals)
         self += total.self;
@@ -150,18 +186,23 @@ RangesTable ranges(const store::RunReader& reader, const EventQuery& query)
     RangesTable table{.run = chooseRun(reader, query.run), .rows = {}};
     const TextOf textOf = textsOf(reader);
     const store::EventWindow window{.run = table.run.run};
-    const std::vector<DeviceEvent> device = reader.deviceEvents(window);
-    table.rows = analysis::rangeTotals(reader.ranges(window), reader.ops(window), device, textOf);
-    table.hasGpu = !device.empty();
+    analysis::RangeTotals sums(textOf);
     GroupKeys modules(Grouping::Module, textOf);
     const std::uint32_t none = modules.numberOf(kUnattributed);
-    for (const DeviceEvent& event : device) {
-        if (event.step == kNoStep)
-            continue;
-        table.gpu += event.end - event.start;
-        if (modules.numberOf(event.path) != none)
-            table.gpuInModules += event.end - event.start;
-    }
+    eachInOrder<Range>([&](auto&& take) { reader.eachRange(window, take); },
+                       [&](const Range& range) { sums.add(range); });
+    eachInOrder<Op>([&](auto&& take) { reader.eachOp(window, take); }, [&](const Op& op) { sums.add(op); });
+    eachInOrder<DeviceEvent>([&](auto&& take) { reader.eachDeviceEvent(window, take); },
+                             [&](const DeviceEvent& event) {
+                                 table.hasGpu = true;
+                                 sums.add(event);
+                                 if (event.step == kNoStep)
+                                     return;
+                                 table.gpu += event.end - event.start;
+                                 if (modules.numberOf(event.path) != none)
+                                     table.gpuInModules += event.end - event.start;
+                             });
+    table.rows = sums.list();
     if (!query.rangeGlob.empty()) {
         const analysis::PathGlob glob(query.rangeGlob);
         std::erase_if(table.rows,

@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 namespace tilescope::analysis {
 
 namespace {
@@ -111,6 +114,50 @@ TEST(OpTotals, SurviveParentsThatAreMissingOrCircular)
     const auto totals = opTotals(trace.batch().ops, opByName);
     EXPECT_EQ(totals.size(), 3u);
     EXPECT_EQ(named(totals, trace, "c").self, 10_ns);
+}
+
+TEST(OpTotals, OneByOneTheyAreThoseOfTheWholeList)
+{
+    constexpr std::uint32_t kSeed = 20'261'121;
+    SCOPED_TRACE("seed " + std::to_string(kSeed));
+    std::mt19937 random(kSeed);
+    std::vector<Op> ops;
+    // Nested at random on three threads; now and then a parent that is not there.
+    const auto nest = [&](auto&& self, ThreadId thread, OpId parent, std::int64_t from, std::int64_t to,
+                          int depth) -> void {
+        for (std::int64_t time = from; time < to - 20;) {
+            Op op;
+            op.id = OpId{static_cast<std::uint32_t>(ops.size())};
+            op.parent = random() % 50 == 0 ? OpId{1'000'000} : parent;
+            op.name = StringId{static_cast<std::uint32_t>(random() % 5)};
+            op.thread = thread;
+            op.start = timestampAt(time + random() % 10);
+            op.end = std::min(timestampAt(to), op.start + Nanoseconds(10 + random() % 400));
+            ops.push_back(op);
+            if (depth < 5 && random() % 2)
+                self(self, thread, op.id, nanosecondsOf(op.start), nanosecondsOf(op.end), depth + 1);
+            time = nanosecondsOf(op.end);
+        }
+    };
+    for (const std::uint32_t thread : {1, 2, 3})
+        nest(nest, ThreadId{thread}, OpId::none(), 0, 40'000, 0);
+    std::ranges::stable_sort(ops, {}, &Op::start);
+    const auto group = [](const Op& op) {
+        return op.name.value == 4 ? std::nullopt : std::optional(op.name.value);
+    };
+    OpTotals oneByOne;
+    for (const Op& op : ops)
+        oneByOne.add(op, group(op));
+    const auto expected = opTotals(ops, group);
+    const auto found = oneByOne.finish();
+    ASSERT_EQ(expected.size(), 4u);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        EXPECT_EQ(found[i].group, expected[i].group);
+        EXPECT_EQ(found[i].instances, expected[i].instances);
+        EXPECT_EQ(found[i].self, expected[i].self);
+        EXPECT_EQ(found[i].total, expected[i].total);
+    }
 }
 
 TEST(RangeTotals, TakeWallFromRangesAndGpuFromWhatTheyLaunched)
