@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace tilescope::query {
 
@@ -115,6 +116,21 @@ private:
 
 struct Curves {
     std::vector<std::int64_t> times, allocated, reserved;
+
+    /// Where points came late.
+    void sort()
+    {
+        if (std::ranges::is_sorted(times))
+            return;
+        std::vector<std::size_t> order(times.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::stable_sort(order, {}, [this](std::size_t i) { return times[i]; });
+        for (auto* values : {&allocated, &reserved, &times}) {
+            std::vector<std::int64_t> sorted(order.size());
+            std::ranges::transform(order, sorted.begin(), [values](std::size_t i) { return (*values)[i]; });
+            *values = std::move(sorted);
+        }
+    }
 };
 
 // "aten::mm" is mm in a box; "autograd::engine::evaluate_function: X" is X.
@@ -430,6 +446,7 @@ void TimelineBuilder::State::buildDeviceLanes()
 void TimelineBuilder::State::buildMemoryLanes()
 {
     for (auto& [device, curve] : curves) {
+        curve.sort();
         Lane lane;
         lane.kind = Lane::Kind::Memory;
         lane.device = device;
@@ -442,8 +459,24 @@ void TimelineBuilder::State::buildMemoryLanes()
     }
 }
 
+TimelineBuilder::TimelineBuilder(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Timeline TimelineBuilder::snapshot()
+{
+    // Here, so that it need not be done again in every copy.
+    for (auto& [thread, rows] : state_->ranges)
+        rows.settle();
+    for (auto& [thread, host] : state_->hosts)
+        host.rows.settle();
+    for (auto& [device, lanes] : state_->devices)
+        for (auto& [stream, lane] : lanes.streams)
+            lane.rows.settle();
+    return TimelineBuilder(std::make_unique<State>(*state_)).build();
+}
+
 Timeline TimelineBuilder::build() &&
 {
+    std::ranges::sort(state_->timeline.steps, {}, &TimelineStep::start);
     state_->buildRangeLanes();
     state_->buildHostLanes();
     state_->buildDeviceLanes();

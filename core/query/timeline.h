@@ -108,9 +108,13 @@ public:
     void addBoxes(const store::TrackInfo& track, std::span<const store::Box> boxes, Timestamp zero);
     void addPoints(const store::TrackInfo& track, std::span<const store::MemoryPoint> points, Timestamp zero);
     Timeline build() &&;
+    /// What was added so far, while more may come. O(events), 17 bytes each.
+    Timeline snapshot();
 
 private:
     struct State;
+    explicit TimelineBuilder(std::unique_ptr<State> state);
+
     std::unique_ptr<State> state_;
 };
 

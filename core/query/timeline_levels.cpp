@@ -82,12 +82,64 @@ void Track::tally(std::size_t first, std::size_t last, Tally& tally) const
         tally.only = last - 1;
 }
 
+// Per class the whole lengths of all events before `index`, from the nearer of the sums around it.
+void Track::lengthsBefore(std::size_t index, ClassTimes& times) const
+{
+    const std::size_t classes = hues_.size();
+    const std::size_t block = (index + kBlock / 2) / kBlock;
+    const std::int64_t* sums = &sums_[std::min(block, size() / kBlock) * classes];
+    std::copy_n(sums, classes, times.begin());
+    const std::size_t at = std::min(block, size() / kBlock) * kBlock;
+    for (std::size_t i = at; i < index; ++i)
+        times[classes_[i]] += length(i);
+    for (std::size_t i = index; i < at; ++i)
+        times[classes_[i]] -= length(i);
+}
+
+// What events that a column cuts hold outside of it.
+struct Track::Cut {
+    std::size_t head = kNoEvent; // began before the column
+    double headTime = 0;         // its part within
+    std::size_t tail = kNoEvent; // the last that begins in it
+    double tailTime = 0;         // its part behind
+    static constexpr std::size_t kNoEvent = SIZE_MAX;
+};
+
+void Track::fill(Column& column, const ClassTimes& before, const ClassTimes& behind, const Cut& cut,
+                 double perColumn) const
+{
+    double most = -1;
+    double covered = 0;
+    std::size_t best = 0;
+    const std::size_t headClass = cut.head == Cut::kNoEvent ? kHueCount : classes_[cut.head];
+    const std::size_t tailClass = cut.tailTime > 0 ? classes_[cut.tail] : kHueCount;
+    for (std::size_t k = 0; k < hues_.size(); ++k) {
+        double time = double(behind[k] - before[k]);
+        if (k == headClass)
+            time += cut.headTime;
+        if (k == tailClass)
+            time -= cut.tailTime;
+        covered += time;
+        if (time > most) {
+            most = time;
+            best = k;
+        }
+    }
+    // Where nothing has length, the last event decides.
+    const std::size_t last = cut.tail != Cut::kNoEvent ? cut.tail : cut.head;
+    column.hue = covered > 0 ? hues_[best] : hue(last);
+    column.coverage = float(std::clamp(covered / perColumn, 0.0, 1.0));
+}
+
 void Track::columns(double from, double perColumn, std::span<Column> out) const
 {
+    // Fewer events than this are added up one by one.
+    constexpr std::size_t kFew = kBlock;
     std::fill(out.begin(), out.end(), Column{});
-    const std::size_t classes = hues_.size();
     std::size_t next = firstFrom(from, 0);
-    Tally tallied;
+    ClassTimes before; // of the events that begin before this column
+    lengthsBefore(next, before);
+    ClassTimes behind = before; // or before its right edge
     for (std::size_t c = 0; c < out.size(); ++c) {
         const double left = from + double(c) * perColumn;
         const double right = from + double(c + 1) * perColumn;
@@ -101,16 +153,12 @@ void Track::columns(double from, double perColumn, std::span<Column> out) const
             c = until - 1;
             continue;
         }
-        tallied.clear(classes);
-        double overhang = 0; // of the event that began before this column
-        if (next > 0 && double(end(next - 1)) > left) {
-            overhang = double(end(next - 1)) - left;
-            tallied.events = 1;
-            tallied.only = next - 1;
-        }
-        const std::size_t carried = next;
+        Cut cut;
+        if (next > 0 && double(end(next - 1)) > left)
+            cut = {.head = next - 1, .headTime = double(end(next - 1)) - left};
         const std::size_t last = next < starts_.size() ? firstFrom(right, next) : next;
-        if (last == next && tallied.events == 0) {
+        const std::size_t events = last - next + (cut.head == Cut::kNoEvent ? 0 : 1);
+        if (events == 0) {
             if (next == starts_.size())
                 return;
             // Nothing until the next event: go on where it begins.
@@ -119,28 +167,19 @@ void Track::columns(double from, double perColumn, std::span<Column> out) const
                 c = std::size_t(std::min(empty, double(out.size()))) - 1;
             continue;
         }
-        tally(next, last, tallied);
-        next = last;
-        double most = -1;
-        double covered = 0;
-        std::size_t best = 0;
-        const std::size_t tail = last > carried ? last - 1 : starts_.size();
-        for (std::size_t k = 0; k < classes; ++k) {
-            double time = double(tallied.time[k]);
-            if (overhang > 0 && classes_[carried - 1] == k)
-                time += overhang;
-            if (tail < starts_.size() && classes_[tail] == k && double(end(tail)) > right)
-                time -= double(end(tail)) - right;
-            covered += time;
-            if (time > most) {
-                most = time;
-                best = k;
-            }
+        if (last - next > kFew)
+            lengthsBefore(last, behind);
+        else
+            for (std::size_t i = next; i < last; ++i)
+                behind[classes_[i]] += length(i);
+        if (last > next) {
+            cut.tail = last - 1;
+            cut.tailTime = std::max(0.0, double(end(last - 1)) - right);
         }
-        // Where nothing has length, the last event decides.
-        out[c].hue = covered > 0 ? hues_[best] : hue(tallied.only);
-        out[c].coverage = float(std::clamp(covered / perColumn, 0.0, 1.0));
-        out[c].item = tallied.events == 1 ? std::uint32_t(tallied.only) : Column::kSeveral;
+        fill(out[c], before, behind, cut, perColumn);
+        out[c].item = events > 1 ? Column::kSeveral : std::uint32_t(last > next ? cut.tail : cut.head);
+        next = last;
+        before = behind;
     }
 }
 
@@ -242,15 +281,57 @@ Track TrackBuilder::build() &&
     return track;
 }
 
-std::size_t RowsBuilder::add(std::int64_t start, std::int64_t end, std::uint32_t name, Hue hue)
+void TrackBuilder::removeLast()
+{
+    const std::size_t last = track_.size() - 1;
+    if (!track_.long_.empty() && track_.long_.back().first == last)
+        track_.long_.pop_back();
+    track_.starts_.pop_back();
+    track_.lengths_.pop_back();
+    track_.names_.pop_back();
+    track_.classes_.pop_back();
+    lastEnd_ = last == 0 ? INT64_MIN : track_.end(last - 1);
+}
+
+void RowsBuilder::add(std::int64_t start, std::int64_t end, std::uint32_t name, Hue hue)
+{
+    if (start < lastStart_)
+        late_.push_back({start, end, name, hue});
+    else
+        place({start, end, name, hue});
+}
+
+void RowsBuilder::place(const Event& event)
 {
     std::size_t row = rows_.size();
-    while (row > 0 && rows_[row - 1].lastEnd() <= start)
+    while (row > 0 && rows_[row - 1].lastEnd() <= event.start)
         --row;
     if (row == rows_.size())
         rows_.emplace_back();
-    rows_[row].add(start, end, name, hue);
-    return row;
+    rows_[row].add(event.start, event.end, event.name, event.hue);
+    lastStart_ = event.start;
+}
+
+void RowsBuilder::settle()
+{
+    if (late_.empty())
+        return;
+    const std::int64_t from = std::ranges::min(late_, {}, &Event::start).start;
+    for (TrackBuilder& row : rows_)
+        while (row.size() > 0 && row.track().start(row.size() - 1) >= from) {
+            const std::size_t i = row.size() - 1;
+            const Track& track = row.track();
+            late_.push_back({track.start(i), track.end(i), track.name(i), track.hue(i)});
+            row.removeLast();
+        }
+    while (!rows_.empty() && rows_.back().size() == 0)
+        rows_.pop_back();
+    std::ranges::stable_sort(late_, [](const Event& a, const Event& b) {
+        return a.start != b.start ? a.start < b.start : a.end > b.end;
+    });
+    for (const Event& event : late_)
+        place(event);
+    late_.clear();
 }
 
 TrackBuilder& RowsBuilder::row(std::size_t row)
@@ -262,6 +343,7 @@ TrackBuilder& RowsBuilder::row(std::size_t row)
 
 std::vector<Track> RowsBuilder::build() &&
 {
+    settle();
     std::vector<Track> tracks;
     tracks.reserve(rows_.size());
     for (TrackBuilder& row : rows_)

@@ -28,7 +28,7 @@ struct Column {
 /// at most two partial blocks. 17 bytes an event and 8/kBlock more per hue. Immutable once built; any thread.
 class Track {
 public:
-    static constexpr std::size_t kBlock = 32;
+    static constexpr std::size_t kBlock = 16;
 
     std::size_t size() const { return starts_.size(); }
     std::int64_t start(std::size_t i) const { return starts_[i]; }
@@ -61,10 +61,15 @@ public:
 
 private:
     static constexpr std::uint32_t kLong = 0xFFFF'FFFF;
+    using ClassTimes = std::array<std::int64_t, kHueCount>; // ns by class
     struct Tally;
+    struct Cut;
 
     std::int64_t longLength(std::size_t i) const;
     std::size_t firstFrom(double time, std::size_t hint) const;
+    void lengthsBefore(std::size_t index, ClassTimes& times) const;
+    void fill(Column& column, const ClassTimes& before, const ClassTimes& behind, const Cut& cut,
+              double perColumn) const;
     void tally(std::size_t first, std::size_t last, Tally& tally) const;
     void scan(std::size_t first, std::size_t last, Tally& tally) const;
     std::int64_t coveredBefore(std::int64_t time) const;
@@ -86,6 +91,8 @@ public:
     void add(std::int64_t start, std::int64_t end, std::uint32_t name, Hue hue);
     std::int64_t lastEnd() const { return lastEnd_; }
     std::size_t size() const { return track_.size(); }
+    const Track& track() const { return track_; } ///< only its events may be asked for
+    void removeLast();
     Track build() &&;
 
 private:
@@ -98,17 +105,30 @@ private:
 };
 
 /// Rows of one lane: nested or overlapping events go to the first row below all that are still open.
+///
+/// Events come in start order, of two that start together the longer first. One that comes late waits until
+/// the rows are asked for; then those behind it are placed anew: O(events that start after it).
 class RowsBuilder {
 public:
-    /// \pre events come in start order; of two that start together the longer first
-    /// \return the row that took it
-    std::size_t add(std::int64_t start, std::int64_t end, std::uint32_t name, Hue hue);
+    void add(std::int64_t start, std::int64_t end, std::uint32_t name, Hue hue);
     /// A row whose events are known to belong there; made with those above it where there is none yet.
     TrackBuilder& row(std::size_t row);
     std::vector<Track> build() &&;
+    /// Places what came late.
+    void settle();
 
 private:
+    struct Event {
+        std::int64_t start;
+        std::int64_t end;
+        std::uint32_t name;
+        Hue hue;
+    };
+    void place(const Event& event);
+
     std::vector<TrackBuilder> rows_;
+    std::vector<Event> late_;
+    std::int64_t lastStart_ = INT64_MIN;
 };
 
 } // namespace tilescope::query

@@ -13,20 +13,6 @@ namespace {
 
 using store::RunReader;
 
-TimelineBuilder builderFor(const RunReader& reader, RunId run, Timestamp origin)
-{
-    const auto nameOf = [&families = analysis::KernelFamilies::standard()](std::string_view name,
-                                                                           DeviceEventKind kind) {
-        analysis::KernelDescription description = families.describe(name, kind);
-        return TimelineBuilder::DeviceName{std::move(description.shortName),
-                                           hueOfFamily(wordOf(description.family))};
-    };
-    TimelineBuilder builder([&reader](StringId id) { return reader.text(id); }, nameOf, origin);
-    for (const ThreadName& thread : reader.threads(run))
-        builder.nameThread(thread.thread, reader.text(thread.name));
-    return builder;
-}
-
 bool addTracks(const RunReader& reader, RunId run, const std::vector<store::TrackInfo>& tracks,
                TimelineBuilder& builder, const std::function<bool()>& cancelled)
 {
@@ -99,6 +85,20 @@ bool addEvents(const RunReader& reader, RunId run, TimelineBuilder& builder,
 }
 
 } // namespace
+
+TimelineBuilder builderFor(const RunReader& reader, RunId run, Timestamp origin)
+{
+    const auto nameOf = [&families = analysis::KernelFamilies::standard()](std::string_view name,
+                                                                           DeviceEventKind kind) {
+        analysis::KernelDescription description = families.describe(name, kind);
+        return TimelineBuilder::DeviceName{std::move(description.shortName),
+                                           hueOfFamily(wordOf(description.family))};
+    };
+    TimelineBuilder builder([&reader](StringId id) { return reader.text(id); }, nameOf, origin);
+    for (const ThreadName& thread : reader.threads(run))
+        builder.nameThread(thread.thread, reader.text(thread.name));
+    return builder;
+}
 
 std::optional<Timeline> readTimeline(const RunReader& reader, RunId run,
                                      const std::function<bool()>& cancelled)

@@ -212,6 +212,11 @@ std::vector<DeviceEvent> RunReader::deviceEvents(const EventWindow& window) cons
     return collected<DeviceEvent>([&](const Take<DeviceEvent>& take) { eachDeviceEvent(window, take); });
 }
 
+TraceBatch RunReader::newEvents(RunId run, EventMark& mark, std::size_t most) const
+{
+    return impl_->use([&] { return impl_->newEvents(run, mark, most); });
+}
+
 std::vector<TrackInfo> RunReader::tracks(RunId run) const
 {
     return impl_->use([&] {

@@ -53,6 +53,16 @@ struct EventCounts {
     std::int64_t total() const { return ranges + ops + apiCalls + deviceEvents + allocEvents; }
 };
 
+/// How far somebody who follows a run has come: what newEvents() gave already.
+class EventMark {
+private:
+    friend class StoredRows;
+    std::int64_t chunk_ = 0; ///< newest that was read
+    // Ranges and ops, which come when they end, by number: a row between newer ones may be an old one.
+    std::vector<bool> ranges_;
+    std::vector<bool> ops_;
+};
+
 /// A read-only connection. One thread at a time may use it; open one per thread.
 ///
 /// Opening checks that the file is ours, its version and its counts; a schema that is not ours is refused.
@@ -101,6 +111,11 @@ public:
     void eachApiCall(const EventWindow& window, const Take<ApiCall>& take) const;
     void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take) const;
     void eachAllocEvent(const EventWindow& window, const Take<AllocEvent>& take) const;
+
+    /// Events that were committed since `mark`, each once and in no order of time; moves the mark. At least
+    /// `most` where there are so many (then call again), and not many more; empty where there are no new
+    /// ones.
+    TraceBatch newEvents(RunId run, EventMark& mark, std::size_t most = 200'000) const;
 
     /// What a viewer draws of a run, ready made; none where the run is small, still being written, or an
     /// older program's: then it follows from the events. Steps, ranges, threads, streams, devices, memory.

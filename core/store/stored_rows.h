@@ -51,6 +51,7 @@ public:
     void eachEvent(EventKind kind, const EventWindow& window, From&& from, const Take<Event>& take);
     void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take);
 
+    TraceBatch newEvents(RunId run, EventMark& mark, std::size_t most);
     /// The packed boxes or points of a track. \throws Error  where they are not all there
     template <class Item, class Unpack, class TakeItems>
     void eachPacked(RunId run, const TrackInfo& track, Unpack&& unpack, TakeItems&& take);
@@ -76,6 +77,8 @@ private:
         std::array<ChunkDirectory, kSources> bySource;
     };
     void refresh(std::int64_t run, Directories& directories);
+    void readNew(EventKind kind, const IdInterval& ids, const RowFrame& frame, EventMark& mark,
+                 TraceBatch& batch);
 
     std::unordered_map<std::int64_t, std::string> texts_;
     std::unordered_map<std::int64_t, LaunchConfig> launches_;

@@ -177,14 +177,20 @@ TEST(Track, CoversBetweenAnyTwoInstantsWhatTheEventsDo)
 TEST(Rows, NestedEventsGoBelowWhatIsOpen)
 {
     RowsBuilder rows;
-    EXPECT_EQ(rows.add(0, 100, 0, Hue::Range), 0U);
-    EXPECT_EQ(rows.add(0, 40, 0, Hue::Range), 1U);
-    EXPECT_EQ(rows.add(10, 20, 0, Hue::Range), 2U);
-    EXPECT_EQ(rows.add(40, 90, 0, Hue::Range), 1U);
-    EXPECT_EQ(rows.add(100, 110, 0, Hue::Range), 0U);
+    rows.add(0, 100, 0, Hue::Range);
+    rows.add(0, 40, 1, Hue::Range);
+    rows.add(10, 20, 2, Hue::Range);
+    rows.add(40, 90, 3, Hue::Range);
+    rows.add(100, 110, 4, Hue::Range);
     // Overlaps without nesting: still a row of its own.
-    EXPECT_EQ(rows.add(105, 120, 0, Hue::Range), 1U);
-    EXPECT_EQ(std::move(rows).build().size(), 3U);
+    rows.add(105, 120, 5, Hue::Range);
+    std::vector<std::vector<std::uint32_t>> names;
+    for (const Track& row : std::move(rows).build()) {
+        names.emplace_back();
+        for (std::size_t i = 0; i < row.size(); ++i)
+            names.back().push_back(row.name(i));
+    }
+    EXPECT_EQ(names, (std::vector<std::vector<std::uint32_t>>{{0, 4}, {1, 3, 5}, {2}}));
 }
 
 } // namespace

@@ -2,10 +2,12 @@
 
 #include "core/query/timeline_reader.h"
 
+#include "core/query/timeline_follower.h"
 #include "core/query/timeline_search.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/unit/store/child.h"
 
 #include <gtest/gtest.h>
 
@@ -205,6 +207,124 @@ TEST_F(TimelineReader, StopsWhenNobodyWaits)
     const store::RunReader reader(file);
     EXPECT_FALSE(readTimeline(reader, RunId{1}, [] { return true; }));
     EXPECT_FALSE(timelineFromEvents(reader, RunId{1}, [] { return true; }));
+}
+
+/// What a run's first process writes while another one looks: each step's own range comes a batch late, as it
+/// does where a step ends after the batch.
+TEST_F(TimelineReader, ARunIsFollowedWhileAnotherProcessWritesIt)
+{
+    constexpr std::uint32_t kBatches = 12;
+    store::testing::Child writing([&](int out) {
+        store::RunWriter writer(file, strings);
+        writer.beginRun({"test", "lm", "{}", "hash", "test"});
+        const Timestamp origin = TraceClock::now();
+        std::vector<Range> late;
+        for (std::uint32_t number = 0; number < kBatches; ++number) {
+            TraceBatch batch;
+            for (std::uint32_t i = 0; i < 500; ++i)
+                addModule(batch, 500 * number + i,
+                          origin + Nanoseconds(2'000'000 + 20'000LL * (500 * number + i)));
+            std::ranges::stable_sort(batch.deviceEvents, {}, &DeviceEvent::start);
+            const auto isStep = [&](const Range& range) { return strings.text(range.path) == "step"; };
+            const auto steps = std::ranges::stable_partition(batch.ranges, isStep);
+            const std::vector<Range> held(batch.ranges.begin(), steps.begin());
+            batch.ranges.erase(batch.ranges.begin(), steps.begin());
+            batch.ranges.insert(batch.ranges.begin(), late.begin(), late.end());
+            late = held;
+            writer.write(batch);
+            writer.commit();
+            store::testing::say(out, "committed");
+        }
+        TraceBatch rest;
+        rest.ranges = late;
+        rest.threads = {{ThreadId{11}, strings.intern("main")}};
+        writer.write(rest);
+        writer.commit();
+        store::testing::say(out, "all");
+        pause(); // until it is killed: the run is never sealed
+    });
+    ASSERT_EQ(writing.line(), "committed");
+    const store::RunReader reader(file);
+    TimelineFollower follower(reader, RunId{1});
+    std::size_t seen = 0;
+    const auto eventsOf = [](const Timeline& timeline) {
+        std::size_t events = 0;
+        for (const Lane& lane : timeline.lanes)
+            if (lane.kind != Lane::Kind::Busy)
+                events += lane.events();
+        return events;
+    };
+    for (std::uint32_t number = 1; number <= kBatches; ++number) {
+        const auto timeline = follower.follow(kGoOn);
+        const std::size_t events = eventsOf(*timeline);
+        // At least what was committed before the look: 500 modules of six events, but for the steps' ranges.
+        EXPECT_GE(events, number * 500 * 6);
+        EXPECT_GE(events, seen);
+        seen = events;
+        EXPECT_EQ(writing.line(), number < kBatches ? "committed" : "all");
+    }
+    const auto followed = follower.follow(kGoOn);
+    EXPECT_EQ(follower.follow(kGoOn), followed) << "nothing is new";
+    EXPECT_EQ(followed->steps.size(), 60u);
+    Timeline expected = timelineFromEvents(reader, RunId{1}, kGoOn).value();
+    ASSERT_EQ(followed->lanes.size(), expected.lanes.size());
+    const std::int64_t shift = (expected.origin - followed->origin).count();
+    for (std::size_t l = 0; l < expected.lanes.size(); ++l) {
+        SCOPED_TRACE("lane " + expected.lanes[l].title);
+        EXPECT_EQ(followed->lanes[l].title, expected.lanes[l].title);
+        ASSERT_EQ(followed->lanes[l].rows.size(), expected.lanes[l].rows.size());
+        for (std::size_t r = 0; r < expected.lanes[l].rows.size(); ++r) {
+            const Track& a = followed->lanes[l].rows[r];
+            const Track& b = expected.lanes[l].rows[r];
+            ASSERT_EQ(a.size(), b.size());
+            for (std::size_t i = 0; i < a.size(); ++i) {
+                ASSERT_EQ(a.start(i), b.start(i) + shift);
+                ASSERT_EQ(a.length(i), b.length(i));
+                ASSERT_EQ(followed->names[a.name(i)].text, expected.names[b.name(i)].text);
+            }
+        }
+        EXPECT_EQ(followed->lanes[l].allocated.size(), expected.lanes[l].allocated.size());
+    }
+}
+
+TEST(Rows, EventsThatComeLateLieWhereTheyWouldHaveLain)
+{
+    std::mt19937 random(kSeed);
+    struct Event {
+        std::int64_t start, end;
+    };
+    std::vector<Event> events; // nested as ops are
+    const auto nest = [&](auto&& self, std::int64_t from, std::int64_t to, int depth) -> void {
+        for (std::int64_t time = from + 1; time < to - 20;) {
+            const Event event{time, std::min<std::int64_t>(to - 1, time + 5 + random() % 300)};
+            events.push_back(event);
+            if (depth < 4 && random() % 2)
+                self(self, event.start, event.end, depth + 1);
+            time = event.end + 1;
+        }
+    };
+    nest(nest, 0, 50'000, 0);
+    RowsBuilder inOrder;
+    for (const Event& event : events)
+        inOrder.add(event.start, event.end, 0, Hue::Other);
+    // As they are noted: when they end; and looked at in between.
+    std::ranges::sort(events, {}, &Event::end);
+    RowsBuilder late;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        late.add(events[i].start, events[i].end, 0, Hue::Other);
+        if (i % 100 == 0)
+            late.settle();
+    }
+    const std::vector<Track> expected = std::move(inOrder).build();
+    const std::vector<Track> found = std::move(late).build();
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t r = 0; r < found.size(); ++r) {
+        ASSERT_EQ(found[r].size(), expected[r].size());
+        for (std::size_t i = 0; i < found[r].size(); ++i) {
+            ASSERT_EQ(found[r].start(i), expected[r].start(i));
+            ASSERT_EQ(found[r].end(i), expected[r].end(i));
+        }
+    }
 }
 
 } // namespace
