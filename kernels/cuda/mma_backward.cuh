@@ -55,7 +55,7 @@ template <class Precision, int kHeadDim, bool kCompact> struct MmaBackward {
     const BackwardParameters& p;
     const KernelShape& shape;
     const MaskPolicy<int> mask;
-    const int tiles; ///< of keys
+    const TilePosition at; ///< the tile of keys as the order counts, and head and columns as its head
     const int keyTile;
     const int firstKey;
     const int firstColumn; ///< of the gradients
@@ -66,13 +66,14 @@ template <class Precision, int kHeadDim, bool kCompact> struct MmaBackward {
     const Rows rows;
 
     __device__ MmaBackward(const BackwardParameters& parameters, std::byte* shared)
-        : p(parameters), shape(parameters.shape), mask(shape.mask()), tiles((shape.keys + kKeys - 1) / kKeys),
-          keyTile(blockIdx.x % tiles), firstKey(keyTile * kKeys),
-          firstColumn(blockIdx.x / tiles % kTile.outputSplit * kOutput),
-          keyHead(blockIdx.x / tiles / kTile.outputSplit % shape.keyHeads),
-          batch(blockIdx.x / tiles / kTile.outputSplit / shape.keyHeads), keys{shared},
-          values{shared + Tile::bytes(kKeys)}, queries{shared + Tile::bytes(2 * kKeys)},
-          gradOutput{shared + Tile::bytes(2 * kKeys + kQueries)},
+        : p(parameters), shape(parameters.shape), mask(shape.mask()),
+          at(p.order.position(static_cast<int>(blockIdx.x))),
+          // Under a causal mask the order begins with its last tile, and the first keys have most queries.
+          keyTile(mask.causal ? p.order.queryTiles - 1 - at.queryTile : at.queryTile),
+          firstKey(keyTile * kKeys), firstColumn(at.head % kTile.outputSplit * kOutput),
+          keyHead(at.head / kTile.outputSplit),
+          batch(at.batch), keys{shared}, values{shared + Tile::bytes(kKeys)},
+          queries{shared + Tile::bytes(2 * kKeys)}, gradOutput{shared + Tile::bytes(2 * kKeys + kQueries)},
           gradScores{shared + kScoresAt}, rows{reinterpret_cast<float*>(shared + kRowsAt),
                                                reinterpret_cast<float*>(shared + kRowsAt) + kQueries,
                                                reinterpret_cast<float*>(shared + kRowsAt) + 2 * kQueries}
@@ -268,19 +269,22 @@ __global__ void __launch_bounds__(MmaBackward<Precision, kHeadDim, kCompact>::kT
 }
 
 template <class Precision, int kHeadDim, bool kCompact>
-cudaError_t launchMmaBackwardTile(const BackwardParameters& parameters, cudaStream_t stream)
+cudaError_t launchMmaBackwardTile(BackwardParameters parameters, cudaStream_t stream)
 {
     using Kernel = MmaBackward<Precision, kHeadDim, kCompact>;
     constexpr auto kKernel = mmaBackwardKernel<Precision, kHeadDim, kCompact>;
     static_assert(!kCompact || Kernel::kSharedBytes <= kLeastSharedBytes);
-    const KernelShape& shape = parameters.shape;
-    const std::int64_t tiles = (shape.keys + Kernel::kKeys - 1) / Kernel::kKeys;
     if (const cudaError_t status = allowSharedMemory<kKernel>(Kernel::kSharedBytes); status != cudaSuccess) {
         return status;
     }
+    const KernelShape& shape = parameters.shape;
+    const std::int64_t bytesPerHead =
+        (2LL * sizeof(typename Precision::Element) + sizeof(float)) * shape.queries * shape.headDim;
+    parameters.order =
+        TileOrder::make((shape.keys + Kernel::kKeys - 1) / Kernel::kKeys,
+                        shape.keyHeads * Kernel::kTile.outputSplit, shape.batch, shape.causal, bytesPerHead);
     launchDelta<Precision>(parameters, stream);
-    kKernel<<<static_cast<unsigned>(tiles * Kernel::kTile.outputSplit * shape.keyHeads * shape.batch),
-              Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);
+    kKernel<<<parameters.order.tiles, Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);
     launchGradQ<typename Precision::Element>(parameters, stream);
     return cudaGetLastError();
 }

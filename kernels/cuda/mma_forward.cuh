@@ -40,11 +40,8 @@ template <class Precision, int kHeadDim, int kFragmentCount> struct MmaForward {
     __device__ static void run(const ForwardParameters& p, std::byte* shared)
     {
         const KernelShape& shape = p.shape;
-        const int tiles = (shape.queries + kTile.queries() - 1) / kTile.queries();
-        // Last tile first: under a causal mask it is the longest, and what starts last should be short.
-        const int firstQuery = (tiles - 1 - static_cast<int>(blockIdx.x % tiles)) * kTile.queries();
-        const int head = blockIdx.x / tiles % shape.queryHeads;
-        const int batch = blockIdx.x / tiles / shape.queryHeads;
+        const auto [queryTile, head, batch] = p.order.position(static_cast<int>(blockIdx.x));
+        const int firstQuery = queryTile * kTile.queries();
         const int rows = min(kTile.queries(), shape.queries - firstQuery);
         const MaskPolicy<int> mask = shape.mask();
         const int keysSeen = mask.keysSeenBy(firstQuery + rows - 1);
@@ -214,8 +211,7 @@ __global__ void __launch_bounds__(MmaForward<Precision, kHeadDim, kFragments>::k
 }
 
 template <class Precision, int kHeadDim, int kFragments>
-cudaError_t launchMmaForwardTile(const ForwardParameters& parameters, std::int64_t blocks,
-                                 cudaStream_t stream)
+cudaError_t launchMmaForwardTile(ForwardParameters parameters, cudaStream_t stream)
 {
     using Kernel = MmaForward<Precision, kHeadDim, kFragments>;
     static_assert(Kernel::kSharedBytes <= kLeastSharedBytes);
@@ -223,7 +219,12 @@ cudaError_t launchMmaForwardTile(const ForwardParameters& parameters, std::int64
     if (const cudaError_t status = allowSharedMemory<kKernel>(Kernel::kSharedBytes); status != cudaSuccess) {
         return status;
     }
-    kKernel<<<static_cast<unsigned>(blocks), Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);
+    const KernelShape& shape = parameters.shape;
+    const std::int64_t bytesPerHead = 2LL * sizeof(typename Precision::Element) * shape.keys * shape.headDim;
+    parameters.order =
+        TileOrder::make((shape.queries + Kernel::kTile.queries() - 1) / Kernel::kTile.queries(),
+                        shape.queryHeads, shape.batch, shape.causal, bytesPerHead);
+    kKernel<<<parameters.order.tiles, Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);
     return cudaGetLastError();
 }
 
@@ -232,19 +233,18 @@ cudaError_t launchMmaForward(const ForwardParameters& parameters, cudaStream_t s
 {
     constexpr int kElement = sizeof(typename Precision::Element);
     constexpr int kFragments = mmaForwardTile(kElement, kHeadDim).fragments;
-    const KernelShape& shape = parameters.shape;
-    const auto blocks = [&](int fragments) {
-        const std::int64_t rows = mmaForwardTile(kElement, kHeadDim, fragments).queries();
-        return (shape.queries + rows - 1) / rows * shape.queryHeads * shape.batch;
-    };
     // Fewer blocks than multiprocessors: smaller ones fill the device better, where splitting K and V once
     // more costs less than that (kernels/NOTES.md). Only in 32 bits, where few rows are common.
     if constexpr (kFragments > 1 && kElement == 4 && (kHeadDim <= 64 || kIsFp32<Precision>)) {
-        if (blocks(kFragments) <= currentDeviceFacts().multiprocessors) {
-            return launchMmaForwardTile<Precision, kHeadDim, 1>(parameters, blocks(1), stream);
+        const KernelShape& shape = parameters.shape;
+        constexpr int kRows = mmaForwardTile(kElement, kHeadDim).queries();
+        const std::int64_t blocks =
+            std::int64_t{(shape.queries + kRows - 1) / kRows} * shape.queryHeads * shape.batch;
+        if (blocks <= currentDeviceFacts().multiprocessors) {
+            return launchMmaForwardTile<Precision, kHeadDim, 1>(parameters, stream);
         }
     }
-    return launchMmaForwardTile<Precision, kHeadDim, kFragments>(parameters, blocks(kFragments), stream);
+    return launchMmaForwardTile<Precision, kHeadDim, kFragments>(parameters, stream);
 }
 
 } // namespace tilescope::kernels

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/tile_order.h"
 #include "kernels/include/attention.h"
 #include "kernels/include/mask.h"
 
@@ -29,6 +30,7 @@ struct ForwardParameters {
     MutableView o;
     float* logSumExp;
     RowStatistics<float>* statistics; ///< or null
+    TileOrder order{};                ///< of the blocks; launchers fill it in
 };
 
 struct BackwardParameters {
@@ -40,6 +42,7 @@ struct BackwardParameters {
     float* delta;    ///< (batch, query heads, queries): rowsum(gradO * o)
     float* gradQSum; ///< (batch, query heads, queries, head dim), fp32
     int* turns; ///< deterministic: whose turn it is to add to a tile of queries; null where order is free
+    TileOrder order{}; ///< of the blocks; launchers fill it in
 };
 
 /// First element of (batch, head); 64-bit, since a tensor may hold more than 2^31 elements.

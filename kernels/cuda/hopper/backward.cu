@@ -175,6 +175,9 @@ cudaError_t launch(const AttentionProblem& problem, const BackwardTensors& tenso
 {
     using T = BackwardTile<HeadDim>;
     const AttentionShape& shape = problem.shape;
+    const BackwardWorkspace workspace = BackwardWorkspace::at(tensors.workspace, problem);
+    if (const cudaError_t error = prepareBackward(problem, tensors, workspace, stream); error != cudaSuccess)
+        return error;
     const auto map = [&](const auto& view, std::int64_t heads, std::int64_t rows, int boxRows) {
         return tensorMap(problem.type, const_cast<void*>(static_cast<const void*>(view.data)), shape.headDim,
                          rows, heads, shape.batch, view.rowStride, view.headStride, view.batchStride,
@@ -188,7 +191,6 @@ cudaError_t launch(const AttentionProblem& problem, const BackwardTensors& tenso
     const CUtensorMap gradValue = map(tensors.gradV, shape.keyHeads, shape.keys, kRowsPerConsumer);
 
     constexpr double kLog2E = 1.4426950408889634;
-    const BackwardWorkspace workspace = BackwardWorkspace::at(tensors.workspace, problem);
     const std::int64_t bytesPerHead = (4 + 4) * shape.queries * shape.headDim; // q, gradO and fp32 gradQ
     const BackwardArguments arguments{
         .order = TileOrder::make(static_cast<int>((shape.keys + kKeys - 1) / kKeys),
@@ -206,8 +208,6 @@ cudaError_t launch(const AttentionProblem& problem, const BackwardTensors& tenso
     constexpr auto kernel = attentionBackward<T, Element>;
     constexpr int bytes = sizeof(BackwardShared<T>);
     if (const cudaError_t error = allowSharedMemory<kernel>(bytes); error != cudaSuccess)
-        return error;
-    if (const cudaError_t error = prepareBackward(problem, tensors, workspace, stream); error != cudaSuccess)
         return error;
     kernel<<<arguments.order.tiles, kThreads, bytes, stream>>>(query, key, value, gradO, gradKey, gradValue,
                                                                arguments);

@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/hopper/backward_passes.h"
 #include "kernels/cuda/hopper/pipeline.h"
-#include "kernels/cuda/hopper/tile_order.h"
+#include "kernels/cuda/tile_order.h"
 #include "kernels/include/mask.h"
 
 namespace tilescope::kernels::hopper {

@@ -23,7 +23,7 @@
 #include "kernels/cuda/hopper/forward_rows.h"
 #include "kernels/cuda/hopper/tensor_map.h"
 #include "kernels/cuda/hopper/tickets.h"
-#include "kernels/cuda/hopper/tile_order.h"
+#include "kernels/cuda/tile_order.h"
 
 namespace tilescope::kernels::hopper {
 namespace {

@@ -1,5 +1,7 @@
 #include "kernels/cuda/hopper/tensor_map.h"
 
+#include "kernels/cuda/device.h"
+
 #include <cuda_runtime_api.h>
 
 #include <stdexcept>
@@ -38,11 +40,23 @@ CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::i
     const cuuint32_t box[] = {64, static_cast<cuuint32_t>(boxRows), 1, 1};
     const cuuint32_t steps[] = {1, 1, 1, 1};
     CUtensorMap map;
-    const CUresult result = encode(
-        &map,
-        type == ElementType::BFloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4,
-        data, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const auto tryOnce = [&] {
+        return encode(&map,
+                      type == ElementType::BFloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                                    : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+                      4, data, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    };
+    CUresult result = tryOnce();
+    // A driver's function: a thread that has not used the runtime yet (autograd's, at its first op) has no
+    // context for it. Asked for in this order, since only the first is allowed while a graph is captured.
+    if (result == CUDA_ERROR_INVALID_CONTEXT && cudaSetDevice(currentDevice()) == cudaSuccess) {
+        result = tryOnce();
+    }
+    if (result == CUDA_ERROR_INVALID_CONTEXT && cudaFree(nullptr) == cudaSuccess) {
+        result = tryOnce();
+    }
     if (result != CUDA_SUCCESS)
         throw std::runtime_error("the CUDA driver refuses a tensor map (error " + std::to_string(result) +
                                  ")");

@@ -9,7 +9,7 @@
 #define TILESCOPE_HOST_DEVICE
 #endif
 
-namespace tilescope::kernels::hopper {
+namespace tilescope::kernels {
 
 struct TilePosition {
     int queryTile;
@@ -17,7 +17,8 @@ struct TilePosition {
     int batch;
 };
 
-/// In which order tiles (query tile, head, batch) are handed out to the CTAs that stay on the device.
+/// In which order tiles (query tile, head, batch) are handed out: to the CTAs that stay on the device, or
+/// block by block.
 ///
 /// Without a mask all tiles cost the same: those of one head come together, so that they share its k and v in
 /// L2. With a causal mask the last query tile sees all keys and the first one few: heads are taken in groups
@@ -57,4 +58,4 @@ private:
     }
 };
 
-} // namespace tilescope::kernels::hopper
+} // namespace tilescope::kernels
