@@ -166,6 +166,37 @@ TEST_F(Sweep, AFileOnANetworkDiskIsWrittenOnALocalOneAndEveryPointComesHomeOnce)
     EXPECT_TRUE(std::filesystem::is_empty(local)) << "the copy is cleared away";
 }
 
+TEST_F(Sweep, AFileThatCannotBeBroughtHomeIsNamedAndComesHomeLater)
+{
+    const auto local = folder / "local";
+    const auto network = folder / "network";
+    std::filesystem::create_directory(local);
+    std::filesystem::create_directory(network);
+    environment["TILESCOPE_SCRATCH"] = "always";
+    environment["TMPDIR"] = local.string();
+    environment["FAKE_SCRIPT"] = "ok,slow";
+    const std::vector<std::string> batch{"--batch",   "sweep.yaml", "-o",   "network/a.tscope", "--set",
+                                         "steps=500", "--format",   "json", "--resume"};
+    Program running(command(batch), folder.path(), environment);
+    ASSERT_TRUE(running.waitFor(R"("step":3)"));
+    std::filesystem::rename(network, folder / "unplugged");
+    kill(running.pid(), SIGTERM);
+    const ProgramResult result = running.wait();
+    EXPECT_EQ(result.code, 3) << result.out;
+    EXPECT_THAT(result.err, HasSubstr("everything is in " + local.string()));
+    EXPECT_THAT(result.err, HasSubstr("run with --resume on this machine"));
+
+    std::filesystem::rename(folder / "unplugged", network);
+    environment["FAKE_SCRIPT"] = "ok";
+    EXPECT_EQ(tilescope(batch).code, 0);
+    std::map<std::string, int> ok;
+    for (const store::RunRecord& record : store::RunReader(network / "a.tscope").runs())
+        ok[record.specHash] += record.result.status == RunStatus::Ok ? 1 : 0;
+    EXPECT_THAT(ok, ::testing::SizeIs(4));
+    EXPECT_THAT(ok, ::testing::Each(::testing::Pair(::testing::_, 1)));
+    EXPECT_TRUE(std::filesystem::is_empty(local));
+}
+
 TEST_F(Sweep, AQuickEditionHasNoPointTwice)
 {
     write("steps.yaml", "workload: attention\nsweep: {steps: [2, 10, 100], seq_len: [4096, 8192]}\n");
