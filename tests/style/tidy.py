@@ -4,7 +4,7 @@
 A unit is looked at again only when its text, one of the headers it includes (as the compiler recorded them) or .clang-tidy
 has changed, so a warm run takes a second or two. Results are kept in BUILD/tidy.
 
-usage: tidy.py SOURCE BUILD
+usage: tidy.py SOURCE BUILD [FILE…]      given files, it looks at these alone
 """
 import concurrent.futures
 import hashlib
@@ -52,7 +52,7 @@ def arguments_of(command):
 
 
 def main():
-    source, build = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+    source, build, *chosen = (pathlib.Path(a).resolve() for a in sys.argv[1:])
     tool = shutil.which("clang-tidy") or sys.exit("clang-tidy is missing; run packaging/dev setup")
     stamps = build / "tidy"
     stamps.mkdir(exist_ok=True)
@@ -70,6 +70,8 @@ def main():
         path = entry["file"]
         relative = os.path.relpath(path, source)
         if not path.endswith(".cpp") or relative.startswith("..") or relative.startswith("build"):
+            continue
+        if chosen and pathlib.Path(path).resolve() not in chosen:
             continue
         output = os.path.relpath(os.path.join(entry["directory"], entry.get("output") or
                                  shlex.split(entry["command"])[-3]), build)
