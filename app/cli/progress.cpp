@@ -121,6 +121,9 @@ void Progress::take(const session::ResultEvent& event)
     if (!event.reason.empty())
         line += "  " + exchange::escapeForTerminal(event.reason);
     out_ << line << std::endl;
+    for (const std::string& flag : event.flags)
+        out_ << (style_.colour ? "\033[33m" : "") << "      flagged  " << exchange::escapeForTerminal(flag)
+             << (style_.colour ? "\033[0m" : "") << std::endl;
     stepsDone_ = 0;
     state_.clear();
     drawBar(true);

@@ -155,6 +155,16 @@ std::string bytesText(const std::optional<Bytes>& bytes)
     return bytes ? withUnit(static_cast<double>(bytes->count), Unit::Bytes) : "-";
 }
 
+/// The flags' words alone; the sheet of a run has their details.
+std::string wordsOf(const std::vector<std::string>& flags)
+{
+    std::vector<std::string> words;
+    words.reserve(flags.size());
+    for (const std::string& flag : flags)
+        words.push_back(flag.substr(0, flag.find(':')));
+    return joined(words);
+}
+
 } // namespace
 
 std::string describeRun(const store::RunRecord& run)
@@ -248,7 +258,7 @@ Table tableOf(std::shared_ptr<const query::RunsTable> runs)
     if (std::any_of(runs->rows.begin(), runs->rows.end(),
                     [](const RunRow& r) { return !r.record.result.flags.empty(); }))
         columns.push_back(people("flags", Unit::None, 2,
-                                 [](const RunRow& r) { return cellOrNull(joined(r.record.result.flags)); }));
+                                 [](const RunRow& r) { return cellOrNull(wordsOf(r.record.result.flags)); }));
     columns.push_back(
         programs("started", [](const RunRow& r) { return cellOf(isoTime(r.record.startedUnixNs)); }));
     columns.push_back(programs("seconds", [](const RunRow& r) {

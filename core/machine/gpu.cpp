@@ -1,5 +1,5 @@
 #include "core/machine/machine.h"
-#include "core/machine/nvml.h"
+#include "core/machine/nvml_device.h"
 #include "core/machine/small_file.h"
 #include "core/machine/visible_devices.h"
 
@@ -12,19 +12,6 @@
 namespace tilescope::machine {
 
 namespace {
-
-/// The driver counts all GPUs; CUDA only those that CUDA_VISIBLE_DEVICES leaves, in its order.
-Nvml::Device deviceOf(const Nvml& nvml, int cudaIndex)
-{
-    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-    const std::string word =
-        visibleDevice(visible ? std::optional<std::string_view>(visible) : std::nullopt, cudaIndex);
-    unsigned index = 0;
-    const auto parsed = std::from_chars(word.data(), word.data() + word.size(), index);
-    if (parsed.ec == std::errc{} && parsed.ptr == word.data() + word.size())
-        return nvml.byIndex(index);
-    return word.empty() ? nullptr : nvml.byUuid(word);
-}
 
 template <class Value>
 void add(std::vector<EnvironmentEntry>& entries, std::string key, const std::optional<Value>& value,
@@ -66,6 +53,18 @@ void addFixed(std::vector<EnvironmentEntry>& entries, const Nvml& nvml, Nvml::De
 }
 
 } // namespace
+
+Nvml::Device deviceOf(const Nvml& nvml, int cudaIndex)
+{
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    const std::string word =
+        visibleDevice(visible ? std::optional<std::string_view>(visible) : std::nullopt, cudaIndex);
+    unsigned index = 0;
+    const auto parsed = std::from_chars(word.data(), word.data() + word.size(), index);
+    if (parsed.ec == std::errc{} && parsed.ptr == word.data() + word.size())
+        return nvml.byIndex(index);
+    return word.empty() ? nullptr : nvml.byUuid(word);
+}
 
 std::vector<EnvironmentEntry> gpuEnvironment(int index, Moment moment)
 {

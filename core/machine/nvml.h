@@ -66,6 +66,12 @@ private:
     void* library_;
 };
 
+// Bits of nvmlClocksEventReasons that tell of trouble.
+inline constexpr std::uint64_t kHardwareSlowdown = 0x08;
+inline constexpr std::uint64_t kThermalSoftware = 0x20;
+inline constexpr std::uint64_t kThermalHardware = 0x40;
+inline constexpr std::uint64_t kPowerBrake = 0x80;
+
 /// The names of the bits that are set, joined by `, `; `none` where none is.
 std::string throttleReasonNames(std::uint64_t reasons);
 

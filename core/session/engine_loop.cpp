@@ -10,6 +10,7 @@
 #include "core/session/point_line.h"
 #include "core/session/recorder.h"
 #include "core/session/run_header.h"
+#include "core/session/timed_watch.h"
 #include "core/session/timer.h"
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 
 namespace tilescope::session {
 
@@ -80,14 +82,15 @@ private:
 
 class LivePoint final : public PointRecord {
 public:
-    LivePoint(RunId run, Recorder& recorder, EventStream& events)
-        : run_(run), recorder_(recorder), events_(events)
+    LivePoint(RunId run, Recorder& recorder, EventStream& events, std::optional<int> gpu)
+        : run_(run), recorder_(recorder), events_(events), watch_(gpu)
     {
     }
 
     void state(std::string_view name) override
     {
         recorder_.flush();
+        watch_.state(name);
         events_(StateEvent{run_.value, std::string(name)});
     }
 
@@ -96,6 +99,7 @@ public:
     void sample(const Sample& sample) override
     {
         recorder_.sample(sample);
+        watch_.sample(sample);
         if (sample.phase != Phase::Step)
             return;
         if (sample.kind == SampleKind::Measure)
@@ -107,6 +111,7 @@ public:
     void consume(TraceBatch&& batch) override { recorder_.consume(std::move(batch)); }
 
     const StepMoments& steps() const { return steps_; }
+    const TimedWatch& watch() const { return watch_; }
 
 private:
     RunId run_;
@@ -114,6 +119,7 @@ private:
     EventStream& events_;
     StepMoments steps_;
     SampleThrottle throttle_;
+    TimedWatch watch_;
 };
 
 /// The GPU's index in `cuda:1`; none for a CPU.
@@ -266,11 +272,13 @@ bool EngineLoop::runPoint(const PointLine& point)
     const RunId run = recorder_.begin(runHeader(point.spec, point.index));
     events_(PointEvent{point.index, point.of, run.value, config::toJson(point.spec)});
     recorder_.environment(environmentBefore(point.spec, device));
-    LivePoint live(run, recorder_, events_);
-    const RunResult result = runGuarded(point.spec, live);
+    LivePoint live(run, recorder_, events_, gpuIndex(device));
+    RunResult result = runGuarded(point.spec, live);
     if (const auto gpu = gpuIndex(device))
         recorder_.environment(machine::gpuEnvironment(*gpu, machine::Moment::After));
     live.state("store");
+    recorder_.environment(live.watch().environment());
+    std::ranges::move(live.watch().flags(), std::back_inserter(result.flags));
     const RecordSummary summary = recorder_.end(result);
     tell(run, result, live, summary);
     return std::ranges::find(result.flags, kDeviceLost) == result.flags.end();
@@ -288,7 +296,8 @@ void EngineLoop::tell(RunId run, const RunResult& result, const LivePoint& live,
                     .stepStdMs = live.steps().deviation(),
                     .steps = live.steps().count(),
                     .peak = result.peakAllocated ? std::optional(result.peakAllocated->count) : std::nullopt,
-                    .records = summary.records});
+                    .records = summary.records,
+                    .flags = result.flags});
 }
 
 FatalEvent fatalOf(const Error& error)

@@ -54,7 +54,8 @@ Json toJson(const ResultEvent& e)
             {"step_std_ms", orNull(e.stepStdMs)},
             {"steps", e.steps},
             {"peak_allocated", orNull(e.peak)},
-            {"records", e.records}};
+            {"records", e.records},
+            {"flags", e.flags}};
 }
 
 Json toJson(const LossEvent& e)
@@ -167,6 +168,10 @@ ResultEvent readResult(const Json& object)
         .read("steps", e.steps)
         .read("peak_allocated", e.peak)
         .read("records", e.records);
+    if (const auto flags = object.find("flags"); flags != object.end() && flags->is_array())
+        for (const Json& flag : *flags)
+            if (flag.is_string())
+                e.flags.push_back(flag.get<std::string>());
     return e;
 }
 

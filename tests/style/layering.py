@@ -25,7 +25,7 @@ LAYERS = {
     "core/trace": ["core/model", "core/base"],
     "kernels": [],
     "core/engine": ["core/trace", "kernels", "core/model", "core/base"],
-    "core/session": ["core/config", "core/store", "core/machine", "core/model", "core/base"],
+    "core/session": ["core/analysis", "core/config", "core/store", "core/machine", "core/model", "core/base"],
     "ui": ["core/query", "core/analysis", "core/exchange", "core/session", "core/config", "core/machine",
            "core/model", "core/base"],
     "app/cli": ["core/*"],

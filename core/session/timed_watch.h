@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/machine/conditions.h"
+#include "core/model/run.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::session {
+
+/// Watches a point's timed steps for what makes their times doubtful: looks at the machine as they begin and
+/// as they end, never between. Session thread.
+class TimedWatch {
+public:
+    /// \param gpu  CUDA's index of the point's device; none for a CPU
+    explicit TimedWatch(std::optional<int> gpu) : gpu_(gpu) {}
+
+    /// Told before the state begins, with the writer asleep.
+    void state(std::string_view name);
+    void sample(const Sample& sample);
+
+    /// `drift: +2.1 % …`; analysis::flagsOf.
+    std::vector<std::string> flags() const;
+    /// What the machine was like around the timed steps.
+    std::vector<EnvironmentEntry> environment() const;
+
+private:
+    std::optional<int> gpu_;
+    std::vector<double> warmup_;
+    std::vector<double> timed_;
+    std::optional<machine::Conditions> began_;
+    std::optional<machine::Conditions> ended_;
+};
+
+} // namespace tilescope::session

@@ -1,0 +1,96 @@
+#include "core/analysis/run_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilescope::analysis {
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> wordsOf(const RunConditions& run)
+{
+    std::vector<std::string> words;
+    for (const RunFlag& flag : flagsOf(run))
+        words.push_back(flag.word);
+    return words;
+}
+
+RunConditions calm()
+{
+    return {.warmup = {9e6, 5e6, 5e6},
+            .timed = std::vector<double>(20, 5e6),
+            .clockBefore = 1980,
+            .clockAfter = 1965,
+            .waiting = 0.01,
+            .stolen = 0.001};
+}
+
+} // namespace
+
+TEST(RunFlags, ACalmRunHasNone)
+{
+    EXPECT_THAT(wordsOf(calm()), IsEmpty());
+    EXPECT_THAT(wordsOf({}), IsEmpty());
+}
+
+TEST(RunFlags, AStartThatReachesIntoTheTimedStepsIsWarmUp)
+{
+    RunConditions run = calm();
+    run.warmup = {9e6};
+    for (std::size_t i = 0; i < 4; ++i)
+        run.timed[i] = 9e6;
+    ASSERT_THAT(wordsOf(run), ElementsAre("warm-up-too-short"));
+    EXPECT_EQ(flagsOf(run)[0].text(),
+              "warm-up-too-short: the first 4 timed steps belong to it: set warmup to 5");
+}
+
+TEST(RunFlags, ALevelThatChangesOnTheWayIsUnsteady)
+{
+    RunConditions run = calm();
+    for (std::size_t i = 10; i < 20; ++i)
+        run.timed[i] = 6e6;
+    ASSERT_THAT(wordsOf(run), ElementsAre("unsteady"));
+    EXPECT_EQ(flagsOf(run)[0].detail, "from timed step 10 on a step takes 6 ms instead of 5 ms");
+    for (std::size_t i = 10; i < 17; ++i)
+        run.timed[i] = 5e6;
+    ASSERT_THAT(wordsOf(run), ElementsAre("unsteady"));
+    EXPECT_EQ(flagsOf(run)[0].detail, "the last 3 of 20 timed steps take 6 ms, those before 5 ms");
+}
+
+TEST(RunFlags, ASlowChangeIsDrift)
+{
+    RunConditions run = calm();
+    run.warmup.clear();
+    run.timed.clear();
+    // Rises by 5 % in steps too small to be levels, with noise between.
+    for (int i = 0; i < 40; ++i)
+        run.timed.push_back(5e6 * (1 + 0.05 * i / 39 + ((i * 7) % 5 - 2) * 0.02));
+    ASSERT_THAT(wordsOf(run), ElementsAre("drift"));
+    EXPECT_THAT(flagsOf(run)[0].detail, HasSubstr("over the timed steps"));
+}
+
+TEST(RunFlags, TheMachineIsFlaggedForWhatItDid)
+{
+    RunConditions run = calm();
+    run.clockAfter = 1700;
+    run.slowdowns = {"thermal (hardware)", "power brake"};
+    run.waiting = 0.05;
+    run.stolen = 0.5;
+    EXPECT_THAT(wordsOf(run), ElementsAre("throttled", "clock-changed", "busy-host"));
+    EXPECT_EQ(flagsOf(run)[0].detail, "thermal (hardware), power brake");
+    EXPECT_EQ(flagsOf(run)[1].detail, "SM clock 1980 to 1700 MHz during the timed steps");
+    EXPECT_EQ(flagsOf(run)[2].detail, "a thread waited for a core for 5.0 % of the timed steps");
+    run.waiting.reset();
+    EXPECT_EQ(flagsOf(run)[2].detail, "the hypervisor gave 50.0 % of the machine to others");
+}
+
+TEST(RunFlags, FewStepsTellNothingOfSteadiness)
+{
+    EXPECT_THAT(wordsOf({.timed = {9, 9, 9, 5, 5, 5, 5}}), IsEmpty());
+}
+
+} // namespace tilescope::analysis
