@@ -60,9 +60,12 @@ void compare(const CompareRequest& request, std::ostream& out)
 {
     const RunAddress first = runAddressOf(request.a);
     const RunAddress second = runAddressOf(request.b);
-    analysis::ComparisonOptions options;
-    if (!request.runToRun.empty())
-        options.runToRun = fractionOf(request.runToRun, "--run-to-run");
+    std::optional<analysis::ComparisonOptions> options;
+    if (!request.runToRun.empty()) {
+        constexpr double kAsGoodAsKnown = 1e6;
+        options.emplace().runToRun = {.deviation = fractionOf(request.runToRun, "--run-to-run"),
+                                      .degrees = kAsGoodAsKnown};
+    }
     const store::RunReader a(first.file);
     const store::RunReader b(second.file);
     const auto comparison =
@@ -87,8 +90,10 @@ int compareCommand(int argc, char** argv)
     arguments.positional("A", request.a, "file and run to compare with");
     arguments.positional("B", request.b, "file and run that is compared");
     arguments.choice("--format", request.format, {"table", "json"}, "how to print it");
-    arguments.option("--run-to-run", request.runToRun,
-                     "standard deviation between runs of one program beyond what their steps tell (0.3%)");
+    arguments.option(
+        "--run-to-run", request.runToRun,
+        "standard deviation between runs of one program beyond what their steps tell; without it, what "
+        "repeats in the files show (0.3% where there are none)");
     arguments.option("--limit", request.limit, "most rows of a table; 0 for all (30)");
     if (!arguments.parse(argc, argv))
         return 0;

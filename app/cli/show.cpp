@@ -3,6 +3,7 @@
 #include "app/cli/commands.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
+#include "core/exchange/answer_sections.h"
 #include "core/exchange/sections.h"
 #include "core/query/event_tables.h"
 #include "core/query/run_tables.h"
@@ -45,6 +46,9 @@ sections
                     tilescope show a.tscope roofline --group range --range 'step/forward/**'
   mfu           model FLOPs of each timed step against the peak of the device
                     tilescope show a.tscope mfu --run 1
+  answers       questions that people ask of a trace, each with its figures and the command behind them:
+                matmul-share, top-kernel, other-kernels, softmax-in-attention, phase-time, instances
+                    tilescope show a.tscope answers softmax-in-attention
   ceilings      what devices reach at most, as `tilescope doctor --ceilings -o FILE` measured it
                     tilescope show a.tscope ceilings
   losses        what the recording lost, of all runs
@@ -71,6 +75,7 @@ struct Request {
     query::EventQuery query;
     std::optional<std::string> group;
     std::optional<std::string> at;
+    std::optional<std::string> question;
     Format format = Format::Table;
     std::size_t limit = 200;
     bool help = false;
@@ -82,6 +87,8 @@ struct Section {
     bool takesRange = false;
     bool takesAt = false;
     Table (*table)(const store::RunReader&, const Request&);
+    /// How people read it where that is no table.
+    void (*text)(const store::RunReader&, const Request&, std::ostream&) = nullptr;
 };
 
 template <class Snapshot> std::shared_ptr<const Snapshot> shared(Snapshot snapshot)
@@ -180,6 +187,16 @@ const std::vector<Section>& sections()
          [](const store::RunReader& reader, const Request& request) {
              return tableOf(shared(query::mfu(reader, request.query)));
          }},
+        {"answers",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::answers(reader, request.query, request.question)));
+         },
+         [](const store::RunReader& reader, const Request& request, std::ostream& out) {
+             exchange::writeAnswers(out, query::answers(reader, request.query, request.question));
+         }},
         {"ceilings",
          {},
          false,
@@ -270,6 +287,9 @@ Request parse(std::span<const std::string> arguments)
         } else if (placed == 1) {
             request.section = argument;
             ++placed;
+        } else if (placed == 2 && request.section == "answers") {
+            request.question = argument;
+            ++placed;
         } else {
             throw Error{.what = "one argument too many: '" + argument + "'", .where = "show"};
         }
@@ -317,6 +337,10 @@ int show(std::span<const std::string> arguments, std::ostream& out)
     const Section& section = sectionOf(request.section);
     check(request, section);
     const store::RunReader reader(request.file);
+    if (request.format == Format::Table && section.text) {
+        section.text(reader, request, out);
+        return 0;
+    }
     const Table table = section.table(reader, request);
     switch (request.format) {
     case Format::Table: {

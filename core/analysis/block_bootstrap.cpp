@@ -171,7 +171,7 @@ std::optional<SeriesDifference> compareSeries(std::span<const double> a, std::sp
     result.difference = result.medianB - result.medianA;
     result.ratio = result.medianB / result.medianA;
     const double critical = studentCritical(kAlpha, std::max(1.0, sideA.blocks + sideB.blocks - 2));
-    const double runToRun = studentCritical(kAlpha, 1e6) * options.runToRun;
+    const double runToRun = studentCritical(kAlpha, options.runToRun.degrees) * options.runToRun.deviation;
     const double width = inQuadrature(critical * deviation(differences),
                                       runToRun * inQuadrature(result.medianA, result.medianB));
     result.difference95 = {result.difference - width, result.difference + width};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/run_to_run.h"
 #include "core/analysis/statistics.h"
 
 #include <cstdint>
@@ -13,9 +14,10 @@ namespace tilescope::analysis {
 
 /// What a comparison takes for granted.
 struct ComparisonOptions {
-    /// Standard deviation by which the medians of two runs of one and the same program differ beyond what
-    /// their steps tell (clocks, memory placement), as a fraction. tests/bench/compare measures it.
-    double runToRun = 0.003;
+    /// By how much the medians of two runs of one and the same program differ beyond what their steps tell
+    /// (clocks, memory placement): learned from repeated runs where there are any (learnRunToRun), so that a
+    /// comparison of two single runs leans on the prior and one among repeats on what they showed.
+    RunToRun runToRun = {};
     double falseDiscovery = 0.05; ///< of what is called different in a table, the share that may be wrong
     std::uint64_t seed = 1;
 };

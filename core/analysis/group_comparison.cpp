@@ -31,16 +31,15 @@ Moments momentsOf(std::span<const double> values)
 }
 
 /// Welch's test of equal means, in which each mean has the run-to-run deviation besides that of its steps.
-/// That one is known rather than estimated, so it lends the test no uncertainty of its own (Satterthwaite's
-/// formula).
-double welch(const Moments& a, const Moments& b, double runToRun)
+/// All are estimated, each with degrees of freedom of its own (Satterthwaite's formula).
+double welch(const Moments& a, const Moments& b, const RunToRun& runToRun)
 {
-    const double known = runToRun * runToRun * (a.mean * a.mean + b.mean * b.mean);
-    const double estimated = a.variance + b.variance;
-    const double variance = known + estimated;
+    const double between = runToRun.deviation * runToRun.deviation * (a.mean * a.mean + b.mean * b.mean);
+    const double variance = between + a.variance + b.variance;
     if (variance <= 0)
         return a.mean == b.mean ? 1 : 0;
-    const double uncertainty = a.variance * a.variance / (a.n - 1) + b.variance * b.variance / (b.n - 1);
+    const double uncertainty = a.variance * a.variance / (a.n - 1) + b.variance * b.variance / (b.n - 1) +
+                               between * between / runToRun.degrees;
     const double dof = uncertainty > 0 ? std::min(1e6, variance * variance / uncertainty) : 1e6;
     return studentTwoSided((b.mean - a.mean) / std::sqrt(variance), dof);
 }
@@ -50,7 +49,7 @@ bool sameCount(double a, double b)
     return std::abs(a - b) < 1e-9;
 }
 
-GroupDifference matched(const GroupTimes* a, const GroupTimes* b, double runToRun)
+GroupDifference matched(const GroupTimes* a, const GroupTimes* b, const RunToRun& runToRun)
 {
     GroupDifference difference{.key = a ? a->key : b->key};
     Moments momentsA;

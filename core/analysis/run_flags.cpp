@@ -36,33 +36,43 @@ void addSteadiness(std::vector<RunFlag>& flags, const RunConditions& run)
     if (state.reached && state.from <= warm)
         return;
     const double settled = state.levels.back().median;
+    // The level that ends where the settled one begins.
+    const auto before = std::find_if(state.levels.begin(), state.levels.end(),
+                                     [&state](const Level& level) { return level.end == state.from; });
+    const double earlier = before == state.levels.end() ? settled : before->median;
     if (!state.reached) {
         flags.push_back(
             {"unsteady", format("the last %zu of %zu timed steps take %.4g ms, those before %.4g ms",
                                 all.size() - state.from, run.timed.size(), milliseconds(settled),
-                                milliseconds(state.levels[state.levels.size() - 2].median))});
+                                milliseconds(earlier))});
         return;
     }
     const std::size_t late = state.from - warm;
-    const double first = state.levels.front().median;
     // Slow steps that end in the first half are a start; anything else is a change on the way.
-    if (first > settled && late <= run.timed.size() / 2)
+    if (earlier > settled && late <= run.timed.size() / 2)
         flags.push_back(
             {"warm-up-too-short",
              format("the first %zu timed steps belong to it: set warmup to %zu", late, state.from)});
     else
         flags.push_back({"unsteady", format("from timed step %zu on a step takes %.4g ms instead of %.4g ms",
-                                            late, milliseconds(settled),
-                                            milliseconds(state.levels[state.levels.size() - 2].median))});
+                                            late, milliseconds(settled), milliseconds(earlier))});
 }
 
-void addDrift(std::vector<RunFlag>& flags, const RunConditions& run)
+bool isSteadyWithout(const Drift& drift, std::span<const double> timed)
 {
-    const auto drift = driftOf(run.timed);
-    if (drift && drift->seen())
-        flags.push_back(
-            {"drift", format("%+.1f %% over the timed steps (99.9 %% interval %+.1f to %+.1f)",
-                             100 * drift->change, 100 * drift->change999.low, 100 * drift->change999.high)});
+    const double perStep = drift.change * median(timed) / static_cast<double>(timed.size() - 1);
+    std::vector<double> level;
+    for (std::size_t i = 0; i < timed.size(); ++i)
+        level.push_back(timed[i] -
+                        perStep * (static_cast<double>(i) - static_cast<double>(timed.size() - 1) / 2));
+    const SteadyState state = steadyState(level);
+    return state.reached && state.from == 0;
+}
+
+RunFlag driftFlag(const Drift& drift)
+{
+    return {"drift", format("%+.1f %% over the timed steps (99.9 %% interval %+.1f to %+.1f)",
+                            100 * drift.change, 100 * drift.change999.low, 100 * drift.change999.high)};
 }
 
 } // namespace
@@ -71,10 +81,13 @@ std::vector<RunFlag> flagsOf(const RunConditions& run)
 {
     std::vector<RunFlag> flags;
     if (run.timed.size() >= kFewestSteps) {
+        const auto drift = driftOf(run.timed);
+        const bool drifts = drift && drift->seen();
         addSteadiness(flags, run);
-        // A level that changes drifts too: one of the two says enough.
-        if (flags.empty())
-            addDrift(flags, run);
+        // A slow rise looks like a stair of levels, and a level that changes like a rise: what is steady once
+        // the slope is taken away drifted, anything else changed. One of the two says enough.
+        if (drifts && (flags.empty() || isSteadyWithout(*drift, run.timed)))
+            flags = {driftFlag(*drift)};
     }
     if (!run.slowdowns.empty()) {
         std::string reasons;

@@ -152,8 +152,8 @@ std::vector<double> ranksOf(std::span<const double> values)
     return ranks;
 }
 
-/// How much more Kendall's S varies than for independent values; Hamed and Rao's equation 14, over the lags up
-/// to the first that is not correlated.
+/// How much more Kendall's S varies than for independent values; Hamed and Rao's equation 14, over the lags
+/// up to the first that is not correlated.
 double memoryFactor(std::span<const double> residuals)
 {
     const std::vector<double> ranks = ranksOf(residuals);

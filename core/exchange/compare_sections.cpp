@@ -246,6 +246,14 @@ std::string sideJson(const query::ComparedRun& side)
            ", \"status\": " + jsonString(wordOf(side.run.result.status)) + "}";
 }
 
+std::string runToRunText(const analysis::RunToRun& runToRun)
+{
+    return fmt::format("Medians of repeated runs are taken to deviate by {:.2g} % ({}).",
+                       100 * runToRun.deviation,
+                       runToRun.runs > 0 ? fmt::format("from {} runs of these specs", runToRun.runs)
+                                         : std::string("the files hold no repeats"));
+}
+
 } // namespace
 
 std::vector<NamedTable> tablesOf(ComparisonPtr comparison)
@@ -296,7 +304,8 @@ void writeComparisonJson(std::ostream& out, ComparisonPtr comparison)
     out << "{\"a\": " << sideJson(comparison->a) << ",\n \"b\": " << sideJson(comparison->b)
         << ",\n \"verdict\": " << jsonString(verdictOf(*comparison))
         << ",\n \"sentence\": " << jsonString(sentenceOf(*comparison))
-        << ",\n \"run_to_run\": " << jsonNumber(comparison->options.runToRun);
+        << ",\n \"run_to_run\": " << jsonNumber(comparison->options.runToRun.deviation)
+        << ",\n \"run_to_run_runs\": " << comparison->options.runToRun.runs;
     for (const NamedTable& named : tablesOf(comparison)) {
         out << ",\n \"" << named.name << "\": ";
         writeJson(out, named.table);
@@ -311,7 +320,8 @@ void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const 
     };
     out << "A  " << side(comparison->a) << "\nB  " << side(comparison->b) << "\n\n"
         << (style.colour ? "\x1b[1m" : "") << sentenceOf(*comparison) << (style.colour ? "\x1b[0m" : "")
-        << "\n";
+        << "\n"
+        << runToRunText(comparison->options.runToRun) << "\n";
     for (NamedTable& named : tablesOf(comparison)) {
         if (named.table.rows == 0)
             continue;

@@ -188,6 +188,7 @@ std::vector<std::pair<std::string, std::string>> environmentOf(const store::RunR
     std::vector<std::pair<std::string, std::string>> facts;
     for (const EnvironmentEntry& entry : reader.environment(run)) {
         const bool changesByItself = entry.key.ends_with(".before") || entry.key.ends_with(".after") ||
+                                     entry.key.ends_with(".timed") ||
                                      entry.key.find("load") != std::string::npos ||
                                      entry.key.find("available") != std::string::npos ||
                                      entry.key == "command_line" || entry.key == "spec" || entry.key == "pid";
@@ -237,6 +238,47 @@ void compareEvents(Comparison& comparison, const store::RunReader& a, const stor
         comparison.ranges = compared(rangeTimes(tracedA, a), rangeTimes(tracedB, b), options);
 }
 
+/// What makes two runs repeats of each other: their device and all keys but name, seed and timeout.
+std::string identityOf(const store::RunRecord& run)
+{
+    Json json = Json::parse(run.specJson, nullptr, false);
+    if (!json.is_object())
+        return run.uid;
+    for (const char* key : {"name", "seed", "timeout"})
+        json.erase(key);
+    return run.result.device + json.dump();
+}
+
+/// Medians of the steps of those runs of a file that repeat `run`, itself among them; `other` is none of
+/// them.
+std::vector<double> mediansOfRepeats(const store::RunReader& reader, const store::RunRecord& run,
+                                     const store::RunRecord& other)
+{
+    std::vector<double> medians;
+    const std::string identity = identityOf(run);
+    for (const store::RunRecord& candidate : reader.runs()) {
+        if (candidate.result.status != RunStatus::Ok || candidate.uid == other.uid ||
+            candidate.program != run.program || identityOf(candidate) != identity)
+            continue;
+        const std::vector<double> steps = seriesOf(reader.samples(candidate.run), Phase::Step, false);
+        if (steps.size() >= 2)
+            medians.push_back(analysis::median(steps));
+    }
+    return medians;
+}
+
+analysis::ComparisonOptions learnedOptions(const store::RunReader& a, const store::RunRecord& runA,
+                                           const store::RunReader& b, const store::RunRecord& runB)
+{
+    std::vector<std::vector<double>> groups{mediansOfRepeats(a, runA, runB)};
+    // Repeats of one are those of the other where both are of one spec and file: they count once.
+    if (a.file() != b.file() || identityOf(runA) != identityOf(runB) || runA.program != runB.program)
+        groups.push_back(mediansOfRepeats(b, runB, runA));
+    analysis::ComparisonOptions options;
+    options.runToRun = analysis::learnRunToRun(groups);
+    return options;
+}
+
 } // namespace
 
 const analysis::SeriesDifference* Comparison::step() const
@@ -248,11 +290,11 @@ const analysis::SeriesDifference* Comparison::step() const
 }
 
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
-                   std::optional<RunId> runB, const analysis::ComparisonOptions& options)
+                   std::optional<RunId> runB, std::optional<analysis::ComparisonOptions> options)
 {
     Comparison comparison{.a = {a.file().string(), chooseRun(a, runA)},
-                          .b = {b.file().string(), chooseRun(b, runB)},
-                          .options = options};
+                          .b = {b.file().string(), chooseRun(b, runB)}};
+    comparison.options = options ? *options : learnedOptions(a, comparison.a.run, b, comparison.b.run);
     const store::RunRecord& first = comparison.a.run;
     const store::RunRecord& second = comparison.b.run;
     comparison.parameters = factsThatDiffer(parametersOf(first), parametersOf(second));

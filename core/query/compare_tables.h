@@ -61,8 +61,12 @@ struct Comparison {
 };
 
 /// Compares two runs, of one file or of two. Reads samples, and the events of the traced steps.
-/// \param runA, runB  none: the file's last. \throws Error  no such run
+///
+/// Other runs of the files that repeat A or B (one spec but for name, seed and timeout, on one device) tell
+/// how much repeats differ. A and B themselves are never repeats of each other: whether they differ is the
+/// question. \param options    none: with what the repeats tell \param runA, runB  none: the file's last.
+/// \throws Error  no such run
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
-                   std::optional<RunId> runB, const analysis::ComparisonOptions& options = {});
+                   std::optional<RunId> runB, std::optional<analysis::ComparisonOptions> options = {});
 
 } // namespace tilescope::query

@@ -92,7 +92,7 @@ std::optional<analysis::SeriesDifference> driftOf(const std::vector<Sample>& sam
     const auto half = std::ptrdiff_t(steps.size() / 2);
     // Halves of one run share its clocks and its memory: nothing between runs is to be allowed for.
     return analysis::compareSeries({steps.begin(), steps.begin() + half}, {steps.begin() + half, steps.end()},
-                                   {.runToRun = 0});
+                                   {.runToRun = {.deviation = 0}});
 }
 
 } // namespace

@@ -3,10 +3,9 @@
 #include "core/analysis/device_sheets.h"
 #include "core/analysis/kernel_families.h"
 #include "core/analysis/timed_work.h"
-#include "core/base/error.h"
-#include "core/config/schema.h"
 #include "core/model/text.h"
 #include "core/query/selection.h"
+#include "core/query/traced_pieces.h"
 
 #include <algorithm>
 #include <map>
@@ -18,17 +17,6 @@ namespace {
 
 using analysis::TimedWork;
 using analysis::Work;
-
-/// The spec that a run was made with; none where this program does not understand it (made by another one).
-std::optional<ExperimentSpec> specOf(const store::RunRecord& run, std::string& why)
-{
-    try {
-        return config::fromJson(run.specJson);
-    } catch (const Error& error) {
-        why = "the run's spec is not understood (" + error.sentence() + ")";
-        return {};
-    }
-}
 
 std::string valueOf(const std::vector<EnvironmentEntry>& environment, std::string_view key)
 {

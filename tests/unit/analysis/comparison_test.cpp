@@ -96,7 +96,7 @@ TEST(CompareSeries, SaysNoneAsOftenAsItSaysItDoes)
     for (int pair = 0; pair < kPairs; ++pair) {
         const auto a = stepTimes(random, 60, 0.01, 0.3);
         const auto b = stepTimes(random, 60, 0.01, 0.3);
-        none += !compareSeries(a, b, {.runToRun = 0})->seen();
+        none += !compareSeries(a, b, {.runToRun = {.deviation = 0}})->seen();
     }
     EXPECT_GE(none, 0.88 * kPairs);
     EXPECT_LE(none, 0.99 * kPairs); // an interval that is never wrong is too wide
@@ -125,7 +125,7 @@ TEST(CompareSeries, TheOrderOfTheStepsMatters)
     std::vector<double> shuffled = a;
     for (std::size_t i = shuffled.size() - 1; i > 0; --i)
         std::swap(shuffled[i], shuffled[random.below(i + 1)]);
-    const ComparisonOptions options{.runToRun = 0};
+    const ComparisonOptions options{.runToRun = {.deviation = 0}};
     const auto width = [&](const std::vector<double>& series) {
         const auto difference = compareSeries(series, series, options);
         return difference->difference95.high - difference->difference95.low;
@@ -191,7 +191,7 @@ TEST(CompareGroups, AmongManyThatAreAlikeFewAreCalledDifferent)
             a.push_back({"k" + std::to_string(group), steps(), 1});
             b.push_back({"k" + std::to_string(group), steps(), 1});
         }
-        const auto differences = compareGroups(a, b, {.runToRun = 0});
+        const auto differences = compareGroups(a, b, {.runToRun = {.deviation = 0}});
         tables += std::any_of(differences.begin(), differences.end(),
                               [](const GroupDifference& d) { return d.verdict != GroupVerdict::Same; });
     }

@@ -68,7 +68,7 @@ TEST(RunFlags, ASlowChangeIsDrift)
     run.timed.clear();
     // Rises by 5 % in steps too small to be levels, with noise between.
     for (int i = 0; i < 40; ++i)
-        run.timed.push_back(5e6 * (1 + 0.05 * i / 39 + ((i * 7) % 5 - 2) * 0.02));
+        run.timed.push_back(5e6 * (1 + 0.05 * i / 39 + ((i * 7) % 5 - 2) * 0.005));
     ASSERT_THAT(wordsOf(run), ElementsAre("drift"));
     EXPECT_THAT(flagsOf(run)[0].detail, HasSubstr("over the timed steps"));
 }

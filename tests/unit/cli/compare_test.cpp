@@ -176,6 +176,48 @@ TEST_F(Compare, TheRunToRunDeviationHidesWhatIsSmaller)
     EXPECT_EQ(json::parse(out.str())["verdict"], "none");
 }
 
+TEST_F(Compare, RepeatsTellHowMuchRunsDiffer)
+{
+    testing::TemporaryFolder repeats;
+    const std::string path = (repeats / "repeats.tscope").string();
+    {
+        StringTable strings;
+        store::RunWriter writer(path, strings);
+        // Runs of A differ by far more than their steps do, and so do those of B, which is one per cent
+        // slower.
+        const auto add = [&writer](const char* size, int seed, double ms) {
+            writer.beginRun({"r", "lm",
+                             R"({"workload":"lm","size":")" + std::string(size) + R"(","seed":)" +
+                                 std::to_string(seed) + "}",
+                             "h" + std::to_string(seed), "Tilescope test"});
+            std::vector<Sample> samples;
+            for (int i = 0; i < 30; ++i)
+                samples.push_back({i, SampleKind::Measure, Phase::Step,
+                                   Nanoseconds(static_cast<std::int64_t>(ms * 1e6) + i % 3 * 1000)});
+            writer.writeSamples(samples);
+            RunResult result;
+            result.device = "cpu";
+            writer.endRun(result);
+        };
+        add("small", 0, 10.0);
+        add("large", 0, 10.15);
+        for (int i = 1; i < 12; ++i) {
+            add("small", i, 10 + 0.3 * (i % 3 - 1));
+            add("large", i, 10.15 + 0.3 * (i % 3 - 1));
+        }
+    }
+    const auto verdict = [&path](const std::string& runToRun) {
+        std::ostringstream out;
+        compare({.a = path + ":1", .b = path + ":2", .format = "json", .runToRun = runToRun}, out);
+        return json::parse(out.str());
+    };
+    EXPECT_EQ(verdict("")["verdict"], "none");
+    EXPECT_EQ(verdict("")["run_to_run_runs"], 24);
+    EXPECT_NEAR(verdict("")["run_to_run"].get<double>(), 0.02, 0.005);
+    EXPECT_EQ(verdict("0.1%")["verdict"], "slower");
+    EXPECT_EQ(verdict("0.1%")["run_to_run_runs"], 0);
+}
+
 TEST_F(Compare, WhatIsWrongIsOneSentence)
 {
     const auto error = [](const CompareRequest& request) {

@@ -46,6 +46,7 @@ std::vector<Section> sections()
             {{"roofline", "--group", "phase"}, "roofline-by-phase"},
             {{"roofline", "--group", "module"}, "roofline-by-module"},
             {{"mfu"}, "mfu"},
+            {{"answers"}, "answers"},
             {{"ceilings"}, "ceilings"},
             {{"losses"}, "losses", true},
             {{"environment"}, "environment"}};

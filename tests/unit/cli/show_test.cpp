@@ -371,6 +371,66 @@ TEST_F(Show, RooflineTellsWhatIsKnownAndWhyTheRestIsNot)
     EXPECT_EQ(valid({"ceilings"}, "ceilings").size(), 4u);
 }
 
+TEST_F(Show, AnswersHaveTheirSentenceFiguresAndCommand)
+{
+    // Each of two steps: in forward a matmul of 30 and a softmax of 10 in attention, in backward a matmul
+    // of 20.
+    const json answers = valid({"answers", "--run", "1"}, "answers");
+    ASSERT_EQ(answers.size(), 6u);
+    EXPECT_EQ(answers[0]["name"], "matmul-share");
+    EXPECT_EQ(answers[0]["answer"],
+              "Matmuls take 75.0 % of the GPU time of forward and 83.3 % of that of the whole step.");
+    EXPECT_EQ(answers[0]["figures"][0]["value"], 75.0);
+    EXPECT_THAT(answers[0]["command"], HasSubstr("a.tscope kernels --run 1 --group family"));
+    EXPECT_THAT(
+        answers[1]["answer"],
+        HasSubstr("The costliest kernel of forward is nvjet gemm bf16 128x64x64 TNT (75.0 %, 1 times"));
+    EXPECT_THAT(answers[1]["answer"], HasSubstr("it is also that of forward and backward together (83.3 %)"));
+    EXPECT_EQ(
+        answers[2]["answer"],
+        "Besides matmuls, 1 kernel takes 0.5 % of the time of forward or more: softmax forward fp32 25.0 %.");
+    EXPECT_EQ(answers[2]["figures"][0]["note"], "softmax of short rows, one warp a row");
+    EXPECT_THAT(answers[3]["answer"], HasSubstr("--annotate-attention true"));
+    EXPECT_EQ(answers[3]["figures"], json::array());
+    // 40 ns of kernels in 4 ms of forward.
+    EXPECT_EQ(answers[4]["figures"][0]["value"], 40.0);
+    EXPECT_EQ(answers[4]["figures"][1]["value"], 4e6);
+    EXPECT_EQ(answers[5]["answer"], "A step runs these kernels: 2 in forward, 1 in backward.");
+
+    const json one = valid({"answers", "instances", "--run", "1"}, "answers");
+    ASSERT_EQ(one.size(), 1u);
+    EXPECT_THAT(run({"answers", "top-kernel", "--run", "1"}), HasSubstr("-> tilescope show"));
+    EXPECT_THAT(valid({"answers", "--run", "3"}, "answers")[0]["answer"], HasSubstr("no traced forward"));
+    EXPECT_THAT(errorOf({file(), "answers", "top-kernl"}), HasSubstr("did you mean 'top-kernel'?"));
+}
+
+TEST_F(Show, SoftmaxIsHeldAgainstTheTwoMatmulsOfAttention)
+{
+    {
+        FakeTrace trace;
+        trace.step(0, 0, 1000).range("step/forward", 0, 1000);
+        trace.kernel(kGemm, 0, 100).at("step/forward/attention/scores");
+        trace.kernel("masked", 100, 150).at("step/forward/attention/scores");
+        trace.kernel(kSoftmax, 150, 450).at("step/forward/attention/softmax");
+        trace.kernel(kGemm, 450, 550).at("step/forward/attention/output");
+        store::RunWriter writer(file(), trace.strings());
+        writer.beginRun(
+            {"a", "attention",
+             R"({"workload":"attention","annotate_attention":true,"batch":2,"heads":1,"seq_len":8,"d_head":4})",
+             "h5", "Tilescope test"});
+        writer.write(trace.batch());
+        writer.endRun(okResult("cuda:0"));
+    }
+    const json answer = valid({"answers", "softmax-in-attention"}, "answers")[0];
+    const auto figure = [&answer](int i) { return answer["figures"][i]["value"].get<double>(); };
+    EXPECT_EQ(figure(0), 300);
+    EXPECT_EQ(figure(1), 200); // the mask is neither
+    EXPECT_EQ(figure(2), 5 * 2 * 8 * 8);
+    EXPECT_EQ(figure(3), 2 * 2 * 2 * 8 * 8 * 4);
+    EXPECT_EQ(figure(4), 1.5);
+    EXPECT_NEAR(figure(5), 5. / 16, 1e-12);
+}
+
 TEST_F(Show, LossesSayWhenThereAreNone)
 {
     EXPECT_EQ(run({"losses", "--run", "1"}), "Nothing lost (42 records checked)\n");
@@ -420,7 +480,7 @@ TEST_F(Show, HelpHasAnExampleForEachSection)
 {
     const std::string help = run({"--help"});
     for (const char* section : {"runs", "samples", "steps", "kernels", "ops", "ranges", "memory", "roofline",
-                                "mfu", "ceilings", "losses", "environment"})
+                                "mfu", "answers", "ceilings", "losses", "environment"})
         EXPECT_THAT(help, HasSubstr(std::string("tilescope show a.tscope ") + section)) << section;
 }
 
