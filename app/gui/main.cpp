@@ -1,6 +1,7 @@
 #include "core/base/error.h"
 #include "core/base/version.h"
 #include "ui/jobs/job_tracker.h"
+#include "ui/pages/charts_offscreen.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/screenshots.h"
 #include "ui/theme/theme.h"
@@ -10,6 +11,7 @@
 #include <QSettings>
 
 #include <cstdio>
+#include <string_view>
 
 using namespace tilescope;
 
@@ -41,8 +43,18 @@ void selectRuns(ui::MainWindow& window, const QString& numbers)
     window.workspace().select(std::move(keys));
 }
 
+// Charts are drawn where there is no display: on a cluster's node.
+void needNoDisplay(int argc, char** argv)
+{
+    for (int i = 1; i < argc; ++i)
+        if (std::string_view(argv[i]).starts_with("--charts") &&
+            qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))
+            qputenv("QT_QPA_PLATFORM", "offscreen");
+}
+
 int run(int argc, char** argv)
 {
+    needNoDisplay(argc, argv);
     QApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("tilescope"));
     QApplication::setApplicationDisplayName(QString());
@@ -65,11 +77,24 @@ int run(int argc, char** argv)
     const QCommandLineOption pictures(
         QStringLiteral("screenshots"),
         QStringLiteral("write a picture of every page, light and dark, and end"), QStringLiteral("folder"));
-    parser.addOptions({theme, page, runs, spec, pictures});
+    const QCommandLineOption charts(
+        QStringLiteral("charts"),
+        QStringLiteral(
+            "draw this recipe from the files, without a window, and end; may be given several times"),
+        QStringLiteral("recipe"));
+    const QCommandLineOption folder({QStringLiteral("o"), QStringLiteral("output")},
+                                    QStringLiteral("folder for the charts"), QStringLiteral("folder"),
+                                    QStringLiteral("."));
+    parser.addOptions({theme, page, runs, spec, pictures, charts, folder});
     parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral(".tscope and .yaml files to open"),
                                  QStringLiteral("[file…]"));
     parser.process(application);
 
+    if (parser.isSet(charts)) {
+        ui::Theme::instance().apply(ui::ThemeChoice::Light);
+        ui::writeCharts(parser.values(charts), parser.positionalArguments(), parser.value(folder));
+        return 0;
+    }
     ui::Theme::instance().apply(themeOf(parser.value(theme)));
     ui::MainWindow window;
     window.open(parser.positionalArguments());

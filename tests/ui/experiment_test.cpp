@@ -8,6 +8,7 @@
 #include "ui/theme/theme.h"
 
 #include <QApplication>
+#include <QClipboard>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMessageBox>
@@ -218,6 +219,24 @@ TEST_F(ExperimentWindow, OpensASpecFile)
     EXPECT_TRUE(window->workspace().files().empty());
     window->open({QString::fromStdString((folder / "none.yaml").string())});
     EXPECT_THAT(verdict(), HasSubstr("none.yaml"));
+}
+
+TEST_F(ExperimentWindow, CopiesTheCommandThatRunsASavedSpec)
+{
+    const std::filesystem::path spec = folder / "it's two.yaml";
+    std::ofstream(spec) << "workload: attention\nseq_len: 64\nsweep: {batch: [1, 2]}\n";
+    window->open({QString::fromStdString(spec.string())});
+    auto* line = page->findChild<QPushButton*>(QStringLiteral("batch"));
+    QApplication::clipboard()->clear();
+    QTest::mouseClick(line, Qt::LeftButton);
+    EXPECT_EQ(QApplication::clipboard()->text().toStdString(), "tilescope --batch '" +
+                                                                   (folder / "it'\\''s two.yaml").string() +
+                                                                   "' -o " + output.toStdString());
+    QApplication::clipboard()->clear();
+    type(QStringLiteral("# changed"));
+    QTest::mouseClick(line, Qt::LeftButton);
+    EXPECT_TRUE(QApplication::clipboard()->text().isEmpty()) << "the file is not what the editor shows";
+    EXPECT_THAT(verdict(), HasSubstr("Save the spec first"));
 }
 
 TEST_F(ExperimentWindow, SaysThatTheEngineIsMissing)

@@ -296,6 +296,55 @@ TEST_F(WindowTest, ADamagedFileSaysWhyInTheWindow)
         << texts.join(QLatin1Char('\n')).toStdString();
 }
 
+TEST_F(WindowTest, TheTimelineFindsAndStepsThroughWhatItFound)
+{
+    clickRail(QStringLiteral("Timeline"));
+    TimelineView& view = page<TimelinePage>("timeline").view();
+    QTest::keyClick(&window_, Qt::Key_Slash);
+    auto& field = named<QLineEdit>(QStringLiteral("Find on the timeline"));
+    ASSERT_TRUE(field.hasFocus());
+    QTest::keyClicks(&field, QStringLiteral("softmax"));
+    auto& count = *window_.page(QStringLiteral("timeline"))->findChild<QLabel*>(QStringLiteral("found"));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return count.text().toInt() > 2; })) << count.text().toStdString();
+    EXPECT_FALSE(view.scene().found.empty());
+    QTest::keyClick(&field, Qt::Key_Return);
+    waitUntilSettled();
+    ASSERT_TRUE(view.scene().selected);
+    const SectionItem first = *view.scene().selected;
+    EXPECT_TRUE(count.text().startsWith(QStringLiteral("1/"))) << count.text().toStdString();
+    view.setFocus();
+    QTest::keyClick(&view, Qt::Key_N);
+    waitUntilSettled();
+    EXPECT_TRUE(count.text().startsWith(QStringLiteral("2/"))) << count.text().toStdString();
+    EXPECT_NE(*view.scene().selected, first);
+    QTest::keyClick(&view, Qt::Key_N, Qt::ShiftModifier);
+    waitUntilSettled();
+    EXPECT_EQ(*view.scene().selected, first);
+    QTest::keyClick(&view, Qt::Key_M);
+    ASSERT_TRUE(view.scene().span);
+    const query::Track& row = view.scene().sections[0].timeline->lanes[first.item.lane].rows[first.item.row];
+    EXPECT_DOUBLE_EQ(view.scene().span->length(), double(row.length(first.item.index)));
+}
+
+TEST_F(WindowTest, TwoRunsOfEqualLengthEndTogether)
+{
+    const int file = window_.workspace().files()[0].id;
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+    clickRail(QStringLiteral("Timeline"));
+    TimelineView& view = page<TimelinePage>("timeline").view();
+    const auto endOf = [&](std::size_t section) {
+        const TimelineSection& shown = view.scene().sections[section];
+        return shown.toAxis(double(shown.step->end));
+    };
+    ASSERT_EQ(view.scene().sections.size(), 2U);
+    EXPECT_GT(endOf(0), endOf(1) * 1.01) << "flash is faster";
+    for (QPushButton* button : window_.page(QStringLiteral("timeline"))->findChildren<QPushButton*>())
+        if (button->text() == QLatin1String("same length"))
+            QTest::mouseClick(button, Qt::LeftButton);
+    waitUntilSettled();
+    EXPECT_NEAR(endOf(0), endOf(1), 1);
+}
+
 } // namespace
 } // namespace tilescope::ui
 

@@ -154,7 +154,7 @@ QVariant RunTreeModel::runData(const RunTreeFile& file, const RunTreeRow& run, i
         return run.reason.isEmpty() ? searchText(run) : run.reason;
     case SortRole:
         if (column == Run)
-            return QVariant::fromValue(run.run);
+            return qlonglong(run.run); // of a long the filter makes text: 10 before 2
         if (column == Step)
             return run.stepMs.value_or(-1);
         if (column == Peak)

@@ -96,6 +96,7 @@ Segments::Segments(const QStringList& words, QWidget* parent) : QWidget(parent)
         });
         layout->addWidget(button);
         buttons_.push_back(button);
+        setWord(i, words[i]);
     }
     setCurrent(0);
 }
@@ -109,7 +110,10 @@ void Segments::setCurrent(int index)
 
 void Segments::setWord(int index, const QString& word)
 {
-    buttons_[std::size_t(index)]->setText(word);
+    QPushButton& button = *buttons_[std::size_t(index)];
+    button.setText(word);
+    // The one that is down is bold: room for it whichever it is.
+    button.setMinimumWidth(QFontMetrics(Theme::instance().bold()).horizontalAdvance(word) + sizes().of(24));
 }
 
 ToolBar::ToolBar(QWidget* parent) : QFrame(parent), layout_(new QHBoxLayout(this))

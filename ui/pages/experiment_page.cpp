@@ -7,6 +7,8 @@
 #include "ui/plots/table_view.h"
 #include "ui/theme/theme.h"
 
+#include <QApplication>
+#include <QClipboard>
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -16,6 +18,7 @@
 #include <QMenu>
 #include <QPlainTextEdit>
 #include <QProgressBar>
+#include <QRegularExpression>
 #include <QSaveFile>
 #include <QSplitter>
 #include <QStyle>
@@ -113,6 +116,10 @@ QWidget* ExperimentPage::makeTools()
     tools->add(examples_);
     QPushButton* save = tools->addButton(tr("Save spec…"), tr("Write the editor's text to a file"));
     connect(save, &QPushButton::clicked, this, &ExperimentPage::saveSpec);
+    QPushButton* line =
+        tools->addButton(tr("Copy --batch line"), tr("The command that runs this spec without a window"));
+    line->setObjectName(QStringLiteral("batch"));
+    connect(line, &QPushButton::clicked, this, &ExperimentPage::copyBatchLine);
     tools->addStretch();
     tools->addWord(tr("Record into"));
     output_ = new QLineEdit(QDir::current().filePath(QStringLiteral("experiment.tscope")));
@@ -259,6 +266,28 @@ void ExperimentPage::openSpec(const QString& path)
     cursor.select(QTextCursor::Document);
     cursor.insertText(QString::fromUtf8(text));
     editor_->moveCursor(QTextCursor::Start);
+    editor_->document()->setModified(false);
+}
+
+// For a shell, which takes everything between single quotes as it is.
+QString ExperimentPage::batchLine() const
+{
+    const auto quoted = [](QString text) {
+        static const QRegularExpression plain(QStringLiteral("^[A-Za-z0-9_./:=+-]+$"));
+        return plain.match(text).hasMatch()
+                   ? text
+                   : QLatin1Char('\'') + text.replace(QLatin1Char('\''), QLatin1String("'\\''")) +
+                         QLatin1Char('\'');
+    };
+    return QStringLiteral("tilescope --batch %1 -o %2").arg(quoted(specPath_), quoted(outputPath()));
+}
+
+void ExperimentPage::copyBatchLine()
+{
+    if (specPath_.isEmpty() || editor_->document()->isModified())
+        return say(tr("Save the spec first: the line names its file."), "warning");
+    QApplication::clipboard()->setText(batchLine());
+    say(tr("Copied: %1").arg(batchLine()), "dim");
 }
 
 void ExperimentPage::saveSpec()
@@ -272,6 +301,7 @@ void ExperimentPage::saveSpec()
         return say(tr("%1: %2").arg(path, file.errorString()), "error");
     specPath_ = path;
     specPanel_->setSubtitle(QFileInfo(path).fileName());
+    editor_->document()->setModified(false);
 }
 
 void ExperimentPage::check()

@@ -55,6 +55,8 @@ private:
     void chooseSpec();
     void chooseOutput();
     void saveSpec();
+    void copyBatchLine();
+    QString batchLine() const;
     void check();
     void judged(Checked checked);
     void say(const QString& sentence, const char* kind);

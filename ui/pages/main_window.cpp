@@ -1,5 +1,6 @@
 #include "ui/pages/main_window.h"
 
+#include "ui/pages/charts_page.h"
 #include "ui/pages/compare_page.h"
 #include "ui/pages/experiment_page.h"
 #include "ui/pages/export_dialog.h"
@@ -57,6 +58,7 @@ MainWindow::MainWindow(QWidget* parent)
     addPage(QStringLiteral("kernels"), tr("Kernels"), Icon::Kernels, new KernelsPage(*workspace_));
     addPage(QStringLiteral("memory"), tr("Memory"), Icon::Memory, new MemoryPage(*workspace_));
     addPage(QStringLiteral("compare"), tr("Compare"), Icon::Compare, new ComparePage(*workspace_));
+    addPage(QStringLiteral("charts"), tr("Charts"), Icon::Charts, new ChartsPage(*workspace_));
     addPage(QStringLiteral("machine"), tr("Machine"), Icon::Machine, new MachinePage(*workspace_));
     help_ = new HelpPage(*workspace_);
     addPage(QStringLiteral("help"), tr("Help"), Icon::Help, help_, true);

@@ -1,48 +1,66 @@
 #include "ui/pages/timeline_page.h"
 
 #include "ui/pages/controls.h"
-#include "ui/pages/key_value_table.h"
+#include "ui/pages/timeline_panel.h"
 #include "ui/plots/number_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
 #include <QComboBox>
-#include <QFrame>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
-#include <QScrollArea>
+#include <QShortcut>
 #include <QSplitter>
 #include <QStackedWidget>
+
+#include <algorithm>
 
 namespace tilescope::ui {
 
 namespace {
 
-QPushButton* toolButton(const QString& text, const QString& tip)
+constexpr int kFindAfterMs = 80;
+constexpr std::size_t kMostRows = 1000;
+constexpr std::size_t kMostRings = 400;
+constexpr std::size_t kMostPaths = 60;
+constexpr int kPathRole = Qt::UserRole + 1;
+
+// A button that is one of a pair, with an icon.
+QPushButton* pairButton(Icon icon, const char* segment, const QString& name, const QString& tip)
 {
-    auto* button = new QPushButton(text);
+    auto* button = new QPushButton;
+    button->setProperty("kind", "icon");
+    button->setProperty("segment", segment);
+    button->setAccessibleName(name);
     button->setToolTip(tip);
     button->setFocusPolicy(Qt::TabFocus);
+    const auto dress = [button, icon] { button->setIcon(makeIcon(icon, colours().text, sizes().of(14))); };
+    dress();
+    QObject::connect(&Theme::instance(), &Theme::changed, button, dress);
     return button;
 }
 
-QString gridText(const std::array<std::uint32_t, 3>& n)
+QWidget* pairOfButtons(QPushButton* first, QPushButton* second)
 {
-    QString text = QString::number(n[0]);
-    if (n[1] > 1 || n[2] > 1)
-        text += QStringLiteral(" × %1").arg(n[1]);
-    if (n[2] > 1)
-        text += QStringLiteral(" × %1").arg(n[2]);
-    return text;
+    auto* pair = new QWidget;
+    auto* layout = new QHBoxLayout(pair);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(first);
+    layout->addWidget(second);
+    return pair;
 }
 
 } // namespace
 
 TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), alignment_(new ComboBox(tr("Align runs at"))), back_(nullptr),
-      forward_(nullptr), stack_(new QStackedWidget), message_(new QLabel), view_(new TimelineView),
-      splitter_(new QSplitter(Qt::Vertical)), detailsTitle_(new QLabel), details_(new KeyValueTable)
+    : Page(workspace, parent), alignment_(new ComboBox(tr("Align runs at"))),
+      scale_(new Segments({tr("same time"), tr("same length")})),
+      find_(makeFindField(tr("Find kernel, op or range"), tr("Find on the timeline"))),
+      stack_(new QStackedWidget), message_(new QLabel), view_(new TimelineView),
+      splitter_(new QSplitter(Qt::Vertical)), panel_(new TimelinePanel(workspace))
 {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -51,36 +69,23 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     message_->setAlignment(Qt::AlignCenter);
     message_->setProperty("kind", "dim");
     message_->setWordWrap(true);
-
-    auto* below = new QFrame;
-    auto* belowLayout = new QVBoxLayout(below);
-    belowLayout->setContentsMargins(0, 0, 0, 0);
-    belowLayout->setSpacing(0);
-    detailsTitle_->setProperty("kind", "title");
-    detailsTitle_->setFixedHeight(sizes().panelHeader);
-    detailsTitle_->setContentsMargins(sizes().padding, 0, 0, 0);
-    belowLayout->addWidget(detailsTitle_);
-    auto* scroll = new QScrollArea;
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setWidget(details_);
-    belowLayout->addWidget(scroll, 1);
-    below->setAutoFillBackground(true);
-    below->setBackgroundRole(QPalette::Base);
-
     splitter_->addWidget(view_);
-    splitter_->addWidget(below);
+    splitter_->addWidget(panel_);
     splitter_->setStretchFactor(0, 1);
     splitter_->setHandleWidth(1);
     splitter_->setSizes({sizes().of(600), sizes().of(200)});
-    splitter_->setChildrenCollapsible(true);
     stack_->addWidget(message_);
     stack_->addWidget(splitter_);
     layout->addWidget(stack_, 1);
+    setFocusProxy(view_);
 
+    findSoon_.setSingleShot(true);
+    connect(&findSoon_, &QTimer::timeout, this, &TimelinePage::find);
     connect(view_, &TimelineView::cursorMoved, this, &Page::cursorText);
-    connect(view_, &TimelineView::selectionChanged, this, &TimelinePage::describeSelection);
-    connect(view_, &TimelineView::spanChanged, this, &TimelinePage::describeSelection);
+    connect(panel_, &TimelinePanel::selectionText, this, &Page::selectionText);
+    connect(view_, &TimelineView::selectionChanged, this, [this] { panel_->follow(view_->scene()); });
+    connect(view_, &TimelineView::spanChanged, this, [this] { panel_->follow(view_->scene()); });
+    connect(panel_, &TimelinePanel::foundChosen, this, &TimelinePage::goToFound);
     connect(view_, &TimelineView::windowChanged, this, [this] {
         back_->setEnabled(view_->canGoBack());
         forward_->setEnabled(view_->canGoForward());
@@ -89,50 +94,62 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
 
 QWidget* TimelinePage::makeTools()
 {
-    auto* bar = new QFrame;
-    bar->setProperty("kind", "bar");
-    bar->setFixedHeight(sizes().tools);
-    auto* layout = new QHBoxLayout(bar);
-    layout->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
-    layout->setSpacing(sizes().of(8));
-    auto* align = new QLabel(tr("Align"));
-    align->setProperty("kind", "dim");
-    layout->addWidget(align);
-    alignment_->setMinimumWidth(sizes().of(90));
-    layout->addWidget(alignment_);
-    layout->addStretch(1);
-    auto* zoom = new QLabel(tr("Zoom"));
-    zoom->setProperty("kind", "dim");
-    layout->addWidget(zoom);
-    back_ = toolButton({}, tr("Back to the window before (Alt+Left)"));
-    forward_ = toolButton({}, tr("Forward again (Alt+Right)"));
-    back_->setProperty("kind", "icon");
-    forward_->setProperty("kind", "icon");
-    back_->setProperty("segment", "first");
-    forward_->setProperty("segment", "last");
-    back_->setAccessibleName(tr("Zoom back"));
-    forward_->setAccessibleName(tr("Zoom forward"));
+    auto* tools = new ToolBar;
+    tools->addWord(tr("Align"));
+    alignment_->setMinimumWidth(sizes().of(120));
+    alignment_->setToolTip(tr("What lies at 0 in every run"));
+    tools->add(alignment_);
+    tools->addGap();
+    tools->addWord(tr("Scale"));
+    scale_->setToolTip(tr("One time axis, or what runs are aligned at drawn equally long"));
+    tools->add(scale_);
+    tools->addGap();
+    makeFind(*tools);
+    tools->addStretch();
+    makeZoom(*tools);
+    connect(alignment_, &QComboBox::activated, this, &TimelinePage::align);
+    connect(scale_, &Segments::changed, this, &TimelinePage::align);
+    return tools;
+}
+
+void TimelinePage::makeFind(ToolBar& tools)
+{
+    find_->setMinimumWidth(sizes().of(200));
+    find_->setToolTip(tr("Boxes whose name holds this text (/)"));
+    tools.add(find_);
+    foundCount_ = new QLabel;
+    foundCount_->setObjectName(QStringLiteral("found"));
+    foundCount_->setProperty("kind", "dim");
+    tools.add(foundCount_);
+    auto* previous =
+        pairButton(Icon::ChevronLeft, "first", tr("Previous found box"), tr("Previous found box (Shift+N)"));
+    auto* next = pairButton(Icon::ChevronRight, "last", tr("Next found box"), tr("Next found box (N)"));
+    tools.add(pairOfButtons(previous, next));
+    connect(previous, &QPushButton::clicked, this, [this] { stepThroughFound(-1); });
+    connect(next, &QPushButton::clicked, this, [this] { stepThroughFound(1); });
+    connect(find_, &QLineEdit::textChanged, this, [this] { findSoon_.start(kFindAfterMs); });
+    connect(find_, &QLineEdit::returnPressed, this, [this] { stepThroughFound(1); });
+    for (const auto& [key, by] :
+         {std::pair(QKeySequence(Qt::Key_N), 1), std::pair(QKeySequence(Qt::SHIFT | Qt::Key_N), -1)}) {
+        auto* shortcut = new QShortcut(key, view_, nullptr, nullptr, Qt::WidgetShortcut);
+        connect(shortcut, &QShortcut::activated, this, [this, by = by] { stepThroughFound(by); });
+    }
+}
+
+void TimelinePage::makeZoom(ToolBar& tools)
+{
+    tools.addWord(tr("Zoom"));
+    back_ = pairButton(Icon::Back, "first", tr("Zoom back"), tr("Back to the window before (Alt+Left)"));
+    forward_ = pairButton(Icon::Forward, "last", tr("Zoom forward"), tr("Forward again (Alt+Right)"));
     back_->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Left));
     forward_->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Right));
-    auto* pair = new QHBoxLayout;
-    pair->setSpacing(0);
-    pair->addWidget(back_);
-    pair->addWidget(forward_);
-    layout->addLayout(pair);
-    auto* fit = toolButton(tr("Fit"), tr("Show the traced steps (F)"));
-    layout->addWidget(fit);
-    const auto dress = [this] {
-        const int side = sizes().of(14);
-        back_->setIcon(makeIcon(Icon::Back, colours().text, side));
-        forward_->setIcon(makeIcon(Icon::Forward, colours().text, side));
-    };
-    dress();
-    connect(&Theme::instance(), &Theme::changed, this, dress);
+    tools.add(pairOfButtons(back_, forward_));
     connect(back_, &QPushButton::clicked, view_, &TimelineView::back);
     connect(forward_, &QPushButton::clicked, view_, &TimelineView::forward);
-    connect(fit, &QPushButton::clicked, view_, &TimelineView::fit);
-    connect(alignment_, &QComboBox::activated, this, &TimelinePage::align);
-    return bar;
+    connect(tools.addButton(tr("Fit"), tr("Show the traced steps (F)")), &QPushButton::clicked, view_,
+            &TimelineView::fit);
+    connect(tools.addButton(tr("Measure"), tr("Make the selected box the span (M)")), &QPushButton::clicked,
+            view_, &TimelineView::measureSelection);
 }
 
 void TimelinePage::showMessage(const QString& text)
@@ -143,6 +160,8 @@ void TimelinePage::showMessage(const QString& text)
 
 void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
 {
+    found_ = {};
+    foundCount_->clear();
     if (runs.empty()) {
         loading_.cancel();
         view_->setSections({});
@@ -163,7 +182,6 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
 
 void TimelinePage::loaded(const std::vector<SelectedRun>& runs, const Timelines& timelines)
 {
-    runs_ = runs;
     std::vector<TimelineSection> sections;
     bool anything = false;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -176,102 +194,145 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, const Timelines&
     }
     if (!anything) {
         showMessage(tr("This run was not traced.\nGive it trace: kernels or trace: full, and trace_steps "
-                       "above 0, to see "
-                       "its timeline."));
+                       "above 0, to see its timeline."));
         return;
     }
+    panel_->setRuns(runs);
     view_->setSections(std::move(sections));
     fillAlignments();
+    scale_->setEnabled(runs.size() > 1);
     stack_->setCurrentWidget(splitter_);
-    describeSelection();
+    if (runs.size() > 1)
+        align();
+    if (!find_->text().isEmpty())
+        find();
 }
 
 void TimelinePage::fillAlignments()
 {
     alignment_->clear();
-    for (const query::TimelineStep& step : view_->scene().sections.front().timeline->steps)
+    const query::Timeline& first = *view_->scene().sections.front().timeline;
+    for (const query::TimelineStep& step : first.steps)
         alignment_->addItem(tr("step %1").arg(step.step), step.step);
+    for (const std::string_view path : pathsToAlignAt(first, kMostPaths)) {
+        const QString text = QString::fromUtf8(path.data(), qsizetype(path.size()));
+        alignment_->addItem(text.section(QLatin1Char('/'), 1),
+                            first.steps.empty() ? kNoStep : first.steps.front().step);
+        alignment_->setItemData(alignment_->count() - 1, text, kPathRole);
+    }
     alignment_->addItem(tr("start of run"), kNoStep);
 }
 
+// Runs at the same step, or at the first range of a path within it; shown a little wider than the widest of
+// them.
 void TimelinePage::align()
 {
     const int wanted = alignment_->currentData().toInt();
+    const std::string path = alignment_->currentData(kPathRole).toString().toStdString();
+    const bool equalLengths = scale_->current() == 1;
     std::vector<TimelineSection> sections = view_->scene().sections;
+    std::optional<double> length; // of the first run's
+    double longest = 0;
     for (TimelineSection& section : sections) {
         section.alignAt = 0;
+        section.stretch = 1;
         section.step.reset();
+        std::optional<std::pair<std::int64_t, std::int64_t>> at;
         for (const query::TimelineStep& step : section.timeline->steps) {
-            if (step.step == wanted) {
-                section.step = step;
-                section.alignAt = double(step.start);
-            }
+            if (step.step != wanted)
+                continue;
+            section.step = step;
+            at = path.empty() ? std::pair(step.start, step.end)
+                              : firstOf(*section.timeline, path, step.start, step.end);
         }
+        if (!at)
+            continue;
+        section.alignAt = double(at->first);
+        const double own = double(at->second - at->first);
+        if (!length)
+            length = own;
+        if (equalLengths && own > 0)
+            section.stretch = *length / own;
+        longest = std::max(longest, own * section.stretch);
     }
-    const std::optional<query::TimelineStep> step = sections.front().step;
     view_->setSections(std::move(sections));
-    if (step) {
-        const double length = double(step->end - step->start);
-        view_->setWindow({-0.01 * length, 1.02 * length});
-    }
+    if (longest > 0)
+        view_->setWindow({-0.01 * longest, 1.02 * longest});
+    else
+        view_->fit();
 }
 
-void TimelinePage::describeSelection()
+void TimelinePage::startFind()
 {
-    const TimelineScene& scene = view_->scene();
-    if (!scene.selected || scene.selected->section >= runs_.size()) {
-        describing_.cancel();
-        detailsTitle_->setText(scene.span ? tr("Span of %1").arg(timeText(scene.span->length()))
-                                          : tr("Details"));
-        details_->setRows(
-            {{tr("Click a box to see everything that is known about it; drag to select a span."), {}}}, true);
-        emit selectionText({});
+    find_->setFocus();
+    find_->selectAll();
+}
+
+void TimelinePage::find()
+{
+    const QString words = find_->text().trimmed();
+    if (words.isEmpty()) {
+        finding_.cancel();
+        found_ = {};
+        foundCount_->clear();
+        view_->setFound({});
+        panel_->setShowsFound(false);
+        panel_->follow(view_->scene());
         return;
     }
-    const SectionItem selected = *scene.selected;
-    describing_.start(
-        [run = runs_[selected.section], timeline = scene.sections[selected.section].timeline,
-         item = selected.item](const query::Cancelled&) {
-            return run.file->borrow()->details(run.key.run, *timeline, item);
+    std::vector<FoundInRun> runs;
+    for (const TimelineSection& section : view_->scene().sections)
+        runs.push_back({section.letter, section.timeline, {}});
+    finding_.start(
+        [runs, text = words.toStdString()](const query::Cancelled& cancelled) mutable {
+            for (FoundInRun& run : runs)
+                run.result = search(*run.timeline, text, cancelled);
+            Found found{runs, {}};
+            found.boxes = foundBoxes(found.runs, kMostRows);
+            return found;
         },
-        [this](const query::ItemDetails& details) { showDetails(details); },
-        [this](const QString& sentence) { detailsTitle_->setText(sentence); });
+        [this](Found found) { showFound(std::move(found)); },
+        [this](const QString& sentence) { foundCount_->setText(sentence); });
 }
 
-void TimelinePage::showDetails(const query::ItemDetails& details)
+void TimelinePage::showFound(Found found)
 {
-    detailsTitle_->setText(QString::fromStdString(details.label));
-    std::vector<KeyValueRow> rows;
-    const auto add = [&rows](const QString& key, const QString& value, bool strong = false) {
-        if (!value.isEmpty())
-            rows.push_back({key, {value}, false, strong});
-    };
-    QString duration = timeText(double(details.length));
-    if (details.gapBefore && *details.gapBefore > 0)
-        duration += tr(", gap before it %1").arg(timeText(double(*details.gapBefore)));
-    add(tr("Duration"), duration, true);
-    if (details.launchedBefore)
-        add(tr("Launch"),
-            tr("%1 before").arg(timeText(double(*details.launchedBefore))) +
-                (details.correlation ? tr(", correlation %1").arg(wholeNumber(*details.correlation))
-                                     : QString()));
-    add(tr("Op"),
-        QString::fromStdString(details.op) +
-            (details.shapes.empty() ? QString()
-                                    : QStringLiteral(", ") + QString::fromStdString(details.shapes)));
-    add(tr("Range"), QString::fromStdString(details.path));
-    if (details.launch) {
-        const LaunchConfig& launch = *details.launch;
-        add(tr("Grid × block"), gridText(launch.grid) + QStringLiteral(" × ") + gridText(launch.block));
-        add(tr("Registers"), tr("%1, shared %2")
-                                 .arg(launch.registersPerThread)
-                                 .arg(byteText(double(launch.staticShared) + launch.dynamicShared)));
-    }
-    if (details.bytes)
-        add(tr("Bytes"), byteText(double(details.bytes->count)));
-    add(tr("Name"), QString::fromStdString(details.name));
-    details_->setRows(std::move(rows), true);
-    emit selectionText(tr("1 selected, %1").arg(timeText(double(details.length))));
+    found_ = std::move(found);
+    currentFound_ = 0;
+    std::int64_t total = 0;
+    for (const FoundInRun& run : found_.runs)
+        total += run.result.total();
+    foundCount_->setText(total == 0 ? tr("none") : wholeNumber(total));
+    std::vector<SectionItem> rings;
+    for (std::size_t i = 0; i < std::min(kMostRings, found_.boxes.size()); ++i)
+        rings.push_back({found_.boxes[i].run, found_.boxes[i].found.item});
+    view_->setFound(std::move(rings));
+    panel_->showFound(find_->text().trimmed(), found_.runs, found_.boxes);
+}
+
+void TimelinePage::goToFound(std::size_t box)
+{
+    if (box >= found_.boxes.size())
+        return;
+    currentFound_ = box;
+    const SectionItem item{found_.boxes[box].run, found_.boxes[box].found.item};
+    view_->reveal(item);
+    view_->select(item);
+    panel_->setCurrentFound(box);
+    std::int64_t total = 0;
+    for (const FoundInRun& run : found_.runs)
+        total += run.result.total();
+    foundCount_->setText(QStringLiteral("%1/%2").arg(wholeNumber(std::int64_t(box) + 1), wholeNumber(total)));
+}
+
+void TimelinePage::stepThroughFound(int by)
+{
+    if (found_.boxes.empty())
+        return;
+    const auto count = std::ptrdiff_t(found_.boxes.size());
+    const bool first = !foundCount_->text().contains(QLatin1Char('/'));
+    const std::ptrdiff_t next = first ? 0 : (std::ptrdiff_t(currentFound_) + by + count) % count;
+    goToFound(std::size_t(next));
 }
 
 } // namespace tilescope::ui

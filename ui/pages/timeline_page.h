@@ -1,17 +1,23 @@
 #pragma once
 
+#include "ui/models/timeline_rows.h"
 #include "ui/pages/page.h"
 #include "ui/plots/timeline_view.h"
 
+#include <QTimer>
+
 class QComboBox;
 class QLabel;
+class QLineEdit;
 class QPushButton;
 class QSplitter;
 class QStackedWidget;
 
 namespace tilescope::ui {
 
-class KeyValueTable;
+class Segments;
+class TimelinePanel;
+class ToolBar;
 
 /// The timelines of the selected runs, one above the other, with what is known about the selection below.
 class TimelinePage : public Page {
@@ -20,33 +26,46 @@ public:
     explicit TimelinePage(Workspace& workspace, QWidget* parent = nullptr);
 
     TimelineView& view() { return *view_; }
+    void startFind() override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
 
 private:
     using Timelines = std::vector<std::shared_ptr<const query::Timeline>>;
+    struct Found {
+        std::vector<FoundInRun> runs;
+        std::vector<FoundBox> boxes;
+    };
 
     QWidget* makeTools();
+    void makeFind(ToolBar& tools);
+    void makeZoom(ToolBar& tools);
     void loaded(const std::vector<SelectedRun>& runs, const Timelines& timelines);
     void align();
     void fillAlignments();
-    void describeSelection();
-    void showDetails(const query::ItemDetails& details);
+    void find();
+    void showFound(Found found);
+    void goToFound(std::size_t box);
+    void stepThroughFound(int by);
     void showMessage(const QString& text);
 
     JobTracker loading_{this};
-    JobTracker describing_{this};
-    std::vector<SelectedRun> runs_;
+    JobTracker finding_{this};
+    QTimer findSoon_;
+    Found found_;
+    std::size_t currentFound_ = 0;
     QComboBox* alignment_;
-    QPushButton* back_;
-    QPushButton* forward_;
+    Segments* scale_;
+    QLineEdit* find_;
+    QLabel* foundCount_ = nullptr;
+    QPushButton* back_ = nullptr;
+    QPushButton* forward_ = nullptr;
     QStackedWidget* stack_;
     QLabel* message_;
     TimelineView* view_;
     QSplitter* splitter_;
-    QLabel* detailsTitle_;
-    KeyValueTable* details_;
+    TimelinePanel* panel_;
 };
 
 } // namespace tilescope::ui

@@ -25,7 +25,6 @@ namespace tilescope::ui {
 namespace {
 
 constexpr double kPixelsPerInch = 96;
-constexpr int kPdfResolution = 600;
 
 [[noreturn]] void fail(const QString& file, const QString& why)
 {
@@ -47,7 +46,8 @@ void drawInto(QPainter& painter, const Exportable& what, const QSize& size, bool
 void writePdf(const Exportable& what, const ExportOptions& options, QSaveFile& out)
 {
     QPdfWriter pdf(&out);
-    pdf.setResolution(kPdfResolution);
+    pdf.setResolution(
+        int(kPixelsPerInch)); // its pixels are the screen's, and so a point is as large as there
     pdf.setTitle(options.title);
     pdf.setCreator(QStringLiteral("Tilescope"));
     const QSizeF inches(options.size.width() / kPixelsPerInch, options.size.height() / kPixelsPerInch);
@@ -56,9 +56,6 @@ void writePdf(const Exportable& what, const ExportOptions& options, QSaveFile& o
     QPainter painter;
     if (!painter.begin(&pdf))
         fail(out.fileName(), out.errorString());
-    // Fonts are of a size in points, and a point is more of the writer's pixels than of the screen's.
-    painter.setWindow(QRect(QPoint(0, 0), options.size));
-    painter.setViewport(QRect(0, 0, pdf.width(), pdf.height()));
     drawInto(painter, what, options.size, true);
     if (!painter.end())
         fail(out.fileName(), out.errorString());

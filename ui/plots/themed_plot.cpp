@@ -1,10 +1,9 @@
 #include "ui/plots/themed_plot.h"
 
 #include "ui/plots/number_text.h"
+#include "ui/plots/plot_vectors.h"
 #include "ui/plots/vector_drawing.h"
 #include "ui/theme/theme.h"
-
-#include <QPicture>
 
 #include <cmath>
 
@@ -46,14 +45,7 @@ ThemedPlot::ThemedPlot(QWidget* parent) : QCustomPlot(parent)
 
 void ThemedPlot::drawVectors(QPainter& painter, const QSize& size)
 {
-    // QCustomPlot draws through a painter of its own kind only: recorded, what it draws fits any.
-    QPicture picture;
-    QCPPainter recorder(&picture);
-    recorder.setMode(QCPPainter::pmVectorized);
-    recorder.setMode(QCPPainter::pmNoCaching);
-    toPainter(&recorder, size.width(), size.height());
-    recorder.end();
-    painter.drawPicture(0, 0, picture);
+    drawPlot(*this, painter, size);
 }
 
 void ThemedPlot::paintEvent(QPaintEvent* event)

@@ -98,6 +98,22 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
     return layout;
 }
 
+namespace {
+
+// A lane without events, or a host thread that has next to nothing to do in the steps.
+bool isIdle(const query::Timeline& timeline, const Lane& lane)
+{
+    constexpr double kLeastShare = 0.01;
+    if (lane.events() == 0)
+        return true;
+    if (lane.kind != Lane::Kind::Thread)
+        return false;
+    const auto [from, to] = timeline.interesting();
+    return double(lane.rows.front().covered(from, to)) < kLeastShare * double(to - from);
+}
+
+} // namespace
+
 TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline)
 {
     TimelineSection section;
@@ -106,7 +122,7 @@ TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline)
         section.alignAt = double(timeline->steps.front().start);
     }
     for (std::size_t i = 0; i < timeline->lanes.size(); ++i)
-        section.lanes.push_back({i, timeline->lanes[i].events() == 0, false});
+        section.lanes.push_back({i, isIdle(*timeline, timeline->lanes[i]), false});
     section.timeline = std::move(timeline);
     return section;
 }

@@ -101,6 +101,7 @@ void TimelinePainter::reset()
 {
     colours_.reset();
     labels_.clear();
+    pairs_.clear();
     overview_ = {};
 }
 
@@ -121,7 +122,9 @@ void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int w
         const QRect area(0, band.top, width, band.height);
         if (band.kind == Band::Kind::Header)
             paintHeader(painter, scene, band, area);
-        else if (band.kind == Band::Kind::Lane)
+        else if (band.kind == Band::Kind::Difference)
+            paintDifference(painter, scene, band, area);
+        else
             paintLabelColumn(painter, scene, band, area);
         if (band.kind == Band::Kind::Lane)
             paintMemoryMarks(painter, scene, band, area);
@@ -295,6 +298,11 @@ void TimelinePainter::paintSelection(QPainter& painter, const TimelineScene& sce
         painter.drawLine(QPointF(left, plot.top()), QPointF(left, plot.bottom()));
         painter.drawLine(QPointF(right, plot.top()), QPointF(right, plot.bottom()));
     }
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(p.text);
+    for (const SectionItem& item : scene.found)
+        if (const QRect rect = scene.rectOf(item, width, height); rect.intersects(plot))
+            painter.drawRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5));
     if (scene.selected) {
         const QRect rect = scene.rectOf(*scene.selected, width, height);
         if (!rect.isEmpty()) {

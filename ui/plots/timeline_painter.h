@@ -1,11 +1,13 @@
 #pragma once
 
 #include "ui/plots/lane_painter.h"
+#include "ui/plots/range_pairs.h"
 #include "ui/plots/timeline_layout.h"
 
 #include <QImage>
 #include <QStaticText>
 
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +33,7 @@ struct TimelineScene {
     int scroll = 0; ///< pixels by which the lanes are scrolled up
     std::optional<SectionItem> selected;
     std::optional<TimeWindow> span; ///< selected stretch of the shared axis
+    std::vector<SectionItem> found; ///< what a search found: ringed
 
     /// Parts of a view of `width` x `height` pixels.
     QRect plot(int width, int height) const; ///< the lanes' boxes
@@ -80,9 +83,12 @@ private:
     void paintLabelColumn(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area);
     void paintMemoryMarks(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area);
     void paintSelection(QPainter& painter, const TimelineScene& scene, int width, int height);
+    void paintDifference(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area);
+    const std::vector<RangePair>& pairsOf(const query::Timeline& a, const query::Timeline& b);
 
     std::optional<BoxColours> colours_;
     std::unordered_map<const query::Timeline*, std::vector<Label>> labels_;
+    std::map<std::pair<const query::Timeline*, const query::Timeline*>, std::vector<RangePair>> pairs_;
     std::vector<query::Column> columns_;
     RowBoxes boxes_;
     std::vector<TextRun> texts_;

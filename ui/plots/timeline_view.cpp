@@ -46,6 +46,7 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
     scene_.sections = std::move(sections);
     scene_.selected.reset();
     scene_.span.reset();
+    scene_.found.clear();
     hovered_.reset();
     painter_.reset();
     if (!keepWindow) {
@@ -95,18 +96,36 @@ void TimelineView::fit()
     setWindow(fittingWindow(scene_.sections));
 }
 
+std::optional<TimeWindow> TimelineView::selectedWindow() const
+{
+    if (!scene_.selected)
+        return {};
+    const TimelineSection& section = scene_.sections[scene_.selected->section];
+    const query::TimelineItem& item = scene_.selected->item;
+    const Track& row = section.timeline->lanes[item.lane].rows[item.row];
+    return TimeWindow{section.toAxis(double(row.start(item.index))),
+                      section.toAxis(double(row.end(item.index)))};
+}
+
+void TimelineView::measureSelection()
+{
+    if (const std::optional<TimeWindow> window = selectedWindow())
+        setSpan(window);
+}
+
+void TimelineView::setFound(std::vector<SectionItem> found)
+{
+    scene_.found = std::move(found);
+    viewport()->update();
+}
+
 void TimelineView::zoomToSelection()
 {
     if (scene_.span) {
         setWindow(scene_.span->zoomed(1.1, (scene_.span->from + scene_.span->to) / 2));
-    } else if (scene_.selected) {
-        const TimelineSection& section = scene_.sections[scene_.selected->section];
-        const query::TimelineItem& item = scene_.selected->item;
-        const Track& row = section.timeline->lanes[item.lane].rows[item.row];
-        const double from = section.toAxis(double(row.start(item.index)));
-        const double to = section.toAxis(double(row.end(item.index)));
-        const double margin = std::max((to - from) * 0.15, kShortestWindow / 2);
-        setWindow({from - margin, to + margin});
+    } else if (const std::optional<TimeWindow> window = selectedWindow()) {
+        const double margin = std::max(window->length() * 0.15, kShortestWindow / 2);
+        setWindow({window->from - margin, window->to + margin});
     }
 }
 
@@ -454,6 +473,9 @@ void TimelineView::keyPressEvent(QKeyEvent* event)
         break;
     case Qt::Key_Z:
         zoomToSelection();
+        break;
+    case Qt::Key_M:
+        measureSelection();
         break;
     case Qt::Key_Escape:
         setSpan({});

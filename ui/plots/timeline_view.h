@@ -34,6 +34,10 @@ public:
 
     void select(std::optional<SectionItem> item);
     void setSpan(std::optional<TimeWindow> span);
+    /// Makes the span that of the selected box.
+    void measureSelection();
+    /// Rings these boxes: what a search found.
+    void setFound(std::vector<SectionItem> found);
     void setFolded(std::size_t section, std::size_t view, bool folded);
     /// Brings an item on screen, not closer than it needs.
     void reveal(const SectionItem& item);
@@ -63,6 +67,7 @@ private:
     int width() const { return viewport()->width(); }
     int height() const { return viewport()->height(); }
     void relayout();
+    std::optional<TimeWindow> selectedWindow() const; ///< of the selected box, on the axis
     void zoom(double factor, double x);
     void dragOverview(QPoint at);
     void hover(QPoint at);

@@ -60,6 +60,18 @@ TEST(RunTreeModel, AFilterNamesColumns)
     EXPECT_EQ(filter.index(0, 0, filter.index(0, 0)).data(RunTreeModel::RunNumberRole).toInt(), 3);
 }
 
+TEST(RunTreeModel, ListsRunsByTheirNumbers)
+{
+    RunTreeModel model;
+    RunTreeFilter filter;
+    filter.setSourceModel(&model);
+    model.setData({fileWith(1, 12)});
+    filter.sort(RunTreeModel::Run, Qt::AscendingOrder);
+    for (int row = 0; row < 12; ++row)
+        EXPECT_EQ(filter.index(row, 0, filter.index(0, 0)).data(RunTreeModel::RunNumberRole).toInt(),
+                  row + 1);
+}
+
 TableData numbers(std::initializer_list<double> values)
 {
     TableData data;

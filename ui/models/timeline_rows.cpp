@@ -1,0 +1,209 @@
+#include "ui/models/timeline_rows.h"
+
+#include "ui/plots/number_text.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tilescope::ui {
+
+using query::KernelStat;
+using query::Lane;
+
+namespace {
+
+TableColumn column(const QString& title, TableColumn::Kind kind, double width, bool dim = false)
+{
+    TableColumn made;
+    made.title = title;
+    made.kind = kind;
+    made.width = width;
+    made.dim = dim;
+    return made;
+}
+
+TableCell words(const QString& text, const QString& exact = {})
+{
+    TableCell cell;
+    cell.text = text;
+    cell.exact = exact;
+    return cell;
+}
+
+TableCell count(std::int64_t value)
+{
+    TableCell cell = words(value == 0 ? notMeasured() : wholeNumber(value));
+    cell.sort = double(value);
+    return cell;
+}
+
+TableCell time(std::int64_t value, const Unit& unit)
+{
+    TableCell cell =
+        words(value == 0 ? notMeasured() : threeDigits(double(value) / unit.size), exactTime(value));
+    cell.sort = double(value);
+    return cell;
+}
+
+TableCell bar(std::int64_t value, std::int64_t most)
+{
+    TableCell cell;
+    cell.bar = most > 0 ? double(value) / double(most) : 0;
+    cell.sort = double(value);
+    return cell;
+}
+
+QString family(query::Hue hue)
+{
+    const std::string_view word = hueWord(hue);
+    return QString::fromUtf8(word.data(), qsizetype(word.size()));
+}
+
+struct KernelOfSpan {
+    QString label;
+    query::Hue hue = query::Hue::Other;
+    std::int64_t instances[2] = {0, 0};
+    std::int64_t total[2] = {0, 0};
+
+    std::int64_t difference() const { return total[1] - total[0]; }
+};
+
+} // namespace
+
+SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
+                 const QString& letter, const std::function<bool()>& cancelled)
+{
+    SpanOfRun span{letter, timeline, stretch, kernelStats(*timeline, stretch, cancelled)};
+    if (stretch.second > stretch.first && !cancelled()) {
+        span.busy = busyShare(*timeline, stretch);
+        span.memory = memoryAcross(*timeline, stretch);
+    }
+    return span;
+}
+
+QString spanWords(const SpanOfRun& span)
+{
+    std::int64_t instances = 0;
+    for (const KernelStat& stat : span.kernels)
+        instances += stat.instances;
+    QStringList parts{timeText(double(span.stretch.second - span.stretch.first))};
+    if (span.busy)
+        parts << QStringLiteral("busy %1").arg(percentText(span.busy->busy()));
+    if (span.busy || instances > 0)
+        parts << QStringLiteral("%1 kernels").arg(wholeNumber(instances));
+    if (span.memory && span.memory->first != span.memory->second) {
+        const double change = double(span.memory->second - span.memory->first);
+        const Unit unit = byteUnit(change);
+        parts << withUnit(signedDigits(change / unit.size), unit.word);
+    }
+    return (span.letter.isEmpty() ? QString() : span.letter + QLatin1Char(' ')) +
+           parts.join(QStringLiteral(", "));
+}
+
+TableData spanRows(const std::vector<SpanOfRun>& runs)
+{
+    using Kind = TableColumn::Kind;
+    const std::size_t shown = std::min<std::size_t>(2, runs.size());
+    std::map<QString, KernelOfSpan> kernels; // by full name
+    std::int64_t most = 0;
+    for (std::size_t run = 0; run < shown; ++run) {
+        for (const KernelStat& stat : runs[run].kernels) {
+            const query::TimelineName& name = runs[run].timeline->names[stat.name];
+            KernelOfSpan& kernel = kernels[QString::fromStdString(name.text)];
+            kernel.label = QString::fromStdString(name.label);
+            kernel.hue = stat.hue;
+            kernel.instances[run] += stat.instances;
+            kernel.total[run] += stat.total;
+            most = std::max(most, kernel.total[run]);
+        }
+    }
+    const bool pair = shown > 1;
+    const Unit unit = timeUnit(double(most) / 10);
+    const QString word = QString::fromUtf8(unit.word);
+    TableData data;
+    data.columns = {column(QStringLiteral("Kernel"), Kind::Text, 0),
+                    column(QStringLiteral("Family"), Kind::Text, 88, true)};
+    data.columns[0].swatch = true;
+    for (std::size_t run = 0; run < shown; ++run) {
+        data.columns.push_back(
+            column(pair ? runs[run].letter + QStringLiteral(" n") : QStringLiteral("n"), Kind::Number, 48));
+        data.columns.push_back(
+            column(pair ? runs[run].letter + QStringLiteral(", ") + word : word, Kind::Number, 62));
+        data.columns.push_back(column({}, Kind::Bar, 76));
+    }
+    if (pair)
+        data.columns.push_back(column(QStringLiteral("%1 − %2, %3").arg(runs[1].letter, runs[0].letter, word),
+                                      Kind::Number, 92));
+    for (const auto& [name, kernel] : kernels) {
+        TableRow row;
+        row.id = std::int64_t(data.rows.size());
+        row.swatch = Swatch::of(kernel.hue);
+        row.cells = {words(kernel.label, name), words(family(kernel.hue))};
+        for (std::size_t run = 0; run < shown; ++run) {
+            row.cells.push_back(count(kernel.instances[run]));
+            row.cells.push_back(time(kernel.total[run], unit));
+            row.cells.push_back(bar(kernel.total[run], most));
+        }
+        if (pair) {
+            const auto difference = double(kernel.difference());
+            TableCell cell =
+                words(difference == 0 ? QStringLiteral("0") : signedDigits(difference / unit.size));
+            cell.sort = difference;
+            cell.tone = difference < 0 ? Tone::Better : difference > 0 ? Tone::Worse : Tone::Dim;
+            row.cells.push_back(std::move(cell));
+        }
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+std::vector<FoundBox> foundBoxes(const std::vector<FoundInRun>& runs, std::size_t most)
+{
+    std::vector<FoundBox> boxes;
+    for (std::size_t run = 0; run < runs.size(); ++run)
+        for (const query::FoundItem& item : runs[run].result.items)
+            boxes.push_back({run, item});
+    std::stable_sort(boxes.begin(), boxes.end(),
+                     [](const FoundBox& a, const FoundBox& b) { return a.found.length > b.found.length; });
+    if (boxes.size() > most)
+        boxes.resize(most);
+    return boxes;
+}
+
+TableData foundRows(const std::vector<FoundInRun>& runs, const std::vector<FoundBox>& boxes)
+{
+    using Kind = TableColumn::Kind;
+    const std::int64_t most = boxes.empty() ? 0 : boxes.front().found.length;
+    const Unit unit = timeUnit(double(most) / 10);
+    TableData data;
+    data.columns = {column(QStringLiteral("Run"), Kind::Text, 44),
+                    column(QStringLiteral("Name"), Kind::Text, 0),
+                    column(QStringLiteral("Lane"), Kind::Text, 110, true),
+                    column(QStringLiteral("Start, ms"), Kind::Number, 84),
+                    column(QString::fromUtf8(unit.word), Kind::Number, 64),
+                    column({}, Kind::Bar, 90)};
+    data.columns[1].swatch = true;
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+        const FoundBox& box = boxes[i];
+        const query::Timeline& timeline = *runs[box.run].timeline;
+        const Lane& lane = timeline.lanes[box.found.item.lane];
+        const query::Track& track = lane.rows[box.found.item.row];
+        const query::TimelineName& name = timeline.names[track.name(box.found.item.index)];
+        TableRow row;
+        row.id = std::int64_t(i);
+        row.swatch =
+            lane.kind == Lane::Kind::Ranges ? Swatch::neutral() : Swatch::of(track.hue(box.found.item.index));
+        TableCell start = words(threeDigits(double(box.found.start) / 1e6), exactTime(box.found.start));
+        start.sort = double(box.found.start);
+        row.cells = {words(runs[box.run].letter.isEmpty() ? notMeasured() : runs[box.run].letter),
+                     words(QString::fromStdString(name.label), QString::fromStdString(name.text)),
+                     words(QString::fromStdString(lane.title)),
+                     start,
+                     time(box.found.length, unit),
+                     bar(box.found.length, most)};
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,93 @@
+#include "ui/pages/charts_offscreen.h"
+
+#include "core/base/error.h"
+#include "ui/pages/charts_page.h"
+#include "ui/plots/chart_plot.h"
+#include "ui/plots/exporter.h"
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QSaveFile>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr qint64 kLargestRecipe = 1 << 16;
+constexpr double kPngScale = 4; // 384 pixels an inch
+
+ExportFormat formatOf(const QString& path)
+{
+    const QString suffix = QFileInfo(path).suffix().toLower();
+    for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg, ExportFormat::Png})
+        if (suffix == suffixOf(format))
+            return format;
+    throw Error{.what = "a figure cannot be ." + suffix.toStdString(),
+                .where = path.toStdString(),
+                .mend = "give it a name that ends in .pdf, .svg or .png"};
+}
+
+void writeText(const QString& path, const QString& text)
+{
+    QSaveFile file(path);
+    const QByteArray bytes = text.toUtf8();
+    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
+        throw Error{.what = "cannot write: " + file.errorString().toStdString(),
+                    .where = path.toStdString(),
+                    .kind = ErrorKind::Failure};
+}
+
+} // namespace
+
+ChartRecipe readRecipe(const QString& path)
+{
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly))
+        throw Error{.what = "cannot be read: " + file.errorString().toStdString(),
+                    .where = path.toStdString()};
+    return ChartRecipe::fromJson(file.read(kLargestRecipe), path);
+}
+
+void writeFigure(ChartPlot& plot, const Chart& chart, const ChartRecipe& recipe, const QString& path)
+{
+    const QSize size = ChartPlot::paperSize(recipe);
+    const Exportable figure{
+        QStringLiteral("figure"),
+        size,
+        [&plot](QPainter& painter, const QSize& drawn, bool) { plot.drawVectors(painter, drawn); },
+        {}};
+    writeExport(figure, {formatOf(path), size, kPngScale, recipe.title}, path);
+    const QFileInfo info(path);
+    writeText(info.dir().filePath(info.completeBaseName() + QStringLiteral(".caption.txt")),
+              chart.caption + QLatin1Char('\n'));
+}
+
+void writeCharts(const QStringList& recipes, const QStringList& recordings, const QString& folder)
+{
+    if (!QDir().mkpath(folder))
+        throw Error{
+            .what = "cannot make the folder", .where = folder.toStdString(), .kind = ErrorKind::Failure};
+    std::vector<query::FileSnapshot> snapshots;
+    for (const QString& recording : recordings)
+        snapshots.push_back(query::FileSession(recording.toStdString()).snapshot());
+    std::vector<const query::RunSummary*> runs;
+    for (const query::FileSnapshot& snapshot : snapshots)
+        for (const query::RunSummary& run : snapshot.runs)
+            runs.push_back(&run);
+    for (const QString& path : recipes) {
+        const ChartRecipe recipe = readRecipe(path);
+        const Chart chart = chartOf(recipe, runs);
+        if (!chart.empty.isEmpty())
+            throw Error{.what = chart.empty.toStdString(), .where = path.toStdString()};
+        ChartPlot plot;
+        plot.resize(ChartPlot::paperSize(recipe));
+        plot.show(chart, recipe);
+        const QString base = QDir(folder).filePath(QFileInfo(path).completeBaseName());
+        for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg})
+            writeFigure(plot, chart, recipe, base + QLatin1Char('.') + suffixOf(format));
+        writeText(base + QStringLiteral(".csv"), csvOf(chartRows(chart)));
+    }
+}
+
+} // namespace tilescope::ui

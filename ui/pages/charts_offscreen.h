@@ -1,0 +1,23 @@
+#pragma once
+
+#include "ui/models/chart_recipe.h"
+
+#include <QStringList>
+
+namespace tilescope::ui {
+
+class ChartPlot;
+
+/// Reads a recipe. \throws Error  the file cannot be read, or is none
+ChartRecipe readRecipe(const QString& path);
+
+/// Writes a figure at its size on paper, as PDF, SVG or PNG by the name's suffix, and its caption as text
+/// beside it. \throws Error  it cannot be written, or the suffix is another
+void writeFigure(ChartPlot& plot, const Chart& chart, const ChartRecipe& recipe, const QString& path);
+
+/// Draws every recipe from all runs of the recordings into `folder`, named after the recipes: PDF, SVG,
+/// caption and the data as CSV. What `tilescope-gui --charts` does. \throws Error  as above, and where a
+/// recipe finds nothing to draw
+void writeCharts(const QStringList& recipes, const QStringList& recordings, const QString& folder);
+
+} // namespace tilescope::ui
