@@ -109,8 +109,9 @@ Ingest ingestByStore(const fs::path& file, std::int64_t batches)
     Ingest result;
     StringTable strings;
     // As many as make two commits: more would only move the disk's work behind the clock.
-    auto recorder = std::make_unique<session::Recorder>(
-        file, strings, [] {}, session::Recorder::Limits{.queuedRecords = 400'000});
+    auto recorder =
+        std::make_unique<session::Recorder>(file, strings, session::Recorder::Listener{.onFailure = [] {}},
+                                            session::Recorder::Limits{.queuedRecords = 400'000});
     recorder->begin({"bench", "lm", "{}", "hash", "bench_store"});
     const auto start = Clock::now();
     const double cpu = processSeconds();
