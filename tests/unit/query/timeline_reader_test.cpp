@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace tilescope::query {
@@ -226,9 +227,9 @@ TEST_F(TimelineReader, ARunIsFollowedWhileAnotherProcessWritesIt)
                           origin + Nanoseconds(2'000'000 + 20'000LL * (500 * number + i)));
             std::ranges::stable_sort(batch.deviceEvents, {}, &DeviceEvent::start);
             const auto isStep = [&](const Range& range) { return strings.text(range.path) == "step"; };
-            const auto steps = std::ranges::stable_partition(batch.ranges, isStep);
-            const std::vector<Range> held(batch.ranges.begin(), steps.begin());
-            batch.ranges.erase(batch.ranges.begin(), steps.begin());
+            const auto others = std::stable_partition(batch.ranges.begin(), batch.ranges.end(), isStep);
+            const std::vector<Range> held(batch.ranges.begin(), others);
+            batch.ranges.erase(batch.ranges.begin(), others);
             batch.ranges.insert(batch.ranges.begin(), late.begin(), late.end());
             late = held;
             writer.write(batch);
