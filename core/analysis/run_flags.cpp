@@ -51,8 +51,8 @@ void addSteadiness(std::vector<RunFlag>& flags, const RunConditions& run)
     // Slow steps that end in the first half are a start; anything else is a change on the way.
     if (earlier > settled && late <= run.timed.size() / 2)
         flags.push_back(
-            {"warm-up-too-short",
-             format("the first %zu timed steps belong to it: set warmup to %zu", late, state.from)});
+            {"warm-up-too-short", format("the first %zu timed %s to it: set warmup to %zu", late,
+                                         late == 1 ? "step belongs" : "steps belong", state.from)});
     else
         flags.push_back({"unsteady", format("from timed step %zu on a step takes %.4g ms instead of %.4g ms",
                                             late, milliseconds(settled), milliseconds(earlier))});
