@@ -18,6 +18,7 @@
 #include <cstring>
 #include <fstream>
 #include <string_view>
+#include <thread>
 
 namespace tilescope::session {
 
@@ -322,11 +323,15 @@ void WorkingCopy::bringHome()
     lock_.reset();
 }
 
-void bringHomeLeftCopy(const fs::path& file, const WorkingCopy::Log& log)
+void bringHomeLeftCopy(const fs::path& file, const WorkingCopy::Log& log, std::chrono::milliseconds patience)
 {
     std::error_code error;
-    if (!reasonForCopy(file) || !fs::exists(scratchOf(file), error) || store::WriterLock::isHeld(file))
+    if (!reasonForCopy(file) || !fs::exists(scratchOf(file), error))
         return;
+    constexpr std::chrono::milliseconds kLook{20};
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (store::WriterLock::isHeld(file) && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(kLook);
     WorkingCopy copy(file, log);
     if (fs::exists(copy.path(), error)) {
         const StringTable noStrings;

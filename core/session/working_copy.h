@@ -65,8 +65,11 @@ private:
     bool changed_ = false;
 };
 
-/// Brings home what a killed writer left in a copy on this machine. Nothing where there is none, or while
-/// somebody writes. \throws Error
-void bringHomeLeftCopy(const std::filesystem::path& file, const WorkingCopy::Log& log);
+/// Brings home what a killed writer left in a copy on this machine; nothing where there is none.
+/// A writer that was killed a moment ago may still be on its way out, with its lock in hand: one that is met
+/// is waited for. Passing over its copy would let a resumed sweep run points again that stand there.
+/// \throws Error  somebody writes the file, still after `patience`; the copy cannot be brought home
+void bringHomeLeftCopy(const std::filesystem::path& file, const WorkingCopy::Log& log,
+                       std::chrono::milliseconds patience = std::chrono::seconds(3));
 
 } // namespace tilescope::session

@@ -6,6 +6,7 @@
 #include "core/store/maintenance.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
+#include "core/store/writer_lock.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -15,6 +16,8 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <future>
+#include <thread>
 
 namespace tilescope::session {
 
@@ -184,6 +187,31 @@ TEST_F(WorkingCopyTest, WhatAKilledWriterLeftIsGoneOnWith)
     EXPECT_EQ(runsIn(file), 5U);
     EXPECT_THAT(told, ::testing::Contains(HasSubstr("going on with what a killed writer")));
     EXPECT_TRUE(store::verify(file).ok());
+}
+
+TEST_F(WorkingCopyTest, AWriterThatIsOnItsWayOutIsWaitedForAndOneThatStaysIsNamed)
+{
+    writeRuns(1);
+    dieAfter(2);
+    {
+        const store::WriterLock stays(file);
+        try {
+            bringHomeLeftCopy(file, log, 40ms);
+            FAIL() << "the file is being written";
+        } catch (const Error& error) {
+            EXPECT_THAT(error.sentence(), HasSubstr("is being written by process"));
+        }
+    }
+    std::promise<void> held;
+    std::jthread leaving([&] {
+        const store::WriterLock lock(file);
+        held.set_value();
+        std::this_thread::sleep_for(100ms);
+    });
+    held.get_future().wait();
+    bringHomeLeftCopy(file, log, 1min);
+    EXPECT_EQ(runsIn(file), 3U);
+    EXPECT_THAT(namesIn(local), IsEmpty());
 }
 
 TEST_F(WorkingCopyTest, WhatAKilledWriterLeftOfAFileThatWentOnElsewhereIsKeptBesideIt)
