@@ -9,7 +9,6 @@ namespace tilescope::ui {
 using query::Lane;
 using query::Timeline;
 using query::TimelineItem;
-using query::Track;
 
 namespace {
 
