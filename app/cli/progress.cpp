@@ -151,7 +151,9 @@ std::string Progress::losses() const
         if (loss.severity != "info")
             text += fmt::format("{}{} {} ({})", text.empty() ? "Lost: " : ", ", loss.count,
                                 exchange::escapeForTerminal(kind), loss.severity);
-    return text.empty() ? fmt::format("Nothing lost ({} records checked)", records_) : text;
+    if (!text.empty())
+        return text;
+    return records_ > 0 ? fmt::format("Nothing lost ({} records checked)", records_) : "Nothing was traced";
 }
 
 void Progress::take(const session::DoneEvent& event)

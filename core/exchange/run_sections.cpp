@@ -372,7 +372,9 @@ Table tableOf(std::shared_ptr<const query::LossesTable> losses)
     table.columns[1].keep = table.columns[3].keep = 2;
     table.columns[2].meaning = Meaning::Severity;
     table.columns[4].elidable = true;
-    table.whyEmpty = "Nothing lost (" + Scale{}.text(losses->recordsChecked) + " records checked)";
+    table.whyEmpty = losses->recordsChecked > 0
+                         ? "Nothing lost (" + Scale{}.text(losses->recordsChecked) + " records checked)"
+                         : "Nothing was traced";
     if (table.rows > 0)
         table.notes.push_back(Scale{}.text(losses->recordsChecked) + " records checked.");
     return table;

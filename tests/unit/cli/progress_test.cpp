@@ -67,6 +67,14 @@ TEST(Progress, TellsLossesOfAllRunsAddedUp)
     EXPECT_THAT(shown.out, Not(HasSubstr("Nothing lost")));
 }
 
+TEST(Progress, DoesNotCallNothingLostWhereNothingWasTraced)
+{
+    const Shown shown =
+        show(sweepOf({256}), {ResultEvent{1, "ok", "", 12.3, 0.4, 10, {}, 0}, DoneEvent{1, 0, 0, 0, 0, 1}});
+    EXPECT_THAT(shown.out, HasSubstr("Nothing was traced\n"));
+    EXPECT_THAT(shown.out, Not(HasSubstr("Nothing lost")));
+}
+
 TEST(Progress, NeverSendsAReasonsControlCharactersToTheTerminal)
 {
     const Shown shown =
