@@ -30,6 +30,18 @@ RunId runFrom(const std::string& text, const char* verb)
     return RunId{number};
 }
 
+/// The FILE of a verb that takes nothing else; empty: help was printed instead.
+std::string onlyFile(int argc, char** argv, const char* verb, const char* purpose, const char* example)
+{
+    std::string file;
+    Arguments arguments(std::string(verb) + " FILE", purpose, example);
+    arguments.positional("FILE", file, "a .tscope file");
+    if (!arguments.parse(argc, argv))
+        return {};
+    require(!file.empty(), verb, "file");
+    return file;
+}
+
 /// note and tag: FILE RUN TEXT.
 int annotate(int argc, char** argv, const char* verb, const char* purpose, const char* example,
              void (*set)(const std::filesystem::path&, RunId, std::string_view))
@@ -71,13 +83,11 @@ int mergeCommand(int argc, char** argv)
 
 int verifyCommand(int argc, char** argv)
 {
-    std::string file;
-    Arguments arguments("verify FILE", "Reads every row of a file and checks all counts and checksums.",
-                        "tilescope verify all.tscope");
-    arguments.positional("FILE", file, "a .tscope file");
-    if (!arguments.parse(argc, argv))
+    const std::string file =
+        onlyFile(argc, argv, "verify", "Reads every row of a file and checks all counts and checksums.",
+                 "tilescope verify all.tscope");
+    if (file.empty())
         return 0;
-    require(!file.empty(), "verify", "file");
     const store::VerifyReport report = store::verify(file);
     for (const std::string& problem : report.problems)
         std::cout << exchange::escapeForTerminal(problem) << '\n';
@@ -120,13 +130,11 @@ int deleteCommand(int argc, char** argv)
 
 int compactCommand(int argc, char** argv)
 {
-    std::string file;
-    Arguments arguments("compact FILE", "Writes a file anew without the space of deleted runs.",
-                        "tilescope compact a.tscope");
-    arguments.positional("FILE", file, "a .tscope file");
-    if (!arguments.parse(argc, argv))
+    const std::string file =
+        onlyFile(argc, argv, "compact", "Writes a file anew without the space of deleted runs.",
+                 "tilescope compact a.tscope");
+    if (file.empty())
         return 0;
-    require(!file.empty(), "compact", "file");
     const store::CompactOutcome outcome = store::compact(file);
     std::cout << file << ": " << outcome.before.count << " bytes before, " << outcome.after.count
               << " after\n";

@@ -1,16 +1,13 @@
 #include "core/analysis/device_sheets.h"
 
-#include "core/base/error.h"
+#include "core/analysis/rules_file.h"
 #include "core/base/paths.h"
 #include "core/base/spelling.h"
 #include "core/model/text.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <fstream>
 
 namespace tilescope::analysis {
 
@@ -20,15 +17,6 @@ constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 constexpr std::array<std::string_view, 8> kKeys{"name", "match", "fp32",   "tf32",
                                                 "bf16", "fp16",  "memory", "source"};
-
-Error errorAt(const std::filesystem::path& file, const YAML::Mark& mark, std::string what, std::string mend)
-{
-    return {.what = std::move(what),
-            .where =
-                file.string() + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1),
-            .mend = std::move(mend),
-            .kind = ErrorKind::Environment};
-}
 
 DeviceSheet sheetOf(const YAML::Node& node, const std::filesystem::path& file)
 {
@@ -75,15 +63,9 @@ Ceilings DeviceSheet::ceilings(Precision precision) const
 
 DeviceSheets DeviceSheets::load(const std::filesystem::path& file)
 {
-    std::ifstream stream(file);
-    if (!stream)
-        throw Error{.what = "cannot be read",
-                    .where = file.string(),
-                    .mend = "install Tilescope again",
-                    .kind = ErrorKind::Environment};
     DeviceSheets sheets;
     try {
-        for (const YAML::Node& node : YAML::Load(stream)["devices"])
+        for (const YAML::Node& node : loadRulesFile(file)["devices"])
             sheets.sheets_.push_back(sheetOf(node, file));
     } catch (const YAML::Exception& exception) {
         throw errorAt(file, exception.mark, "is not understood: " + exception.msg, {});

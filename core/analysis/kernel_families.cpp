@@ -1,15 +1,12 @@
 #include "core/analysis/kernel_families.h"
 
 #include "core/analysis/kernel_name.h"
-#include "core/base/error.h"
+#include "core/analysis/rules_file.h"
 #include "core/base/paths.h"
 #include "core/base/spelling.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <array>
-#include <fstream>
 
 namespace tilescope::analysis {
 
@@ -27,15 +24,6 @@ bool containsAny(std::string_view text, const std::vector<std::string>& words)
     return words.empty() || std::any_of(words.begin(), words.end(), [text](const std::string& word) {
                return text.find(word) != std::string_view::npos;
            });
-}
-
-Error errorAt(const std::filesystem::path& file, const YAML::Mark& mark, std::string what, std::string mend)
-{
-    return {.what = std::move(what),
-            .where =
-                file.string() + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1),
-            .mend = std::move(mend),
-            .kind = ErrorKind::Environment};
 }
 
 std::vector<std::string> wordsIn(const YAML::Node& node)
@@ -71,15 +59,9 @@ KernelFamilies& KernelFamilies::operator=(KernelFamilies&&) noexcept = default;
 
 KernelFamilies KernelFamilies::load(const std::filesystem::path& file)
 {
-    std::ifstream stream(file);
-    if (!stream)
-        throw Error{.what = "cannot be read",
-                    .where = file.string(),
-                    .mend = "install Tilescope again",
-                    .kind = ErrorKind::Environment};
     KernelFamilies families;
     try {
-        const YAML::Node root = YAML::Load(stream);
+        const YAML::Node root = loadRulesFile(file);
         for (const YAML::Node& node : root["rules"]) {
             Rule rule;
             for (const auto& entry : node) {

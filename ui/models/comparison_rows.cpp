@@ -2,6 +2,7 @@
 
 #include "core/exchange/compare_sections.h"
 #include "core/query/hue.h"
+#include "ui/models/table_cells.h"
 #include "ui/plots/number_text.h"
 
 #include <algorithm>
@@ -15,37 +16,18 @@ using query::Comparison;
 
 namespace {
 
-TableColumn column(const QString& title, TableColumn::Kind kind, double width, bool dim = false)
-{
-    TableColumn made;
-    made.title = title;
-    made.kind = kind;
-    made.width = width;
-    made.dim = dim;
-    return made;
-}
-
-TableCell words(const QString& text, Tone tone = Tone::Plain, const QString& exact = {})
-{
-    TableCell cell;
-    cell.text = text;
-    cell.tone = tone;
-    cell.exact = exact;
-    return cell;
-}
-
 TableCell number(std::optional<double> value, const Unit& unit)
 {
-    TableCell cell = words(value ? threeDigits(*value / unit.size) : notMeasured());
+    TableCell cell = makeWords(value ? threeDigits(*value / unit.size) : notMeasured());
     cell.sort = value.value_or(0);
     return cell;
 }
 
 TableCell instances(double count)
 {
-    TableCell cell = words(count == 0                   ? notMeasured()
-                           : count == std::floor(count) ? wholeNumber(std::int64_t(count))
-                                                        : threeDigits(count));
+    TableCell cell = makeWords(count == 0                   ? notMeasured()
+                               : count == std::floor(count) ? wholeNumber(std::int64_t(count))
+                                                            : threeDigits(count));
     cell.sort = count;
     return cell;
 }
@@ -63,7 +45,7 @@ bool differs(GroupVerdict verdict)
 // Sorted by size whatever the direction; noise stays grey.
 TableCell change(double value, const Unit& unit, bool seen)
 {
-    TableCell cell = words(value == 0 ? QStringLiteral("0") : signedDigits(value / unit.size));
+    TableCell cell = makeWords(value == 0 ? QStringLiteral("0") : signedDigits(value / unit.size));
     cell.sort = std::abs(value);
     cell.tone = !seen || value == 0 ? Tone::Dim : value < 0 ? Tone::Better : Tone::Worse;
     return cell;
@@ -118,21 +100,22 @@ TableCell changeWord(const ComparedGroup& group)
     const analysis::GroupDifference& difference = group.difference;
     switch (difference.verdict) {
     case GroupVerdict::Gone:
-        return words(QStringLiteral("− gone"));
+        return makeWords(QStringLiteral("− gone"));
     case GroupVerdict::New:
-        return words(QStringLiteral("+ new"));
+        return makeWords(QStringLiteral("+ new"));
     case GroupVerdict::Count:
-        return words(difference.instancesB < difference.instancesA ? QStringLiteral("fewer")
-                                                                   : QStringLiteral("more"));
+        return makeWords(difference.instancesB < difference.instancesA ? QStringLiteral("fewer")
+                                                                       : QStringLiteral("more"));
     case GroupVerdict::Slower:
-        return words(QStringLiteral("slower"));
+        return makeWords(QStringLiteral("slower"));
     case GroupVerdict::Faster:
-        return words(QStringLiteral("faster"));
+        return makeWords(QStringLiteral("faster"));
     case GroupVerdict::Same:
-        return words(QStringLiteral("≈ same"), Tone::Dim);
+        return makeWords(QStringLiteral("≈ same"), {}, Tone::Dim);
     case GroupVerdict::Untested:
-        return words(QStringLiteral("untested"), Tone::Dim,
-                     QStringLiteral("too few traced steps to tell; give both runs trace_steps: 3 or more"));
+        return makeWords(
+            QStringLiteral("untested"),
+            QStringLiteral("too few traced steps to tell; give both runs trace_steps: 3 or more"), Tone::Dim);
     }
     return {};
 }
@@ -226,10 +209,11 @@ TableData familyDifferenceRows(const Comparison& comparison)
     const Unit unit = timeUnit(longestOf(comparison.families) / 10);
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
-    data.columns = {column(QStringLiteral("Family"), Kind::Text, 0),
-                    column(QStringLiteral("A, ") + word, Kind::Number, 66),
-                    column(QStringLiteral("B, ") + word, Kind::Number, 66), column({}, Kind::SignedBar, 120),
-                    column(QStringLiteral("B − A, ") + word, Kind::Number, 92)};
+    data.columns = {makeColumn(QStringLiteral("Family"), Kind::Text, 0),
+                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 66),
+                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 66),
+                    makeColumn({}, Kind::SignedBar, 120),
+                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 92)};
     data.columns[0].swatch = true;
     const double most = mostOf(comparison.families);
     for (std::size_t i = 0; i < comparison.families.size(); ++i) {
@@ -238,9 +222,9 @@ TableData familyDifferenceRows(const Comparison& comparison)
         TableRow row;
         row.id = std::int64_t(i);
         row.swatch = Swatch::of(query::hueOfFamily(group.difference.key));
-        row.cells = {words(QString::fromStdString(group.difference.key)), number(group.difference.a, unit),
-                     number(group.difference.b, unit), bar(changeOf(group), most, seen),
-                     change(changeOf(group), unit, seen)};
+        row.cells = {makeWords(QString::fromStdString(group.difference.key)),
+                     number(group.difference.a, unit), number(group.difference.b, unit),
+                     bar(changeOf(group), most, seen), change(changeOf(group), unit, seen)};
         data.rows.push_back(std::move(row));
     }
     return data;
@@ -261,16 +245,16 @@ TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
     const Unit unit = timeUnit(longestOf(comparison.kernels) / 10);
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
-    data.columns = {column(ops ? QStringLiteral("Op") : QStringLiteral("Kernel"), Kind::Text, 0),
-                    column(QStringLiteral("Family"), Kind::Text, 84, true),
-                    column(QStringLiteral("Change"), Kind::Text, 64),
-                    column(QStringLiteral("A n"), Kind::Number, 42),
-                    column(QStringLiteral("B n"), Kind::Number, 42),
-                    column(QStringLiteral("A, ") + word, Kind::Number, 62),
-                    column(QStringLiteral("B, ") + word, Kind::Number, 62),
-                    column(QStringLiteral("faster | slower"), Kind::SignedBar, 108),
-                    column(QStringLiteral("B − A, ") + word, Kind::Number, 82),
-                    column(QStringLiteral("p"), Kind::Number, 50, true)};
+    data.columns = {makeColumn(ops ? QStringLiteral("Op") : QStringLiteral("Kernel"), Kind::Text, 0),
+                    makeColumn(QStringLiteral("Family"), Kind::Text, 84, true),
+                    makeColumn(QStringLiteral("Change"), Kind::Text, 64),
+                    makeColumn(QStringLiteral("A n"), Kind::Number, 42),
+                    makeColumn(QStringLiteral("B n"), Kind::Number, 42),
+                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 62),
+                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 62),
+                    makeColumn(QStringLiteral("faster | slower"), Kind::SignedBar, 108),
+                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 82),
+                    makeColumn(QStringLiteral("p"), Kind::Number, 50, true)};
     data.columns[0].swatch = true;
     data.columns[9].tip =
         QStringLiteral("Of Welch's test on the traced steps; of what is called slower or faster at most "
@@ -286,19 +270,19 @@ TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
         row.id = std::int64_t(i);
         row.swatch =
             Swatch::of(ops ? query::hueOfOp(group.difference.key) : query::hueOfFamily(group.family));
-        TableCell p = words(group.difference.p ? threeDigits(*group.difference.p) : QString());
+        TableCell p = makeWords(group.difference.p ? threeDigits(*group.difference.p) : QString());
         p.sort = group.difference.p.value_or(2);
-        row.cells = {words(group.shortName.empty() ? name : QString::fromStdString(group.shortName),
-                           Tone::Plain, name),
-                     words(QString::fromStdString(group.family)),
-                     changeWord(group),
-                     instances(group.difference.instancesA),
-                     instances(group.difference.instancesB),
-                     number(group.difference.a, unit),
-                     number(group.difference.b, unit),
-                     bar(changeOf(group), most, seen),
-                     change(changeOf(group), unit, seen),
-                     p};
+        row.cells = {
+            makeWords(group.shortName.empty() ? name : QString::fromStdString(group.shortName), name),
+            makeWords(QString::fromStdString(group.family)),
+            changeWord(group),
+            instances(group.difference.instancesA),
+            instances(group.difference.instancesB),
+            number(group.difference.a, unit),
+            number(group.difference.b, unit),
+            bar(changeOf(group), most, seen),
+            change(changeOf(group), unit, seen),
+            p};
         data.rows.push_back(std::move(row));
     }
     return data;
@@ -314,10 +298,10 @@ TableData memoryDifferenceRows(const Comparison& comparison)
     const Unit unit = byteUnit(most / 10);
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
-    data.columns = {column(QStringLiteral("Memory"), Kind::Text, 0),
-                    column(QStringLiteral("A, ") + word, Kind::Number, 66),
-                    column(QStringLiteral("B, ") + word, Kind::Number, 66),
-                    column(QStringLiteral("B − A, ") + word, Kind::Number, 92)};
+    data.columns = {makeColumn(QStringLiteral("Memory"), Kind::Text, 0),
+                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 66),
+                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 66),
+                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 92)};
     for (std::size_t i = 0; i < comparison.memory.size(); ++i) {
         const query::ComparedMemory& memory = comparison.memory[i];
         const auto bytes = [](const std::optional<Bytes>& value) {
@@ -326,10 +310,10 @@ TableData memoryDifferenceRows(const Comparison& comparison)
         TableRow row;
         row.id = std::int64_t(i);
         const bool both = memory.a && memory.b;
-        row.cells = {words(QString::fromStdString(memory.what).replace(QLatin1Char('_'), QLatin1Char(' '))),
-                     number(bytes(memory.a), unit), number(bytes(memory.b), unit),
-                     both ? change(double(memory.b->count - memory.a->count), unit, true)
-                          : words(notMeasured())};
+        row.cells = {
+            makeWords(QString::fromStdString(memory.what).replace(QLatin1Char('_'), QLatin1Char(' '))),
+            number(bytes(memory.a), unit), number(bytes(memory.b), unit),
+            both ? change(double(memory.b->count - memory.a->count), unit, true) : makeWords(notMeasured())};
         data.rows.push_back(std::move(row));
     }
     return data;

@@ -1,5 +1,6 @@
 #include "ui/models/kernel_rows.h"
 
+#include "ui/models/table_cells.h"
 #include "ui/plots/number_text.h"
 
 #include <algorithm>
@@ -41,22 +42,6 @@ TableCell share(double part, double whole)
     return cell;
 }
 
-TableCell words(const QString& text, const QString& exact = {})
-{
-    TableCell cell;
-    cell.text = text;
-    cell.exact = exact;
-    return cell;
-}
-
-TableCell bar(double part, double most)
-{
-    TableCell cell;
-    cell.bar = most > 0 ? part / most : 0;
-    cell.sort = part;
-    return cell;
-}
-
 // Titles carry the column's unit.
 QString titled(const char* title, const Unit& unit)
 {
@@ -81,31 +66,24 @@ std::vector<TableColumn> columnsFor(const QString& first, const Unit& total, con
     const auto set = [&columns](KernelColumn at, TableColumn column) {
         columns[std::size_t(at)] = std::move(column);
     };
-    const auto column = [](const QString& title, Kind kind, double width) {
-        TableColumn made;
-        made.title = title;
-        made.kind = kind;
-        made.width = width;
-        return made;
-    };
-    TableColumn name = column(first, Kind::Text, 0);
+    TableColumn name = makeColumn(first, Kind::Text, 0);
     name.swatch = true;
     set(KernelColumn::Name, name);
     TableColumn family =
-        column(families ? QString() : QStringLiteral("Family"), Kind::Text, families ? 8 : 96);
+        makeColumn(families ? QString() : QStringLiteral("Family"), Kind::Text, families ? 8 : 96);
     family.dim = true;
     set(KernelColumn::Family, family);
-    set(KernelColumn::Instances, column(QStringLiteral("n"), Kind::Number, 64));
-    set(KernelColumn::Total, column(titled("Total", total), Kind::Number, 84));
-    set(KernelColumn::Bar, column({}, Kind::Bar, 132));
-    set(KernelColumn::Share, column(QStringLiteral("Share, %"), Kind::Number, 68));
-    set(KernelColumn::Mean, column(titled("Mean", each), Kind::Number, 76));
-    TableColumn deviation = column(titled("± s. d.", each), Kind::Number, 76);
+    set(KernelColumn::Instances, makeColumn(QStringLiteral("n"), Kind::Number, 64));
+    set(KernelColumn::Total, makeColumn(titled("Total", total), Kind::Number, 84));
+    set(KernelColumn::Bar, makeColumn({}, Kind::Bar, 132));
+    set(KernelColumn::Share, makeColumn(QStringLiteral("Share, %"), Kind::Number, 68));
+    set(KernelColumn::Mean, makeColumn(titled("Mean", each), Kind::Number, 76));
+    TableColumn deviation = makeColumn(titled("± s. d.", each), Kind::Number, 76);
     deviation.dim = true;
     set(KernelColumn::Deviation, deviation);
-    set(KernelColumn::Least, column(titled("Min", each), Kind::Number, 68));
-    set(KernelColumn::Greatest, column(titled("Max", each), Kind::Number, 68));
-    TableColumn range = column(QStringLiteral("Min to max, log"), Kind::Strip, 130);
+    set(KernelColumn::Least, makeColumn(titled("Min", each), Kind::Number, 68));
+    set(KernelColumn::Greatest, makeColumn(titled("Max", each), Kind::Number, 68));
+    TableColumn range = makeColumn(QStringLiteral("Min to max, log"), Kind::Strip, 130);
     range.sortable = false;
     set(KernelColumn::Range, range);
     return columns;
@@ -157,17 +135,17 @@ TableData kernelRows(const query::Timeline& timeline, const std::vector<KernelSt
             row.cells[std::size_t(at)] = std::move(cell);
         };
         set(KernelColumn::Name,
-            families ? words(family)
-                     : words(QString::fromStdString(name.label), QString::fromStdString(name.text)));
-        set(KernelColumn::Family, words(families ? QString() : family));
+            families ? makeWords(family)
+                     : makeWords(QString::fromStdString(name.label), QString::fromStdString(name.text)));
+        set(KernelColumn::Family, makeWords(families ? QString() : family));
         set(KernelColumn::Instances, count(stat.instances));
         TableCell cost = number(double(stat.total), total);
         cost.tone = Tone::Strong;
         set(KernelColumn::Total, cost);
-        set(KernelColumn::Bar, bar(double(stat.total), most));
+        set(KernelColumn::Bar, makeBar(double(stat.total), most));
         set(KernelColumn::Share, share(double(stat.total), all));
         set(KernelColumn::Mean, number(stat.mean, each));
-        TableCell deviation = words(notMeasured());
+        TableCell deviation = makeWords(notMeasured());
         if (stat.standardDeviation) {
             deviation = number(*stat.standardDeviation, each);
             deviation.text.prepend(QStringLiteral("± "));
@@ -210,15 +188,15 @@ TableData groupRows(const query::KernelsTable& table, const QString& title)
         const auto set = [&row](KernelColumn at, TableCell cell) {
             row.cells[std::size_t(at)] = std::move(cell);
         };
-        set(KernelColumn::Name, words(QString::fromStdString(from.key)));
+        set(KernelColumn::Name, makeWords(QString::fromStdString(from.key)));
         set(KernelColumn::Instances, count(from.instances));
         TableCell cost = number(double(from.total.count()), total);
         cost.tone = Tone::Strong;
         set(KernelColumn::Total, cost);
-        set(KernelColumn::Bar, bar(double(from.total.count()), most));
+        set(KernelColumn::Bar, makeBar(double(from.total.count()), most));
         set(KernelColumn::Share, share(double(from.total.count()), all));
         set(KernelColumn::Mean, number(double(from.average.count()), each));
-        set(KernelColumn::Deviation, words(notMeasured()));
+        set(KernelColumn::Deviation, makeWords(notMeasured()));
         set(KernelColumn::Least, number(double(from.shortest.count()), each));
         set(KernelColumn::Greatest, number(double(from.longest.count()), each));
         TableCell range;
@@ -252,8 +230,8 @@ TableData familyRows(const std::vector<KernelStat>& families)
         TableRow row;
         row.id = std::int64_t(stat.hue);
         row.swatch = Swatch::of(stat.hue);
-        row.cells = {words(word(hueWord(stat.hue))), number(double(stat.total), unit),
-                     bar(double(stat.total), most)};
+        row.cells = {makeWords(word(hueWord(stat.hue))), number(double(stat.total), unit),
+                     makeBar(double(stat.total), most)};
         data.rows.push_back(std::move(row));
     }
     return data;

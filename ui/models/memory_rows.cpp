@@ -1,5 +1,6 @@
 #include "ui/models/memory_rows.h"
 
+#include "ui/models/table_cells.h"
 #include "ui/plots/number_text.h"
 
 #include <algorithm>
@@ -23,14 +24,6 @@ TableCell number(Bytes bytes, const Unit& unit)
     cell.text = threeDigits(double(bytes.count) / unit.size);
     cell.sort = double(bytes.count);
     cell.exact = withUnit(wholeNumber(bytes.count), "B");
-    return cell;
-}
-
-TableCell bar(Bytes bytes, Bytes greatest)
-{
-    TableCell cell;
-    cell.bar = greatest.count > 0 ? double(bytes.count) / double(greatest.count) : 0;
-    cell.sort = double(bytes.count);
     return cell;
 }
 
@@ -74,7 +67,7 @@ TableData memoryRows(const query::LiveMemoryTable& live, std::size_t most)
         row.id = std::int64_t(i);
         row.swatch = Swatch::ofCategory(QString::fromUtf8(category.data(), qsizetype(category.size())));
         row.cells = {words(live.from.text(event.path)), words(live.from.op(event.op)), words(category),
-                     number(block.bytes, unit), bar(block.bytes, greatest)};
+                     number(block.bytes, unit), makeBar(double(block.bytes.count), double(greatest.count))};
         data.rows.push_back(std::move(row));
     }
     if (live.untraced > Bytes{}) {
@@ -84,7 +77,7 @@ TableData memoryRows(const query::LiveMemoryTable& live, std::size_t most)
         row.selectable = false;
         row.swatch = Swatch::neutral();
         row.cells = {words("before the trace"), words({}), words({}), number(live.untraced, unit),
-                     bar(live.untraced, greatest)};
+                     makeBar(double(live.untraced.count), double(greatest.count))};
         data.rows.push_back(std::move(row));
     }
     return data;

@@ -1,5 +1,6 @@
 #include "ui/models/overview_tables.h"
 
+#include "ui/models/table_cells.h"
 #include "ui/plots/number_text.h"
 
 #include <QRegularExpression>
@@ -41,35 +42,26 @@ QString exactBytes(std::int64_t bytes)
     return withUnit(wholeNumber(bytes), "B");
 }
 
-TableColumn column(const QString& title, TableColumn::Kind kind, double width)
-{
-    TableColumn made;
-    made.title = title;
-    made.kind = kind;
-    made.width = width;
-    return made;
-}
-
 std::vector<TableColumn> columnsOf(const PairTable& table, const QString& unit, bool pair)
 {
     using Kind = TableColumn::Kind;
-    std::vector<TableColumn> columns{column(table.first, Kind::Text, 0)};
+    std::vector<TableColumn> columns{makeColumn(table.first, Kind::Text, 0)};
     columns[0].swatch = table.swatches;
     if (!table.detail.isEmpty()) {
-        columns.push_back(column(table.detail, Kind::Text, 96));
+        columns.push_back(makeColumn(table.detail, Kind::Text, 96));
         columns.back().dim = true;
     }
-    columns.push_back(column(pair ? QStringLiteral("A, ") + unit : unit, Kind::Number, 58));
+    columns.push_back(makeColumn(pair ? QStringLiteral("A, ") + unit : unit, Kind::Number, 58));
     if (pair)
-        columns.push_back(column(QStringLiteral("B, ") + unit, Kind::Number, 58));
-    columns.push_back(column(pair ? QStringLiteral("A over B") : QString(), Kind::Bar, pair ? 62 : 76));
+        columns.push_back(makeColumn(QStringLiteral("B, ") + unit, Kind::Number, 58));
+    columns.push_back(makeColumn(pair ? QStringLiteral("A over B") : QString(), Kind::Bar, pair ? 62 : 76));
     columns.back().sortable = false;
     if (pair && table.difference)
-        columns.push_back(column(QStringLiteral("B − A, ") + unit, Kind::Number, 80));
+        columns.push_back(makeColumn(QStringLiteral("B − A, ") + unit, Kind::Number, 80));
     if (table.counts) {
-        columns.push_back(column(pair ? QStringLiteral("A n") : QStringLiteral("n"), Kind::Number, 46));
+        columns.push_back(makeColumn(pair ? QStringLiteral("A n") : QStringLiteral("n"), Kind::Number, 46));
         if (pair)
-            columns.push_back(column(QStringLiteral("B n"), Kind::Number, 46));
+            columns.push_back(makeColumn(QStringLiteral("B n"), Kind::Number, 46));
     }
     return columns;
 }

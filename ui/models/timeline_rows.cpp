@@ -1,5 +1,6 @@
 #include "ui/models/timeline_rows.h"
 
+#include "ui/models/table_cells.h"
 #include "ui/plots/number_text.h"
 
 #include <algorithm>
@@ -12,27 +13,9 @@ using query::Lane;
 
 namespace {
 
-TableColumn column(const QString& title, TableColumn::Kind kind, double width, bool dim = false)
-{
-    TableColumn made;
-    made.title = title;
-    made.kind = kind;
-    made.width = width;
-    made.dim = dim;
-    return made;
-}
-
-TableCell words(const QString& text, const QString& exact = {})
-{
-    TableCell cell;
-    cell.text = text;
-    cell.exact = exact;
-    return cell;
-}
-
 TableCell count(std::int64_t value)
 {
-    TableCell cell = words(value == 0 ? notMeasured() : wholeNumber(value));
+    TableCell cell = makeWords(value == 0 ? notMeasured() : wholeNumber(value));
     cell.sort = double(value);
     return cell;
 }
@@ -40,15 +23,7 @@ TableCell count(std::int64_t value)
 TableCell time(std::int64_t value, const Unit& unit)
 {
     TableCell cell =
-        words(value == 0 ? notMeasured() : threeDigits(double(value) / unit.size), exactTime(value));
-    cell.sort = double(value);
-    return cell;
-}
-
-TableCell bar(std::int64_t value, std::int64_t most)
-{
-    TableCell cell;
-    cell.bar = most > 0 ? double(value) / double(most) : 0;
+        makeWords(value == 0 ? notMeasured() : threeDigits(double(value) / unit.size), exactTime(value));
     cell.sort = double(value);
     return cell;
 }
@@ -121,33 +96,33 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
     const Unit unit = timeUnit(double(most) / 10);
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
-    data.columns = {column(QStringLiteral("Kernel"), Kind::Text, 0),
-                    column(QStringLiteral("Family"), Kind::Text, 88, true)};
+    data.columns = {makeColumn(QStringLiteral("Kernel"), Kind::Text, 0),
+                    makeColumn(QStringLiteral("Family"), Kind::Text, 88, true)};
     data.columns[0].swatch = true;
     for (std::size_t run = 0; run < shown; ++run) {
+        data.columns.push_back(makeColumn(
+            pair ? runs[run].letter + QStringLiteral(" n") : QStringLiteral("n"), Kind::Number, 48));
         data.columns.push_back(
-            column(pair ? runs[run].letter + QStringLiteral(" n") : QStringLiteral("n"), Kind::Number, 48));
-        data.columns.push_back(
-            column(pair ? runs[run].letter + QStringLiteral(", ") + word : word, Kind::Number, 62));
-        data.columns.push_back(column({}, Kind::Bar, 76));
+            makeColumn(pair ? runs[run].letter + QStringLiteral(", ") + word : word, Kind::Number, 62));
+        data.columns.push_back(makeColumn({}, Kind::Bar, 76));
     }
     if (pair)
-        data.columns.push_back(column(QStringLiteral("%1 − %2, %3").arg(runs[1].letter, runs[0].letter, word),
-                                      Kind::Number, 92));
+        data.columns.push_back(makeColumn(
+            QStringLiteral("%1 − %2, %3").arg(runs[1].letter, runs[0].letter, word), Kind::Number, 92));
     for (const auto& [name, kernel] : kernels) {
         TableRow row;
         row.id = std::int64_t(data.rows.size());
         row.swatch = Swatch::of(kernel.hue);
-        row.cells = {words(kernel.label, name), words(family(kernel.hue))};
+        row.cells = {makeWords(kernel.label, name), makeWords(family(kernel.hue))};
         for (std::size_t run = 0; run < shown; ++run) {
             row.cells.push_back(count(kernel.instances[run]));
             row.cells.push_back(time(kernel.total[run], unit));
-            row.cells.push_back(bar(kernel.total[run], most));
+            row.cells.push_back(makeBar(double(kernel.total[run]), double(most)));
         }
         if (pair) {
             const auto difference = double(kernel.difference());
             TableCell cell =
-                words(difference == 0 ? QStringLiteral("0") : signedDigits(difference / unit.size));
+                makeWords(difference == 0 ? QStringLiteral("0") : signedDigits(difference / unit.size));
             cell.sort = difference;
             cell.tone = difference < 0 ? Tone::Better : difference > 0 ? Tone::Worse : Tone::Dim;
             row.cells.push_back(std::move(cell));
@@ -176,12 +151,12 @@ TableData foundRows(const std::vector<FoundInRun>& runs, const std::vector<Found
     const std::int64_t most = boxes.empty() ? 0 : boxes.front().found.length;
     const Unit unit = timeUnit(double(most) / 10);
     TableData data;
-    data.columns = {column(QStringLiteral("Run"), Kind::Text, 44),
-                    column(QStringLiteral("Name"), Kind::Text, 0),
-                    column(QStringLiteral("Lane"), Kind::Text, 110, true),
-                    column(QStringLiteral("Start, ms"), Kind::Number, 84),
-                    column(QString::fromUtf8(unit.word), Kind::Number, 64),
-                    column({}, Kind::Bar, 90)};
+    data.columns = {makeColumn(QStringLiteral("Run"), Kind::Text, 44),
+                    makeColumn(QStringLiteral("Name"), Kind::Text, 0),
+                    makeColumn(QStringLiteral("Lane"), Kind::Text, 110, true),
+                    makeColumn(QStringLiteral("Start, ms"), Kind::Number, 84),
+                    makeColumn(QString::fromUtf8(unit.word), Kind::Number, 64),
+                    makeColumn({}, Kind::Bar, 90)};
     data.columns[1].swatch = true;
     for (std::size_t i = 0; i < boxes.size(); ++i) {
         const FoundBox& box = boxes[i];
@@ -193,14 +168,14 @@ TableData foundRows(const std::vector<FoundInRun>& runs, const std::vector<Found
         row.id = std::int64_t(i);
         row.swatch =
             lane.kind == Lane::Kind::Ranges ? Swatch::neutral() : Swatch::of(track.hue(box.found.item.index));
-        TableCell start = words(threeDigits(double(box.found.start) / 1e6), exactTime(box.found.start));
+        TableCell start = makeWords(threeDigits(double(box.found.start) / 1e6), exactTime(box.found.start));
         start.sort = double(box.found.start);
-        row.cells = {words(runs[box.run].letter.isEmpty() ? notMeasured() : runs[box.run].letter),
-                     words(QString::fromStdString(name.label), QString::fromStdString(name.text)),
-                     words(QString::fromStdString(lane.title)),
+        row.cells = {makeWords(runs[box.run].letter.isEmpty() ? notMeasured() : runs[box.run].letter),
+                     makeWords(QString::fromStdString(name.label), QString::fromStdString(name.text)),
+                     makeWords(QString::fromStdString(lane.title)),
                      start,
                      time(box.found.length, unit),
-                     bar(box.found.length, most)};
+                     makeBar(box.found.length, most)};
         data.rows.push_back(std::move(row));
     }
     return data;

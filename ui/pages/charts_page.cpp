@@ -109,15 +109,10 @@ TableData fitRows(const Chart& chart, const ChartRecipe& recipe)
 }
 
 ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), stack_(new QStackedWidget), message_(new QLabel)
+    : Page(workspace, parent), stack_(new QStackedWidget), message_(makeMessage())
 {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
-    message_->setAlignment(Qt::AlignCenter);
-    message_->setWordWrap(true);
-    message_->setProperty("kind", "dim");
     auto* content = new QWidget;
     auto* row = new QHBoxLayout(content);
     row->setContentsMargins(0, 0, 0, 0);

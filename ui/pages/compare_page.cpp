@@ -38,15 +38,10 @@ QHBoxLayout* row()
 
 ComparePage::ComparePage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), a_(new ComboBox(tr("Run A"))), b_(new ComboBox(tr("Run B"))),
-      stack_(new QStackedWidget), message_(new QLabel)
+      stack_(new QStackedWidget), message_(makeMessage())
 {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
-    message_->setAlignment(Qt::AlignCenter);
-    message_->setWordWrap(true);
-    message_->setProperty("kind", "dim");
     auto* content = new QWidget;
     auto* column = new QVBoxLayout(content);
     const int gap = sizes().of(12);

@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
+#include <QVBoxLayout>
 #include <QWheelEvent>
 
 namespace tilescope::ui {
@@ -76,6 +77,23 @@ QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleNa
     dress();
     QObject::connect(&Theme::instance(), &Theme::changed, glass, dress);
     return field;
+}
+
+QLabel* makeMessage()
+{
+    auto* message = new QLabel;
+    message->setAlignment(Qt::AlignCenter);
+    message->setWordWrap(true);
+    message->setProperty("kind", "dim");
+    return message;
+}
+
+QVBoxLayout* makePlainColumn(QWidget* parent)
+{
+    auto* column = new QVBoxLayout(parent);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    return column;
 }
 
 Segments::Segments(const QStringList& words, QWidget* parent) : QWidget(parent)

@@ -7,7 +7,9 @@
 #include <vector>
 
 class QHBoxLayout;
+class QLabel;
 class QLineEdit;
+class QVBoxLayout;
 
 namespace tilescope::ui {
 
@@ -35,6 +37,12 @@ protected:
 
 /// A line edit with a magnifying glass.
 QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleName);
+
+/// What a page says where it has nothing to show: dim, in the middle.
+QLabel* makeMessage();
+
+/// The layout of a page: its parts one below the other, without margins and gaps.
+QVBoxLayout* makePlainColumn(QWidget* parent);
 
 /// A row of buttons of which one is down.
 class Segments : public QWidget {

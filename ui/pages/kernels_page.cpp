@@ -46,17 +46,12 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent),
       grouping_(new Segments({tr("name"), tr("family"), tr("range"), tr("module"), tr("phase")})),
       filter_(makeFindField(tr("Filter by name, family…"), tr("Filter kernels"))),
-      step_(new ComboBox(tr("Step"))), summary_(new QLabel), stack_(new QStackedWidget), message_(new QLabel),
-      table_(new TableView), histogramPanel_(new Panel(tr("Durations"))), histogram_(new HistogramPlot),
-      showOnTimeline_(nullptr), familyTable_(new TableView)
+      step_(new ComboBox(tr("Step"))), summary_(new QLabel), stack_(new QStackedWidget),
+      message_(makeMessage()), table_(new TableView), histogramPanel_(new Panel(tr("Durations"))),
+      histogram_(new HistogramPlot), showOnTimeline_(nullptr), familyTable_(new TableView)
 {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
-    message_->setAlignment(Qt::AlignCenter);
-    message_->setWordWrap(true);
-    message_->setProperty("kind", "dim");
     auto* splitter = new QSplitter(Qt::Vertical);
     splitter->addWidget(table_);
     splitter->addWidget(makePanels());

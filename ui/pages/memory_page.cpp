@@ -27,16 +27,11 @@ constexpr std::size_t kMostRows = 1000;
 MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), run_(new ComboBox(tr("Run"))),
       filter_(makeFindField(tr("Filter by range, op, category…"), tr("Filter blocks"))), summary_(new QLabel),
-      stack_(new QStackedWidget), message_(new QLabel), plot_(new MemoryPlot), legend_(new QLabel),
+      stack_(new QStackedWidget), message_(makeMessage()), plot_(new MemoryPlot), legend_(new QLabel),
       blocks_(new Panel(tr("Alive at the peak"))), table_(new TableView)
 {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
-    message_->setAlignment(Qt::AlignCenter);
-    message_->setWordWrap(true);
-    message_->setProperty("kind", "dim");
     stack_->addWidget(message_);
     stack_->addWidget(makePanels());
     layout->addWidget(stack_, 1);

@@ -1,6 +1,7 @@
 #include "ui/pages/overview_page.h"
 
 #include "ui/models/overview_tables.h"
+#include "ui/pages/controls.h"
 #include "ui/pages/key_value_table.h"
 #include "ui/pages/panel.h"
 #include "ui/plots/flag_list.h"
@@ -55,14 +56,9 @@ OverviewData read(const std::vector<SelectedRun>& runs, const query::Cancelled& 
 } // namespace
 
 OverviewPage::OverviewPage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), stack_(new QStackedWidget), message_(new QLabel)
+    : Page(workspace, parent), stack_(new QStackedWidget), message_(makeMessage())
 {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    message_->setAlignment(Qt::AlignCenter);
-    message_->setWordWrap(true);
-    message_->setProperty("kind", "dim");
+    auto* layout = makePlainColumn(this);
     auto* shown = new QWidget;
     auto* shownLayout = new QVBoxLayout(shown);
     shownLayout->setContentsMargins(0, 0, 0, 0);

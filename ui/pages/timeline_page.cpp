@@ -59,16 +59,11 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), alignment_(new ComboBox(tr("Align runs at"))),
       scale_(new Segments({tr("same time"), tr("same length")})),
       find_(makeFindField(tr("Find kernel, op or range"), tr("Find on the timeline"))),
-      stack_(new QStackedWidget), message_(new QLabel), view_(new TimelineView),
+      stack_(new QStackedWidget), message_(makeMessage()), view_(new TimelineView),
       splitter_(new QSplitter(Qt::Vertical)), panel_(new TimelinePanel(workspace))
 {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
-    message_->setAlignment(Qt::AlignCenter);
-    message_->setProperty("kind", "dim");
-    message_->setWordWrap(true);
     splitter_->addWidget(view_);
     splitter_->addWidget(panel_);
     splitter_->setStretchFactor(0, 1);

@@ -51,23 +51,13 @@ std::pair<double, double> rangeOf(const PhaseSamples& phase)
     return {from - margin, to + margin};
 }
 
-double niceStep(double length, double wanted)
-{
-    const double rough = length / wanted;
-    const double power = std::pow(10.0, std::floor(std::log10(rough)));
-    for (const double factor : {1.0, 2.0, 5.0})
-        if (factor * power >= rough)
-            return factor * power;
-    return 10 * power;
-}
-
 void drawTicks(QPainter& painter, const QRectF& rect, double from, double to, double wanted,
                const QString& unit, bool grid)
 {
     const Palette& p = colours();
     painter.setFont(Theme::instance().small());
     const QFontMetricsF metrics(painter.font());
-    const double step = niceStep(to - from, wanted);
+    const double step = roundStep((to - from) / wanted);
     painter.setPen(p.strongLine);
     painter.drawLine(rect.bottomLeft(), rect.bottomRight());
     for (double tick = std::ceil(from / step) * step; tick <= to; tick += step) {

@@ -1,6 +1,7 @@
 #include "ui/plots/step_bar_plot.h"
 
 #include "ui/plots/number_text.h"
+#include "ui/plots/time_axis.h"
 #include "ui/theme/theme.h"
 
 #include <QHelpEvent>
@@ -17,17 +18,6 @@ namespace {
 
 constexpr int kBar = 26;
 constexpr int kGap = 14;
-
-// 1, 2 or 5 times a power of ten, so that about `wanted` of them fill `length`.
-double tickStep(double length, int wanted)
-{
-    const double rough = length / wanted;
-    const double power = std::pow(10.0, std::floor(std::log10(rough)));
-    for (const double factor : {1.0, 2.0, 5.0})
-        if (factor * power >= rough)
-            return factor * power;
-    return 10 * power;
-}
 
 bool isGap(query::Hue hue)
 {
@@ -136,7 +126,7 @@ void StepBarPlot::drawAxis(QPainter& painter, const Frame& frame) const
     painter.setPen(p.strongLine);
     painter.drawLine(QPointF(frame.left, y), QPointF(frame.right, y));
     const Unit unit = timeUnit(frame.longest);
-    const double step = tickStep(frame.longest / unit.size, 11);
+    const double step = roundStep(frame.longest / unit.size / 11);
     painter.setFont(Theme::instance().small());
     const QFontMetrics metrics(painter.font());
     for (double tick = 0; tick <= frame.longest / unit.size * 1.0001; tick += step) {

@@ -7,10 +7,7 @@
 
 namespace tilescope::ui {
 
-namespace {
-
-// The least of 1, 2, 5 times a power of ten that is not below `step`.
-double roundUp(double step)
+double roundStep(double step)
 {
     const double decade = std::pow(10.0, std::floor(std::log10(step)));
     for (const double factor : {1.0, 2.0, 5.0})
@@ -18,8 +15,6 @@ double roundUp(double step)
             return decade * factor;
     return decade * 10;
 }
-
-} // namespace
 
 TimeWindow TimeWindow::zoomed(double factor, double fixed) const
 {
@@ -48,7 +43,7 @@ std::vector<Tick> timeTicks(const TimeWindow& window, double pixels, double spac
     std::vector<Tick> ticks;
     if (pixels <= 0 || window.length() <= 0)
         return ticks;
-    const double step = std::max(1.0, roundUp(window.length() / pixels * spacing));
+    const double step = std::max(1.0, roundStep(window.length() / pixels * spacing));
     const Unit unit = timeUnit(std::max({std::abs(window.from), std::abs(window.to), step}));
     const int decimals = std::max(0, int(std::ceil(-std::log10(step / unit.size) - 1e-9)));
     const double first = std::ceil(window.from / step) * step;
@@ -69,7 +64,7 @@ std::vector<double> roundSteps(double from, double to, int count)
     std::vector<double> steps;
     if (!(to > from) || count < 1)
         return steps;
-    const double step = roundUp((to - from) / count);
+    const double step = roundStep((to - from) / count);
     for (double i = std::ceil(from / step - 1e-9); i * step <= to * (1 + 1e-12); ++i)
         steps.push_back(i * step);
     return steps;

@@ -32,6 +32,9 @@ struct Tick {
 /// repeats, and the last one carries the unit. \param pixels  width of the axis
 std::vector<Tick> timeTicks(const TimeWindow& window, double pixels, double spacing);
 
+/// The least of 1, 2, 5 times a power of ten that is not below `step`.
+double roundStep(double step);
+
 /// Round steps for any quantity: multiples of 1, 2 or 5 times a power of ten within [from, to], about `count`
 /// of them.
 std::vector<double> roundSteps(double from, double to, int count);
