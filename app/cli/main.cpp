@@ -42,6 +42,7 @@ constexpr std::array kVerbs{
     Verb{"tag", cli::tagCommand, "a word kept with a run", "tilescope tag a.tscope 3 baseline"},
     Verb{"delete", cli::deleteCommand, "runs out of a file", "tilescope delete a.tscope 3 4"},
     Verb{"compact", cli::compactCommand, "give back the space of deleted runs", "tilescope compact a.tscope"},
+    Verb{"studies", cli::studiesCommand, "the ready-made sweeps", "tilescope studies"},
     Verb{"presets", cli::presetsCommand, "the model sizes", "tilescope presets"},
     Verb{"doctor", cli::doctorCommand, "what this machine offers and lacks", "tilescope doctor"},
 };
