@@ -234,6 +234,37 @@ std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int6
     return gathered.take();
 }
 
+std::vector<KernelWork> workOfKernels(std::span<const Op> ops, std::span<const DeviceEvent> device,
+                                      const TextOf& textOf, const WorkContext& context)
+{
+    const OpTree tree(ops, textOf, context);
+    // An op launches few kinds of kernels: a list is searched faster than a table.
+    std::map<std::size_t, std::vector<KernelWork>> byOp;
+    for (const DeviceEvent& event : device) {
+        if (event.step == kNoStep || !event.op)
+            continue;
+        const auto counting = tree.countingAt(tree.find(event.op));
+        if (!counting)
+            continue;
+        std::vector<KernelWork>& kinds = byOp[*counting];
+        auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                 [&event](const KernelWork& known) { return known.kernel == event.name; });
+        if (kind == kinds.end())
+            kind = kinds.insert(kinds.end(), {.kernel = event.name, .path = event.path, .step = event.step});
+        ++kind->instances;
+        kind->time += event.end - event.start;
+    }
+    std::vector<KernelWork> list;
+    list.reserve(byOp.size());
+    for (const auto& [op, kinds] : byOp) {
+        list.push_back(
+            *std::max_element(kinds.begin(), kinds.end(),
+                              [](const KernelWork& a, const KernelWork& b) { return a.time < b.time; }));
+        list.back().work = *tree.work(op);
+    }
+    return list;
+}
+
 std::vector<WorkTotal> workTotals(std::span<const TimedWork> items, const WorkGroupsOf& groupsOf)
 {
     std::map<std::string, WorkTotal, std::less<>> totals;

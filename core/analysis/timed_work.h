@@ -47,6 +47,22 @@ std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int6
                                        std::span<const Op> ops, std::span<const DeviceEvent> device,
                                        const TextOf& textOf, const FamilyOf& familyOf);
 
+/// What kernels of one name did for one op.
+struct KernelWork {
+    StringId kernel = {};
+    StringId path = {}; ///< of the first of them, as recorded
+    std::int32_t step = kNoStep;
+    std::int64_t instances = 0;
+    Nanoseconds time{0};
+    Work work{};
+};
+
+/// The work of each op that counts (timedWorkOfOps), told of the kernels it was done by: those of the one
+/// name that took most of the op's time. What else it launched, to add up parts or to convert, has none of
+/// its own. In the order of the ops. O(n x depth of nesting).
+std::vector<KernelWork> workOfKernels(std::span<const Op> ops, std::span<const DeviceEvent> device,
+                                      const TextOf& textOf, const WorkContext& context);
+
 /// What the items of one group come to.
 struct WorkTotal {
     std::string key = {};

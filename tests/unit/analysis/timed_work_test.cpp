@@ -86,6 +86,19 @@ TEST(TimedWork, GoesToTheFamilyThatTookMostOfTheTime)
     EXPECT_EQ(sum, 137_ns); // all GPU time of the step, none of what ran after it
 }
 
+TEST(TimedWork, TheWorkOfAnOpIsThatOfTheKernelThatTookMostOfItsTime)
+{
+    const FakeTrace trace = stepOnGpu();
+    const auto work = workOfKernels(trace.batch().ops, trace.batch().deviceEvents, trace.textOf(), {});
+    ASSERT_EQ(work.size(), 2u) << "the linear and the softmax: nothing is known of the others";
+    EXPECT_EQ(trace.textOf()(work[0].kernel), "nvjet gemm") << "not the one that adds up its parts";
+    EXPECT_EQ(work[0].time, 50_ns);
+    EXPECT_EQ(work[0].instances, 1);
+    EXPECT_EQ(work[0].work, (Work{{60}, {4 * 36}}));
+    EXPECT_EQ(trace.textOf()(work[1].kernel), "softmax");
+    EXPECT_EQ(trace.textOf()(work[1].path), "step/forward/attention");
+}
+
 TEST(TimedWork, WithoutAGpuAnOpHasItsOwnTime)
 {
     FakeTrace trace;
