@@ -83,6 +83,9 @@ public:
         std::stable_sort(table_.rows.begin(), table_.rows.end(),
                          [](const KernelWorkRow& a, const KernelWorkRow& b) { return a.total > b.total; });
         table_.ranges.assign(ranges_.begin(), ranges_.end());
+        table_.families.assign(familyTimes_.begin(), familyTimes_.end());
+        std::stable_sort(table_.families.begin(), table_.families.end(),
+                         [](const auto& a, const auto& b) { return a.second > b.second; });
         return std::move(table_);
     }
 
@@ -97,10 +100,10 @@ private:
 
     KernelFamily familyOf(StringId name, DeviceEventKind kind)
     {
-        const auto [entry, isNew] = families_.try_emplace(name);
+        const auto [entry, isNew] = described_.try_emplace(reader_.text(name));
         if (isNew)
-            entry->second = analysis::KernelFamilies::standard().describe(reader_.text(name), kind).family;
-        return entry->second;
+            entry->second = analysis::KernelFamilies::standard().describe(entry->first, kind);
+        return entry->second.family;
     }
 
     bool isAskedFor(std::int32_t step, std::string_view place) const
@@ -138,6 +141,7 @@ private:
             const std::int64_t length = (event.end - event.start).count();
             groups_[keyOf(reader_.text(event.name), family, place)].add(length, family, place);
             timeAt_[place] += length;
+            familyTimes_[family] += length;
             return going;
         });
         ranges_.erase(std::string_view{});
@@ -156,14 +160,15 @@ private:
         const std::vector<Op> ops = reader_.ops({.run = run_.run});
         std::string unread;
         const auto spec = specOf(run_, unread);
-        const bool shapes =
-            std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.step != kNoStep && op.shapes; });
+        // Of a traced step, or of the one before them that took shapes where only kernels are traced.
+        const bool shapes = std::any_of(ops.begin(), ops.end(), [](const Op& op) { return bool(op.shapes); });
         if (!shapes)
             return addWorkOfSpec(spec, ops, device);
         const analysis::WorkContext context{
             .elementBytes = spec ? analysis::elementBytesOf(spec->precision) : 4,
             .causal = !spec || spec->workload == Workload::Lm || spec->causal};
-        for (const analysis::KernelWork& done : workOfKernels(ops, device, textOf_, context)) {
+        const auto family = [this](const DeviceEvent& event) { return familyOf(event.name, event.kind); };
+        for (const analysis::KernelWork& done : workOfKernels(ops, device, textOf_, family, context)) {
             const std::string_view place = placeOf(done.path);
             if (isAskedFor(done.step, place))
                 groups_.at(keyOf(reader_.text(done.kernel), familyOf(done.kernel, {}), place))
@@ -175,7 +180,7 @@ private:
     void addWorkOfSpec(const std::optional<ExperimentSpec>& spec, const std::vector<Op>& ops,
                        const std::vector<DeviceEvent>& device)
     {
-        table_.whyNoWork = "shapes were not recorded: run with --shapes true --trace full";
+        table_.whyNoWork = "shapes were not recorded: run with --shapes true";
         if (!spec || query_.grouping == Grouping::Name)
             return;
         const std::vector<analysis::SpecWork> known = analysis::specWork(*spec);
@@ -233,6 +238,11 @@ private:
     KernelWorkRow rowOf(std::string_view key, const Sums& sums) const
     {
         KernelWorkRow row{.key = std::string(key)};
+        if (const auto known = described_.find(key);
+            query_.grouping == Grouping::Name && known != described_.end()) {
+            row.shortName = known->second.shortName;
+            row.does = known->second.does;
+        }
         row.instances = sums.instances;
         row.total = sums.total;
         row.shortest = sums.shortest;
@@ -261,7 +271,8 @@ private:
     store::RunRecord run_;
     KernelWorkTable table_;
     std::unordered_map<StringId, std::string_view> places_;
-    std::unordered_map<StringId, KernelFamily> families_;
+    std::unordered_map<std::string_view, analysis::KernelDescription> described_;
+    std::map<KernelFamily, std::int64_t> familyTimes_;
     std::map<std::string_view, Sums> groups_; // keys live as long as the reader
     std::unordered_map<std::string_view, std::int64_t> timeAt_;
     std::set<std::string_view> ranges_;

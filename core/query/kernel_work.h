@@ -14,6 +14,8 @@ namespace tilescope::query {
 /// What the kernels, copies and memsets of one group took, and the work that could be counted for them.
 struct KernelWorkRow {
     std::string key = {};                                          ///< full name, or the group
+    std::string shortName = {};                                    ///< of a kernel
+    std::string does = {};                                         ///< in words
     analysis::KernelFamily family = analysis::KernelFamily::Other; ///< of most of its time
     std::int64_t instances = 0;
     std::int64_t total = 0; ///< nanoseconds
@@ -41,7 +43,8 @@ struct KernelWorkQuery {
 
 struct KernelWorkTable {
     Grouping grouping = Grouping::Name;
-    std::vector<KernelWorkRow> rows = {}; ///< costliest first
+    std::vector<KernelWorkRow> rows = {};                                       ///< costliest first
+    std::vector<std::pair<analysis::KernelFamily, std::int64_t>> families = {}; ///< time, costliest first
     std::vector<std::string> ranges = {}; ///< all paths that kernels lie in, from step down
     DeviceCeilings ceilings = {};
     std::string whyNoWork = {};   ///< why rows lack work; empty where all have what can be counted

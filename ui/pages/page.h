@@ -17,8 +17,12 @@ public:
 
     /// What the page does when `/` is pressed.
     virtual void startFind() {}
+    /// Shows what a link of another page points at, as soon as the page has its data.
+    virtual void goTo(const PageTarget&) {}
 
 signals:
+    /// The user wants to export what the page shows.
+    void exportWanted();
     /// Left of the status bar: what is under the cursor.
     void cursorText(const QString& text);
     /// Beside it: what is selected.

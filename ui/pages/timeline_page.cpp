@@ -1,5 +1,6 @@
 #include "ui/pages/timeline_page.h"
 
+#include "core/query/kernel_stats.h"
 #include "ui/pages/controls.h"
 #include "ui/pages/timeline_panel.h"
 #include "ui/plots/number_text.h"
@@ -16,6 +17,7 @@
 #include <QStackedWidget>
 
 #include <algorithm>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -163,6 +165,7 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
         showMessage(emptyText(tr("A traced run shows its steps, ops, kernels and memory on this page.")));
         return;
     }
+    reading_ = true;
     loading_.start(
         [runs](const query::Cancelled& cancelled) {
             Timelines timelines;
@@ -177,6 +180,7 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
 
 void TimelinePage::loaded(const std::vector<SelectedRun>& runs, const Timelines& timelines)
 {
+    reading_ = false;
     std::vector<TimelineSection> sections;
     bool anything = false;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -201,6 +205,46 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, const Timelines&
         align();
     if (!find_->text().isEmpty())
         find();
+    reachTarget();
+}
+
+void TimelinePage::goTo(const PageTarget& target)
+{
+    target_ = target;
+    if (!reading_)
+        reachTarget();
+}
+
+// A kernel is selected where it first ran; a range is what runs are aligned at and fill the view with.
+void TimelinePage::reachTarget()
+{
+    const PageTarget target = std::exchange(target_, {});
+    const std::vector<TimelineSection>& sections = view_->scene().sections;
+    if (target.kind == PageTarget::Kind::Kernel) {
+        for (std::size_t run = 0; run < sections.size(); ++run) {
+            const query::Timeline& timeline = *sections[run].timeline;
+            const auto name = query::findName(timeline, target.text.toStdString());
+            const auto instances =
+                name ? query::instancesOf(timeline, *name, {}) : std::vector<query::Instance>{};
+            if (instances.empty())
+                continue;
+            const SectionItem item{run, instances.front().item};
+            view_->reveal(item);
+            view_->select(item);
+            return;
+        }
+    } else if (target.kind == PageTarget::Kind::Range && !sections.empty()) {
+        int at = alignment_->findData(target.text, kPathRole);
+        if (at < 0) {
+            at = alignment_->count();
+            const std::vector<query::TimelineStep>& steps = sections.front().timeline->steps;
+            alignment_->addItem(target.text.section(QLatin1Char('/'), 1),
+                                steps.empty() ? kNoStep : steps.front().step);
+            alignment_->setItemData(at, target.text, kPathRole);
+        }
+        alignment_->setCurrentIndex(at);
+        align();
+    }
 }
 
 void TimelinePage::fillAlignments()

@@ -27,6 +27,7 @@ public:
 
     TimelineView& view() { return *view_; }
     void startFind() override;
+    void goTo(const PageTarget& target) override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
@@ -43,6 +44,7 @@ private:
     void makeZoom(ToolBar& tools);
     void loaded(const std::vector<SelectedRun>& runs, const Timelines& timelines);
     void align();
+    void reachTarget();
     void fillAlignments();
     void find();
     void showFound(Found found);
@@ -55,6 +57,8 @@ private:
     QTimer findSoon_;
     Found found_;
     std::size_t currentFound_ = 0;
+    PageTarget target_; // where a link leads, while runs are being read
+    bool reading_ = false;
     QComboBox* alignment_;
     Segments* scale_;
     QLineEdit* find_;

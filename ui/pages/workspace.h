@@ -63,6 +63,17 @@ private:
     std::map<std::string, Group> groups_; ///< by workload
 };
 
+/// What a link on one page points at on another.
+struct PageTarget {
+    enum class Kind {
+        None,
+        Kernel, ///< text is its full name
+        Range,  ///< its path
+        Family  ///< its word
+    } kind = Kind::None;
+    QString text;
+};
+
 /// The open files and the selected runs: what every page shows. Owned by the main window; GUI thread.
 class Workspace : public QObject {
     Q_OBJECT
@@ -94,6 +105,8 @@ signals:
     void kernelChanged();
     /// A link leads to the page of that name.
     void pageWanted(const QString& name);
+    /// The same, to something on it.
+    void targetWanted(const QString& name, const PageTarget& target);
 
 private:
     void load(OpenFile& file);

@@ -82,6 +82,7 @@ TEST_F(KernelWork, AddsUpTimeSpreadAndWorkByName)
     ASSERT_EQ(table.rows.size(), 3u);
     const KernelWorkRow& gemm = table.rows[0];
     EXPECT_EQ(gemm.key, "nvjet_gemm");
+    EXPECT_FALSE(gemm.shortName.empty());
     EXPECT_EQ(gemm.instances, 2);
     EXPECT_EQ(gemm.total, 120);
     EXPECT_EQ(gemm.shortest, 50);
@@ -91,6 +92,7 @@ TEST_F(KernelWork, AddsUpTimeSpreadAndWorkByName)
     EXPECT_EQ(*gemm.work, (Work{{120}, {2 * 4 * 36}}));
     EXPECT_NEAR(gemm.flopsPerSecond().value(), 120 / 120e-9, 1);
     EXPECT_FALSE(rowOf(table, "splitKreduce_kernel").work) << "its op's work is the gemm's";
+    EXPECT_EQ(table.families.front(), (std::pair{analysis::KernelFamily::Matmul, std::int64_t{140}}));
     EXPECT_EQ(table.ranges, (std::vector<std::string>{kAttention, kFfn}));
 }
 
