@@ -35,6 +35,8 @@ constexpr std::array kVerbs{
          "tilescope run lm --size tiny --device cpu -o a.tscope"},
     Verb{"show", cli::showCommand, "tables of a file", "tilescope show a.tscope kernels --group family"},
     Verb{"compare", cli::compareCommand, "two runs side by side", "tilescope compare a.tscope:1 a.tscope:2"},
+    Verb{"report", cli::reportCommand, "tables, figures and findings of studies, for a paper",
+         "tilescope report all.tscope -o writeup"},
     Verb{"merge", cli::mergeCommand, "several files into one",
          "tilescope merge s0.tscope s1.tscope -o all.tscope"},
     Verb{"verify", cli::verifyCommand, "every count and checksum of a file", "tilescope verify all.tscope"},
