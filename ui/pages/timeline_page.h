@@ -31,6 +31,7 @@ public:
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
+    bool showGrown(const std::vector<SelectedRun>& runs) override;
 
 private:
     using Timelines = std::vector<std::shared_ptr<const query::Timeline>>;
@@ -43,6 +44,7 @@ private:
     void makeFind(ToolBar& tools);
     void makeZoom(ToolBar& tools);
     void loaded(const std::vector<SelectedRun>& runs, const Timelines& timelines);
+    void grown(const std::vector<SelectedRun>& runs, const Timelines& timelines);
     void align();
     void reachTarget();
     void fillAlignments();
@@ -54,6 +56,9 @@ private:
 
     JobTracker loading_{this};
     JobTracker finding_{this};
+    JobTracker growing_{this};
+    bool isGrowing_ = false;    // a look at what has come is under way
+    std::vector<RunKey> shown_; // the view's sections; empty where it shows none
     QTimer findSoon_;
     Found found_;
     std::size_t currentFound_ = 0;

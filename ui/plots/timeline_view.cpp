@@ -61,6 +61,36 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
     viewport()->update();
 }
 
+void TimelineView::growSections(const std::vector<std::shared_ptr<const query::Timeline>>& timelines)
+{
+    const bool fitted = scene_.window == fittingWindow(scene_.sections);
+    const auto follow = [&](const SectionItem& item) {
+        const query::Timeline& before = *scene_.sections[item.section].timeline;
+        const auto now = sameItem(before, item.item, *timelines[item.section]);
+        return now ? std::optional(SectionItem{item.section, *now}) : std::nullopt;
+    };
+    std::vector<SectionItem> found;
+    for (const SectionItem& item : scene_.found)
+        if (const auto now = follow(item))
+            found.push_back(*now);
+    const std::optional<SectionItem> selected = scene_.selected ? follow(*scene_.selected) : std::nullopt;
+    const double shift = growSection(scene_.sections.front(), timelines.front());
+    for (std::size_t s = 1; s < timelines.size(); ++s)
+        growSection(scene_.sections[s], timelines[s]);
+    scene_.found = std::move(found);
+    scene_.selected = selected;
+    hovered_.reset();
+    painter_.reset();
+    scene_.window = fitted ? fittingWindow(scene_.sections) : scene_.window.panned(shift);
+    relayout();
+    if (scene_.selected)
+        emit selectionChanged();
+    if (scene_.span)
+        emit spanChanged();
+    emit windowChanged();
+    viewport()->update();
+}
+
 void TimelineView::relayout()
 {
     scene_.sizes = LaneSizes::forWindow(scene_.window.length() / std::max(1, width() - sizes().of(152)));
