@@ -72,17 +72,6 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
 /// threads and lanes without events folded.
 TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline);
 
-/// Puts more of the same run in the place of what a section shows: lanes stay as they were folded and
-/// ordered, new ones come behind those they follow. Returns by how much what was at an instant of the axis
-/// has moved on it, as it does where the run's first event turns out to lie earlier.
-double growSection(TimelineSection& section, std::shared_ptr<const query::Timeline> timeline);
-
-/// The lane of `timeline` that shows what `lane` of another timeline of the same run does.
-std::optional<std::size_t> sameLane(const query::Lane& lane, const query::Timeline& timeline);
-/// The box of `now` that is `item` of an earlier timeline of the same run; none where it is not there.
-std::optional<query::TimelineItem> sameItem(const query::Timeline& before, const query::TimelineItem& item,
-                                            const query::Timeline& now);
-
 /// The window that shows what is interesting in all sections.
 TimeWindow fittingWindow(const std::vector<TimelineSection>& sections);
 

@@ -1,6 +1,7 @@
 #include "ui/plots/timeline_view.h"
 
 #include "ui/plots/number_text.h"
+#include "ui/plots/timeline_growth.h"
 #include "ui/plots/vector_drawing.h"
 #include "ui/theme/theme.h"
 
@@ -63,25 +64,9 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
 
 void TimelineView::growSections(const std::vector<std::shared_ptr<const query::Timeline>>& timelines)
 {
-    const bool fitted = scene_.window == fittingWindow(scene_.sections);
-    const auto follow = [&](const SectionItem& item) {
-        const query::Timeline& before = *scene_.sections[item.section].timeline;
-        const auto now = sameItem(before, item.item, *timelines[item.section]);
-        return now ? std::optional(SectionItem{item.section, *now}) : std::nullopt;
-    };
-    std::vector<SectionItem> found;
-    for (const SectionItem& item : scene_.found)
-        if (const auto now = follow(item))
-            found.push_back(*now);
-    const std::optional<SectionItem> selected = scene_.selected ? follow(*scene_.selected) : std::nullopt;
-    const double shift = growSection(scene_.sections.front(), timelines.front());
-    for (std::size_t s = 1; s < timelines.size(); ++s)
-        growSection(scene_.sections[s], timelines[s]);
-    scene_.found = std::move(found);
-    scene_.selected = selected;
+    growScene(scene_, timelines);
     hovered_.reset();
     painter_.reset();
-    scene_.window = fitted ? fittingWindow(scene_.sections) : scene_.window.panned(shift);
     relayout();
     if (scene_.selected)
         emit selectionChanged();
