@@ -4,6 +4,7 @@
 #include "tests/ui/fixture.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/models/kernel_rows.h"
+#include "ui/models/run_tree_model.h"
 #include "ui/pages/help_page.h"
 #include "ui/pages/kernels_page.h"
 #include "ui/pages/main_window.h"
@@ -11,14 +12,18 @@
 #include "ui/pages/page_rail.h"
 #include "ui/pages/screenshots.h"
 #include "ui/pages/timeline_page.h"
+#include "ui/plots/key_figure_card.h"
 #include "ui/plots/roofline_plot.h"
 #include "ui/plots/table_view.h"
 #include "ui/theme/theme.h"
 
 #include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenuBar>
+#include <QPushButton>
 #include <QSettings>
 #include <QStatusBar>
 #include <QTextBrowser>
@@ -319,6 +324,93 @@ TEST_F(WindowTest, TheRunListFiltersAndItsSelectionIsWhatPagesShow)
     clickRow(tree, run(2));
     EXPECT_FALSE(memory.plot().isVisible()) << "a run without a trace says so instead";
     EXPECT_TRUE(memory.plot().series().empty());
+}
+
+TEST_F(WindowTest, TheRunListShowsTheColumnsThatAreWantedAndSortsByThem)
+{
+    auto& tree = named<QTreeView>(QStringLiteral("Runs"));
+    EXPECT_TRUE(tree.isColumnHidden(RunTreeModel::Backend));
+    QMenu& menu = *named<QPushButton>(QStringLiteral("Columns of the run list")).menu();
+    QMetaObject::invokeMethod(&menu, "aboutToShow");
+    QStringList titles;
+    for (QAction* action : menu.actions()) {
+        titles << action->text();
+        if (action->text() == QLatin1String("Backend"))
+            action->trigger();
+    }
+    for (const char* title :
+         {"Status", "Workload", "Backend", "Size", "Type", "Step, ms", "Peak, MiB", "Flags"})
+        EXPECT_TRUE(titles.contains(QLatin1String(title))) << title;
+    ASSERT_FALSE(tree.isColumnHidden(RunTreeModel::Backend));
+    const QHeaderView& header = *tree.header();
+    QTest::mouseClick(header.viewport(), Qt::LeftButton, {},
+                      {header.sectionViewportPosition(RunTreeModel::Backend) + 5, header.height() / 2});
+    waitUntilSettled();
+    QStringList backends;
+    for (int row = 0; row < 3; ++row)
+        backends
+            << tree.model()->index(row, RunTreeModel::Backend, tree.model()->index(0, 0)).data().toString();
+    QStringList sorted = backends;
+    sorted.sort();
+    if (tree.header()->sortIndicatorOrder() == Qt::DescendingOrder)
+        std::reverse(sorted.begin(), sorted.end());
+    EXPECT_EQ(backends, sorted);
+    EXPECT_NE(backends.front(), backends.back());
+    const MainWindow another;
+    for (const QTreeView* other : another.findChildren<QTreeView*>())
+        EXPECT_FALSE(other->isColumnHidden(RunTreeModel::Backend)) << "remembered";
+}
+
+TEST_F(WindowTest, ItemsOfTheOverviewLeadToTheirPages)
+{
+    clickRail(QStringLiteral("Overview"));
+    auto& families = named<TableView>(QStringLiteral("Kernel families"));
+    families.setFocus();
+    clickRow(families, families.model()->index(1, 0));
+    const QString family = families.model()->index(1, 0).data().toString();
+    QTest::keyClick(&families, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("kernels"));
+    TableView& kernels = page<KernelsPage>("kernels").table();
+    ASSERT_GT(kernels.model()->rowCount(), 0);
+    for (int row = 0; row < kernels.model()->rowCount(); ++row)
+        EXPECT_EQ(kernels.model()->index(row, int(KernelColumn::Family)).data().toString(), family);
+
+    clickRail(QStringLiteral("Overview"));
+    auto& ranges = named<TableView>(QStringLiteral("Ranges"));
+    ranges.setFocus();
+    const QModelIndex forward = ranges.model()->match(ranges.model()->index(0, 0), Qt::DisplayRole,
+                                                      QStringLiteral("forward"), 1, Qt::MatchExactly)[0];
+    clickRow(ranges, forward);
+    QTest::keyClick(&ranges, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("timeline"));
+    EXPECT_EQ(named<QComboBox>(QStringLiteral("Align runs at")).currentText(), QStringLiteral("forward"));
+    const TimelineView& view = page<TimelinePage>("timeline").view();
+    const query::TimelineStep& step = *view.scene().sections[0].step;
+    EXPECT_LT(view.window().length(), double(step.end - step.start)) << "the range fills the view";
+
+    clickRail(QStringLiteral("Overview"));
+    for (KeyFigureCard* card : window_.findChildren<KeyFigureCard*>())
+        if (card->accessibleName().startsWith(QStringLiteral("Peak memory")))
+            QTest::mouseClick(card, Qt::LeftButton);
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("memory"));
+}
+
+TEST_F(WindowTest, MoreRunsThanTwoAreListedOnTheOverview)
+{
+    const int file = window_.workspace().files()[0].id;
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}, {file, RunId{3}}});
+    clickRail(QStringLiteral("Overview"));
+    auto& runs = named<TableView>(QStringLiteral("Selected runs"));
+    EXPECT_TRUE(runs.isVisible());
+    EXPECT_EQ(runs.model()->rowCount(), 3);
+    runs.setFocus();
+    clickRow(runs, runs.model()->index(1, 0));
+    QTest::keyClick(&runs, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_EQ(window_.workspace().selection(), (std::vector<RunKey>{{file, RunId{2}}}));
+    EXPECT_FALSE(runs.isVisible());
 }
 
 TEST_F(WindowTest, EveryPageIsReachedByItsKeyAndExplainedByF1)
