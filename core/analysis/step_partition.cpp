@@ -16,18 +16,24 @@ template <class Event> Interval within(const Interval& wall, const Event& event)
     return {std::max(wall.start, event.start), std::min(wall.end, event.end)};
 }
 
-/// When the host made the step's last launch: a device event tells its launch's start, a recorded call its
-/// end.
-Timestamp lastLaunch(const Interval& wall, std::span<const DeviceEvent> device,
+/// When the host was last seen on its way to the GPU: a device event tells its launch's start, a recorded
+/// launch its end, and a call that waits the moment from which on the host had nothing left to do for the
+/// step.
+Timestamp lastErrand(const Interval& wall, std::span<const DeviceEvent> device,
                      std::span<const ApiCall> calls)
 {
     Timestamp last = wall.start;
     for (const DeviceEvent& event : device)
         if (event.launched < wall.end)
             last = std::max(last, event.launched);
-    for (const ApiCall& call : calls)
-        if (call.kind == ApiKind::Launch && call.start < wall.end)
+    for (const ApiCall& call : calls) {
+        if (call.start >= wall.end)
+            continue;
+        if (call.kind == ApiKind::Launch)
             last = std::max(last, std::min(call.end, wall.end));
+        else if (call.kind == ApiKind::Synchronize)
+            last = std::max(last, call.start);
+    }
     return last;
 }
 
@@ -74,7 +80,7 @@ StepPartition partitionStep(Interval wall, std::span<const DeviceEvent> device,
     const std::vector<Interval> busy = unionOf(std::move(running));
     const std::vector<Interval> traced = unionOf(std::move(overheads));
     const std::vector<Interval> waiting = unionOf(std::move(waits));
-    const std::vector<Interval> launching = unionOf({{wall.start, lastLaunch(wall, device, calls)}});
+    const std::vector<Interval> launching = unionOf({{wall.start, lastErrand(wall, device, calls)}});
 
     StepPartition step{.wall = wall, .gpuBusy = lengthOf(busy)};
     std::vector<Interval> idle = complement(wall, busy);

@@ -41,8 +41,8 @@ TEST(PartitionStep, IsExactOnAStepMadeByHand)
     EXPECT_EQ(step.gpuBusy, 300_ns);
     EXPECT_EQ(step.tracing, 40_ns);                // 300 to 340
     EXPECT_EQ(step.synchronizing, 10_ns + 100_ns); // 490 to 500, 600 to 700
-    EXPECT_EQ(step.launching, 100_ns + 140_ns);    // 0 to 100; 340 to the last launch at 480
-    EXPECT_EQ(step.unexplained, 10_ns + 20_ns);    // 480 to 490; 700 to 720
+    EXPECT_EQ(step.launching, 100_ns + 150_ns);    // 0 to 100; 340 to the call that waits, at 490
+    EXPECT_EQ(step.unexplained, 20_ns);            // 700 to 720
     EXPECT_EQ(sumOf(step), 720_ns);
 }
 
@@ -55,8 +55,8 @@ TEST(PartitionStep, ClipsWhatReachesBeyondTheStep)
     const StepPartition step = partition(trace, 100, 200);
     EXPECT_EQ(step.gpuBusy, 30_ns);
     EXPECT_EQ(step.synchronizing, 40_ns);
-    EXPECT_EQ(step.launching, 0_ns); // nothing of this step was launched in it
-    EXPECT_EQ(step.unexplained, 30_ns);
+    EXPECT_EQ(step.launching, 30_ns); // 120 to 150, when the host came to wait
+    EXPECT_EQ(step.unexplained, 0_ns);
 }
 
 TEST(PartitionStep, ALaunchThatWasRecordedLastsUntilItReturns)
@@ -64,6 +64,17 @@ TEST(PartitionStep, ALaunchThatWasRecordedLastsUntilItReturns)
     FakeTrace trace;
     trace.call("cudaLaunchKernel", ApiKind::Launch, 10, 60).kernel("k", 80, 90).launchedAt(10);
     EXPECT_EQ(partition(trace, 0, 100).launching, 60_ns);
+}
+
+TEST(PartitionStep, WhatTheHostDoesBetweenItsLastLaunchAndItsWaitingIsTheHosts)
+{
+    FakeTrace trace;
+    trace.kernel("last of backward", 20, 30).launchedAt(10);
+    trace.call("cudaDeviceSynchronize", ApiKind::Synchronize, 90, 95);
+    const StepPartition step = partition(trace, 0, 100);
+    EXPECT_EQ(step.launching, 20_ns + 60_ns);
+    EXPECT_EQ(step.synchronizing, 5_ns);
+    EXPECT_EQ(step.unexplained, 5_ns); // nothing was recorded after the wait
 }
 
 TEST(PartitionStep, WithoutAnyRecordAllIsUnexplained)
@@ -100,6 +111,8 @@ TEST(PartitionStep, AgreesWithLookingAtEveryNanosecond)
             const bool isSync = any(2) == 0;
             const int start = any(kEnd);
             const int end = start + any(20);
+            if (isSync)
+                last = std::max(last, start);
             trace.call("c", isSync ? ApiKind::Synchronize : ApiKind::Overhead, start, end);
             for (int t = start; t < end; ++t)
                 (isSync ? sync : overhead).set(static_cast<std::size_t>(t));
