@@ -46,7 +46,7 @@ enum class ApiKind : std::uint8_t {
     Memory,
     Synchronize,
     Other,
-    Wait,     ///< what a synchronising call waited for, as CUPTI saw it; lies within the call's own row
+    Wait,     ///< in older files: what a synchronising call waited for; lies within the call's own row
     Overhead, ///< time that tracing itself took
 };
 

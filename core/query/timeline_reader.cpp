@@ -84,17 +84,9 @@ bool addEvents(const RunReader& reader, RunId run, TimelineBuilder& builder,
                [&](std::span<const AllocEvent> events) { builder.addAllocations(events); });
 }
 
-TimelineBuilder builderOf(const RunReader& reader, RunId run, Timestamp origin)
-{
-    TimelineBuilder builder = builderFor([&reader](StringId id) { return reader.text(id); }, origin);
-    for (const ThreadName& thread : reader.threads(run))
-        builder.nameThread(thread.thread, reader.text(thread.name));
-    return builder;
-}
-
 } // namespace
 
-TimelineBuilder builderFor(TimelineBuilder::TextOf textOf, Timestamp origin)
+TimelineBuilder builderFor(const RunReader& reader, RunId run, Timestamp origin)
 {
     const auto nameOf = [&families = analysis::KernelFamilies::standard()](std::string_view name,
                                                                            DeviceEventKind kind) {
@@ -102,7 +94,10 @@ TimelineBuilder builderFor(TimelineBuilder::TextOf textOf, Timestamp origin)
         return TimelineBuilder::DeviceName{std::move(description.shortName),
                                            hueOfFamily(wordOf(description.family))};
     };
-    return {std::move(textOf), nameOf, origin};
+    TimelineBuilder builder([&reader](StringId id) { return reader.text(id); }, nameOf, origin);
+    for (const ThreadName& thread : reader.threads(run))
+        builder.nameThread(thread.thread, reader.text(thread.name));
+    return builder;
 }
 
 std::optional<Timeline> readTimeline(const RunReader& reader, RunId run,
@@ -111,7 +106,7 @@ std::optional<Timeline> readTimeline(const RunReader& reader, RunId run,
     const std::vector<store::TrackInfo> tracks = reader.tracks(run);
     if (tracks.empty())
         return timelineFromEvents(reader, run, cancelled);
-    TimelineBuilder builder = builderOf(reader, run, reader.span(run)->first);
+    TimelineBuilder builder = builderFor(reader, run, reader.span(run)->first);
     if (!addTracks(reader, run, tracks, builder, cancelled))
         return {};
     return std::move(builder).build();
@@ -123,7 +118,7 @@ std::optional<Timeline> timelineFromEvents(const RunReader& reader, RunId run,
     const auto span = reader.span(run);
     if (!span)
         return Timeline{};
-    TimelineBuilder builder = builderOf(reader, run, span->first);
+    TimelineBuilder builder = builderFor(reader, run, span->first);
     if (!addEvents(reader, run, builder, cancelled))
         return {};
     return std::move(builder).build();

@@ -82,22 +82,6 @@ std::string_view overheadName(CUpti_ActivityOverheadKind kind)
     }
 }
 
-std::string_view synchronizationName(CUpti_ActivitySynchronizationType type)
-{
-    switch (type) {
-    case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE:
-        return "wait for an event";
-    case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT:
-        return "stream waits for an event";
-    case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE:
-        return "wait for a stream";
-    case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE:
-        return "wait for the device";
-    default:
-        return "wait";
-    }
-}
-
 /// What kernels, copies and memsets have in common.
 template <class Record> DeviceEvent deviceEvent(DeviceEventKind kind, const Record& record)
 {
@@ -181,8 +165,6 @@ void ActivityDecoder::decodeRecord(const CUpti_Activity& record, std::size_t roo
         return as(&ActivityDecoder::set);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
         return as(&ActivityDecoder::overhead);
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-        return as(&ActivityDecoder::synchronization);
     default:
         assembler.losses().add("unknown_kind", LossSeverity::Warning, 1,
                                "activity records of a kind not asked for, the first of kind " +
@@ -246,15 +228,6 @@ void ActivityDecoder::overhead(const CUpti_ActivityOverhead3& record, Assembler&
     if (record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
         call.thread = ThreadId{record.objectId.pt.threadId};
     assembler.addCallActivity(call);
-}
-
-void ActivityDecoder::synchronization(const CUpti_ActivitySynchronization2& record, Assembler& assembler)
-{
-    assembler.addCallActivity({.name = strings_.intern(synchronizationName(record.type)),
-                               .correlation = CorrelationId{record.correlationId},
-                               .kind = ApiKind::Wait,
-                               .start = timeOf(record.start),
-                               .end = timeOf(record.end)});
 }
 
 } // namespace tilescope::trace

@@ -30,7 +30,6 @@ private:
     void peerCopy(const CUpti_ActivityMemcpyPtoP4& record, Assembler& assembler);
     void set(const CUpti_ActivityMemset4& record, Assembler& assembler);
     void overhead(const CUpti_ActivityOverhead3& record, Assembler& assembler);
-    void synchronization(const CUpti_ActivitySynchronization2& record, Assembler& assembler);
     StringId kernelName(const char* name);
 
     CuptiApi& api_;

@@ -59,7 +59,7 @@ std::string CuptiSession::start(TraceLevel level, Recording recording)
         reason = enableGraphNodes();
     } else {
         if (recording != Recording::Launches)
-            reason = enableActivities(level);
+            reason = enableActivities();
         if (reason.empty())
             reason = enableCalls(level, recording);
     }
@@ -68,7 +68,7 @@ std::string CuptiSession::start(TraceLevel level, Recording recording)
     return reason;
 }
 
-std::string CuptiSession::enableActivities(TraceLevel level)
+std::string CuptiSession::enableActivities()
 {
     // CUPTI may not know this attribute any more or not yet take it; it only saves time.
     api_.setAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
@@ -83,12 +83,12 @@ std::string CuptiSession::enableActivities(TraceLevel level)
     std::size_t earlier = 0;
     api_.dropped(nullptr, 0, earlier);
 
-    std::vector kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                         CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
-                         CUPTI_ACTIVITY_KIND_OVERHEAD};
-    if (level == TraceLevel::Full)
-        kinds.push_back(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
-    for (const CUpti_ActivityKind kind : kinds) {
+    // Not CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, nor the runtime's and the driver's calls: for them CUPTI goes
+    // a longer way through every call of the runtime (cudaGetDevice, of which a step makes thousands, takes
+    // five times as long), and calls that wait are called back on in any case.
+    for (const CUpti_ActivityKind kind :
+         {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+          CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_OVERHEAD}) {
         result = api_.enableActivity(true, kind);
         if (result != CUPTI_SUCCESS)
             return refusal(result, "record activities of kind " + std::to_string(static_cast<int>(kind)), {});
@@ -106,10 +106,9 @@ std::string CuptiSession::enableCalls(TraceLevel level, Recording recording)
             const ApiClass kind = (*classes)[id];
             if (!wanted(kind, level, recording))
                 continue;
-            // The runtime launches through the driver under the same correlation id: where launches
-            // themselves are not stored, one callback of the two is enough.
-            if (kind == ApiClass::Launch && level != TraceLevel::Full &&
-                domain == CUPTI_CB_DOMAIN_RUNTIME_API)
+            // The runtime launches through the driver under the same correlation id: one callback of the two
+            // is enough, and the driver's is there for every launch.
+            if (kind == ApiClass::Launch && domain == CUPTI_CB_DOMAIN_RUNTIME_API)
                 continue;
             const CUptiResult result = api_.enableCallback(true, subscriber_, domain, id);
             if (result != CUPTI_SUCCESS)

@@ -56,7 +56,7 @@ private:
     void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) noexcept;
     void resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept;
     void learnFunctions();
-    std::string enableActivities(TraceLevel level);
+    std::string enableActivities();
     std::string enableCalls(TraceLevel level, Recording recording);
     std::string enableGraphNodes();
     void disable();

@@ -31,11 +31,11 @@ AutogradProbe::Node runningNode() noexcept
     return {.identity = node.get(), .sequence = node->sequence_nr(), .thread = node->thread_id()};
 }
 
-/// Autograd wraps every backward node in an op of this name, which says nothing that the node's own does not.
-bool isWrapper(std::string_view name)
-{
-    return name.starts_with("autograd::engine::evaluate_function: ");
-}
+/// What autograd names the op in which it evaluates a backward node, before the node's own name.
+///
+/// A node names itself to listeners of backward functions too, but finding its name again costs it more than
+/// an op takes to record: this one is enough.
+constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
 
 /// `bf16`; empty for types that no experiment has.
 std::string_view wordOf(at::ScalarType type)
@@ -109,12 +109,15 @@ std::string shapesOf(const at::RecordFunction& function)
 void begin(const at::RecordFunction& function, bool shapes)
 {
     ThreadLog* log = HostLogs::mine();
-    const std::string_view name = function.name();
-    if (!log || isWrapper(name))
+    if (!log)
         return;
-    const OpScope scope =
-        function.scope() == at::RecordScope::BACKWARD_FUNCTION ? OpScope::Backward : OpScope::Function;
-    log->openOp(name, function.seqNr(), scope, shapes ? shapesOf(function) : std::string());
+    const std::string_view name = function.name();
+    if (name.starts_with(kEvaluation)) {
+        log->openOp(name.substr(kEvaluation.size()), static_cast<std::int64_t>(runningNode().sequence),
+                    OpScope::Backward, {});
+        return;
+    }
+    log->openOp(name, function.seqNr(), OpScope::Function, shapes ? shapesOf(function) : std::string());
 }
 
 // State lives in the thread's log: an ObserverContext would be a heap allocation per op.
@@ -130,10 +133,9 @@ std::unique_ptr<at::ObserverContext> beginOpWithShapes(const at::RecordFunction&
     return nullptr;
 }
 
-void endOp(const at::RecordFunction& function, at::ObserverContext* /*context*/)
+void endOp(const at::RecordFunction& /*function*/, at::ObserverContext* /*context*/)
 {
-    ThreadLog* log = HostLogs::mineIfAny();
-    if (log && !isWrapper(function.name()))
+    if (ThreadLog* log = HostLogs::mineIfAny())
         log->closeOp();
 }
 
@@ -155,7 +157,7 @@ void OpRecorder::enable(bool shapes)
 {
     disable();
     at::RecordFunctionCallback callback(shapes ? &beginOpWithShapes : &beginOp, &endOp);
-    callback.needsInputs(shapes).scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
+    callback.needsInputs(shapes).scopes({at::RecordScope::FUNCTION});
     active = at::addGlobalCallback(callback);
 }
 

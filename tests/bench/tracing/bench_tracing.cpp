@@ -1,4 +1,5 @@
-// What tracing costs: bench_tracing host | steps | soak [--key value]…; the last line is one JSON object.
+// What tracing costs: bench_tracing host | device | steps | soak [--key value]…; the last line is one JSON
+// object.
 #include "tests/bench/tracing/bench_tracing.h"
 
 #include "core/base/error.h"
@@ -58,10 +59,12 @@ int run(int argc, char** argv)
         result = bench::hostCosts();
     else if (what == "steps")
         result = bench::stepCosts(options);
+    else if (what == "device")
+        result = bench::deviceCosts();
     else if (what == "soak")
         result = bench::soak(options, steps);
     else
-        throw Error{.what = "usage: bench_tracing host|steps|soak [--key value]…"};
+        throw Error{.what = "usage: bench_tracing host|device|steps|soak [--key value]…"};
     std::puts(result.dump().c_str());
     return 0;
 }

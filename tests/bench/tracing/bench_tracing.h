@@ -25,6 +25,9 @@ struct StepOptions {
 /// Step times bare and traced, interleaved in blocks in this process.
 nlohmann::json stepCosts(const StepOptions& options);
 
+/// What single calls into LibTorch and CUDA take on a GPU, bare, traced and after tracing, in nanoseconds.
+nlohmann::json deviceCosts();
+
 /// Host memory over many traced steps.
 nlohmann::json soak(const StepOptions& options, int steps);
 

@@ -8,10 +8,12 @@
 #include "tests/support/fake_cupti.h"
 
 #include <ATen/ATen.h>
+#include <ATen/record_function.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <thread>
 
 namespace tilescope::bench {
@@ -51,6 +53,18 @@ double rangeCost()
 double opCost(const at::Tensor& tensor)
 {
     return nanosecondsEach(1000, [&] { tensor.size(0), at::alias(tensor); });
+}
+
+/// What LibTorch itself takes to tell a listener of an op, who does nothing.
+double observedOpCost(const at::Tensor& tensor)
+{
+    const auto begin = [](const at::RecordFunction&) { return std::unique_ptr<at::ObserverContext>(); };
+    const auto end = [](const at::RecordFunction&, at::ObserverContext*) {};
+    const at::CallbackHandle handle =
+        at::addGlobalCallback(at::RecordFunctionCallback(begin, end).scopes({at::RecordScope::FUNCTION}));
+    const double cost = opCost(tensor);
+    at::removeCallback(handle);
+    return cost;
 }
 
 double blockCost()
@@ -93,7 +107,9 @@ nlohmann::json hostCosts()
     const at::Tensor tensor = at::ones({4});
     nlohmann::json costs;
     costs["range_off_ns"] = rangeCost();
+    costs["clock_ns"] = nanosecondsEach(1000, [] { TraceClock::now(); });
     costs["op_bare_ns"] = opCost(tensor);
+    costs["op_observed_ns"] = observedOpCost(tensor);
     costs["block_bare_ns"] = blockCost();
     CpuAllocator::install();
     costs["block_counted_ns"] = blockCost();

@@ -128,6 +128,30 @@ TEST_F(CpuTracing, BackwardOpsCarryTheModuleOfTheirForwardOp)
                 ElementsAre("step/backward/layers.0/mlp", "step/backward/layers.1/mlp"));
 }
 
+TEST_F(CpuTracing, BackwardOpsKeepTheNumberOfTheirForwardOp)
+{
+    Tracer tracer({}, strings, sink);
+    tracer.start();
+    runStep(tracer, 0);
+    tracer.stop();
+
+    std::set<std::int64_t> forward;
+    std::set<std::int64_t> backward;
+    for (const Op& op : sink.all.ops) {
+        if (text(op.name) == "aten::gelu")
+            forward.insert(op.sequence);
+        if (text(op.name) == "GeluBackward0") {
+            EXPECT_EQ(op.scope, OpScope::Backward);
+            backward.insert(op.sequence);
+        }
+        if (text(op.name) == "torch::autograd::AccumulateGrad") {
+            EXPECT_EQ(op.sequence, -1); // it has no forward op
+        }
+    }
+    EXPECT_EQ(backward.size(), 2U);
+    EXPECT_EQ(backward, forward);
+}
+
 TEST_F(CpuTracing, OpsNest)
 {
     Tracer tracer({}, strings, sink);

@@ -90,7 +90,7 @@ TEST_F(CuptiPipeline, ARuntimeLaunchThroughTheDriverIsOneLaunch)
     record(options(TraceLevel::Full), [&] { cupti.kernel(cupti.launch()); });
     ASSERT_THAT(sink.all.apiCalls, SizeIs(1));
     const ApiCall& call = sink.all.apiCalls[0];
-    EXPECT_EQ(text(call.name), "cudaLaunchKernel");
+    EXPECT_EQ(text(call.name), "cuLaunchKernel"); // the call that every launch makes in the end
     EXPECT_EQ(call.kind, ApiKind::Launch);
     EXPECT_EQ(call.correlation, events().at(0).correlation);
     EXPECT_EQ(call.start, events()[0].launched);
@@ -164,7 +164,19 @@ TEST_F(CuptiPipeline, AGraphLaunchOwnsAllItsKernels)
     EXPECT_THAT(losses(), IsEmpty());
 }
 
-TEST_F(CuptiPipeline, OverheadAndWaitsAreCallsOfTheirStep)
+TEST_F(CuptiPipeline, NothingIsAskedForThatSlowsEveryCallOfTheRuntime)
+{
+    for (const TraceLevel level : {TraceLevel::Kernels, TraceLevel::Full}) {
+        record(options(level), [&] {
+            EXPECT_THAT(cupti.enabledActivities(),
+                        UnorderedElementsAre(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                             CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+                                             CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_OVERHEAD));
+        });
+    }
+}
+
+TEST_F(CuptiPipeline, OverheadIsACallOfItsStep)
 {
     record(options(TraceLevel::Full), [&] {
         const FakeCupti::Times times = cupti.soon();
@@ -175,22 +187,15 @@ TEST_F(CuptiPipeline, OverheadAndWaitsAreCallsOfTheirStep)
         overhead.end = times.end;
         overhead.overheadData = std::malloc(16); // the reader's to free
         cupti.record(overhead);
-        CUpti_ActivitySynchronization2 wait{};
-        wait.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
-        wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE;
-        wait.correlationId = cupti.call("cudaDeviceSynchronize");
-        wait.start = times.end;
-        wait.end = times.end + 50;
-        cupti.record(wait);
+        cupti.call("cudaDeviceSynchronize");
     });
     std::map<std::string, ApiCall> calls;
     for (const ApiCall& call : sink.all.apiCalls)
         calls[text(call.name)] = call;
-    ASSERT_THAT(calls, SizeIs(3));
+    ASSERT_THAT(calls, SizeIs(2));
     EXPECT_EQ(calls["CUPTI buffer flush"].kind, ApiKind::Overhead);
     EXPECT_EQ(calls["CUPTI buffer flush"].step, 0);
-    EXPECT_EQ(calls["wait for the device"].kind, ApiKind::Wait);
-    EXPECT_EQ(calls["wait for the device"].thread, calls["cudaDeviceSynchronize"].thread);
+    EXPECT_EQ(calls["cudaDeviceSynchronize"].kind, ApiKind::Synchronize);
 }
 
 } // namespace
