@@ -3,24 +3,23 @@
 #include "app/cli/progress.h"
 #include "app/cli/sweep_command.h"
 #include "core/base/error.h"
-#include "core/base/paths.h"
-#include "core/base/spelling.h"
+#include "core/config/quick.h"
 #include "core/config/schema.h"
 #include "core/config/spec_file.h"
-#include "core/session/quick.h"
+#include "core/config/study.h"
 #include "core/session/resume.h"
 #include "core/session/working_copy.h"
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 
 namespace tilescope::cli {
-
-namespace fs = std::filesystem;
 
 namespace {
 
 constexpr std::string_view kStudyPrefix = "study:";
+constexpr std::string_view kAllStudies = "all";
 
 /// `key=value` of --set.
 config::Overrides overridesFrom(const std::vector<std::string>& settings)
@@ -35,23 +34,21 @@ config::Overrides overridesFrom(const std::vector<std::string>& settings)
     return overrides;
 }
 
-fs::path specFileOf(const std::string& spec)
+/// The points of a spec file, of a study, or of all studies (where two share a point, it is one).
+std::vector<ExperimentSpec> specsOf(const std::string& spec, config::Edition edition,
+                                    const config::Overrides& overrides)
 {
-    if (!spec.starts_with(kStudyPrefix))
-        return spec;
+    if (!spec.starts_with(kStudyPrefix)) {
+        std::vector<ExperimentSpec> specs = config::loadSpecFile(spec, overrides);
+        return edition == config::Edition::Quick ? config::quickEdition(std::move(specs)) : specs;
+    }
     const std::string name = spec.substr(kStudyPrefix.size());
-    const fs::path folder = resourcesDirectory() / "studies";
-    std::vector<std::string> names;
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-        if (entry.path().extension() == ".yaml")
-            names.push_back(entry.path().stem());
-    std::ranges::sort(names);
-    if (std::ranges::find(names, name) == names.end())
-        throw Error{.what = "unknown study '" + name + "'",
-                    .where = "--batch " + spec,
-                    .mend = didYouMean(name, std::vector<std::string_view>(names.begin(), names.end()))};
-    return folder / (name + ".yaml");
+    const bool all = name == kAllStudies;
+    std::vector<ExperimentSpec> specs;
+    for (const std::string& study : all ? config::studyNames() : std::vector{name})
+        for (config::StudyPart& part : config::loadStudy(study, edition, overrides).parts)
+            std::ranges::move(part.specs, std::back_inserter(specs));
+    return config::withoutRepeats(std::move(specs));
 }
 
 void showPoints(const std::vector<session::SweepPoint>& points, Format format)
@@ -87,7 +84,7 @@ int batchCommand(int argc, char** argv)
         "--batch SPEC|study:NAME -o FILE [options]",
         "Runs every point of a spec file or a study and appends the results to FILE.",
         "tilescope --batch sweep.yaml -o a.tscope --set steps=20 --set backend='[naive, sdpa]'");
-    arguments.positional("SPEC", spec, "a YAML file, or study:NAME (tilescope studies)");
+    arguments.positional("SPEC", spec, "a YAML file, study:NAME (tilescope studies), or study:all");
     arguments.option("-o,--output", file, "the file to append to; without it tilescope-DATE-TIME.tscope");
     arguments.repeated("--set", settings,
                        "key=value, instead of what the spec says; [a, b] sweeps; may be repeated");
@@ -110,9 +107,8 @@ int batchCommand(int argc, char** argv)
     if (spec.empty())
         throw Error{
             .what = "no spec was named", .where = "--batch", .mend = "write tilescope --batch SPEC -o FILE"};
-    std::vector<ExperimentSpec> specs = config::loadSpecFile(specFileOf(spec), overridesFrom(settings));
-    if (quick)
-        specs = session::quickEdition(std::move(specs));
+    std::vector<ExperimentSpec> specs =
+        specsOf(spec, quick ? config::Edition::Quick : config::Edition::Full, overridesFrom(settings));
     if (resume && file.empty())
         throw Error{.what = "no file to resume", .where = "--resume", .mend = "name it with -o"};
     std::vector<session::SweepPoint> points = session::numbered(std::move(specs));

@@ -35,6 +35,8 @@ constexpr std::array kVerbs{
          "tilescope run lm --size tiny --device cpu -o a.tscope"},
     Verb{"show", cli::showCommand, "tables of a file", "tilescope show a.tscope kernels --group family"},
     Verb{"compare", cli::compareCommand, "two runs side by side", "tilescope compare a.tscope:1 a.tscope:2"},
+    Verb{"report", cli::reportCommand, "tables, figures and findings of studies, for a paper",
+         "tilescope report all.tscope -o writeup"},
     Verb{"merge", cli::mergeCommand, "several files into one",
          "tilescope merge s0.tscope s1.tscope -o all.tscope"},
     Verb{"verify", cli::verifyCommand, "every count and checksum of a file", "tilescope verify all.tscope"},
@@ -42,6 +44,7 @@ constexpr std::array kVerbs{
     Verb{"tag", cli::tagCommand, "a word kept with a run", "tilescope tag a.tscope 3 baseline"},
     Verb{"delete", cli::deleteCommand, "runs out of a file", "tilescope delete a.tscope 3 4"},
     Verb{"compact", cli::compactCommand, "give back the space of deleted runs", "tilescope compact a.tscope"},
+    Verb{"studies", cli::studiesCommand, "the ready-made sweeps", "tilescope studies"},
     Verb{"presets", cli::presetsCommand, "the model sizes", "tilescope presets"},
     Verb{"doctor", cli::doctorCommand, "what this machine offers and lacks", "tilescope doctor"},
 };

@@ -234,6 +234,47 @@ std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int6
     return gathered.take();
 }
 
+std::vector<KernelWork> workOfKernels(std::span<const Op> ops, std::span<const DeviceEvent> device,
+                                      const TextOf& textOf, const FamilyOf& familyOf,
+                                      const WorkContext& context)
+{
+    struct Kind {
+        KernelWork work;
+        bool expected = false; // of the family that the op's rule names
+
+        bool operator<(const Kind& other) const
+        {
+            return std::pair(expected, work.time) < std::pair(other.expected, other.work.time);
+        }
+    };
+    const OpTree tree(ops, textOf, context);
+    // Where only kernels are traced, the ops are those of one step for the kernels of all. An op launches few
+    // kinds of kernels: a list is searched faster than a table.
+    std::map<std::pair<std::size_t, std::int32_t>, std::vector<Kind>> byOp;
+    for (const DeviceEvent& event : device) {
+        if (event.step == kNoStep || !event.op)
+            continue;
+        const auto counting = tree.countingAt(tree.find(event.op));
+        if (!counting)
+            continue;
+        std::vector<Kind>& kinds = byOp[{*counting, event.step}];
+        auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                 [&event](const Kind& known) { return known.work.kernel == event.name; });
+        if (kind == kinds.end())
+            kind = kinds.insert(kinds.end(), {{.kernel = event.name, .path = event.path, .step = event.step},
+                                              familyOf(event) == tree.family(*counting)});
+        ++kind->work.instances;
+        kind->work.time += event.end - event.start;
+    }
+    std::vector<KernelWork> list;
+    list.reserve(byOp.size());
+    for (const auto& [place, kinds] : byOp) {
+        list.push_back(std::max_element(kinds.begin(), kinds.end())->work);
+        list.back().work = *tree.work(place.first);
+    }
+    return list;
+}
+
 std::vector<WorkTotal> workTotals(std::span<const TimedWork> items, const WorkGroupsOf& groupsOf)
 {
     std::map<std::string, WorkTotal, std::less<>> totals;

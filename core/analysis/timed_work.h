@@ -47,6 +47,25 @@ std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int6
                                        std::span<const Op> ops, std::span<const DeviceEvent> device,
                                        const TextOf& textOf, const FamilyOf& familyOf);
 
+/// What kernels of one name did for one op.
+struct KernelWork {
+    StringId kernel = {};
+    StringId path = {}; ///< of the first of them, as recorded
+    std::int32_t step =
+        kNoStep; ///< of the kernels: the op may be that of an untraced step that took the shapes
+    std::int64_t instances = 0;
+    Nanoseconds time{0};
+    Work work{};
+};
+
+/// The work of each op that counts (timedWorkOfOps), told of the kernels it was done by: those of the one
+/// name that took most of the op's time, of the family that the op's rule names where there are any. What
+/// else it launched, to convert operands or to add up parts, has none of its own. In the order of the ops,
+/// then of the steps. O(n x depth of nesting).
+std::vector<KernelWork> workOfKernels(std::span<const Op> ops, std::span<const DeviceEvent> device,
+                                      const TextOf& textOf, const FamilyOf& familyOf,
+                                      const WorkContext& context);
+
 /// What the items of one group come to.
 struct WorkTotal {
     std::string key = {};

@@ -41,6 +41,20 @@ RunSummary summaryOf(RunRow row)
     return summary;
 }
 
+// An interrupted one may have been called so too early, where its writer was only slow.
+bool hasEnded(RunStatus status)
+{
+    return status != RunStatus::Running && status != RunStatus::Interrupted;
+}
+
+// The run in an earlier snapshot, where it and the record tell of one that has ended.
+const RunSummary* ended(const FileSnapshot& snapshot, const store::RunRecord& record)
+{
+    const auto found = std::ranges::lower_bound(snapshot.runs, record.run, {}, &RunSummary::run);
+    const bool same = found != snapshot.runs.end() && found->run == record.run && found->uid == record.uid;
+    return same && hasEnded(found->result.status) && hasEnded(record.result.status) ? &*found : nullptr;
+}
+
 // A kernel as it stands in the timeline, out of those that the window around it holds.
 const DeviceEvent* deviceEventAt(const std::vector<DeviceEvent>& events, const Lane& lane, Timestamp start)
 {
@@ -72,12 +86,22 @@ FileSession::FileSession(const std::filesystem::path& file) : state_(new State{s
 
 FileSession::~FileSession() = default;
 
-FileSnapshot FileSession::snapshot() const
+FileSnapshot FileSession::snapshot(const FileSnapshot* before) const
 {
     FileSnapshot snapshot;
     snapshot.file = state_->reader.file();
-    for (RunRow& row : runs(state_->reader).rows)
-        snapshot.runs.push_back(summaryOf(std::move(row)));
+    for (store::RunRecord& record : state_->reader.runs()) {
+        // What was measured of a run that has ended stays as it is; what people note about it need not.
+        const RunSummary* known = before == nullptr ? nullptr : ended(*before, record);
+        if (known == nullptr) {
+            snapshot.runs.push_back(summaryOf(std::move(runs(state_->reader, record.run).rows.front())));
+            continue;
+        }
+        snapshot.runs.push_back(*known);
+        snapshot.runs.back().result = std::move(record.result);
+        snapshot.runs.back().note = std::move(record.note);
+        snapshot.runs.back().tag = std::move(record.tag);
+    }
     return snapshot;
 }
 
@@ -172,50 +196,6 @@ LiveMemoryTable FileSession::liveAtPeak(RunId run) const
 const store::RunReader& FileSession::reader() const
 {
     return state_->reader;
-}
-
-SharedFile::Lease SharedFile::borrow()
-{
-    {
-        const std::lock_guard lock(mutex_);
-        if (!idle_.empty()) {
-            auto session = std::move(idle_.back());
-            idle_.pop_back();
-            return {*this, std::move(session)};
-        }
-    }
-    return {*this, std::make_unique<FileSession>(path_)};
-}
-
-std::shared_ptr<const Timeline> SharedFile::timeline(RunId run, const Cancelled& cancelled)
-{
-    constexpr std::size_t kMostKept = 6;
-    const std::lock_guard lock(reading_);
-    for (std::size_t i = 0; i < kept_.size(); ++i) {
-        if (kept_[i].run != run)
-            continue;
-        std::rotate(kept_.begin() + std::ptrdiff_t(i), kept_.begin() + std::ptrdiff_t(i) + 1, kept_.end());
-        return kept_.back().timeline;
-    }
-    std::shared_ptr<const Timeline> read = borrow()->timeline(run, cancelled);
-    if (!read)
-        return nullptr;
-    kept_.push_back({run, read});
-    if (kept_.size() > kMostKept)
-        kept_.erase(kept_.begin());
-    return read;
-}
-
-void SharedFile::forget()
-{
-    const std::lock_guard lock(reading_);
-    kept_.clear();
-}
-
-SharedFile::Lease::~Lease()
-{
-    const std::lock_guard lock(owner_->mutex_);
-    owner_->idle_.push_back(std::move(session_));
 }
 
 } // namespace tilescope::query

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,7 +70,8 @@ public:
     FileSession(const FileSession&) = delete;
     FileSession& operator=(const FileSession&) = delete;
 
-    FileSnapshot snapshot() const;
+    /// \param before  an earlier answer, of whose runs only those that may have changed are read again
+    FileSnapshot snapshot(const FileSnapshot* before = nullptr) const;
     /// All lanes of a run; null where cancelled.
     std::shared_ptr<const Timeline> timeline(RunId run, const Cancelled& cancelled) const;
     ItemDetails details(RunId run, const Timeline& timeline, const TimelineItem& item) const;
@@ -86,51 +86,6 @@ public:
 private:
     struct State;
     std::unique_ptr<State> state_;
-};
-
-/// A file that is open in the window. Any thread; a job borrows a session and gives it back by ending the
-/// lease.
-class SharedFile {
-public:
-    explicit SharedFile(std::filesystem::path path) : path_(std::move(path)) {}
-
-    class Lease {
-    public:
-        Lease(SharedFile& owner, std::unique_ptr<FileSession> session)
-            : owner_(&owner), session_(std::move(session))
-        {
-        }
-        ~Lease();
-        Lease(const Lease&) = delete;
-        Lease& operator=(const Lease&) = delete;
-        FileSession* operator->() const { return session_.get(); }
-
-    private:
-        SharedFile* owner_;
-        std::unique_ptr<FileSession> session_;
-    };
-
-    /// An idle session, or a new one. \throws Error  where the file cannot be opened
-    Lease borrow();
-    const std::filesystem::path& path() const { return path_; }
-
-    /// The timeline of a run, read once and kept while it is among the last that were asked for; null where
-    /// cancelled. Blocks while another thread reads the same file's. \throws Error  as FileSession
-    std::shared_ptr<const Timeline> timeline(RunId run, const Cancelled& cancelled);
-    /// Forgets what was read: the file has changed.
-    void forget();
-
-private:
-    struct Kept {
-        RunId run;
-        std::shared_ptr<const Timeline> timeline;
-    };
-
-    std::filesystem::path path_;
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<FileSession>> idle_; // guarded by mutex_
-    std::mutex reading_;                             // held while a timeline is read
-    std::vector<Kept> kept_;                         // guarded by reading_; the last asked for at the back
 };
 
 } // namespace tilescope::query

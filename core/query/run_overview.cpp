@@ -2,6 +2,8 @@
 
 #include "core/analysis/op_totals.h"
 #include "core/analysis/path_glob.h"
+#include "core/analysis/statistics.h"
+#include "core/query/work_tables.h"
 
 #include <algorithm>
 #include <array>
@@ -95,6 +97,23 @@ std::optional<analysis::SeriesDifference> driftOf(const std::vector<Sample>& sam
                                    {.runToRun = {.deviation = 0}});
 }
 
+std::optional<Utilisation> utilisationOf(const store::RunReader& reader, const store::RunRecord& run)
+{
+    std::vector<double> walls;
+    std::optional<analysis::Flops> flops;
+    for (const MfuRow& row : mfu(reader, {.run = run.run}).rows) {
+        if (!row.model || row.wall <= Nanoseconds{0})
+            continue;
+        flops = row.model; // the spec's: of every step the same
+        walls.push_back(double(row.wall.count()) * 1e-9);
+    }
+    if (!flops)
+        return {};
+    const DeviceCeilings ceilings = ceilingsOf(reader, run);
+    return Utilisation{double(flops->count) / analysis::median(walls), ceilings.measured.flops,
+                       ceilings.sheet.flops};
+}
+
 } // namespace
 
 std::string_view RunOverview::fact(std::string_view key) const
@@ -112,6 +131,7 @@ RunOverview runOverview(const store::RunReader& reader, RunId run, const std::fu
     overview.losses = losses(reader, run);
     overview.environment = environment(reader, run);
     overview.drift = driftOf(reader.samples(run));
+    overview.utilisation = utilisationOf(reader, overview.run);
     if (cancelled())
         return overview;
     overview.step = meanStepOf(reader, run);

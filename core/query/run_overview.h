@@ -33,6 +33,20 @@ struct FamilyShare {
     double instancesPerStep = 0;
 };
 
+/// What the model needs of the median timed step, as a rate, and what its device can reach at most.
+struct Utilisation {
+    double flopsPerSecond = 0;
+    std::optional<double> measuredCeiling = {}; ///< FLOP/s
+    std::optional<double> sheetCeiling = {};
+
+    /// Model FLOPs utilisation: against the measured ceiling, else against the data sheet's.
+    std::optional<double> mfu() const
+    {
+        const std::optional<double>& ceiling = measuredCeiling ? measuredCeiling : sheetCeiling;
+        return ceiling && *ceiling > 0 ? std::optional(flopsPerSecond / *ceiling) : std::nullopt;
+    }
+};
+
 /// All that the first look at a run shows, besides what RunSummary has.
 struct RunOverview {
     store::RunRecord run = {};
@@ -43,6 +57,7 @@ struct RunOverview {
     std::string peakPhase = {};               ///< backward, …; empty where no traced phase holds the peak
     LossesTable losses = {};
     EnvironmentTable environment = {};
+    std::optional<Utilisation> utilisation = {}; ///< none where the spec does not tell the FLOPs
     /// The second half of the timed steps against the first; none where there are too few.
     std::optional<analysis::SeriesDifference> drift = {};
 

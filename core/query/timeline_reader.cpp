@@ -84,9 +84,17 @@ bool addEvents(const RunReader& reader, RunId run, TimelineBuilder& builder,
                [&](std::span<const AllocEvent> events) { builder.addAllocations(events); });
 }
 
+TimelineBuilder builderOf(const RunReader& reader, RunId run, Timestamp origin)
+{
+    TimelineBuilder builder = builderFor([&reader](StringId id) { return reader.text(id); }, origin);
+    for (const ThreadName& thread : reader.threads(run))
+        builder.nameThread(thread.thread, reader.text(thread.name));
+    return builder;
+}
+
 } // namespace
 
-TimelineBuilder builderFor(const RunReader& reader, RunId run, Timestamp origin)
+TimelineBuilder builderFor(TimelineBuilder::TextOf textOf, Timestamp origin)
 {
     const auto nameOf = [&families = analysis::KernelFamilies::standard()](std::string_view name,
                                                                            DeviceEventKind kind) {
@@ -94,10 +102,7 @@ TimelineBuilder builderFor(const RunReader& reader, RunId run, Timestamp origin)
         return TimelineBuilder::DeviceName{std::move(description.shortName),
                                            hueOfFamily(wordOf(description.family))};
     };
-    TimelineBuilder builder([&reader](StringId id) { return reader.text(id); }, nameOf, origin);
-    for (const ThreadName& thread : reader.threads(run))
-        builder.nameThread(thread.thread, reader.text(thread.name));
-    return builder;
+    return {std::move(textOf), nameOf, origin};
 }
 
 std::optional<Timeline> readTimeline(const RunReader& reader, RunId run,
@@ -106,7 +111,7 @@ std::optional<Timeline> readTimeline(const RunReader& reader, RunId run,
     const std::vector<store::TrackInfo> tracks = reader.tracks(run);
     if (tracks.empty())
         return timelineFromEvents(reader, run, cancelled);
-    TimelineBuilder builder = builderFor(reader, run, reader.span(run)->first);
+    TimelineBuilder builder = builderOf(reader, run, reader.span(run)->first);
     if (!addTracks(reader, run, tracks, builder, cancelled))
         return {};
     return std::move(builder).build();
@@ -118,7 +123,7 @@ std::optional<Timeline> timelineFromEvents(const RunReader& reader, RunId run,
     const auto span = reader.span(run);
     if (!span)
         return Timeline{};
-    TimelineBuilder builder = builderFor(reader, run, span->first);
+    TimelineBuilder builder = builderOf(reader, run, span->first);
     if (!addEvents(reader, run, builder, cancelled))
         return {};
     return std::move(builder).build();

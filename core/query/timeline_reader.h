@@ -11,8 +11,8 @@ class RunReader;
 
 namespace tilescope::query {
 
-/// A builder that knows a file's texts, kernels and the run's threads. The reader outlives it.
-TimelineBuilder builderFor(const store::RunReader& reader, RunId run, Timestamp origin);
+/// A builder that knows kernels, and texts by `textOf`.
+TimelineBuilder builderFor(TimelineBuilder::TextOf textOf, Timestamp origin);
 
 /// All lanes of a run: from its tracks where the file keeps them ready made, else from its events, of which
 /// some ten thousand are held at a time. Empty where the run has no events; none where cancelled.

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace tilescope::store {
@@ -19,7 +20,8 @@ namespace {
 
 constexpr int kBusyMs = 10'000;
 /// How long to wait for programs that have the file open before it is left with its log beside it.
-constexpr int kSealMs = 3'000;
+constexpr auto kSealWithin = std::chrono::seconds(3);
+constexpr auto kSealAgain = std::chrono::milliseconds(10);
 
 std::int64_t unixNs()
 {
@@ -193,16 +195,18 @@ void WritableFile::seal()
     open_ = false;
     requireInPlace();
     database_->exec("update file set sealed = 1");
-    database_->setBusyTimeout(kSealMs);
-    try {
-        database_->exec("pragma journal_mode = delete");
-    } catch (const SQLite::Exception& exception) {
-        if (exception.getErrorCode() != SQLITE_BUSY)
-            throw;
-        // Another program sits on the file. All is in it or its log, whole; the next writer makes it one
-        // file.
-        warn(file_.string() + ": another program has it open, so the log beside it (" +
-             file_.filename().string() + "-wal) stays until the next writer");
+    // SQLite's own waiting does not cover this step. Readers that know of a writer come and go; others stay.
+    const auto deadline = std::chrono::steady_clock::now() + kSealWithin;
+    while (database_->tryExec("pragma journal_mode = delete") != SQLITE_OK) {
+        if (database_->getErrorCode() != SQLITE_BUSY)
+            throw SQLite::Exception(database_->getHandle());
+        if (std::chrono::steady_clock::now() > deadline) {
+            // All is in the file or its log, whole; the next writer makes it one file.
+            warn(file_.string() + ": another program has it open, so the log beside it (" +
+                 file_.filename().string() + "-wal) stays until the next writer");
+            return;
+        }
+        std::this_thread::sleep_for(kSealAgain);
     }
 }
 

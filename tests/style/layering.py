@@ -21,6 +21,7 @@ LAYERS = {
     "core/store": ["core/model", "core/base"],
     "core/analysis": ["core/model", "core/base"],
     "core/query": ["core/config", "core/store", "core/analysis", "core/model", "core/base"],
+    "core/report": ["core/config", "core/exchange", "core/query", "core/store", "core/analysis", "core/model", "core/base"],
     "core/exchange": ["core/query", "core/store", "core/analysis", "core/model", "core/base"],
     "core/trace": ["core/model", "core/base"],
     "kernels": [],

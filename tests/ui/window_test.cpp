@@ -3,6 +3,8 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "ui/jobs/job_tracker.h"
+#include "ui/models/kernel_rows.h"
+#include "ui/models/run_tree_model.h"
 #include "ui/pages/help_page.h"
 #include "ui/pages/kernels_page.h"
 #include "ui/pages/main_window.h"
@@ -10,12 +12,18 @@
 #include "ui/pages/page_rail.h"
 #include "ui/pages/screenshots.h"
 #include "ui/pages/timeline_page.h"
+#include "ui/plots/key_figure_card.h"
+#include "ui/plots/roofline_plot.h"
 #include "ui/plots/table_view.h"
 #include "ui/theme/theme.h"
 
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenuBar>
+#include <QPushButton>
 #include <QSettings>
 #include <QStatusBar>
 #include <QTextBrowser>
@@ -163,6 +171,91 @@ TEST_F(WindowTest, AClickSelectsAKernelAndAFilterKeepsThoseOfItsName)
     EXPECT_EQ(table.model()->rowCount(), rows);
 }
 
+TEST_F(WindowTest, AKernelLeadsToTheTimelineWhereItIsSelected)
+{
+    clickRail(QStringLiteral("Kernels"));
+    TableView& table = page<KernelsPage>("kernels").table();
+    clickRow(table, table.model()->index(2, 0));
+    const std::string kernel = window_.workspace().kernel().toStdString();
+    QTest::keyClick(&table, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("timeline"));
+    const TimelineScene& scene = page<TimelinePage>("timeline").view().scene();
+    ASSERT_TRUE(scene.selected);
+    const query::Timeline& timeline = *scene.sections[scene.selected->section].timeline;
+    const query::TimelineItem& item = scene.selected->item;
+    EXPECT_EQ(timeline.names[timeline.lanes[item.lane].rows[item.row].name(item.index)].text, kernel);
+}
+
+TEST_F(WindowTest, KernelsAreGroupedAndAGroupOpensIntoItsKernels)
+{
+    clickRail(QStringLiteral("Kernels"));
+    TableView& table = page<KernelsPage>("kernels").table();
+    const auto total = [&table] {
+        double sum = 0;
+        for (int row = 0; row < table.model()->rowCount(); ++row)
+            sum += table.model()->index(row, int(KernelColumn::Total)).data(TableModel::SortRole).toDouble();
+        return sum;
+    };
+    const double all = total();
+    ASSERT_GT(all, 0);
+    for (const char* word : {"family", "range", "module", "phase"}) {
+        for (QPushButton* button : window_.page(QStringLiteral("kernels"))->findChildren<QPushButton*>())
+            if (button->text() == QLatin1String(word))
+                QTest::mouseClick(button, Qt::LeftButton);
+        waitUntilSettled();
+        EXPECT_NEAR(total(), all, 1) << word << ": the same time, grouped otherwise";
+    }
+    ASSERT_EQ(table.model()->rowCount(), 4) << "forward, loss, backward, optimizer";
+    const double first =
+        table.model()->index(0, int(KernelColumn::Total)).data(TableModel::SortRole).toDouble();
+    clickRow(table, table.model()->index(0, 0));
+    table.setFocus();
+    QTest::keyClick(&table, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_NEAR(total(), first, 1) << "the kernels of that phase alone";
+    EXPECT_EQ(table.model()->headerData(0, Qt::Horizontal).toString(), QStringLiteral("Kernel"));
+}
+
+TEST_F(WindowTest, ABubbleOfTheRooflineIsARowOfTheTable)
+{
+    clickRail(QStringLiteral("Kernels"));
+    KernelsPage& kernels = page<KernelsPage>("kernels");
+    RooflinePlot& roofline = kernels.roofline();
+    ASSERT_GT(roofline.bubbles().size(), 1U) << "the linears have shapes";
+    QTest::qWait(50); // the plot draws itself when the window is idle
+    const RooflineBubble& smallest = roofline.bubbles().back();
+    std::optional<QPoint> at;
+    for (int y = 0; y < roofline.height() && !at; ++y)
+        for (int x = 0; x < roofline.width() && !at; ++x)
+            if (roofline.bubbleAt(QPointF(x, y)) == smallest.id)
+                at = QPoint(x, y);
+    ASSERT_TRUE(at);
+    QTest::mouseClick(&roofline, Qt::LeftButton, {}, *at + QPoint(2, 2));
+    waitUntilSettled();
+    EXPECT_EQ(kernels.table().currentId(), smallest.id);
+}
+
+TEST_F(WindowTest, ColumnsThatAreHiddenStayHiddenAndAreNotExported)
+{
+    clickRail(QStringLiteral("Kernels"));
+    TableView& table = page<KernelsPage>("kernels").table();
+    const std::size_t columns = table.shown().columns.size();
+    QMenu menu;
+    table.fillColumnMenu(menu);
+    for (QAction* action : menu.actions())
+        if (action->text() == QLatin1String("Share, %"))
+            action->trigger();
+    EXPECT_TRUE(table.isColumnHidden(int(KernelColumn::Share)));
+    EXPECT_EQ(table.shown().columns.size(), columns - 1);
+    EXPECT_EQ(table.shown().rows.front().cells.size(), columns - 1);
+    for (QPushButton* button : window_.page(QStringLiteral("kernels"))->findChildren<QPushButton*>())
+        if (button->text() == QLatin1String("family"))
+            QTest::mouseClick(button, Qt::LeftButton);
+    waitUntilSettled();
+    EXPECT_TRUE(table.isColumnHidden(int(KernelColumn::Share)));
+}
+
 TEST_F(WindowTest, MemoryIsReadZoomedAndMovedByMouse)
 {
     clickRail(QStringLiteral("Memory"));
@@ -233,6 +326,93 @@ TEST_F(WindowTest, TheRunListFiltersAndItsSelectionIsWhatPagesShow)
     EXPECT_TRUE(memory.plot().series().empty());
 }
 
+TEST_F(WindowTest, TheRunListShowsTheColumnsThatAreWantedAndSortsByThem)
+{
+    auto& tree = named<QTreeView>(QStringLiteral("Runs"));
+    EXPECT_TRUE(tree.isColumnHidden(RunTreeModel::Backend));
+    QMenu& menu = *named<QPushButton>(QStringLiteral("Columns of the run list")).menu();
+    QMetaObject::invokeMethod(&menu, "aboutToShow");
+    QStringList titles;
+    for (QAction* action : menu.actions()) {
+        titles << action->text();
+        if (action->text() == QLatin1String("Backend"))
+            action->trigger();
+    }
+    for (const char* title :
+         {"Status", "Workload", "Backend", "Size", "Type", "Step, ms", "Peak, MiB", "Flags"})
+        EXPECT_TRUE(titles.contains(QLatin1String(title))) << title;
+    ASSERT_FALSE(tree.isColumnHidden(RunTreeModel::Backend));
+    const QHeaderView& header = *tree.header();
+    QTest::mouseClick(header.viewport(), Qt::LeftButton, {},
+                      {header.sectionViewportPosition(RunTreeModel::Backend) + 5, header.height() / 2});
+    waitUntilSettled();
+    QStringList backends;
+    for (int row = 0; row < 3; ++row)
+        backends
+            << tree.model()->index(row, RunTreeModel::Backend, tree.model()->index(0, 0)).data().toString();
+    QStringList sorted = backends;
+    sorted.sort();
+    if (tree.header()->sortIndicatorOrder() == Qt::DescendingOrder)
+        std::reverse(sorted.begin(), sorted.end());
+    EXPECT_EQ(backends, sorted);
+    EXPECT_NE(backends.front(), backends.back());
+    const MainWindow another;
+    for (const QTreeView* other : another.findChildren<QTreeView*>())
+        EXPECT_FALSE(other->isColumnHidden(RunTreeModel::Backend)) << "remembered";
+}
+
+TEST_F(WindowTest, ItemsOfTheOverviewLeadToTheirPages)
+{
+    clickRail(QStringLiteral("Overview"));
+    auto& families = named<TableView>(QStringLiteral("Kernel families"));
+    families.setFocus();
+    clickRow(families, families.model()->index(1, 0));
+    const QString family = families.model()->index(1, 0).data().toString();
+    QTest::keyClick(&families, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("kernels"));
+    TableView& kernels = page<KernelsPage>("kernels").table();
+    ASSERT_GT(kernels.model()->rowCount(), 0);
+    for (int row = 0; row < kernels.model()->rowCount(); ++row)
+        EXPECT_EQ(kernels.model()->index(row, int(KernelColumn::Family)).data().toString(), family);
+
+    clickRail(QStringLiteral("Overview"));
+    auto& ranges = named<TableView>(QStringLiteral("Ranges"));
+    ranges.setFocus();
+    const QModelIndex forward = ranges.model()->match(ranges.model()->index(0, 0), Qt::DisplayRole,
+                                                      QStringLiteral("forward"), 1, Qt::MatchExactly)[0];
+    clickRow(ranges, forward);
+    QTest::keyClick(&ranges, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("timeline"));
+    EXPECT_EQ(named<QComboBox>(QStringLiteral("Align runs at")).currentText(), QStringLiteral("forward"));
+    const TimelineView& view = page<TimelinePage>("timeline").view();
+    const query::TimelineStep& step = *view.scene().sections[0].step;
+    EXPECT_LT(view.window().length(), double(step.end - step.start)) << "the range fills the view";
+
+    clickRail(QStringLiteral("Overview"));
+    for (KeyFigureCard* card : window_.findChildren<KeyFigureCard*>())
+        if (card->accessibleName().startsWith(QStringLiteral("Peak memory")))
+            QTest::mouseClick(card, Qt::LeftButton);
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("memory"));
+}
+
+TEST_F(WindowTest, MoreRunsThanTwoAreListedOnTheOverview)
+{
+    const int file = window_.workspace().files()[0].id;
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}, {file, RunId{3}}});
+    clickRail(QStringLiteral("Overview"));
+    auto& runs = named<TableView>(QStringLiteral("Selected runs"));
+    EXPECT_TRUE(runs.isVisible());
+    EXPECT_EQ(runs.model()->rowCount(), 3);
+    runs.setFocus();
+    clickRow(runs, runs.model()->index(1, 0));
+    QTest::keyClick(&runs, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_EQ(window_.workspace().selection(), (std::vector<RunKey>{{file, RunId{2}}}));
+    EXPECT_FALSE(runs.isVisible());
+}
+
 TEST_F(WindowTest, EveryPageIsReachedByItsKeyAndExplainedByF1)
 {
     for (int i = 0; i < window_.pageNames().size(); ++i) {
@@ -258,6 +438,30 @@ TEST_F(WindowTest, TheListOfKeysHasEveryKeyOfTheMenus)
         if (key.isEmpty() || (key.startsWith(QLatin1String("Ctrl+")) && key.back().isDigit()))
             continue;
         EXPECT_TRUE(keys.contains(key)) << key.toStdString() << ": " << action->text().toStdString();
+    }
+}
+
+TEST_F(WindowTest, EveryModelKeepsItsPromisesWhileRunsAndPagesChange)
+{
+    constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
+    std::vector<std::unique_ptr<QAbstractItemModelTester>> testers;
+    for (TableView* table : window_.findChildren<TableView*>()) {
+        testers.push_back(std::make_unique<QAbstractItemModelTester>(table->model(), kFatal));
+        testers.push_back(std::make_unique<QAbstractItemModelTester>(table->filter().sourceModel(), kFatal));
+    }
+    for (QTreeView* tree : window_.findChildren<QTreeView*>())
+        testers.push_back(std::make_unique<QAbstractItemModelTester>(tree->model(), kFatal));
+    EXPECT_GT(testers.size(), 20U);
+    const int file = window_.workspace().files()[0].id;
+    for (const std::vector<RunKey>& runs : {std::vector<RunKey>{{file, RunId{2}}},
+                                            {{file, RunId{1}}, {file, RunId{2}}},
+                                            {{file, RunId{3}}},
+                                            {}}) {
+        window_.workspace().select(runs);
+        for (const QString& name : window_.pageNames()) {
+            window_.showPage(name);
+            waitUntilSettled();
+        }
     }
 }
 

@@ -78,6 +78,17 @@ std::optional<ChartPoint> valueOf(const query::RunSummary& run, const ChartRecip
     return {};
 }
 
+// Those that the recipe names; all where it names none.
+std::vector<const query::RunSummary*> namedRuns(const ChartRecipe& recipe,
+                                                std::vector<const query::RunSummary*> runs)
+{
+    if (!recipe.runs.isEmpty())
+        std::erase_if(runs, [&recipe](const query::RunSummary* run) {
+            return !recipe.runs.contains(QString::fromStdString(run->uid));
+        });
+    return runs;
+}
+
 // One unit for all points: that of the median.
 void scale(Chart& chart, bool memory)
 {
@@ -230,8 +241,9 @@ QStringList numericKeys(const std::vector<const query::RunSummary*>& runs)
     return keys;
 }
 
-Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& runs)
+Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& given)
 {
+    const std::vector<const query::RunSummary*> runs = namedRuns(recipe, given);
     Chart chart;
     chart.xTitle = recipe.x == QLatin1String("seq_len")
                        ? QStringLiteral("sequence length N, tokens")

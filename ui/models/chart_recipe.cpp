@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 
+#include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 
@@ -50,6 +51,17 @@ public:
         return int(at);
     }
 
+    QStringList texts(const char* key)
+    {
+        const QJsonValue value = object_.take(QLatin1String(key));
+        QStringList list;
+        if (!value.isUndefined() && !value.isArray())
+            fail(QStringLiteral("'%1' is no list").arg(QLatin1String(key)), {});
+        for (const QJsonValue item : value.toArray())
+            list << item.toString();
+        return list;
+    }
+
     int number(const char* key) { return object_.take(QLatin1String(key)).toInt(0); }
 
     void end() const
@@ -57,7 +69,7 @@ public:
         if (!object_.isEmpty())
             fail(QStringLiteral("unknown key '%1'").arg(object_.keys().front()),
                  QStringLiteral("known: tilescope_chart, title, x, y, series, x_axis, y_axis, centre, bars, "
-                                "fit, columns"));
+                                "fit, columns, runs"));
     }
 
 private:
@@ -82,17 +94,19 @@ QStringList ChartRecipe::quantities()
 
 QString ChartRecipe::toJson() const
 {
-    const QJsonObject object{{QStringLiteral("tilescope_chart"), kVersion},
-                             {QStringLiteral("title"), title},
-                             {QStringLiteral("x"), x},
-                             {QStringLiteral("y"), y},
-                             {QStringLiteral("series"), series},
-                             {QStringLiteral("x_axis"), kAxes[logX ? 1 : 0]},
-                             {QStringLiteral("y_axis"), kAxes[logY ? 1 : 0]},
-                             {QStringLiteral("centre"), kCentres[int(centre)]},
-                             {QStringLiteral("bars"), kBars[int(bars)]},
-                             {QStringLiteral("fit"), kFits[int(fit)]},
-                             {QStringLiteral("columns"), kColumns[oneColumn ? 1 : 0]}};
+    QJsonObject object{{QStringLiteral("tilescope_chart"), kVersion},
+                       {QStringLiteral("title"), title},
+                       {QStringLiteral("x"), x},
+                       {QStringLiteral("y"), y},
+                       {QStringLiteral("series"), series},
+                       {QStringLiteral("x_axis"), kAxes[logX ? 1 : 0]},
+                       {QStringLiteral("y_axis"), kAxes[logY ? 1 : 0]},
+                       {QStringLiteral("centre"), kCentres[int(centre)]},
+                       {QStringLiteral("bars"), kBars[int(bars)]},
+                       {QStringLiteral("fit"), kFits[int(fit)]},
+                       {QStringLiteral("columns"), kColumns[oneColumn ? 1 : 0]}};
+    if (!runs.isEmpty())
+        object.insert(QStringLiteral("runs"), QJsonArray::fromStringList(runs));
     return QString::fromUtf8(QJsonDocument(object).toJson());
 }
 
@@ -117,6 +131,7 @@ ChartRecipe ChartRecipe::fromJson(const QByteArray& json, const QString& origin)
     recipe.bars = Bars(reader.word("bars", kBars, 1));
     recipe.fit = Fit(reader.word("fit", kFits, 0));
     recipe.oneColumn = reader.word("columns", kColumns, 0) == 1;
+    recipe.runs = reader.texts("runs");
     reader.end();
     return recipe;
 }

@@ -26,6 +26,7 @@ struct ChartRecipe {
     Bars bars = Bars::Deviation;
     Fit fit = Fit::None;
     bool oneColumn = false; ///< 3.25 inches wide, else 6.75
+    QStringList runs = {};  ///< uids of the runs that are drawn; empty: all that are given
 
     bool operator==(const ChartRecipe&) const = default;
 

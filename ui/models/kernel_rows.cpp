@@ -3,8 +3,12 @@
 #include "ui/models/table_cells.h"
 #include "ui/plots/number_text.h"
 
+#include <QCollator>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 namespace tilescope::ui {
 
@@ -17,28 +21,51 @@ QString word(std::string_view text)
     return QString::fromUtf8(text.data(), qsizetype(text.size()));
 }
 
-TableCell number(double value, const Unit& unit)
+TableCell number(std::optional<double> value, const Unit& unit)
 {
-    TableCell cell;
-    cell.text = threeDigits(value / unit.size);
-    cell.sort = value;
-    cell.exact = exactTime(std::int64_t(std::llround(value)));
+    TableCell cell = makeWords(notMeasured());
+    if (!value)
+        return cell;
+    cell.text = threeDigits(*value / unit.size);
+    cell.sort = *value;
+    cell.exact = exactTime(std::int64_t(std::llround(*value)));
+    return cell;
+}
+
+TableCell rate(std::optional<double> value, const Unit& unit)
+{
+    TableCell cell = makeWords(notMeasured());
+    if (!value)
+        return cell;
+    cell.text = threeDigits(*value / unit.size);
+    cell.sort = *value;
+    cell.exact = withUnit(threeDigits(*value / unit.size), unit.word);
     return cell;
 }
 
 TableCell count(std::int64_t value)
 {
-    TableCell cell;
-    cell.text = wholeNumber(value);
+    TableCell cell = makeWords(wholeNumber(value));
     cell.sort = double(value);
     return cell;
 }
 
 TableCell share(double part, double whole)
 {
-    TableCell cell;
-    cell.text = QString::number(whole > 0 ? 100 * part / whole : 0, 'f', 1);
+    TableCell cell = makeWords(QString::number(whole > 0 ? 100 * part / whole : 0, 'f', 1));
     cell.sort = part;
+    return cell;
+}
+
+TableCell tensorCell(std::optional<double> percent)
+{
+    TableCell cell = makeWords(notMeasured());
+    if (!percent)
+        return cell;
+    cell.text =
+        *percent == 0 ? QStringLiteral("no") : QString::number(*percent, 'f', *percent < 9.95 ? 1 : 0);
+    cell.sort = *percent;
+    cell.exact = QStringLiteral("tensor cores worked %1 % of the time").arg(*percent, 0, 'f', 1);
     return cell;
 }
 
@@ -50,191 +77,313 @@ QString titled(const char* title, const Unit& unit)
 
 // One logarithmic axis for all rows: from the least instance to the greatest.
 struct LogAxis {
-    double low = 0;
-    double high = 1;
+    double low = 1e300;
+    double high = 0;
 
+    void add(double value)
+    {
+        low = std::min(low, std::log(std::max(1.0, value)));
+        high = std::max(high, std::log(std::max(1.0, value)));
+    }
     double at(double value) const
     {
         return high > low ? (std::log(std::max(1.0, value)) - low) / (high - low) : 0.5;
     }
 };
 
-std::vector<TableColumn> columnsFor(const QString& first, const Unit& total, const Unit& each, bool families)
+Unit flopUnit(double rate)
+{
+    return rate < 1e12 ? Unit{"GFLOP/s", 1e9} : Unit{"TFLOP/s", 1e12};
+}
+
+Unit byteRateUnit(double rate)
+{
+    return rate < 1e12 ? Unit{"GB/s", 1e9} : Unit{"TB/s", 1e12};
+}
+
+// The units that the columns of a table share.
+struct Units {
+    Unit total, each, flops, bytes;
+
+    explicit Units(const std::vector<KernelLine>& lines)
+        : total(timeUnit(0)), each(total), flops(flopUnit(0)), bytes(byteRateUnit(0))
+    {
+        std::vector<double> totals;
+        std::vector<double> means;
+        double flopRate = 0;
+        double byteRate = 0;
+        for (const KernelLine& line : lines) {
+            totals.push_back(line.total);
+            means.push_back(line.mean);
+            flopRate = std::max(flopRate, line.flopRate.value_or(0));
+            byteRate = std::max(byteRate, line.byteRate.value_or(0));
+        }
+        total = columnUnit(std::move(totals), timeUnit);
+        each = columnUnit(std::move(means), timeUnit);
+        flops = flopUnit(flopRate);
+        bytes = byteRateUnit(byteRate);
+    }
+};
+
+std::vector<TableColumn> columnsOf(const KernelTitles& titles, const Units& units, bool families)
 {
     using Kind = TableColumn::Kind;
     std::vector<TableColumn> columns(static_cast<std::size_t>(KernelColumn::Count));
     const auto set = [&columns](KernelColumn at, TableColumn column) {
         columns[std::size_t(at)] = std::move(column);
     };
-    TableColumn name = makeColumn(first, Kind::Text, 0);
+    TableColumn name = makeColumn(titles.first, Kind::Text, 0);
     name.swatch = true;
     set(KernelColumn::Name, name);
-    TableColumn family =
-        makeColumn(families ? QString() : QStringLiteral("Family"), Kind::Text, families ? 8 : 96);
-    family.dim = true;
-    set(KernelColumn::Family, family);
-    set(KernelColumn::Instances, makeColumn(QStringLiteral("n"), Kind::Number, 64));
-    set(KernelColumn::Total, makeColumn(titled("Total", total), Kind::Number, 84));
-    set(KernelColumn::Bar, makeColumn({}, Kind::Bar, 132));
-    set(KernelColumn::Share, makeColumn(QStringLiteral("Share, %"), Kind::Number, 68));
-    set(KernelColumn::Mean, makeColumn(titled("Mean", each), Kind::Number, 76));
-    TableColumn deviation = makeColumn(titled("± s. d.", each), Kind::Number, 76);
-    deviation.dim = true;
-    set(KernelColumn::Deviation, deviation);
-    set(KernelColumn::Least, makeColumn(titled("Min", each), Kind::Number, 68));
-    set(KernelColumn::Greatest, makeColumn(titled("Max", each), Kind::Number, 68));
-    TableColumn range = makeColumn(QStringLiteral("Min to max, log"), Kind::Strip, 130);
+    set(KernelColumn::Family,
+        makeColumn(families ? QStringLiteral("Family") : QString(), Kind::Text, families ? 84 : 8, true));
+    set(KernelColumn::Instances, makeColumn(QStringLiteral("n"), Kind::Number, 50));
+    set(KernelColumn::Total, makeColumn(titled("Total", units.total), Kind::Number, 76));
+    set(KernelColumn::Bar, makeColumn({}, Kind::Bar, 116));
+    set(KernelColumn::Share, makeColumn(QStringLiteral("Share, %"), Kind::Number, 62));
+    set(KernelColumn::Mean, makeColumn(titled("Mean", units.each), Kind::Number, 68));
+    set(KernelColumn::Deviation, makeColumn(titled("± s. d.", units.each), Kind::Number, 72, true));
+    set(KernelColumn::Least, makeColumn(titled("Min", units.each), Kind::Number, 62));
+    set(KernelColumn::Greatest, makeColumn(titled("Max", units.each), Kind::Number, 62));
+    TableColumn range = makeColumn(QStringLiteral("Min to max, log"), Kind::Strip, 112);
     range.sortable = false;
     set(KernelColumn::Range, range);
+    TableColumn flops = makeColumn(QString::fromUtf8(units.flops.word), Kind::Number, 64);
+    flops.tip = titles.noWork.isEmpty()
+                    ? QStringLiteral("counted from the shapes of the ops, over measured time")
+                    : titles.noWork;
+    set(KernelColumn::FlopRate, flops);
+    TableColumn bytes = makeColumn(QString::fromUtf8(units.bytes.word), Kind::Number, 50);
+    bytes.tip = titles.noWork.isEmpty() ? QStringLiteral("operands once and results once, over measured time")
+                                        : titles.noWork;
+    set(KernelColumn::ByteRate, bytes);
+    TableColumn tensor = makeColumn(QStringLiteral("Tensor, %"), Kind::Number, 66);
+    tensor.tip =
+        titles.noTensor.isEmpty()
+            ? QStringLiteral("share of the time in which tensor cores worked, by hardware counter; read by "
+                             "range, and so known of a kernel only where it ran alone in its ranges")
+            : titles.noTensor;
+    set(KernelColumn::Tensor, tensor);
     return columns;
 }
 
-Unit unitOfMeans(const std::vector<KernelStat>& stats)
+TableRow rowOf(const KernelLine& line, const Units& units, const LogAxis& axis, double most, double all)
 {
-    std::vector<double> means;
-    for (const KernelStat& stat : stats)
-        means.push_back(stat.mean);
-    return columnUnit(std::move(means), timeUnit);
-}
-
-Unit unitOfTotals(const std::vector<KernelStat>& stats)
-{
-    std::vector<double> totals;
-    for (const KernelStat& stat : stats)
-        totals.push_back(double(stat.total));
-    return columnUnit(std::move(totals), timeUnit);
+    TableRow row;
+    row.swatch = line.swatch;
+    row.cells.resize(static_cast<std::size_t>(KernelColumn::Count));
+    const auto set = [&row](KernelColumn at, TableCell cell) {
+        row.cells[std::size_t(at)] = std::move(cell);
+    };
+    set(KernelColumn::Name,
+        makeWords(line.label, line.does.isEmpty() ? line.name : line.does + QLatin1Char('\n') + line.name));
+    set(KernelColumn::Family, makeWords(line.family));
+    set(KernelColumn::Instances, count(line.instances));
+    TableCell cost = number(line.total, units.total);
+    cost.tone = Tone::Strong;
+    set(KernelColumn::Total, cost);
+    set(KernelColumn::Bar, makeBar(line.total, most));
+    set(KernelColumn::Share, share(line.total, all));
+    set(KernelColumn::Mean, number(line.mean, units.each));
+    TableCell deviation = number(line.deviation, units.each);
+    if (line.deviation)
+        deviation.text.prepend(QStringLiteral("± "));
+    set(KernelColumn::Deviation, deviation);
+    set(KernelColumn::Least, number(line.shortest, units.each));
+    set(KernelColumn::Greatest, number(line.longest, units.each));
+    TableCell range;
+    if (line.shortest && line.longest)
+        range.strip = {axis.at(*line.shortest), axis.at(line.mean), axis.at(*line.longest)};
+    set(KernelColumn::Range, range);
+    set(KernelColumn::FlopRate, rate(line.flopRate, units.flops));
+    set(KernelColumn::ByteRate, rate(line.byteRate, units.bytes));
+    set(KernelColumn::Tensor, tensorCell(line.tensor));
+    return row;
 }
 
 } // namespace
 
-TableData kernelRows(const query::Timeline& timeline, const std::vector<KernelStat>& stats, bool families)
+std::vector<KernelLine> linesOf(const query::Timeline& timeline, const std::vector<KernelStat>& stats,
+                                bool families)
 {
-    double all = 0;
-    double most = 0;
-    LogAxis axis{1e300, 0};
+    std::vector<KernelLine> lines;
     for (const KernelStat& stat : stats) {
-        all += double(stat.total);
-        most = std::max(most, double(stat.total));
-        axis.low = std::min(axis.low, std::log(std::max(1.0, double(stat.shortest))));
-        axis.high = std::max(axis.high, std::log(std::max(1.0, double(stat.longest))));
-    }
-    const Unit total = unitOfTotals(stats);
-    const Unit each = unitOfMeans(stats);
-    TableData data;
-    data.columns =
-        columnsFor(families ? QStringLiteral("Family") : QStringLiteral("Kernel"), total, each, families);
-    for (std::size_t i = 0; i < stats.size(); ++i) {
-        const KernelStat& stat = stats[i];
         const query::TimelineName& name = timeline.names[stat.name];
         const QString family = word(hueWord(stat.hue));
-        TableRow row;
-        row.id = std::int64_t(i);
-        row.swatch = Swatch::of(stat.hue);
-        row.cells.resize(data.columns.size());
-        const auto set = [&row](KernelColumn at, TableCell cell) {
-            row.cells[std::size_t(at)] = std::move(cell);
-        };
-        set(KernelColumn::Name,
-            families ? makeWords(family)
-                     : makeWords(QString::fromStdString(name.label), QString::fromStdString(name.text)));
-        set(KernelColumn::Family, makeWords(families ? QString() : family));
-        set(KernelColumn::Instances, count(stat.instances));
-        TableCell cost = number(double(stat.total), total);
-        cost.tone = Tone::Strong;
-        set(KernelColumn::Total, cost);
-        set(KernelColumn::Bar, makeBar(double(stat.total), most));
-        set(KernelColumn::Share, share(double(stat.total), all));
-        set(KernelColumn::Mean, number(stat.mean, each));
-        TableCell deviation = makeWords(notMeasured());
-        if (stat.standardDeviation) {
-            deviation = number(*stat.standardDeviation, each);
-            deviation.text.prepend(QStringLiteral("± "));
-        }
-        set(KernelColumn::Deviation, deviation);
-        set(KernelColumn::Least, number(double(stat.shortest), each));
-        set(KernelColumn::Greatest, number(double(stat.longest), each));
-        TableCell range;
-        range.strip = {axis.at(double(stat.shortest)), axis.at(stat.mean), axis.at(double(stat.longest))};
-        set(KernelColumn::Range, range);
-        data.rows.push_back(std::move(row));
+        KernelLine line;
+        line.name = families ? family : QString::fromStdString(name.text);
+        line.label = families ? family : QString::fromStdString(name.label);
+        line.family = families ? QString() : family;
+        line.swatch = Swatch::of(stat.hue);
+        line.instances = stat.instances;
+        line.total = double(stat.total);
+        line.mean = stat.mean;
+        line.deviation = stat.standardDeviation;
+        line.shortest = double(stat.shortest);
+        line.longest = double(stat.longest);
+        lines.push_back(std::move(line));
     }
-    return data;
+    return lines;
 }
 
-TableData groupRows(const query::KernelsTable& table, const QString& title)
+std::vector<KernelLine> linesOf(const query::KernelWorkTable& table)
+{
+    const bool names = table.grouping == query::Grouping::Name;
+    const bool places = !names && table.grouping != query::Grouping::Family;
+    std::vector<KernelLine> lines;
+    for (const query::KernelWorkRow& row : table.rows) {
+        const std::string_view family = analysis::wordOf(row.family);
+        KernelLine line;
+        line.name = QString::fromStdString(row.key);
+        line.label = row.shortName.empty() ? line.name : QString::fromStdString(row.shortName);
+        if (places && line.label.startsWith(QLatin1String("step/")))
+            line.label.remove(0, 5);
+        line.does = QString::fromStdString(row.does);
+        if (names)
+            line.family = word(family);
+        line.swatch = places ? Swatch::neutral() : Swatch::of(query::hueOfFamily(family));
+        line.instances = row.instances;
+        line.total = double(row.total);
+        line.mean = row.mean;
+        line.deviation = row.standardDeviation;
+        line.shortest = double(row.shortest);
+        line.longest = double(row.longest);
+        line.flopRate = row.flopsPerSecond();
+        line.byteRate = row.bytesPerSecond();
+        if (row.work && row.work->flops.count > 0)
+            line.intensity = analysis::intensityOf(*row.work);
+        line.tensor = row.tensorActive;
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::RooflineTable* work)
+{
+    std::map<std::string_view, const query::RooflineRow*> known;
+    if (work != nullptr)
+        for (const query::RooflineRow& row : work->rows)
+            known[row.key] = &row;
+    const bool names = ops.grouping == query::Grouping::Name;
+    std::vector<KernelLine> lines;
+    for (const query::OpRow& row : ops.rows) {
+        const query::Hue hue = query::hueOfOp(row.key);
+        KernelLine line;
+        line.name = line.label = QString::fromStdString(row.key);
+        if (!names && line.label.startsWith(QLatin1String("step/")))
+            line.label.remove(0, 5);
+        if (names)
+            line.family = word(hueWord(hue));
+        line.swatch = names ? Swatch::of(hue) : Swatch::neutral();
+        line.instances = row.instances;
+        line.total = double(row.self.count());
+        line.mean = row.instances > 0 ? line.total / double(row.instances) : 0;
+        const auto found = known.find(row.key);
+        if (found != known.end() && found->second->work) {
+            const analysis::Work& done = *found->second->work;
+            if (done.flops.count > 0) {
+                line.flopRate = analysis::flopsPerSecond(done, found->second->counted);
+                line.intensity = analysis::intensityOf(done);
+            }
+            if (done.bytes.count > 0)
+                line.byteRate = analysis::bytesPerSecond(done, found->second->counted);
+        }
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+std::vector<KernelLine> byFamily(const std::vector<KernelLine>& lines)
+{
+    std::map<QString, KernelLine> families;
+    for (const KernelLine& line : lines) {
+        KernelLine& family = families[line.family];
+        family.name = family.label = line.family;
+        family.swatch = line.swatch;
+        family.instances += line.instances;
+        family.total += line.total;
+    }
+    std::vector<KernelLine> list;
+    for (auto& [name, family] : families) {
+        family.mean = family.instances > 0 ? family.total / double(family.instances) : 0;
+        list.push_back(std::move(family));
+    }
+    std::stable_sort(list.begin(), list.end(),
+                     [](const KernelLine& a, const KernelLine& b) { return a.total > b.total; });
+    return list;
+}
+
+TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& titles)
 {
     double all = 0;
     double most = 0;
-    LogAxis axis{1e300, 0};
-    std::vector<KernelStat> stats; // only for the units that the columns share
-    for (const query::KernelRow& row : table.rows) {
-        all += double(row.total.count());
-        most = std::max(most, double(row.total.count()));
-        axis.low = std::min(axis.low, std::log(std::max(1.0, double(row.shortest.count()))));
-        axis.high = std::max(axis.high, std::log(std::max(1.0, double(row.longest.count()))));
-        stats.emplace_back().mean = double(row.average.count());
-        stats.back().total = row.total.count();
+    bool families = false;
+    LogAxis axis;
+    for (const KernelLine& line : lines) {
+        all += line.total;
+        most = std::max(most, line.total);
+        families = families || !line.family.isEmpty();
+        if (line.shortest)
+            axis.add(*line.shortest);
+        if (line.longest)
+            axis.add(*line.longest);
     }
-    const Unit total = unitOfTotals(stats);
-    const Unit each = unitOfMeans(stats);
+    const Units units(lines);
     TableData data;
-    data.columns = columnsFor(title, total, each, true);
-    for (std::size_t i = 0; i < table.rows.size(); ++i) {
-        const query::KernelRow& from = table.rows[i];
+    data.columns = columnsOf(titles, units, families);
+    for (const KernelLine& line : lines) {
+        data.rows.push_back(rowOf(line, units, axis, most, all));
+        data.rows.back().id = std::int64_t(data.rows.size()) - 1;
+    }
+    return data;
+}
+
+TableData familyRows(const std::vector<FamilyTime>& families)
+{
+    using Kind = TableColumn::Kind;
+    TableData data;
+    double most = 0;
+    std::vector<double> times;
+    for (const FamilyTime& family : families) {
+        most = std::max(most, family.time);
+        times.push_back(family.time);
+    }
+    const Unit unit = columnUnit(times, timeUnit);
+    data.columns = {makeColumn(QStringLiteral("Family"), Kind::Text, 0),
+                    makeColumn(QString::fromUtf8(unit.word), Kind::Number, 66),
+                    makeColumn({}, Kind::Bar, 76)};
+    data.columns[0].swatch = true;
+    data.columns[2].sortable = false;
+    for (const FamilyTime& family : families) {
         TableRow row;
-        row.id = std::int64_t(i);
-        row.swatch = Swatch::neutral();
-        row.cells.resize(data.columns.size());
-        const auto set = [&row](KernelColumn at, TableCell cell) {
-            row.cells[std::size_t(at)] = std::move(cell);
-        };
-        set(KernelColumn::Name, makeWords(QString::fromStdString(from.key)));
-        set(KernelColumn::Instances, count(from.instances));
-        TableCell cost = number(double(from.total.count()), total);
-        cost.tone = Tone::Strong;
-        set(KernelColumn::Total, cost);
-        set(KernelColumn::Bar, makeBar(double(from.total.count()), most));
-        set(KernelColumn::Share, share(double(from.total.count()), all));
-        set(KernelColumn::Mean, number(double(from.average.count()), each));
-        set(KernelColumn::Deviation, makeWords(notMeasured()));
-        set(KernelColumn::Least, number(double(from.shortest.count()), each));
-        set(KernelColumn::Greatest, number(double(from.longest.count()), each));
-        TableCell range;
-        range.strip = {axis.at(double(from.shortest.count())), axis.at(double(from.average.count())),
-                       axis.at(double(from.longest.count()))};
-        set(KernelColumn::Range, range);
+        row.id = std::int64_t(family.hue);
+        row.swatch = Swatch::of(family.hue);
+        row.cells = {makeWords(word(hueWord(family.hue))), number(family.time, unit),
+                     makeBar(family.time, most)};
         data.rows.push_back(std::move(row));
     }
     return data;
 }
 
-TableData familyRows(const std::vector<KernelStat>& families)
+QStringList rangeChoices(const std::vector<std::string>& paths, int most)
 {
-    TableData data;
-    double most = 0;
-    for (const KernelStat& stat : families)
-        most = std::max(most, double(stat.total));
-    const Unit unit = unitOfTotals(families);
-    TableColumn name;
-    name.title = QStringLiteral("Family");
-    name.swatch = true;
-    TableColumn total;
-    total.title = QString::fromUtf8(unit.word);
-    total.kind = TableColumn::Kind::Number;
-    total.width = 72;
-    TableColumn bars;
-    bars.kind = TableColumn::Kind::Bar;
-    bars.width = 80;
-    data.columns = {name, total, bars};
-    for (const KernelStat& stat : families) {
-        TableRow row;
-        row.id = std::int64_t(stat.hue);
-        row.swatch = Swatch::of(stat.hue);
-        row.cells = {makeWords(word(hueWord(stat.hue))), number(double(stat.total), unit),
-                     makeBar(double(stat.total), most)};
-        data.rows.push_back(std::move(row));
+    std::set<QString> all;
+    for (const std::string& path : paths) {
+        const QStringList parts = QString::fromStdString(path).split(QLatin1Char('/'));
+        for (qsizetype depth = 2; depth <= parts.size(); ++depth)
+            all.insert(parts.mid(0, depth).join(QLatin1Char('/')));
     }
-    return data;
+    QStringList choices(all.begin(), all.end());
+    // layers.10 comes after layers.9, and of two many the outer ones stay.
+    const auto depthOf = [](const QString& path) { return path.count(QLatin1Char('/')); };
+    std::stable_sort(choices.begin(), choices.end(),
+                     [&](const QString& a, const QString& b) { return depthOf(a) < depthOf(b); });
+    choices = choices.mid(0, most);
+    QCollator order;
+    order.setNumericMode(true);
+    std::sort(choices.begin(), choices.end(),
+              [&order](const QString& a, const QString& b) { return order.compare(a, b) < 0; });
+    return choices;
 }
 
 } // namespace tilescope::ui

@@ -2,6 +2,7 @@
 
 #include "core/query/event_tables.h"
 #include "core/query/kernel_stats.h"
+#include "core/query/kernel_work.h"
 #include "ui/models/table_model.h"
 
 namespace tilescope::ui {
@@ -19,17 +20,61 @@ enum class KernelColumn {
     Least,
     Greatest,
     Range,
+    FlopRate,
+    ByteRate,
+    Tensor,
     Count
 };
 
-/// The kernels table by name or, where `families`, by family: one row a stat, its id the index into `stats`.
-TableData kernelRows(const query::Timeline& timeline, const std::vector<query::KernelStat>& stats,
-                     bool families);
+/// What the table, the roofline and the histogram know of one kernel or group. What is not measured or not
+/// known is absent.
+struct KernelLine {
+    QString name;   ///< full; of a group its key
+    QString label;  ///< short
+    QString does;   ///< in words
+    QString family; ///< empty where the lines are families or places
+    Swatch swatch;
+    std::int64_t instances = 0;
+    double total = 0; ///< ns
+    double mean = 0;
+    std::optional<double> deviation;
+    std::optional<double> shortest;
+    std::optional<double> longest;
+    std::optional<double> flopRate;  ///< FLOP/s
+    std::optional<double> byteRate;  ///< B/s
+    std::optional<double> intensity; ///< FLOP/B
+    std::optional<double> tensor;    ///< per cent of its time
+};
 
-/// The same grouped by something else (range, module, phase), as the file's tables give it.
-TableData groupRows(const query::KernelsTable& table, const QString& title);
+/// From a timeline's rows: no work yet. \param families  one line a family
+std::vector<KernelLine> linesOf(const query::Timeline& timeline, const std::vector<query::KernelStat>& stats,
+                                bool families);
+std::vector<KernelLine> linesOf(const query::KernelWorkTable& table);
+/// Ops by their own time, for runs without a GPU. \param work  by op, if there is any
+std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::RooflineTable* work);
 
-/// The short list of families: name, total, bar.
-TableData familyRows(const std::vector<query::KernelStat>& families);
+/// Ops by the family of what they do: what a table by family shows where there are only ops.
+std::vector<KernelLine> byFamily(const std::vector<KernelLine>& lines);
+
+/// What the columns are called, and why some of them are empty.
+struct KernelTitles {
+    QString first;    ///< Kernel, Op, Family, Range, …
+    QString noWork;   ///< why rates are missing; empty where they are not
+    QString noTensor; ///< the same of the last column
+};
+
+/// A row a line, its id the line's index.
+TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& titles);
+
+/// The short list of families: name, total, bar. The id is that of the hue.
+struct FamilyTime {
+    query::Hue hue;
+    double time; ///< ns
+};
+TableData familyRows(const std::vector<FamilyTime>& families);
+
+/// Ranges that a table can be limited to: those that kernels lie in and all above them, outer ones first and
+/// then by name; at most `most`.
+QStringList rangeChoices(const std::vector<std::string>& paths, int most);
 
 } // namespace tilescope::ui

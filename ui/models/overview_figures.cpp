@@ -1,5 +1,6 @@
 #include "ui/models/overview_figures.h"
 
+#include "ui/models/overview_steps.h"
 #include "ui/plots/number_text.h"
 
 #include <algorithm>
@@ -12,19 +13,6 @@ using query::Hue;
 using query::MeanStep;
 
 namespace {
-
-constexpr double kTracingLimit = 1.10;
-
-QString word(std::string_view text)
-{
-    return QString::fromUtf8(text.data(), qsizetype(text.size()));
-}
-
-// "A " before what is said of one run of two.
-QString of(const OverviewRun& run)
-{
-    return run.letter.isEmpty() ? QString() : run.letter + QStringLiteral(": ");
-}
 
 KeyFigure::Line lineOf(const OverviewRun& run)
 {
@@ -49,7 +37,8 @@ Split byteSplit(double bytes)
 
 KeyFigure stepTime(const OverviewData& data)
 {
-    KeyFigure figure{.title = QStringLiteral("Step time"), .lines = {}, .verdict = {}};
+    KeyFigure figure{
+        .title = QStringLiteral("Step time"), .lines = {}, .verdict = {}, .page = QStringLiteral("compare")};
     for (const OverviewRun& run : data.runs) {
         KeyFigure::Line line = lineOf(run);
         if (const auto& step = run.summary->step) {
@@ -57,7 +46,7 @@ KeyFigure stepTime(const OverviewData& data)
             const double unit = timeUnit(step->mean * 1e6).size / 1e6;
             line.number = split.number;
             line.unit = split.unit;
-            line.detail = step->standardDeviation ? QStringLiteral("± %1, n %2")
+            line.detail = step->standardDeviation ? QStringLiteral("± %1 (%2)")
                                                         .arg(threeDigits(*step->standardDeviation / unit))
                                                         .arg(step->n)
                                                   : QStringLiteral("n %1").arg(step->n);
@@ -87,20 +76,10 @@ KeyFigure stepTime(const OverviewData& data)
     return figure;
 }
 
-const MeanStep* stepOf(const OverviewRun& run)
-{
-    return run.data->step && run.data->step->wall > 0 ? &*run.data->step : nullptr;
-}
-
-const MeanStep* gpuStepOf(const OverviewRun& run)
-{
-    const MeanStep* step = stepOf(run);
-    return step != nullptr && step->onGpu ? step : nullptr;
-}
-
 KeyFigure gpuBusy(const OverviewData& data)
 {
-    KeyFigure figure{.title = QStringLiteral("GPU busy"), .lines = {}, .verdict = {}};
+    KeyFigure figure{
+        .title = QStringLiteral("GPU busy"), .lines = {}, .verdict = {}, .page = QStringLiteral("timeline")};
     std::vector<double> shares;
     for (const OverviewRun& run : data.runs) {
         KeyFigure::Line line = lineOf(run);
@@ -122,25 +101,10 @@ KeyFigure gpuBusy(const OverviewData& data)
     return figure;
 }
 
-struct Idle {
-    Hue hue;
-    double time;
-};
-
-// What the GPU waits for most.
-Idle idleOf(const MeanStep& step)
-{
-    const Idle reasons[] = {{Hue::GapLaunching, step.launching},
-                            {Hue::GapSynchronising, step.synchronizing},
-                            {Hue::GapTracing, step.tracing},
-                            {Hue::GapUnexplained, step.unexplained}};
-    return *std::max_element(std::begin(reasons), std::end(reasons),
-                             [](const Idle& a, const Idle& b) { return a.time < b.time; });
-}
-
 KeyFigure idle(const OverviewData& data)
 {
-    KeyFigure figure{.title = QStringLiteral("GPU idle"), .lines = {}, .verdict = {}};
+    KeyFigure figure{
+        .title = QStringLiteral("GPU idle"), .lines = {}, .verdict = {}, .page = QStringLiteral("timeline")};
     std::optional<Hue> reason;
     QStringList verdicts;
     for (const OverviewRun& run : data.runs) {
@@ -171,7 +135,8 @@ KeyFigure idle(const OverviewData& data)
 
 KeyFigure peakMemory(const OverviewData& data)
 {
-    KeyFigure figure{.title = QStringLiteral("Peak memory"), .lines = {}, .verdict = {}};
+    KeyFigure figure{
+        .title = QStringLiteral("Peak memory"), .lines = {}, .verdict = {}, .page = QStringLiteral("memory")};
     std::vector<double> peaks;
     for (const OverviewRun& run : data.runs) {
         KeyFigure::Line line = lineOf(run);
@@ -213,7 +178,8 @@ std::optional<double> tokensOf(const query::RunSummary& run)
 
 KeyFigure throughput(const OverviewData& data)
 {
-    KeyFigure figure{.title = QStringLiteral("Throughput"), .lines = {}, .verdict = {}};
+    KeyFigure figure{
+        .title = QStringLiteral("Throughput"), .lines = {}, .verdict = {}, .page = QStringLiteral("charts")};
     std::vector<double> rates;
     for (const OverviewRun& run : data.runs) {
         KeyFigure::Line line = lineOf(run);
@@ -233,9 +199,65 @@ KeyFigure throughput(const OverviewData& data)
     return figure;
 }
 
+QString rateUnit(double flopsPerSecond)
+{
+    return flopsPerSecond >= 1e12 ? QStringLiteral("TFLOP/s") : QStringLiteral("GFLOP/s");
+}
+
+QString rateNumber(double flopsPerSecond)
+{
+    return threeDigits(flopsPerSecond / (flopsPerSecond >= 1e12 ? 1e12 : 1e9));
+}
+
+// Model FLOPs against what the device can do; the rate alone where that is not known.
+KeyFigure utilisation(const OverviewData& data)
+{
+    KeyFigure figure{
+        .title = QStringLiteral("MFU"), .lines = {}, .verdict = {}, .page = QStringLiteral("kernels")};
+    std::vector<double> shares;
+    const query::Utilisation* last = nullptr;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const auto& used = run.data->utilisation) {
+            last = &*used;
+            line.number = rateNumber(used->flopsPerSecond);
+            line.unit = rateUnit(used->flopsPerSecond);
+            if (const std::optional<double> mfu = used->mfu()) {
+                shares.push_back(100 * *mfu);
+                line.detail = withUnit(line.number, line.unit.toUtf8().constData());
+                line.number = threeDigits(shares.back());
+                line.unit = QStringLiteral("%");
+            }
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (shares.size() == 2) {
+        figure.verdict = QStringLiteral("%1 points").arg(signedDigits(shares[1] - shares[0]));
+    } else if (last != nullptr && last->mfu()) {
+        const double ceiling = last->measuredCeiling ? *last->measuredCeiling : *last->sheetCeiling;
+        figure.verdict =
+            QStringLiteral("of %1, %2")
+                .arg(withUnit(rateNumber(ceiling), rateUnit(ceiling).toUtf8().constData()),
+                     last->measuredCeiling ? QStringLiteral("measured") : QStringLiteral("data sheet"));
+    } else {
+        figure.title = QStringLiteral("Model FLOP rate");
+        figure.verdict = QStringLiteral("measure ceilings for MFU: doctor --ceilings");
+    }
+    return figure;
+}
+
+bool anyUtilisation(const OverviewData& data)
+{
+    return std::any_of(data.runs.begin(), data.runs.end(),
+                       [](const OverviewRun& run) { return run.data->utilisation.has_value(); });
+}
+
 KeyFigure tracing(const OverviewData& data)
 {
-    KeyFigure figure{.title = QStringLiteral("Tracing cost"), .lines = {}, .verdict = {}};
+    KeyFigure figure{.title = QStringLiteral("Tracing cost"),
+                     .lines = {},
+                     .verdict = {},
+                     .page = QStringLiteral("timeline")};
     double worst = 0;
     for (const OverviewRun& run : data.runs) {
         KeyFigure::Line line = lineOf(run);
@@ -290,7 +312,12 @@ void addCpuParts(StepBar& bar, const query::RunOverview& data, const MeanStep& s
 
 std::vector<KeyFigure> keyFigures(const OverviewData& data)
 {
-    return {stepTime(data), gpuBusy(data), idle(data), peakMemory(data), throughput(data), tracing(data)};
+    return {stepTime(data),
+            gpuBusy(data),
+            idle(data),
+            peakMemory(data),
+            anyUtilisation(data) ? utilisation(data) : throughput(data),
+            tracing(data)};
 }
 
 double StepBar::total() const
@@ -316,147 +343,6 @@ std::vector<StepBar> stepBars(const OverviewData& data)
         bars.push_back(std::move(bar));
     }
     return bars;
-}
-
-namespace {
-
-void addVerdict(std::vector<Flag>& flags, const OverviewRun& run)
-{
-    const MeanStep* step = gpuStepOf(run);
-    if (step == nullptr)
-        return;
-    const bool bound = step->verdict == analysis::StepVerdict::GpuBound;
-    const Idle most = idleOf(*step);
-    QString text = of(run) + QStringLiteral("GPU busy %1").arg(percentText(step->gpuBusy / step->wall));
-    if (most.time > 0)
-        text +=
-            QStringLiteral(", idle %1 %2").arg(percentText(most.time / step->wall), word(hueWord(most.hue)));
-    const bool graph =
-        step->verdict == analysis::StepVerdict::LaunchBound && run.summary->param("compile") == "none";
-    QString title = word(wordOf(step->verdict));
-    if (!title.isEmpty())
-        title[0] = title[0].toUpper();
-    flags.push_back({bound ? Flag::Kind::Fine : Flag::Kind::Warning, title, text,
-                     graph ? QStringLiteral("try compile: graph") : QString(), QStringLiteral("timeline")});
-}
-
-void addPrecision(std::vector<Flag>& flags, const OverviewRun& run)
-{
-    if (gpuStepOf(run) == nullptr || run.summary->param("precision") != "fp32" || run.data->families.empty())
-        return;
-    const query::FamilyShare& first = run.data->families.front();
-    if (first.hue != Hue::Matmul)
-        return;
-    flags.push_back(
-        {Flag::Kind::Warning, QStringLiteral("TF32 off"),
-         of(run) +
-             QStringLiteral("fp32 matmul without tensor cores takes %1 a step").arg(timeText(first.perStep)),
-         QStringLiteral("try precision: tf32"), QStringLiteral("kernels")});
-}
-
-void addResult(std::vector<Flag>& flags, const OverviewRun& run)
-{
-    const RunResult& result = run.summary->result;
-    if (result.status != RunStatus::Ok && !result.reason.empty())
-        flags.push_back({result.status == RunStatus::Error ? Flag::Kind::Error : Flag::Kind::Warning,
-                         QStringLiteral("Not finished"),
-                         of(run) + QString::fromStdString(result.reason),
-                         {},
-                         {}});
-    for (const std::string& flag : result.flags)
-        flags.push_back({Flag::Kind::Warning,
-                         QStringLiteral("Flagged"),
-                         of(run) + QString::fromStdString(flag),
-                         {},
-                         QStringLiteral("machine")});
-    if (result.traceOverhead && *result.traceOverhead > kTracingLimit)
-        flags.push_back(
-            {Flag::Kind::Note, QStringLiteral("Tracing"),
-             of(run) +
-                 QStringLiteral("a traced step takes %1× a bare one").arg(threeDigits(*result.traceOverhead)),
-             QStringLiteral("gaps on the timeline are longer than without it"), QStringLiteral("timeline")});
-}
-
-void addLosses(std::vector<Flag>& flags, const OverviewRun& run)
-{
-    bool any = false;
-    for (const query::LossRow& row : run.data->losses.rows) {
-        const bool info = row.loss.severity == "info";
-        any = any || !info;
-        const Flag::Kind kind = info                           ? Flag::Kind::Note
-                                : row.loss.severity == "error" ? Flag::Kind::Error
-                                                               : Flag::Kind::Warning;
-        QString text = of(run) + wholeNumber(row.loss.count) + QLatin1Char(' ') +
-                       QString::fromStdString(row.loss.kind).replace(QLatin1Char('_'), QLatin1Char(' '));
-        if (!row.loss.detail.empty())
-            text += QStringLiteral(" (%1)").arg(QString::fromStdString(row.loss.detail));
-        flags.push_back({kind, info ? QStringLiteral("Left out") : QStringLiteral("Lost"), text, {}, {}});
-    }
-    if (!any && run.data->losses.recordsChecked > 0)
-        flags.push_back({Flag::Kind::Fine,
-                         QStringLiteral("No losses"),
-                         of(run) + QStringLiteral("0 records dropped, %1 checked")
-                                       .arg(wholeNumber(run.data->losses.recordsChecked)),
-                         {},
-                         {}});
-}
-
-void addDrift(std::vector<Flag>& flags, const OverviewRun& run)
-{
-    const auto& drift = run.data->drift;
-    if (!drift)
-        return;
-    const QString change = withUnit(signedDigits(100 * (drift->ratio - 1)), "%");
-    const QString steps = wholeNumber(drift->stepsA + drift->stepsB);
-    if (drift->seen())
-        flags.push_back(
-            {Flag::Kind::Warning,
-             QStringLiteral("Drift"),
-             of(run) +
-                 QStringLiteral("%1 from the first half of the %2 steps to the second").arg(change, steps),
-             {},
-             QStringLiteral("compare")});
-    else
-        flags.push_back(
-            {Flag::Kind::Fine,
-             QStringLiteral("Stable"),
-             of(run) + QStringLiteral("no drift seen over %1 steps (halves: %2)").arg(steps, change),
-             {},
-             QStringLiteral("compare")});
-}
-
-// Joins what is said of A and of B alike.
-void addMerged(std::vector<Flag>& flags, Flag flag)
-{
-    for (Flag& known : flags) {
-        if (known.kind != flag.kind || known.title != flag.title || known.page != flag.page)
-            continue;
-        known.text += QStringLiteral("; ") + flag.text;
-        if (known.advice.isEmpty())
-            known.advice = flag.advice;
-        return;
-    }
-    flags.push_back(std::move(flag));
-}
-
-} // namespace
-
-std::vector<Flag> flagsOf(const OverviewData& data)
-{
-    std::vector<Flag> flags;
-    for (const OverviewRun& run : data.runs) {
-        std::vector<Flag> own;
-        addResult(own, run);
-        addVerdict(own, run);
-        addPrecision(own, run);
-        addLosses(own, run);
-        addDrift(own, run);
-        for (Flag& flag : own)
-            addMerged(flags, std::move(flag));
-    }
-    std::stable_sort(flags.begin(), flags.end(),
-                     [](const Flag& a, const Flag& b) { return a.kind > b.kind; });
-    return flags;
 }
 
 } // namespace tilescope::ui

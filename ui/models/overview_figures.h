@@ -40,9 +40,11 @@ struct KeyFigure {
     std::vector<Line> lines;
     QString verdict;
     Tone tone = Tone::Dim;
+    QString page = {}; ///< that says more
 };
 
-/// Step time, GPU busy, idle time, peak memory, throughput, cost of tracing.
+/// Step time, GPU busy, idle time, peak memory, MFU (throughput where the FLOPs are not known), cost of
+/// tracing.
 std::vector<KeyFigure> keyFigures(const OverviewData& data);
 
 /// Part of a bar that shows where a step goes.

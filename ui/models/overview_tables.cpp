@@ -1,5 +1,6 @@
 #include "ui/models/overview_tables.h"
 
+#include "core/model/text.h"
 #include "ui/models/table_cells.h"
 #include "ui/plots/number_text.h"
 
@@ -54,14 +55,14 @@ std::vector<TableColumn> columnsOf(const PairTable& table, const QString& unit, 
     columns.push_back(makeColumn(pair ? QStringLiteral("A, ") + unit : unit, Kind::Number, 58));
     if (pair)
         columns.push_back(makeColumn(QStringLiteral("B, ") + unit, Kind::Number, 58));
-    columns.push_back(makeColumn(pair ? QStringLiteral("A over B") : QString(), Kind::Bar, pair ? 62 : 76));
+    columns.push_back(makeColumn(pair ? QStringLiteral("A over B") : QString(), Kind::Bar, pair ? 56 : 76));
     columns.back().sortable = false;
     if (pair && table.difference)
         columns.push_back(makeColumn(QStringLiteral("B − A, ") + unit, Kind::Number, 80));
     if (table.counts) {
-        columns.push_back(makeColumn(pair ? QStringLiteral("A n") : QStringLiteral("n"), Kind::Number, 46));
+        columns.push_back(makeColumn(pair ? QStringLiteral("A n") : QStringLiteral("n"), Kind::Number, 42));
         if (pair)
-            columns.push_back(makeColumn(QStringLiteral("B n"), Kind::Number, 46));
+            columns.push_back(makeColumn(QStringLiteral("B n"), Kind::Number, 42));
     }
     return columns;
 }
@@ -146,8 +147,9 @@ TableData tableOf(std::vector<PairRow> rows, const PairTable& table, bool pair)
     double most = 0;
     for (const PairRow& row : rows)
         most = std::max(most, row.greatest());
-    // A unit in which the greatest needs no thousands before its point, and the rest few zeros behind it.
-    const Unit unit = table.unitOf(most / 10);
+    // A unit in which the greatest is some hundreds or thousands, and the rest need few zeros behind the
+    // point.
+    const Unit unit = table.unitOf(most / 3);
     TableData data;
     data.columns = columnsOf(table, QString::fromUtf8(unit.word), pair);
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -229,6 +231,67 @@ TableData rangeShareRows(const OverviewData& data)
     table.difference = true;
     table.swatches = false;
     return tableOf(rows.take(), table, data.runs.size() > 1);
+}
+
+TableData runRows(const std::vector<NamedRun>& runs)
+{
+    using Kind = TableColumn::Kind;
+    double longest = 0;
+    double largest = 0;
+    for (const NamedRun& run : runs) {
+        if (run.summary->step)
+            longest = std::max(longest, run.summary->step->mean * 1e6);
+        if (run.summary->result.peakAllocated)
+            largest = std::max(largest, double(run.summary->result.peakAllocated->count));
+    }
+    const Unit time = timeUnit(longest / 3);
+    const Unit bytes = byteUnit(largest / 3);
+    const auto titled = [](const char* title, const Unit& unit) {
+        return QStringLiteral("%1, %2").arg(QString::fromUtf8(title), QString::fromUtf8(unit.word));
+    };
+    TableData data;
+    data.columns = {makeColumn(QStringLiteral("Run"), Kind::Text, 0),
+                    makeColumn(QStringLiteral("Status"), Kind::Text, 74, true),
+                    makeColumn(titled("Step", time), Kind::Number, 80),
+                    makeColumn(titled("± s. d.", time), Kind::Number, 84, true),
+                    makeColumn(QStringLiteral("n"), Kind::Number, 44, true),
+                    makeColumn({}, Kind::Bar, 180),
+                    makeColumn(QStringLiteral("A over it, ×"), Kind::Number, 96),
+                    makeColumn(titled("Peak", bytes), Kind::Number, 84),
+                    makeColumn({}, Kind::Bar, 140)};
+    const query::RunSummary& first = *runs.front().summary;
+    for (const NamedRun& run : runs) {
+        const query::RunSummary& summary = *run.summary;
+        const bool ok = summary.result.status == RunStatus::Ok;
+        const std::string_view status = wordOf(summary.result.status);
+        const auto mean = summary.step ? std::optional(summary.step->mean * 1e6) : std::nullopt;
+        const auto spread = summary.step && summary.step->standardDeviation
+                                ? std::optional(*summary.step->standardDeviation * 1e6)
+                                : std::nullopt;
+        const auto peak = summary.result.peakAllocated
+                              ? std::optional(double(summary.result.peakAllocated->count))
+                              : std::nullopt;
+        const double ratio = mean && first.step && *mean > 0 ? first.step->mean * 1e6 / *mean : 0;
+        TableCell over = makeWords(ratio > 0 ? threeDigits(ratio) : notMeasured());
+        if (ratio > 0)
+            over.sort = ratio;
+        TableRow row;
+        row.id = std::int64_t(data.rows.size());
+        row.swatch = Swatch::neutral();
+        row.cells = {makeWords(run.letter.isEmpty() ? run.title : run.letter + QLatin1Char(' ') + run.title),
+                     makeWords(QString::fromUtf8(status.data(), qsizetype(status.size())),
+                               QString::fromStdString(summary.result.reason),
+                               ok ? Tone::Plain : Tone::Warning),
+                     numberCell(mean, time, exactTime),
+                     numberCell(spread, time, exactTime),
+                     countCell(summary.step ? double(summary.step->n) : 0),
+                     makeBar(mean.value_or(0), longest),
+                     over,
+                     numberCell(peak, bytes, exactBytes),
+                     makeBar(peak.value_or(0), largest)};
+        data.rows.push_back(std::move(row));
+    }
+    return data;
 }
 
 TableData allocationRows(const OverviewData& data)

@@ -13,4 +13,15 @@ TableData rangeShareRows(const OverviewData& data);
 /// What is allocated at the peak by where it was allocated, all layers of a model as one; the largest first.
 TableData allocationRows(const OverviewData& data);
 
+/// A run of several, by its letter and title.
+struct NamedRun {
+    QString letter;
+    QString title;
+    const query::RunSummary* summary = nullptr;
+};
+
+/// Three runs or more, one a row: step with its spread, how many times faster than the first, peak memory.
+/// Not empty.
+TableData runRows(const std::vector<NamedRun>& runs);
+
 } // namespace tilescope::ui

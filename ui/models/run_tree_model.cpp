@@ -147,10 +147,10 @@ QVariant RunTreeModel::runData(const RunTreeFile& file, const RunTreeRow& run, i
     case SearchRole:
         return searchText(run);
     case Qt::TextAlignmentRole:
-        return int(
-            (column == Run || column == Precision || column == Flags ? Qt::AlignLeft : Qt::AlignRight) |
-            Qt::AlignVCenter);
+        return int((column == Step || column == Peak ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::ToolTipRole:
+        if (column == Flags && !run.flags.isEmpty())
+            return run.flags.join(QLatin1Char('\n'));
         return run.reason.isEmpty() ? searchText(run) : run.reason;
     case SortRole:
         if (column == Run)
@@ -159,6 +159,8 @@ QVariant RunTreeModel::runData(const RunTreeFile& file, const RunTreeRow& run, i
             return run.stepMs.value_or(-1);
         if (column == Peak)
             return run.peakMiB.value_or(-1);
+        if (column == Flags)
+            return int(run.flags.size());
         [[fallthrough]];
     case Qt::DisplayRole:
         break;
@@ -168,6 +170,14 @@ QVariant RunTreeModel::runData(const RunTreeFile& file, const RunTreeRow& run, i
     switch (column) {
     case Run:
         return run.title;
+    case Status:
+        return word(wordOf(run.status));
+    case Workload:
+        return run.workload;
+    case Backend:
+        return run.backend;
+    case Size:
+        return run.size;
     case Precision:
         return run.precision;
     case Step:
@@ -189,11 +199,24 @@ QVariant RunTreeModel::headerData(int section, Qt::Orientation orientation, int 
         return {};
     if (role == Qt::TextAlignmentRole)
         return int((section == Step || section == Peak ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    if (role != Qt::DisplayRole)
-        return {};
-    switch (section) {
+    if (section == Flags) // is as wide as its sign
+        return role == Qt::ToolTipRole ? QVariant(titleOf(section)) : QVariant();
+    return role == Qt::DisplayRole ? QVariant(titleOf(section)) : QVariant();
+}
+
+QString RunTreeModel::titleOf(int column)
+{
+    switch (column) {
     case Run:
         return tr("Run");
+    case Status:
+        return tr("Status");
+    case Workload:
+        return tr("Workload");
+    case Backend:
+        return tr("Backend");
+    case Size:
+        return tr("Size");
     case Precision:
         return tr("Type");
     case Step:

@@ -37,7 +37,7 @@ struct RunTreeFile {
 class RunTreeModel : public QAbstractItemModel {
     Q_OBJECT
 public:
-    enum Column { Run, Precision, Step, Peak, Flags, ColumnCount };
+    enum Column { Run, Status, Workload, Backend, Size, Precision, Step, Peak, Flags, ColumnCount };
     enum Role {
         FileIdRole = Qt::UserRole,
         RunNumberRole, ///< none for a file's row
@@ -61,6 +61,8 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
     Qt::ItemFlags flags(const QModelIndex& index) const override;
 
+    /// What a column is called in a menu: Step, ms.
+    static QString titleOf(int column);
     bool isFile(const QModelIndex& index) const { return index.isValid() && !index.parent().isValid(); }
     QModelIndex indexOf(int file, std::int64_t run) const;
 

@@ -147,6 +147,11 @@ void ToolBar::add(QWidget* widget)
     layout_->addWidget(widget);
 }
 
+void ToolBar::addWide(QWidget* widget)
+{
+    layout_->addWidget(widget, 1);
+}
+
 void ToolBar::addWord(const QString& text)
 {
     auto* label = new QLabel(text);

@@ -67,6 +67,7 @@ class ToolBar : public QFrame {
 public:
     explicit ToolBar(QWidget* parent = nullptr);
     void add(QWidget* widget);
+    void addWide(QWidget* widget);     ///< takes what the others leave
     void addWord(const QString& text); ///< dim word before a field
     void addStretch();
     void addGap();

@@ -1,44 +1,55 @@
 #include "ui/pages/kernels_page.h"
 
-#include "ui/models/kernel_rows.h"
 #include "ui/pages/controls.h"
+#include "ui/pages/key_value_table.h"
 #include "ui/pages/panel.h"
 #include "ui/plots/histogram_plot.h"
 #include "ui/plots/number_text.h"
+#include "ui/plots/roofline_plot.h"
 #include "ui/plots/table_view.h"
-#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
 #include <QComboBox>
-#include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include <map>
+
 namespace tilescope::ui {
 
 namespace {
 
-enum Grouping { ByName, ByFamily, ByRange, ByModule, ByPhase };
-
-// What the file's own tables add up by; none where the timeline's rows suffice.
-std::optional<query::Grouping> fileGrouping(int grouping)
-{
-    switch (grouping) {
-    case ByRange:
-        return query::Grouping::Range;
-    case ByModule:
-        return query::Grouping::Module;
-    case ByPhase:
-        return query::Grouping::Phase;
-    default:
-        return {};
-    }
-}
+constexpr query::Grouping kGroupings[] = {query::Grouping::Name, query::Grouping::Family,
+                                          query::Grouping::Range, query::Grouping::Module,
+                                          query::Grouping::Phase};
+enum GroupBy { ByName, ByFamily };
 
 constexpr int kAllSteps = -2;
+constexpr int kMostRanges = 400;
+constexpr std::int64_t kMostEvents = 1'500'000; // that the question about attention looks at
+constexpr const char* kTimeline = "timeline";
+
+QString words(std::string_view text)
+{
+    return QString::fromUtf8(text.data(), qsizetype(text.size()));
+}
+
+// The figures of an answer as rows: times in one unit, ratios as they are.
+std::vector<KeyValueRow> rowsOf(const query::Answer& answer)
+{
+    std::vector<KeyValueRow> rows;
+    for (const query::AnswerFigure& figure : answer.figures) {
+        if (!figure.value || figure.unit == "FLOP")
+            continue;
+        QString label = QString::fromStdString(figure.label);
+        rows.push_back({label.replace(QLatin1String("softmax / matmuls"), QLatin1String("ratio")),
+                        {figure.unit == "ns" ? timeText(*figure.value) : threeDigits(*figure.value)}});
+    }
+    return rows;
+}
 
 } // namespace
 
@@ -46,84 +57,57 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent),
       grouping_(new Segments({tr("name"), tr("family"), tr("range"), tr("module"), tr("phase")})),
       filter_(makeFindField(tr("Filter by name, family…"), tr("Filter kernels"))),
-      step_(new ComboBox(tr("Step"))), summary_(new QLabel), stack_(new QStackedWidget),
-      message_(makeMessage()), table_(new TableView), histogramPanel_(new Panel(tr("Durations"))),
-      histogram_(new HistogramPlot), showOnTimeline_(nullptr), familyTable_(new TableView)
+      step_(new ComboBox(tr("Step"))), range_(new ComboBox(tr("Range"))), summary_(new QLabel),
+      stack_(new QStackedWidget), message_(makeMessage()), table_(new TableView),
+      histogramPanel_(new Panel(tr("Durations"))), histogram_(new HistogramPlot),
+      rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot), familyTable_(new TableView)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
     auto* splitter = new QSplitter(Qt::Vertical);
     splitter->addWidget(table_);
     splitter->addWidget(makePanels());
-    splitter->setStretchFactor(0, 3);
-    splitter->setStretchFactor(1, 2);
+    splitter->setStretchFactor(0, 1);
+    splitter->setSizes({sizes().of(540), sizes().of(390)});
     splitter->setHandleWidth(1);
+    splitter->setChildrenCollapsible(false);
     stack_->addWidget(message_);
     stack_->addWidget(splitter);
     layout->addWidget(stack_, 1);
     table_->setAccessibleName(tr("Kernels"));
     table_->sortByColumn(int(KernelColumn::Total), Qt::DescendingOrder);
-    connect(table_, &TableView::chosen, this, &KernelsPage::chooseRow);
-    connect(table_, &TableView::activatedRow, this,
-            [this] { emit this->workspace().pageWanted(QStringLiteral("timeline")); });
+    connect(table_, &TableView::chosen, this, &KernelsPage::chooseLine);
+    connect(table_, &TableView::activatedRow, this, &KernelsPage::openLine);
     connect(&workspace, &Workspace::kernelChanged, this, &KernelsPage::followKernel);
-}
-
-QWidget* KernelsPage::makeTools()
-{
-    auto* tools = new ToolBar;
-    tools->addWord(tr("Group by"));
-    tools->add(grouping_);
-    tools->addGap();
-    filter_->setMinimumWidth(sizes().of(200));
-    filter_->setToolTip(tr("Keep rows that have every word (/)"));
-    tools->add(filter_);
-    step_->setMinimumWidth(sizes().of(96));
-    tools->add(step_);
-    tools->addStretch();
-    summary_->setProperty("kind", "dim");
-    tools->add(summary_);
-    connect(grouping_, &Segments::changed, this, &KernelsPage::load);
-    connect(step_, &QComboBox::activated, this, &KernelsPage::load);
-    connect(filter_, &QLineEdit::textChanged, this,
-            [this](const QString& words) { table_->filter().setWords(words); });
-    return tools;
-}
-
-QWidget* KernelsPage::makePanels()
-{
-    auto* panels = new QWidget;
-    auto* layout = new QHBoxLayout(panels);
-    const int margin = sizes().of(12);
-    layout->setContentsMargins(sizes().margin, margin, sizes().margin, margin);
-    layout->setSpacing(sizes().gap);
-    auto* content = new QVBoxLayout;
-    content->setContentsMargins(sizes().of(8), sizes().of(4), sizes().of(8), sizes().of(8));
-    content->addWidget(histogram_, 1);
-    showOnTimeline_ = new QPushButton(tr("Show on timeline"));
-    showOnTimeline_->setProperty("kind", "link");
-    showOnTimeline_->setCursor(Qt::PointingHandCursor);
-    content->addWidget(showOnTimeline_, 0, Qt::AlignLeft);
-    histogramPanel_->setContent(content);
-    layout->addWidget(histogramPanel_, 3);
-    auto* families = new Panel(tr("Families"));
-    families->setSubtitle(tr("GPU time"));
-    families->setContent(familyTable_);
-    families->setMinimumWidth(sizes().of(240));
-    layout->addWidget(families, 2);
-    connect(showOnTimeline_, &QPushButton::clicked, this,
-            [this] { emit workspace().pageWanted(QStringLiteral("timeline")); });
-    connect(familyTable_, &TableView::chosen, this, [this](std::int64_t hue) {
-        const std::string_view word = hueWord(query::Hue(hue));
-        filter_->setText(QString::fromUtf8(word.data(), qsizetype(word.size())));
-    });
-    return panels;
 }
 
 void KernelsPage::startFind()
 {
     filter_->setFocus();
     filter_->selectAll();
+}
+
+void KernelsPage::goTo(const PageTarget& target)
+{
+    switch (target.kind) {
+    case PageTarget::Kind::None:
+        return;
+    case PageTarget::Kind::Kernel:
+        filter_->clear();
+        grouping_->setCurrent(ByName);
+        workspace().setKernel(target.text);
+        break;
+    case PageTarget::Kind::Family:
+        filter_->setText(target.text);
+        grouping_->setCurrent(ByName);
+        break;
+    case PageTarget::Kind::Range:
+        filter_->clear();
+        grouping_->setCurrent(ByName);
+        wantedRange_ = target.text;
+        break;
+    }
+    load();
 }
 
 void KernelsPage::showMessage(const QString& text)
@@ -135,127 +119,328 @@ void KernelsPage::showMessage(const QString& text)
 void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
 {
     run_.reset();
-    shown_ = {};
+    quick_ = {};
+    full_.reset();
+    step_->clear();
+    range_->clear();
     if (runs.empty()) {
         loading_.cancel();
+        counting_.cancel();
         showMessage(
             emptyText(tr("A run traced on a GPU lists its kernels, copies and memsets on this page.")));
         return;
     }
     run_ = runs.front();
-    step_->clear();
     load();
+}
+
+std::optional<std::int32_t> KernelsPage::step() const
+{
+    const int wanted = step_->count() > 0 ? step_->currentData().toInt() : kAllSteps;
+    return wanted == kAllSteps ? std::nullopt : std::optional<std::int32_t>(wanted);
 }
 
 std::optional<query::Stretch> KernelsPage::stretch() const
 {
-    const int wanted = step_->count() > 0 ? step_->currentData().toInt() : kAllSteps;
-    if (!shown_.timeline || wanted == kAllSteps)
+    const std::optional<std::int32_t> wanted = step();
+    if (!quick_.timeline || !wanted)
         return {};
     // A step's kernels are those that start before the next step does.
-    const std::vector<query::TimelineStep>& steps = shown_.timeline->steps;
+    const std::vector<query::TimelineStep>& steps = quick_.timeline->steps;
     for (std::size_t i = 0; i < steps.size(); ++i)
-        if (steps[i].step == wanted)
+        if (steps[i].step == *wanted)
             return query::Stretch{steps[i].start,
-                                  i + 1 < steps.size() ? steps[i + 1].start : shown_.timeline->length + 1};
+                                  i + 1 < steps.size() ? steps[i + 1].start : quick_.timeline->length + 1};
     return {};
+}
+
+// Whether the timeline's rows do not tell what the table is to show.
+bool KernelsPage::needsEvents() const
+{
+    return grouping_->current() > ByFamily || range_->currentIndex() > 0 || !wantedRange_.isEmpty();
 }
 
 void KernelsPage::load()
 {
     if (!run_)
         return;
+    full_.reset();
     loading_.start(
-        [run = *run_, within = stretch(),
-         grouping = fileGrouping(grouping_->current())](const query::Cancelled& cancelled) {
-            Loaded loaded;
-            loaded.timeline = run.file->timeline(run.key.run, cancelled);
-            if (loaded.timeline)
-                loaded.stats = kernelStats(*loaded.timeline, within, cancelled);
-            if (grouping && !cancelled())
-                loaded.grouped = run.file->borrow()->kernelGroups(run.key.run, *grouping);
-            return loaded;
+        [run = *run_, within = stretch()](const query::Cancelled& cancelled) {
+            Quick quick;
+            quick.timeline = run.file->timeline(run.key.run, cancelled);
+            if (quick.timeline)
+                quick.stats = kernelStats(*quick.timeline, within, cancelled);
+            return quick;
         },
-        [this](Loaded loaded) { this->loaded(std::move(loaded)); },
+        [this](Quick quick) { quickLoaded(std::move(quick)); },
+        [this](const QString& sentence) { showMessage(sentence); });
+    const QString range = wantedRange_.isEmpty() ? range_->currentData().toString() : wantedRange_;
+    const query::KernelWorkQuery query{.run = run_->key.run,
+                                       .grouping = kGroupings[grouping_->current()],
+                                       .step = step(),
+                                       .range = range.toStdString()};
+    counting_.start(
+        [run = *run_, query](const query::Cancelled& cancelled) {
+            auto session = run.file->borrow();
+            const store::RunReader& reader = session->reader();
+            Full full{query::kernelWork(reader, query, cancelled), {}, {}, {}};
+            const store::EventCounts counts = reader.counts(query.run);
+            const query::EventQuery events{.run = query.run,
+                                           .rangeGlob = query.range,
+                                           .grouping = query.grouping == query::Grouping::Family
+                                                           ? query::Grouping::Name
+                                                           : query.grouping};
+            if (counts.deviceEvents == 0 && !cancelled()) {
+                full.ops = query::ops(reader, events);
+                if (full.ops->grouping == query::Grouping::Name && !cancelled())
+                    full.opWork = query::roofline(reader, {query.run, query.range, query::Grouping::Op});
+            }
+            if (counts.deviceEvents + counts.ops <= kMostEvents && !cancelled())
+                full.attention =
+                    query::answers(reader, {.run = query.run}, "softmax-in-attention").rows.front();
+            return full;
+        },
+        [this](Full full) { fullLoaded(std::move(full)); },
         [this](const QString& sentence) { showMessage(sentence); });
 }
 
-void KernelsPage::loaded(Loaded loaded)
+void KernelsPage::quickLoaded(Quick quick)
 {
-    shown_ = std::move(loaded);
-    if (!shown_.timeline)
+    quick_ = std::move(quick);
+    if (!quick_.timeline)
         return;
     if (step_->count() == 0)
         fillSteps();
-    families_ = byHue(shown_.stats);
-    if (shown_.stats.empty()) {
-        showMessage(tr("No device activity was recorded in this run.\nOn a CPU the timeline's ops tell where "
-                       "the time goes."));
+    if (full_) {
+        followKernel();
         return;
     }
-    if (shown_.grouped)
-        table_->show(groupRows(*shown_.grouped, grouping_->current() == ByPhase    ? tr("Phase")
-                                                : grouping_->current() == ByModule ? tr("Module")
-                                                                                   : tr("Range")));
-    else
-        table_->show(grouping_->current() == ByFamily ? kernelRows(*shown_.timeline, families_, true)
-                                                      : kernelRows(*shown_.timeline, shown_.stats, false));
-    familyTable_->show(familyRows(families_));
-    std::int64_t instances = 0;
-    std::int64_t total = 0;
-    for (const query::KernelStat& stat : shown_.stats) {
-        instances += stat.instances;
-        total += stat.total;
+    if (quick_.stats.empty() || needsEvents())
+        return; // the events will tell
+    const bool families = grouping_->current() == ByFamily;
+    showLines(linesOf(*quick_.timeline, families ? byHue(quick_.stats) : quick_.stats, families), titles());
+    showFamilies();
+}
+
+void KernelsPage::fullLoaded(Full full)
+{
+    full_ = std::move(full);
+    fillRanges();
+    if (full_->ops && !full_->ops->rows.empty()) {
+        std::vector<KernelLine> lines = linesOf(*full_->ops, full_->opWork ? &*full_->opWork : nullptr);
+        showLines(grouping_->current() == ByFamily ? byFamily(lines) : std::move(lines), titles());
+    } else if (full_->kernels.rows.empty()) {
+        showMessage(
+            tr("No kernel and no op was traced here.\nGive the run trace: kernels, and trace_steps above "
+               "0; or choose all steps and all ranges."));
+        return;
+    } else {
+        showLines(linesOf(full_->kernels), titles());
     }
-    summary_->setText(tr("%1 kernels, %2 instances, %3 GPU time")
-                          .arg(wholeNumber(std::int64_t(shown_.stats.size())), wholeNumber(instances),
-                               timeText(double(total))));
+    showFamilies();
+    showAttention();
+}
+
+KernelTitles KernelsPage::titles() const
+{
+    const bool ops = full_ && full_->ops;
+    const QString first[] = {ops ? tr("Op") : tr("Kernel"), tr("Family"), tr("Range"), tr("Module"),
+                             tr("Phase")};
+    KernelTitles titles{first[grouping_->current()], {}, {}};
+    if (!full_) {
+        titles.noWork = titles.noTensor = tr("still being counted");
+        return titles;
+    }
+    titles.noWork = QString::fromStdString(full_->kernels.whyNoWork);
+    titles.noTensor =
+        ops ? tr("only GPUs have tensor cores") : QString::fromStdString(full_->kernels.whyNoTensor);
+    return titles;
+}
+
+void KernelsPage::showLines(std::vector<KernelLine> lines, const KernelTitles& titles)
+{
+    lines_ = std::move(lines);
+    table_->show(kernelRows(lines_, titles));
+    std::int64_t instances = 0;
+    double total = 0;
+    for (const KernelLine& line : lines_) {
+        instances += line.instances;
+        total += line.total;
+    }
+    const bool ops = full_ && full_->ops;
+    const QString sorts = grouping_->current() == ByName ? ops ? tr("ops") : tr("kernels") : tr("groups");
+    const QString number = wholeNumber(std::int64_t(lines_.size()));
+    summary_->setText(tr("%1 %2, %3").arg(number, sorts, timeText(total)));
+    summary_->setToolTip(tr("%1 %2, %3 instances, %4 %5")
+                             .arg(number, sorts, wholeNumber(instances), timeText(total),
+                                  ops ? tr("own time") : tr("GPU time")));
     stack_->setCurrentIndex(1);
-    if (workspace().kernel().isEmpty() && !shown_.stats.empty())
-        workspace().setKernel(QString::fromStdString(shown_.timeline->names[shown_.stats.front().name].text));
+    showRoofline();
+    if (grouping_->current() == ByName && workspace().kernel().isEmpty() && !lines_.empty())
+        workspace().setKernel(lines_.front().name);
     followKernel();
+}
+
+void KernelsPage::showFamilies()
+{
+    std::vector<FamilyTime> families;
+    if (full_ && !full_->ops) {
+        for (const auto& [family, time] : full_->kernels.families)
+            families.push_back({query::hueOfFamily(analysis::wordOf(family)), double(time)});
+    } else if (full_ && grouping_->current() <= ByFamily) {
+        for (const KernelLine& line : grouping_->current() == ByFamily ? lines_ : byFamily(lines_))
+            families.push_back({line.swatch.hue, line.total});
+    } else {
+        for (const query::KernelStat& stat : byHue(quick_.stats))
+            families.push_back({stat.hue, double(stat.total)});
+    }
+    if (!families.empty())
+        familyTable_->show(familyRows(families));
+}
+
+void KernelsPage::showAttention()
+{
+    const bool any = full_->attention && !full_->attention->figures.empty();
+    attention_->setVisible(any);
+    noAttention_->setVisible(!any);
+    if (any) {
+        attention_->setRows(rowsOf(*full_->attention));
+        attention_->setToolTip(QString::fromStdString(full_->attention->sentence));
+    } else {
+        noAttention_->setText(full_->attention ? QString::fromStdString(full_->attention->sentence)
+                                               : tr("This run has too many events to tell while you wait."));
+    }
+}
+
+void KernelsPage::showRoofline()
+{
+    std::vector<RooflineBubble> bubbles;
+    for (std::size_t i = 0; i < lines_.size(); ++i)
+        if (lines_[i].flopRate && lines_[i].intensity)
+            bubbles.push_back({std::int64_t(i), lines_[i].label, lines_[i].swatch, *lines_[i].intensity,
+                               *lines_[i].flopRate, lines_[i].total});
+    const bool any = !bubbles.empty();
+    roofline_->setVisible(any);
+    noRoofline_->setVisible(!any);
+    const QString why = titles().noWork;
+    noRoofline_->setText(why.isEmpty() ? tr("No work is known of these rows.") : why);
+    std::vector<Roof> roofs;
+    if (full_) {
+        const query::DeviceCeilings& ceilings =
+            full_->opWork ? full_->opWork->ceilings : full_->kernels.ceilings;
+        roofs = {{ceilings.measured.flops, ceilings.measured.bytes, tr("measured")},
+                 {ceilings.sheet.flops, ceilings.sheet.bytes, tr("data sheet")}};
+        rooflinePanel_->setToolTip(QString::fromStdString(
+            ceilings.measured.flops ? ceilings.measuredFrom
+                                    : ceilings.measuredFrom + "; " + ceilings.sheetFrom));
+    }
+    roofline_->show(std::move(bubbles), std::move(roofs));
 }
 
 void KernelsPage::fillSteps()
 {
     step_->addItem(tr("all steps"), kAllSteps);
-    for (const query::TimelineStep& step : shown_.timeline->steps)
+    for (const query::TimelineStep& step : quick_.timeline->steps)
         step_->addItem(tr("step %1").arg(step.step), step.step);
 }
 
-void KernelsPage::chooseRow(std::int64_t id)
+void KernelsPage::fillRanges()
 {
-    if (!shown_.timeline || shown_.grouped || grouping_->current() != ByName)
+    if (range_->count() == 0) {
+        range_->addItem(tr("all ranges"), QString());
+        for (const QString& path : rangeChoices(full_->kernels.ranges, kMostRanges))
+            range_->addItem(path.mid(5), path); // all begin with step/
+    }
+    if (wantedRange_.isEmpty())
         return;
-    workspace().setKernel(
-        QString::fromStdString(shown_.timeline->names[shown_.stats[std::size_t(id)].name].text));
+    int at = range_->findData(wantedRange_);
+    if (at < 0) {
+        range_->addItem(wantedRange_.section(QLatin1Char('/'), 1), wantedRange_);
+        at = range_->count() - 1;
+    }
+    range_->setCurrentIndex(at);
+    wantedRange_.clear();
+}
+
+void KernelsPage::chooseLine(std::int64_t id)
+{
+    roofline_->setCurrent(id);
+    if (grouping_->current() == ByName)
+        workspace().setKernel(lines_[std::size_t(id)].name);
+    showHistogram(id);
+}
+
+// A kernel leads to the timeline, a group to its kernels.
+void KernelsPage::openLine(std::int64_t id)
+{
+    const KernelLine line = lines_[std::size_t(id)];
+    switch (kGroupings[grouping_->current()]) {
+    case query::Grouping::Family:
+        return goTo({PageTarget::Kind::Family, line.name});
+    case query::Grouping::Range:
+        return goTo({PageTarget::Kind::Range, line.name});
+    case query::Grouping::Phase:
+        return goTo({PageTarget::Kind::Range, QStringLiteral("step/") + line.name});
+    case query::Grouping::Module:
+        grouping_->setCurrent(2); // by range: a module has one in each phase
+        filter_->setText(line.name);
+        return load();
+    default:
+        showOnTimeline();
+    }
+}
+
+void KernelsPage::showOnTimeline()
+{
+    emit workspace().targetWanted(QString::fromLatin1(kTimeline),
+                                  {PageTarget::Kind::Kernel, workspace().kernel()});
 }
 
 void KernelsPage::followKernel()
 {
-    if (!shown_.timeline)
-        return;
-    const std::string wanted = workspace().kernel().toStdString();
-    for (std::size_t i = 0; i < shown_.stats.size(); ++i) {
-        const query::KernelStat& stat = shown_.stats[i];
-        const query::TimelineName& name = shown_.timeline->names[stat.name];
-        if (name.text != wanted)
-            continue;
-        if (!shown_.grouped && grouping_->current() == ByName)
-            table_->setCurrentId(std::int64_t(i));
-        histogramPanel_->setTitle(QString::fromStdString(name.label));
-        histogramPanel_->setSubtitle(tr("%1 instances").arg(wholeNumber(stat.instances)));
-        std::vector<std::int64_t> lengths;
-        for (const query::Instance& instance : instancesOf(*shown_.timeline, stat.name, stretch()))
-            lengths.push_back(instance.length);
-        histogram_->show(std::move(lengths), stat.hue);
-        emit selectionText(tr("1 kernel selected, %1 instances, %2")
-                               .arg(wholeNumber(stat.instances), timeText(double(stat.total))));
-        return;
+    if (grouping_->current() == ByName) {
+        for (std::size_t i = 0; i < lines_.size(); ++i)
+            if (lines_[i].name == workspace().kernel()) {
+                table_->setCurrentId(std::int64_t(i));
+                roofline_->setCurrent(std::int64_t(i));
+                return showHistogram(std::int64_t(i));
+            }
+    } else if (const auto id = table_->currentId(); id && std::size_t(*id) < lines_.size()) {
+        roofline_->setCurrent(id);
+        return showHistogram(*id);
     }
+    table_->setCurrentId({});
+    roofline_->setCurrent({});
     histogramPanel_->setTitle(tr("Durations"));
-    histogramPanel_->setSubtitle(tr("select a kernel"));
+    histogramPanel_->setSubtitle(tr("select a row"));
+    showOnTimeline_->setEnabled(false);
     histogram_->show({}, query::Hue::Other);
+}
+
+void KernelsPage::showHistogram(std::int64_t id)
+{
+    const KernelLine& line = lines_[std::size_t(id)];
+    histogramPanel_->setTitle(line.label);
+    histogramPanel_->setSubtitle(tr("%1 instances").arg(wholeNumber(line.instances)));
+    showOnTimeline_->setEnabled(grouping_->current() == ByName);
+    std::vector<std::int64_t> lengths;
+    if (quick_.timeline && range_->currentIndex() <= 0) {
+        const std::string name = line.name.toStdString();
+        for (const query::KernelStat& stat : quick_.stats)
+            if (grouping_->current() == ByFamily ? words(hueWord(stat.hue)) == line.name
+                                                 : quick_.timeline->names[stat.name].text == name)
+                for (const query::Instance& instance : instancesOf(*quick_.timeline, stat.name, stretch()))
+                    lengths.push_back(instance.length);
+    }
+    if (lengths.empty())
+        histogramPanel_->setSubtitle(
+            tr("%1 instances; group by name or family, all ranges, for their durations")
+                .arg(wholeNumber(line.instances)));
+    histogram_->show(std::move(lengths), line.swatch.hue);
+    emit selectionText(tr("1 %1 selected, %2 instances, %3")
+                           .arg(grouping_->current() == ByName ? tr("kernel") : tr("group"),
+                                wholeNumber(line.instances), timeText(line.total)));
 }
 
 } // namespace tilescope::ui

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/query/event_tables.h"
-#include "core/query/kernel_stats.h"
+#include "core/query/answers.h"
+#include "ui/models/kernel_rows.h"
 #include "ui/pages/page.h"
 
 class QComboBox;
@@ -13,56 +13,92 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class HistogramPlot;
+class KeyValueTable;
 class Panel;
+class RooflinePlot;
 class Segments;
 class TableView;
+class ToolBar;
 
-/// The kernels of the first selected run: a table, and what the selected one's instances look like.
+/// The kernels of the first selected run (its ops where it had no GPU): a table by name or by group, what the
+/// selected one's instances look like, how near they are to what the device can do, and families.
+///
+/// The table is there as soon as the timeline is; what takes a reading of all events (work, counters, groups
+/// of places) follows when it is done.
 class KernelsPage : public Page {
     Q_OBJECT
 public:
     explicit KernelsPage(Workspace& workspace, QWidget* parent = nullptr);
 
     TableView& table() { return *table_; }
+    RooflinePlot& roofline() { return *roofline_; }
     void startFind() override;
+    void goTo(const PageTarget& target) override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
 
 private:
-    // What a job brings: the timeline and its stats, and the file's grouping where one was asked for.
-    struct Loaded {
+    // From the timeline, at once.
+    struct Quick {
         std::shared_ptr<const query::Timeline> timeline;
         std::vector<query::KernelStat> stats;
-        std::optional<query::KernelsTable> grouped;
+    };
+    // From the events; ops where there are no kernels.
+    struct Full {
+        query::KernelWorkTable kernels;
+        std::optional<query::OpsTable> ops;
+        std::optional<query::RooflineTable> opWork;
+        std::optional<query::Answer> attention;
     };
 
     QWidget* makeTools();
     QWidget* makePanels();
+    QWidget* makeFamilies();
     void load();
-    void loaded(Loaded loaded);
+    void quickLoaded(Quick quick);
+    void fullLoaded(Full full);
+    void showLines(std::vector<KernelLine> lines, const KernelTitles& titles);
+    void showFamilies();
+    void showAttention();
+    void showRoofline();
     void fillSteps();
+    void fillRanges();
+    KernelTitles titles() const;
+    bool needsEvents() const;
+    std::optional<std::int32_t> step() const;
     std::optional<query::Stretch> stretch() const;
-    void chooseRow(std::int64_t id);
-    void showKernel();
+    void chooseLine(std::int64_t id);
+    void openLine(std::int64_t id);
+    void showOnTimeline();
     void followKernel();
+    void showHistogram(std::int64_t id);
     void showMessage(const QString& text);
 
     JobTracker loading_{this};
+    JobTracker counting_{this};
     std::optional<SelectedRun> run_;
-    Loaded shown_;
-    std::vector<query::KernelStat> families_;
+    Quick quick_;
+    std::optional<Full> full_;
+    std::vector<KernelLine> lines_;
+    QString wantedRange_; // to be chosen once the ranges are known
     Segments* grouping_;
     QLineEdit* filter_;
     QComboBox* step_;
+    QComboBox* range_;
     QLabel* summary_;
     QStackedWidget* stack_;
     QLabel* message_;
     TableView* table_;
     Panel* histogramPanel_;
     HistogramPlot* histogram_;
-    QPushButton* showOnTimeline_;
+    QPushButton* showOnTimeline_ = nullptr;
+    Panel* rooflinePanel_;
+    RooflinePlot* roofline_;
+    QLabel* noRoofline_ = nullptr;
     TableView* familyTable_;
+    KeyValueTable* attention_ = nullptr;
+    QLabel* noAttention_ = nullptr;
 };
 
 } // namespace tilescope::ui

@@ -63,6 +63,11 @@ MainWindow::MainWindow(QWidget* parent)
     help_ = new HelpPage(*workspace_);
     addPage(QStringLiteral("help"), tr("Help"), Icon::Help, help_, true);
     connect(workspace_, &Workspace::pageWanted, this, &MainWindow::showPage);
+    connect(workspace_, &Workspace::targetWanted, this,
+            [this](const QString& name, const PageTarget& target) {
+                if (showPage(name))
+                    page(name)->goTo(target);
+            });
     connect(rail_, &PageRail::chosen, this, &MainWindow::showPageAt);
     connect(workspace_, &Workspace::filesChanged, this, &MainWindow::updateTitle);
     connect(workspace_, &Workspace::selectionChanged, this, &MainWindow::updateTitle);
@@ -85,6 +90,7 @@ void MainWindow::addPage(const QString& name, const QString& title, Icon icon, P
     pages_.push_back({name, title, page});
     connect(page, &Page::cursorText, cursor_, &QLabel::setText);
     connect(page, &Page::selectionText, selection_, &QLabel::setText);
+    connect(page, &Page::exportWanted, this, &MainWindow::exportPage);
 }
 
 void MainWindow::open(const QStringList& files)

@@ -26,7 +26,9 @@ namespace tilescope::ui {
 namespace {
 
 constexpr std::size_t kFigures = 6;
-constexpr int kListRows = 10;
+constexpr int kListRows = 11; // families and their sum
+constexpr double kListRow = 22;
+constexpr int kMostRunRows = 8; // before the list of runs scrolls
 
 QString text(std::string_view view)
 {
@@ -106,14 +108,24 @@ QWidget* OverviewPage::makeContent()
     layout->setSpacing(gap);
     cardGrid_ = new QGridLayout;
     cardGrid_->setSpacing(sizes().gap);
-    for (std::size_t i = 0; i < kFigures; ++i)
+    for (std::size_t i = 0; i < kFigures; ++i) {
         cards_.push_back(new KeyFigureCard);
+        connect(cards_.back(), &KeyFigureCard::pageWanted, &workspace(), &Workspace::pageWanted);
+    }
     layCards();
     layout->addLayout(cardGrid_);
 
     stepPanel_ = new Panel(tr("Where the step goes"));
     bars_ = new StepBarPlot;
     stepPanel_->setContent(bars_);
+    connect(bars_, &StepBarPlot::partChosen, this, [this](const StepPart& part) {
+        const bool family = std::size_t(part.hue) < query::kFamilyCount;
+        if (family)
+            lead(QStringLiteral("kernels"), {PageTarget::Kind::Family, part.label});
+        else
+            lead(QStringLiteral("timeline"), {});
+    });
+    layout->addWidget(makeRuns());
     layout->addWidget(stepPanel_);
     layout->addWidget(makeLists(), 1);
 
@@ -138,17 +150,49 @@ QWidget* OverviewPage::makeContent()
     return content;
 }
 
-Panel* OverviewPage::makeList(const QString& title, TableView*& table, const QString& page)
+void OverviewPage::lead(const QString& page, const PageTarget& target)
+{
+    emit workspace().targetWanted(page, target);
+}
+
+// All of the selected runs, where they are more than the rest of the page shows.
+QWidget* OverviewPage::makeRuns()
+{
+    runPanel_ = new Panel(tr("Runs"));
+    runPanel_->setSubtitle(tr("all that are selected; the rest of this page shows A and B"));
+    connect(runPanel_->addLink(tr("Charts")), &QPushButton::clicked, this,
+            [this] { lead(QStringLiteral("charts"), {}); });
+    runs_ = new TableView;
+    runs_->setAccessibleName(tr("Selected runs"));
+    connect(runs_, &TableView::activatedRow, this, [this](std::int64_t row) {
+        const std::vector<RunKey>& selected = workspace().selection();
+        if (std::size_t(row) < selected.size())
+            workspace().select({selected[std::size_t(row)]});
+    });
+    runPanel_->setContent(runs_);
+    runPanel_->hide();
+    return runPanel_;
+}
+
+Panel* OverviewPage::makeList(const QString& title, TableView*& table, const QString& page,
+                              PageTarget (*targetOf)(const TableRow& row))
 {
     auto* panel = new Panel(title);
     QString word = page;
     word[0] = word[0].toUpper();
-    connect(panel->addLink(word), &QPushButton::clicked, this,
-            [this, page] { emit workspace().pageWanted(page); });
+    connect(panel->addLink(word), &QPushButton::clicked, this, [this, page] { lead(page, {}); });
     table = new TableView;
     table->setAccessibleName(title);
-    table->setMinimumHeight(sizes().header + kListRows * sizes().row);
-    connect(table, &TableView::activatedRow, this, [this, page] { emit workspace().pageWanted(page); });
+    table->setRowHeight(kListRow);
+    table->setMinimumHeight(sizes().header + kListRows * sizes().of(kListRow) + 2);
+    table->setToolTip(tr("Enter or a double click leads to the %1 page").arg(word));
+    connect(table, &TableView::chosen, this,
+            [this, word] { emit selectionText(tr("Enter opens it on the %1 page").arg(word)); });
+    connect(table, &TableView::activatedRow, this, [this, page, targetOf, view = table](std::int64_t id) {
+        for (const TableRow& row : view->table().rows)
+            if (row.id == id && row.selectable)
+                lead(page, targetOf(row));
+    });
     panel->setContent(table);
     return panel;
 }
@@ -159,9 +203,15 @@ QWidget* OverviewPage::makeLists()
     auto* layout = new QHBoxLayout(lists);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(sizes().gap);
-    familyPanel_ = makeList(tr("Kernel families"), families_, QStringLiteral("kernels"));
-    rangePanel_ = makeList(tr("Ranges"), ranges_, QStringLiteral("timeline"));
-    allocationPanel_ = makeList(tr("Largest allocations"), allocations_, QStringLiteral("memory"));
+    familyPanel_ =
+        makeList(tr("Kernel families"), families_, QStringLiteral("kernels"), [](const TableRow& row) {
+            return PageTarget{PageTarget::Kind::Family, row.cells[0].text};
+        });
+    rangePanel_ = makeList(tr("Ranges"), ranges_, QStringLiteral("timeline"), [](const TableRow& row) {
+        return PageTarget{PageTarget::Kind::Range, QStringLiteral("step/") + row.cells[0].text};
+    });
+    allocationPanel_ = makeList(tr("Largest allocations"), allocations_, QStringLiteral("memory"),
+                                [](const TableRow&) { return PageTarget{}; });
     rangePanel_->setSubtitle(tr("wall time a step"));
     allocationPanel_->setSubtitle(tr("at the peak"));
     layout->addWidget(familyPanel_, 10);
@@ -260,6 +310,18 @@ void OverviewPage::showMachine(const query::RunOverview& run)
     machine_->setRows(std::move(rows), true);
 }
 
+void OverviewPage::showSelected(const std::vector<SelectedRun>& runs)
+{
+    runPanel_->setVisible(runs.size() > 2);
+    if (runs.size() <= 2)
+        return;
+    std::vector<NamedRun> named;
+    for (const SelectedRun& run : runs)
+        named.push_back({run.letter, run.title, run.run});
+    runs_->show(runRows(named));
+    runs_->setFixedHeight(sizes().header + std::min(kMostRunRows, int(runs.size())) * sizes().row + 2);
+}
+
 void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview)
 {
     describe(runs, overview);
@@ -269,6 +331,7 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
     const bool gpu = std::any_of(overview.runs.begin(), overview.runs.end(), [](const OverviewRun& run) {
         return run.data->step && run.data->step->onGpu;
     });
+    showSelected(runs);
     stepPanel_->setSubtitle(gpu ? tr("GPU time by family, then idle time by reason; the mean traced step")
                                 : tr("time in ops by family; the mean traced step"));
     bars_->show(stepBars(overview));

@@ -18,7 +18,8 @@ class StepBarPlot;
 class TableView;
 
 /// The page that a file opens on: key numbers of one run or two, where a step goes, the costliest families,
-/// ranges and allocations, what to beware of, and the machine. Each item leads to its page.
+/// ranges and allocations, what to beware of, and the machine; of more than two, all in a list. Each item
+/// leads to its page.
 class OverviewPage : public Page {
     Q_OBJECT
 public:
@@ -32,7 +33,11 @@ private:
     QWidget* makeHeader();
     QWidget* makeContent();
     QWidget* makeLists();
-    Panel* makeList(const QString& title, TableView*& table, const QString& page);
+    QWidget* makeRuns();
+    Panel* makeList(const QString& title, TableView*& table, const QString& page,
+                    PageTarget (*targetOf)(const TableRow& row));
+    void lead(const QString& page, const PageTarget& target);
+    void showSelected(const std::vector<SelectedRun>& runs);
     void loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview);
     void describe(const std::vector<SelectedRun>& runs, const OverviewData& overview);
     void showMachine(const query::RunOverview& run);
@@ -50,6 +55,8 @@ private:
     std::vector<KeyFigureCard*> cards_;
     Panel* stepPanel_ = nullptr;
     StepBarPlot* bars_ = nullptr;
+    Panel* runPanel_ = nullptr;
+    TableView* runs_ = nullptr;
     TableView* families_ = nullptr;
     TableView* ranges_ = nullptr;
     TableView* allocations_ = nullptr;

@@ -9,6 +9,11 @@ Page::Page(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(
         if (isVisible())
             catchUp();
     });
+    connect(&workspace_, &Workspace::runsGrew, this, [this] {
+        behind_ = true;
+        if (isVisible())
+            grow();
+    });
     // A file that could not be read changes what the empty page says.
     connect(&workspace_, &Workspace::filesChanged, this, [this] {
         stale_ = stale_ || workspace_.selection().empty();
@@ -33,14 +38,22 @@ QString Page::emptyText(const QString& fills) const
 void Page::showEvent(QShowEvent* event)
 {
     QWidget::showEvent(event);
-    if (stale_)
+    if (behind_)
+        grow();
+    if (stale_ || behind_)
         catchUp();
 }
 
 void Page::catchUp()
 {
-    stale_ = false;
+    stale_ = behind_ = false;
     showRuns(workspace_.selectedRuns());
+}
+
+void Page::grow()
+{
+    if (!stale_ && showGrown(workspace_.selectedRuns()))
+        behind_ = false;
 }
 
 } // namespace tilescope::ui

@@ -8,8 +8,8 @@
 
 namespace tilescope::ui {
 
-/// A screen of the main window. It is told of selected runs only while it is shown, so that pages nobody
-/// looks at load nothing.
+/// A screen of the main window. It is told of selected runs, and of what they have come to, only while it is
+/// shown, so that pages nobody looks at load nothing.
 class Page : public QWidget {
     Q_OBJECT
 public:
@@ -17,8 +17,12 @@ public:
 
     /// What the page does when `/` is pressed.
     virtual void startFind() {}
+    /// Shows what a link of another page points at, as soon as the page has its data.
+    virtual void goTo(const PageTarget&) {}
 
 signals:
+    /// The user wants to export what the page shows.
+    void exportWanted();
     /// Left of the status bar: what is under the cursor.
     void cursorText(const QString& text);
     /// Beside it: what is selected.
@@ -27,6 +31,10 @@ signals:
 protected:
     /// The selected runs are these now.
     virtual void showRuns(const std::vector<SelectedRun>& runs) = 0;
+    /// There is more of a selected run that is being written: shows it and keeps what the user has chosen.
+    /// False where the page would have to read everything again: it does so when it is next shown, and when
+    /// the run has ended.
+    virtual bool showGrown(const std::vector<SelectedRun>&) { return false; }
 
     Workspace& workspace() const { return workspace_; }
     /// What stands on the page while no run is selected: what is wrong with a file, or what to do.
@@ -36,9 +44,11 @@ protected:
 
 private:
     void catchUp();
+    void grow();
 
     Workspace& workspace_;
     bool stale_ = true;
+    bool behind_ = false; // what it shows is right, but there is more by now
 };
 
 } // namespace tilescope::ui

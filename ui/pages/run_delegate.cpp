@@ -56,11 +56,23 @@ void RunDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
         painter->fillRect(option.rect, p.hover);
     painter->setFont(theme.body());
     const int pad = sizes().of(6);
+    if (index.column() == RunTreeModel::Flags) {
+        // A sign says that there are some; which they are, its tip says.
+        const double side = sizes().of(12);
+        if (!index.data().toString().isEmpty())
+            paintIcon(*painter, Icon::Warning,
+                      QRectF(option.rect.center().x() - side / 2, option.rect.center().y() - side / 2 + 1,
+                             side, side),
+                      p.warning);
+        return;
+    }
     if (index.column() != RunTreeModel::Run) {
-        const QString text = index.data().toString();
-        painter->setPen(text == QLatin1String("OOM")                ? p.warning
-                        : index.column() == RunTreeModel::Precision ? p.dimText
-                                                                    : p.text);
+        const QString text =
+            QFontMetrics(theme.body())
+                .elidedText(index.data().toString(), Qt::ElideRight, option.rect.width() - pad);
+        painter->setPen(text == QLatin1String("OOM")          ? p.warning
+                        : index.column() < RunTreeModel::Step ? p.dimText
+                                                              : p.text);
         painter->drawText(option.rect.adjusted(0, 0, -pad, 0),
                           index.data(Qt::TextAlignmentRole).toInt() | int(Qt::TextSingleLine), text);
         return;

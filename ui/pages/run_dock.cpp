@@ -9,6 +9,8 @@
 #include "ui/theme/theme.h"
 
 #include <QAction>
+#include <QApplication>
+#include <QClipboard>
 #include <QFrame>
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -17,6 +19,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QScrollArea>
+#include <QSettings>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -28,6 +31,27 @@ namespace {
 QString text(std::string_view view)
 {
     return QString::fromUtf8(view.data(), qsizetype(view.size()));
+}
+
+// Columns with their widths in design pixels, in the order of the list.
+constexpr std::pair<int, double> kWidths[] = {
+    {RunTreeModel::Run, 0},      {RunTreeModel::Status, 66}, {RunTreeModel::Workload, 66},
+    {RunTreeModel::Backend, 78}, {RunTreeModel::Size, 52},   {RunTreeModel::Precision, 40},
+    {RunTreeModel::Step, 58},    {RunTreeModel::Peak, 66},   {RunTreeModel::Flags, 24}};
+// The sign before a run's name tells its status, and the name its backend.
+constexpr int kHiddenAtFirst[] = {RunTreeModel::Status, RunTreeModel::Workload, RunTreeModel::Backend,
+                                  RunTreeModel::Size};
+constexpr const char* kHiddenKey = "runs/hidden";
+
+QSet<int> hiddenColumns()
+{
+    const QVariant kept = QSettings().value(QLatin1String(kHiddenKey));
+    if (!kept.isValid())
+        return {std::begin(kHiddenAtFirst), std::end(kHiddenAtFirst)};
+    QSet<int> hidden;
+    for (const QVariant& column : kept.toList())
+        hidden.insert(column.toInt());
+    return hidden;
 }
 
 RunTreeRow rowOf(const query::RunSummary& run, const RunTitles& titles)
@@ -142,7 +166,7 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
     : QDockWidget(tr("Runs"), parent), workspace_(workspace), model_(new RunTreeModel(this)),
       filter_(new RunTreeFilter(this)),
       filterField_(makeFindField(tr("status:ok backend:…"), tr("Filter runs"))), tree_(new RunTreeView),
-      title_(new QLabel), details_(new KeyValueTable)
+      hidden_(hiddenColumns()), title_(new QLabel), details_(new KeyValueTable)
 {
     setObjectName(QStringLiteral("runs"));
     setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
@@ -160,16 +184,12 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
     tree_->setAccessibleName(tr("Runs"));
     tree_->setSortingEnabled(true);
     tree_->sortByColumn(RunTreeModel::Run, Qt::AscendingOrder);
-    tree_->setColumnHidden(RunTreeModel::Flags, true);
     QHeaderView* header = tree_->header();
     header->setStretchLastSection(false);
-    header->setSectionResizeMode(RunTreeModel::Run, QHeaderView::Stretch);
-    for (const int column : {RunTreeModel::Precision, RunTreeModel::Step, RunTreeModel::Peak})
-        header->setSectionResizeMode(column, QHeaderView::Fixed);
-    header->resizeSection(RunTreeModel::Precision, sizes().of(44));
-    header->resizeSection(RunTreeModel::Step, sizes().of(62));
-    header->resizeSection(RunTreeModel::Peak, sizes().of(68));
+    header->setMinimumSectionSize(sizes().of(20));
+    header->setContextMenuPolicy(Qt::CustomContextMenu);
     header->setFixedHeight(sizes().header);
+    layColumns();
 
     auto* content = new QFrame;
     content->setAutoFillBackground(true);
@@ -178,17 +198,7 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    auto* top = new QFrame;
-    top->setProperty("kind", "bar");
-    top->setFixedHeight(sizes().tools);
-    auto* topLayout = new QHBoxLayout(top);
-    topLayout->setContentsMargins(sizes().of(10), 0, sizes().of(8), 0);
-    auto* heading = new QLabel(tr("Runs"));
-    heading->setProperty("kind", "title");
-    topLayout->addWidget(heading);
-    topLayout->addSpacing(sizes().of(12));
-    topLayout->addWidget(filterField_, 1);
-    layout->addWidget(top);
+    layout->addWidget(makeTop());
     layout->addWidget(tree_, 1);
     title_->setProperty("kind", "title");
     title_->setFixedHeight(sizes().panelHeader);
@@ -217,7 +227,89 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
             tree_->setExpanded(index.siblingAtColumn(0), !tree_->isExpanded(index.siblingAtColumn(0)));
     });
     connect(tree_, &QWidget::customContextMenuRequested, this, &RunDock::openMenu);
+    connect(header, &QWidget::customContextMenuRequested, this, [this, header](const QPoint& at) {
+        QMenu menu(this);
+        fillColumnMenu(menu);
+        menu.exec(header->mapToGlobal(at));
+    });
+    setTabOrder(filterField_, tree_);
     describeSelection();
+}
+
+QWidget* RunDock::makeTop()
+{
+    auto* top = new QFrame;
+    top->setProperty("kind", "bar");
+    top->setFixedHeight(sizes().tools);
+    auto* layout = new QHBoxLayout(top);
+    layout->setContentsMargins(sizes().of(10), 0, sizes().of(8), 0);
+    auto* heading = new QLabel(tr("Runs"));
+    heading->setProperty("kind", "title");
+    layout->addWidget(heading);
+    layout->addSpacing(sizes().of(12));
+    filterField_->setToolTip(
+        tr("Keep runs that have every word (Ctrl+L): status:, workload:, backend:, size:, "
+           "precision:, mode:, device:, flags:, #number, or any text"));
+    layout->addWidget(filterField_, 1);
+    auto* columns = new MenuButton({});
+    columns->setAccessibleName(tr("Columns of the run list"));
+    columns->setToolTip(tr("Which columns the list has"));
+    connect(columns->menu(), &QMenu::aboutToShow, this,
+            [this, columns] { fillColumnMenu(*columns->menu()); });
+    columns->setFixedWidth(sizes().of(26));
+    layout->addWidget(columns);
+    return top;
+}
+
+// The name takes what the other columns leave; where they leave too little, the list scrolls.
+void RunDock::layColumns()
+{
+    for (const auto& [column, width] : kWidths) {
+        tree_->header()->setSectionResizeMode(column, column == RunTreeModel::Run ? QHeaderView::Stretch
+                                                                                  : QHeaderView::Fixed);
+        if (column != RunTreeModel::Run)
+            tree_->header()->resizeSection(column, sizes().of(width));
+        tree_->setColumnHidden(column, hidden_.contains(column));
+    }
+}
+
+void RunDock::fillColumnMenu(QMenu& menu)
+{
+    menu.clear();
+    for (const auto& [column, width] : kWidths) {
+        if (column == RunTreeModel::Run)
+            continue;
+        QAction* action = menu.addAction(RunTreeModel::titleOf(column), this, [this, column = column] {
+            if (!hidden_.remove(column))
+                hidden_.insert(column);
+            layColumns();
+            QVariantList kept(hidden_.begin(), hidden_.end());
+            QSettings().setValue(QLatin1String(kHiddenKey), kept);
+        });
+        action->setCheckable(true);
+        action->setChecked(!hidden_.contains(column));
+    }
+}
+
+// Every run that the filter keeps, with every column.
+void RunDock::copyList() const
+{
+    QString text;
+    QStringList line{tr("File"), QStringLiteral("#")};
+    for (int column = 0; column < RunTreeModel::ColumnCount; ++column)
+        line << RunTreeModel::titleOf(column);
+    text += line.join(QLatin1Char('\t')) + QLatin1Char('\n');
+    for (int file = 0; file < filter_->rowCount(); ++file) {
+        const QModelIndex parent = filter_->index(file, 0);
+        for (int row = 0; row < filter_->rowCount(parent); ++row) {
+            const QModelIndex run = filter_->index(row, 0, parent);
+            line = {parent.data().toString(), run.data(RunTreeModel::RunNumberRole).toString()};
+            for (int column = 0; column < RunTreeModel::ColumnCount; ++column)
+                line << run.siblingAtColumn(column).data().toString();
+            text += line.join(QLatin1Char('\t')) + QLatin1Char('\n');
+        }
+    }
+    QApplication::clipboard()->setText(text);
 }
 
 void RunDock::focusFilter()
@@ -309,6 +401,9 @@ void RunDock::openMenu(const QPoint& at)
     QMenu menu(this);
     menu.addAction(tr("Read again"), this, [this, file] { workspace_.refresh(file); });
     menu.addAction(tr("Close file"), this, [this, file] { workspace_.close(file); });
+    menu.addSeparator();
+    menu.addAction(tr("Copy list as table"), this, &RunDock::copyList);
+    fillColumnMenu(*menu.addMenu(tr("Columns")));
     menu.exec(tree_->viewport()->mapToGlobal(at));
 }
 

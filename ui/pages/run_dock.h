@@ -4,9 +4,11 @@
 #include "ui/pages/workspace.h"
 
 #include <QDockWidget>
+#include <QSet>
 
 class QLabel;
 class QLineEdit;
+class QMenu;
 class QTreeView;
 class QVBoxLayout;
 
@@ -29,12 +31,17 @@ private:
     void takeSelection();
     void describeSelection();
     void openMenu(const QPoint& at);
+    QWidget* makeTop();
+    void layColumns();
+    void fillColumnMenu(QMenu& menu);
+    void copyList() const;
 
     Workspace& workspace_;
     RunTreeModel* model_;
     RunTreeFilter* filter_;
     QLineEdit* filterField_;
     QTreeView* tree_;
+    QSet<int> hidden_; // columns
     QLabel* title_;
     KeyValueTable* details_;
     bool applying_ = false; // the tree is being made to follow the workspace

@@ -1,5 +1,6 @@
 #include "ui/pages/timeline_page.h"
 
+#include "core/query/kernel_stats.h"
 #include "ui/pages/controls.h"
 #include "ui/pages/timeline_panel.h"
 #include "ui/plots/number_text.h"
@@ -16,6 +17,7 @@
 #include <QStackedWidget>
 
 #include <algorithm>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -51,6 +53,30 @@ QWidget* pairOfButtons(QPushButton* first, QPushButton* second)
     layout->addWidget(first);
     layout->addWidget(second);
     return pair;
+}
+
+std::vector<std::shared_ptr<const query::Timeline>> timelinesOf(const std::vector<SelectedRun>& runs,
+                                                                const query::Cancelled& cancelled)
+{
+    std::vector<std::shared_ptr<const query::Timeline>> timelines;
+    for (const SelectedRun& run : runs)
+        if (!cancelled())
+            timelines.push_back(run.file->timeline(run.key.run, cancelled));
+    return timelines;
+}
+
+std::vector<RunKey> keysOf(const std::vector<SelectedRun>& runs)
+{
+    std::vector<RunKey> keys;
+    for (const SelectedRun& run : runs)
+        keys.push_back(run.key);
+    return keys;
+}
+
+bool isBeingWritten(const std::vector<SelectedRun>& runs)
+{
+    return std::any_of(runs.begin(), runs.end(),
+                       [](const SelectedRun& run) { return run.run->result.status == RunStatus::Running; });
 }
 
 } // namespace
@@ -163,20 +189,54 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
         showMessage(emptyText(tr("A traced run shows its steps, ops, kernels and memory on this page.")));
         return;
     }
-    loading_.start(
-        [runs](const query::Cancelled& cancelled) {
-            Timelines timelines;
-            for (const SelectedRun& run : runs)
-                if (!cancelled())
-                    timelines.push_back(run.file->timeline(run.key.run, cancelled));
-            return timelines;
-        },
-        [this, runs](const Timelines& timelines) { loaded(runs, timelines); },
-        [this](const QString& sentence) { showMessage(sentence); });
+    reading_ = true;
+    growing_.cancel();
+    isGrowing_ = false;
+    loading_.start([runs](const query::Cancelled& cancelled) { return timelinesOf(runs, cancelled); },
+                   [this, runs](const Timelines& timelines) { loaded(runs, timelines); },
+                   [this](const QString& sentence) { showMessage(sentence); });
+}
+
+bool TimelinePage::showGrown(const std::vector<SelectedRun>& runs)
+{
+    // One look at a time: where it takes long, the next one brings what came meanwhile.
+    if (isGrowing_)
+        return true;
+    isGrowing_ = true;
+    growing_.start([runs](const query::Cancelled& cancelled) { return timelinesOf(runs, cancelled); },
+                   [this, runs](const Timelines& timelines) {
+                       isGrowing_ = false;
+                       grown(runs, timelines);
+                   },
+                   [this](const QString& sentence) {
+                       isGrowing_ = false;
+                       showMessage(sentence);
+                   });
+    return true;
+}
+
+void TimelinePage::grown(const std::vector<SelectedRun>& runs, const Timelines& timelines)
+{
+    if (shown_ != keysOf(runs)) {
+        loading_.cancel();
+        return loaded(runs, timelines); // until now there was nothing of them to show
+    }
+    const std::vector<TimelineSection>& sections = view_->scene().sections;
+    const auto isSame = [](const TimelineSection& section, const std::shared_ptr<const query::Timeline>& t) {
+        return section.timeline == t;
+    };
+    if (std::equal(sections.begin(), sections.end(), timelines.begin(), isSame))
+        return;
+    const std::size_t steps = sections.front().timeline->steps.size();
+    view_->growSections(timelines);
+    panel_->setRuns(runs);
+    if (sections.front().timeline->steps.size() != steps)
+        fillAlignments();
 }
 
 void TimelinePage::loaded(const std::vector<SelectedRun>& runs, const Timelines& timelines)
 {
+    reading_ = false;
     std::vector<TimelineSection> sections;
     bool anything = false;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -187,11 +247,17 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, const Timelines&
         anything = anything || !timelines[i]->lanes.empty();
         sections.push_back(std::move(section));
     }
+    shown_.clear();
+    if (!anything && isBeingWritten(runs)) {
+        showMessage(tr("The run is being written. Its timeline appears here as soon as steps are traced."));
+        return;
+    }
     if (!anything) {
         showMessage(tr("This run was not traced.\nGive it trace: kernels or trace: full, and trace_steps "
                        "above 0, to see its timeline."));
         return;
     }
+    shown_ = keysOf(runs);
     panel_->setRuns(runs);
     view_->setSections(std::move(sections));
     fillAlignments();
@@ -201,10 +267,52 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, const Timelines&
         align();
     if (!find_->text().isEmpty())
         find();
+    reachTarget();
+}
+
+void TimelinePage::goTo(const PageTarget& target)
+{
+    target_ = target;
+    if (!reading_)
+        reachTarget();
+}
+
+// A kernel is selected where it first ran; a range is what runs are aligned at and fill the view with.
+void TimelinePage::reachTarget()
+{
+    const PageTarget target = std::exchange(target_, {});
+    const std::vector<TimelineSection>& sections = view_->scene().sections;
+    if (target.kind == PageTarget::Kind::Kernel) {
+        for (std::size_t run = 0; run < sections.size(); ++run) {
+            const query::Timeline& timeline = *sections[run].timeline;
+            const auto name = query::findName(timeline, target.text.toStdString());
+            const auto instances =
+                name ? query::instancesOf(timeline, *name, {}) : std::vector<query::Instance>{};
+            if (instances.empty())
+                continue;
+            const SectionItem item{run, instances.front().item};
+            view_->reveal(item);
+            view_->select(item);
+            return;
+        }
+    } else if (target.kind == PageTarget::Kind::Range && !sections.empty()) {
+        int at = alignment_->findData(target.text, kPathRole);
+        if (at < 0) {
+            at = alignment_->count();
+            const std::vector<query::TimelineStep>& steps = sections.front().timeline->steps;
+            alignment_->addItem(target.text.section(QLatin1Char('/'), 1),
+                                steps.empty() ? kNoStep : steps.front().step);
+            alignment_->setItemData(at, target.text, kPathRole);
+        }
+        alignment_->setCurrentIndex(at);
+        align();
+    }
 }
 
 void TimelinePage::fillAlignments()
 {
+    const QVariant chosenStep = alignment_->currentData();
+    const QVariant chosenPath = alignment_->currentData(kPathRole);
     alignment_->clear();
     const query::Timeline& first = *view_->scene().sections.front().timeline;
     for (const query::TimelineStep& step : first.steps)
@@ -216,6 +324,11 @@ void TimelinePage::fillAlignments()
         alignment_->setItemData(alignment_->count() - 1, text, kPathRole);
     }
     alignment_->addItem(tr("start of run"), kNoStep);
+    for (int i = 0; i < alignment_->count(); ++i)
+        if (alignment_->itemData(i) == chosenStep && alignment_->itemData(i, kPathRole) == chosenPath) {
+            alignment_->setCurrentIndex(i);
+            break;
+        }
 }
 
 // Runs at the same step, or at the first range of a path within it; shown a little wider than the widest of

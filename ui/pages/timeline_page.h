@@ -27,9 +27,11 @@ public:
 
     TimelineView& view() { return *view_; }
     void startFind() override;
+    void goTo(const PageTarget& target) override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
+    bool showGrown(const std::vector<SelectedRun>& runs) override;
 
 private:
     using Timelines = std::vector<std::shared_ptr<const query::Timeline>>;
@@ -42,7 +44,9 @@ private:
     void makeFind(ToolBar& tools);
     void makeZoom(ToolBar& tools);
     void loaded(const std::vector<SelectedRun>& runs, const Timelines& timelines);
+    void grown(const std::vector<SelectedRun>& runs, const Timelines& timelines);
     void align();
+    void reachTarget();
     void fillAlignments();
     void find();
     void showFound(Found found);
@@ -52,9 +56,14 @@ private:
 
     JobTracker loading_{this};
     JobTracker finding_{this};
+    JobTracker growing_{this};
+    bool isGrowing_ = false;    // a look at what has come is under way
+    std::vector<RunKey> shown_; // the view's sections; empty where it shows none
     QTimer findSoon_;
     Found found_;
     std::size_t currentFound_ = 0;
+    PageTarget target_; // where a link leads, while runs are being read
+    bool reading_ = false;
     QComboBox* alignment_;
     Segments* scale_;
     QLineEdit* find_;

@@ -3,6 +3,7 @@
 #include <QFileInfo>
 
 #include <algorithm>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -37,6 +38,34 @@ QString telling(std::string_view key, std::string_view value)
     return number ? text(key).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') +
                         shortCount(text(value))
                   : text(value);
+}
+
+constexpr int kTickMs = 250;
+// How long after a look at a file the next one follows: of one that changes, one that does not, and one that
+// cannot be read.
+constexpr auto kSoon = std::chrono::milliseconds(500);
+constexpr auto kNowAndThen = std::chrono::seconds(2);
+constexpr auto kSeldom = std::chrono::seconds(30);
+constexpr int kRests = 4; // times as long as the look took
+
+bool isBeingWritten(const query::FileSnapshot& snapshot)
+{
+    return std::any_of(snapshot.runs.begin(), snapshot.runs.end(),
+                       [](const query::RunSummary& run) { return run.result.status == RunStatus::Running; });
+}
+
+const query::RunSummary* runIn(const query::FileSnapshot& snapshot, RunId run)
+{
+    for (const query::RunSummary& summary : snapshot.runs)
+        if (summary.run == run)
+            return &summary;
+    return nullptr;
+}
+
+// Whether pages show the same of both, but for what a running one has come to meanwhile.
+bool looksAlike(const query::RunSummary& a, const query::RunSummary& b)
+{
+    return a.uid == b.uid && a.result.status == b.result.status && a.note == b.note && a.tag == b.tag;
 }
 
 } // namespace
@@ -89,7 +118,11 @@ QString SelectedRun::source() const
     return QString::fromStdString(file->path().stem().string()) + QStringLiteral(" #%1").arg(run->run.value);
 }
 
-Workspace::Workspace(QObject* parent) : QObject(parent) {}
+Workspace::Workspace(QObject* parent) : QObject(parent)
+{
+    connect(&timer_, &QTimer::timeout, this, &Workspace::watch);
+    timer_.start(kTickMs);
+}
 
 Workspace::~Workspace() = default;
 
@@ -118,55 +151,113 @@ void Workspace::open(const QString& path)
     file.id = nextFile_++;
     file.file = std::make_shared<query::SharedFile>(wanted);
     files_.push_back(std::move(file));
-    jobs_[files_.back().id] = std::make_unique<JobTracker>(this);
-    load(files_.back());
+    watches_[files_.back().id].job = std::make_unique<JobTracker>(this);
+    look(files_.back());
     emit filesChanged();
 }
 
 void Workspace::refresh(int file)
 {
-    if (OpenFile* found = entry(file))
-        load(*found);
+    if (const OpenFile* found = find(file))
+        look(*found);
 }
 
-void Workspace::load(OpenFile& file)
+void Workspace::watch()
 {
-    jobs_[file.id]->start(
+    const auto now = Clock::now();
+    for (const OpenFile& file : files_)
+        if (const Watch& watch = watches_[file.id]; !watch.isLooking && now >= watch.due)
+            look(file);
+}
+
+// A disk may be slow to answer, and the file large: it is asked in the background.
+void Workspace::look(const OpenFile& file)
+{
+    Watch& watch = watches_[file.id];
+    watch.isLooking = true;
+    watch.job->start(
         [shared = file.file](const query::Cancelled&) {
-            return std::make_shared<const query::FileSnapshot>(shared->borrow()->snapshot());
+            const auto start = Clock::now();
+            Snapshot snapshot = shared->look();
+            return std::pair(std::move(snapshot), Clock::now() - start);
         },
-        [this, id = file.id](std::shared_ptr<const query::FileSnapshot> snapshot) {
-            loaded(id, std::move(snapshot));
+        [this, id = file.id](std::pair<Snapshot, Clock::duration> seen) {
+            looked(id, std::move(seen.first), seen.second);
         },
-        [this, id = file.id](const QString& sentence) {
-            if (OpenFile* failed = entry(id))
-                failed->problem = sentence;
-            emit filesChanged();
-        });
+        [this, id = file.id](const QString& sentence) { failed(id, sentence); });
 }
 
-void Workspace::loaded(int file, std::shared_ptr<const query::FileSnapshot> snapshot)
+void Workspace::looked(int file, Snapshot snapshot, Clock::duration took)
 {
-    OpenFile* found = entry(file);
-    if (found == nullptr)
+    Watch& watch = watches_[file];
+    watch.isLooking = false;
+    // Soon again where it is being written, but not most of the time.
+    const Snapshot& latest = snapshot ? snapshot : entry(file)->snapshot;
+    const bool isWritten = snapshot || (latest && isBeingWritten(*latest));
+    watch.pace = std::max<Clock::duration>(isWritten ? kSoon : kNowAndThen, kRests * took);
+    watch.due = Clock::now() + watch.pace;
+    OpenFile& open = *entry(file);
+    if (snapshot) {
+        loaded(file, std::move(snapshot));
+    } else if (!open.problem.isEmpty()) {
+        open.problem.clear();
+        emit filesChanged();
+    }
+}
+
+void Workspace::failed(int file, const QString& sentence)
+{
+    Watch& watch = watches_[file];
+    watch.isLooking = false;
+    watch.pace = std::clamp<Clock::duration>(2 * watch.pace, kNowAndThen, kSeldom);
+    watch.due = Clock::now() + watch.pace;
+    OpenFile& open = *entry(file);
+    if (open.problem == sentence)
         return;
-    const bool first = found->snapshot == nullptr;
-    found->snapshot = std::move(snapshot);
-    if (!first)
-        found->file->forget();
-    found->problem.clear();
+    open.problem = sentence;
     emit filesChanged();
-    // A file that has just been opened shows its first run; one that has grown keeps what was chosen.
-    if (first && selection_.empty() && !found->snapshot->runs.empty())
-        select({{file, found->snapshot->runs.front().run}});
-    else if (std::any_of(selection_.begin(), selection_.end(),
-                         [file](const RunKey& key) { return key.file == file; }))
+}
+
+void Workspace::loaded(int file, Snapshot snapshot)
+{
+    OpenFile& open = *entry(file);
+    const Snapshot before = std::exchange(open.snapshot, std::move(snapshot));
+    open.problem.clear();
+    emit filesChanged();
+    if (chooseFirst(file, before.get()))
+        return;
+    // What was chosen stays, and pages keep what they show where nothing of it is another.
+    bool changed = false;
+    bool grew = false;
+    for (const RunKey& key : selection_) {
+        if (key.file != file)
+            continue;
+        const query::RunSummary* was = before ? runIn(*before, key.run) : nullptr;
+        const query::RunSummary* is = runIn(*open.snapshot, key.run);
+        const bool same = was != nullptr && is != nullptr && looksAlike(*was, *is);
+        changed = changed || !same;
+        grew = grew || (same && is->result.status == RunStatus::Running);
+    }
+    if (changed)
         emit selectionChanged();
+    else if (grew)
+        emit runsGrew();
+}
+
+// A file in which the first run appears shows it, unless something else is chosen.
+bool Workspace::chooseFirst(int file, const query::FileSnapshot* before)
+{
+    const std::vector<query::RunSummary>& runs = find(file)->snapshot->runs;
+    const bool isFirst = before == nullptr || before->runs.empty();
+    if (!isFirst || !selection_.empty() || runs.empty())
+        return false;
+    select({{file, runs.front().run}});
+    return true;
 }
 
 void Workspace::close(int file)
 {
-    jobs_.erase(file);
+    watches_.erase(file);
     std::erase_if(files_, [file](const OpenFile& f) { return f.id == file; });
     const auto gone = std::erase_if(selection_, [file](const RunKey& key) { return key.file == file; });
     emit filesChanged();

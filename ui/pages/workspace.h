@@ -1,12 +1,14 @@
 #pragma once
 
-#include "core/query/file_session.h"
+#include "core/query/shared_file.h"
 #include "ui/jobs/job_tracker.h"
 
 #include <QObject>
 #include <QString>
 #include <QStringList>
+#include <QTimer>
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
@@ -24,7 +26,8 @@ struct RunKey {
     auto operator<=>(const RunKey&) const = default;
 };
 
-/// A file of the run list. `snapshot` is null until its runs are read; `problem` says why they could not be.
+/// A file of the run list. `snapshot` is null until its runs are read; `problem` says why they could not be,
+/// now or any more.
 struct OpenFile {
     int id = 0;
     std::shared_ptr<query::SharedFile> file;
@@ -63,7 +66,19 @@ private:
     std::map<std::string, Group> groups_; ///< by workload
 };
 
-/// The open files and the selected runs: what every page shows. Owned by the main window; GUI thread.
+/// What a link on one page points at on another.
+struct PageTarget {
+    enum class Kind {
+        None,
+        Kernel, ///< text is its full name
+        Range,  ///< its path
+        Family  ///< its word
+    } kind = Kind::None;
+    QString text;
+};
+
+/// The open files and the selected runs: what every page shows. Files that change while they are open are
+/// followed: looked at now and then in the background. Owned by the main window; GUI thread.
 class Workspace : public QObject {
     Q_OBJECT
 public:
@@ -92,16 +107,35 @@ signals:
     void filesChanged();
     void selectionChanged();
     void kernelChanged();
+    /// A selected run is being written, and there may be more of it.
+    void runsGrew();
     /// A link leads to the page of that name.
     void pageWanted(const QString& name);
+    /// The same, to something on it.
+    void targetWanted(const QString& name, const PageTarget& target);
 
 private:
-    void load(OpenFile& file);
-    void loaded(int file, std::shared_ptr<const query::FileSnapshot> snapshot);
+    using Clock = std::chrono::steady_clock;
+    using Snapshot = std::shared_ptr<const query::FileSnapshot>;
+    /// When a file is looked at again.
+    struct Watch {
+        std::unique_ptr<JobTracker> job;
+        bool isLooking = false;
+        Clock::time_point due{};
+        Clock::duration pace{};
+    };
+
+    void watch();
+    void look(const OpenFile& file);
+    void looked(int file, Snapshot snapshot, Clock::duration took);
+    void failed(int file, const QString& sentence);
+    void loaded(int file, Snapshot snapshot);
+    bool chooseFirst(int file, const query::FileSnapshot* before);
     OpenFile* entry(int file);
 
     std::vector<OpenFile> files_;
-    std::map<int, std::unique_ptr<JobTracker>> jobs_; // by file
+    std::map<int, Watch> watches_; // by file
+    QTimer timer_;
     std::vector<RunKey> selection_;
     QString kernel_;
     int nextFile_ = 1;

@@ -36,20 +36,6 @@ QFont paperFont(bool bold = false)
     return font;
 }
 
-// Ticks of a doubling axis: powers of two, written out.
-class PowerTicker : public QCPAxisTickerLog {
-public:
-    explicit PowerTicker(double base)
-    {
-        setLogBase(base);
-        setSubTickCount(base == 10 ? 8 : 0);
-    }
-    QString getTickLabel(double tick, const QLocale&, QChar, int) override
-    {
-        return tick >= 1 ? wholeNumber(std::int64_t(std::llround(tick))) : QString::number(tick, 'g', 3);
-    }
-};
-
 } // namespace
 
 QColor ChartPlot::colourOf(std::size_t series)

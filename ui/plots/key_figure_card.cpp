@@ -4,6 +4,8 @@
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
+#include <QKeyEvent>
+#include <QMouseEvent>
 #include <QPainter>
 
 namespace tilescope::ui {
@@ -17,6 +19,9 @@ constexpr int kLine = 27;
 KeyFigureCard::KeyFigureCard(QWidget* parent) : QWidget(parent)
 {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    setFocusPolicy(Qt::TabFocus);
+    setAttribute(Qt::WA_Hover);
+    setCursor(Qt::PointingHandCursor);
     connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
 }
 
@@ -40,6 +45,22 @@ QSize KeyFigureCard::sizeHint() const
 QSize KeyFigureCard::minimumSizeHint() const
 {
     return {sizes().of(120), sizeHint().height()};
+}
+
+void KeyFigureCard::mouseReleaseEvent(QMouseEvent* event)
+{
+    if (event->button() == Qt::LeftButton && rect().contains(event->pos()) && !figure_.page.isEmpty())
+        emit pageWanted(figure_.page);
+}
+
+void KeyFigureCard::keyPressEvent(QKeyEvent* event)
+{
+    const bool follow =
+        event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter || event->key() == Qt::Key_Space;
+    if (follow && !figure_.page.isEmpty())
+        emit pageWanted(figure_.page);
+    else
+        QWidget::keyPressEvent(event);
 }
 
 void KeyFigureCard::paintLine(QPainter& painter, const KeyFigure::Line& line, const QRect& rect) const
@@ -75,7 +96,7 @@ void KeyFigureCard::paintEvent(QPaintEvent*)
     const Theme& theme = Theme::instance();
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(p.line);
+    painter.setPen(hasFocus() ? p.accent : underMouse() ? p.strongLine : p.line);
     painter.setBrush(p.surface);
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), sizes().radius, sizes().radius);
     const QRect inner = rect().adjusted(sizes().padding, sizes().of(10), -sizes().padding, -sizes().of(8));

@@ -6,7 +6,8 @@
 
 namespace tilescope::ui {
 
-/// A surface with a key number for each run, its unit smaller, and words below. Paints itself; GUI thread.
+/// A surface with a key number for each run, its unit smaller, and words below. A click, Enter or Space leads
+/// to the page that says more. Paints itself; GUI thread.
 class KeyFigureCard : public QWidget {
     Q_OBJECT
 public:
@@ -16,8 +17,13 @@ public:
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
+signals:
+    void pageWanted(const QString& page);
+
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
 
 private:
     void paintLine(QPainter& painter, const KeyFigure::Line& line, const QRect& rect) const;

@@ -5,6 +5,7 @@
 #include "ui/theme/theme.h"
 
 #include <QHelpEvent>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
 
@@ -229,23 +230,41 @@ bool StepBarPlot::event(QEvent* event)
     if (event->type() != QEvent::ToolTip || bars_.empty())
         return QWidget::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);
-    const Frame frame = frameOf(size());
-    for (std::size_t i = 0; i < bars_.size(); ++i) {
-        if (!frame.bar(i).contains(help->pos()))
-            continue;
-        double time = 0;
-        for (const StepPart& part : bars_[i].parts) {
-            if (help->x() >= frame.x(time) && help->x() < frame.x(time + part.time)) {
-                QToolTip::showText(help->globalPos(), tr("%1: %2, %3 of the step")
-                                                          .arg(part.label, timeText(part.time),
-                                                               percentText(part.time / bars_[i].total())));
-                return true;
-            }
-            time += part.time;
-        }
+    if (const auto at = partAt(help->pos())) {
+        const StepPart& part = bars_[at->first].parts[at->second];
+        QToolTip::showText(help->globalPos(), tr("%1: %2, %3 of the step")
+                                                  .arg(part.label, timeText(part.time),
+                                                       percentText(part.time / bars_[at->first].total())));
+        return true;
     }
     QToolTip::hideText();
     return true;
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> StepBarPlot::partAt(const QPoint& at) const
+{
+    if (bars_.empty())
+        return {};
+    const Frame frame = frameOf(size());
+    for (std::size_t bar = 0; bar < bars_.size(); ++bar) {
+        if (!frame.bar(bar).contains(at))
+            continue;
+        double time = 0;
+        for (std::size_t part = 0; part < bars_[bar].parts.size(); ++part) {
+            const double length = bars_[bar].parts[part].time;
+            if (at.x() >= frame.x(time) && at.x() < frame.x(time + length))
+                return std::pair(bar, part);
+            time += length;
+        }
+    }
+    return {};
+}
+
+void StepBarPlot::mouseReleaseEvent(QMouseEvent* event)
+{
+    const auto at = partAt(event->pos());
+    if (at && event->button() == Qt::LeftButton)
+        emit partChosen(bars_[at->first].parts[at->second]);
 }
 
 } // namespace tilescope::ui

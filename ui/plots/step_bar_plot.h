@@ -19,14 +19,20 @@ public:
     /// Draws into the logical rectangle (0, 0, size); what exports use too.
     void draw(QPainter& painter, const QSize& size) const;
 
+signals:
+    /// A part of a bar was clicked.
+    void partChosen(const StepPart& part);
+
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
     bool event(QEvent* event) override;
 
 private:
     struct Frame;
 
     Frame frameOf(const QSize& size) const;
+    std::optional<std::pair<std::size_t, std::size_t>> partAt(const QPoint& at) const; ///< bar and part
     void drawBar(QPainter& painter, const Frame& frame, std::size_t bar) const;
     void drawAxis(QPainter& painter, const Frame& frame) const;
     void drawSaving(QPainter& painter, const Frame& frame) const;

@@ -5,6 +5,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QContextMenuEvent>
+#include <QImage>
 #include <QKeyEvent>
 #include <QMenu>
 #include <QPainter>
@@ -232,6 +233,8 @@ TableView::TableView(QWidget* parent)
     setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     setFrameShape(QFrame::NoFrame);
     horizontalHeader()->setSortIndicator(-1, Qt::DescendingOrder);
+    horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(horizontalHeader(), &QWidget::customContextMenuRequested, this, &TableView::openColumnMenu);
     // A first click on a column of numbers shows the greatest.
     connect(horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int) { viewport()->update(); });
     connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
@@ -288,21 +291,65 @@ void TableView::setCurrentId(std::optional<std::int64_t> id)
     quiet_ = before;
 }
 
+namespace {
+
+// Total of "Total, µs".
+QString withoutUnit(const QString& title)
+{
+    return title.section(QLatin1Char(','), 0, 0);
+}
+
+} // namespace
+
+bool TableView::isHidden(int column) const
+{
+    return hidden_.contains(withoutUnit(model_->table().columns[std::size_t(column)].title));
+}
+
 // Fixed columns keep their width; those of width 0 share what is left.
 void TableView::layColumns()
 {
     const std::vector<TableColumn>& columns = model_->table().columns;
     int fixed = 0;
     int free = 0;
-    for (const TableColumn& column : columns) {
-        fixed += sizes().of(column.width);
-        free += column.width == 0 ? 1 : 0;
+    for (int c = 0; c < int(columns.size()); ++c) {
+        if (isHidden(c))
+            continue;
+        fixed += sizes().of(columns[std::size_t(c)].width);
+        free += columns[std::size_t(c)].width == 0 ? 1 : 0;
     }
     const int left = std::max(viewport()->width() - fixed, free * sizes().of(90));
     for (int c = 0; c < int(columns.size()); ++c) {
         const double width = columns[std::size_t(c)].width;
-        setColumnWidth(c, width > 0 ? sizes().of(width) : left / std::max(1, free));
+        setColumnHidden(c, isHidden(c));
+        if (!isHidden(c))
+            setColumnWidth(c, width > 0 ? sizes().of(width) : left / std::max(1, free));
     }
+}
+
+void TableView::fillColumnMenu(QMenu& menu)
+{
+    menu.clear();
+    const std::vector<TableColumn>& columns = model_->table().columns;
+    for (std::size_t c = 1; c < columns.size(); ++c) { // the first names the row
+        if (columns[c].title.isEmpty())
+            continue;
+        const QString title = withoutUnit(columns[c].title);
+        QAction* action = menu.addAction(columns[c].title, this, [this, title] {
+            if (!hidden_.remove(title))
+                hidden_.insert(title);
+            layColumns();
+        });
+        action->setCheckable(true);
+        action->setChecked(!hidden_.contains(title));
+    }
+}
+
+void TableView::openColumnMenu(const QPoint& at)
+{
+    QMenu menu(this);
+    fillColumnMenu(menu);
+    menu.exec(horizontalHeader()->mapToGlobal(at));
 }
 
 void TableView::resizeEvent(QResizeEvent* event)
@@ -314,10 +361,29 @@ void TableView::resizeEvent(QResizeEvent* event)
 TableData TableView::shown() const
 {
     TableData rows;
-    rows.columns = model_->table().columns;
-    for (int row = 0; row < filter_->rowCount(); ++row)
-        rows.rows.push_back(model_->row(filter_->mapToSource(filter_->index(row, 0)).row()));
+    std::vector<std::size_t> kept;
+    for (std::size_t c = 0; c < model_->table().columns.size(); ++c)
+        if (!isHidden(int(c))) {
+            kept.push_back(c);
+            rows.columns.push_back(model_->table().columns[c]);
+        }
+    for (int row = 0; row < filter_->rowCount(); ++row) {
+        const TableRow& from = model_->row(filter_->mapToSource(filter_->index(row, 0)).row());
+        TableRow& to = rows.rows.emplace_back(from);
+        to.cells.clear();
+        for (const std::size_t c : kept)
+            to.cells.push_back(from.cells[c]);
+    }
     return rows;
+}
+
+void TableView::copyImage()
+{
+    QImage image(size() * devicePixelRatio(), QImage::Format_ARGB32_Premultiplied);
+    image.setDevicePixelRatio(devicePixelRatio());
+    image.fill(colours().surface);
+    render(&image);
+    QApplication::clipboard()->setImage(image);
 }
 
 void TableView::copyTable()
@@ -342,6 +408,9 @@ void TableView::contextMenuEvent(QContextMenuEvent* event)
             QApplication::clipboard()->setText(index.data(TableModel::ExactRole).toString());
         });
     menu.addAction(tr("Copy table"), QKeySequence::Copy, this, &TableView::copyTable);
+    menu.addAction(tr("Copy as image"), this, &TableView::copyImage);
+    menu.addSeparator();
+    fillColumnMenu(*menu.addMenu(tr("Columns")));
     menu.exec(event->globalPos());
 }
 

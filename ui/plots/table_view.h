@@ -5,8 +5,11 @@
 
 #include <QColor>
 #include <QHeaderView>
+#include <QSet>
 #include <QStyledItemDelegate>
 #include <QTableView>
+
+class QMenu;
 
 namespace tilescope::ui {
 
@@ -59,8 +62,10 @@ public:
     /// Makes the row of that id current without telling.
     void setCurrentId(std::optional<std::int64_t> id);
     void setRowHeight(double design);
-    /// The table as shown, sorted and filtered.
+    /// The table as shown: sorted, filtered, without the columns that are hidden.
     TableData shown() const;
+    /// Actions that show and hide columns.
+    void fillColumnMenu(QMenu& menu);
 
 signals:
     /// Another row is current, by mouse or keyboard.
@@ -76,9 +81,13 @@ protected:
 private:
     void layColumns();
     void copyTable();
+    void copyImage();
+    void openColumnMenu(const QPoint& at);
+    bool isHidden(int column) const;
 
     TableModel* model_;
     TableFilter* filter_;
+    QSet<QString> hidden_; // titles without units: units change with what is shown
     bool quiet_ = false;
 };
 

@@ -19,6 +19,17 @@ QString NumberTicker::getTickLabel(double tick, const QLocale&, QChar, int)
     return text.replace(QLatin1Char('-'), QChar(0x2212));
 }
 
+PowerTicker::PowerTicker(double base)
+{
+    setLogBase(base);
+    setSubTickCount(base == 10 ? 8 : 0);
+}
+
+QString PowerTicker::getTickLabel(double tick, const QLocale&, QChar, int)
+{
+    return tick >= 1 ? wholeNumber(std::int64_t(std::llround(tick))) : QString::number(tick, 'g', 3);
+}
+
 ThemedPlot::ThemedPlot(QWidget* parent) : QCustomPlot(parent)
 {
     setMinimumSize(sizes().of(240), sizes().of(140));

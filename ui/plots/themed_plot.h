@@ -28,4 +28,11 @@ public:
     QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override;
 };
 
+/// Ticks of a logarithmic axis at whole powers of its base, written out: 0.01, 1, 4096.
+class PowerTicker : public QCPAxisTickerLog {
+public:
+    explicit PowerTicker(double base);
+    QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override;
+};
+
 } // namespace tilescope::ui

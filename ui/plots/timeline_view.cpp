@@ -1,6 +1,7 @@
 #include "ui/plots/timeline_view.h"
 
 #include "ui/plots/number_text.h"
+#include "ui/plots/timeline_growth.h"
 #include "ui/plots/vector_drawing.h"
 #include "ui/theme/theme.h"
 
@@ -57,6 +58,20 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
     relayout();
     emit selectionChanged();
     emit spanChanged();
+    emit windowChanged();
+    viewport()->update();
+}
+
+void TimelineView::growSections(const std::vector<std::shared_ptr<const query::Timeline>>& timelines)
+{
+    growScene(scene_, timelines);
+    hovered_.reset();
+    painter_.reset();
+    relayout();
+    if (scene_.selected)
+        emit selectionChanged();
+    if (scene_.span)
+        emit spanChanged();
     emit windowChanged();
     viewport()->update();
 }

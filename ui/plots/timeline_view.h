@@ -20,6 +20,9 @@ public:
 
     /// Shows these runs, fitted. Keeps the window where `keepWindow` is set.
     void setSections(std::vector<TimelineSection> sections, bool keepWindow = false);
+    /// The same runs, of which some have grown: keeps what the user chose, and the window unless it showed
+    /// all.
+    void growSections(const std::vector<std::shared_ptr<const query::Timeline>>& timelines);
     const TimelineScene& scene() const { return scene_; }
 
     const TimeWindow& window() const { return scene_.window; }

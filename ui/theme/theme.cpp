@@ -82,7 +82,7 @@ Sizes::Sizes(const QFont& body) : scale_(std::max(0.75, QFontInfo(body).pixelSiz
     panelHeader = of(32);
     rail = of(72);
     railItem = of(52);
-    dock = of(288);
+    dock = of(308);
     statusBar = of(28);
 }
 

@@ -47,6 +47,12 @@ std::vector<TimedWork> itemsOf(const FakeTrace& trace)
                           [&](const DeviceEvent& event) { return familyOf(trace, event); }, {});
 }
 
+std::vector<KernelWork> workOf(const FakeTrace& trace)
+{
+    return workOfKernels(trace.batch().ops, trace.batch().deviceEvents, trace.textOf(),
+                         [&](const DeviceEvent& event) { return familyOf(trace, event); }, {});
+}
+
 const WorkTotal& totalOf(const std::vector<WorkTotal>& totals, std::string_view key)
 {
     const auto found =
@@ -84,6 +90,46 @@ TEST(TimedWork, GoesToTheFamilyThatTookMostOfTheTime)
     for (const WorkTotal& total : totals)
         sum += total.time;
     EXPECT_EQ(sum, 137_ns); // all GPU time of the step, none of what ran after it
+}
+
+TEST(TimedWork, TheWorkOfAnOpIsThatOfTheKernelThatTookMostOfItsTime)
+{
+    const FakeTrace trace = stepOnGpu();
+    const auto work = workOf(trace);
+    ASSERT_EQ(work.size(), 2u) << "the linear and the softmax: nothing is known of the others";
+    EXPECT_EQ(trace.textOf()(work[0].kernel), "nvjet gemm") << "not the one that adds up its parts";
+    EXPECT_EQ(work[0].time, 50_ns);
+    EXPECT_EQ(work[0].instances, 1);
+    EXPECT_EQ(work[0].work, (Work{{60}, {4 * 36}}));
+    EXPECT_EQ(trace.textOf()(work[1].kernel), "softmax");
+    EXPECT_EQ(trace.textOf()(work[1].path), "step/forward/attention");
+}
+
+TEST(TimedWork, ShapesOfAnUntracedStepTellTheWorkOfEachTracedOne)
+{
+    FakeTrace trace;
+    trace.op("aten::linear", 0, 90).at("step/forward/ffn").shaped("[2, 3] [5, 3] [5]");
+    const OpId linear = trace.lastOp();
+    trace.step(0, 1000, 2000).kernel("nvjet gemm", 1100, 1150).at("step/forward/ffn").by(linear);
+    trace.step(1, 2000, 3000).kernel("nvjet gemm", 2100, 2160).at("step/forward/ffn").by(linear);
+    const auto work = workOf(trace);
+    ASSERT_EQ(work.size(), 2u);
+    EXPECT_EQ(work[0].step, 0);
+    EXPECT_EQ(work[1].step, 1);
+    EXPECT_EQ(work[1].time, 60_ns);
+    EXPECT_EQ(work[0].work, work[1].work);
+}
+
+TEST(TimedWork, ACastThatTookLongerThanItsMatmulDidNotDoItsWork)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 1000);
+    trace.op("aten::linear", 0, 90).shaped("[2, 3] [5, 3] [5]");
+    trace.kernel("cast", 100, 190).by(trace.lastOp()).kernel("nvjet gemm", 200, 250).by(trace.lastOp());
+    const auto work = workOf(trace);
+    ASSERT_EQ(work.size(), 1u);
+    EXPECT_EQ(trace.textOf()(work[0].kernel), "nvjet gemm");
+    EXPECT_EQ(work[0].time, 50_ns);
 }
 
 TEST(TimedWork, WithoutAGpuAnOpHasItsOwnTime)

@@ -56,6 +56,20 @@ std::vector<query::RunSummary> attention()
             runOf("flash", 1024, 4),  runOf("flash", 2048, 8)};
 }
 
+TEST(Chart, DrawsOnlyTheRunsThatItsRecipeNames)
+{
+    std::vector<query::RunSummary> runs = attention();
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        runs[i].uid = "run-" + std::to_string(i);
+    ChartRecipe recipe;
+    recipe.runs = QStringList{QStringLiteral("run-4"), QStringLiteral("run-6")};
+    const Chart chart = chartOf(recipe, pointersTo(runs));
+    ASSERT_EQ(chart.series.size(), 1U);
+    EXPECT_EQ(chart.series[0].name, QStringLiteral("flash"));
+    EXPECT_EQ(chart.series[0].points.size(), 2U);
+    EXPECT_EQ(ChartRecipe::fromJson(recipe.toJson().toUtf8(), QStringLiteral("r.json")), recipe);
+}
+
 TEST(Chart, HasASeriesForEachValueWithItsPointsByX)
 {
     const std::vector<query::RunSummary> runs = attention();

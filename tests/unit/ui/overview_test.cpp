@@ -1,6 +1,7 @@
 // The overview's figures from a recording: computed a second way from its records, and as plain values.
 
 #include "core/query/run_overview.h"
+#include "core/query/work_tables.h"
 #include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
@@ -110,6 +111,42 @@ TEST_F(OverviewTest, AllocationsAtThePeakAddUpToThePeak)
     for (const TableRow& row : allocationRows(data).rows)
         sum += row.cells[2].sort;
     EXPECT_DOUBLE_EQ(sum, double(data.runs[0].data->live->allocated.count));
+}
+
+TEST_F(OverviewTest, TheMfuIsThatOfTheSpecsFlopsInTheMedianStep)
+{
+    const OverviewData data = dataOf({0});
+    const auto& used = data.runs[0].data->utilisation;
+    ASSERT_TRUE(used) << "the FLOPs of an lm follow from its spec";
+    const query::MfuTable table = query::mfu(session_->reader(), {.run = snapshot_->runs.at(0).run});
+    const double seconds = data.runs[0].summary->step->median * 1e-3;
+    EXPECT_NEAR(used->flopsPerSecond * seconds / double(table.rows.front().model->count), 1, 1e-6);
+    ASSERT_TRUE(used->sheetCeiling) << "an H200's is known";
+    EXPECT_NEAR(used->mfu().value(), used->flopsPerSecond / *used->sheetCeiling, 1e-12);
+    const KeyFigure figure = keyFigures(data)[4];
+    EXPECT_EQ(figure.title, QStringLiteral("MFU"));
+    EXPECT_EQ(figure.lines[0].unit, QStringLiteral("%"));
+    EXPECT_TRUE(figure.verdict.contains(QStringLiteral("data sheet"))) << figure.verdict.toStdString();
+}
+
+TEST_F(OverviewTest, EveryFigureLeadsToAPage)
+{
+    for (const KeyFigure& figure : keyFigures(dataOf({0, 1})))
+        EXPECT_FALSE(figure.page.isEmpty()) << figure.title.toStdString();
+}
+
+TEST_F(OverviewTest, ManyRunsAreListedAgainstTheFirst)
+{
+    std::vector<NamedRun> runs;
+    for (const query::RunSummary& run : snapshot_->runs)
+        runs.push_back({QString(), QString::fromStdString(run.name), &run});
+    const TableData table = runRows(runs);
+    ASSERT_EQ(table.rows.size(), 3U);
+    EXPECT_EQ(table.rows[0].cells[6].text, QStringLiteral("1.00"));
+    EXPECT_NEAR(table.rows[1].cells[6].sort, runs[0].summary->step->mean / runs[1].summary->step->mean,
+                1e-12);
+    EXPECT_EQ(table.rows[2].cells[1].text, QStringLiteral("oom"));
+    EXPECT_EQ(table.rows[2].cells[2].text, QStringLiteral("–")) << "what ran out of memory took no time";
 }
 
 TEST_F(OverviewTest, SaysWhatIsNotMeasuredWithADash)

@@ -1,11 +1,11 @@
-#include "core/session/quick.h"
+#include "core/config/quick.h"
 
 #include "core/config/spec_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tilescope::session {
+namespace tilescope::config {
 
 using ::testing::ElementsAre;
 
@@ -13,7 +13,7 @@ namespace {
 
 std::vector<ExperimentSpec> quickOf(const char* yaml)
 {
-    return quickEdition(config::parseSpec(yaml, "spec.yaml"));
+    return quickEdition(parseSpec(yaml, "spec.yaml"));
 }
 
 template <class Value>
@@ -75,4 +75,4 @@ TEST(Quick, RunsTheTinyModelWhateverItsSize)
     }
 }
 
-} // namespace tilescope::session
+} // namespace tilescope::config

@@ -1,4 +1,4 @@
-#include "core/session/quick.h"
+#include "core/config/quick.h"
 
 #include "core/base/error.h"
 #include "core/config/schema.h"
@@ -8,7 +8,7 @@
 #include <string>
 #include <unordered_set>
 
-namespace tilescope::session {
+namespace tilescope::config {
 
 namespace {
 
@@ -18,10 +18,10 @@ constexpr int kTraceSteps = 1;
 constexpr std::int64_t kLongestSequence = 512;
 constexpr std::int64_t kLongestContext = 128;
 
-const config::SizePreset& tiny()
+const SizePreset& tiny()
 {
-    const auto& presets = config::sizePresets();
-    const auto found = std::ranges::find(presets, "tiny", &config::SizePreset::name);
+    const auto& presets = sizePresets();
+    const auto found = std::ranges::find(presets, "tiny", &SizePreset::name);
     if (found == presets.end())
         throw Error{.what = "there is no preset tiny",
                     .where = "--quick",
@@ -32,7 +32,7 @@ const config::SizePreset& tiny()
 
 void makeTiny(ExperimentSpec& spec)
 {
-    const config::SizePreset& preset = tiny();
+    const SizePreset& preset = tiny();
     spec.size = preset.name;
     spec.dModel = preset.dModel;
     spec.dFf = preset.dFf;
@@ -53,22 +53,35 @@ void shorten(std::vector<ExperimentSpec>& specs, std::int64_t ExperimentSpec::*l
 
 } // namespace
 
-std::vector<ExperimentSpec> quickEdition(std::vector<ExperimentSpec> specs)
+std::vector<ExperimentSpec> quickEdition(std::vector<ExperimentSpec> specs, const Overrides& chosen)
 {
+    const auto isChosen = [&chosen](std::string_view key) {
+        return std::ranges::find(chosen, key, &Overrides::value_type::first) != chosen.end();
+    };
     for (ExperimentSpec& spec : specs) {
-        spec.warmup = std::min(spec.warmup, kWarmup);
-        spec.steps = std::min(spec.steps, kSteps);
-        spec.traceSteps = std::min(spec.traceSteps, kTraceSteps);
+        if (!isChosen("warmup"))
+            spec.warmup = std::min(spec.warmup, kWarmup);
+        if (!isChosen("steps"))
+            spec.steps = std::min(spec.steps, kSteps);
+        if (!isChosen("trace_steps"))
+            spec.traceSteps = std::min(spec.traceSteps, kTraceSteps);
         if (spec.workload == Workload::Lm)
             makeTiny(spec);
     }
-    shorten(specs, &ExperimentSpec::seqLen, kLongestSequence);
-    shorten(specs, &ExperimentSpec::kvLen, kLongestSequence);
-    shorten(specs, &ExperimentSpec::context, kLongestContext);
+    if (!isChosen("seq_len")) {
+        shorten(specs, &ExperimentSpec::seqLen, kLongestSequence);
+        shorten(specs, &ExperimentSpec::kvLen, kLongestSequence);
+    }
+    if (!isChosen("context"))
+        shorten(specs, &ExperimentSpec::context, kLongestContext);
+    return withoutRepeats(std::move(specs));
+}
+
+std::vector<ExperimentSpec> withoutRepeats(std::vector<ExperimentSpec> specs)
+{
     std::unordered_set<std::string> seen;
-    std::erase_if(specs,
-                  [&](const ExperimentSpec& spec) { return !seen.insert(config::specHash(spec)).second; });
+    std::erase_if(specs, [&](const ExperimentSpec& spec) { return !seen.insert(specHash(spec)).second; });
     return specs;
 }
 
-} // namespace tilescope::session
+} // namespace tilescope::config

@@ -1,0 +1,121 @@
+#include "app/cli/drawing.h"
+
+#include "core/base/error.h"
+#include "core/base/paths.h"
+#include "core/session/child_process.h"
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <poll.h>
+#include <sstream>
+#include <thread>
+#include <unistd.h>
+
+namespace tilescope::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::seconds kPatience{60};
+
+/// What a program that ended wrote, and how it ended; killed where it takes too long.
+struct Ended {
+    bool well = false;
+    std::string said;
+};
+
+/// Takes what is there to read; false where the other end is closed.
+bool takeFrom(const session::FileDescriptor& pipe, std::string& into)
+{
+    std::array<char, 4096> buffer{};
+    const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
+    if (got > 0)
+        into.append(buffer.data(), static_cast<std::size_t>(got));
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+Ended runToItsEnd(const fs::path& program, const std::vector<std::string>& arguments)
+{
+    session::ChildProcess child(program, arguments, {});
+    child.input.reset();
+    Ended ended;
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    std::string ignored;
+    bool open = true;
+    while (open && std::chrono::steady_clock::now() < until) {
+        std::array<pollfd, 2> waited{pollfd{child.error.get(), POLLIN, 0},
+                                     pollfd{child.output.get(), POLLIN, 0}};
+        ::poll(waited.data(), waited.size(), 100);
+        const bool error = takeFrom(child.error, ended.said);
+        const bool output = takeFrom(child.output, ignored);
+        open = error || output;
+    }
+    // Its pipes are closed as it ends; the rest of its end is a matter of moments.
+    std::optional<session::ExitStatus> status;
+    while (!(status = child.ended()) && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ended.well = status && status->signal == 0 && status->code == 0;
+    if (!status)
+        ended.said = "it took more than a minute";
+    else if (ended.said.empty() && !ended.well)
+        ended.said = status->text();
+    return ended;
+}
+
+std::string textOf(const fs::path& file)
+{
+    std::ifstream stream(file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+void writeText(const fs::path& file, const std::string& text)
+{
+    std::ofstream stream(file);
+    stream << text << '\n';
+    if (!stream.flush())
+        throw Error{.what = "cannot be written",
+                    .where = file.string(),
+                    .mend = "check the folder and the space on its disk",
+                    .kind = ErrorKind::Failure};
+}
+
+/// The sentence with which a program ended; what it said before that are warnings.
+std::string lastLine(std::string text)
+{
+    while (text.ends_with('\n'))
+        text.pop_back();
+    return text.substr(text.rfind('\n') + 1);
+}
+
+} // namespace
+
+report::Drawings drawFigures(const report::Document& document, const fs::path& folder)
+{
+    report::Drawings drawings;
+    const fs::path window = siblingProgram("TILESCOPE_GUI", "tilescope-gui");
+    std::error_code none;
+    if (!fs::exists(window, none)) {
+        drawings.whyNone = "charts need tilescope-gui, which is not installed here";
+        return drawings;
+    }
+    for (const report::Section& section : document.sections)
+        for (const report::Figure& figure : section.figures) {
+            const fs::path recipe = folder / (figure.id + ".json");
+            writeText(recipe, figure.recipe);
+            std::vector<std::string> arguments{"--charts", recipe.string(), "-o", folder.string()};
+            arguments.insert(arguments.end(), figure.files.begin(), figure.files.end());
+            const Ended ended = runToItsEnd(window, arguments);
+            if (ended.well)
+                drawings.svg.emplace(figure.id, textOf(folder / (figure.id + ".svg")));
+            else
+                drawings.whyNone = lastLine(ended.said);
+        }
+    return drawings;
+}
+
+} // namespace tilescope::cli

@@ -1,0 +1,233 @@
+#include "core/config/study.h"
+
+#include "core/base/error.h"
+#include "core/base/paths.h"
+#include "core/base/spelling.h"
+#include "core/config/quick.h"
+#include "core/config/schema.h"
+#include "core/config/utf8.h"
+#include "core/config/yaml_tree.h"
+#include "core/model/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace tilescope::config {
+
+namespace {
+
+constexpr std::string_view kSeparator = "---";
+
+/// The documents of a file; each keeps the lines before it as empty ones, so that places in messages are
+/// those of the file.
+std::vector<std::string> documentsOf(std::string_view text)
+{
+    std::vector<std::string> documents(1);
+    std::string skipped;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        skipped += '\n';
+        if (line == kSeparator)
+            documents.emplace_back(skipped);
+        else
+            documents.back().append(line).append("\n");
+    }
+    return documents;
+}
+
+class StudyReader {
+public:
+    StudyReader(std::string_view origin, Edition edition, const Overrides& overrides)
+        : origin_(origin), edition_(edition), overrides_(overrides)
+    {
+    }
+
+    Study read(std::string_view text, std::string_view name)
+    {
+        const std::vector<std::string> documents = documentsOf(text);
+        Study study;
+        readHeader(documents.front(), study);
+        if (study.name != name)
+            refuse("the study calls itself '" + study.name + "'", origin_, "give it its file's name");
+        if (study.title.empty() || study.asks.empty() || documents.size() < 2)
+            refuse("a study has a title, a question and a part", origin_, "write title:, asks: and a spec");
+        for (std::size_t i = 1; i < documents.size(); ++i)
+            study.parts.push_back(readPart(documents[i], study));
+        for (const auto& [part, description] : described_)
+            refuse("there is no part '" + part + "'", origin_, "name the parts that follow");
+        requireUsedOverrides();
+        return study;
+    }
+
+private:
+    [[noreturn]] static void refuse(std::string what, std::string where, std::string mend)
+    {
+        throw Error{.what = std::move(what),
+                    .where = std::move(where),
+                    .mend = std::move(mend),
+                    .kind = ErrorKind::Environment};
+    }
+
+    std::string place(const YamlEntry& entry) const { return placeOf(origin_, entry.position); }
+
+    [[noreturn]] void refuseKey(const YamlEntry& entry, std::string_view allowed) const
+    {
+        refuse("unknown key '" + entry.key + "'", place(entry), "allowed here: " + std::string(allowed));
+    }
+
+    void readHeader(const std::string& text, Study& study)
+    {
+        const YamlNodePtr root = readYaml(text, origin_);
+        if (!root || root->kind != YamlNode::Kind::Map)
+            refuse("not a study", origin_, "begin it with study:, title: and asks:");
+        for (const YamlEntry& entry : root->entries) {
+            if (entry.key == "study")
+                study.name = entry.value->text;
+            else if (entry.key == "title")
+                study.title = entry.value->text;
+            else if (entry.key == "asks")
+                study.asks = entry.value->text;
+            else if (entry.key == "took")
+                for (const YamlEntry& took : entry.value->entries)
+                    study.took.emplace_back(took.key, seconds(took));
+            else if (entry.key == "parts")
+                readDescriptions(*entry.value);
+            else
+                refuseKey(entry, "study, title, asks, took, parts");
+        }
+    }
+
+    double seconds(const YamlEntry& entry) const
+    {
+        double value = 0;
+        const std::string& text = entry.value->text;
+        const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (problem != std::errc() || end != text.data() + text.size() || !(value > 0))
+            refuse("'" + entry.key + "' is not a number of seconds", place(entry), "write a number above 0");
+        return value;
+    }
+
+    void readDescriptions(const YamlNode& parts)
+    {
+        for (const YamlEntry& part : parts.entries) {
+            StudyPart description{.name = part.key};
+            for (const YamlEntry& entry : part.value->entries) {
+                if (entry.key == "about")
+                    description.about = entry.value->text;
+                else if (entry.key == "quick")
+                    for (const YamlEntry& setting : entry.value->entries)
+                        description.quick.emplace_back(setting.key, toYaml(valueOf(setting.value)));
+                else
+                    refuseKey(entry, "about, quick");
+            }
+            described_.emplace(part.key, std::move(description));
+        }
+    }
+
+    StudyPart readPart(const std::string& text, const Study& study)
+    {
+        SpecDocument document = parseDocument(text, origin_);
+        const SpecDocument::Entry* name = document.findFixed("name");
+        const SpecDocument::Entry* workload = document.findFixed("workload");
+        if (!name || !workload)
+            refuse("a part lacks its name or its workload", origin_,
+                   "write name: and workload: at top level");
+        StudyPart part;
+        if (const auto found = described_.find(name->value.text); found != described_.end()) {
+            part = std::move(found->second);
+            described_.erase(found);
+        }
+        part.name = name->value.text;
+        part.workload = fromWord<Workload>(workload->value.text).value_or(Workload::Attention);
+        document.set("name", study.name + ": " + part.name);
+        Overrides chosen;
+        if (edition_ == Edition::Quick)
+            chosen = part.quick;
+        for (const auto& [key, value] : chosen)
+            document.set(key, value, "quick " + key);
+        for (const auto& [key, value] : overrides_)
+            if (const KeyInfo* info = findKey(key); info && info->appliesTo(part.workload)) {
+                document.set(key, value, "--set " + key);
+                chosen.emplace_back(info->name, value);
+                used_.insert(key);
+            }
+        part.specs = expand(document);
+        if (edition_ == Edition::Quick)
+            part.specs = quickEdition(std::move(part.specs), chosen);
+        return part;
+    }
+
+    void requireUsedOverrides() const
+    {
+        for (const auto& [key, value] : overrides_)
+            if (!used_.contains(key))
+                throw Error{.what = "no part of the study has the key '" + key + "'",
+                            .where = "--set " + key,
+                            .mend = "see its keys with tilescope --batch study:NAME --dry-run"};
+    }
+
+    std::string origin_;
+    Edition edition_;
+    const Overrides& overrides_;
+    std::map<std::string, StudyPart> described_; ///< by the header; taken by the parts
+    std::set<std::string> used_;
+};
+
+std::string textOf(const std::filesystem::path& file)
+{
+    std::ifstream stream(file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    if (!stream)
+        throw Error{.what = "cannot be read",
+                    .where = file.string(),
+                    .mend = "install Tilescope again",
+                    .kind = ErrorKind::Environment};
+    return text.str();
+}
+
+} // namespace
+
+std::size_t Study::points() const
+{
+    std::size_t sum = 0;
+    for (const StudyPart& part : parts)
+        sum += part.specs.size();
+    return sum;
+}
+
+std::vector<std::string> studyNames()
+{
+    std::vector<std::string> names;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(resourcesDirectory() / "studies", none))
+        if (entry.path().extension() == ".yaml" && !entry.path().stem().has_extension())
+            names.push_back(entry.path().stem().string());
+    std::ranges::sort(names);
+    return names;
+}
+
+Study loadStudy(std::string_view name, Edition edition, const Overrides& overrides)
+{
+    const std::vector<std::string> names = studyNames();
+    if (std::ranges::find(names, name) == names.end())
+        throw Error{.what = "unknown study '" + madePrintable(name, 80) + "'",
+                    .where = "study:" + madePrintable(name, 80),
+                    .mend = didYouMean(name, std::vector<std::string_view>(names.begin(), names.end()))};
+    const std::filesystem::path file = resourcesDirectory() / "studies" / (std::string(name) + ".yaml");
+    return parseStudy(textOf(file), file.string(), name, edition, overrides);
+}
+
+Study parseStudy(std::string_view yaml, std::string_view origin, std::string_view name, Edition edition,
+                 const Overrides& overrides)
+{
+    return StudyReader(origin, edition, overrides).read(yaml, name);
+}
+
+} // namespace tilescope::config

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilescope::report {
+
+// What a report says, before it is written in any format. Plain values; texts are as people read them and not
+// yet escaped: whoever writes them does that for its format.
+
+/// One field of a table.
+struct Cell {
+    enum class Kind {
+        Text,
+        Number,
+        Missing,     ///< was not run or not measured
+        OutOfMemory, ///< ran out of memory: a result
+        Skipped,     ///< the device cannot do it: a result
+        Failed
+    };
+    Kind kind = Kind::Text;
+    std::string text = {};                ///< `12.3 ± 0.4`, `OOM`
+    std::optional<double> value = {};     ///< of a Number: ms, bytes, or what Column::unit says
+    std::optional<double> spread = {};    ///< standard deviation
+    std::optional<std::int64_t> n = {};   ///< samples behind the value
+    std::optional<std::size_t> note = {}; ///< number of a note under the table, from 0
+};
+
+struct Column {
+    std::string heading = {};
+    std::string unit = {};     ///< of all its numbers as text; empty for plain numbers and texts
+    std::string baseUnit = {}; ///< of Cell::value: ms, B, 1, %
+    bool numeric = true;
+};
+
+struct Table {
+    std::string id = {}; ///< a file's name: letters, digits and dashes
+    std::string caption = {};
+    std::vector<Column> columns = {};
+    std::vector<std::vector<Cell>> rows = {};
+    std::vector<std::string> notes = {};
+};
+
+/// A figure that `tilescope-gui --charts` draws.
+struct Figure {
+    std::string id = {};
+    std::string caption = {};
+    std::string recipe = {};             ///< JSON
+    std::vector<std::string> files = {}; ///< recordings that it is drawn from
+};
+
+/// A statement that was computed.
+struct Finding {
+    std::string text = {};
+    std::string rule = {};    ///< how it was computed
+    std::string command = {}; ///< that shows what it rests on
+};
+
+/// Something a reader has to know before believing a figure.
+using Caution = std::string;
+
+/// One study.
+struct Section {
+    std::string study = {};
+    std::string title = {};
+    std::string asks = {};
+    std::vector<std::string> about = {};                           ///< one sentence a part
+    std::vector<std::pair<std::string, std::string>> setting = {}; ///< machine, versions, clocks
+    std::vector<Table> tables = {};
+    std::vector<Figure> figures = {};
+    std::vector<Finding> findings = {};
+    std::vector<Caution> cautions = {};
+};
+
+struct Document {
+    std::string title = {};
+    std::string program = {};              ///< Tilescope and its version
+    std::vector<std::string> sources = {}; ///< the recordings, without folders where anonymous
+    std::vector<Section> sections = {};
+};
+
+} // namespace tilescope::report

@@ -1,0 +1,285 @@
+#include "core/report/findings.h"
+
+#include "core/base/error.h"
+#include "core/exchange/number.h"
+#include "core/query/answers.h"
+#include "core/report/fits.h"
+#include "core/report/selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tilescope::report {
+
+namespace {
+
+using RunPtr = std::shared_ptr<const RunFacts>;
+
+/// The runs of a finding in groups that differ in `by` alone.
+struct Group {
+    std::string label;
+    RunList runs;
+};
+
+std::vector<Group> groupsOf(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    const RunList runs = select(study, wanted.part, {});
+    std::vector<Group> groups;
+    for (const auto& values : distinctKeys(runs, wanted.by)) {
+        Where where;
+        Group group;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            where.emplace_back(wanted.by[i], values[i]);
+            if (!values[i].empty())
+                group.label += (group.label.empty() ? "" : ", ") + wanted.by[i] + " " + values[i];
+        }
+        std::ranges::copy_if(runs, std::back_inserter(group.runs),
+                             [&](const RunPtr& run) { return matches(*run, where); });
+        groups.push_back(std::move(group));
+    }
+    return groups;
+}
+
+/// `show FILE runs` for what is read off runs.
+std::string commandOf(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    const RunList runs = select(study, wanted.part, {});
+    if (runs.empty())
+        return {};
+    return "tilescope show " + runs.front()->recording().file.string() + " runs --format json";
+}
+
+struct Value {
+    Measured measured;
+    std::string at;
+};
+
+/// The quantity of each group whose run ended ok.
+std::vector<Value> valuesOf(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    std::vector<Value> values;
+    for (const Group& group : groupsOf(wanted, study)) {
+        RunPtr run;
+        const Fact fact = quantityOf(group.runs, wanted.quantity, run);
+        if (const auto* measured = std::get_if<Measured>(&fact); measured && run->status() == RunStatus::Ok)
+            values.push_back({*measured, group.label});
+    }
+    std::ranges::stable_sort(values, {}, [](const Value& value) { return value.measured.value; });
+    return values;
+}
+
+/// `0.29 (size small) to 0.33 (size xl)`; of a single point, that.
+std::string rangeOf(const std::vector<Value>& values)
+{
+    const auto text = [](const Value& value) {
+        return textOf(value.measured) + (value.at.empty() ? "" : " (" + value.at + ")");
+    };
+    return values.size() == 1 ? text(values.front()) : text(values.front()) + " to " + text(values.back());
+}
+
+std::vector<Finding> untold(const FindingTemplate& wanted, const StudyRuns& study, std::string why)
+{
+    return {{"Not told: " + std::move(why), wanted.rule, commandOf(wanted, study)}};
+}
+
+std::vector<Finding> told(const FindingTemplate& wanted, const StudyRuns& study,
+                          const Placeholders& placeholders, std::string rule)
+{
+    return {{filled(wanted.say, placeholders), std::move(rule), commandOf(wanted, study)}};
+}
+
+std::vector<Finding> spread(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    const std::vector<Value> values = valuesOf(wanted, study);
+    if (values.empty())
+        return untold(wanted, study, "no point ran that measured it.");
+    std::vector<double> numbers;
+    for (const Value& value : values)
+        numbers.push_back(value.measured.value);
+    Measured median = values.front().measured;
+    median.value = analysis::median(numbers);
+    median.spread = {};
+    return told(wanted, study,
+                {{"range", rangeOf(values)},
+                 {"least", textOf(values.front().measured)},
+                 {"least_at", values.front().at},
+                 {"largest", textOf(values.back().measured)},
+                 {"largest_at", values.back().at},
+                 {"median", textOf(median)},
+                 {"points", std::to_string(values.size())}},
+                "The least, the largest and the median over the points that ran.");
+}
+
+std::vector<Finding> geometricMean(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    const std::vector<Value> values = valuesOf(wanted, study);
+    double logs = 0;
+    for (const Value& value : values)
+        logs += std::log(value.measured.value);
+    if (values.empty() || !std::isfinite(logs))
+        return untold(wanted, study, "no point ran that has both.");
+    const Measured mean{std::exp(logs / static_cast<double>(values.size()))};
+    return told(
+        wanted, study,
+        {{"mean", textOf(mean)}, {"range", rangeOf(values)}, {"points", std::to_string(values.size())}},
+        "The geometric mean of the ratios over the points that ran.");
+}
+
+std::vector<Finding> statuses(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    const RunList runs = select(study, wanted.part, wanted.quantity.from);
+    if (runs.empty())
+        return untold(wanted, study, "no point was run.");
+    std::array<std::size_t, 3> counts{};
+    constexpr std::array kCounted{RunStatus::Oom, RunStatus::Skipped, RunStatus::Error};
+    std::string at;
+    for (const RunPtr& run : runs)
+        for (std::size_t i = 0; i < kCounted.size(); ++i)
+            if (run->status() == kCounted[i]) {
+                ++counts[i];
+                if (kCounted[i] == RunStatus::Oom)
+                    at += (at.empty() ? "" : "; ") + labelOf(*run, wanted.by);
+            }
+    return told(wanted, study,
+                {{"oom", counts[0] == 0 ? fmt::format("none of {} points ran out of memory", runs.size())
+                                        : fmt::format("{} of {} points ran out of memory: {}", counts[0],
+                                                      runs.size(), at)},
+                 {"skipped", std::to_string(counts[1])},
+                 {"failed", std::to_string(counts[2])},
+                 {"points", std::to_string(runs.size())}},
+                "Counted over the points that were run.");
+}
+
+/// An interval that is wider than the difference of N and N² tells nothing.
+std::string exponentText(const std::string& name, const std::string& x, const PowerLaw& law)
+{
+    constexpr double kTelling = 1;
+    const std::string interval =
+        fmt::format("(95 % {:.2f} to {:.2f}, {} points)", law.low, law.high, law.points);
+    return law.high - law.low < kTelling ? fmt::format("{} as {}^{:.2f} {}", name, x, law.exponent, interval)
+                                         : fmt::format("{} not told, the points scatter {}", name, interval);
+}
+
+std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    std::string exponents;
+    for (const Curve& curve : curvesOf(wanted, study)) {
+        const std::optional<PowerLaw> law = powerLaw(curve.points);
+        const std::string name = curve.name.empty() ? "it" : curve.name;
+        exponents += (exponents.empty() ? "" : "; ") +
+                     (law ? exponentText(name, wanted.x, *law)
+                          : fmt::format("{} not told ({} points)", name, curve.points.size()));
+    }
+    if (exponents.empty())
+        return untold(wanted, study, "no point ran that measured it.");
+    return told(
+        wanted, study, {{"exponents", exponents}},
+        "Least squares on the logarithms through the larger half of the points of each line, three at "
+        "least, with Student's 95 % interval of the slope.");
+}
+
+std::vector<Finding> crossover(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    std::string list;
+    for (const auto& values : distinctKeys(select(study, wanted.part, {}), wanted.by)) {
+        Where where;
+        std::string label;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            where.emplace_back(wanted.by[i], values[i]);
+            label += (label.empty() ? "" : ", ") + wanted.by[i] + " " + values[i];
+        }
+        FindingTemplate one = wanted;
+        one.quantity.from.insert(one.quantity.from.end(), where.begin(), where.end());
+        const std::optional<std::string> from =
+            crossoverOf(curvesOf(one, study), wanted.first, wanted.second);
+        list += (list.empty() ? "" : "; ") + (label.empty() ? "" : label + ": ") +
+                from.value_or("not told, the two have fewer than two lengths in common");
+    }
+    if (list.empty())
+        return untold(wanted, study, "no point was run.");
+    return told(wanted, study, {{"crossovers", list}},
+                "The least " + wanted.x + " from which " + wanted.second + " is below " + wanted.first +
+                    " at every larger point that both have.");
+}
+
+std::vector<Finding> boundary(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    const Boundary found = boundaryOf(wanted, study);
+    if (!found.why.empty())
+        return untold(wanted, study, found.why);
+    return told(wanted, study,
+                {{"predicted", fmt::format("{:.0f}", found.predicted)},
+                 {"limit", exchange::withUnit(found.limit, exchange::Unit::Bytes)},
+                 {"largest_ok", fmt::format("{:.0f}", found.largestOk)},
+                 {"least_oom", found.leastOom ? fmt::format("{:.0f}", *found.leastOom) : "none was tried"},
+                 {"agrees", found.agrees ? "agrees with" : "contradicts"},
+                 {"formula", found.formula}},
+                "Least squares of a + b x + c x² to the peaks of the points that fit, solved for the limit.");
+}
+
+std::vector<Finding> answers(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    std::vector<Finding> findings;
+    for (const RunPtr& run : select(study, wanted.part, wanted.quantity.from)) {
+        if (run->status() != RunStatus::Ok)
+            continue;
+        query::EventQuery query;
+        query.run = run->record().run;
+        const query::Answer answer =
+            query::answers(*run->recording().reader, query, wanted.question).rows.front();
+        findings.push_back(
+            {labelOf(*run, wanted.by) + ": " + answer.sentence, answer.question, answer.command});
+    }
+    return findings.empty() ? untold(wanted, study, "no such point ran.") : findings;
+}
+
+struct Rule {
+    std::string_view name;
+    std::vector<Finding> (*make)(const FindingTemplate&, const StudyRuns&);
+};
+
+constexpr std::array kRules{Rule{"spread", spread},       Rule{"statuses", statuses},
+                            Rule{"mean", geometricMean},  Rule{"growth", growth},
+                            Rule{"crossover", crossover}, Rule{"boundary", boundary},
+                            Rule{"answers", answers}};
+
+} // namespace
+
+std::vector<std::string_view> ruleNames()
+{
+    std::vector<std::string_view> names;
+    for (const Rule& rule : kRules)
+        names.push_back(rule.name);
+    return names;
+}
+
+std::vector<Finding> makeFindings(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    const auto rule = std::ranges::find(kRules, wanted.rule, &Rule::name);
+    if (rule == kRules.end())
+        throw Error{.what = "there is no rule '" + wanted.rule + "'", .where = study.study.name};
+    return rule->make(wanted, study);
+}
+
+std::string filled(std::string_view say, const Placeholders& placeholders)
+{
+    std::string text;
+    const bool beginsWithOne = say.starts_with('{');
+    for (std::size_t open = say.find('{'); open != std::string_view::npos; open = say.find('{')) {
+        const std::size_t close = std::min(say.find('}', open), say.size() - 1);
+        const auto found = placeholders.find(say.substr(open + 1, close - open - 1));
+        text += say.substr(0, open);
+        text += found == placeholders.end() ? say.substr(open, close + 1 - open)
+                                            : std::string_view(found->second);
+        say.remove_prefix(close + 1);
+    }
+    text += say;
+    if (beginsWithOne && !text.empty())
+        text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+    return text;
+}
+
+} // namespace tilescope::report

@@ -1,0 +1,194 @@
+#include "core/report/fits.h"
+
+#include "core/analysis/student_t.h"
+#include "core/config/schema.h"
+#include "core/report/selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace tilescope::report {
+
+namespace {
+
+constexpr std::size_t kLeastPoints = 3;
+
+bool passes(std::optional<double> at)
+{
+    return at && std::isfinite(*at) && *at > 0;
+}
+
+std::optional<double> at(const RunFacts& run, const std::string& key)
+{
+    const auto number = run.number(key);
+    return number ? std::optional(number->value) : std::nullopt;
+}
+
+/// Solves a symmetric 3 x 3 system by elimination with pivoting; none where it is singular.
+std::optional<std::array<double, 3>> solved(std::array<std::array<double, 4>, 3> rows)
+{
+    for (std::size_t column = 0; column < 3; ++column) {
+        std::size_t pivot = column;
+        for (std::size_t row = column + 1; row < 3; ++row)
+            if (std::abs(rows[row][column]) > std::abs(rows[pivot][column]))
+                pivot = row;
+        std::swap(rows[column], rows[pivot]);
+        if (std::abs(rows[column][column]) < 1e-12)
+            return {};
+        for (std::size_t row = 0; row < 3; ++row) {
+            if (row == column)
+                continue;
+            const double factor = rows[row][column] / rows[column][column];
+            for (std::size_t i = column; i < 4; ++i)
+                rows[row][i] -= factor * rows[column][i];
+        }
+    }
+    return std::array{rows[0][3] / rows[0][0], rows[1][3] / rows[1][1], rows[2][3] / rows[2][2]};
+}
+
+} // namespace
+
+std::vector<Curve> curvesOf(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    std::map<std::string, std::map<double, std::pair<double, int>>>
+        logs; // series, x: sum of logarithms, count
+    for (const auto& run : select(study, wanted.part, wanted.quantity.from)) {
+        const std::optional<double> x = at(*run, wanted.x);
+        const auto y = run->status() == RunStatus::Ok ? run->number(wanted.quantity.value) : std::nullopt;
+        if (!passes(x) || !y || !(y->value > 0))
+            continue;
+        auto& [sum, count] = logs[wanted.series.empty() ? "" : std::string(run->param(wanted.series))][*x];
+        sum += std::log(y->value);
+        ++count;
+    }
+    std::vector<Curve> curves;
+    for (const auto& [name, points] : logs) {
+        Curve& curve = curves.emplace_back(Curve{.name = name});
+        for (const auto& [x, sum] : points)
+            curve.points.push_back({x, std::exp(sum.first / sum.second)});
+    }
+    return curves;
+}
+
+std::optional<PowerLaw> powerLaw(std::span<const CurvePoint> points)
+{
+    if (points.size() < kLeastPoints)
+        return {};
+    const std::size_t taken = std::max(kLeastPoints, (points.size() + 1) / 2);
+    const auto tail = points.last(taken);
+    const auto n = static_cast<double>(taken);
+    double meanX = 0;
+    double meanY = 0;
+    for (const CurvePoint& point : tail) {
+        if (!(point.x > 0) || !(point.y > 0))
+            return {};
+        meanX += std::log(point.x) / n;
+        meanY += std::log(point.y) / n;
+    }
+    double xx = 0;
+    double xy = 0;
+    for (const CurvePoint& point : tail) {
+        xx += (std::log(point.x) - meanX) * (std::log(point.x) - meanX);
+        xy += (std::log(point.x) - meanX) * (std::log(point.y) - meanY);
+    }
+    if (xx <= 0)
+        return {};
+    const double slope = xy / xx;
+    double residual = 0;
+    for (const CurvePoint& point : tail)
+        residual += std::pow(std::log(point.y) - meanY - slope * (std::log(point.x) - meanX), 2);
+    const double half = analysis::studentCritical(0.05, n - 2) * std::sqrt(residual / (n - 2) / xx);
+    return PowerLaw{slope, slope - half, slope + half, taken};
+}
+
+std::optional<std::string> crossoverOf(const std::vector<Curve>& curves, const std::string& first,
+                                       const std::string& second)
+{
+    const auto curve = [&curves](const std::string& name) {
+        return std::ranges::find(curves, name, &Curve::name);
+    };
+    const auto a = curve(first);
+    const auto b = curve(second);
+    if (a == curves.end() || b == curves.end())
+        return {};
+    std::vector<std::pair<double, bool>> common; // x, and whether second is below
+    for (const CurvePoint& point : a->points)
+        for (const CurvePoint& other : b->points)
+            if (other.x == point.x)
+                common.emplace_back(point.x, other.y < point.y);
+    if (common.size() < 2)
+        return {};
+    std::size_t from = common.size();
+    while (from > 0 && common[from - 1].second)
+        --from;
+    if (from == common.size())
+        return fmt::format("nowhere up to {:.0f}", common.back().first);
+    return from == 0 ? fmt::format("from the first point, {:.0f}, on", common.front().first)
+                     : fmt::format("from {:.0f} on", common[from].first);
+}
+
+std::optional<std::array<double, 3>> parabola(std::span<const CurvePoint> points)
+{
+    if (points.size() < 3)
+        return {};
+    // Scaled to about 1, so that the fourth powers of a length do not drown the rest.
+    double scale = 0;
+    for (const CurvePoint& point : points)
+        scale = std::max(scale, std::abs(point.x));
+    std::array<std::array<double, 4>, 3> rows{};
+    for (const CurvePoint& point : points) {
+        const std::array powers{1.0, point.x / scale, point.x / scale * point.x / scale};
+        for (std::size_t row = 0; row < 3; ++row) {
+            for (std::size_t column = 0; column < 3; ++column)
+                rows[row][column] += powers[row] * powers[column];
+            rows[row][3] += powers[row] * point.y;
+        }
+    }
+    auto found = solved(rows);
+    if (found) {
+        (*found)[1] /= scale;
+        (*found)[2] /= scale * scale;
+    }
+    return found;
+}
+
+Boundary boundaryOf(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    Boundary boundary;
+    std::vector<CurvePoint> fits;
+    for (const auto& run : select(study, wanted.part, wanted.quantity.from)) {
+        const std::optional<double> x = at(*run, wanted.x);
+        if (!passes(x))
+            continue;
+        if (const auto spec = config::fromJson(run->record().specJson); spec.memoryLimit)
+            boundary.limit = static_cast<double>(spec.memoryLimit->count);
+        const auto peak = run->number("reserved") ? run->number("reserved") : run->number("peak");
+        if (run->status() == RunStatus::Ok && peak)
+            fits.push_back({*x, peak->value});
+        else if (run->status() == RunStatus::Oom)
+            boundary.leastOom = std::min(*x, boundary.leastOom.value_or(*x));
+    }
+    for (const CurvePoint& point : fits)
+        boundary.largestOk = std::max(boundary.largestOk, point.x);
+    const auto fit = parabola(fits);
+    if (boundary.limit == 0)
+        boundary.why = "the points have no memory_limit.";
+    else if (!fit)
+        boundary.why = "fewer than three points fit.";
+    else if ((*fit)[2] <= 0)
+        boundary.why = "the peaks do not grow with the square of " + wanted.x + ".";
+    if (!boundary.why.empty())
+        return boundary;
+    const auto& [a, b, c] = *fit;
+    boundary.predicted = (-b + std::sqrt(b * b - 4 * c * (a - boundary.limit))) / (2 * c);
+    boundary.formula = fmt::format("{:.3g} + {:.3g} N + {:.3g} N² bytes", a, b, c);
+    boundary.agrees = boundary.predicted >= boundary.largestOk &&
+                      (!boundary.leastOom || boundary.predicted <= *boundary.leastOom);
+    return boundary;
+}
+
+} // namespace tilescope::report

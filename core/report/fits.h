@@ -1,0 +1,62 @@
+#pragma once
+
+#include "core/report/study_runs.h"
+#include "core/report/template.h"
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilescope::report {
+
+struct CurvePoint {
+    double x = 0;
+    double y = 0;
+};
+
+/// The quantity of a finding over its key `x`, for one value of its key `series`.
+struct Curve {
+    std::string name = {};
+    std::vector<CurvePoint> points = {}; ///< by x; means of the runs that ended ok
+};
+
+/// Points that agree in x are averaged: their geometric mean, so that a line over several d_head has one
+/// value a length.
+std::vector<Curve> curvesOf(const FindingTemplate& wanted, const StudyRuns& study);
+
+/// y = c x^exponent.
+struct PowerLaw {
+    double exponent = 0;
+    double low = 0, high = 0; ///< Student's 95 % interval of the exponent
+    std::size_t points = 0;
+};
+
+/// Least squares on logarithms through the larger half of the points by x, three at least; none with fewer,
+/// or with values that are not above 0. O(n).
+std::optional<PowerLaw> powerLaw(std::span<const CurvePoint> points);
+
+/// From which x on `second` stays below `first`, as text: `from 512 on`, `from the first point, 128, on`,
+/// `nowhere up to 16384`; none where they share fewer than two x.
+std::optional<std::string> crossoverOf(const std::vector<Curve>& curves, const std::string& first,
+                                       const std::string& second);
+
+/// y = a + b x + c x² by least squares; none with fewer than three different x. O(n).
+std::optional<std::array<double, 3>> parabola(std::span<const CurvePoint> points);
+
+/// Where memory ends along x.
+struct Boundary {
+    std::string why = {}; ///< not empty: it cannot be told
+    std::string formula = {};
+    double limit = 0; ///< bytes
+    double predicted = 0;
+    double largestOk = 0;
+    std::optional<double> leastOom = {};
+    bool agrees = false; ///< the prediction lies between the two
+};
+
+Boundary boundaryOf(const FindingTemplate& wanted, const StudyRuns& study);
+
+} // namespace tilescope::report

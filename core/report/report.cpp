@@ -1,0 +1,109 @@
+#include "core/report/report.h"
+
+#include "core/base/error.h"
+#include "core/base/version.h"
+#include "core/report/findings.h"
+#include "core/report/selection.h"
+#include "core/report/setting.h"
+#include "core/report/tables.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace tilescope::report {
+
+namespace {
+
+/// The recipe that the chart page and `tilescope-gui --charts` read.
+std::string recipeOf(const FigureTemplate& wanted, const RunList& runs)
+{
+    nlohmann::ordered_json recipe{{"tilescope_chart", 1},
+                                  {"title", wanted.caption},
+                                  {"x", wanted.x},
+                                  {"y", wanted.y},
+                                  {"series", wanted.series}};
+    recipe["x_axis"] = wanted.logX ? "log" : "linear";
+    recipe["y_axis"] = wanted.logY ? "log" : "linear";
+    if (!wanted.fit.empty())
+        recipe["fit"] = wanted.fit;
+    recipe["runs"] = nlohmann::json::array();
+    for (const auto& run : runs)
+        recipe["runs"].push_back(run->record().uid);
+    return recipe.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// A figure of runs of which at least two have a value of x; none where there is nothing to draw.
+std::optional<Figure> figureOf(const FigureTemplate& wanted, const StudyRuns& study)
+{
+    const RunList runs = select(study, wanted.part, wanted.from);
+    std::vector<std::string> files;
+    for (const auto& run : runs)
+        if (const std::string file = run->recording().file.string();
+            std::ranges::find(files, file) == files.end())
+            files.push_back(file);
+    const bool drawable =
+        std::ranges::any_of(runs, [](const auto& run) { return run->status() == RunStatus::Ok; });
+    if (!drawable || distinctKeys(runs, {wanted.x}).size() < 2)
+        return {};
+    return Figure{study.study.name + "-" + wanted.id, wanted.caption, recipeOf(wanted, runs),
+                  std::move(files)};
+}
+
+Section sectionOf(const StudyRuns& study, bool anonymous)
+{
+    const Template wanted = loadTemplate(study.study.name);
+    Section section{.study = study.study.name, .title = study.study.title, .asks = study.study.asks};
+    for (const PartRuns& part : study.parts)
+        if (!part.runs.empty() && !part.about.empty())
+            section.about.push_back(part.about);
+    section.setting = settingOf(study, anonymous);
+    section.cautions = cautionsOf(study);
+    for (const TableTemplate& table : wanted.tables) {
+        Table made = makeTable(table, study);
+        made.id = study.study.name + "-" + made.id;
+        if (!made.rows.empty())
+            section.tables.push_back(std::move(made));
+    }
+    for (const FigureTemplate& figure : wanted.figures)
+        if (std::optional<Figure> made = figureOf(figure, study))
+            section.figures.push_back(std::move(*made));
+    for (const FindingTemplate& finding : wanted.findings)
+        std::ranges::move(makeFindings(finding, study), std::back_inserter(section.findings));
+    return section;
+}
+
+/// Folders tell who and where somebody is; the name of a file stays.
+void hideFolders(Document& document, const std::vector<std::filesystem::path>& files)
+{
+    for (const std::filesystem::path& file : files)
+        for (Section& section : document.sections)
+            for (Finding& finding : section.findings)
+                for (std::string* text : {&finding.command, &finding.text})
+                    for (std::size_t at = text->find(file.string()); at != std::string::npos;
+                         at = text->find(file.string(), at + file.filename().string().size()))
+                        text->replace(at, file.string().size(), file.filename().string());
+}
+
+} // namespace
+
+Document makeReport(const std::vector<std::filesystem::path>& files, const ReportOptions& options)
+{
+    const std::vector<StudyRuns> studies = studyRuns(openRecordings(files), options.study);
+    if (studies.empty())
+        throw Error{.what = options.study.empty() ? "no run of any study"
+                                                  : "no run of the study '" + options.study + "'",
+                    .where = files.empty() ? "report" : files.front().string(),
+                    .mend = "run one with tilescope --batch study:NAME -o FILE"};
+    Document document{.title = studies.size() == 1 ? studies.front().study.title : "What was measured",
+                      .program = "Tilescope " + version()};
+    for (const std::filesystem::path& file : files)
+        document.sources.push_back(options.anonymous ? file.filename().string() : file.string());
+    for (const StudyRuns& study : studies)
+        document.sections.push_back(sectionOf(study, options.anonymous));
+    if (options.anonymous)
+        hideFolders(document, files);
+    return document;
+}
+
+} // namespace tilescope::report

@@ -1,0 +1,283 @@
+#include "core/report/run_facts.h"
+
+#include "core/base/error.h"
+#include "core/config/schema.h"
+#include "core/exchange/number.h"
+#include "core/model/text.h"
+#include "core/query/answers.h"
+#include "core/query/event_tables.h"
+#include "core/query/work_tables.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace tilescope::report {
+
+namespace {
+
+using exchange::Unit;
+
+/// The part of `text` behind `prefix`; none where it does not begin so.
+std::optional<std::string_view> behind(std::string_view text, std::string_view prefix)
+{
+    if (!text.starts_with(prefix))
+        return {};
+    return text.substr(prefix.size());
+}
+
+Fact factOf(const std::optional<analysis::Statistics>& statistics)
+{
+    if (!statistics)
+        return {};
+    return Measured{statistics->mean, statistics->standardDeviation, statistics->n, Unit::Milliseconds};
+}
+
+Fact factOf(const std::optional<Bytes>& bytes)
+{
+    if (!bytes)
+        return {};
+    return Measured{static_cast<double>(bytes->count), {}, 1, Unit::Bytes};
+}
+
+Measured milliseconds(double nanoseconds)
+{
+    return {nanoseconds / 1e6, {}, 1, Unit::Milliseconds};
+}
+
+/// A figure of an answer or a counter, by the unit that it names.
+Measured inUnit(double value, std::string_view unit)
+{
+    if (unit == "ns")
+        return milliseconds(value);
+    if (unit == "%")
+        return {value, {}, 1, Unit::Percent};
+    if (unit == "B")
+        return {value, {}, 1, Unit::Bytes};
+    if (unit == "FLOP")
+        return {value, {}, 1, Unit::Operations};
+    return {value, {}, 1, Unit::None};
+}
+
+query::EventQuery onlyOf(RunId run)
+{
+    query::EventQuery query;
+    query.run = run;
+    return query;
+}
+
+std::string plainText(const nlohmann::json& value)
+{
+    return value.is_string() ? value.get<std::string>()
+                             : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+} // namespace
+
+RunFacts::RunFacts(Recording recording, query::RunRow row)
+    : recording_(std::move(recording)), row_(std::move(row))
+{
+    const auto params = nlohmann::json::parse(row_.record.specJson, nullptr, false);
+    if (params.is_object())
+        for (const auto& item : params.items())
+            params_.emplace(item.key(), plainText(item.value()));
+}
+
+std::string_view RunFacts::param(std::string_view key) const
+{
+    const auto found = params_.find(key);
+    return found == params_.end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::string RunFacts::command(std::string_view section) const
+{
+    return "tilescope show " + recording_.file.string() + " " + std::string(section) + " --run " +
+           std::to_string(row_.record.run.value);
+}
+
+Fact RunFacts::fact(const std::string& metric) const
+{
+    const auto found = known_.find(metric);
+    return found != known_.end() ? found->second : known_.emplace(metric, read(metric)).first->second;
+}
+
+std::optional<Measured> RunFacts::number(const std::string& metric) const
+{
+    const Fact known = fact(metric);
+    if (const auto* measured = std::get_if<Measured>(&known))
+        return *measured;
+    const auto* text = std::get_if<std::string>(&known);
+    double value = 0;
+    if (!text || text->empty())
+        return {};
+    const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
+    if (problem != std::errc() || end != text->data() + text->size())
+        return {};
+    return Measured{value, {}, 1, Unit::None};
+}
+
+Fact RunFacts::read(const std::string& metric) const
+{
+    const RunResult& result = row_.record.result;
+    if (metric == "status")
+        return std::string(wordOf(result.status));
+    if (metric == "reason")
+        return result.reason;
+    if (metric == "peak")
+        return factOf(result.peakAllocated);
+    if (metric == "reserved")
+        return factOf(result.peakReserved);
+    if (metric == "before_backward")
+        return factOf(result.beforeBackward);
+    if (metric == "parameters")
+        return result.parameters ? Fact(Measured{static_cast<double>(*result.parameters)}) : Fact();
+    if (metric == "trace_overhead")
+        return result.traceOverhead ? Fact(Measured{*result.traceOverhead}) : Fact();
+    if (metric == "gpu_busy")
+        return gpuBusy();
+    if (metric == "mfu")
+        return modelUse();
+    if (const auto rest = behind(metric, "warmup."))
+        return singleStep("warmup", *rest);
+    if (const auto rest = behind(metric, "timed."))
+        return singleStep("timed", *rest);
+    if (const auto rest = behind(metric, "memory."))
+        return memoryShare(*rest);
+    if (const auto rest = behind(metric, "counter."))
+        return counter(*rest);
+    if (const auto rest = behind(metric, "answer."))
+        return answer(*rest);
+    if (behind(metric, "result."))
+        return environment(metric);
+    const std::size_t dot = metric.find('.');
+    if (fromWord<Phase>(metric.substr(0, dot)) && (dot == std::string::npos || metric.substr(dot) == ".gpu"))
+        return phaseTime(metric.substr(0, dot), dot != std::string::npos);
+    if (const auto found = params_.find(metric); found != params_.end())
+        return found->second;
+    return {};
+}
+
+Fact RunFacts::phaseTime(std::string_view phase, bool gpu) const
+{
+    for (const query::PhaseTimes& times : row_.phases)
+        if (wordOf(times.phase) == phase)
+            return factOf(gpu ? times.gpuMs : times.wallMs);
+    return {};
+}
+
+Fact RunFacts::singleStep(std::string_view kind, std::string_view number) const
+{
+    std::size_t at = 0;
+    std::from_chars(number.data(), number.data() + number.size(), at);
+    if (kind == "warmup")
+        return at >= 1 && at <= row_.warmupMs.size()
+                   ? Fact(Measured{row_.warmupMs[at - 1], {}, 1, Unit::Milliseconds})
+                   : Fact();
+    for (const Sample& sample : recording_.reader->samples(row_.record.run))
+        if (sample.kind == SampleKind::Measure && sample.phase == Phase::Step &&
+            static_cast<std::size_t>(sample.step) + 1 == at)
+            return milliseconds(static_cast<double>(sample.wall.count()));
+    return {};
+}
+
+Fact RunFacts::memoryShare(std::string_view category) const
+{
+    query::EventQuery query = onlyOf(row_.record.run);
+    query.grouping = query::Grouping::Category;
+    for (const query::MemoryGroupRow& row : query::memoryGroups(*recording_.reader, query).rows)
+        if (row.key == category)
+            return factOf(std::optional(row.atPeak));
+    return {};
+}
+
+Fact RunFacts::counter(std::string_view metric) const
+{
+    for (const CounterValue& value : recording_.reader->counters(row_.record.run))
+        if (value.path == "step" && value.metric == metric)
+            return inUnit(value.value, value.unit);
+    return {};
+}
+
+Fact RunFacts::answer(std::string_view rest) const
+{
+    const std::size_t dot = std::min(rest.find('.'), rest.size());
+    const query::AnswersTable table =
+        query::answers(*recording_.reader, onlyOf(row_.record.run), std::string(rest.substr(0, dot)));
+    const query::Answer& answer = table.rows.front();
+    if (dot == rest.size())
+        return answer.figures.empty() ? Fact() : Fact(answer.sentence);
+    for (const query::AnswerFigure& figure : answer.figures)
+        if (figure.label == rest.substr(dot + 1) && figure.value)
+            return inUnit(*figure.value, figure.unit);
+    return {};
+}
+
+Fact RunFacts::environment(std::string_view key) const
+{
+    for (const EnvironmentEntry& entry : recording_.reader->environment(row_.record.run))
+        if (entry.key == key)
+            return entry.unit.empty() ? entry.value : entry.value + " " + entry.unit;
+    return {};
+}
+
+Fact RunFacts::gpuBusy() const
+{
+    std::int64_t busy = 0;
+    std::int64_t wall = 0;
+    for (const query::StepRow& step : query::steps(*recording_.reader, onlyOf(row_.record.run)).rows) {
+        if (!step.onGpu)
+            return {};
+        busy += step.partition.gpuBusy.count();
+        wall += (step.partition.wall.end - step.partition.wall.start).count();
+    }
+    if (wall == 0)
+        return {};
+    return Measured{100 * static_cast<double>(busy) / static_cast<double>(wall), {}, 1, Unit::Percent};
+}
+
+Fact RunFacts::modelUse() const
+{
+    std::vector<double> shares;
+    for (const query::MfuRow& row : query::mfu(*recording_.reader, onlyOf(row_.record.run)).rows)
+        if (const auto share = row.mfuSheet ? row.mfuSheet : row.mfuMeasured)
+            shares.push_back(100 * *share);
+    const auto statistics = analysis::summarise(shares);
+    if (!statistics)
+        return {};
+    return Measured{statistics->mean, statistics->standardDeviation, statistics->n, Unit::Percent};
+}
+
+bool isMetric(std::string_view name)
+{
+    constexpr std::array kWhole{"status",     "reason",         "peak",     "reserved", "before_backward",
+                                "parameters", "trace_overhead", "gpu_busy", "mfu"};
+    constexpr std::array kPrefixes{"warmup.", "timed.", "memory.", "counter.", "answer.", "result."};
+    const std::string_view phase = name.substr(0, name.find('.'));
+    const std::string_view rest = name.substr(phase.size());
+    return std::ranges::find(kWhole, name) != kWhole.end() ||
+           std::ranges::any_of(kPrefixes, [&](const char* prefix) { return name.starts_with(prefix); }) ||
+           (fromWord<Phase>(phase) && (rest.empty() || rest == ".gpu")) || config::findKey(name) != nullptr;
+}
+
+std::string labelOf(const RunFacts& run, const std::vector<std::string>& keys)
+{
+    std::string label;
+    for (const std::string& key : keys)
+        if (const std::string_view value = run.param(key); !value.empty())
+            label += (label.empty() ? "" : ", ") + key + " " + std::string(value);
+    return label;
+}
+
+std::string textOf(const Measured& measured)
+{
+    const exchange::Scale scale = exchange::scaleFor(measured.unit, std::abs(measured.value));
+    std::string text = scale.text(measured.value);
+    if (measured.spread)
+        text += " ± " + scale.text(*measured.spread);
+    return scale.suffix.empty() ? text : text + " " + scale.suffix;
+}
+
+} // namespace tilescope::report

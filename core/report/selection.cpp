@@ -1,0 +1,57 @@
+#include "core/report/selection.h"
+
+#include <algorithm>
+
+namespace tilescope::report {
+
+bool matches(const RunFacts& run, const Where& where)
+{
+    return std::ranges::all_of(where, [&](const auto& key) { return run.param(key.first) == key.second; });
+}
+
+RunList select(const StudyRuns& study, const std::string& part, const Where& where)
+{
+    RunList selected;
+    for (const PartRuns& candidate : study.parts)
+        if (part.empty() || candidate.name == part)
+            for (const auto& run : candidate.runs)
+                if (matches(*run, where) && std::ranges::find(selected, run) == selected.end())
+                    selected.push_back(run);
+    return selected;
+}
+
+std::vector<std::vector<std::string>> distinctKeys(const RunList& runs, const std::vector<std::string>& keys)
+{
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& run : runs) {
+        std::vector<std::string> row;
+        for (const std::string& key : keys)
+            row.emplace_back(run->param(key));
+        if (std::ranges::find(rows, row) == rows.end())
+            rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+Fact quantityOf(const RunList& runs, const Quantity& quantity, std::shared_ptr<const RunFacts>& run)
+{
+    const auto first = [&runs](const Where& where) -> std::shared_ptr<const RunFacts> {
+        const auto found = std::ranges::find_if(runs, [&](const auto& one) { return matches(*one, where); });
+        return found == runs.end() ? nullptr : *found;
+    };
+    run = first(quantity.from);
+    if (!run)
+        return {};
+    if (quantity.over.empty())
+        return run->fact(quantity.value);
+    const auto divisor = quantity.overFrom.empty() ? run : first(quantity.overFrom);
+    if (divisor && divisor->status() != RunStatus::Ok)
+        run = divisor; // says why there is no ratio
+    const auto above = run->status() == RunStatus::Ok ? run->number(quantity.value) : std::nullopt;
+    const auto below = divisor ? divisor->number(quantity.over) : std::nullopt;
+    if (!above || !below || below->value == 0)
+        return {};
+    return Measured{above->value / below->value, {}, std::min(above->n, below->n), exchange::Unit::None};
+}
+
+} // namespace tilescope::report

@@ -1,0 +1,217 @@
+#include "core/report/tables.h"
+
+#include "core/exchange/number.h"
+#include "core/report/selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::report {
+
+namespace {
+
+using RunPtr = std::shared_ptr<const RunFacts>;
+
+std::string bytesText(const std::optional<Bytes>& bytes)
+{
+    return bytes ? exchange::withUnit(static_cast<double>(bytes->count), exchange::Unit::Bytes)
+                 : "an unknown size";
+}
+
+std::string whyOutOfMemory(const RunResult& result)
+{
+    if (!result.oom)
+        return "Out of memory.";
+    std::string text =
+        "Out of memory in " + result.oom->phase + ": " + bytesText(result.oom->requested) + " asked";
+    if (result.oom->allocated)
+        text += ", " + bytesText(result.oom->allocated) + " allocated";
+    return text + ".";
+}
+
+/// What stands where a run did not end ok, and why; a plain text where it did.
+std::pair<Cell, std::string> cellOfStatus(const RunResult& result)
+{
+    switch (result.status) {
+    case RunStatus::Oom:
+        return {Cell{.kind = Cell::Kind::OutOfMemory, .text = "OOM"}, whyOutOfMemory(result)};
+    case RunStatus::Skipped:
+        return {Cell{.kind = Cell::Kind::Skipped, .text = "skipped"}, "Skipped: " + result.reason + "."};
+    case RunStatus::Ok:
+        return {Cell{.kind = Cell::Kind::Missing, .text = "–"}, {}};
+    default:
+        return {Cell{.kind = Cell::Kind::Failed, .text = "failed"}, "Failed: " + result.reason + "."};
+    }
+}
+
+std::string baseUnitOf(exchange::Unit unit)
+{
+    switch (unit) {
+    case exchange::Unit::Milliseconds:
+        return "ms";
+    case exchange::Unit::Bytes:
+        return "B";
+    case exchange::Unit::Percent:
+        return "%";
+    case exchange::Unit::Operations:
+        return "FLOP";
+    default:
+        return "1";
+    }
+}
+
+/// One column while it is being made: its numbers share a unit, so they become text together.
+class ColumnMaker {
+public:
+    ColumnMaker(Table& table, const ColumnTemplate& wanted) : table_(table), wanted_(wanted) {}
+
+    void add(const RunList& runs)
+    {
+        RunPtr run;
+        const Fact fact = quantityOf(runs, wanted_.quantity, run);
+        Cell cell{.kind = Cell::Kind::Missing, .text = "–"};
+        if (run) {
+            auto [status, why] = cellOfStatus(run->record().result);
+            cell = std::move(status);
+            if (!why.empty())
+                cell.note = noteOf(std::move(why));
+        }
+        const bool told = cell.kind == Cell::Kind::Missing || isAboutStatus();
+        if (const auto* text = std::get_if<std::string>(&fact); text && told && !text->empty())
+            cell = {.text = *text};
+        else if (const auto* measured = std::get_if<Measured>(&fact); measured && told)
+            cell = numberCell(*measured);
+        cells_.push_back(std::move(cell));
+    }
+
+    /// A last cell: the geometric mean of a ratio's values; empty in other columns.
+    void addGeometricMean()
+    {
+        double logs = 0;
+        std::int64_t n = 0;
+        for (const Cell& cell : cells_)
+            if (cell.value && *cell.value > 0) {
+                logs += std::log(*cell.value);
+                ++n;
+            }
+        if (wanted_.quantity.over.empty() || n == 0)
+            cells_.push_back({.kind = Cell::Kind::Text});
+        else
+            cells_.push_back(
+                {.kind = Cell::Kind::Number, .value = std::exp(logs / static_cast<double>(n)), .n = n});
+    }
+
+    /// Adds the finished column to the table, whose rows are there.
+    void finish()
+    {
+        double largest = 0;
+        for (const Cell& cell : cells_)
+            largest = std::max(largest, std::abs(cell.value.value_or(0)));
+        const exchange::Scale scale = exchange::scaleFor(unit_, largest);
+        for (Cell& cell : cells_)
+            if (cell.value) {
+                cell.text = scale.text(*cell.value);
+                if (cell.spread)
+                    cell.text += " ± " + scale.text(*cell.spread);
+            }
+        const bool numeric =
+            std::ranges::any_of(cells_, [](const Cell& cell) { return cell.value.has_value(); });
+        table_.columns.push_back({wanted_.heading, scale.suffix, numeric ? baseUnitOf(unit_) : "", numeric});
+        for (std::size_t row = 0; row < cells_.size(); ++row)
+            table_.rows[row].push_back(std::move(cells_[row]));
+    }
+
+private:
+    bool isAboutStatus() const
+    {
+        return wanted_.quantity.value == "status" || wanted_.quantity.value == "reason";
+    }
+
+    Cell numberCell(const Measured& measured)
+    {
+        unit_ = measured.unit;
+        return {
+            .kind = Cell::Kind::Number, .value = measured.value, .spread = measured.spread, .n = measured.n};
+    }
+
+    std::size_t noteOf(std::string text)
+    {
+        const auto found = std::ranges::find(table_.notes, text);
+        if (found != table_.notes.end())
+            return static_cast<std::size_t>(found - table_.notes.begin());
+        table_.notes.push_back(std::move(text));
+        return table_.notes.size() - 1;
+    }
+
+    Table& table_;
+    const ColumnTemplate& wanted_;
+    exchange::Unit unit_ = exchange::Unit::None;
+    std::vector<Cell> cells_;
+};
+
+bool allNumbers(const std::vector<std::vector<std::string>>& rows, std::size_t column)
+{
+    return std::ranges::all_of(rows, [column](const auto& row) {
+        return row[column].find_first_not_of("0123456789.") == std::string::npos;
+    });
+}
+
+/// `mean ± standard deviation over 10 timed steps`, where the table has such values.
+std::string spreadNote(const Table& table)
+{
+    std::int64_t least = 0;
+    std::int64_t most = 0;
+    for (const auto& row : table.rows)
+        for (const Cell& cell : row)
+            if (cell.spread && cell.n) {
+                least = least == 0 ? *cell.n : std::min(least, *cell.n);
+                most = std::max(most, *cell.n);
+            }
+    if (most == 0)
+        return {};
+    return least == most ? fmt::format("Mean ± standard deviation, n = {}.", least)
+                         : fmt::format("Mean ± standard deviation, n = {} to {}.", least, most);
+}
+
+} // namespace
+
+Table makeTable(const TableTemplate& wanted, const StudyRuns& study)
+{
+    Table table{.id = wanted.id, .caption = wanted.caption};
+    const RunList runs = select(study, wanted.part, wanted.from);
+    const auto keys = distinctKeys(runs, wanted.rows);
+    for (std::size_t i = 0; i < wanted.rows.size(); ++i)
+        table.columns.push_back({.heading = wanted.rows[i], .numeric = allNumbers(keys, i)});
+    std::vector<RunList> rows;
+    for (const std::vector<std::string>& values : keys) {
+        Where where;
+        std::vector<Cell> cells;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            where.emplace_back(wanted.rows[i], values[i]);
+            cells.push_back({.text = values[i]});
+        }
+        RunList& row = rows.emplace_back();
+        std::ranges::copy_if(runs, std::back_inserter(row),
+                             [&](const RunPtr& run) { return matches(*run, where); });
+        table.rows.push_back(std::move(cells));
+    }
+    if (wanted.geometricMean && !rows.empty()) {
+        table.rows.emplace_back(wanted.rows.size());
+        table.rows.back().front().text = "geometric mean";
+    }
+    for (const ColumnTemplate& column : wanted.columns) {
+        ColumnMaker maker(table, column);
+        for (const RunList& row : rows)
+            maker.add(row);
+        if (wanted.geometricMean && !rows.empty())
+            maker.addGeometricMean();
+        maker.finish();
+    }
+    if (const std::string note = spreadNote(table); !note.empty())
+        table.caption += (table.caption.empty() ? "" : " ") + note;
+    return table;
+}
+
+} // namespace tilescope::report

@@ -1,0 +1,227 @@
+#include "core/report/template.h"
+
+#include "core/base/error.h"
+#include "core/base/paths.h"
+#include "core/base/spelling.h"
+#include "core/config/yaml_tree.h"
+#include "core/report/findings.h"
+#include "core/report/run_facts.h"
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+namespace tilescope::report {
+
+namespace {
+
+using config::YamlEntry;
+using config::YamlNode;
+
+/// Reads a template; each method one kind of node.
+class Reader {
+public:
+    explicit Reader(std::string_view origin) : origin_(origin) {}
+
+    Template read(std::string_view yaml)
+    {
+        Template made;
+        const config::YamlNodePtr root = config::readYaml(yaml, origin_);
+        if (!root || root->kind != YamlNode::Kind::Map)
+            refuse("not a report's template", {});
+        eachKey(
+            *root,
+            {{"tables", [&](const YamlEntry& entry) { list(entry, made.tables, &Reader::table); }},
+             {"figures", [&](const YamlEntry& entry) { list(entry, made.figures, &Reader::figure); }},
+             {"findings", [&](const YamlEntry& entry) { list(entry, made.findings, &Reader::finding); }}});
+        return made;
+    }
+
+private:
+    using Take = std::function<void(const YamlEntry&)>;
+    using Keys = std::vector<std::pair<std::string_view, Take>>;
+
+    [[noreturn]] void refuse(std::string what, config::Position position, std::string mend = {}) const
+    {
+        throw Error{.what = std::move(what),
+                    .where = config::placeOf(origin_, position),
+                    .mend = std::move(mend),
+                    .kind = ErrorKind::Environment};
+    }
+
+    void eachKey(const YamlNode& map, const Keys& keys) const
+    {
+        if (map.kind != YamlNode::Kind::Map)
+            refuse("a map is wanted here", map.position);
+        for (const YamlEntry& entry : map.entries) {
+            const auto found = std::ranges::find(keys, entry.key, &Keys::value_type::first);
+            if (found == keys.end()) {
+                std::vector<std::string_view> words;
+                for (const auto& [word, take] : keys)
+                    words.push_back(word);
+                refuse("unknown key '" + entry.key + "'", entry.position, didYouMean(entry.key, words));
+            }
+            found->second(entry);
+        }
+    }
+
+    template <class Item>
+    void list(const YamlEntry& entry, std::vector<Item>& into,
+              Item (Reader::*item)(const YamlNode&) const) const
+    {
+        if (entry.value->kind != YamlNode::Kind::List)
+            refuse("'" + entry.key + "' is no list", entry.position);
+        for (const config::YamlNodePtr& node : entry.value->items)
+            into.push_back((this->*item)(*node));
+    }
+
+    Take text(std::string& into) const
+    {
+        return [this, &into](const YamlEntry& entry) {
+            if (entry.value->kind != YamlNode::Kind::Scalar)
+                refuse("'" + entry.key + "' is no text", entry.position);
+            into = entry.value->text;
+        };
+    }
+
+    Take metric(std::string& into) const
+    {
+        return [this, &into](const YamlEntry& entry) {
+            text(into)(entry);
+            if (!isMetric(into))
+                refuse("there is no metric '" + into + "'", entry.position);
+        };
+    }
+
+    Take flag(bool& into) const
+    {
+        return [this, &into](const YamlEntry& entry) {
+            if (entry.value->text != "true" && entry.value->text != "false")
+                refuse("'" + entry.key + "' is neither true nor false", entry.position);
+            into = entry.value->text == "true";
+        };
+    }
+
+    Take words(std::vector<std::string>& into) const
+    {
+        return [this, &into](const YamlEntry& entry) {
+            if (entry.value->kind != YamlNode::Kind::List)
+                refuse("'" + entry.key + "' is no list", entry.position);
+            for (const config::YamlNodePtr& item : entry.value->items)
+                into.push_back(item->text);
+        };
+    }
+
+    Take where(Where& into) const
+    {
+        return [this, &into](const YamlEntry& entry) {
+            if (entry.value->kind != YamlNode::Kind::Map)
+                refuse("'" + entry.key + "' is no map of keys", entry.position);
+            for (const YamlEntry& key : entry.value->entries)
+                into.emplace_back(key.key, key.value->text);
+        };
+    }
+
+    Keys quantityKeys(Quantity& quantity) const
+    {
+        return {{"value", metric(quantity.value)},
+                {"from", where(quantity.from)},
+                {"over", metric(quantity.over)},
+                {"over_from", where(quantity.overFrom)}};
+    }
+
+    static Keys joined(Keys keys, Keys more)
+    {
+        std::ranges::move(more, std::back_inserter(keys));
+        return keys;
+    }
+
+    ColumnTemplate column(const YamlNode& node) const
+    {
+        ColumnTemplate column;
+        eachKey(node, joined({{"heading", text(column.heading)}}, quantityKeys(column.quantity)));
+        if (column.heading.empty() || column.quantity.value.empty())
+            refuse("a column has a heading and a value", node.position);
+        return column;
+    }
+
+    TableTemplate table(const YamlNode& node) const
+    {
+        TableTemplate table;
+        eachKey(node,
+                {{"id", text(table.id)},
+                 {"caption", text(table.caption)},
+                 {"part", text(table.part)},
+                 {"from", where(table.from)},
+                 {"rows", words(table.rows)},
+                 {"geometric_mean", flag(table.geometricMean)},
+                 {"columns", [&](const YamlEntry& entry) { list(entry, table.columns, &Reader::column); }}});
+        if (table.id.empty() || table.rows.empty() || table.columns.empty())
+            refuse("a table has an id, rows and columns", node.position);
+        return table;
+    }
+
+    FigureTemplate figure(const YamlNode& node) const
+    {
+        FigureTemplate figure;
+        eachKey(node, {{"id", text(figure.id)},
+                       {"caption", text(figure.caption)},
+                       {"part", text(figure.part)},
+                       {"from", where(figure.from)},
+                       {"x", text(figure.x)},
+                       {"y", text(figure.y)},
+                       {"series", text(figure.series)},
+                       {"fit", text(figure.fit)},
+                       {"log_x", flag(figure.logX)},
+                       {"log_y", flag(figure.logY)}});
+        if (figure.id.empty() || figure.x.empty() || figure.y.empty())
+            refuse("a figure has an id, x and y", node.position);
+        return figure;
+    }
+
+    FindingTemplate finding(const YamlNode& node) const
+    {
+        FindingTemplate finding;
+        eachKey(node, joined({{"rule", text(finding.rule)},
+                              {"say", text(finding.say)},
+                              {"part", text(finding.part)},
+                              {"by", words(finding.by)},
+                              {"x", text(finding.x)},
+                              {"series", text(finding.series)},
+                              {"first", text(finding.first)},
+                              {"second", text(finding.second)},
+                              {"question", text(finding.question)}},
+                             quantityKeys(finding.quantity)));
+        const std::vector<std::string_view> rules = ruleNames();
+        if (std::ranges::find(rules, finding.rule) == rules.end())
+            refuse("unknown rule '" + finding.rule + "'", node.position, didYouMean(finding.rule, rules));
+        return finding;
+    }
+
+    std::string origin_;
+};
+
+} // namespace
+
+Template parseTemplate(std::string_view yaml, std::string_view origin)
+{
+    return Reader(origin).read(yaml);
+}
+
+Template loadTemplate(std::string_view study)
+{
+    const std::filesystem::path file =
+        resourcesDirectory() / "studies" / (std::string(study) + ".report.yaml");
+    std::ifstream stream(file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    if (!stream)
+        throw Error{.what = "cannot be read",
+                    .where = file.string(),
+                    .mend = "install Tilescope again",
+                    .kind = ErrorKind::Environment};
+    return parseTemplate(text.str(), file.string());
+}
+
+} // namespace tilescope::report

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tilescope::report {
+
+/// Keys that a run has to have: `{mode: both}`.
+using Where = std::vector<std::pair<std::string, std::string>>;
+
+/// A metric of some runs, or its ratio to another.
+struct Quantity {
+    std::string value = {}; ///< a metric of RunFacts
+    Where from = {};        ///< of these runs
+    std::string over = {};  ///< divided by this metric; empty: not divided
+    Where overFrom = {};    ///< of these runs; empty: of the same run
+};
+
+struct ColumnTemplate {
+    std::string heading = {};
+    Quantity quantity = {};
+};
+
+/// One row for each distinct combination of the keys `rows`, in the order of the points.
+struct TableTemplate {
+    std::string id = {};
+    std::string caption = {};
+    std::string part = {};              ///< empty: all parts
+    Where from = {};                    ///< only these runs
+    std::vector<std::string> rows = {}; ///< keys of the spec
+    std::vector<ColumnTemplate> columns = {};
+    bool geometricMean = false; ///< a last row: of the ratios
+};
+
+struct FigureTemplate {
+    std::string id = {};
+    std::string caption = {};
+    std::string part = {};
+    Where from = {};
+    std::string x = {}, y = {}, series = {}, fit = {};
+    bool logX = true;
+    bool logY = true;
+};
+
+/// A statement to be computed; findings.h tells the rules and what each reads.
+struct FindingTemplate {
+    std::string rule = {};
+    std::string say = {}; ///< with {placeholders} of the rule
+    std::string part = {};
+    Quantity quantity = {};
+    std::vector<std::string> by = {}; ///< keys that tell the points apart
+    std::string x = {};
+    std::string series = {};
+    std::string first = {}, second = {}; ///< two values of `series`
+    std::string question = {};
+};
+
+/// What a study's section holds: a file NAME.report.yaml beside the study.
+struct Template {
+    std::vector<TableTemplate> tables = {};
+    std::vector<FigureTemplate> figures = {};
+    std::vector<FindingTemplate> findings = {};
+};
+
+/// \throws Error (Environment)  the file is missing or damaged; names the place
+Template loadTemplate(std::string_view study);
+
+/// The same from text. \param origin  what stands before `:line:column` in messages
+Template parseTemplate(std::string_view yaml, std::string_view origin);
+
+} // namespace tilescope::report

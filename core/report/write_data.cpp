@@ -1,0 +1,137 @@
+#include "core/exchange/text.h"
+#include "core/report/writers.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ostream>
+
+namespace tilescope::report {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* wordOf(Cell::Kind kind)
+{
+    switch (kind) {
+    case Cell::Kind::Text:
+        return "text";
+    case Cell::Kind::Number:
+        return "number";
+    case Cell::Kind::Missing:
+        return "missing";
+    case Cell::Kind::OutOfMemory:
+        return "oom";
+    case Cell::Kind::Skipped:
+        return "skipped";
+    case Cell::Kind::Failed:
+        return "error";
+    }
+    return "text";
+}
+
+template <class T> Json orNull(const std::optional<T>& value)
+{
+    return value ? Json(*value) : Json(nullptr);
+}
+
+Json cellJson(const Cell& cell, const Table& table)
+{
+    return {{"kind", wordOf(cell.kind)},
+            {"text", cell.text},
+            {"value", orNull(cell.value)},
+            {"std", orNull(cell.spread)},
+            {"n", orNull(cell.n)},
+            {"note", cell.note ? Json(table.notes.at(*cell.note)) : Json(nullptr)}};
+}
+
+Json tableJson(const Table& table)
+{
+    Json json{
+        {"id", table.id}, {"caption", table.caption}, {"columns", Json::array()}, {"rows", Json::array()}};
+    for (const Column& column : table.columns)
+        json["columns"].push_back(
+            {{"heading", column.heading},
+             {"shown_unit", column.unit.empty() ? Json(nullptr) : Json(column.unit)},
+             {"unit", column.baseUnit.empty() ? Json(nullptr) : Json(column.baseUnit)}});
+    for (const auto& row : table.rows) {
+        Json cells = Json::array();
+        for (const Cell& cell : row)
+            cells.push_back(cellJson(cell, table));
+        json["rows"].push_back(std::move(cells));
+    }
+    return json;
+}
+
+Json sectionJson(const Section& section)
+{
+    Json json{{"study", section.study},    {"title", section.title},    {"asks", section.asks},
+              {"about", section.about},    {"setting", Json::object()}, {"cautions", section.cautions},
+              {"findings", Json::array()}, {"tables", Json::array()},   {"figures", Json::array()}};
+    for (const auto& [key, value] : section.setting)
+        json["setting"][key] = value;
+    for (const Finding& finding : section.findings)
+        json["findings"].push_back(
+            {{"text", finding.text}, {"rule", finding.rule}, {"command", finding.command}});
+    for (const Table& table : section.tables)
+        json["tables"].push_back(tableJson(table));
+    for (const Figure& figure : section.figures)
+        json["figures"].push_back({{"id", figure.id},
+                                   {"caption", figure.caption},
+                                   {"recipe", Json::parse(figure.recipe, nullptr, false)}});
+    return json;
+}
+
+} // namespace
+
+std::string headingOf(const Column& column)
+{
+    return column.unit.empty() ? column.heading : column.heading + ", " + column.unit;
+}
+
+void writeJson(std::ostream& out, const Document& document)
+{
+    Json json{{"tilescope_report", 1},
+              {"title", document.title},
+              {"program", document.program},
+              {"sources", document.sources},
+              {"sections", Json::array()}};
+    for (const Section& section : document.sections)
+        json["sections"].push_back(sectionJson(section));
+    out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void writeCsv(std::ostream& out, const Table& table)
+{
+    using exchange::csvField;
+    std::vector<bool> spreads;
+    for (std::size_t column = 0; column < table.columns.size(); ++column)
+        spreads.push_back(std::ranges::any_of(
+            table.rows, [column](const auto& row) { return row[column].spread.has_value(); }));
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        const Column& column = table.columns[i];
+        const std::string unit =
+            column.baseUnit.empty() || column.baseUnit == "1" ? "" : ", " + column.baseUnit;
+        out << (i == 0 ? "" : ",") << csvField(column.heading + unit);
+        if (spreads[i])
+            out << ',' << csvField(column.heading + " std" + unit) << ',' << csvField(column.heading + " n");
+    }
+    out << "\r\n";
+    for (const auto& row : table.rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const Cell& cell = row[i];
+            out << (i == 0 ? "" : ",");
+            if (cell.value)
+                out << exchange::jsonNumber(*cell.value);
+            else if (cell.kind != Cell::Kind::Missing)
+                out << csvField(cell.text);
+            if (spreads[i])
+                out << ',' << (cell.spread ? exchange::jsonNumber(*cell.spread) : "") << ','
+                    << (cell.n ? std::to_string(*cell.n) : "");
+        }
+        out << "\r\n";
+    }
+}
+
+} // namespace tilescope::report

@@ -1,0 +1,94 @@
+#include "core/report/escape.h"
+#include "core/report/writers.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+namespace tilescope::report {
+
+namespace {
+
+std::string cellText(const Cell& cell)
+{
+    std::string text = escapeMarkdown(cell.text);
+    if (cell.note)
+        text += fmt::format("<sup>{}</sup>", *cell.note + 1);
+    return text;
+}
+
+void writeTable(std::ostream& out, const Table& table)
+{
+    out << "**" << escapeMarkdown(table.caption) << "**\n\n|";
+    for (const Column& column : table.columns)
+        out << ' ' << escapeMarkdown(headingOf(column)) << " |";
+    out << "\n|";
+    for (const Column& column : table.columns)
+        out << (column.numeric ? " ---: |" : " --- |");
+    out << '\n';
+    for (const auto& row : table.rows) {
+        out << '|';
+        for (const Cell& cell : row)
+            out << ' ' << cellText(cell) << " |";
+        out << '\n';
+    }
+    out << '\n';
+    for (std::size_t i = 0; i < table.notes.size(); ++i)
+        out << "<sup>" << i + 1 << "</sup> " << escapeMarkdown(table.notes[i]) << "  \n";
+    if (!table.notes.empty())
+        out << '\n';
+}
+
+void writeFigure(std::ostream& out, const Figure& figure, const Drawings& drawings)
+{
+    if (drawings.has(figure.id))
+        out << "![" << escapeMarkdown(figure.caption) << "](" << drawings.folder << '/' << figure.id
+            << ".svg)\n\n";
+    out << '*' << escapeMarkdown(figure.caption);
+    if (!drawings.has(figure.id))
+        out << " (not drawn: " << escapeMarkdown(drawings.whyNone) << ")";
+    out << "*\n\n";
+}
+
+void writeSection(std::ostream& out, const Section& section, const Drawings& drawings)
+{
+    out << "## " << escapeMarkdown(section.title) << "\n\n*" << escapeMarkdown(section.asks) << "*\n\n";
+    for (const std::string& about : section.about)
+        out << escapeMarkdown(about) << '\n';
+    out << '\n';
+    for (const Caution& caution : section.cautions)
+        out << "> **Note.** " << escapeMarkdown(caution) << "\n>\n";
+    if (!section.cautions.empty())
+        out << '\n';
+    for (const Finding& finding : section.findings) {
+        out << "- " << escapeMarkdown(finding.text);
+        if (!finding.command.empty())
+            out << " (`" << finding.command << "`)";
+        out << '\n';
+    }
+    if (!section.findings.empty())
+        out << '\n';
+    for (const Table& table : section.tables)
+        writeTable(out, table);
+    for (const Figure& figure : section.figures)
+        writeFigure(out, figure, drawings);
+    out << "Setting:";
+    for (const auto& [key, value] : section.setting)
+        out << ' ' << escapeMarkdown(key) << ": " << escapeMarkdown(value) << ";";
+    out << "\n\n";
+}
+
+} // namespace
+
+void writeMarkdown(std::ostream& out, const Document& document, const Drawings& drawings)
+{
+    out << "# " << escapeMarkdown(document.title) << "\n\n";
+    for (const Section& section : document.sections)
+        writeSection(out, section, drawings);
+    out << "Made by " << escapeMarkdown(document.program) << " from";
+    for (const std::string& source : document.sources)
+        out << ' ' << escapeMarkdown(source);
+    out << ".\n";
+}
+
+} // namespace tilescope::report

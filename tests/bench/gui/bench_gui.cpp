@@ -1,0 +1,61 @@
+// What the window costs: each measure of tests/bench/gui/run is a process of its own.
+// usage: bench_gui make FILE EVENTS | make-allocations FILE EVENTS | write FILE RATE SECONDS
+//        bench_gui timeline FILE FRAMES [PICTURES] | memory FILE FRAMES
+// The last line of the latter's output is one JSON object.
+
+#include "core/base/error.h"
+#include "recordings.h"
+#include "session.h"
+#include "ui/theme/theme.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace {
+
+using namespace tilescope;
+
+int make(std::string_view verb, char** argv)
+{
+    if (verb == "make")
+        bench::makeRecording(argv[2], std::atoll(argv[3]));
+    else if (verb == "make-allocations")
+        bench::makeAllocations(argv[2], std::atoll(argv[3]));
+    else
+        bench::writeLive(argv[2], std::atoll(argv[3]), std::atoi(argv[4]));
+    return 0;
+}
+
+int measure(std::string_view verb, int argc, char** argv)
+{
+    const QString file = QString::fromLocal8Bit(argv[2]);
+    const int count = std::atoi(argv[3]);
+    bench::WatchedApplication application(argc, argv);
+    QApplication::setApplicationName(QStringLiteral("tilescope"));
+    QApplication::setOrganizationName(QStringLiteral("tilescope"));
+    ui::Theme::instance().apply(ui::ThemeChoice::Light);
+    if (verb == "timeline")
+        bench::print(bench::measureTimeline(application, file, count, argc > 4 ? argv[4] : ""));
+    else
+        bench::print(bench::measureMemory(application, file, count));
+    return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    const std::string_view verb = argc > 3 ? argv[1] : "";
+    try {
+        if (verb == "make" || verb == "make-allocations" || (verb == "write" && argc > 4))
+            return make(verb, argv);
+        if (verb == "timeline" || verb == "memory")
+            return measure(verb, argc, argv);
+        std::fprintf(stderr, "bench_gui: unknown arguments; tests/bench/gui/run tells them\n");
+        return 2;
+    } catch (...) {
+        std::fprintf(stderr, "bench_gui: %s\n", currentExceptionSentence().c_str());
+        return 1;
+    }
+}

@@ -1,0 +1,218 @@
+#include "pictures.h"
+#include "session.h"
+
+#include "core/base/error.h"
+#include "ui/jobs/job_tracker.h"
+#include "ui/pages/main_window.h"
+#include "ui/pages/memory_page.h"
+#include "ui/pages/screenshots.h"
+#include "ui/pages/timeline_page.h"
+
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QScrollBar>
+
+#include <cmath>
+#include <cstdio>
+
+namespace tilescope::bench {
+
+namespace {
+
+/// The window as it stands on a screen of 1920 x 1080.
+class Screen {
+public:
+    explicit Screen(const char* page)
+    {
+        window.move(0, 0);
+        window.resize(1920, 1080);
+        window.showPage(QString::fromLatin1(page));
+        window.show();
+        ui::waitUntilSettled();
+        runUntil("the window is shown", [this] { return window.isVisible() && window.width() == 1920; });
+    }
+    ~Screen() { ui::finishBackgroundWork(); }
+
+    ui::TimelineView& timeline()
+    {
+        return dynamic_cast<ui::TimelinePage&>(*window.page(QStringLiteral("timeline"))).view();
+    }
+
+    ui::MainWindow window;
+};
+
+Times openOnTimeline(Screen& screen, const QString& file)
+{
+    const Stopwatch watch;
+    screen.window.open({file});
+    ui::TimelineView& view = screen.timeline();
+    runUntil("the timeline is there", [&] { return !view.scene().sections.empty() && view.isVisible(); });
+    // What was scheduled to be painted is painted before the event loop next waits.
+    QCoreApplication::processEvents();
+    QGuiApplication::sync();
+    return watch.read();
+}
+
+/// Lanes of which some part is on screen.
+int lanesOnScreen(const ui::TimelineView& view)
+{
+    const ui::TimelineScene& scene = view.scene();
+    const int height = scene.plot(view.viewport()->width(), view.viewport()->height()).height();
+    int lanes = 0;
+    for (const ui::Band& band : scene.layout.bands)
+        lanes += band.kind == ui::Band::Kind::Lane && band.top + band.height > scene.scroll &&
+                 band.top < scene.scroll + height;
+    return lanes;
+}
+
+void measureFrames(Screen& screen, int frames, QJsonObject& figures)
+{
+    ui::TimelineView& view = screen.timeline();
+    RandomMoves moves(view, 1);
+    FrameTimes times;
+    double lanes = 0;
+    for (int i = 0; i < frames; ++i) {
+        times.add(moves.next());
+        lanes += lanesOnScreen(view);
+    }
+    times.write(figures, QStringLiteral("frame"));
+    figures[QStringLiteral("frames")] = frames;
+    figures[QStringLiteral("frames_over_50ms")] = times.over(50, &Times::wall);
+    figures[QStringLiteral("frames_over_50ms_cpu")] = times.over(50, &Times::cpu);
+    figures[QStringLiteral("lanes")] = qint64(view.scene().sections.front().timeline->lanes.size());
+    figures[QStringLiteral("lanes_on_screen_mean")] = lanes / frames;
+    // The densest of all: the whole run, a little moved each time.
+    FrameTimes widest;
+    const ui::TimeWindow whole = wholeWindow(view.scene().sections);
+    for (int i = 0; i < 50; ++i) {
+        const Stopwatch watch;
+        view.setWindow({whole.from, whole.to * (0.99 + 0.0002 * i)}, false);
+        view.viewport()->repaint();
+        QGuiApplication::sync();
+        widest.add(watch.read());
+    }
+    widest.write(figures, QStringLiteral("widest_frame"));
+    view.verticalScrollBar()->setValue(0);
+}
+
+/// Types `text` letter by letter as a quick typist does; the time of each letter's own frame and from the
+/// last one to what was found.
+void measureFind(Screen& screen, const QString& text, const QString& name, QJsonObject& figures,
+                 FrameTimes& letters)
+{
+    ui::Page& page = *screen.window.page(QStringLiteral("timeline"));
+    page.startFind();
+    QLineEdit* field = nullptr;
+    for (QLineEdit* edit : page.findChildren<QLineEdit*>())
+        if (edit->accessibleName() == QStringLiteral("Find on the timeline"))
+            field = edit;
+    auto* count = page.findChild<QLabel*>(QStringLiteral("found"));
+    if (field == nullptr || count == nullptr)
+        throw Error{.what = "the timeline page has no field to find in", .where = "bench_gui"};
+    field->clear();
+    ui::waitUntilSettled();
+    for (const QChar letter : text.left(text.size() - 1)) {
+        letters.add(frame(*field, new QKeyEvent(QEvent::KeyPress, letter.unicode(), Qt::NoModifier, letter)));
+        const auto next = Clock::now() + std::chrono::milliseconds(40);
+        while (Clock::now() < next)
+            QCoreApplication::processEvents(QEventLoop::AllEvents, 2);
+    }
+    count->clear();
+    const Stopwatch watch;
+    letters.add(
+        frame(*field, new QKeyEvent(QEvent::KeyPress, text.back().unicode(), Qt::NoModifier, text.back())));
+    runUntil("something is found", [count] { return !count->text().isEmpty(); });
+    QCoreApplication::processEvents();
+    QGuiApplication::sync();
+    figures[name] = watch.read().wall;
+    std::printf("found %s of '%s' in %.0f ms\n", qPrintable(count->text()), qPrintable(text),
+                watch.read().wall);
+    field->clear();
+    ui::waitUntilSettled();
+}
+
+void measurePages(Screen& screen, QJsonObject& figures)
+{
+    QJsonObject pages;
+    double slowest = 0;
+    for (const QString& name : screen.window.pageNames()) {
+        screen.window.showPage(QStringLiteral("help"));
+        ui::waitUntilSettled();
+        const Stopwatch watch;
+        screen.window.showPage(name);
+        ui::waitUntilSettled();
+        QGuiApplication::sync();
+        pages[name] = watch.read().wall;
+        slowest = std::max(slowest, watch.read().wall);
+    }
+    figures[QStringLiteral("pages_first_paint_ms")] = pages;
+    figures[QStringLiteral("slowest_page_ms")] = slowest;
+}
+
+void putBlocks(WatchedApplication& application, QJsonObject& figures, const QString& prefix)
+{
+    const WatchedApplication::Blocks blocks = application.takeBlocks();
+    figures[prefix + QStringLiteral("gui_blocks_over_50ms")] = blocks.wall;
+    figures[prefix + QStringLiteral("gui_blocks_over_50ms_cpu")] = blocks.cpu;
+    figures[prefix + QStringLiteral("gui_longest_event_ms")] = blocks.longestMs;
+}
+
+} // namespace
+
+QJsonObject measureTimeline(WatchedApplication& application, const QString& file, int frames,
+                            const std::filesystem::path& pictures)
+{
+    QJsonObject figures;
+    Screen screen("timeline");
+    application.takeBlocks();
+    const Times opened = openOnTimeline(screen, file);
+    figures[QStringLiteral("open_first_paint_ms")] = opened.wall;
+    figures[QStringLiteral("open_first_paint_ms_gui_cpu")] = opened.cpu;
+    ui::waitUntilSettled();
+    measureFrames(screen, frames, figures);
+    figures[QStringLiteral("rss_mb")] = residentMb();
+    if (!pictures.empty())
+        writePictures(screen.timeline(), pictures);
+    FrameTimes letters;
+    measureFind(screen, QStringLiteral("functor_17<"), QStringLiteral("find_first_ms"), figures, letters);
+    measureFind(screen, QStringLiteral("op"), QStringLiteral("find_all_ms"), figures, letters);
+    letters.write(figures, QStringLiteral("find_letter"));
+    putBlocks(application, figures, {});
+    measurePages(screen, figures);
+    putBlocks(application, figures, QStringLiteral("pages_"));
+    figures[QStringLiteral("rss_after_pages_mb")] = residentMb();
+    figures[QStringLiteral("peak_rss_mb")] = peakResidentMb();
+    return figures;
+}
+
+QJsonObject measureMemory(WatchedApplication& application, const QString& file, int frames)
+{
+    QJsonObject figures;
+    Screen screen("memory");
+    auto& plot = dynamic_cast<ui::MemoryPage&>(*screen.window.page(QStringLiteral("memory"))).plot();
+    const Stopwatch watch;
+    screen.window.open({file});
+    runUntil("the memory is there", [&] { return !plot.series().empty() && plot.isVisible(); });
+    QCoreApplication::processEvents();
+    QGuiApplication::sync();
+    figures[QStringLiteral("memory_first_paint_ms")] = watch.read().wall;
+    ui::waitUntilSettled();
+    application.takeBlocks();
+    std::mt19937_64 random(1);
+    FrameTimes times;
+    const double whole = plot.window().length();
+    for (int i = 0; i < frames; ++i) {
+        const double wanted = whole / std::exp2(std::uniform_real_distribution<double>(0, 12)(random));
+        const double turns = std::log(wanted / plot.window().length()) / std::log(0.8);
+        const QPointF at(std::uniform_real_distribution<double>(0.2, 0.8)(random) * plot.width(),
+                         plot.height() / 2.0);
+        times.add(frame(plot, wheel(plot, at, turns * 120, Qt::NoModifier)));
+    }
+    times.write(figures, QStringLiteral("memory_frame"));
+    figures[QStringLiteral("memory_rss_mb")] = residentMb();
+    putBlocks(application, figures, QStringLiteral("memory_"));
+    return figures;
+}
+
+} // namespace tilescope::bench

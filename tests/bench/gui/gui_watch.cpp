@@ -1,0 +1,86 @@
+#include "gui_watch.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+namespace tilescope::bench {
+
+namespace {
+
+constexpr std::int64_t kBlockNs = 50'000'000;
+constexpr auto kLookEvery = std::chrono::milliseconds(5);
+
+std::int64_t nowNs()
+{
+    return Clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+std::int64_t clockNs(clockid_t clock)
+{
+    timespec time{};
+    clock_gettime(clock, &time);
+    return 1'000'000'000LL * time.tv_sec + time.tv_nsec;
+}
+
+} // namespace
+
+Stopwatch::Stopwatch() : start_(Clock::now()), cpuStart_(1e-6 * double(clockNs(CLOCK_THREAD_CPUTIME_ID))) {}
+
+Times Stopwatch::read() const
+{
+    return {std::chrono::duration<double, std::milli>(Clock::now() - start_).count(),
+            1e-6 * double(clockNs(CLOCK_THREAD_CPUTIME_ID)) - cpuStart_};
+}
+
+WatchedApplication::WatchedApplication(int& argc, char** argv) : QApplication(argc, argv)
+{
+    pthread_getcpuclockid(pthread_self(), &guiClock_);
+    watchdog_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+WatchedApplication::~WatchedApplication() = default;
+
+bool WatchedApplication::notify(QObject* receiver, QEvent* event)
+{
+    const bool outermost = depth_++ == 0;
+    if (outermost) {
+        busyCpu_ = clockNs(guiClock_);
+        busySince_ = nowNs();
+    }
+    const bool result = QApplication::notify(receiver, event);
+    if (outermost)
+        busySince_ = 0;
+    --depth_;
+    return result;
+}
+
+WatchedApplication::Blocks WatchedApplication::takeBlocks()
+{
+    return {wallBlocks_.exchange(0), cpuBlocks_.exchange(0), 1e-6 * double(longest_.exchange(0))};
+}
+
+void WatchedApplication::watch(const std::stop_token& stop)
+{
+    std::int64_t counted = 0; // the start of the event that was counted last
+    std::int64_t countedCpu = 0;
+    while (!stop.stop_requested()) {
+        std::this_thread::sleep_for(kLookEvery);
+        const std::int64_t since = busySince_;
+        const std::int64_t cpuThen = busyCpu_;
+        if (since == 0)
+            continue;
+        const std::int64_t length = nowNs() - since;
+        longest_ = std::max<std::int64_t>(longest_, length);
+        if (length > kBlockNs && since != counted) {
+            counted = since;
+            ++wallBlocks_;
+        }
+        if (since == busySince_ && clockNs(guiClock_) - cpuThen > kBlockNs && since != countedCpu) {
+            countedCpu = since;
+            ++cpuBlocks_;
+        }
+    }
+}
+
+} // namespace tilescope::bench

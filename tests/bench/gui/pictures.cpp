@@ -1,0 +1,125 @@
+#include "pictures.h"
+
+#include "core/base/error.h"
+#include "ui/theme/theme.h"
+
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QPixmap>
+
+#include <cmath>
+
+namespace tilescope::bench {
+
+namespace {
+
+using query::Lane;
+
+QString kindOf(Lane::Kind kind)
+{
+    switch (kind) {
+    case Lane::Kind::Ranges:
+        return QStringLiteral("range");
+    case Lane::Kind::Thread:
+        return QStringLiteral("thread");
+    case Lane::Kind::Stream:
+        return QStringLiteral("stream");
+    case Lane::Kind::Busy:
+        return QStringLiteral("busy");
+    case Lane::Kind::Memory:
+        return QStringLiteral("memory");
+    }
+    return {};
+}
+
+// A letter a column: whether any of the lane's rows has a colour of its own there.
+QString inked(const QImage& picture, const ui::TimelineScene& scene, const ui::Band& band, const Lane& lane,
+              const QRect& plot)
+{
+    const ui::Palette& palette = ui::colours();
+    const QRgb ground = (lane.kind == Lane::Kind::Ranges ? palette.surface : palette.laneGround).rgb();
+    const QRgb grid = palette.grid.rgb();
+    QString columns(plot.width(), QLatin1Char('.'));
+    for (int row = 0; row < int(lane.rows.size()); ++row) {
+        const int y = plot.top() + band.top - scene.scroll + row * band.rowHeight + band.rowHeight / 2;
+        for (int x = 0; x < plot.width(); ++x) {
+            const QRgb pixel = picture.pixel(plot.left() + x, y);
+            if (pixel != ground && pixel != grid)
+                columns[x] = QLatin1Char('#');
+        }
+    }
+    return columns;
+}
+
+double coveredNs(const Lane& lane, double from, double perColumn, int columns)
+{
+    std::vector<query::Column> out(static_cast<std::size_t>(columns));
+    double covered = 0;
+    for (const query::Track& row : lane.rows) {
+        row.columns(from, perColumn, out);
+        for (const query::Column& column : out)
+            covered += double(column.coverage) * perColumn;
+    }
+    return covered;
+}
+
+QJsonArray lanesOf(const ui::TimelineView& view, const QImage& picture)
+{
+    const ui::TimelineScene& scene = view.scene();
+    const QRect plot = scene.plot(picture.width(), picture.height());
+    const ui::TimelineSection& section = scene.sections.front();
+    const double from = section.toTimeline(scene.window.from);
+    const double perColumn = scene.window.length() / section.stretch / plot.width();
+    QJsonArray lanes;
+    for (const ui::Band& band : scene.layout.bands) {
+        const int top = band.top - scene.scroll;
+        if (band.kind != ui::Band::Kind::Lane || top < 0 || top + band.height > plot.height())
+            continue;
+        const Lane& lane = section.timeline->lanes[section.lanes[band.view].lane];
+        if (lane.kind == Lane::Kind::Busy || lane.kind == Lane::Kind::Memory)
+            continue;
+        lanes.append(
+            QJsonObject{{QStringLiteral("kind"), kindOf(lane.kind)},
+                        {QStringLiteral("thread"), qint64(lane.thread.value)},
+                        {QStringLiteral("stream"), qint64(lane.stream.value)},
+                        {QStringLiteral("covered_ns"), coveredNs(lane, from, perColumn, plot.width())},
+                        {QStringLiteral("inked"), inked(picture, scene, band, lane, plot)}});
+    }
+    return lanes;
+}
+
+} // namespace
+
+void writePictures(ui::TimelineView& view, const std::filesystem::path& folder)
+{
+    std::filesystem::create_directories(folder);
+    const ui::TimeWindow whole = wholeWindow(view.scene().sections);
+    QJsonArray pictures;
+    for (const int depth : {0, 3, 7, 11, 16}) {
+        const double length = whole.length() / std::exp2(depth);
+        const double from = whole.from + 0.37 * (whole.length() - length);
+        view.setWindow({from, from + length});
+        const QString file =
+            QString::fromStdString((folder / ("frame_" + std::to_string(depth) + ".png")).string());
+        if (!view.viewport()->grab().save(file))
+            throw Error{.what = "cannot write the picture", .where = file.toStdString()};
+        const QImage picture(file);
+        const ui::TimelineScene& scene = view.scene();
+        const ui::TimelineSection& section = scene.sections.front();
+        const QRect plot = scene.plot(picture.width(), picture.height());
+        pictures.append(QJsonObject{
+            {QStringLiteral("file"), file},
+            {QStringLiteral("origin_ns"), qint64(section.timeline->origin.time_since_epoch().count())},
+            {QStringLiteral("from_ns"), section.toTimeline(scene.window.from)},
+            {QStringLiteral("ns_per_column"), scene.window.length() / section.stretch / plot.width()},
+            {QStringLiteral("columns"), plot.width()},
+            {QStringLiteral("lanes"), lanesOf(view, picture)}});
+    }
+    QFile json(QString::fromStdString((folder / "pictures.json").string()));
+    if (!json.open(QIODevice::WriteOnly) || json.write(QJsonDocument(pictures).toJson()) < 0)
+        throw Error{.what = "cannot be written", .where = json.fileName().toStdString()};
+}
+
+} // namespace tilescope::bench

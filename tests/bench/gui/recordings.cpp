@@ -1,0 +1,166 @@
+#include "recordings.h"
+
+#include "core/store/run_writer.h"
+#include "tests/bench/query/event_generator.h"
+
+#include <chrono>
+#include <cstdio>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace tilescope::bench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+store::RunHeader header()
+{
+    return {.name = "bench",
+            .workload = "lm",
+            .specJson = R"({"workload": "lm", "backend": "naive", "precision": "bf16", "size": "small"})",
+            .specHash = "bench",
+            .program = "bench_gui"};
+}
+
+void removeFile(const fs::path& file)
+{
+    for (const char* suffix : {"", "-wal", "-shm", "-lock"})
+        fs::remove(file.string() + suffix);
+}
+
+/// A step that allocates activations on the way forward and frees them in the order in which backward does,
+/// with temporaries between.
+class StepOfAllocations {
+public:
+    StepOfAllocations(StringTable& strings, Timestamp origin) : time_(origin)
+    {
+        for (const char* category : {"activations", "temporaries", "gradients"})
+            categories_.push_back(strings.intern(category));
+        for (int layer = 0; layer < 24; ++layer)
+            paths_.push_back(strings.intern("step/forward/layers." + std::to_string(layer)));
+        stepPath_ = strings.intern("step");
+    }
+
+    /// Adds a step of `blocks` blocks, an event for each's begin and end.
+    void addTo(TraceBatch& batch, int blocks)
+    {
+        Range range;
+        range.id = RangeId{step_};
+        range.path = range.name = stepPath_;
+        range.thread = ThreadId{1};
+        range.step = std::int32_t(step_);
+        range.start = time_;
+        std::vector<AllocEvent> kept;
+        for (int i = 0; i < blocks; ++i) {
+            const bool isTemporary = i % 3 == 2;
+            AllocEvent block = allocate(i, blocks, isTemporary);
+            batch.allocEvents.push_back(block);
+            if (isTemporary)
+                batch.allocEvents.push_back(freed(block));
+            else
+                kept.push_back(block);
+        }
+        for (; !kept.empty(); kept.pop_back())
+            batch.allocEvents.push_back(freed(kept.back()));
+        range.end = time_;
+        batch.ranges.push_back(range);
+        ++step_;
+    }
+
+private:
+    AllocEvent allocate(int index, int blocks, bool isTemporary)
+    {
+        AllocEvent event;
+        event.device = DeviceIndex{0};
+        event.stream = StreamId{7};
+        event.bytes = std::int64_t(512 * (1 + random_() % 4096));
+        event.address = top_;
+        event.category = categories_[isTemporary ? 1 : 0];
+        event.path = paths_[std::size_t(index) * paths_.size() / std::size_t(blocks)];
+        event.step = std::int32_t(step_);
+        top_ += std::uint64_t(event.bytes);
+        return stamped(event);
+    }
+
+    AllocEvent freed(AllocEvent event)
+    {
+        event.action = AllocAction::FreeCompleted;
+        top_ -= std::uint64_t(event.bytes);
+        return stamped(event);
+    }
+
+    AllocEvent stamped(AllocEvent event)
+    {
+        event.time = time_ += Nanoseconds(500 + random_() % 2000);
+        event.allocated = std::int64_t(top_ - kBase);
+        event.reserved = 1LL << 34;
+        return event;
+    }
+
+    static constexpr std::uint64_t kBase = 0x7f00'0000'0000ULL;
+    std::mt19937_64 random_{1};
+    Timestamp time_;
+    std::uint64_t top_ = kBase; ///< the allocator is a stack: what is freed was allocated last
+    std::uint32_t step_ = 0;
+    std::vector<StringId> categories_, paths_;
+    StringId stepPath_;
+};
+
+} // namespace
+
+void makeRecording(const fs::path& file, std::int64_t events)
+{
+    removeFile(file);
+    StringTable strings;
+    store::RunWriter writer(file, strings);
+    writer.beginRun(header());
+    EventGenerator generator(strings, TraceClock::now());
+    TraceBatch batch;
+    for (std::int64_t i = 0; i < events / EventGenerator::kEventsPerBatch; ++i) {
+        generator.next(batch);
+        writer.write(batch);
+    }
+    writer.endRun({});
+}
+
+void makeAllocations(const fs::path& file, std::int64_t events)
+{
+    constexpr int kBlocksAStep = 5'000;
+    removeFile(file);
+    StringTable strings;
+    store::RunWriter writer(file, strings);
+    writer.beginRun(header());
+    StepOfAllocations steps(strings, TraceClock::now());
+    for (std::int64_t written = 0; written < events; written += 2LL * kBlocksAStep) {
+        TraceBatch batch;
+        steps.addTo(batch, kBlocksAStep);
+        writer.write(batch);
+    }
+    writer.endRun({});
+}
+
+void writeLive(const fs::path& file, std::int64_t rate, int seconds)
+{
+    removeFile(file);
+    StringTable strings;
+    store::RunWriter writer(file, strings);
+    writer.beginRun(header());
+    EventGenerator generator(strings, TraceClock::now());
+    TraceBatch batch;
+    std::int64_t written = 0;
+    const auto start = std::chrono::steady_clock::now();
+    for (auto due = start; due - start < std::chrono::seconds(seconds);) {
+        generator.next(batch);
+        writer.write(batch);
+        writer.commit();
+        written += EventGenerator::kEventsPerBatch;
+        due = start + std::chrono::nanoseconds(1'000'000'000LL * written / rate);
+        std::this_thread::sleep_until(due);
+    }
+    writer.endRun({});
+    std::printf("%lld\n", static_cast<long long>(written));
+}
+
+} // namespace tilescope::bench

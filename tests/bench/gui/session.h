@@ -1,0 +1,20 @@
+#pragma once
+
+#include "probe.h"
+
+#include <QString>
+
+#include <filesystem>
+
+namespace tilescope::bench {
+
+/// What each of these measures is told in tests/bench/gui/run. GUI thread; \throws Error
+
+/// Opens a recording on the timeline page, moves about in it, finds in it, visits every page.
+/// \param pictures  folder for five frames and what they show, for a check against SQL; empty for none
+QJsonObject measureTimeline(WatchedApplication& application, const QString& file, int frames,
+                            const std::filesystem::path& pictures);
+/// Opens a recording of allocations on the memory page and moves about in it.
+QJsonObject measureMemory(WatchedApplication& application, const QString& file, int frames);
+
+} // namespace tilescope::bench

@@ -1,0 +1,246 @@
+// The window and files that are not done: a run that is written while it is looked at, files that come late,
+// that are dropped on the window, that are not ours.
+
+#include "core/store/run_writer.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/ui/fixture.h"
+#include "ui/jobs/job_tracker.h"
+#include "ui/pages/main_window.h"
+#include "ui/pages/screenshots.h"
+#include "ui/pages/timeline_page.h"
+
+#include <QDropEvent>
+#include <QLabel>
+#include <QMimeData>
+#include <QUrl>
+#include <QtTest>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace tilescope::ui {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kPatienceMs = 20'000;
+
+/// Writes a traced run in pieces, as an engine does.
+class PiecemealRun {
+public:
+    PiecemealRun(const fs::path& file, int steps)
+        : writer_(std::make_unique<store::RunWriter>(file, strings_))
+    {
+        test::LmFixture fixture;
+        fixture.steps = steps;
+        trace_ = test::lmTrace(fixture, strings_);
+        begin_ = trace_.ranges.front().start;
+        for (const Range& range : trace_.ranges)
+            end_ = std::max(end_, range.end);
+        writer_->beginRun({"live", "lm", R"({"workload":"lm","backend":"naive"})", "hash", "test"});
+    }
+
+    /// The events that ended before this share of the trace.
+    void writeUntil(double share)
+    {
+        TraceBatch batch;
+        take(trace_.ranges, batch.ranges, share);
+        take(trace_.ops, batch.ops, share);
+        take(trace_.apiCalls, batch.apiCalls, share);
+        take(trace_.deviceEvents, batch.deviceEvents, share);
+        const Sample sample{samples_++, SampleKind::Measure, Phase::Step, Nanoseconds(3'000'000), {}};
+        writer_->writeSamples({&sample, 1});
+        writer_->write(batch);
+        writer_->commit();
+    }
+
+    void end()
+    {
+        writer_->endRun({});
+        writer_.reset();
+    }
+
+private:
+    template <class Event> void take(std::vector<Event>& from, std::vector<Event>& to, double share) const
+    {
+        const Timestamp until = begin_ + Nanoseconds(std::int64_t(share * double((end_ - begin_).count())));
+        const auto behind = std::stable_partition(from.begin(), from.end(),
+                                                  [until](const Event& event) { return event.end <= until; });
+        to.assign(from.begin(), behind);
+        from.erase(from.begin(), behind);
+    }
+
+    StringTable strings_;
+    std::unique_ptr<store::RunWriter> writer_;
+    TraceBatch trace_;
+    int samples_ = 0;
+    Timestamp begin_{};
+    Timestamp end_{};
+};
+
+class LiveTest : public ::testing::Test {
+protected:
+    ~LiveTest() override { finishBackgroundWork(); }
+
+    void open(const QStringList& files, const char* page)
+    {
+        window_.showPage(QString::fromLatin1(page));
+        window_.show();
+        window_.open(files);
+        waitUntilSettled();
+    }
+
+    static bool eventually(const std::function<bool()>& what) { return QTest::qWaitFor(what, kPatienceMs); }
+
+    TimelineView& view()
+    {
+        return dynamic_cast<TimelinePage&>(*window_.page(QStringLiteral("timeline"))).view();
+    }
+
+    std::size_t events()
+    {
+        std::size_t total = 0;
+        for (const TimelineSection& section : view().scene().sections)
+            for (const query::Lane& lane : section.timeline->lanes)
+                if (lane.kind != query::Lane::Kind::Busy)
+                    total += lane.events();
+        return total;
+    }
+
+    QString visibleText(const char* page)
+    {
+        QStringList texts;
+        for (const QLabel* label : window_.page(QString::fromLatin1(page))->findChildren<QLabel*>())
+            if (label->isVisible())
+                texts << label->text();
+        return texts.join(QLatin1Char('\n'));
+    }
+
+    const OpenFile& file(std::size_t at = 0) { return window_.workspace().files()[at]; }
+
+    tilescope::testing::TemporaryFolder folder_;
+    fs::path path_ = folder_ / "live.tscope";
+    QString name_ = QString::fromStdString(path_.string());
+    MainWindow window_;
+};
+
+TEST_F(LiveTest, ARunIsSeenGrowingAndKeepsWhatTheUserChose)
+{
+    PiecemealRun run(path_, 8);
+    open({name_}, "timeline");
+    ASSERT_EQ(window_.workspace().selection().size(), 1U);
+    EXPECT_TRUE(visibleText("timeline").contains(QStringLiteral("is being written")))
+        << visibleText("timeline").toStdString();
+
+    run.writeUntil(0.3);
+    ASSERT_TRUE(eventually([this] { return events() > 0; })) << "events that come are shown";
+    const std::size_t first = events();
+    const TimeWindow fitted = view().window();
+    // The user zooms in, selects a kernel and folds a lane.
+    view().setWindow({fitted.from + 0.2 * fitted.length(), fitted.from + 0.4 * fitted.length()});
+    const TimeWindow zoomed = view().window();
+    std::size_t lane = 0;
+    while (view().scene().sections[0].timeline->lanes[lane].kind != query::Lane::Kind::Stream)
+        ++lane;
+    view().select(SectionItem{0, {lane, 0, 3}});
+    const auto startOf = [this](const SectionItem& item) {
+        const query::Timeline& timeline = *view().scene().sections[0].timeline;
+        return timeline.origin +
+               Nanoseconds(timeline.lanes[item.item.lane].rows[item.item.row].start(item.item.index));
+    };
+    const Timestamp chosen = startOf(*view().scene().selected);
+    view().setFolded(0, 0, true);
+
+    run.writeUntil(0.6);
+    ASSERT_TRUE(eventually([&] { return events() > first; }));
+    EXPECT_EQ(view().window(), zoomed);
+    ASSERT_TRUE(view().scene().selected);
+    EXPECT_EQ(startOf(*view().scene().selected), chosen);
+    EXPECT_TRUE(view().scene().sections[0].lanes[0].folded);
+    EXPECT_EQ(file().snapshot->runs[0].result.status, RunStatus::Running);
+    EXPECT_EQ(file().snapshot->runs[0].step->n, 2) << "so do its samples";
+
+    run.writeUntil(2);
+    run.end();
+    ASSERT_TRUE(eventually([this] { return file().snapshot->runs[0].result.status == RunStatus::Ok; }));
+    waitUntilSettled();
+    EXPECT_FALSE(fs::exists(path_.string() + "-wal")) << "the file is sealed although the window shows it";
+    const auto whole = file().file->timeline(RunId{1}, [] { return false; });
+    EXPECT_TRUE(eventually([&] { return view().scene().sections[0].timeline == whole; }));
+    EXPECT_EQ(view().scene().sections[0].timeline->steps.size(), 8U);
+}
+
+TEST_F(LiveTest, AViewThatShowsAllGoesOnShowingAll)
+{
+    PiecemealRun run(path_, 8);
+    run.writeUntil(0.4);
+    open({name_}, "timeline");
+    ASSERT_TRUE(eventually([this] { return events() > 0; }));
+    const std::size_t first = events();
+    ASSERT_EQ(view().window(), fittingWindow(view().scene().sections));
+    const TimeWindow before = view().window();
+    run.writeUntil(0.9);
+    ASSERT_TRUE(eventually([&] { return events() > first; }));
+    EXPECT_GT(view().window().to, before.to * 1.2);
+    EXPECT_EQ(view().window(), fittingWindow(view().scene().sections));
+}
+
+TEST_F(LiveTest, AFileThatComesLaterIsOpenedThen)
+{
+    open({name_}, "overview");
+    EXPECT_TRUE(file().problem.contains(QStringLiteral("live.tscope"))) << file().problem.toStdString();
+    test::writeLmFile(path_);
+    ASSERT_TRUE(eventually([this] { return bool(file().snapshot); }));
+    EXPECT_TRUE(file().problem.isEmpty());
+    EXPECT_EQ(window_.workspace().selection().size(), 1U);
+    fs::remove(path_);
+    ASSERT_TRUE(eventually([this] { return !file().problem.isEmpty(); }));
+    EXPECT_TRUE(file().snapshot) << "what was read of it stays";
+}
+
+TEST_F(LiveTest, FilesThatAreDroppedAreOpenedAndThoseOfOthersSayWhy)
+{
+    test::writeLmFile(path_);
+    const fs::path other = folder_ / "other.tscope";
+    test::writeLmFile(other);
+    const fs::path foreign = folder_ / "foreign.tscope";
+    std::ofstream(foreign) << "SQLite format 3, or so it says";
+    const fs::path damaged = folder_ / "damaged.tscope";
+    fs::copy_file(path_, damaged);
+    fs::resize_file(damaged, fs::file_size(damaged) / 2);
+    window_.show();
+    QMimeData data;
+    QList<QUrl> urls;
+    for (const fs::path& path : {path_, other, foreign, damaged})
+        urls << QUrl::fromLocalFile(QString::fromStdString(path.string()));
+    data.setUrls(urls);
+    QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window_, &enter);
+    EXPECT_TRUE(enter.isAccepted());
+    QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window_, &drop);
+    waitUntilSettled();
+    ASSERT_EQ(window_.workspace().files().size(), 4U);
+    EXPECT_EQ(file(0).snapshot->runs.size(), 3U);
+    EXPECT_EQ(file(1).snapshot->runs.size(), 3U);
+    EXPECT_TRUE(file(2).problem.contains(QStringLiteral("foreign.tscope"))) << file(2).problem.toStdString();
+    EXPECT_TRUE(file(3).problem.contains(QStringLiteral("damaged.tscope"))) << file(3).problem.toStdString();
+    // With nothing else to show, the pages say so too.
+    window_.workspace().select({});
+    waitUntilSettled();
+    EXPECT_TRUE(visibleText("overview").contains(file(2).problem)) << visibleText("overview").toStdString();
+    EXPECT_TRUE(visibleText("overview").contains(file(3).problem));
+}
+
+} // namespace
+} // namespace tilescope::ui
+
+int main(int argc, char** argv)
+{
+    ::testing::InitGoogleTest(&argc, argv);
+    QApplication application(argc, argv);
+    QApplication::setApplicationName(QStringLiteral("tilescope-test"));
+    QApplication::setOrganizationName(QStringLiteral("tilescope-test"));
+    return RUN_ALL_TESTS();
+}

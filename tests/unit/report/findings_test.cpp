@@ -1,0 +1,147 @@
+#include "core/report/findings.h"
+
+#include "tests/support/temporary_folder.h"
+#include "tests/unit/report/study_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilescope::report {
+
+using ::testing::HasSubstr;
+
+namespace {
+
+/// Forward takes N² ns, flash half of that from 1024 on and twice as long below; 16384 of naive does not fit.
+FakeResult scalingOf(const ExperimentSpec& spec)
+{
+    const auto length = static_cast<double>(spec.seqLen);
+    FakeResult result{.forwardMs = length * length * 1e-6, .backwardMs = 2 * length * length * 1e-6};
+    if (spec.backend == Backend::Flash) {
+        const double factor = spec.seqLen >= 1024 ? 0.5 : 2;
+        result.forwardMs *= factor;
+        result.backwardMs *= factor;
+        result.peak = Bytes{spec.seqLen * 1000};
+    } else {
+        result.peak = Bytes{spec.seqLen * spec.seqLen};
+    }
+    if (spec.backend == Backend::Naive && spec.seqLen == 16384)
+        result.status = RunStatus::Oom;
+    return result;
+}
+
+class Findings : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        writeStudyFile(folder / "s.tscope", "scaling", config::Edition::Full, scalingOf);
+        study = studyRuns(openRecordings({folder / "s.tscope"}), "scaling").at(0);
+    }
+
+    std::string sentence(FindingTemplate wanted) const
+    {
+        wanted.part = "lengths";
+        const std::vector<Finding> findings = makeFindings(wanted, study);
+        return findings.size() == 1 ? findings[0].text : std::to_string(findings.size()) + " findings";
+    }
+
+    testing::TemporaryFolder folder;
+    StudyRuns study;
+};
+
+} // namespace
+
+TEST_F(Findings, SpreadNamesTheLeastAndTheLargestPoint)
+{
+    EXPECT_EQ(sentence({.rule = "spread",
+                        .say = "Backward over forward: {median}, {points} points.",
+                        .quantity = {.value = "backward", .from = {{"backend", "naive"}}, .over = "forward"},
+                        .by = {"seq_len"}}),
+              "Backward over forward: 2.00, 5 points.");
+    EXPECT_THAT(sentence({.rule = "spread",
+                          .say = "{least_at}; {largest_at}; {points}",
+                          .quantity = {.value = "peak"},
+                          .by = {"backend", "seq_len"}}),
+                "Backend naive, seq_len 512; backend sdpa, seq_len 16384; 17");
+}
+
+TEST_F(Findings, RatiosAreOfPointsThatBothRan)
+{
+    const FindingTemplate faster{.rule = "mean",
+                                 .say = "{mean} {points}",
+                                 .quantity = {.value = "step",
+                                              .from = {{"backend", "naive"}},
+                                              .over = "step",
+                                              .overFrom = {{"backend", "flash"}}},
+                                 .by = {"seq_len"}};
+    // 512: 0.5; 1024 to 8192: 2 each; 16384 ran out of memory.
+    EXPECT_EQ(sentence(faster), "1.52 5");
+}
+
+TEST_F(Findings, GrowthHasExponentsWithIntervals)
+{
+    const std::string text = sentence({.rule = "growth",
+                                       .say = "{exponents}",
+                                       .quantity = {.value = "peak"},
+                                       .x = "seq_len",
+                                       .series = "backend"});
+    EXPECT_THAT(text, HasSubstr("Flash as seq_len^1.00 (95 % 1.00 to 1.00, 3 points)"));
+    EXPECT_THAT(text, HasSubstr("naive as seq_len^2.00 (95 % 2.00 to 2.00, 3 points)"));
+}
+
+TEST_F(Findings, CrossoverIsWhereTheOneStaysBelow)
+{
+    EXPECT_EQ(sentence({.rule = "crossover",
+                        .say = "faster: {crossovers}",
+                        .quantity = {.value = "step"},
+                        .by = {"precision"},
+                        .x = "seq_len",
+                        .series = "backend",
+                        .first = "naive",
+                        .second = "flash"}),
+              "faster: precision bf16: from 1024 on");
+}
+
+TEST_F(Findings, StatusesAreCounted)
+{
+    EXPECT_EQ(sentence({.rule = "statuses", .say = "{oom}; {skipped}", .by = {"backend", "seq_len"}}),
+              "1 of 18 points ran out of memory: backend naive, seq_len 16384; 0");
+}
+
+TEST_F(Findings, NothingIsClaimedWithoutData)
+{
+    EXPECT_EQ(sentence({.rule = "spread",
+                        .say = "{range}",
+                        .quantity = {.value = "counter.tensor_active"},
+                        .by = {"seq_len"}}),
+              "Not told: no point ran that measured it.");
+    EXPECT_THAT(sentence({.rule = "boundary", .say = "{predicted}", .x = "seq_len"}), HasSubstr("Not told:"));
+}
+
+TEST(Boundary, ForetellsWhereMemoryEndsAndSaysWhetherThePointsAgree)
+{
+    testing::TemporaryFolder folder;
+    const double limit = 8.0 * (1LL << 30);
+    writeStudyFile(folder / "b.tscope", "oom-boundary", config::Edition::Full,
+                   [limit](const ExperimentSpec& spec) {
+                       const auto length = static_cast<double>(spec.seqLen);
+                       const double peak = 1e6 + 1000 * length + 150 * length * length;
+                       return FakeResult{.peak = Bytes{static_cast<std::int64_t>(peak)},
+                                         .status = peak > limit ? RunStatus::Oom : RunStatus::Ok};
+                   });
+    const StudyRuns study = studyRuns(openRecordings({folder / "b.tscope"}), "oom-boundary").at(0);
+    const auto findings = makeFindings({.rule = "boundary",
+                                        .say = "{predicted} between {largest_ok} and {least_oom}, {agrees}",
+                                        .quantity = {.value = "reserved"},
+                                        .x = "seq_len"},
+                                       study);
+    EXPECT_EQ(findings.at(0).text, "7564 between 7168 and 8192, agrees with");
+}
+
+TEST(Filled, LeavesWhatItDoesNotKnowAndBeginsWithACapital)
+{
+    EXPECT_EQ(filled("{a} and {b} {", {{"a", "one"}}), "One and {b} {");
+    EXPECT_EQ(filled("", {}), "");
+}
+
+} // namespace tilescope::report

@@ -1,0 +1,71 @@
+#include "core/report/fits.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace tilescope::report {
+
+namespace {
+
+std::vector<CurvePoint> pointsOf(double (*y)(double), std::initializer_list<double> xs)
+{
+    std::vector<CurvePoint> points;
+    for (const double x : xs)
+        points.push_back({x, y(x)});
+    return points;
+}
+
+} // namespace
+
+TEST(PowerLaw, FindsTheExponentOfTheLargerHalf)
+{
+    const auto points = pointsOf([](double x) { return 100 + 3 * x * x; }, {2, 4, 8, 1024, 2048, 4096});
+    const auto law = powerLaw(points);
+    ASSERT_TRUE(law);
+    EXPECT_NEAR(law->exponent, 2, 1e-4);
+    EXPECT_LE(law->low, law->exponent);
+    EXPECT_GE(law->high, law->exponent);
+    EXPECT_EQ(law->points, 3U);
+}
+
+TEST(PowerLaw, IntervalIsStudentsOfTheSlope)
+{
+    // By hand: logarithms (0, 0), (1, 1.1), (2, 1.9): slope 0.95, residual sum 0.015, t(1) = 12.706.
+    const std::vector<CurvePoint> points{{1, 1}, {std::exp(1), std::exp(1.1)}, {std::exp(2), std::exp(1.9)}};
+    const auto law = powerLaw(points);
+    ASSERT_TRUE(law);
+    EXPECT_NEAR(law->exponent, 0.95, 1e-9);
+    EXPECT_NEAR(law->high - law->exponent, 12.706 * std::sqrt(0.015 / 2), 1e-3);
+}
+
+TEST(PowerLaw, IsNotToldFromTwoPointsOrFromNothing)
+{
+    EXPECT_FALSE(powerLaw(pointsOf([](double x) { return x; }, {1, 2})));
+    EXPECT_FALSE(powerLaw(pointsOf([](double) { return 0.0; }, {1, 2, 3})));
+}
+
+TEST(Parabola, FindsItsThreeNumbers)
+{
+    const auto found =
+        parabola(pointsOf([](double x) { return 7e6 + 1500 * x + 13 * x * x; }, {256, 1024, 4096, 16384}));
+    ASSERT_TRUE(found);
+    EXPECT_NEAR((*found)[0], 7e6, 1);
+    EXPECT_NEAR((*found)[1], 1500, 1e-3);
+    EXPECT_NEAR((*found)[2], 13, 1e-6);
+    EXPECT_FALSE(parabola(pointsOf([](double x) { return x; }, {1, 2})));
+    EXPECT_FALSE(parabola(pointsOf([](double x) { return x; }, {1, 1, 1})));
+}
+
+TEST(Crossover, IsFromWhereOneStaysBelow)
+{
+    const std::vector<Curve> curves{{"naive", {{128, 1}, {256, 2}, {512, 8}, {1024, 32}}},
+                                    {"flash", {{128, 3}, {256, 1}, {512, 9}, {1024, 16}}}};
+    EXPECT_EQ(crossoverOf(curves, "naive", "flash"), "from 1024 on");
+    EXPECT_EQ(crossoverOf(curves, "flash", "naive"), "nowhere up to 1024");
+    EXPECT_FALSE(crossoverOf(curves, "naive", "sdpa"));
+    EXPECT_EQ(crossoverOf({{"a", {{1, 2}, {2, 2}}}, {"b", {{1, 1}, {2, 1}}}}, "a", "b"),
+              "from the first point, 1, on");
+}
+
+} // namespace tilescope::report
