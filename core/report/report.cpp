@@ -19,7 +19,7 @@ namespace {
 std::string recipeOf(const FigureTemplate& wanted, const RunList& runs)
 {
     nlohmann::ordered_json recipe{{"tilescope_chart", 1},
-                                  {"title", wanted.caption},
+
                                   {"x", wanted.x},
                                   {"y", wanted.y},
                                   {"series", wanted.series}};

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 namespace tilescope::report {
@@ -28,34 +29,59 @@ std::string cellText(const Cell& cell)
     return text;
 }
 
-/// Columns of words share the width that numbers leave, so that sentences break into lines.
+/// Whether a column holds sentences, which have to break into lines.
+bool holdsSentences(const Table& table, std::size_t column)
+{
+    constexpr std::size_t kSentence = 24;
+    return !table.columns[column].numeric && std::ranges::any_of(table.rows, [column](const auto& row) {
+        return row[column].text.size() > kSentence;
+    });
+}
+
+/// Columns of sentences share the width that the others leave.
 std::string columnsOf(const Table& table)
 {
-    std::size_t words = 0;
+    std::size_t sentences = 0;
     for (std::size_t column = 0; column < table.columns.size(); ++column)
-        for (const auto& row : table.rows)
-            if (!table.columns[column].numeric && row[column].text.size() > 24) {
-                ++words;
-                break;
-            }
+        sentences += holdsSentences(table, column) ? 1 : 0;
     std::string columns;
-    for (std::size_t column = 0; column < table.columns.size(); ++column) {
-        bool wide = false;
-        for (const auto& row : table.rows)
-            wide = wide || (!table.columns[column].numeric && row[column].text.size() > 24);
+    for (std::size_t column = 0; column < table.columns.size(); ++column)
         columns += table.columns[column].numeric ? "r"
-                   : wide ? fmt::format("p{{{:.2f}\\textwidth}}", 0.7 / static_cast<double>(words))
-                          : "l";
-    }
+                   : holdsSentences(table, column)
+                       ? fmt::format("p{{{:.2f}\\textwidth}}", 0.7 / static_cast<double>(sentences))
+                       : "l";
     return columns;
+}
+
+/// Headings break at their spaces where a table is wide.
+std::string heading(const Table& table, const Column& column)
+{
+    constexpr std::size_t kWide = 6;
+    std::string text = escapeLatex(column.heading + (column.unit.empty() ? "" : ","));
+    if (!column.unit.empty())
+        text += " " + escapeLatex(column.unit);
+    if (table.columns.size() < kWide)
+        return text;
+    std::string lines;
+    for (const char character : text)
+        lines += character == ' ' ? std::string("\\\\") : std::string(1, character);
+    return fmt::format("\\begin{{tabular}}[b]{{@{{}}{}@{{}}}}{}\\end{{tabular}}", column.numeric ? "r" : "l",
+                       lines);
+}
+
+/// Wide tables are set smaller.
+const char* sizeOf(const Table& table)
+{
+    constexpr std::size_t kWide = 8;
+    return table.columns.size() >= kWide ? "\\scriptsize" : "\\small";
 }
 
 void writeTable(std::ostream& out, const Table& table)
 {
-    out << "\\begingroup\\small\n\\begin{longtable}{" << columnsOf(table) << "}\n\\caption{"
+    out << "\\begingroup" << sizeOf(table) << "\n\\begin{longtable}{" << columnsOf(table) << "}\n\\caption{"
         << escapeLatex(table.caption) << "}\\\\\n\\toprule\n";
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-        out << (i == 0 ? "" : " & ") << escapeLatex(headingOf(table.columns[i]));
+        out << (i == 0 ? "" : " & ") << heading(table, table.columns[i]);
     out << " \\\\\n\\midrule\n\\endhead\n";
     for (const auto& row : table.rows) {
         for (std::size_t i = 0; i < row.size(); ++i)

@@ -1,6 +1,8 @@
 #include "core/report/escape.h"
 #include "core/report/writers.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <ostream>
 
 namespace tilescope::report {
@@ -30,11 +32,27 @@ std::string cellText(const Cell& cell)
     return text + "]";
 }
 
+bool holdsSentences(const Table& table, std::ptrdiff_t column)
+{
+    constexpr std::size_t kSentence = 40;
+    return std::ranges::any_of(table.rows, [column](const auto& row) {
+        return row[static_cast<std::size_t>(column)].text.size() > kSentence;
+    });
+}
+
+/// Wide tables are set smaller.
+const char* sizeOf(const Table& table)
+{
+    constexpr std::size_t kWide = 8;
+    return table.columns.size() >= kWide ? "6.5pt" : "9pt";
+}
+
 void writeTable(std::ostream& out, const Table& table)
 {
-    out << "#figure(caption: [" << shown(table.caption) << "], table(\n  columns: (";
+    out << "#figure(caption: [" << shown(table.caption) << "], text(size: " << sizeOf(table)
+        << ", table(\n  columns: (";
     for (const Column& column : table.columns)
-        out << (column.numeric ? "auto, " : "1fr, ");
+        out << (holdsSentences(table, &column - table.columns.data()) ? "1fr, " : "auto, ");
     out << "),\n  align: (";
     for (const Column& column : table.columns)
         out << (column.numeric ? "right, " : "left, ");
@@ -48,7 +66,7 @@ void writeTable(std::ostream& out, const Table& table)
             out << cellText(cell) << ", ";
         out << '\n';
     }
-    out << "  table.hline(),\n))\n";
+    out << "  table.hline(),\n)))\n";
     for (std::size_t i = 0; i < table.notes.size(); ++i)
         out << "#text(size: 8pt)[#super(" << typstString(std::to_string(i + 1)) << ") "
             << shown(table.notes[i]) << "] \\\n";
