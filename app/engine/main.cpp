@@ -52,6 +52,7 @@ public:
     void stateChanged(engine::PointState state) override { record_.state(stateName(state)); }
     void sampleTaken(const Sample& sample) override { record_.sample(sample); }
     void countersRead(std::vector<CounterValue> counters) override { record_.counters(std::move(counters)); }
+    void factsFound(std::vector<EnvironmentEntry> facts) override { record_.facts(std::move(facts)); }
     void consume(TraceBatch&& batch) override { record_.consume(std::move(batch)); }
 
 private:

@@ -6,6 +6,7 @@
 #include "core/engine/experiment.h"
 #include "core/engine/failure.h"
 #include "core/engine/graphed_experiment.h"
+#include "core/engine/inspection.h"
 #include "core/engine/numerics.h"
 #include "core/engine/point_run.h"
 #include "core/model/text.h"
@@ -54,8 +55,6 @@ void requireBuilt(const ExperimentSpec& spec)
     const auto refuse = [](std::string what) {
         throw Error{.what = std::move(what), .kind = ErrorKind::Failure};
     };
-    if (spec.workload == Workload::Accumulation || spec.workload == Workload::Dtypes)
-        refuse(c10::str("workload ", wordOf(spec.workload), " is not part of this version"));
     if (spec.compile.kind == CompileRequest::Kind::Package)
         refuse(c10::str("compile: ", toText(spec.compile), " is not part of this version"));
 }
@@ -140,6 +139,12 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, Poi
     device.clean();
     device.limitMemory(spec.memoryLimit);
     at::manual_seed(static_cast<std::uint64_t>(spec.seed));
+    if (spec.workload == Workload::Accumulation || spec.workload == Workload::Dtypes) {
+        phase = wordOf(spec.workload);
+        observer.factsFound(spec.workload == Workload::Accumulation ? inspectAccumulation(device)
+                                                                    : inspectDtypes(device));
+        return;
+    }
     const std::unique_ptr<Experiment> experiment = makeExperiment(spec, device);
     result.parameters = experiment->parameters();
     PointRun(spec, device, *experiment, observer, std::move(stop), result, phase, strings).run();

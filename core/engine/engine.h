@@ -25,6 +25,8 @@ public:
     virtual void sampleTaken(const Sample& sample) = 0;
     /// Hardware counters of one step, where the spec asks for them.
     virtual void countersRead(std::vector<CounterValue> counters) = 0;
+    /// What a workload that times nothing found out; become facts of the run (environment).
+    virtual void factsFound(std::vector<EnvironmentEntry> facts) = 0;
 };
 
 /// Runs experiments with LibTorch: one point at a time, on the thread that made it (the session thread).

@@ -220,6 +220,19 @@ std::vector<Finding> boundary(const FindingTemplate& wanted, const StudyRuns& st
                 "Least squares of a + b x + c x² to the peaks of the points that fit, solved for the limit.");
 }
 
+std::vector<Finding> say(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    for (const RunPtr& run : select(study, wanted.part, wanted.quantity.from)) {
+        const Fact fact = run->fact(wanted.quantity.value);
+        if (run->status() != RunStatus::Ok || std::holds_alternative<std::monostate>(fact))
+            continue;
+        const auto* text = std::get_if<std::string>(&fact);
+        return {{filled(wanted.say, {{"value", text ? *text : textOf(std::get<Measured>(fact))}}),
+                 "Read off the run.", run->command("environment")}};
+    }
+    return untold(wanted, study, "no point ran that has it.");
+}
+
 std::vector<Finding> answers(const FindingTemplate& wanted, const StudyRuns& study)
 {
     std::vector<Finding> findings;
@@ -244,7 +257,7 @@ struct Rule {
 constexpr std::array kRules{Rule{"spread", spread},       Rule{"statuses", statuses},
                             Rule{"mean", geometricMean},  Rule{"growth", growth},
                             Rule{"crossover", crossover}, Rule{"boundary", boundary},
-                            Rule{"answers", answers}};
+                            Rule{"answers", answers},     Rule{"say", say}};
 
 } // namespace
 

@@ -95,6 +95,7 @@ public:
     }
 
     void counters(std::vector<CounterValue> counters) override { recorder_.counters(std::move(counters)); }
+    void facts(std::vector<EnvironmentEntry> facts) override { recorder_.environment(std::move(facts)); }
 
     void sample(const Sample& sample) override
     {

@@ -21,6 +21,7 @@ public:
     virtual void state(std::string_view name) = 0; ///< warmup, measure, trace, drain, store
     virtual void sample(const Sample& sample) = 0;
     virtual void counters(std::vector<CounterValue> counters) = 0;
+    virtual void facts(std::vector<EnvironmentEntry> facts) = 0; ///< what the point found out
 };
 
 /// What runs points: LibTorch's engine in the engine program, something simpler in tests. Session thread.

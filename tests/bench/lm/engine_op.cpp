@@ -17,6 +17,7 @@ public:
     void stateChanged(engine::PointState) override {}
     void consume(TraceBatch&&) override {}
     void countersRead(std::vector<CounterValue>) override {}
+    void factsFound(std::vector<EnvironmentEntry>) override {}
     void sampleTaken(const Sample& sample) override
     {
         samples.push_back({{"kind", wordOf(sample.kind)},

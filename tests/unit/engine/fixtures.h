@@ -18,6 +18,7 @@ public:
             onSample(sample);
     }
     void countersRead(std::vector<CounterValue> values) override { counters = std::move(values); }
+    void factsFound(std::vector<EnvironmentEntry> found) override { facts = std::move(found); }
     void consume(TraceBatch&& batch) override { batches.push_back(std::move(batch)); }
 
     std::ptrdiff_t count(SampleKind kind, Phase phase) const
@@ -31,6 +32,7 @@ public:
     std::vector<Sample> samples;
     std::vector<TraceBatch> batches;
     std::vector<CounterValue> counters;
+    std::vector<EnvironmentEntry> facts;
     std::function<void(const Sample&)> onSample;
 };
 
