@@ -137,7 +137,9 @@ protected:
 TEST_F(ExperimentWindow, RunsWhatIsTypedAndListsItsRuns)
 {
     ASSERT_FALSE(runButton->isEnabled());
-    EXPECT_TRUE(QFontInfo(editor->font()).fixedPitch());
+    // By its widths: some faces of fixed pitch do not say that they are.
+    const QFontMetricsF widths(editor->font());
+    EXPECT_EQ(widths.horizontalAdvance(QLatin1Char('i')), widths.horizontalAdvance(QLatin1Char('M')));
     runSeeds(QStringLiteral("[0, 1, 2]"));
     EXPECT_EQ(statuses().size(), 3);
     ASSERT_TRUE(waitForEnd());
