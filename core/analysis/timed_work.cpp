@@ -33,6 +33,12 @@ public:
                 entry->second = workOfOp(textOf(ops[i].name), textOf(ops[i].shapes), context);
             work_[i] = entry->second;
         }
+        // Autocast calls an op of the same name with converted operands: the conversions are ops of their
+        // own, and the inner one knows what it really read.
+        for (std::size_t i = 0; i < ops.size(); ++i)
+            if (const auto caller = work_[i] ? parentOf(i) : std::nullopt;
+                caller && ops[*caller].name == ops[i].name)
+                work_[*caller].reset();
         // Only the outermost counts. Zeros that it writes into are its own doing, and not in its rule.
         for (std::size_t i = 0; i < ops.size(); ++i) {
             if (!work_[i])
@@ -138,6 +144,26 @@ private:
     std::map<Key, TimedWork> items_;
 };
 
+/// Without a GPU the time of an op that counts is its own, and of others what their inner ops leave.
+void addOpsOfAProcessor(Gathered& gathered, std::span<const Op> ops, const OpTree& tree, const TextOf& textOf)
+{
+    const std::vector<Nanoseconds> self = selfTimes(ops);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        const Op& op = ops[i];
+        const bool counts = tree.counts(i);
+        if (op.step == kNoStep || (!counts && tree.countingAt(i)))
+            continue;
+        gathered.add({.path = fromStepDown(textOf(op.path)),
+                      .op = textOf(op.name),
+                      .family = tree.family(i),
+                      .step = op.step,
+                      .instances = 1,
+                      .time = counts ? op.end - op.start : self[i],
+                      .counted = counts,
+                      .work = counts ? *tree.work(i) : Work{}});
+    }
+}
+
 } // namespace
 
 std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device,
@@ -146,15 +172,17 @@ std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const D
 {
     const OpTree tree(ops, textOf, context);
     Gathered gathered;
-    std::vector<KernelTime> kernels(ops.size());
+    // By op and step: where only kernels are traced, the ops are those of one step for the kernels of all.
+    std::map<std::pair<std::size_t, std::int32_t>, KernelTime> kernels;
     for (const DeviceEvent& event : device) {
         if (event.step == kNoStep)
             continue;
         const std::optional<std::size_t> launcher = event.op ? tree.find(event.op) : std::nullopt;
         const KernelFamily family = familyOf(event);
         if (const auto counting = tree.countingAt(launcher)) {
-            kernels[*counting].total += event.end - event.start;
-            kernels[*counting].byFamily[static_cast<std::size_t>(family)] += event.end - event.start;
+            KernelTime& time = kernels[{*counting, event.step}];
+            time.total += event.end - event.start;
+            time.byFamily[static_cast<std::size_t>(family)] += event.end - event.start;
         } else {
             gathered.add({.path = fromStepDown(textOf(event.path)),
                           .op = launcher ? textOf(ops[*launcher].name) : std::string_view{},
@@ -164,32 +192,19 @@ std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const D
                           .time = event.end - event.start});
         }
     }
-    const bool onGpu = !device.empty();
-    const std::vector<Nanoseconds> self = onGpu ? std::vector<Nanoseconds>{} : selfTimes(ops);
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-        const Op& op = ops[i];
-        if (op.step == kNoStep)
-            continue;
-        TimedWork item{.path = fromStepDown(textOf(op.path)),
-                       .op = textOf(op.name),
-                       .family = tree.family(i),
-                       .step = op.step,
-                       .instances = 1};
-        if (tree.counts(i)) {
-            // An op of the host alone, such as drawing the inputs, has no part in the GPU's time.
-            if (onGpu && kernels[i].total == Nanoseconds{0})
-                continue;
-            item.time = onGpu ? kernels[i].total : op.end - op.start;
-            item.family = onGpu ? kernels[i].largest() : item.family;
-            item.counted = true;
-            item.work = *tree.work(i);
-        } else if (onGpu || tree.countingAt(i)) {
-            continue;
-        } else {
-            item.time = self[i];
-        }
-        gathered.add(item);
+    for (const auto& [place, time] : kernels) {
+        const Op& op = ops[place.first];
+        gathered.add({.path = fromStepDown(textOf(op.path)),
+                      .op = textOf(op.name),
+                      .family = time.largest(),
+                      .step = place.second,
+                      .instances = 1,
+                      .time = time.total,
+                      .counted = true,
+                      .work = *tree.work(place.first)});
     }
+    if (device.empty())
+        addOpsOfAProcessor(gathered, ops, tree, textOf);
     return gathered.take();
 }
 

@@ -32,9 +32,12 @@ using FamilyOf = std::function<KernelFamily(const DeviceEvent&)>;
 ///
 /// Ops nest: the work that counts is that of the outermost ops with a rule (op_work.h), each with the time of
 /// everything within it and the memory that it fills there, in the family that most of its kernels' time
-/// belongs to. What other ops take, and ops whose shapes are missing, comes without work. Without device
-/// events the ops' own time counts.
-/// \param ops, device  in any order; those outside a step are left out. The views are those of textOf.
+/// belongs to; of an op that calls one of its own name (autocast's) the inner one counts. What other ops
+/// take, and ops whose shapes are missing, comes without work. Without device events the ops' own time
+/// counts. \param ops     in any order. Of one untraced step they serve the kernels of every traced one. The
+/// views are
+///                those of textOf.
+/// \param device  in any order; events outside a step are left out
 /// O(n x depth of nesting).
 std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device,
                                       const TextOf& textOf, const FamilyOf& familyOf,

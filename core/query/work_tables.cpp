@@ -56,8 +56,7 @@ void because(std::string& why, std::string_view reason)
 std::string whyNoWork(const RooflineTable& table, const std::string& key)
 {
     if (!table.fromShapes)
-        return table.onGpu ? "shapes were not recorded: run with --shapes true --trace full"
-                           : "shapes were not recorded: run with --shapes true";
+        return "shapes were not recorded: run with --shapes true";
     if (table.grouping != Grouping::Op)
         return "no rule counts these ops";
     if (key == kUnattributed)
@@ -198,8 +197,8 @@ RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
     const std::vector<DeviceEvent> device = reader.deviceEvents(window);
     const std::vector<Op> ops = reader.ops(window);
     table.onGpu = !device.empty();
-    table.fromShapes =
-        std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.step != kNoStep && op.shapes; });
+    // Of the traced steps, or of the one before them that took the shapes where only kernels are traced.
+    table.fromShapes = std::any_of(ops.begin(), ops.end(), [](const Op& op) { return bool(op.shapes); });
 
     std::string unread;
     const auto spec = specOf(table.run, unread);

@@ -46,6 +46,7 @@ void Assembler::begin(Recording recording, bool opsRecorded)
     losses_ = {};
     recordsChecked_ = 0;
     stepChanges_.clear();
+    deviceWaits_.clear();
     firstLatency_ = lastLatency_ = {};
 }
 
@@ -223,6 +224,34 @@ void Assembler::addApi(std::uint32_t thread, const HostRecord& record)
                                .step = record.step,
                                .start = timestampAt(api.start),
                                .end = timestampAt(api.end)});
+    noteWait(batch_.apiCalls.back());
+}
+
+void Assembler::noteWait(const ApiCall& call)
+{
+    constexpr std::size_t kWaitsKept = 1024;
+    // A wait for one stream or event says nothing of the others.
+    const std::string_view name = call.kind == ApiKind::Synchronize ? strings_.text(call.name) : "";
+    if (name != "cudaDeviceSynchronize" && name != "cuCtxSynchronize")
+        return;
+    deviceWaits_.emplace_back(call.start, call.end);
+    if (deviceWaits_.size() > kWaitsKept)
+        deviceWaits_.pop_front();
+}
+
+// A clock of the device that runs ahead shows in ends that the host has seen already; one that falls behind
+// in starts before the launch.
+void Assembler::checkAgainstWaits(const DeviceEvent& event)
+{
+    constexpr std::chrono::microseconds kTolerance(20);
+    const auto wait = std::ranges::lower_bound(deviceWaits_, event.launched, {},
+                                               [](const auto& span) { return span.first; });
+    if (wait != deviceWaits_.end() && event.end > wait->second + kTolerance) {
+        losses_.add(
+            "ended_after_wait", LossSeverity::Warning, 1,
+            "device activities that ended, by their clock, after the host had waited for them: the clocks "
+            "drifted apart");
+    }
 }
 
 void Assembler::addCpuAllocation(const HostRecord& record)
@@ -309,6 +338,7 @@ void Assembler::checkTimes(DeviceEvent& event)
     if (event.launched == Timestamp{})
         return;
     noteLatency(event.step, (event.start - event.launched).count());
+    checkAgainstWaits(event);
     if (event.start < event.launched) {
         losses_.add("clamped_time", LossSeverity::Warning, 1,
                     "device activities that started before their launch; moved to it");

@@ -87,6 +87,8 @@ private:
     void checkTimes(DeviceEvent& event);
     std::int32_t stepAt(std::int64_t time) const;
     void noteLatency(std::int32_t step, std::int64_t latency);
+    void noteWait(const ApiCall& call);
+    void checkAgainstWaits(const DeviceEvent& event);
 
     StringTable& strings_;
     std::uint32_t firstRange_;
@@ -106,6 +108,7 @@ private:
     std::vector<std::pair<std::uint32_t, std::uint32_t>> listedLaunches_; // correlation id and path
     std::vector<std::uint32_t> listedRanges_;                             // paths
     std::deque<std::pair<std::int64_t, std::int32_t>> stepChanges_; // the latest: when, and to which step
+    std::deque<std::pair<Timestamp, Timestamp>> deviceWaits_;       ///< the latest: from when to when
     LaunchLatency firstLatency_;
     LaunchLatency lastLatency_;
 };

@@ -118,6 +118,32 @@ TEST(TimedWork, ShapesOfAnUntracedStepTellTheWorkOfEachTracedOne)
     EXPECT_EQ(work[1].step, 1);
     EXPECT_EQ(work[1].time, 60_ns);
     EXPECT_EQ(work[0].work, work[1].work);
+
+    const auto totals =
+        workTotals(itemsOf(trace), [](const TimedWork& item, const auto& group) { group(item.op); });
+    ASSERT_EQ(totals.size(), 1u);
+    EXPECT_EQ(totals[0].instances, 2); // once in each step
+    EXPECT_EQ(totals[0].countedTime, 110_ns);
+    EXPECT_EQ(totals[0].work, (Work{{2 * 60}, {2 * 4 * 36}}));
+}
+
+TEST(TimedWork, WhatAutocastConvertsIsNoWorkOfItsMatmul)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 1000);
+    trace.op("aten::mm", 0, 90).shaped("f32[2, 3] f32[3, 5]");
+    const OpId wrapper = trace.lastOp();
+    trace.op("aten::copy_", 5, 30, wrapper).shaped("bf16[2, 3] f32[2, 3]");
+    trace.kernel("cast", 100, 190).by(trace.lastOp());
+    trace.op("aten::mm", 40, 80, wrapper).shaped("bf16[2, 3] bf16[3, 5]");
+    trace.kernel("nvjet gemm", 200, 250).by(trace.lastOp());
+    const auto totals =
+        workTotals(itemsOf(trace), [](const TimedWork& item, const auto& group) { group(item.op); });
+    ASSERT_EQ(totals.size(), 2u);
+    EXPECT_EQ(totalOf(totals, "aten::mm").time, 50_ns);
+    EXPECT_EQ(totalOf(totals, "aten::mm").work, (Work{{60}, {2 * (6 + 15 + 10)}})); // of what it really read
+    EXPECT_EQ(totalOf(totals, "aten::copy_").time, 90_ns);
+    EXPECT_EQ(totalOf(totals, "aten::copy_").work, (Work{{0}, {6 * (4 + 2)}}));
 }
 
 TEST(TimedWork, ACastThatTookLongerThanItsMatmulDidNotDoItsWork)

@@ -248,6 +248,21 @@ TEST_F(CuptiPipeline, DriftOfTheClocksIsTheChangeOfTheLeastLaunchLatency)
     EXPECT_NEAR(static_cast<double>((offsets->end - offsets->start).count()), 200e6, 10e6);
 }
 
+TEST_F(CuptiPipeline, AnActivityThatEndsAfterTheHostWaitedForItTellsOfDrift)
+{
+    constexpr std::uint64_t kAhead = 3'000'000; // ns that the device's clock is ahead
+    record(options(), [&] {
+        for (const std::uint64_t ahead : {std::uint64_t{0}, kAhead}) {
+            const std::uint32_t correlation = cupti.launch();
+            const auto now = static_cast<std::uint64_t>(nanosecondsOf(TraceClock::now()));
+            cupti.call("cudaDeviceSynchronize");
+            cupti.kernel(correlation, "gemm", {now + ahead, now + ahead + 1});
+        }
+        cupti.kernel(cupti.launch()); // nobody waited for this one
+    });
+    EXPECT_THAT(losses(), UnorderedElementsAre(Pair("ended_after_wait", 1)));
+}
+
 TEST_F(CuptiPipeline, EventsAreHandedOnAfterTheStepsNotBesideThem)
 {
     Tracer tracer(options(), strings, sink, cupti);
