@@ -50,15 +50,6 @@ at::Device torchDevice(const DeviceRequest& request)
     return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index));
 }
 
-void requireBuilt(const ExperimentSpec& spec)
-{
-    const auto refuse = [](std::string what) {
-        throw Error{.what = std::move(what), .kind = ErrorKind::Failure};
-    };
-    if (spec.compile.kind == CompileRequest::Kind::Package)
-        refuse(c10::str("compile: ", toText(spec.compile), " is not part of this version"));
-}
-
 std::string versionText(int version, int major, int minor)
 {
     return c10::str(version / major, ".", version % major / minor);
@@ -131,7 +122,6 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer,
 void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, PointObserver& observer,
                            std::stop_token stop, RunResult& result, std::string_view& phase)
 {
-    requireBuilt(spec);
     if (device.isCuda())
         initializeCuda();
     const Numerics numerics(spec, device, defaultThreads);
@@ -202,6 +192,8 @@ std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Dev
 {
     if (spec.precision == Precision::Tf32 && !device.isCuda())
         throw Unsupported{"tf32 is a mode of NVIDIA tensor cores and this point runs on the CPU"};
+    if (spec.compile.kind == CompileRequest::Kind::Package)
+        return makePackagedExperiment(spec, device);
     auto experiment = spec.workload == Workload::Lm ? makeLmExperiment(spec, device)
                                                     : makeAttentionExperiment(spec, device);
     if (spec.compile.kind == CompileRequest::Kind::Graph)

@@ -56,5 +56,8 @@ public:
 std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device);
 std::unique_ptr<Experiment> makeAttentionExperiment(const ExperimentSpec& spec, const Device& device);
 std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device);
+/// What AOTInductor made, forward only (compile: package:FILE.pt2). A package is a program: it is run as it
+/// is.
+std::unique_ptr<Experiment> makePackagedExperiment(const ExperimentSpec& spec, const Device& device);
 
 } // namespace tilescope::engine
