@@ -372,11 +372,14 @@ Table tableOf(std::shared_ptr<const query::LossesTable> losses)
     table.columns[1].keep = table.columns[3].keep = 2;
     table.columns[2].meaning = Meaning::Severity;
     table.columns[4].elidable = true;
-    table.whyEmpty = losses->recordsChecked > 0
-                         ? "Nothing lost (" + Scale{}.text(losses->recordsChecked) + " records checked)"
-                         : "Nothing was traced";
+    const std::string checked = Scale{}.text(losses->recordsChecked) + " records checked";
+    table.whyEmpty = losses->recordsChecked > 0 ? "Nothing lost (" + checked + ")" : "Nothing was traced";
+    // What was left out by intent is told, and is no loss.
+    const bool onlyTold = std::all_of(losses->rows.begin(), losses->rows.end(), [](const Row& row) {
+        return row.loss.severity == wordOf(LossSeverity::Info);
+    });
     if (table.rows > 0)
-        table.notes.push_back(Scale{}.text(losses->recordsChecked) + " records checked.");
+        table.notes.push_back(onlyTold ? "Nothing lost (" + checked + ")." : checked + ".");
     return table;
 }
 

@@ -21,6 +21,7 @@ using ::testing::ElementsAre;
 using testing::FakeTrace;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr const char* kGemm = "nvjet_sm90_tst_128x64_64x8_1x2_h_bz_TNT";
 constexpr const char* kSoftmax = "void (anonymous namespace)::softmax_warp_forward<float, float, float, 7, "
@@ -440,6 +441,20 @@ TEST_F(Show, LossesSayWhenThereAreNone)
     EXPECT_EQ(losses[0]["run"], 2);
     EXPECT_EQ(losses[0]["kind"], "ring_overflow");
     EXPECT_EQ(losses[0]["count"], 7);
+}
+
+TEST_F(Show, WhatWasLeftOutByIntentIsToldAndIsNoLoss)
+{
+    {
+        FakeTrace trace;
+        trace.step(0, 0, 100).loss("api_calls_not_stored", LossSeverity::Info, 5746).checked(90);
+        store::RunWriter writer(file(), trace.strings());
+        writer.beginRun({"lm", "lm", R"({"workload":"lm","size":"small"})", "h4", "Tilescope test"});
+        writer.write(trace.batch());
+        writer.endRun(okResult("cuda:0"));
+    }
+    EXPECT_THAT(run({"losses", "--run", "4"}), HasSubstr("Nothing lost (90 records checked)."));
+    EXPECT_THAT(run({"losses", "--run", "2"}), Not(HasSubstr("Nothing lost")));
 }
 
 TEST_F(Show, EnvironmentOfARun)
