@@ -1,6 +1,5 @@
 #include "core/query/file_session.h"
 
-#include "core/analysis/kernel_families.h"
 #include "core/query/timeline_reader.h"
 #include "core/store/run_reader.h"
 
@@ -55,15 +54,6 @@ const RunSummary* ended(const FileSnapshot& snapshot, const store::RunRecord& re
     return same && hasEnded(found->result.status) && hasEnded(record.result.status) ? &*found : nullptr;
 }
 
-// A kernel as it stands in the timeline, out of those that the window around it holds.
-const DeviceEvent* deviceEventAt(const std::vector<DeviceEvent>& events, const Lane& lane, Timestamp start)
-{
-    for (const DeviceEvent& event : events)
-        if (event.start == start && event.stream == lane.stream && event.device == lane.device)
-            return &event;
-    return nullptr;
-}
-
 } // namespace
 
 std::string_view RunSummary::param(std::string_view key) const
@@ -76,10 +66,6 @@ std::string_view RunSummary::param(std::string_view key) const
 
 struct FileSession::State {
     store::RunReader reader;
-
-    std::string text(StringId id) const { return id ? std::string(reader.text(id)) : std::string(); }
-    void describeDevice(ItemDetails& details, RunId run, const Lane& lane, Timestamp start) const;
-    void describeOp(ItemDetails& details, RunId run, const Lane& lane, Timestamp start) const;
 };
 
 FileSession::FileSession(const std::filesystem::path& file) : state_(new State{store::RunReader(file)}) {}
@@ -111,76 +97,15 @@ std::shared_ptr<const Timeline> FileSession::timeline(RunId run, const Cancelled
     return read ? std::make_shared<const Timeline>(std::move(*read)) : nullptr;
 }
 
-void FileSession::State::describeDevice(ItemDetails& details, RunId run, const Lane& lane,
-                                        Timestamp start) const
-{
-    store::EventWindow window;
-    window.run = run;
-    window.from = start;
-    window.to = start + Nanoseconds(1);
-    const std::vector<DeviceEvent> events = reader.deviceEvents(window);
-    const DeviceEvent* event = deviceEventAt(events, lane, start);
-    if (event == nullptr)
-        return;
-    details.path = text(event->path);
-    details.does = analysis::KernelFamilies::standard().describe(details.name, event->kind).does;
-    if (event->launched != Timestamp{})
-        details.launchedBefore = (event->start - event->launched).count();
-    if (event->correlation)
-        details.correlation = event->correlation.value;
-    if (event->kind == DeviceEventKind::Kernel)
-        details.launch = event->launch;
-    else
-        details.bytes = Bytes{event->bytes};
-    if (!event->op || !event->launchThread)
-        return;
-    // The op that launched it was open on the launching thread when it was launched.
-    window.from = event->launched;
-    window.to = event->launched + Nanoseconds(1);
-    for (const Op& op : reader.ops(window)) {
-        if (op.id != event->op)
-            continue;
-        details.op = text(op.name);
-        details.shapes = text(op.shapes);
-    }
-}
-
-void FileSession::State::describeOp(ItemDetails& details, RunId run, const Lane& lane, Timestamp start) const
-{
-    store::EventWindow window;
-    window.run = run;
-    window.from = start;
-    window.to = start + Nanoseconds(1);
-    for (const Op& op : reader.ops(window)) {
-        if (op.start != start || op.thread != lane.thread || text(op.name) != details.name)
-            continue;
-        details.path = text(op.path);
-        details.shapes = text(op.shapes);
-        return;
-    }
-}
-
 ItemDetails FileSession::details(RunId run, const Timeline& timeline, const TimelineItem& item) const
 {
-    const Lane& lane = timeline.lanes.at(item.lane);
-    const Track& row = lane.rows.at(item.row);
-    ItemDetails details;
-    const TimelineName& name = timeline.names.at(row.name(item.index));
-    details.name = name.text;
-    details.label = name.label;
-    details.hue = row.hue(item.index);
-    details.start = row.start(item.index);
-    details.length = row.length(item.index);
-    if (item.index > 0)
-        details.gapBefore = details.start - row.end(item.index - 1);
-    const Timestamp start = timeline.origin + Nanoseconds(details.start);
-    if (lane.kind == Lane::Kind::Stream)
-        state_->describeDevice(details, run, lane, start);
-    else if (lane.kind == Lane::Kind::Thread)
-        state_->describeOp(details, run, lane, start);
-    else if (lane.kind == Lane::Kind::Ranges)
-        details.path = details.name;
-    return details;
+    return describeItem(state_->reader, run, timeline, item);
+}
+
+ItemLinks FileSession::links(RunId run, const Timeline& timeline, const TimelineItem& item,
+                             const Cancelled& cancelled) const
+{
+    return linksOf(state_->reader, run, timeline, item, cancelled);
 }
 
 KernelsTable FileSession::kernelGroups(RunId run, Grouping grouping) const

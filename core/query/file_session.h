@@ -2,6 +2,8 @@
 
 #include "core/model/run.h"
 #include "core/query/event_tables.h"
+#include "core/query/item_details.h"
+#include "core/query/item_links.h"
 #include "core/query/run_tables.h"
 #include "core/query/timeline.h"
 
@@ -43,24 +45,6 @@ struct FileSnapshot {
     std::vector<RunSummary> runs;
 };
 
-/// Everything known about one box of a timeline.
-struct ItemDetails {
-    std::string name;
-    std::string label;
-    Hue hue = Hue::Other;
-    std::int64_t start = 0;  ///< from the timeline's origin
-    std::int64_t length = 0; ///< nanoseconds
-    std::string does;        ///< what a kernel computes, in words
-    std::string path;        ///< module path it belongs to
-    std::string op;
-    std::string shapes;
-    std::optional<std::int64_t> launchedBefore = {}; ///< from launch to start
-    std::optional<std::uint32_t> correlation = {};
-    std::optional<LaunchConfig> launch = {};
-    std::optional<Bytes> bytes = {};
-    std::optional<std::int64_t> gapBefore = {}; ///< idle time in its row before it
-};
-
 /// What the window reads of a file, over one connection of its own. One thread at a time.
 /// \throws Error  from any member: not ours, damaged, newer
 class FileSession {
@@ -75,6 +59,9 @@ public:
     /// All lanes of a run; null where cancelled.
     std::shared_ptr<const Timeline> timeline(RunId run, const Cancelled& cancelled) const;
     ItemDetails details(RunId run, const Timeline& timeline, const TimelineItem& item) const;
+    /// What a box is tied to by launch and by autograd; nothing where cancelled.
+    ItemLinks links(RunId run, const Timeline& timeline, const TimelineItem& item,
+                    const Cancelled& cancelled) const;
     /// Device activities added up by range, phase, module or op.
     KernelsTable kernelGroups(RunId run, Grouping grouping) const;
     /// What is allocated at the run's peak.

@@ -70,6 +70,24 @@ struct StreamLane {
     std::size_t events = 0;
 };
 
+using Stretches = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+// In order and apart from each other.
+Stretches unionOf(Stretches stretches)
+{
+    std::ranges::sort(stretches);
+    Stretches result;
+    for (const auto& [from, to] : stretches) {
+        if (from >= to)
+            continue;
+        if (!result.empty() && from <= result.back().second)
+            result.back().second = std::max(result.back().second, to);
+        else
+            result.emplace_back(from, to);
+    }
+    return result;
+}
+
 struct DeviceLanes {
     std::map<StreamId, StreamLane> streams;
     TrackBuilder busy;
@@ -162,6 +180,7 @@ struct TimelineBuilder::State {
     std::map<DeviceIndex, Curves> curves;
     NameTable rangeNames, opNames, callNames;
     std::array<NameTable, 3> deviceNames; // by DeviceEventKind
+    Stretches waiting, tracing;           // of the host, in any order
     std::array<NamedHue, kHueCount> gapNames{};
     std::array<bool, kHueCount> gapNamed{};
 
@@ -193,6 +212,7 @@ struct TimelineBuilder::State {
     void reach(std::int64_t end) { timeline.length = std::max(timeline.length, end); }
 
     void addSpan(DeviceLanes& lanes, std::int64_t start, std::int64_t end, store::BusyReason reason);
+    Track explained(const Track& busy);
     std::string threadTitle(ThreadId thread) const;
     void buildRangeLanes();
     void buildHostLanes();
@@ -270,6 +290,11 @@ void TimelineBuilder::addHost(std::span<const Op> ops, std::span<const ApiCall> 
         HostLane& lane = state_->hosts[call.thread];
         addTo(lane, call, state_->callName(call.name));
         lane.hasCalls = true;
+        const std::pair stretch(state_->at(call.start), state_->at(call.end));
+        if (call.kind == ApiKind::Overhead)
+            state_->tracing.push_back(stretch);
+        else if (call.kind == ApiKind::Synchronize || call.kind == ApiKind::Wait)
+            state_->waiting.push_back(stretch);
     };
     auto call = calls.begin();
     for (const Op& op : ops) {
@@ -355,8 +380,14 @@ void TimelineBuilder::addBoxes(const store::TrackInfo& track, std::span<const st
         break;
     case store::LaneKind::Thread: {
         HostLane& lane = state_->hosts[track.thread];
+        for (const store::Box& box : boxes) {
+            const auto detail = store::CallDetail(BoxCode::detail(box.code));
+            if (detail == store::CallDetail::Waits || detail == store::CallDetail::Tracing)
+                (detail == store::CallDetail::Waits ? state_->waiting : state_->tracing)
+                    .emplace_back(box.start + shift, box.start + box.length + shift);
+        }
         addTo(lane.rows.row(track.row), [&](std::uint64_t code) {
-            const bool isCall = BoxCode::detail(code) == 1;
+            const bool isCall = BoxCode::detail(code) != 0;
             lane.hasCalls = lane.hasCalls || isCall;
             return isCall ? state_->callName(BoxCode::text(code)) : state_->opName(BoxCode::text(code));
         });
@@ -385,6 +416,9 @@ void TimelineBuilder::addBoxes(const store::TrackInfo& track, std::span<const st
 
 std::string TimelineBuilder::State::threadTitle(ThreadId thread) const
 {
+    // What the tracer says of no thread: buffers it flushes, waits it cannot place.
+    if (!thread)
+        return "no thread";
     const auto named = threadNames.find(thread);
     const std::string number = std::to_string(thread.value);
     return named == threadNames.end() ? "thread " + number : named->second + " " + number;
@@ -417,6 +451,42 @@ void TimelineBuilder::State::buildHostLanes()
     }
 }
 
+// The gaps of a device's lane in which tracing did its own work, or the host waited, are those stretches'; in
+// the order of analysis::partitionStep. What is left of a gap keeps its reason.
+Track TimelineBuilder::State::explained(const Track& busy)
+{
+    if (waiting.empty() && tracing.empty())
+        return busy;
+    TrackBuilder result;
+    result.reserve(busy.size());
+    const Stretches reasons[] = {unionOf(tracing), unionOf(waiting)};
+    constexpr Hue kHues[] = {Hue::GapTracing, Hue::GapSynchronising};
+    std::size_t next[] = {0, 0};
+    for (std::size_t i = 0; i < busy.size(); ++i) {
+        const std::int64_t end = busy.end(i);
+        for (std::int64_t at = busy.start(i); at < end;) {
+            std::int64_t until = end;
+            Hue hue = busy.hue(i);
+            for (std::size_t r = 2; r-- > 0 && busy.hue(i) != Hue::Busy;) {
+                while (next[r] < reasons[r].size() && reasons[r][next[r]].second <= at)
+                    ++next[r];
+                if (next[r] == reasons[r].size() || reasons[r][next[r]].first >= end)
+                    continue;
+                if (reasons[r][next[r]].first <= at) {
+                    hue = kHues[r];
+                    until = std::min(r == 0 ? end : until, reasons[r][next[r]].second);
+                } else {
+                    until = std::min(until, reasons[r][next[r]].first);
+                }
+            }
+            until = std::min(until, end);
+            result.add(at, until, hue == busy.hue(i) ? busy.name(i) : gapName(hue), hue);
+            at = until;
+        }
+    }
+    return std::move(result).build();
+}
+
 void TimelineBuilder::State::buildDeviceLanes()
 {
     for (auto& [device, lanes] : devices) {
@@ -438,7 +508,7 @@ void TimelineBuilder::State::buildDeviceLanes()
         busy.kind = Lane::Kind::Busy;
         busy.title = prefix + (prefix.empty() ? "GPU busy" : "busy");
         busy.device = device;
-        busy.rows.push_back(std::move(lanes.busy).build());
+        busy.rows.push_back(explained(std::move(lanes.busy).build()));
         timeline.lanes.push_back(std::move(busy));
     }
 }

@@ -49,7 +49,7 @@ struct TrackInfo {
 
 /// What a box stands for, besides its times: a text and what kind of thing has it.
 ///
-/// Range: the path. Thread: the name; detail 0 for an op, 1 for a CUDA call. Stream: the name; detail is the
+/// Range: the path. Thread: the name; detail 0 for an op, else a CallDetail. Stream: the name; detail is the
 /// DeviceEventKind. Busy: only detail, a BusyReason. Step: only detail, the step's number.
 struct BoxCode {
     static constexpr std::uint64_t of(std::uint64_t text, std::uint64_t detail) { return text << 2 | detail; }
@@ -58,6 +58,13 @@ struct BoxCode {
         return StringId{static_cast<std::uint32_t>(code >> 2)};
     }
     static constexpr unsigned detail(std::uint64_t code) { return code & 3; }
+};
+
+/// The kinds of CUDA calls that a thread's boxes tell apart.
+enum class CallDetail : std::uint8_t {
+    Call = 1,
+    Waits = 2,   ///< for the device
+    Tracing = 3, ///< what tracing itself did
 };
 
 /// A stretch of a track. Times are nanoseconds from the run's start.

@@ -166,13 +166,21 @@ void TrackWriter::writeRanges()
 void TrackWriter::writeThreads()
 {
     SortedRows ops(target_.database(), select(Source::Op, "start, duration, name, thread"), run_);
-    SortedRows calls(target_.database(), select(Source::ApiCall, "start, duration, name, thread"), run_);
+    const auto kind = [this](ApiKind which) {
+        return std::to_string(target_.strings().word(WordSet::ApiKind, static_cast<std::size_t>(which)));
+    };
+    const std::string detail = "case kind when " + kind(ApiKind::Synchronize) + " then 2 when " +
+                               kind(ApiKind::Wait) + " then 2 when " + kind(ApiKind::Overhead) +
+                               " then 3 else 1 end";
+    SortedRows calls(target_.database(),
+                     select(Source::ApiCall, ("start, duration, name, thread, " + detail).c_str()), run_);
     const SortedRows::Row* op = ops.next();
     const SortedRows::Row* call = calls.next();
     while (op || call) {
         const bool isCall = !op || (call && (*call)[0] < (*op)[0]);
         const SortedRows::Row& row = isCall ? *call : *op;
-        add(lane(LaneKind::Thread, row[3], kNull), {row[0], row[1], codeOf(row[2], isCall ? 1 : 0)});
+        add(lane(LaneKind::Thread, row[3], kNull),
+            {row[0], row[1], codeOf(row[2], isCall ? static_cast<std::uint64_t>(row[4]) : 0)});
         if (isCall)
             call = calls.next();
         else

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 namespace tilescope::query {
 namespace {
 
@@ -94,6 +97,67 @@ TEST_F(TimelineOf, CallsOfTheHostSitInsideTheirOp)
     EXPECT_EQ(timeline.lanes[0].rows[0].hue(0), Hue::Matmul);
     EXPECT_EQ(timeline.names[timeline.lanes[0].rows[0].name(0)].label, "mm");
     EXPECT_EQ(timeline.lanes[0].rows[1].hue(0), Hue::Api);
+}
+
+// Each nanosecond of a gap is tracing's where an overhead covers it, else the waiting host's, else as before.
+TEST_F(TimelineOf, EveryNanosecondOfAGapHasTheReasonThatHoldsFirst)
+{
+    std::mt19937 random(11);
+    const auto upTo = [&random](std::uint32_t most) { return std::int64_t(random() % most); };
+    for (int round = 0; round < 40; ++round) {
+        TimelineBuilder own{[this](StringId id) { return strings.text(id); },
+                            [](std::string_view, DeviceEventKind) {
+                                return TimelineBuilder::DeviceName{"k", Hue::Matmul};
+                            },
+                            timestampAt(1000)};
+        std::vector<DeviceEvent> kernels;
+        std::int64_t now = 0;
+        for (int i = 0; i < 20; ++i) {
+            const std::int64_t start = now + upTo(30);
+            now = start + 1 + upTo(15);
+            kernels.push_back(kernel("k", std::max<std::int64_t>(0, start - upTo(20)), start, now));
+        }
+        std::vector<ApiCall> calls;
+        for (int i = 0; i < 12; ++i) {
+            ApiCall call;
+            call.name = strings.intern("call");
+            call.thread = ThreadId{std::uint32_t(i % 2)};
+            call.kind = i % 3 == 0 ? ApiKind::Overhead : i % 3 == 1 ? ApiKind::Synchronize : ApiKind::Launch;
+            call.start = timestampAt(1000 + upTo(400));
+            call.end = call.start + Nanoseconds(upTo(40));
+            calls.push_back(call);
+        }
+        std::sort(calls.begin(), calls.end(),
+                  [](const ApiCall& a, const ApiCall& b) { return a.start < b.start; });
+        own.addHost({}, calls);
+        own.addDevice(kernels);
+        const Timeline timeline = std::move(own).build();
+        const auto lane = std::find_if(timeline.lanes.begin(), timeline.lanes.end(),
+                                       [](const Lane& one) { return one.kind == Lane::Kind::Busy; });
+        ASSERT_NE(lane, timeline.lanes.end());
+        const Track& busy = lane->rows[0];
+        const auto within = [](std::int64_t t, const auto& event) {
+            return t >= nanosecondsOf(event.start) - 1000 && t < nanosecondsOf(event.end) - 1000;
+        };
+        for (std::int64_t t = nanosecondsOf(kernels.front().start) - 1000; t < now; ++t) {
+            const auto [first, last] = busy.overlapping(t, t + 1);
+            ASSERT_EQ(last - first, 1U) << "every moment has one box";
+            const auto in = [&](ApiKind kind) {
+                return std::any_of(calls.begin(), calls.end(),
+                                   [&](const ApiCall& call) { return call.kind == kind && within(t, call); });
+            };
+            const bool works = std::any_of(kernels.begin(), kernels.end(),
+                                           [&](const DeviceEvent& event) { return within(t, event); });
+            if (works)
+                ASSERT_EQ(busy.hue(first), Hue::Busy) << "round " << round << " at " << t;
+            else if (in(ApiKind::Overhead))
+                ASSERT_EQ(busy.hue(first), Hue::GapTracing) << "round " << round << " at " << t;
+            else if (in(ApiKind::Synchronize))
+                ASSERT_EQ(busy.hue(first), Hue::GapSynchronising) << "round " << round << " at " << t;
+            else
+                ASSERT_TRUE(busy.hue(first) == Hue::GapLaunching || busy.hue(first) == Hue::GapUnexplained);
+        }
+    }
 }
 
 TEST_F(TimelineOf, AHitTakesTheNearestBoxWithinReach)

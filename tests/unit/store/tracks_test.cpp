@@ -109,7 +109,7 @@ protected:
             }
             ApiCall call;
             call.name = make.text("cudaLaunchKernel");
-            call.kind = ApiKind::Launch;
+            call.kind = static_cast<ApiKind>(id % 6); // all there are
             call.thread = ThreadId{101};
             call.start = make.at(t + 100);
             call.end = make.at(t + 150);
@@ -162,7 +162,10 @@ protected:
         for (const Op& op : reader.ops(all))
             put(LaneKind::Thread, number(op.thread), -1, op, op.name, 0);
         for (const ApiCall& call : reader.apiCalls(all))
-            put(LaneKind::Thread, number(call.thread), -1, call, call.name, 1);
+            put(LaneKind::Thread, number(call.thread), -1, call, call.name,
+                call.kind == ApiKind::Overhead                                    ? 3
+                : call.kind == ApiKind::Synchronize || call.kind == ApiKind::Wait ? 2
+                                                                                  : 1);
         for (const DeviceEvent& event : reader.deviceEvents(all))
             put(LaneKind::Stream, number(event.device), number(event.stream), event, event.name,
                 static_cast<unsigned>(event.kind));
