@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <random>
+#include <utility>
 
 namespace tilescope::test {
 
@@ -138,19 +140,27 @@ private:
         });
     }
 
+    // Backward ops carry the number of the forward op that made their node.
     void backwardLayer(int layer)
     {
+        const std::string forward = "step/forward/layers." + std::to_string(layer);
         const std::string module = "step/backward/layers." + std::to_string(layer);
         path_ = module + "/ffn";
+        backwardOf(forward + "/ffn", "aten::linear");
         op("autograd::engine::evaluate_function: MmBackward0", kSgemmNt, 40'000, 65'000);
+        backwardOf(forward + "/ffn", "aten::silu");
         op("autograd::engine::evaluate_function: SiluBackward0", kMul, 22'000, 4'000);
         allocate(9 * kMiB, "gradients");
         path_ = module + "/attention";
         if (fixture_.backend == "naive") {
+            backwardOf(forward + "/attention/output", "aten::matmul");
             op("autograd::engine::evaluate_function: BmmBackward0", kSgemmNt, 45'000, 16'000);
+            backwardOf(forward + "/attention/softmax", "aten::softmax");
             op("autograd::engine::evaluate_function: SoftmaxBackward0", kSoftmaxBackward, 24'000, 4'400);
+            backwardOf(forward + "/attention/scores", "aten::matmul");
             op("autograd::engine::evaluate_function: BmmBackward0", kSgemmNt, 45'000, 16'000);
         } else {
+            backwardOf(forward + "/attention/flash", "tilescope::attention");
             op("autograd::engine::evaluate_function: AttentionBackward", kFlashBackward, 40'000, 14'000);
         }
         op("autograd::engine::evaluate_function: MmBackward0", kSgemmNt, 40'000, 38'000);
@@ -192,6 +202,10 @@ private:
         made.range = open_.back();
         made.thread = thread_;
         made.scope = thread_ == kAutograd ? OpScope::Backward : OpScope::Function;
+        if (thread_ == kAutograd)
+            made.sequence = std::exchange(backwardOf_, -1);
+        else
+            made.sequence = madeBy_[current_ + " " + name] = ++sequence_;
         made.step = step_;
         made.start = timestampAt(now_);
         made.end = timestampAt(now_ + host);
@@ -219,6 +233,9 @@ private:
         batch_.deviceEvents.push_back(event);
         now_ += host + 3'000;
     }
+
+    // The next op of the autograd thread is the backward of the last op of that name in that range.
+    void backwardOf(const std::string& path, const char* op) { backwardOf_ = madeBy_.at(path + " " + op); }
 
     void call(const char* name, ApiKind kind, std::int64_t from, std::int64_t to, OpId op)
     {
@@ -296,6 +313,9 @@ private:
     std::vector<RangeId> open_;
     std::vector<AllocEvent> live_;
     std::string current_, path_;
+    std::map<std::string, std::int64_t> madeBy_; ///< sequence numbers by range and op
+    std::int64_t sequence_ = 0;
+    std::int64_t backwardOf_ = -1;
     ThreadId thread_ = kMain;
     int step_ = 0;
     std::int64_t now_ = 1'000'000'000;
@@ -317,6 +337,8 @@ void writeRun(store::RunWriter& writer, const LmFixture& fixture, StringTable& s
     writer.beginRun(
         {"lm-small2", "lm", specOf(fixture.backend), "hash-" + fixture.backend, "Tilescope test"});
     const std::vector<EnvironmentEntry> environment = {{"gpu.name", "NVIDIA H200", ""},
+                                                       {"gpu.0.compute_capability", "9.0", ""},
+                                                       {"gpu.0.multiprocessors", "132", ""},
                                                        {"torch.version", "2.11.0", ""}};
     writer.writeEnvironment(environment);
     std::mt19937 random(fixture.backend.size());

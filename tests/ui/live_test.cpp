@@ -150,7 +150,7 @@ TEST_F(LiveTest, ARunIsSeenGrowingAndKeepsWhatTheUserChose)
                Nanoseconds(timeline.lanes[item.item.lane].rows[item.item.row].start(item.item.index));
     };
     const Timestamp chosen = startOf(*view().scene().selected);
-    view().setFolded(0, 0, true);
+    view().setFolded({0, 0}, true);
 
     run.writeUntil(0.6);
     ASSERT_TRUE(eventually([&] { return events() > first; }));

@@ -1,16 +1,12 @@
 // The window as a person uses it: a recording is opened, and everything else is done by mouse and keyboard.
 
-#include "tests/support/temporary_folder.h"
-#include "tests/ui/fixture.h"
+#include "tests/ui/window_fixture.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/models/kernel_rows.h"
 #include "ui/models/run_tree_model.h"
 #include "ui/pages/help_page.h"
 #include "ui/pages/kernels_page.h"
-#include "ui/pages/main_window.h"
 #include "ui/pages/memory_page.h"
-#include "ui/pages/page_rail.h"
-#include "ui/pages/screenshots.h"
 #include "ui/pages/timeline_page.h"
 #include "ui/plots/key_figure_card.h"
 #include "ui/plots/roofline_plot.h"
@@ -37,77 +33,6 @@
 
 namespace tilescope::ui {
 namespace {
-
-class WindowTest : public ::testing::Test {
-protected:
-    void SetUp() override
-    {
-        const std::filesystem::path file = folder_ / "lm.tscope";
-        test::writeLmFile(file);
-        window_.open({QString::fromStdString(file.string())});
-        window_.show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_));
-        window_.activateWindow();
-        waitUntilSettled();
-        ASSERT_EQ(window_.workspace().selection().size(), 1U) << "a file that opens shows its first run";
-    }
-
-    void clickRail(const QString& word)
-    {
-        for (RailButton* button : window_.findChildren<RailButton*>())
-            if (button->text() == word)
-                QTest::mouseClick(button, Qt::LeftButton);
-        waitUntilSettled();
-    }
-
-    template <class Kind> Kind& named(const QString& accessibleName)
-    {
-        for (Kind* widget : window_.findChildren<Kind*>())
-            if (widget->accessibleName() == accessibleName)
-                return *widget;
-        throw std::runtime_error("the window has no " + accessibleName.toStdString());
-    }
-
-    template <class Kind> Kind& page(const char* name)
-    {
-        return dynamic_cast<Kind&>(*window_.page(QString::fromLatin1(name)));
-    }
-
-    // To the window, which finds the widget under the cursor as it does for the window system's events.
-    void wheel(QWidget& widget, QPoint at, int turns, Qt::KeyboardModifiers keys = Qt::NoModifier)
-    {
-        QWheelEvent event(widget.mapTo(&window_, at), widget.mapToGlobal(at), {}, QPoint(0, 120 * turns),
-                          Qt::NoButton, keys, Qt::NoScrollPhase, false);
-        QApplication::sendEvent(window_.windowHandle(), &event);
-        waitUntilSettled();
-    }
-
-    void moveTo(QWidget& widget, QPoint at)
-    {
-        QTest::mouseMove(window_.windowHandle(), widget.mapTo(&window_, at));
-        waitUntilSettled();
-    }
-
-    void drag(QWidget& widget, QPoint from, QPoint to)
-    {
-        QTest::mousePress(window_.windowHandle(), Qt::LeftButton, {}, widget.mapTo(&window_, from));
-        moveTo(widget, to);
-        QTest::mouseRelease(window_.windowHandle(), Qt::LeftButton, {}, widget.mapTo(&window_, to));
-        waitUntilSettled();
-    }
-
-    static void clickRow(QAbstractItemView& view, const QModelIndex& row, Qt::KeyboardModifiers keys = {})
-    {
-        QTest::mouseClick(view.viewport(), Qt::LeftButton, keys, view.visualRect(row).center());
-        waitUntilSettled();
-    }
-
-    // What is under the cursor (0) and what is selected (1).
-    QString statusText(int at) const { return window_.statusBar()->findChildren<QLabel*>().at(at)->text(); }
-
-    testing::TemporaryFolder folder_;
-    MainWindow window_;
-};
 
 TEST_F(WindowTest, TheRailShowsItsPages)
 {
@@ -510,7 +435,8 @@ TEST_F(WindowTest, TheTimelineFindsAndStepsThroughWhatItFound)
     QTest::keyClicks(&field, QStringLiteral("softmax"));
     auto& count = *window_.page(QStringLiteral("timeline"))->findChild<QLabel*>(QStringLiteral("found"));
     ASSERT_TRUE(QTest::qWaitFor([&] { return count.text().toInt() > 2; })) << count.text().toStdString();
-    EXPECT_FALSE(view.scene().found.empty());
+    ASSERT_TRUE(view.scene().found);
+    EXPECT_FALSE(view.scene().found->empty());
     QTest::keyClick(&field, Qt::Key_Return);
     waitUntilSettled();
     ASSERT_TRUE(view.scene().selected);

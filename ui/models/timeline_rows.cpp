@@ -132,6 +132,33 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
     return data;
 }
 
+TableData noteRows(const std::vector<NoteRow>& notes)
+{
+    using Kind = TableColumn::Kind;
+    TableData data;
+    data.columns = {makeColumn(QStringLiteral("Run"), Kind::Text, 44),
+                    makeColumn(QStringLiteral("Note"), Kind::Text, 0),
+                    makeColumn(QStringLiteral("At"), Kind::Text, 160, true),
+                    makeColumn(QStringLiteral("Start, ms"), Kind::Number, 84),
+                    makeColumn(QStringLiteral("Length"), Kind::Number, 84)};
+    for (std::size_t i = 0; i < notes.size(); ++i) {
+        const NoteRow& note = notes[i];
+        TableRow row;
+        row.id = std::int64_t(i);
+        TableCell start = makeWords(threeDigits(double(note.at) / 1e6), exactTime(note.at));
+        start.sort = double(note.at);
+        TableCell length = makeWords(note.length == 0 ? notMeasured() : timeText(double(note.length)),
+                                     note.length == 0 ? QString() : exactTime(note.length));
+        length.sort = double(note.length);
+        row.cells = {makeWords(note.letter.isEmpty() ? notMeasured() : note.letter),
+                     note.text.isEmpty() ? makeWords(QStringLiteral("bookmark"), {}, Tone::Dim)
+                                         : makeWords(note.text),
+                     makeWords(note.about), start, length};
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
 std::vector<FoundBox> foundBoxes(const std::vector<FoundInRun>& runs, std::size_t most)
 {
     std::vector<FoundBox> boxes;

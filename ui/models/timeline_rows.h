@@ -47,6 +47,18 @@ struct FoundBox {
 /// All boxes of all runs, the longest first; at most `most`.
 std::vector<FoundBox> foundBoxes(const std::vector<FoundInRun>& runs, std::size_t most);
 
+/// A note as the table of notes shows it.
+struct NoteRow {
+    QString letter;
+    std::int64_t at = 0; ///< from the run's first event
+    std::int64_t length = 0;
+    QString about;
+    QString text;
+};
+
+/// The notes as rows, their ids being indices into `notes`.
+TableData noteRows(const std::vector<NoteRow>& notes);
+
 /// The boxes as rows, their ids being indices into `boxes`.
 TableData foundRows(const std::vector<FoundInRun>& runs, const std::vector<FoundBox>& boxes);
 

@@ -2,17 +2,20 @@
 
 #include "core/query/kernel_stats.h"
 #include "ui/pages/controls.h"
+#include "ui/pages/timeline_actions.h"
+#include "ui/pages/timeline_notebook.h"
 #include "ui/pages/timeline_panel.h"
+#include "ui/pages/timeline_ties.h"
+#include "ui/plots/lane_arrangement.h"
 #include "ui/plots/number_text.h"
+#include "ui/plots/range_pairs.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
-#include <QShortcut>
 #include <QSplitter>
 #include <QStackedWidget>
 
@@ -23,47 +26,8 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr int kFindAfterMs = 80;
-constexpr std::size_t kMostRows = 1000;
-constexpr std::size_t kMostRings = 400;
-constexpr std::size_t kMostPaths = 60;
+constexpr int kRememberAfterMs = 300;
 constexpr int kPathRole = Qt::UserRole + 1;
-
-// A button that is one of a pair, with an icon.
-QPushButton* pairButton(Icon icon, const char* segment, const QString& name, const QString& tip)
-{
-    auto* button = new QPushButton;
-    button->setProperty("kind", "icon");
-    button->setProperty("segment", segment);
-    button->setAccessibleName(name);
-    button->setToolTip(tip);
-    button->setFocusPolicy(Qt::TabFocus);
-    const auto dress = [button, icon] { button->setIcon(makeIcon(icon, colours().text, sizes().of(14))); };
-    dress();
-    QObject::connect(&Theme::instance(), &Theme::changed, button, dress);
-    return button;
-}
-
-QWidget* pairOfButtons(QPushButton* first, QPushButton* second)
-{
-    auto* pair = new QWidget;
-    auto* layout = new QHBoxLayout(pair);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    layout->addWidget(first);
-    layout->addWidget(second);
-    return pair;
-}
-
-std::vector<std::shared_ptr<const query::Timeline>> timelinesOf(const std::vector<SelectedRun>& runs,
-                                                                const query::Cancelled& cancelled)
-{
-    std::vector<std::shared_ptr<const query::Timeline>> timelines;
-    for (const SelectedRun& run : runs)
-        if (!cancelled())
-            timelines.push_back(run.file->timeline(run.key.run, cancelled));
-    return timelines;
-}
 
 std::vector<RunKey> keysOf(const std::vector<SelectedRun>& runs)
 {
@@ -101,76 +65,57 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     setFocusProxy(view_);
 
     findSoon_.setSingleShot(true);
+    rememberSoon_.setSingleShot(true);
+    ties_ = new TimelineTies(workspace, *view_, this);
+    notebook_ = new TimelineNotebook(*view_, this);
+    actions_ = new TimelineActions(workspace, *view_, *ties_, *notebook_, this);
+    connectParts();
+}
+
+void TimelinePage::connectParts()
+{
     connect(&findSoon_, &QTimer::timeout, this, &TimelinePage::find);
+    connect(&rememberSoon_, &QTimer::timeout, this, &TimelinePage::rememberLanes);
     connect(view_, &TimelineView::cursorMoved, this, &Page::cursorText);
     connect(panel_, &TimelinePanel::selectionText, this, &Page::selectionText);
     connect(view_, &TimelineView::selectionChanged, this, [this] { panel_->follow(view_->scene()); });
     connect(view_, &TimelineView::spanChanged, this, [this] { panel_->follow(view_->scene()); });
+    connect(view_, &TimelineView::lanesChanged, this, [this] { rememberSoon_.start(kRememberAfterMs); });
+    connect(panel_, &TimelinePanel::rangesFound, view_, &TimelineView::setSelectedRange);
     connect(panel_, &TimelinePanel::foundChosen, this, &TimelinePage::goToFound);
     connect(view_, &TimelineView::windowChanged, this, [this] {
         back_->setEnabled(view_->canGoBack());
         forward_->setEnabled(view_->canGoForward());
     });
-}
-
-QWidget* TimelinePage::makeTools()
-{
-    auto* tools = new ToolBar;
-    tools->addWord(tr("Align"));
-    alignment_->setMinimumWidth(sizes().of(120));
-    alignment_->setToolTip(tr("What lies at 0 in every run"));
-    tools->add(alignment_);
-    tools->addGap();
-    tools->addWord(tr("Scale"));
-    scale_->setToolTip(tr("One time axis, or what runs are aligned at drawn equally long"));
-    tools->add(scale_);
-    tools->addGap();
-    makeFind(*tools);
-    tools->addStretch();
-    makeZoom(*tools);
-    connect(alignment_, &QComboBox::activated, this, &TimelinePage::align);
-    connect(scale_, &Segments::changed, this, &TimelinePage::align);
-    return tools;
-}
-
-void TimelinePage::makeFind(ToolBar& tools)
-{
-    find_->setMinimumWidth(sizes().of(200));
-    find_->setToolTip(tr("Boxes whose name holds this text (/)"));
-    tools.add(find_);
-    foundCount_ = new QLabel;
-    foundCount_->setObjectName(QStringLiteral("found"));
-    foundCount_->setProperty("kind", "dim");
-    tools.add(foundCount_);
-    auto* previous =
-        pairButton(Icon::ChevronLeft, "first", tr("Previous found box"), tr("Previous found box (Shift+N)"));
-    auto* next = pairButton(Icon::ChevronRight, "last", tr("Next found box"), tr("Next found box (N)"));
-    tools.add(pairOfButtons(previous, next));
-    connect(previous, &QPushButton::clicked, this, [this] { stepThroughFound(-1); });
-    connect(next, &QPushButton::clicked, this, [this] { stepThroughFound(1); });
-    connect(find_, &QLineEdit::textChanged, this, [this] { findSoon_.start(kFindAfterMs); });
-    connect(find_, &QLineEdit::returnPressed, this, [this] { stepThroughFound(1); });
-    for (const auto& [key, by] :
-         {std::pair(QKeySequence(Qt::Key_N), 1), std::pair(QKeySequence(Qt::SHIFT | Qt::Key_N), -1)}) {
-        auto* shortcut = new QShortcut(key, view_, nullptr, nullptr, Qt::WidgetShortcut);
-        connect(shortcut, &QShortcut::activated, this, [this, by = by] { stepThroughFound(by); });
-    }
-}
-
-void TimelinePage::makeZoom(ToolBar& tools)
-{
-    tools.addWord(tr("Zoom"));
-    back_ = pairButton(Icon::Back, "first", tr("Zoom back"), tr("Back to the window before (Alt+Left)"));
-    forward_ = pairButton(Icon::Forward, "last", tr("Zoom forward"), tr("Forward again (Alt+Right)"));
-    back_->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Left));
-    forward_->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Right));
-    tools.add(pairOfButtons(back_, forward_));
-    connect(back_, &QPushButton::clicked, view_, &TimelineView::back);
-    connect(forward_, &QPushButton::clicked, view_, &TimelineView::forward);
-    connect(tools.addButton(tr("Fit"), tr("Show the traced steps (F)")), &QPushButton::clicked, view_,
-            &TimelineView::fit);
-    connect(tools.addButton(tr("Measure"), tr("Make the selected box the span (M)")), &QPushButton::clicked,
-            view_, &TimelineView::measureSelection);
+    connect(ties_, &TimelineTies::changed, this, &TimelinePage::showLinks);
+    connect(actions_, &TimelineActions::findWanted, this, [this](const QString& name) {
+        find_->setText(name);
+        findSoon_.stop();
+        find();
+    });
+    connect(actions_, &TimelineActions::notesWanted, this, [this] {
+        if (!panel_->showsNotes())
+            return listNotes();
+        panel_->showSpan();
+        panel_->follow(view_->scene());
+    });
+    connect(notebook_, &TimelineNotebook::changed, this, [this] {
+        if (panel_->showsNotes())
+            listNotes();
+    });
+    connect(notebook_, &TimelineNotebook::problem, this, &Page::selectionText);
+    const auto noteAt = [this](std::size_t i) {
+        return i < notebook_->notes().size() ? notebook_->notes()[i].id : QString();
+    };
+    connect(panel_, &TimelinePanel::noteChosen, this, [this, noteAt](std::size_t i) {
+        panel_->keep(true);
+        notebook_->goTo(noteAt(i));
+        panel_->keep(false);
+    });
+    connect(panel_, &TimelinePanel::noteEdited, this,
+            [this, noteAt](std::size_t i) { notebook_->startEdit(noteAt(i)); });
+    connect(panel_, &TimelinePanel::noteRemoved, this,
+            [this, noteAt](std::size_t i) { notebook_->remove(noteAt(i)); });
 }
 
 void TimelinePage::showMessage(const QString& text)
@@ -183,18 +128,37 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
 {
     found_ = {};
     foundCount_->clear();
+    aligning_.cancel();
+    growing_.cancel();
+    isGrowing_ = false;
+    reading_ = !runs.empty();
     if (runs.empty()) {
         loading_.cancel();
+        shown_.clear();
+        runs_.clear();
         view_->setSections({});
         showMessage(emptyText(tr("A traced run shows its steps, ops, kernels and memory on this page.")));
         return;
     }
-    reading_ = true;
-    growing_.cancel();
-    isGrowing_ = false;
-    loading_.start([runs](const query::Cancelled& cancelled) { return timelinesOf(runs, cancelled); },
-                   [this, runs](const Timelines& timelines) { loaded(runs, timelines); },
-                   [this](const QString& sentence) { showMessage(sentence); });
+    loading_.start(
+        loadingOf(runs), [this, runs](LoadedTimelines made) { loaded(runs, std::move(made)); },
+        [this](const QString& sentence) { showMessage(sentence); });
+}
+
+// The job that reads runs. Those that are shown already keep what they are aligned at.
+std::function<LoadedTimelines(const query::Cancelled&)>
+TimelinePage::loadingOf(const std::vector<SelectedRun>& runs) const
+{
+    std::vector<LaneArrangement> arrangements;
+    for (const SelectedRun& run : runs)
+        arrangements.push_back(LaneArrangement::read(QString::fromStdString(run.file->path().string())));
+    std::optional<Alignment> alignment;
+    if (shown_ == keysOf(runs))
+        alignment = chosenAlignment();
+    return
+        [runs, arrangements, alignment, equal = scale_->current() == 1](const query::Cancelled& cancelled) {
+            return loadTimelines(runs, arrangements, alignment, equal, cancelled);
+        };
 }
 
 bool TimelinePage::showGrown(const std::vector<SelectedRun>& runs)
@@ -203,24 +167,28 @@ bool TimelinePage::showGrown(const std::vector<SelectedRun>& runs)
     if (isGrowing_)
         return true;
     isGrowing_ = true;
-    growing_.start([runs](const query::Cancelled& cancelled) { return timelinesOf(runs, cancelled); },
-                   [this, runs](const Timelines& timelines) {
-                       isGrowing_ = false;
-                       grown(runs, timelines);
-                   },
-                   [this](const QString& sentence) {
-                       isGrowing_ = false;
-                       showMessage(sentence);
-                   });
+    growing_.start(
+        loadingOf(runs),
+        [this, runs](LoadedTimelines made) {
+            isGrowing_ = false;
+            grown(runs, std::move(made));
+        },
+        [this](const QString& sentence) {
+            isGrowing_ = false;
+            showMessage(sentence);
+        });
     return true;
 }
 
-void TimelinePage::grown(const std::vector<SelectedRun>& runs, const Timelines& timelines)
+void TimelinePage::grown(const std::vector<SelectedRun>& runs, LoadedTimelines made)
 {
+    if (!made.complete)
+        return;
     if (shown_ != keysOf(runs)) {
         loading_.cancel();
-        return loaded(runs, timelines); // until now there was nothing of them to show
+        return loaded(runs, std::move(made)); // until now there was nothing of them to show
     }
+    const auto timelines = made.timelines();
     const std::vector<TimelineSection>& sections = view_->scene().sections;
     const auto isSame = [](const TimelineSection& section, const std::shared_ptr<const query::Timeline>& t) {
         return section.timeline == t;
@@ -228,46 +196,54 @@ void TimelinePage::grown(const std::vector<SelectedRun>& runs, const Timelines& 
     if (std::equal(sections.begin(), sections.end(), timelines.begin(), isSame))
         return;
     const std::size_t steps = sections.front().timeline->steps.size();
-    view_->growSections(timelines);
+    runs_ = runs;
+    view_->growSections(timelines, std::move(made.pairs));
     panel_->setRuns(runs);
+    ties_->grow(runs);
     if (sections.front().timeline->steps.size() != steps)
-        fillAlignments();
+        fillAlignments(made);
 }
 
-void TimelinePage::loaded(const std::vector<SelectedRun>& runs, const Timelines& timelines)
+void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines made)
 {
+    if (!made.complete)
+        return;
     reading_ = false;
-    std::vector<TimelineSection> sections;
-    bool anything = false;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        TimelineSection section = makeSection(timelines[i]);
-        section.title = runs[i].title;
-        section.letter = runs[i].letter;
-        section.source = runs[i].source();
-        anything = anything || !timelines[i]->lanes.empty();
-        sections.push_back(std::move(section));
-    }
+    const bool same = shown_ == keysOf(runs);
     shown_.clear();
-    if (!anything && isBeingWritten(runs)) {
+    if (!made.anything && isBeingWritten(runs)) {
         showMessage(tr("The run is being written. Its timeline appears here as soon as steps are traced."));
         return;
     }
-    if (!anything) {
+    if (!made.anything) {
         showMessage(tr("This run was not traced.\nGive it trace: kernels or trace: full, and trace_steps "
                        "above 0, to see its timeline."));
         return;
     }
     shown_ = keysOf(runs);
+    runs_ = runs;
     panel_->setRuns(runs);
-    view_->setSections(std::move(sections));
-    fillAlignments();
+    panel_->showSpan();
+    fillAlignments(made);
     scale_->setEnabled(runs.size() > 1);
     stack_->setCurrentWidget(splitter_);
-    if (runs.size() > 1)
-        align();
+    // One run is shown with all its steps, several at what they are aligned at.
+    if (runs.size() < 2)
+        made.aligned.window.reset();
+    show(std::move(made.aligned), std::move(made.pairs), same);
+    reachTarget();
+}
+
+// A run that was shown already keeps what is looked at.
+void TimelinePage::show(AlignedSections aligned, TimelineView::Pairs pairs, bool keepWindow)
+{
+    view_->setSections(std::move(aligned.sections), keepWindow, std::move(pairs));
+    if (!keepWindow && aligned.window)
+        view_->setWindow(*aligned.window, false);
+    ties_->setRuns(runs_);
+    notebook_->setRuns(runs_);
     if (!find_->text().isEmpty())
         find();
-    reachTarget();
 }
 
 void TimelinePage::goTo(const PageTarget& target)
@@ -309,138 +285,87 @@ void TimelinePage::reachTarget()
     }
 }
 
-void TimelinePage::fillAlignments()
+void TimelinePage::fillAlignments(const LoadedTimelines& made)
 {
-    const QVariant chosenStep = alignment_->currentData();
-    const QVariant chosenPath = alignment_->currentData(kPathRole);
+    const query::Timeline& first = *made.aligned.sections.front().timeline;
     alignment_->clear();
-    const query::Timeline& first = *view_->scene().sections.front().timeline;
     for (const query::TimelineStep& step : first.steps)
         alignment_->addItem(tr("step %1").arg(step.step), step.step);
-    for (const std::string_view path : pathsToAlignAt(first, kMostPaths)) {
-        const QString text = QString::fromUtf8(path.data(), qsizetype(path.size()));
+    for (const std::string& path : made.paths) {
+        const QString text = QString::fromStdString(path);
         alignment_->addItem(text.section(QLatin1Char('/'), 1),
                             first.steps.empty() ? kNoStep : first.steps.front().step);
         alignment_->setItemData(alignment_->count() - 1, text, kPathRole);
     }
     alignment_->addItem(tr("start of run"), kNoStep);
     for (int i = 0; i < alignment_->count(); ++i)
-        if (alignment_->itemData(i) == chosenStep && alignment_->itemData(i, kPathRole) == chosenPath) {
-            alignment_->setCurrentIndex(i);
-            break;
-        }
+        if (alignment_->itemData(i).toInt() == made.alignment.step &&
+            alignment_->itemData(i, kPathRole).toString().toStdString() == made.alignment.path)
+            return alignment_->setCurrentIndex(i);
+}
+
+Alignment TimelinePage::chosenAlignment() const
+{
+    if (alignment_->count() == 0)
+        return {};
+    return {alignment_->currentData().toInt(), alignment_->currentData(kPathRole).toString().toStdString(),
+            scale_->current() == 1};
 }
 
 // Runs at the same step, or at the first range of a path within it; shown a little wider than the widest of
 // them.
 void TimelinePage::align()
 {
-    const int wanted = alignment_->currentData().toInt();
-    const std::string path = alignment_->currentData(kPathRole).toString().toStdString();
-    const bool equalLengths = scale_->current() == 1;
-    std::vector<TimelineSection> sections = view_->scene().sections;
-    std::optional<double> length; // of the first run's
-    double longest = 0;
-    for (TimelineSection& section : sections) {
-        section.alignAt = 0;
-        section.stretch = 1;
-        section.step.reset();
-        std::optional<std::pair<std::int64_t, std::int64_t>> at;
-        for (const query::TimelineStep& step : section.timeline->steps) {
-            if (step.step != wanted)
-                continue;
-            section.step = step;
-            at = path.empty() ? std::pair(step.start, step.end)
-                              : firstOf(*section.timeline, path, step.start, step.end);
-        }
-        if (!at)
-            continue;
-        section.alignAt = double(at->first);
-        const double own = double(at->second - at->first);
-        if (!length)
-            length = own;
-        if (equalLengths && own > 0)
-            section.stretch = *length / own;
-        longest = std::max(longest, own * section.stretch);
+    aligning_.start([sections = view_->scene().sections, alignment = chosenAlignment()](
+                        const query::Cancelled&) { return alignedAt(sections, alignment); },
+                    [this](AlignedSections aligned) {
+                        if (!aligned.window && !aligned.sections.empty())
+                            aligned.window = fittingWindow(aligned.sections);
+                        show(std::move(aligned), view_->scene().pairs, false);
+                    },
+                    [this](const QString& sentence) { showMessage(sentence); });
+}
+
+void TimelinePage::rememberLanes()
+{
+    const std::vector<TimelineSection>& sections = view_->scene().sections;
+    for (std::size_t i = 0; i < sections.size() && i < runs_.size(); ++i)
+        arrangementOf(sections[i]).write(QString::fromStdString(runs_[i].file->path().string()));
+}
+
+// What the selected box is tied to, as links below its details.
+void TimelinePage::showLinks()
+{
+    std::vector<TimelineLink> links;
+    const query::ItemLinks& tied = ties_->links();
+    const auto add = [&links](const QString& text, QAction* does) {
+        const QString key = does->shortcut().toString(QKeySequence::NativeText);
+        links.push_back({text, does->text() + QStringLiteral(" (%1)").arg(key), does});
+    };
+    if (tied.launch)
+        add(tr("Launch"), actions_->launch());
+    else if (!tied.launched.empty())
+        add(tr("Launched %1").arg(wholeNumber(std::int64_t(tied.launched.size()))), actions_->launch());
+    if (tied.forward)
+        add(tr("Forward op"), actions_->autograd());
+    else if (!tied.backward.empty())
+        add(tr("Backward op"), actions_->autograd());
+    if (const std::size_t current = ties_->currentInstance(); current > 0) {
+        add(tr("‹ before"), actions_->previousInstance());
+        add(tr("%1 of %2 instances ›").arg(current).arg(wholeNumber(std::int64_t(ties_->instances()))),
+            actions_->nextInstance());
+        add(tr("Kernels"), actions_->kernels());
     }
-    view_->setSections(std::move(sections));
-    if (longest > 0)
-        view_->setWindow({-0.01 * longest, 1.02 * longest});
-    else
-        view_->fit();
+    panel_->setLinks(links);
 }
 
-void TimelinePage::startFind()
+void TimelinePage::listNotes()
 {
-    find_->setFocus();
-    find_->selectAll();
-}
-
-void TimelinePage::find()
-{
-    const QString words = find_->text().trimmed();
-    if (words.isEmpty()) {
-        finding_.cancel();
-        found_ = {};
-        foundCount_->clear();
-        view_->setFound({});
-        panel_->setShowsFound(false);
-        panel_->follow(view_->scene());
-        return;
-    }
-    std::vector<FoundInRun> runs;
-    for (const TimelineSection& section : view_->scene().sections)
-        runs.push_back({section.letter, section.timeline, {}});
-    finding_.start(
-        [runs, text = words.toStdString()](const query::Cancelled& cancelled) mutable {
-            for (FoundInRun& run : runs)
-                run.result = search(*run.timeline, text, cancelled);
-            Found found{runs, {}};
-            found.boxes = foundBoxes(found.runs, kMostRows);
-            return found;
-        },
-        [this](Found found) { showFound(std::move(found)); },
-        [this](const QString& sentence) { foundCount_->setText(sentence); });
-}
-
-void TimelinePage::showFound(Found found)
-{
-    found_ = std::move(found);
-    currentFound_ = 0;
-    std::int64_t total = 0;
-    for (const FoundInRun& run : found_.runs)
-        total += run.result.total();
-    foundCount_->setText(total == 0 ? tr("none") : wholeNumber(total));
-    std::vector<SectionItem> rings;
-    for (std::size_t i = 0; i < std::min(kMostRings, found_.boxes.size()); ++i)
-        rings.push_back({found_.boxes[i].run, found_.boxes[i].found.item});
-    view_->setFound(std::move(rings));
-    panel_->showFound(find_->text().trimmed(), found_.runs, found_.boxes);
-}
-
-void TimelinePage::goToFound(std::size_t box)
-{
-    if (box >= found_.boxes.size())
-        return;
-    currentFound_ = box;
-    const SectionItem item{found_.boxes[box].run, found_.boxes[box].found.item};
-    view_->reveal(item);
-    view_->select(item);
-    panel_->setCurrentFound(box);
-    std::int64_t total = 0;
-    for (const FoundInRun& run : found_.runs)
-        total += run.result.total();
-    foundCount_->setText(QStringLiteral("%1/%2").arg(wholeNumber(std::int64_t(box) + 1), wholeNumber(total)));
-}
-
-void TimelinePage::stepThroughFound(int by)
-{
-    if (found_.boxes.empty())
-        return;
-    const auto count = std::ptrdiff_t(found_.boxes.size());
-    const bool first = !foundCount_->text().contains(QLatin1Char('/'));
-    const std::ptrdiff_t next = first ? 0 : (std::ptrdiff_t(currentFound_) + by + count) % count;
-    goToFound(std::size_t(next));
+    std::vector<NoteRow> rows;
+    for (const SceneNote& note : notebook_->notes())
+        rows.push_back({view_->scene().sections[note.section].letter, note.at, note.length,
+                        notebook_->about(note.id), note.text});
+    panel_->showNotes(rows);
 }
 
 } // namespace tilescope::ui

@@ -2,6 +2,7 @@
 
 #include "ui/models/timeline_rows.h"
 #include "ui/pages/page.h"
+#include "ui/pages/timeline_loading.h"
 #include "ui/plots/timeline_view.h"
 
 #include <QTimer>
@@ -16,7 +17,10 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class Segments;
+class TimelineActions;
+class TimelineNotebook;
 class TimelinePanel;
+class TimelineTies;
 class ToolBar;
 
 /// The timelines of the selected runs, one above the other, with what is known about the selection below.
@@ -26,6 +30,9 @@ public:
     explicit TimelinePage(Workspace& workspace, QWidget* parent = nullptr);
 
     TimelineView& view() { return *view_; }
+    TimelineActions& actions() { return *actions_; }
+    TimelineNotebook& notebook() { return *notebook_; }
+    TimelineTies& ties() { return *ties_; }
     void startFind() override;
     void goTo(const PageTarget& target) override;
 
@@ -34,20 +41,28 @@ protected:
     bool showGrown(const std::vector<SelectedRun>& runs) override;
 
 private:
-    using Timelines = std::vector<std::shared_ptr<const query::Timeline>>;
     struct Found {
         std::vector<FoundInRun> runs;
         std::vector<FoundBox> boxes;
+        std::shared_ptr<const BoxSet> rings;
     };
-
     QWidget* makeTools();
     void makeFind(ToolBar& tools);
     void makeZoom(ToolBar& tools);
-    void loaded(const std::vector<SelectedRun>& runs, const Timelines& timelines);
-    void grown(const std::vector<SelectedRun>& runs, const Timelines& timelines);
+    void makeMenus(ToolBar& tools);
+    void connectParts();
+    std::function<LoadedTimelines(const query::Cancelled&)>
+    loadingOf(const std::vector<SelectedRun>& runs) const;
+    void loaded(const std::vector<SelectedRun>& runs, LoadedTimelines made);
+    void grown(const std::vector<SelectedRun>& runs, LoadedTimelines made);
+    Alignment chosenAlignment() const;
     void align();
     void reachTarget();
-    void fillAlignments();
+    void show(AlignedSections aligned, TimelineView::Pairs pairs, bool keepWindow);
+    void fillAlignments(const LoadedTimelines& made);
+    void showLinks();
+    void listNotes();
+    void rememberLanes();
     void find();
     void showFound(Found found);
     void goToFound(std::size_t box);
@@ -55,11 +70,14 @@ private:
     void showMessage(const QString& text);
 
     JobTracker loading_{this};
+    JobTracker aligning_{this};
     JobTracker finding_{this};
     JobTracker growing_{this};
     bool isGrowing_ = false;    // a look at what has come is under way
     std::vector<RunKey> shown_; // the view's sections; empty where it shows none
     QTimer findSoon_;
+    QTimer rememberSoon_;
+    std::vector<SelectedRun> runs_; ///< that the view shows
     Found found_;
     std::size_t currentFound_ = 0;
     PageTarget target_; // where a link leads, while runs are being read
@@ -75,6 +93,9 @@ private:
     TimelineView* view_;
     QSplitter* splitter_;
     TimelinePanel* panel_;
+    TimelineTies* ties_;
+    TimelineNotebook* notebook_;
+    TimelineActions* actions_;
 };
 
 } // namespace tilescope::ui

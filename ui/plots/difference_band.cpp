@@ -83,14 +83,6 @@ std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pair
     return shapes;
 }
 
-const std::vector<RangePair>& TimelinePainter::pairsOf(const query::Timeline& a, const query::Timeline& b)
-{
-    const auto [found, isNew] = pairs_.try_emplace({&a, &b});
-    if (isNew)
-        found->second = pairRanges(a, b);
-    return found->second;
-}
-
 void TimelinePainter::paintDifference(QPainter& painter, const TimelineScene& scene, const Band& band,
                                       const QRect& area)
 {
@@ -112,10 +104,11 @@ void TimelinePainter::paintDifference(QPainter& painter, const TimelineScene& sc
     painter.setClipRect(plot, Qt::IntersectClip);
     painter.setRenderHint(QPainter::Antialiasing);
     const QFontMetricsF metrics(theme.bold());
+    if (band.section >= scene.pairs.size() || !scene.pairs[band.section])
+        return painter.restore(); // they are still being found
     const std::vector<DifferenceShape> shapes = differenceShapes(
-        pairsOf(*above.timeline, *below.timeline), above, below,
-        [&](double axis) { return scene.xOf(axis, area.width()); }, plot,
-        [&](const QString& text) { return metrics.horizontalAdvance(text); });
+        *scene.pairs[band.section], above, below, [&](double axis) { return scene.xOf(axis, area.width()); },
+        plot, [&](const QString& text) { return metrics.horizontalAdvance(text); });
     for (const DifferenceShape& shape : shapes) {
         const QColor colour = isAttention(shape.hue) ? p.hue(Hue::Attention) : p.dimText;
         QColor fill = colour;

@@ -172,10 +172,10 @@ std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
     for (TimelineView* view : page.findChildren<TimelineView*>())
         if (view->isVisibleTo(&page))
             all.push_back({nameOf(*view, QObject::tr("Timeline")),
-                           view->viewport()->size(),
+                           view->wholeSize(),
                            [view](QPainter& painter, const QSize& size, bool vector) {
                                TimelinePainter drawer;
-                               drawer.paint(painter, view->scene(), size.width(), size.height(), vector);
+                               drawer.paint(painter, view->wholeScene(), size.width(), size.height(), vector);
                            },
                            {}});
     for (ThemedPlot* plot : page.findChildren<ThemedPlot*>())

@@ -34,11 +34,6 @@ std::vector<const Track*> overviewTracks(const query::Timeline& timeline)
     return tracks;
 }
 
-struct SweepText {
-    QString text;
-    QColor swatch;
-};
-
 // Draws text and moves x behind it.
 void put(QPainter& painter, double& x, const QRect& area, const QFont& font, const QColor& colour,
          const QString& text)
@@ -50,9 +45,94 @@ void put(QPainter& painter, double& x, const QRect& area, const QFont& font, con
     x += width;
 }
 
+// How this run's step, or the range that runs are aligned at, differs from the first run's.
+void putDifference(QPainter& painter, double& x, const QRect& area, const TimelineSection& first,
+                   const TimelineSection& section)
+{
+    const double difference = double(section.alignedLength - first.alignedLength);
+    if (first.alignedLength <= 0 || section.alignedLength <= 0 || difference == 0)
+        return;
+    const Palette& p = colours();
+    const QColor colour = difference < 0 ? p.faster : p.warning;
+    x += sizes().of(12);
+    const double side = sizes().of(10);
+    paintIcon(painter, difference < 0 ? Icon::Down : Icon::Up,
+              QRectF(x, area.center().y() - side / 2, side, side), colour);
+    x += side + sizes().of(4);
+    const bool step = section.step && section.alignAt == double(section.step->start) &&
+                      section.alignedLength == section.step->end - section.step->start;
+    const double ratio = difference < 0 ? double(first.alignedLength) / double(section.alignedLength)
+                                        : double(section.alignedLength) / double(first.alignedLength);
+    QString text = signedTimeText(difference) + QStringLiteral(", ") + threeDigits(ratio) + QChar(0x00D7);
+    if (!step)
+        text += QStringLiteral(" at ") + section.alignedAt;
+    put(painter, x, area, Theme::instance().bold(), colour, text);
+}
+
+// What the second line of a lane's label says.
+QString detailOf(const TimelineSection& section, const Lane& lane)
+{
+    if (lane.kind != Lane::Kind::Stream || !section.step)
+        return QString::fromStdString(lane.detail);
+    std::size_t count = 0;
+    for (const Track& row : lane.rows) {
+        const auto [first, last] = row.overlapping(section.step->start, section.step->end);
+        count += last - first;
+    }
+    return QStringLiteral("%1 in step %2").arg(wholeNumber(std::int64_t(count))).arg(section.step->step);
+}
+
 } // namespace
 
-void TimelinePainter::paintOverview(QPainter& painter, const TimelineScene& scene, const QRect& area)
+// From far away: in every pixel column the box that covers most of it, whatever its row.
+void TimelinePainter::fillOverview(BoxTarget& target, const TimelineScene& scene, const OverviewPlace& place,
+                                   double ratio)
+{
+    const int columns = int(place.area.width() * ratio);
+    target.fill(0, columns, 0, int(place.area.height() * ratio), colours().laneGround.rgb());
+    for (std::size_t s = 0; s < scene.sections.size(); ++s) {
+        const TimelineSection& section = scene.sections[s];
+        const int top = int(int(s) * place.rowHeight * ratio);
+        std::vector<query::Column> best(static_cast<std::size_t>(columns));
+        for (const Track* track : overviewTracks(*section.timeline)) {
+            columns_.resize(std::size_t(columns));
+            track->columns(section.toTimeline(place.whole.from),
+                           place.whole.length() / section.stretch / columns, columns_);
+            for (std::size_t c = 0; c < best.size(); ++c)
+                if (columns_[c].item != query::Column::kNothing && columns_[c].coverage >= best[c].coverage)
+                    best[c] = columns_[c];
+        }
+        for (int c = 0; c < columns; ++c)
+            if (const query::Column& column = best[std::size_t(c)]; column.item != query::Column::kNothing)
+                target.fill(c, c + 1, top, top + int((place.rowHeight - 1) * ratio),
+                            colours_->of(Lane::Kind::Stream, column.hue, 0,
+                                         std::uint8_t(std::lround(column.coverage * BoxRun::kLevels))));
+    }
+}
+
+// The strip shows the whole run whatever the window: its picture is kept until the runs or their places
+// change.
+void TimelinePainter::paintOverviewImage(QPainter& painter, const TimelineScene& scene,
+                                         const OverviewPlace& place)
+{
+    const double ratio = painter.device()->devicePixelRatioF();
+    std::vector<const query::Timeline*> shown;
+    for (const TimelineSection& section : scene.sections)
+        shown.push_back(section.timeline.get());
+    const QSize size(int(place.area.width() * ratio), int(place.area.height() * ratio));
+    if (overview_.size() != size || overviewOf_ != shown) {
+        overviewOf_ = shown;
+        overview_ = QImage(size, QImage::Format_RGB32);
+        ImageTarget target(overview_);
+        fillOverview(target, scene, place, ratio);
+    }
+    overview_.setDevicePixelRatio(ratio);
+    painter.drawImage(place.area.topLeft(), overview_);
+    overview_.setDevicePixelRatio(1);
+}
+
+void TimelinePainter::paintOverview(QPainter& painter, const TimelineScene& scene, const QRect& area,
+                                    bool vector)
 {
     const Palette& p = colours();
     painter.fillRect(area, p.surface);
@@ -69,41 +149,16 @@ void TimelinePainter::paintOverview(QPainter& painter, const TimelineScene& scen
     const int rowHeight = std::max(3, (ticksTop - rowsTop - 2) / int(scene.sections.size()));
     const auto xOf = [&](double axis) { return left + (axis - whole.from) / whole.length() * plotWidth; };
 
-    const double ratio = painter.device()->devicePixelRatioF();
-    const int columns = int(plotWidth * ratio);
-    std::vector<const query::Timeline*> shown;
-    for (const TimelineSection& section : scene.sections)
-        shown.push_back(section.timeline.get());
-    const QSize size(columns, int((ticksTop - rowsTop) * ratio));
-    if (overview_.size() != size || overviewOf_ != shown) {
-        overviewOf_ = shown;
-        overview_ = QImage(size, QImage::Format_RGB32);
-        overview_.fill(p.laneGround.rgb());
-        ImageTarget target(overview_);
-        for (std::size_t s = 0; s < scene.sections.size(); ++s) {
-            const TimelineSection& section = scene.sections[s];
-            const int top = int(int(s) * rowHeight * ratio);
-            std::vector<query::Column> best(static_cast<std::size_t>(columns));
-            for (const Track* track : overviewTracks(*section.timeline)) {
-                columns_.resize(std::size_t(columns));
-                track->columns(section.toTimeline(whole.from), whole.length() / section.stretch / columns,
-                               columns_);
-                for (std::size_t c = 0; c < best.size(); ++c)
-                    if (columns_[c].item != query::Column::kNothing &&
-                        columns_[c].coverage >= best[c].coverage)
-                        best[c] = columns_[c];
-            }
-            for (int c = 0; c < columns; ++c)
-                if (const query::Column& column = best[std::size_t(c)];
-                    column.item != query::Column::kNothing)
-                    target.fill(c, c + 1, top, top + int((rowHeight - 1) * ratio),
-                                colours_->of(Lane::Kind::Stream, column.hue, 0,
-                                             std::uint8_t(std::lround(column.coverage * BoxRun::kLevels))));
-        }
+    const OverviewPlace place{whole, QRect(left, rowsTop, plotWidth, ticksTop - rowsTop), rowHeight};
+    if (vector) {
+        painter.save();
+        painter.translate(place.area.topLeft());
+        PainterTarget target(painter);
+        fillOverview(target, scene, place, 1);
+        painter.restore();
+    } else {
+        paintOverviewImage(painter, scene, place);
     }
-    overview_.setDevicePixelRatio(ratio);
-    painter.drawImage(QPoint(left, rowsTop), overview_);
-    overview_.setDevicePixelRatio(1);
 
     painter.setFont(theme.bold());
     painter.setPen(p.text);
@@ -155,11 +210,13 @@ void TimelinePainter::paintRuler(QPainter& painter, const TimelineScene& scene, 
         return;
     painter.setFont(theme.small());
     painter.setPen(p.dimText);
-    const TimelineSection& first = scene.sections.front();
-    const QString origin = first.step && first.alignAt == double(first.step->start)
-                               ? QStringLiteral("from start of step %1").arg(first.step->step)
-                               : QStringLiteral("from start of run");
-    painter.drawText(area.adjusted(sizes().of(10), 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, origin);
+    const QString& start = scene.sections.front().alignedAt;
+    const QString origin =
+        QStringLiteral("from start of ") + (start.isEmpty() ? QStringLiteral("run") : start);
+    const QRect place(area.left() + sizes().of(10), area.top(), scene.sizes.label - sizes().of(14),
+                      area.height());
+    painter.drawText(place, Qt::AlignVCenter | Qt::AlignLeft,
+                     painter.fontMetrics().elidedText(origin, Qt::ElideRight, place.width()));
     painter.save();
     painter.setClipRect(area.adjusted(scene.sizes.label, 0, 0, 0));
     for (const Tick& tick :
@@ -204,17 +261,27 @@ void TimelinePainter::paintHeader(QPainter& painter, const TimelineScene& scene,
         put(painter, x, area, theme.body(), p.dimText, QStringLiteral("step %1 ").arg(step.step));
         put(painter, x, area, theme.bold(), p.text,
             QStringLiteral(" ") + timeText(double(step.end - step.start)));
+        if (band.section > 0)
+            putDifference(painter, x, area, scene.sections.front(), section);
         for (const Lane& lane : section.timeline->lanes) {
             if (lane.kind != Lane::Kind::Busy)
                 continue;
             const auto covered = lane.rows.front().coveredByHue(step.start, step.end);
             const double total = double(std::max<std::int64_t>(1, step.end - step.start));
-            for (const Hue hue : {Hue::Busy, Hue::GapLaunching, Hue::GapSynchronising, Hue::GapUnexplained}) {
+            for (const Hue hue : {Hue::Busy, Hue::GapLaunching, Hue::GapSynchronising, Hue::GapTracing,
+                                  Hue::GapUnexplained}) {
                 if (covered[std::size_t(hue)] == 0)
                     continue;
                 x += sizes().of(14);
                 const double side = sizes().of(9);
-                painter.fillRect(QRectF(x, area.center().y() - side / 2, side, side), p.hue(hue));
+                const QRectF swatch(x, area.center().y() - side / 2, side, side);
+                if (hue == Hue::GapUnexplained) {
+                    painter.fillRect(swatch, QBrush(p.hue(hue), Qt::BDiagPattern));
+                    painter.setPen(p.strongLine);
+                    painter.drawRect(swatch.adjusted(0, 0, -1, -1));
+                } else {
+                    painter.fillRect(swatch, p.hue(hue));
+                }
                 x += side + sizes().of(6);
                 const std::string_view word = hueWord(hue);
                 put(painter, x, area, theme.body(), p.dimText,
@@ -244,6 +311,10 @@ void TimelinePainter::paintLabelColumn(QPainter& painter, const TimelineScene& s
     const QRect column(0, area.top(), scene.sizes.label, area.height());
     painter.save();
     painter.setClipRect(column, Qt::IntersectClip);
+    if (scene.currentLane && *scene.currentLane == LanePlace{band.section, band.view}) {
+        painter.fillRect(column, p.selectedRow);
+        painter.fillRect(QRect(column.left(), column.top(), sizes().of(3), column.height()), p.accent);
+    }
     const int line = QFontMetrics(theme.body()).height();
     const int chevron = sizes().of(12);
     const int lineTop = column.top() + std::max(0, (std::min(column.height(), sizes().of(20)) - line) / 2);
@@ -256,9 +327,9 @@ void TimelinePainter::paintLabelColumn(QPainter& painter, const TimelineScene& s
                      Qt::AlignVCenter | Qt::AlignLeft, QString::fromStdString(lane.title));
     painter.setFont(theme.small());
     painter.setPen(p.dimText);
-    if (!view.folded && !lane.detail.empty() && column.height() > 2 * line - 2)
+    if (!view.folded && !lane.detail.empty() && column.height() >= line + painter.fontMetrics().height() - 4)
         painter.drawText(QRect(textLeft, lineTop + line - 1, column.width() - textLeft - 4, line),
-                         Qt::AlignVCenter | Qt::AlignLeft, QString::fromStdString(lane.detail));
+                         Qt::AlignVCenter | Qt::AlignLeft, detailOf(section, lane));
     const QRect right = column.adjusted(0, 0, -sizes().of(10), 0);
     if (lane.kind == Lane::Kind::Busy && section.step) {
         const auto covered = lane.rows.front().coveredByHue(section.step->start, section.step->end);

@@ -66,8 +66,11 @@ double growSection(TimelineSection& section, std::shared_ptr<const query::Timeli
     if (aligned)
         section.alignAt += moved;
     for (const query::TimelineStep& step : timeline->steps)
-        if (section.step && step.step == section.step->step)
+        if (section.step && step.step == section.step->step) {
+            if (section.alignedLength == section.step->end - section.step->start)
+                section.alignedLength = step.end - step.start;
             section.step = step;
+        }
     section.lanes = std::move(lanes);
     section.timeline = std::move(timeline);
     return aligned ? 0 : moved * section.stretch;
@@ -83,11 +86,20 @@ void growScene(TimelineScene& scene, const std::vector<std::shared_ptr<const que
         const auto now = sameItem(before, item.item, *timelines[item.section]);
         return now ? std::optional(SectionItem{item.section, *now}) : std::nullopt;
     };
-    std::vector<SectionItem> found;
-    for (const SectionItem& item : scene.found)
-        if (const auto now = follow(item))
-            found.push_back(*now);
-    scene.found = std::move(found);
+    for (auto* boxes : {&scene.found, &scene.instances})
+        if (*boxes)
+            *boxes = std::make_shared<const BoxSet>((*boxes)->mapped(follow));
+    for (auto* links : {&scene.links, &scene.launches}) {
+        std::vector<SceneLink> now;
+        for (const SceneLink& link : *links) {
+            const auto from = follow(link.from);
+            const auto to = follow(link.to);
+            if (from && to)
+                now.push_back({link.kind, *from, *to});
+        }
+        *links = std::move(now);
+    }
+    scene.selectedRange.clear(); // told anew with the selection
     if (scene.selected)
         scene.selected = follow(*scene.selected);
     double shift = 0; // of the first section, whose axis the window is on

@@ -9,30 +9,49 @@ namespace tilescope::ui {
 
 using query::Lane;
 
-LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel)
+LaneSizes LaneSizes::of(Density density)
 {
-    // From about 1.5 ms in a window on, host ops are wide enough to be read.
-    const bool close = nanosecondsPerPixel < 1500;
     const Sizes& s = sizes();
+    const auto pick = [&](double dense, double usual, double close) {
+        return s.of(density == Density::Dense ? dense : density == Density::Usual ? usual : close);
+    };
     LaneSizes result;
     result.label = s.of(152);
     result.overview = s.of(60);
     result.ruler = s.of(24);
-    result.header = s.of(24);
-    result.difference = s.of(36);
-    result.range = s.of(close ? 21 : 16);
-    result.op = s.of(close ? 16 : 11);
-    result.stream = s.of(close ? 32 : 30);
-    result.busy = s.of(close ? 20 : 16);
-    result.memory = s.of(36);
-    result.folded = s.of(20);
-    result.gap = s.of(4);
+    result.header = pick(22, 24, 24);
+    result.difference = pick(30, 36, 36);
+    result.range = pick(14, 16, 21);
+    result.op = pick(6, 11, 16);
+    result.stream = pick(22, 30, 32);
+    result.busy = pick(12, 16, 20);
+    result.memory = pick(26, 36, 36);
+    result.folded = pick(16, 20, 20);
+    result.gap = pick(2, 4, 4);
     return result;
+}
+
+LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<TimelineSection>& sections,
+                               int height)
+{
+    constexpr double kReadable = 1500; // ns a pixel: host ops begin to be wide enough for a name
+    constexpr double kClose = 500;
+    const auto fits = [&](const LaneSizes& sizes) {
+        return layOut(sections, sizes).height <= height - sizes.overview - sizes.ruler;
+    };
+    const LaneSizes close = of(Density::Close);
+    if (nanosecondsPerPixel < kClose || (nanosecondsPerPixel < kReadable && fits(close)))
+        return close;
+    const LaneSizes usual = of(Density::Usual);
+    if (sections.size() < 2 || fits(usual))
+        return usual;
+    const LaneSizes dense = of(Density::Dense);
+    return fits(dense) ? dense : usual;
 }
 
 namespace {
 
-int rowHeightOf(const Lane& lane, const LaneSizes& sizes)
+int usualRowHeight(const Lane& lane, const LaneSizes& sizes)
 {
     switch (lane.kind) {
     case Lane::Kind::Ranges:
@@ -51,13 +70,18 @@ int rowHeightOf(const Lane& lane, const LaneSizes& sizes)
     return 0;
 }
 
-int heightOf(const Lane& lane, const LaneSizes& sizes)
+int rowHeightOf(const Lane& lane, const LaneSizes& sizes, double tall)
+{
+    return int(usualRowHeight(lane, sizes) * tall);
+}
+
+int heightOf(const Lane& lane, const LaneSizes& sizes, double tall)
 {
     if (lane.kind == Lane::Kind::Memory)
-        return sizes.memory;
-    const int rows = rowHeightOf(lane, sizes) * int(lane.rows.size());
+        return int(sizes.memory * tall);
+    const int rows = rowHeightOf(lane, sizes, tall) * int(lane.rows.size());
     // Two lines of label need their place.
-    const int least = lane.detail.empty() ? sizes.folded : 2 * sizes.busy;
+    const int least = int((lane.detail.empty() ? sizes.folded : 2 * sizes.busy) * tall);
     return lane.kind == Lane::Kind::Busy ? rows : std::max(rows, least);
 }
 
@@ -87,9 +111,9 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
             if (view.hidden)
                 continue;
             const Lane& lane = sections[s].timeline->lanes[view.lane];
-            const int height = view.folded ? sizes.folded : heightOf(lane, sizes);
+            const int height = view.folded ? sizes.folded : heightOf(lane, sizes, view.tall);
             const int row = view.folded ? std::max(1, sizes.folded / std::max(1, int(lane.rows.size())))
-                                        : rowHeightOf(lane, sizes);
+                                        : rowHeightOf(lane, sizes, view.tall);
             layout.bands.push_back({Band::Kind::Lane, s, v, y, height, row});
             y += height + sizes.gap;
         }
@@ -120,9 +144,11 @@ TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline)
     if (!timeline->steps.empty()) {
         section.step = timeline->steps.front();
         section.alignAt = double(timeline->steps.front().start);
+        section.alignedAt = QStringLiteral("step %1").arg(section.step->step);
+        section.alignedLength = section.step->end - section.step->start;
     }
     for (std::size_t i = 0; i < timeline->lanes.size(); ++i)
-        section.lanes.push_back({i, isIdle(*timeline, timeline->lanes[i]), false});
+        section.lanes.push_back({i, isIdle(*timeline, timeline->lanes[i]), false, 1});
     section.timeline = std::move(timeline);
     return section;
 }

@@ -16,6 +16,11 @@ struct LaneView {
     std::size_t lane = 0; ///< index into the timeline's lanes
     bool folded = false;
     bool hidden = false;
+    double tall = 1; ///< times its usual height
+
+    static constexpr double kLowest = 0.6;
+    static constexpr double kTallest = 4;
+    bool operator==(const LaneView&) const = default;
 };
 
 /// One run in the timeline view.
@@ -25,6 +30,8 @@ struct TimelineSection {
     QString letter;                          ///< A, B; empty where one run is alone
     QString source;                          ///< lm-small2 #1
     double alignAt = 0;                      ///< instant of the timeline that lies at 0 of the shared axis
+    QString alignedAt;                       ///< what begins there: step 2, attention; empty: the run
+    std::int64_t alignedLength = 0;          ///< of it, in the timeline's nanoseconds
     double stretch = 1;                      ///< nanoseconds of the axis for one of the timeline
     std::optional<query::TimelineStep> step; ///< the step that the header speaks of
     std::vector<LaneView> lanes;             ///< in the order of display
@@ -33,14 +40,27 @@ struct TimelineSection {
     double toAxis(double time) const { return (time - alignAt) * stretch; }
 };
 
+/// A box in one of the sections.
+struct SectionItem {
+    std::size_t section = 0;
+    query::TimelineItem item;
+
+    bool operator==(const SectionItem&) const = default;
+};
+
 /// Heights of the parts of the view, in logical pixels.
 struct LaneSizes {
     int label, overview, ruler, header, difference;
     int range, op, stream, busy, memory; ///< a row of each kind
     int folded, gap;
 
-    /// For far away and for close by, where rows are tall enough for labels.
-    static LaneSizes forWindow(double nanosecondsPerPixel);
+    /// Dense lanes show two whole runs at a glance; close ones have rows tall enough for labels.
+    enum class Density { Dense, Usual, Close };
+    static LaneSizes of(Density density);
+    /// Close from half a microsecond a pixel on, or earlier where the lanes then still fit in `height`; dense
+    /// where several runs fit only so.
+    static LaneSizes forWindow(double nanosecondsPerPixel, const std::vector<TimelineSection>& sections,
+                               int height);
 };
 
 /// A horizontal band of the view: a run's header, a lane, or the band between two runs.

@@ -48,16 +48,22 @@ double TimelineScene::xOf(double axis, int width) const
     return sizes.label + (axis - window.from) / perPixel(width);
 }
 
+const Band* TimelineScene::bandAt(QPoint point, int width, int height) const
+{
+    const QRect area = plot(width, height);
+    if (point.y() < area.top() || point.y() > area.bottom())
+        return nullptr;
+    return layout.at(point.y() - area.top() + scroll);
+}
+
 std::optional<SectionItem> TimelineScene::itemAt(QPoint point, int width, int height) const
 {
     constexpr double kReach = 3; // pixels
     const QRect area = plot(width, height);
-    if (!area.contains(point))
-        return {};
-    const int y = point.y() - area.top() + scroll;
-    const Band* band = layout.at(y);
+    const Band* band = area.contains(point) ? bandAt(point, width, height) : nullptr;
     if (band == nullptr || band->kind != Band::Kind::Lane)
         return {};
+    const int y = point.y() - area.top() + scroll;
     const TimelineSection& section = sections[band->section];
     const LaneView& view = section.lanes[band->view];
     const Lane& lane = section.timeline->lanes[view.lane];
@@ -101,7 +107,7 @@ void TimelinePainter::reset()
 {
     colours_.reset();
     labels_.clear();
-    pairs_.clear();
+    stepLabels_.clear();
     overview_ = {};
 }
 
@@ -113,6 +119,7 @@ void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int w
     const QRect plot = scene.plot(width, height);
     painter.setFont(Theme::instance().body());
     paintLanes(painter, scene, plot, vector);
+    paintSpans(painter, scene, width, height);
     painter.save();
     painter.setClipRect(QRect(0, plot.top(), width, plot.height()));
     painter.translate(0, plot.top() - scene.scroll);
@@ -131,7 +138,9 @@ void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int w
     }
     painter.restore();
     paintSelection(painter, scene, width, height);
-    paintOverview(painter, scene, scene.overview(width));
+    paintNotes(painter, scene, width, height);
+    paintLaneDrop(painter, scene, width, height);
+    paintOverview(painter, scene, scene.overview(width), vector);
     paintRuler(painter, scene, scene.ruler(width));
     painter.fillRect(QRect(scene.sizes.label - 1, scene.sizes.overview, 1, height), colours().line);
 }
@@ -188,6 +197,7 @@ void TimelinePainter::fillLanes(BoxTarget& target, const TimelineScene& scene, c
         const int x = device(scene.xOf(tick.at, plot.width() + scene.sizes.label) - scene.sizes.label);
         target.fill(x, x + 1, 0, device(plot.height()), grid);
     }
+    fillSteps(target, scene, plot, ratio);
     for (const Band& band : scene.layout.bands)
         if (band.kind == Band::Kind::Lane && band.top + band.height >= scene.scroll &&
             band.top <= scene.scroll + plot.height())
@@ -257,6 +267,26 @@ const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std
     return nullptr;
 }
 
+// All steps have one name; what tells them apart is their number.
+const QStaticText* TimelinePainter::stepLabel(const query::Timeline& timeline, std::int64_t start,
+                                              double width)
+{
+    const auto step =
+        std::lower_bound(timeline.steps.begin(), timeline.steps.end(), start,
+                         [](const query::TimelineStep& s, std::int64_t t) { return s.start < t; });
+    if (step == timeline.steps.end() || step->start != start)
+        return nullptr;
+    const auto [found, isNew] = stepLabels_.try_emplace(step->step);
+    if (isNew) {
+        const QFont font = Theme::instance().small();
+        QStaticText text(QStringLiteral("step %1").arg(step->step));
+        text.setTextFormat(Qt::PlainText);
+        text.prepare(QTransform(), font);
+        found->second = {text, QFontMetricsF(font).horizontalAdvance(text.text())};
+    }
+    return found->second.second <= width ? &found->second.first : nullptr;
+}
+
 void TimelinePainter::collectLabels(const TimelineScene& scene, const Band& band, std::size_t row,
                                     const QRect& rowRect, double ratio)
 {
@@ -273,45 +303,17 @@ void TimelinePainter::collectLabels(const TimelineScene& scene, const Band& band
         if (right - left < 2 * padding + metrics.averageCharWidth())
             continue;
         const Track& track = lane.rows[row];
-        const QStaticText* text =
-            fitting(*section.timeline, track.name(span.item), right - left - 2 * padding);
+        const double room = right - left - 2 * padding;
+        const QStaticText* text = nullptr;
+        if (lane.kind == Lane::Kind::Ranges && section.timeline->names[track.name(span.item)].label == "step")
+            text = stepLabel(*section.timeline, track.start(span.item), room);
+        if (text == nullptr)
+            text = fitting(*section.timeline, track.name(span.item), room);
         if (text == nullptr)
             continue;
         const QRgb fill = colours_->of(lane.kind, track.hue(span.item), row, BoxRun::kLevels);
         texts_.push_back({QPointF(left + padding, y), text, textOn(QColor(fill))});
     }
-}
-
-void TimelinePainter::paintSelection(QPainter& painter, const TimelineScene& scene, int width, int height)
-{
-    const Palette& p = colours();
-    const QRect plot = scene.plot(width, height);
-    painter.save();
-    painter.setClipRect(plot);
-    if (scene.span) {
-        const double left = scene.xOf(scene.span->from, width);
-        const double right = scene.xOf(scene.span->to, width);
-        QColor veil = p.accent;
-        veil.setAlphaF(p.dark ? 0.20 : 0.12);
-        painter.fillRect(QRectF(left, plot.top(), right - left, plot.height()), veil);
-        painter.setPen(p.accent);
-        painter.drawLine(QPointF(left, plot.top()), QPointF(left, plot.bottom()));
-        painter.drawLine(QPointF(right, plot.top()), QPointF(right, plot.bottom()));
-    }
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(p.text);
-    for (const SectionItem& item : scene.found)
-        if (const QRect rect = scene.rectOf(item, width, height); rect.intersects(plot))
-            painter.drawRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5));
-    if (scene.selected) {
-        const QRect rect = scene.rectOf(*scene.selected, width, height);
-        if (!rect.isEmpty()) {
-            painter.setPen(QPen(p.text, 2));
-            painter.setBrush(Qt::NoBrush);
-            painter.drawRect(QRectF(rect).adjusted(-1, 0, 1, 0));
-        }
-    }
-    painter.restore();
 }
 
 } // namespace tilescope::ui

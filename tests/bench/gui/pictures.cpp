@@ -41,12 +41,13 @@ QString inked(const QImage& picture, const ui::TimelineScene& scene, const ui::B
     const ui::Palette& palette = ui::colours();
     const QRgb ground = (lane.kind == Lane::Kind::Ranges ? palette.surface : palette.laneGround).rgb();
     const QRgb grid = palette.grid.rgb();
+    const QRgb step = palette.strongLine.rgb();
     QString columns(plot.width(), QLatin1Char('.'));
     for (int row = 0; row < int(lane.rows.size()); ++row) {
         const int y = plot.top() + band.top - scene.scroll + row * band.rowHeight + band.rowHeight / 2;
         for (int x = 0; x < plot.width(); ++x) {
             const QRgb pixel = picture.pixel(plot.left() + x, y);
-            if (pixel != ground && pixel != grid)
+            if (pixel != ground && pixel != grid && pixel != step)
                 columns[x] = QLatin1Char('#');
         }
     }

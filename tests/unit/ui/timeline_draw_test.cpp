@@ -1,0 +1,383 @@
+// What a timeline draws, as data: boxes with true coverage, rings and arrows that cost pixels, lanes in the
+// order and height that somebody gave them.
+
+#include "tests/support/temporary_folder.h"
+#include "tests/ui/fixture.h"
+#include "ui/plots/box_runs.h"
+#include "ui/plots/lane_arrangement.h"
+#include "ui/plots/link_lines.h"
+#include "ui/plots/timeline_alignment.h"
+#include "ui/theme/theme.h"
+
+#include "core/query/file_session.h"
+
+#include <QSettings>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+
+namespace tilescope::ui {
+namespace {
+
+using query::Hue;
+using query::Track;
+
+constexpr Hue kHues[] = {Hue::Matmul, Hue::Copy, Hue::Norm};
+const auto kNotCancelled = [] { return false; };
+
+Track randomTrack(std::mt19937_64& random, int events)
+{
+    query::TrackBuilder builder;
+    std::int64_t now = 0;
+    for (int i = 0; i < events; ++i) {
+        // Long and short boxes, wide and no gaps, some without length.
+        now += std::int64_t(random() % 3 == 0 ? 0 : random() % (random() % 20 == 0 ? 5'000 : 60));
+        const std::int64_t length = std::int64_t(random() % (random() % 15 == 0 ? 3'000 : 40));
+        builder.add(now, now + length, std::uint32_t(random() % 5), kHues[random() % 3]);
+        now += length;
+    }
+    return std::move(builder).build();
+}
+
+// Time of each hue within [from, to), box by box.
+std::array<double, query::kHueCount> countedTime(const Track& track, double from, double to)
+{
+    std::array<double, query::kHueCount> time{};
+    for (std::size_t i = 0; i < track.size(); ++i)
+        time[std::size_t(track.hue(i))] +=
+            std::max(0.0, std::min(to, double(track.end(i))) - std::max(from, double(track.start(i))));
+    return time;
+}
+
+bool isTouched(const Track& track, double from, double to)
+{
+    for (std::size_t i = 0; i < track.size(); ++i)
+        if (double(track.start(i)) < to && (double(track.end(i)) > from || double(track.start(i)) >= from))
+            return true;
+    return false;
+}
+
+TEST(DrawnBoxes, HaveTheCoverageAndTheHueOfABruteForceCountAtEveryZoom)
+{
+    constexpr std::uint64_t kSeed = 20;
+    std::mt19937_64 random(kSeed);
+    for (int round = 0; round < 60; ++round) {
+        const Track track = randomTrack(random, 400);
+        const auto end = double(track.end(track.size() - 1));
+        // From a few nanoseconds a pixel to the whole track in a few.
+        const double perColumn = std::exp(double(random() % 1000) / 1000 * std::log(end / 8));
+        const double from = double(random() % 1000) / 1000 * end - 10 * perColumn;
+        const int columns = 1 + int(random() % 120);
+        std::vector<query::Column> scratch;
+        RowBoxes boxes;
+        makeBoxes(track, from, perColumn, columns, scratch, boxes);
+        std::vector<const BoxRun*> at(static_cast<std::size_t>(columns), nullptr);
+        for (const BoxRun& run : boxes.runs) {
+            ASSERT_LT(run.from, run.to);
+            for (int c = run.from; c < run.to; ++c) {
+                ASSERT_EQ(at[std::size_t(c)], nullptr) << "runs lie over each other";
+                at[std::size_t(c)] = &run;
+            }
+        }
+        for (int c = 0; c < columns; ++c) {
+            const double left = from + c * perColumn;
+            const auto time = countedTime(track, left, left + perColumn);
+            double covered = 0;
+            for (const double one : time)
+                covered += one;
+            const std::string where = "seed " + std::to_string(kSeed) + ", round " + std::to_string(round) +
+                                      ", column " + std::to_string(c);
+            const BoxRun* run = at[std::size_t(c)];
+            if (run == nullptr) {
+                // Nothing there, or the seam that keeps two wide boxes apart.
+                const bool seam = std::any_of(boxes.spans.begin(), boxes.spans.end(),
+                                              [c](const BoxSpan& span) { return span.from == c; });
+                EXPECT_TRUE(seam || !isTouched(track, left, left + perColumn)) << where << ": boxes vanished";
+                continue;
+            }
+            EXPECT_NEAR(run->level, covered / perColumn * BoxRun::kLevels, 0.5 + 1e-3) << where;
+            const double most = *std::max_element(time.begin(), time.end());
+            if (most > 0) {
+                EXPECT_NEAR(time[std::size_t(run->hue)], most, 1e-3 * perColumn) << where;
+            }
+        }
+    }
+}
+
+TEST(Rings, AreAroundEachBoxOrShareOneWhereBoxesAreClose)
+{
+    std::mt19937_64 random(5);
+    for (int round = 0; round < 60; ++round) {
+        const Track track = randomTrack(random, 500);
+        std::vector<std::uint32_t> marked;
+        for (std::uint32_t i = 0; i < track.size(); ++i)
+            if (random() % 3 == 0)
+                marked.push_back(i);
+        const auto end = double(track.end(track.size() - 1));
+        const double perPixel = std::exp(double(random() % 1000) / 1000 * std::log(end / 8));
+        const double from = double(random() % 1000) / 1000 * end;
+        constexpr double kWidth = 300;
+        const std::vector<Ring> rings = ringsOf(track, marked, from, perPixel, kWidth);
+        EXPECT_LE(double(rings.size()), kWidth / kRingGap + 2) << "cost follows pixels";
+        for (std::size_t r = 1; r < rings.size(); ++r)
+            EXPECT_GE(rings[r].from, rings[r - 1].to + kRingGap - 1e-6);
+        for (const std::uint32_t i : marked) {
+            const double left = (double(track.start(i)) - from) / perPixel;
+            const double right = (double(track.end(i)) - from) / perPixel;
+            if (right < 0 || left > kWidth)
+                continue;
+            EXPECT_TRUE(std::any_of(rings.begin(), rings.end(),
+                                    [&](const Ring& ring) {
+                                        return ring.from <= left + 1e-6 &&
+                                               ring.to >= std::min(right, kWidth) - 1e-6;
+                                    }))
+                << "round " << round << ", box " << i;
+        }
+    }
+}
+
+class TimelineSceneTest : public ::testing::Test {
+protected:
+    static constexpr int kWidth = 1200;
+    static constexpr int kHeight = 900;
+
+    void SetUp() override
+    {
+        Theme::instance().apply(ThemeChoice::Light);
+        QSettings().clear();
+        file_ = folder_ / "lm.tscope";
+        test::writeLmFile(file_);
+        session_ = std::make_unique<query::FileSession>(file_);
+        for (const RunId run : {RunId{1}, RunId{2}})
+            scene_.sections.push_back(makeSection(session_->timeline(run, kNotCancelled)));
+        scene_.window = fittingWindow(scene_.sections);
+        layOutScene();
+    }
+
+    void layOutScene()
+    {
+        scene_.sizes =
+            LaneSizes::forWindow(scene_.window.length() / (kWidth - 152), scene_.sections, kHeight);
+        scene_.layout = layOut(scene_.sections, scene_.sizes);
+    }
+
+    const query::Timeline& timeline(std::size_t section = 0) const
+    {
+        return *scene_.sections[section].timeline;
+    }
+    std::size_t laneOf(query::Lane::Kind kind, std::size_t section = 0) const
+    {
+        for (std::size_t l = 0; l < timeline(section).lanes.size(); ++l)
+            if (timeline(section).lanes[l].kind == kind)
+                return l;
+        throw std::runtime_error("no such lane");
+    }
+    std::string nameOf(const query::TimelineItem& item) const
+    {
+        const Track& row = timeline().lanes[item.lane].rows[item.row];
+        return timeline().names[row.name(item.index)].text;
+    }
+
+    testing::TemporaryFolder folder_;
+    std::filesystem::path file_;
+    std::unique_ptr<query::FileSession> session_;
+    TimelineScene scene_;
+};
+
+TEST_F(TimelineSceneTest, EveryKernelIsTiedToTheCallThatLaunchedIt)
+{
+    const std::size_t stream = laneOf(query::Lane::Kind::Stream);
+    const Track& row = timeline().lanes[stream].rows[0];
+    std::map<std::int64_t, std::int64_t> launchedAt; // by start
+    for (const DeviceEvent& event : session_->reader().deviceEvents({.run = RunId{1}}))
+        launchedAt[(event.start - timeline().origin).count()] = (event.launched - timeline().origin).count();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        const query::ItemLinks links = session_->links(RunId{1}, timeline(), {stream, 0, i}, kNotCancelled);
+        ASSERT_TRUE(links.launch) << i;
+        EXPECT_EQ(nameOf(*links.launch), "cudaLaunchKernel");
+        const Track& host = timeline().lanes[links.launch->lane].rows[links.launch->row];
+        EXPECT_EQ(host.start(links.launch->index), launchedAt.at(row.start(i)));
+        // And back from the call to what it launched.
+        const query::ItemLinks back = session_->links(RunId{1}, timeline(), *links.launch, kNotCancelled);
+        ASSERT_EQ(back.launched.size(), 1U);
+        EXPECT_EQ(back.launched[0], (query::TimelineItem{stream, 0, i}));
+    }
+}
+
+TEST_F(TimelineSceneTest, ForwardAndBackwardOpsAreTiedByTheirSequenceNumber)
+{
+    std::int64_t tied = 0;
+    for (const Op& op : session_->reader().ops({.run = RunId{1}})) {
+        if (op.scope != OpScope::Backward || op.sequence < 0)
+            continue;
+        const auto box = query::hostBoxAt(timeline(), op.thread, (op.start - timeline().origin).count());
+        ASSERT_TRUE(box);
+        const query::ItemLinks links = session_->links(RunId{1}, timeline(), *box, kNotCancelled);
+        ASSERT_TRUE(links.forward) << session_->reader().text(op.name);
+        const query::ItemLinks back = session_->links(RunId{1}, timeline(), *links.forward, kNotCancelled);
+        ASSERT_EQ(back.backward.size(), 1U);
+        EXPECT_EQ(back.backward[0], *box);
+        ++tied;
+        const std::string_view name = session_->reader().text(op.name);
+        if (name.ends_with("SoftmaxBackward0")) {
+            EXPECT_EQ(nameOf(*links.forward), "aten::softmax");
+        }
+        if (name.ends_with("SiluBackward0")) {
+            EXPECT_EQ(nameOf(*links.forward), "aten::silu");
+        }
+    }
+    EXPECT_EQ(tied, 2 * 2 * 5) << "five ops of two layers in two steps";
+}
+
+TEST_F(TimelineSceneTest, DetailsTellWhatALaunchFillsAndWhatItsOpAchieved)
+{
+    const std::size_t stream = laneOf(query::Lane::Kind::Stream);
+    const Track& row = timeline().lanes[stream].rows[0];
+    bool seen = false;
+    for (std::size_t i = 0; i < row.size() && !seen; ++i) {
+        const query::ItemDetails details = session_->details(RunId{1}, timeline(), {stream, 0, i});
+        ASSERT_TRUE(details.occupancy) << details.noOccupancy;
+        EXPECT_EQ(details.occupancy->limit, analysis::OccupancyLimit::Registers); // 168 a thread
+        EXPECT_DOUBLE_EQ(details.waves.value(), 384.0 / (3 * 132));
+        if (details.op != "aten::linear")
+            continue;
+        seen = true;
+        // [4, 128, 768] by [768, 768]: two per multiply-add.
+        EXPECT_EQ(details.achieved.kernels, 1);
+        EXPECT_NEAR(details.achieved.flops.value(), 2.0 * 4 * 128 * 768 * 768 / double(row.length(i)) * 1e9,
+                    1e9);
+        EXPECT_EQ(details.module, "layers.0/attention");
+    }
+    EXPECT_TRUE(seen);
+}
+
+TEST_F(TimelineSceneTest, LaunchesOfAWindowAreThoseOfWhatRunsInIt)
+{
+    const std::size_t stream = laneOf(query::Lane::Kind::Stream);
+    const Track& row = timeline().lanes[stream].rows[0];
+    const std::int64_t from = row.start(4);
+    const std::int64_t to = row.end(9);
+    const auto links = launchesWithin(session_->reader(), RunId{1}, timeline(), from, to, 100, kNotCancelled);
+    ASSERT_EQ(links.size(), 6U);
+    for (std::size_t i = 0; i < links.size(); ++i)
+        EXPECT_EQ(links[i].device, (query::TimelineItem{stream, 0, 4 + i}));
+    EXPECT_TRUE(launchesWithin(session_->reader(), RunId{1}, timeline(), from, to, 5, kNotCancelled).empty())
+        << "too many to be told apart";
+}
+
+TEST_F(TimelineSceneTest, AnArrowGoesFromTheLaunchDownToTheKernelAndNotToAHiddenLane)
+{
+    const std::size_t stream = laneOf(query::Lane::Kind::Stream);
+    const query::TimelineItem kernel{stream, 0, 3};
+    const query::ItemLinks links = session_->links(RunId{1}, timeline(), kernel, kNotCancelled);
+    const std::vector<SceneLink> arrows{{SceneLink::Kind::Launch, {0, *links.launch}, {0, kernel}}};
+    const std::vector<LinkLine> lines = linkLines(arrows, scene_, kWidth, kHeight);
+    ASSERT_EQ(lines.size(), 1U);
+    const QRect from = scene_.rectOf(arrows[0].from, kWidth, kHeight);
+    const QRect to = scene_.rectOf(arrows[0].to, kWidth, kHeight);
+    EXPECT_NEAR(lines[0].from.y(), from.bottom() + 1, 1.01);
+    EXPECT_NEAR(lines[0].to.y(), to.top(), 1.01);
+    EXPECT_GE(lines[0].from.x(), from.left() - 1);
+    EXPECT_LE(lines[0].from.x(), from.right() + 1);
+    EXPECT_EQ(linkLines({arrows[0], arrows[0]}, scene_, kWidth, kHeight).size(), 1U)
+        << "lines on one another are one";
+    for (LaneView& view : scene_.sections[0].lanes)
+        view.hidden = view.lane == stream;
+    layOutScene();
+    EXPECT_TRUE(linkLines(arrows, scene_, kWidth, kHeight).empty());
+}
+
+TEST_F(TimelineSceneTest, InstancesAreSteppedThroughInOrderOfTimeAndBeginAnew)
+{
+    BoxSet set;
+    std::vector<SectionItem> all;
+    for (std::size_t s = 0; s < 2; ++s) {
+        const std::size_t stream = laneOf(query::Lane::Kind::Stream, s);
+        const Track& row = timeline(s).lanes[stream].rows[0];
+        const std::string name = timeline(0).names[timeline(0).lanes[stream].rows[0].name(0)].text;
+        ASSERT_TRUE(eachInstance(
+            timeline(s), name,
+            [&](const query::TimelineItem& item) {
+                set.add(s, item);
+                all.push_back({s, item});
+                EXPECT_EQ(timeline(s).names[row.name(item.index)].text, name);
+            },
+            kNotCancelled));
+    }
+    ASSERT_GT(all.size(), 2U);
+    EXPECT_EQ(set.size(), all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_EQ(set.rank(scene_.sections, all[i]), i);
+        EXPECT_EQ(set.neighbour(scene_.sections, all[i], 1), all[(i + 1) % all.size()]);
+        EXPECT_EQ(set.neighbour(scene_.sections, all[i], -1), all[(i + all.size() - 1) % all.size()]);
+    }
+    EXPECT_EQ(set.neighbour(scene_.sections, {}, 1), all.front());
+    EXPECT_EQ(set.neighbour(scene_.sections, {}, -1), all.back());
+    EXPECT_FALSE(BoxSet().neighbour(scene_.sections, {}, 1));
+}
+
+TEST_F(TimelineSceneTest, AnArrangementIsRememberedForItsFileAndHoldsForItsOtherRuns)
+{
+    TimelineSection first = scene_.sections[0];
+    std::rotate(first.lanes.begin(), first.lanes.end() - 1, first.lanes.end()); // memory on top
+    first.lanes[1].hidden = true;
+    first.lanes[2].tall = 2;
+    const QString file = QString::fromStdString(file_.string());
+    arrangementOf(first).write(file);
+    EXPECT_EQ(LaneArrangement::read(file), arrangementOf(first));
+    EXPECT_TRUE(LaneArrangement::read(file + QStringLiteral("x")).lanes.empty());
+    TimelineSection second = scene_.sections[1];
+    arrange(second, LaneArrangement::read(file));
+    EXPECT_EQ(second.lanes, first.lanes);
+}
+
+TEST_F(TimelineSceneTest, ALaneThatAnArrangementDoesNotKnowKeepsItsPlace)
+{
+    LaneArrangement partial = arrangementOf(scene_.sections[0]);
+    const std::string missing = partial.lanes[1].key;
+    partial.lanes.erase(partial.lanes.begin() + 1);
+    partial.lanes.push_back({"thread long gone", true, true, 9});
+    TimelineSection section = scene_.sections[0];
+    arrange(section, partial);
+    ASSERT_EQ(section.lanes.size(), scene_.sections[0].lanes.size());
+    EXPECT_EQ(laneKey(*section.timeline, section.lanes[1].lane), missing);
+}
+
+TEST_F(TimelineSceneTest, RangesOfEqualLengthEndTogetherWhateverTheyAreAlignedAt)
+{
+    Alignment alignment{timeline().steps[1].step, "step/forward/layers.0/attention", true};
+    const AlignedSections aligned = alignedAt(scene_.sections, alignment);
+    ASSERT_TRUE(aligned.window);
+    const auto endOf = [&](std::size_t s) {
+        const TimelineSection& section = aligned.sections[s];
+        return section.toAxis(section.alignAt + double(section.alignedLength));
+    };
+    EXPECT_NEAR(endOf(0), endOf(1), 1);
+    EXPECT_GT(aligned.sections[0].alignedLength, aligned.sections[1].alignedLength) << "flash is faster";
+    EXPECT_EQ(aligned.sections[0].alignedAt, QStringLiteral("attention"));
+    const auto none = alignedAt(scene_.sections, {kNoStep, {}, false});
+    EXPECT_FALSE(none.window);
+    EXPECT_EQ(none.sections[0].alignAt, 0);
+}
+
+TEST_F(TimelineSceneTest, TwoRunsAreDenseWhereTheyFitOnlySo)
+{
+    const double far = 10'000; // ns a pixel
+    const int usual = layOut(scene_.sections, LaneSizes::of(LaneSizes::Density::Usual)).height;
+    const int dense = layOut(scene_.sections, LaneSizes::of(LaneSizes::Density::Dense)).height;
+    ASSERT_LT(dense, usual);
+    const int frame = scene_.sizes.overview + scene_.sizes.ruler;
+    const auto heightFor = [&](int height) {
+        return layOut(scene_.sections, LaneSizes::forWindow(far, scene_.sections, height + frame)).height;
+    };
+    EXPECT_EQ(heightFor(usual), usual);
+    EXPECT_EQ(heightFor(usual - 1), dense);
+    EXPECT_EQ(heightFor(dense - 1), usual) << "what must be scrolled anyway need not be small";
+}
+
+} // namespace
+} // namespace tilescope::ui

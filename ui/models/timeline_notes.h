@@ -1,0 +1,47 @@
+#pragma once
+
+#include <QString>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// A bookmark or a remark about a run, at a moment or over a stretch of its timeline.
+struct TimelineNote {
+    QString id;          ///< of its own, so that it is found again whoever else changes the file
+    QString run;         ///< uid: the note stays with its run where runs are renumbered or copied
+    std::int64_t at = 0; ///< nanoseconds from the run's first event
+    std::int64_t length = 0;
+    QString about; ///< name of the box that it was made at; empty for a moment
+    QString text;  ///< empty: a bookmark
+
+    bool operator==(const TimelineNote&) const = default;
+};
+
+/// One change to a file's notes. Applying it twice is applying it once.
+struct NoteEdit {
+    TimelineNote note;
+    bool removed = false;
+};
+
+/// Notes after some edits: an edit of an unknown id adds it.
+std::vector<TimelineNote> edited(std::vector<TimelineNote> notes, const std::vector<NoteEdit>& edits);
+
+/// Where the notes about a recording are kept: beside it, so that it stays untouched.
+QString notesFileOf(const QString& recording);
+
+/// The notes of a sidecar file, by run and time; none where there is no such file. What it holds may be
+/// anybody's: texts are cut to a length, their control characters taken out, and notes without sense left
+/// out. Blocks on the disk: not for the GUI thread. \throws Error  it is no regular file, too large, no JSON,
+/// or of a later version
+std::vector<TimelineNote> readNotes(const QString& file);
+
+/// Reads the file again, applies the edits and writes it whole, all or nothing; what another window wrote
+/// meanwhile stays. A file that holds no note is removed. Blocks.
+/// \return  the notes that it holds now
+/// \throws Error  as readNotes, and then nothing is changed; or it cannot be written
+std::vector<TimelineNote> changeNotes(const QString& file, const std::vector<NoteEdit>& edits);
+
+} // namespace tilescope::ui

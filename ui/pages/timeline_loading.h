@@ -1,0 +1,33 @@
+#pragma once
+
+#include "ui/pages/workspace.h"
+#include "ui/plots/lane_arrangement.h"
+#include "ui/plots/range_pairs.h"
+#include "ui/plots/timeline_alignment.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// What it takes to show runs one above the other.
+struct LoadedTimelines {
+    AlignedSections aligned;
+    std::vector<std::shared_ptr<const std::vector<RangePair>>> pairs; ///< [s]: of run s with the one above
+    Alignment alignment;
+    std::vector<std::string> paths; ///< that runs can be aligned at
+    bool anything = false;          ///< whether any run has lanes
+    bool complete = false;          ///< false where it was cancelled
+
+    std::vector<std::shared_ptr<const query::Timeline>> timelines() const;
+};
+
+/// Reads the runs' timelines and prepares them. Not for the GUI thread. \param arrangements  of the lanes,
+/// one a run \param alignment  none: the first traced step \throws Error  a file cannot be read
+LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
+                              const std::vector<LaneArrangement>& arrangements,
+                              const std::optional<Alignment>& alignment, bool equalLengths,
+                              const query::Cancelled& cancelled);
+
+} // namespace tilescope::ui
