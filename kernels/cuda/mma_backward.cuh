@@ -293,9 +293,18 @@ template <class Precision, int kHeadDim>
 cudaError_t launchMmaBackward(const BackwardParameters& parameters, cudaStream_t stream)
 {
     // Where the usual tile fits everywhere, there is no other.
-    constexpr int kBytes = MmaBackward<Precision, kHeadDim, false>::kSharedBytes;
-    if constexpr (kBytes > kLeastSharedBytes) {
-        if (currentDeviceFacts().sharedMemoryBytes < kBytes) {
+    using Usual = MmaBackward<Precision, kHeadDim, false>;
+    if constexpr (Usual::kSharedBytes > kLeastSharedBytes) {
+        using Compact = MmaBackward<Precision, kHeadDim, true>;
+        const DeviceFacts& device = currentDeviceFacts();
+        // Few keys: blocks of half as many are twice as many, where the usual ones leave half of the device
+        // idle.
+        const KernelShape& shape = parameters.shape;
+        const std::int64_t blocks =
+            std::int64_t{(shape.keys + Usual::kKeys - 1) / Usual::kKeys} * shape.keyHeads * shape.batch;
+        const bool few =
+            Compact::kKeys >= 64 && Compact::kKeys < Usual::kKeys && 2 * blocks <= device.multiprocessors;
+        if (few || device.sharedMemoryBytes < Usual::kSharedBytes) {
             return launchMmaBackwardTile<Precision, kHeadDim, true>(parameters, stream);
         }
     }
