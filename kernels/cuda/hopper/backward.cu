@@ -11,105 +11,138 @@
 /// memory by the copy engine (cp.reduce.async.bulk), in fp32 and in the order of the accumulator registers.
 /// (FlashAttention-2, arXiv:2307.08691, section 3.1; FlashAttention-3, arXiv:2407.08608, appendix B.)
 ///
-///     barriers            filled by              waited for by
-///     keysFull            TMA (k, v; once)       consumers
-///     queryFull/gradFull  TMA (q+lse, gradO+delta) consumers
-///     queryEmpty/gradEmpty every consumer warp   producer
-///     named 1             dS of both consumers is in shared memory
-///     named 2+c, 4+c      piece c of gradQ is written / has been read: consumer c and its adding warp
+/// CTAs stay on the device and draw tiles of keys: the next one's k, q and gradO come in while the gradients
+/// of this one go out.
+///
+///     barriers             filled by                 waited for by
+///     placeFull            producer of k             everyone
+///     placeEmpty           carriers, producer of q   producer of k
+///     tileLoaded           producer of q             producer of k
+///     keyFull, valueFull   TMA (k, v)                consumers
+///     keyEmpty, valueEmpty both carriers             producer of k
+///     queryFull, gradFull  TMA (q + lse, gradO + delta)  consumers
+///     queryEmpty, gradEmpty every consumer warp      producer of q
+///     kConsumersMeet       dS of both is in shared memory; both are done with k and v
+///     pieceWritten/Read    a consumer and its carrier hand over gradQ, and at a tile's end gradK and gradV
 #include "kernels/cuda/hopper/backward.h"
 
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/hopper/backward_consumer.h"
 #include "kernels/cuda/hopper/tensor_map.h"
 
+#include <algorithm>
+
 namespace tilescope::kernels::hopper {
 namespace {
 
-constexpr int kKeys = kBackwardKeys;
 constexpr int kConsumers = kBackwardConsumers;
 constexpr int kThreads = (kConsumers + 1) * kWarpgroup;
 constexpr int kProducerRegisters = 24; // 240 * 256 + 24 * 128 is what 384 threads of 168 start with
 constexpr int kConsumerRegisters = 240;
 
-template <class Tile> __device__ BackwardPlace placeOf(const BackwardArguments& arguments)
+template <class Tile> __device__ BackwardPlace placeOf(const BackwardArguments& arguments, int tile)
 {
-    const TilePosition at = arguments.order.position(blockIdx.x);
+    const TilePosition at = arguments.order.position(tile);
     const int keyTiles = arguments.order.queryTiles;
     const int keyTile = arguments.mask.causal ? keyTiles - 1 - at.queryTile : at.queryTile;
-    return {keyTile, at.head, at.batch, arguments.mask.firstQueryOf(keyTile * kKeys) / Tile::queries};
+    return {keyTile, at.head, at.batch, arguments.mask.firstQueryOf(keyTile * Tile::keys) / Tile::queries};
 }
 
-// --- producer: one warp loads, two more add up gradQ ---------------------------------------------
+struct BackwardMaps {
+    CUtensorMap query, key, value, gradO, gradKey, gradValue;
+};
+
+// --- producers: one thread deals tiles and loads k and v, another loads q and gradO ---------------
 
 template <class Tile>
-__device__ void produce(const CUtensorMap& queryMap, const CUtensorMap& keyMap, const CUtensorMap& valueMap,
-                        const CUtensorMap& gradOMap, const BackwardArguments& arguments,
-                        const BackwardPlace& place, BackwardShared<Tile>& shared)
+__device__ void produceKeys(const BackwardMaps& maps, const BackwardArguments& arguments,
+                            BackwardShared<Tile>& shared)
 {
-    arriveExpecting(shared.keysFull, 2 * Tile::keyBytes);
-    loadTile<Tile::panels>(keyMap, shared.key, shared.keysFull, kKeys, place.keyTile * kKeys, place.keyHead,
-                           place.batch);
-    loadTile<Tile::panels>(valueMap, shared.value, shared.keysFull, kKeys, place.keyTile * kKeys,
-                           place.keyHead, place.batch);
-    typename Tile::Ring ring;
-    for (int member = 0; member < arguments.queryHeadsPerKeyHead; ++member) {
-        const int head = place.keyHead * arguments.queryHeadsPerKeyHead + member;
-        const std::int64_t firstRow =
-            (std::int64_t{place.batch} * arguments.queryHeads + head) * arguments.workspace.paddedRows;
+    for (unsigned number = 0;; ++number) {
+        const auto placeRing = ringAt<kBackwardPlaces>(number);
+        const auto keyRing = ringAt<Tile::keyStages>(number);
+        const auto valueRing = ringAt<Tile::valueStages>(number);
+        // Not before the tile at work is almost done: who is first takes the next one, and causal tiles
+        // differ.
+        if (number > 0)
+            waitLong(shared.tileLoaded, (number - 1) & 1);
+        const int ticket = drawTicket(*arguments.tickets);
+        BackwardPlace& place = shared.place[placeRing.stage];
+        waitLong(shared.placeEmpty[placeRing.stage], placeRing.parity ^ 1);
+        place.keyTile = -1;
+        if (ticket < arguments.order.tiles)
+            place = placeOf<Tile>(arguments, ticket);
+        arrive(shared.placeFull[placeRing.stage]);
+        if (place.keyTile < 0)
+            break;
+        const auto load = [&](const CUtensorMap& map, unsigned char* to, Barrier& full) {
+            arriveExpecting(full, Tile::keyBytes);
+            loadTile<Tile::panels>(map, to, full, Tile::keys, place.keyTile * Tile::keys, place.keyHead,
+                                   place.batch);
+        };
+        waitLong(shared.keyEmpty[keyRing.stage], keyRing.parity ^ 1);
+        load(maps.key, shared.key[keyRing.stage], shared.keyFull[keyRing.stage]);
+        waitLong(shared.valueEmpty[valueRing.stage], valueRing.parity ^ 1);
+        load(maps.value, shared.value[valueRing.stage], shared.valueFull[valueRing.stage]);
+    }
+    returnTickets(*arguments.tickets, gridDim.x);
+}
+
+template <class Tile>
+__device__ void produceQueries(const BackwardMaps& maps, const BackwardArguments& arguments,
+                               BackwardShared<Tile>& shared)
+{
+    typename Tile::QueryRing ring;
+    for (unsigned number = 0;; ++number) {
+        const auto placeRing = ringAt<kBackwardPlaces>(number);
+        wait(shared.placeFull[placeRing.stage], placeRing.parity);
+        const BackwardPlace& place = shared.place[placeRing.stage];
+        if (place.keyTile < 0)
+            break;
 #pragma unroll 1
-        for (int tile = place.firstQueryTile; tile < arguments.queryTiles; ++tile) {
+        for (QueryWalk walk(arguments, place); walk.more(); walk.advance()) {
             constexpr std::uint32_t kRowsBytes = Tile::queries * sizeof(float);
-            const std::int64_t row = firstRow + tile * Tile::queries;
-            wait(shared.queryEmpty[ring.stage], ring.parity ^ 1);
-            arriveExpecting(shared.queryFull[ring.stage], Tile::queryBytes + kRowsBytes);
-            loadTile<Tile::panels>(queryMap, shared.query[ring.stage], shared.queryFull[ring.stage],
-                                   Tile::queries, tile * Tile::queries, head, place.batch);
-            loadBytes(shared.logSumExp2[ring.stage], arguments.workspace.logSumExp2 + row, kRowsBytes,
-                      shared.queryFull[ring.stage]);
-            wait(shared.gradEmpty[ring.stage], ring.parity ^ 1);
-            arriveExpecting(shared.gradFull[ring.stage], Tile::queryBytes + kRowsBytes);
-            loadTile<Tile::panels>(gradOMap, shared.gradO[ring.stage], shared.gradFull[ring.stage],
-                                   Tile::queries, tile * Tile::queries, head, place.batch);
-            loadBytes(shared.delta[ring.stage], arguments.workspace.delta + row, kRowsBytes,
-                      shared.gradFull[ring.stage]);
+            const auto load = [&](const CUtensorMap& map, unsigned char* to, float* rowsTo, const float* rows,
+                                  Barrier& full, Barrier& empty) {
+                waitLong(empty, ring.parity ^ 1);
+                arriveExpecting(full, Tile::queryBytes + kRowsBytes);
+                loadTile<Tile::panels>(map, to, full, Tile::queries, walk.tile * Tile::queries,
+                                       place.keyHead * arguments.queryHeadsPerKeyHead + walk.member,
+                                       place.batch);
+                loadBytes(rowsTo, rows + std::int64_t{walk.index} * Tile::queries, kRowsBytes, full);
+            };
+            const int stage = ring.stage;
+            load(maps.query, shared.query[stage], shared.logSumExp2[stage], arguments.workspace.logSumExp2,
+                 shared.queryFull[stage], shared.queryEmpty[stage]);
+            load(maps.gradO, shared.gradO[stage], shared.delta[stage], arguments.workspace.delta,
+                 shared.gradFull[stage], shared.gradEmpty[stage]);
             ring.advance();
         }
+        arrive(shared.tileLoaded);
+        arrive(shared.placeEmpty[placeRing.stage]);
     }
 }
 
-__device__ inline unsigned loadAcquire(const unsigned* address)
-{
-    unsigned value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-    return value;
-}
+// --- carriers: a warp for each consumer takes what it made to global memory ----------------------
 
-/// Adds piece `consumer` of every query tile to global memory. With a fixed order it waits for the key tiles
-/// before its own; the CTAs of those started earlier, so that they never wait for this one.
+/// Adds a consumer's pieces of gradQ.
 template <class Tile>
 __device__ void addGradQueries(const BackwardArguments& arguments, const BackwardPlace& place,
-                               BackwardShared<Tile>& shared, int consumer)
+                               BackwardShared<Tile>& shared, int consumer, bool leader)
 {
-    const bool leader = threadIdx.x % 32 == 0;
-    const int firstHead = place.batch * arguments.queryHeads + place.keyHead * arguments.queryHeadsPerKeyHead;
     const GradQueryPiece piece = GradQueryPiece::of(consumer, arguments.headDim);
-    float* sums = arguments.workspace.gradQuery + piece.offset(arguments.headDim);
     const std::uint32_t bytes = GradQueryPiece::kRows * piece.columns * sizeof(float);
-    const unsigned myTurn = place.keyTile * kConsumers + consumer;
-    int heads = arguments.queryHeadsPerKeyHead;
-    int tile = firstHead * arguments.queryTiles + place.firstQueryTile; // counted over all heads
-    if (place.firstQueryTile >= arguments.queryTiles)
-        return;
-    namedArrive(pieceRead(consumer), kWarpgroup + 32); // the place for the first one is free
-    while (heads > 0) {
-        namedWait(pieceWritten(consumer), kWarpgroup + 32);
+    for (QueryWalk walk(arguments, place); walk.more(); walk.advance()) {
+        namedWait(pieceWritten(consumer), kWithCarrier);
         if (leader) {
-            unsigned* turn = arguments.workspace.turns ? arguments.workspace.turns + tile : nullptr;
-            while (turn && loadAcquire(turn) != myTurn) {
-            }
-            addFloats(sums + std::int64_t{tile} * Tile::queries * arguments.headDim,
-                      shared.gradQuery[consumer], bytes);
+            unsigned* turn = arguments.workspace.turns ? arguments.workspace.turns + walk.index : nullptr;
+            if (turn)
+                awaitTurn(turn, place.keyTile * kConsumers + consumer);
+            if (bytes > 0)
+                addFloats(arguments.workspace.gradQuery +
+                              std::int64_t{walk.index} * Tile::queries * arguments.headDim +
+                              piece.offset(arguments.headDim),
+                          shared.gradQuery[consumer], bytes);
             commitStores();
             if (turn) {
                 waitStoresDone();
@@ -120,11 +153,50 @@ __device__ void addGradQueries(const BackwardArguments& arguments, const Backwar
             }
         }
         __syncwarp();
-        namedArrive(pieceRead(consumer), kWarpgroup + 32);
-        if (++tile % arguments.queryTiles == 0) { // the next head of the group
-            tile += place.firstQueryTile;
-            --heads;
+        namedArrive(pieceRead(consumer), kWithCarrier);
+    }
+}
+
+template <class Tile>
+__device__ void storeTile(const CUtensorMap& map, const unsigned char* tile, int row,
+                          const BackwardPlace& place)
+{
+#pragma unroll
+    for (int panel = 0; panel < Tile::panels; ++panel)
+        storeBox(map, tile + panel * Tile::keys * kRowBytes, panel * kPanelColumns, row, place.keyHead,
+                 place.batch);
+}
+
+template <class Tile>
+__device__ void carry(const BackwardMaps& maps, const BackwardArguments& arguments,
+                      BackwardShared<Tile>& shared, int consumer)
+{
+    const bool leader = threadIdx.x % 32 == 0;
+    namedArrive(pieceRead(consumer), kWithCarrier); // the place for the first piece is free
+    for (unsigned number = 0;; ++number) {
+        const auto placeRing = ringAt<kBackwardPlaces>(number);
+        const int keyStage = ringAt<Tile::keyStages>(number).stage;
+        const int valueStage = ringAt<Tile::valueStages>(number).stage;
+        wait(shared.placeFull[placeRing.stage], placeRing.parity);
+        const BackwardPlace& place = shared.place[placeRing.stage];
+        if (place.keyTile < 0)
+            break;
+        addGradQueries(arguments, place, shared, consumer, leader);
+        namedWait(pieceWritten(consumer), kWithCarrier);
+        namedArrive(pieceRead(consumer), kWithCarrier); // gradK and gradV leave from elsewhere
+        if (leader) {
+            const int firstKey = place.keyTile * Tile::keys;
+            const int row = consumer * kRowsPerConsumer;
+            storeTile<Tile>(maps.gradKey, shared.key[keyStage] + row * kRowBytes, firstKey + row, place);
+            storeTile<Tile>(maps.gradValue, shared.value[valueStage] + row * kRowBytes, firstKey + row,
+                            place);
+            commitStores();
+            waitStoresRead();
+            arrive(shared.valueEmpty[valueStage]);
+            arrive(shared.keyEmpty[keyStage]);
+            arrive(shared.placeEmpty[placeRing.stage]);
         }
+        __syncwarp();
     }
     if (leader)
         waitStoresDone();
@@ -134,39 +206,40 @@ __device__ void addGradQueries(const BackwardArguments& arguments, const Backwar
 
 template <class Tile, class Element>
 __global__ void __launch_bounds__(kThreads, 1)
-    attentionBackward(const __grid_constant__ CUtensorMap queryMap,
-                      const __grid_constant__ CUtensorMap keyMap,
-                      const __grid_constant__ CUtensorMap valueMap,
-                      const __grid_constant__ CUtensorMap gradOMap,
-                      const __grid_constant__ CUtensorMap gradKeyMap,
-                      const __grid_constant__ CUtensorMap gradValueMap,
+    attentionBackward(const __grid_constant__ BackwardMaps maps,
                       const __grid_constant__ BackwardArguments arguments)
 {
     extern __shared__ __align__(1024) unsigned char raw[];
     auto& shared = *reinterpret_cast<BackwardShared<Tile>*>(raw);
     if (threadIdx.x == 0) {
-        shared.place = placeOf<Tile>(arguments);
-        initBarrier(shared.keysFull, 1);
-        for (int stage = 0; stage < Tile::stages; ++stage) {
-            initBarrier(shared.queryFull[stage], 1);
-            initBarrier(shared.gradFull[stage], 1);
-            initBarrier(shared.queryEmpty[stage], kConsumers * 4);
-            initBarrier(shared.gradEmpty[stage], kConsumers * 4);
-        }
+        const auto init = [](Barrier* full, Barrier* empty, int stages, int readers) {
+            for (int stage = 0; stage < stages; ++stage) {
+                initBarrier(full[stage], 1);
+                initBarrier(empty[stage], readers);
+            }
+        };
+        initBarrier(shared.tileLoaded, 1);
+        init(shared.placeFull, shared.placeEmpty, kBackwardPlaces, kConsumers + 1);
+        init(shared.keyFull, shared.keyEmpty, Tile::keyStages, kConsumers);
+        init(shared.valueFull, shared.valueEmpty, Tile::valueStages, kConsumers);
+        init(shared.queryFull, shared.queryEmpty, Tile::queryStages, kConsumers * 4);
+        init(shared.gradFull, shared.gradEmpty, Tile::queryStages, kConsumers * 4);
         fenceBarrierInit();
     }
     __syncthreads();
 
+    const int warp = threadIdx.x / 32;
     if (threadIdx.x < kWarpgroup) {
         giveRegisters<kProducerRegisters>();
-        const int warp = threadIdx.x / 32;
         if (threadIdx.x == 0)
-            produce<Tile>(queryMap, keyMap, valueMap, gradOMap, arguments, shared.place, shared);
+            produceKeys<Tile>(maps, arguments, shared);
+        else if (threadIdx.x == 32 * 3)
+            produceQueries<Tile>(maps, arguments, shared);
         else if (warp == 1 || warp == 2)
-            addGradQueries<Tile>(arguments, shared.place, shared, warp - 1);
+            carry<Tile>(maps, arguments, shared, warp - 1);
     } else {
         takeRegisters<kConsumerRegisters>();
-        BackwardConsumer<Tile, Element>{arguments, shared}.run(gradKeyMap, gradValueMap);
+        BackwardConsumer<Tile, Element>(arguments, shared).run();
     }
 }
 
@@ -183,17 +256,19 @@ cudaError_t launch(const AttentionProblem& problem, const BackwardTensors& tenso
                          rows, heads, shape.batch, view.rowStride, view.headStride, view.batchStride,
                          boxRows);
     };
-    const CUtensorMap query = map(tensors.q, shape.queryHeads, shape.queries, T::queries);
-    const CUtensorMap key = map(tensors.k, shape.keyHeads, shape.keys, kKeys);
-    const CUtensorMap value = map(tensors.v, shape.keyHeads, shape.keys, kKeys);
-    const CUtensorMap gradO = map(tensors.gradO, shape.queryHeads, shape.queries, T::queries);
-    const CUtensorMap gradKey = map(tensors.gradK, shape.keyHeads, shape.keys, kRowsPerConsumer);
-    const CUtensorMap gradValue = map(tensors.gradV, shape.keyHeads, shape.keys, kRowsPerConsumer);
+    const BackwardMaps maps{
+        .query = map(tensors.q, shape.queryHeads, shape.queries, T::queries),
+        .key = map(tensors.k, shape.keyHeads, shape.keys, T::keys),
+        .value = map(tensors.v, shape.keyHeads, shape.keys, T::keys),
+        .gradO = map(tensors.gradO, shape.queryHeads, shape.queries, T::queries),
+        .gradKey = map(tensors.gradK, shape.keyHeads, shape.keys, kRowsPerConsumer),
+        .gradValue = map(tensors.gradV, shape.keyHeads, shape.keys, kRowsPerConsumer),
+    };
 
     constexpr double kLog2E = 1.4426950408889634;
     const std::int64_t bytesPerHead = (4 + 4) * shape.queries * shape.headDim; // q, gradO and fp32 gradQ
     const BackwardArguments arguments{
-        .order = TileOrder::make(static_cast<int>((shape.keys + kKeys - 1) / kKeys),
+        .order = TileOrder::make(static_cast<int>((shape.keys + T::keys - 1) / T::keys),
                                  static_cast<int>(shape.keyHeads), static_cast<int>(shape.batch),
                                  problem.causal, bytesPerHead),
         .mask = {static_cast<int>(shape.queries), static_cast<int>(shape.keys), problem.causal},
@@ -204,13 +279,14 @@ cudaError_t launch(const AttentionProblem& problem, const BackwardTensors& tenso
         .queryTiles = workspace.paddedRows / T::queries,
         .headDim = shape.headDim,
         .workspace = workspace,
+        .tickets = nextTickets(),
     };
     constexpr auto kernel = attentionBackward<T, Element>;
     constexpr int bytes = sizeof(BackwardShared<T>);
     if (const cudaError_t error = allowSharedMemory<kernel>(bytes); error != cudaSuccess)
         return error;
-    kernel<<<arguments.order.tiles, kThreads, bytes, stream>>>(query, key, value, gradO, gradKey, gradValue,
-                                                               arguments);
+    const int grid = std::min(arguments.order.tiles, currentDeviceFacts().multiprocessors);
+    kernel<<<grid, kThreads, bytes, stream>>>(maps, arguments);
     if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
         return error;
     return finishBackward(problem, tensors, workspace, stream);

@@ -2,50 +2,67 @@
 
 #include "kernels/cuda/hopper/backward_passes.h"
 #include "kernels/cuda/hopper/pipeline.h"
+#include "kernels/cuda/hopper/tickets.h"
 #include "kernels/cuda/tile_order.h"
 #include "kernels/include/mask.h"
 
 namespace tilescope::kernels::hopper {
 
-constexpr int kBackwardKeys = 128;
 constexpr int kBackwardConsumers = 2;
 
-/// Query rows at a time: gradK and gradV take 128 registers at head dim 128, which leaves room for 64 rows of
-/// S and dP.
+/// What the backward kernel takes at a time. Each consumer owns 64 of 128 keys; gradK and gradV of 128
+/// columns take 128 of its registers, which leaves room for 64 rows of S and dP.
+///
+/// Of shared memory's 227 KiB: k (v too, up to head dim 64) has room for the next tile's while the gradients
+/// of this one leave.
 template <int HeadDim> struct BackwardTile {
     static constexpr int headDim = HeadDim;
+    static constexpr int keys = 128;
     static constexpr int queries = backwardQueries(HeadDim);
-    static constexpr int stages = 2;
+    static constexpr int keyStages = 2;
+    static constexpr int valueStages = HeadDim <= 64 ? 2 : 1;
+    static constexpr int queryStages = 2; ///< of q, and of gradO
     static constexpr int panels = (HeadDim + kPanelColumns - 1) / kPanelColumns;
     static constexpr int queryBytes = queries * panels * kRowBytes;
-    static constexpr int keyBytes = kBackwardKeys * panels * kRowBytes;
-    static constexpr int scoreBytes = kBackwardKeys * queries * 2;
-    static constexpr int pieceFloats = 64 * 64; ///< of gradQ: what one consumer computes
-    using Ring = RingPosition<stages>;
+    static constexpr int keyBytes = keys * panels * kRowBytes;
+    static constexpr int scoreBytes = keys * queries * 2;
+    static constexpr int pieceFloats = 64 * 64; ///< of gradQ: what one consumer computes at a time
+    using QueryRing = RingPosition<queryStages>;
 };
 
-/// What a CTA works on.
+/// A tile of keys and the queries that see any of it.
 struct BackwardPlace {
-    int keyTile;
+    int keyTile; ///< -1: there are no more
     int keyHead;
     int batch;
-    int firstQueryTile; ///< of those that see a key of the tile
+    int firstQueryTile;
 };
 
+constexpr int kBackwardPlaces = 2; ///< this tile's and the next one's
+
+/// Where tile number `tile` of a CTA finds its place, k or v: the rings that move on once a tile.
+template <int Stages> __device__ inline RingPosition<Stages> ringAt(unsigned tile)
+{
+    return {static_cast<int>(tile % Stages), tile / Stages & 1};
+}
+
 template <class Tile> struct BackwardShared {
-    alignas(1024) unsigned char key[Tile::keyBytes];   // gradK leaves through here
-    alignas(1024) unsigned char value[Tile::keyBytes]; // and gradV through here
-    alignas(1024) unsigned char query[Tile::stages][Tile::queryBytes];
-    alignas(1024) unsigned char gradO[Tile::stages][Tile::queryBytes];
+    alignas(1024) unsigned char key[Tile::keyStages][Tile::keyBytes];     // gradK leaves through here
+    alignas(1024) unsigned char value[Tile::valueStages][Tile::keyBytes]; // and gradV through here
+    alignas(1024) unsigned char query[Tile::queryStages][Tile::queryBytes];
+    alignas(1024) unsigned char gradO[Tile::queryStages][Tile::queryBytes];
     // dS^T: panels of 64 queries, 128 rows of keys.
-    alignas(1024) unsigned char gradScores[Tile::stages][Tile::scoreBytes];
+    alignas(1024) unsigned char gradScores[2][Tile::scoreBytes];
     alignas(128) float gradQuery[kBackwardConsumers][Tile::pieceFloats];
-    alignas(16) float logSumExp2[Tile::stages][Tile::queries];
-    alignas(16) float delta[Tile::stages][Tile::queries];
-    BackwardPlace place; // here rather than in registers, of which the consumers have none to spare
-    Barrier keysFull;
-    Barrier queryFull[Tile::stages], queryEmpty[Tile::stages];
-    Barrier gradFull[Tile::stages], gradEmpty[Tile::stages];
+    alignas(16) float logSumExp2[Tile::queryStages][Tile::queries];
+    alignas(16) float delta[Tile::queryStages][Tile::queries];
+    BackwardPlace place[kBackwardPlaces];
+    Barrier placeFull[kBackwardPlaces], placeEmpty[kBackwardPlaces];
+    Barrier tileLoaded; // the last q and gradO of a tile are on their way
+    Barrier keyFull[Tile::keyStages], keyEmpty[Tile::keyStages];
+    Barrier valueFull[Tile::valueStages], valueEmpty[Tile::valueStages];
+    Barrier queryFull[Tile::queryStages], queryEmpty[Tile::queryStages];
+    Barrier gradFull[Tile::queryStages], gradEmpty[Tile::queryStages];
 };
 
 struct BackwardArguments {
@@ -58,18 +75,46 @@ struct BackwardArguments {
     int queryTiles;
     int headDim; ///< of the tensors: at most the tile's
     BackwardWorkspace workspace;
+    TileTickets* tickets;
 };
 
-/// Named barriers: 1 for all consumers, these for each.
+/// Goes through the query tiles that a tile of keys meets: those that see it, in each head of the group.
+struct QueryWalk {
+    int tile;       ///< in its head
+    int index;      ///< of the tile among those of all heads
+    int member = 0; ///< which head of the group
+    int members;
+    int first;
+    int queryTiles;
+
+    __device__ QueryWalk(const BackwardArguments& arguments, const BackwardPlace& place)
+        : tile(place.firstQueryTile), members(arguments.queryHeadsPerKeyHead), first(tile),
+          queryTiles(arguments.queryTiles)
+    {
+        index = (place.batch * arguments.queryHeads + place.keyHead * members) * queryTiles + first;
+        if (first >= queryTiles)
+            members = 0;
+    }
+    __device__ bool more() const { return member < members; }
+    __device__ void advance()
+    {
+        ++index;
+        if (++tile == queryTiles) {
+            tile = first;
+            index += first;
+            ++member;
+        }
+    }
+};
+
+/// Named barriers: all consumers.
+constexpr int kConsumersMeet = 1;
+/// And these for each consumer, with the warp that carries what it made to global memory.
 __device__ inline int pieceWritten(int consumer)
-{
-    return 2 + consumer;
-}
-__device__ inline int pieceRead(int consumer)
 {
     return 4 + consumer;
 }
-__device__ inline int gradientWritten(int consumer)
+__device__ inline int pieceRead(int consumer)
 {
     return 6 + consumer;
 }

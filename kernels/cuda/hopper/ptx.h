@@ -58,6 +58,23 @@ __device__ inline void wait(Barrier& barrier, std::uint32_t parity)
                  : "memory");
 }
 
+/// The same for a thread that expects to wait for long: it asks rarely, since every question takes a turn at
+/// shared memory.
+__device__ inline void waitLong(Barrier& barrier, std::uint32_t parity)
+{
+    constexpr std::uint32_t kNanoseconds = 20000;
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1, %2;\n"
+                 "@done bra over;\n"
+                 "bra again;\n"
+                 "over:\n"
+                 "}\n" ::"r"(sharedAddress(&barrier)),
+                 "r"(parity), "r"(kNanoseconds)
+                 : "memory");
+}
+
 // --- TMA: the copy engine moves boxes of a tensor [9.7.9.27] -------------------------------------
 
 __device__ inline void prefetchMap(const CUtensorMap& map)
@@ -128,6 +145,16 @@ __device__ inline void waitStoresDone()
 __device__ inline void fenceAsyncProxy()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/// Stores four 8 x 8 matrices of 2-byte elements, one a register: lane l gives the address of row l % 8 of
+/// matrix l / 8 and holds elements 2 (l % 4), 2 (l % 4) + 1 of row l / 4 [9.7.14.5.16].
+__device__ inline void storeMatrices(std::uint32_t address, std::uint32_t first, std::uint32_t second,
+                                     std::uint32_t third, std::uint32_t fourth)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+                 "r"(first), "r"(second), "r"(third), "r"(fourth)
+                 : "memory");
 }
 
 // --- warpgroups ----------------------------------------------------------------------------------
