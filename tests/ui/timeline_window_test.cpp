@@ -302,6 +302,19 @@ TEST_F(TimelineWindowTest, ANoteIsKeptBesideTheRecordingListedJumpedToAndRemoved
             clickRow(table, table.model()->index(i, 1));
     EXPECT_LE(view_->window().from, view_->scene().sections[0].toAxis(double(kept[0].at)));
     EXPECT_GE(view_->window().to, view_->scene().sections[0].toAxis(double(kept[0].at)));
+    const TimelineScene& scene = view_->scene();
+    const QPoint flag(int(scene.xOf(scene.sections[0].toAxis(double(kept[0].at)), size().width())) + 3,
+                      scene.ruler(size().width()).bottom() - 4);
+    view_->setSpan({});
+    click(flag);
+    ASSERT_TRUE(view_->scene().span) << "a click on its flag selects what it is about";
+    EXPECT_NEAR(view_->scene().span->length(), double(kept[0].length), 1);
+    key(Qt::Key_Escape);
+    key(Qt::Key_B, Qt::ShiftModifier);
+    ASSERT_EQ(table.model()->rowCount(), 2);
+    for (int i = 0; i < 2; ++i)
+        if (table.model()->index(i, 1).data().toString().startsWith(QStringLiteral("why")))
+            clickRow(table, table.model()->index(i, 1));
     table.setFocus();
     QTest::keyClick(&table, Qt::Key_Delete);
     waitUntilSettled();

@@ -317,7 +317,7 @@ void TimelinePainter::paintLabelColumn(QPainter& painter, const TimelineScene& s
     }
     const int line = QFontMetrics(theme.body()).height();
     const int chevron = sizes().of(12);
-    const int lineTop = column.top() + std::max(0, (std::min(column.height(), sizes().of(20)) - line) / 2);
+    const int lineTop = column.top() + (std::min(column.height(), sizes().of(20)) - line) / 2;
     paintIcon(painter, view.folded ? Icon::ChevronRight : Icon::ChevronDown,
               QRectF(sizes().of(10), lineTop + (line - chevron) / 2.0, chevron, chevron), p.dimText);
     const int textLeft = sizes().of(28);
@@ -327,7 +327,8 @@ void TimelinePainter::paintLabelColumn(QPainter& painter, const TimelineScene& s
                      Qt::AlignVCenter | Qt::AlignLeft, QString::fromStdString(lane.title));
     painter.setFont(theme.small());
     painter.setPen(p.dimText);
-    if (!view.folded && !lane.detail.empty() && column.height() >= line + painter.fontMetrics().height() - 4)
+    const int second = lineTop - column.top() + line - 1 + painter.fontMetrics().ascent() + 3;
+    if (!view.folded && !lane.detail.empty() && column.height() >= second)
         painter.drawText(QRect(textLeft, lineTop + line - 1, column.width() - textLeft - 4, line),
                          Qt::AlignVCenter | Qt::AlignLeft, detailOf(section, lane));
     const QRect right = column.adjusted(0, 0, -sizes().of(10), 0);

@@ -264,15 +264,14 @@ QPoint TimelineView::commandPoint() const
     return viewport()->rect().contains(cursor_) ? cursor_ : viewport()->rect().center();
 }
 
-// The flags of notes stand in their run's header.
+// The flags of notes stand on the ruler.
 std::optional<QString> TimelineView::noteAt(QPoint at) const
 {
-    const Band* band = bandAt(at);
-    if (band == nullptr || band->kind != Band::Kind::Header || at.x() < scene_.sizes.label)
+    if (!scene_.ruler(width()).contains(at) || at.x() < scene_.sizes.label)
         return {};
     for (const SceneNote& note : scene_.notes) {
         const double x = scene_.xOf(scene_.sections[note.section].toAxis(double(note.at)), width());
-        if (note.section == band->section && at.x() >= x - 2 && at.x() <= x + sizes().of(12))
+        if (at.x() >= x - 2 && at.x() <= x + sizes().of(12))
             return note.id;
     }
     return {};

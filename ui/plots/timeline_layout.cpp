@@ -9,11 +9,14 @@ namespace tilescope::ui {
 
 using query::Lane;
 
-LaneSizes LaneSizes::of(Density density)
+namespace {
+
+/// \param room  0 to 1: from dense to usual, and to 2: close
+LaneSizes sizesFor(double room)
 {
     const Sizes& s = sizes();
     const auto pick = [&](double dense, double usual, double close) {
-        return s.of(density == Density::Dense ? dense : density == Density::Usual ? usual : close);
+        return s.of(room <= 1 ? dense + room * (usual - dense) : usual + (room - 1) * (close - usual));
     };
     LaneSizes result;
     result.label = s.of(152);
@@ -21,14 +24,21 @@ LaneSizes LaneSizes::of(Density density)
     result.ruler = s.of(24);
     result.header = pick(22, 24, 24);
     result.difference = pick(30, 36, 36);
-    result.range = pick(14, 16, 21);
+    result.range = pick(15, 16, 21);
     result.op = pick(6, 11, 16);
-    result.stream = pick(22, 30, 32);
-    result.busy = pick(12, 16, 20);
-    result.memory = pick(26, 36, 36);
+    result.stream = pick(20, 30, 32);
+    result.busy = pick(15, 16, 20);
+    result.memory = pick(28, 36, 36);
     result.folded = pick(16, 20, 20);
     result.gap = pick(2, 4, 4);
     return result;
+}
+
+} // namespace
+
+LaneSizes LaneSizes::of(Density density)
+{
+    return sizesFor(double(density));
 }
 
 LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<TimelineSection>& sections,
@@ -45,8 +55,11 @@ LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<Tim
     const LaneSizes usual = of(Density::Usual);
     if (sections.size() < 2 || fits(usual))
         return usual;
-    const LaneSizes dense = of(Density::Dense);
-    return fits(dense) ? dense : usual;
+    constexpr int kGrades = 8; // of less room, until the lanes fit
+    for (int grade = kGrades - 1; grade >= 0; --grade)
+        if (const LaneSizes smaller = sizesFor(double(grade) / kGrades); fits(smaller))
+            return smaller;
+    return usual;
 }
 
 namespace {

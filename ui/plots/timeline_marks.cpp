@@ -205,16 +205,14 @@ void TimelinePainter::paintSelection(QPainter& painter, const TimelineScene& sce
     painter.restore();
 }
 
+// Flags on the ruler, with a line through the lanes of the run that the note is about.
 void TimelinePainter::paintNotes(QPainter& painter, const TimelineScene& scene, int width, int height)
 {
-    if (scene.notes.empty())
-        return;
     const Palette& p = colours();
     const QRect plot = scene.plot(width, height);
+    const QRect ruler = scene.ruler(width);
     painter.save();
-    painter.setClipRect(plot);
-    const QFontMetrics metrics(Theme::instance().small());
-    painter.setFont(Theme::instance().small());
+    painter.setClipRect(plot.united(QRect(plot.left(), ruler.top(), plot.width(), ruler.height())));
     const double size = sizes().of(9);
     for (const SceneNote& note : scene.notes) {
         const TimelineSection& section = scene.sections[note.section];
@@ -223,19 +221,13 @@ void TimelinePainter::paintNotes(QPainter& painter, const TimelineScene& scene, 
             continue;
         const Extent extent = extentOf(scene, note.section, plot);
         painter.setPen(QPen(p.warning, 1, Qt::DashLine));
-        painter.drawLine(QPointF(x, extent.top), QPointF(x, extent.bottom));
-        const double top = extent.top + (scene.sizes.header - size) / 2;
+        painter.drawLine(QPointF(x, std::max(plot.top(), extent.top + scene.sizes.header)),
+                         QPointF(x, std::max(plot.top(), extent.bottom)));
+        painter.setPen(p.warning);
+        painter.drawLine(QPointF(x, ruler.bottom() - size - 1), QPointF(x, ruler.bottom()));
         painter.setRenderHint(QPainter::Antialiasing);
-        painter.fillPath(flagAt(x, top, size), p.warning);
+        painter.fillPath(flagAt(x, ruler.bottom() - size - 2, size), p.warning);
         painter.setRenderHint(QPainter::Antialiasing, false);
-        if (note.text.isEmpty())
-            continue;
-        const QString text = metrics.elidedText(note.text, Qt::ElideRight, sizes().of(180));
-        const QRectF place(x + size + 4, extent.top + 1, metrics.horizontalAdvance(text) + 6,
-                           scene.sizes.header - 2);
-        painter.fillRect(place, p.raised);
-        painter.setPen(p.text);
-        painter.drawText(place.adjusted(3, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, text);
     }
     painter.restore();
 }

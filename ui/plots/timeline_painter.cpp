@@ -138,10 +138,10 @@ void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int w
     }
     painter.restore();
     paintSelection(painter, scene, width, height);
-    paintNotes(painter, scene, width, height);
     paintLaneDrop(painter, scene, width, height);
     paintOverview(painter, scene, scene.overview(width), vector);
     paintRuler(painter, scene, scene.ruler(width));
+    paintNotes(painter, scene, width, height);
     painter.fillRect(QRect(scene.sizes.label - 1, scene.sizes.overview, 1, height), colours().line);
 }
 

@@ -60,7 +60,9 @@ std::size_t BoxSet::rank(const std::vector<TimelineSection>& sections, const Sec
 {
     const Place place = placeOf(sections, item);
     std::size_t before = 0;
-    for (const auto& [row, indices] : rows_) {
+    for (const auto& entry : rows_) {
+        const Row& row = entry.first;
+        const std::vector<std::uint32_t>& indices = entry.second;
         const auto end = std::partition_point(indices.begin(), indices.end(), [&](std::uint32_t i) {
             return placeOf(sections, {row.section, {row.lane, row.row, i}}) < place;
         });
@@ -79,8 +81,10 @@ std::optional<SectionItem> BoxSet::neighbour(const std::vector<TimelineSection>&
         return !b || (by > 0 ? placeOf(sections, a) < placeOf(sections, *b)
                              : placeOf(sections, *b) < placeOf(sections, a));
     };
-    for (const auto& [row, indices] : rows_) {
-        const auto at = [&, &row = row, &indices = indices](std::ptrdiff_t i) {
+    for (const auto& entry : rows_) {
+        const Row& row = entry.first;
+        const std::vector<std::uint32_t>& indices = entry.second;
+        const auto at = [&](std::ptrdiff_t i) {
             return SectionItem{row.section, {row.lane, row.row, indices[std::size_t(i)]}};
         };
         const auto beyond = std::partition_point(indices.begin(), indices.end(), [&](std::uint32_t i) {
