@@ -138,6 +138,7 @@ TEST_F(TimelineWindowTest, AKernelIsTiedToItsLaunchAndTheKeysGoBothWays)
     const SectionItem kernel = firstKernel("softmax_warp_forward");
     clickBox(kernel);
     ASSERT_EQ(view_->scene().links.size(), 2U) << "its launch, and the backward of its op";
+    EXPECT_EQ(nameOf(view_->scene().links[1].from), "cudaLaunchKernel") << "ops are tied, not kernels";
     key(Qt::Key_L);
     EXPECT_EQ(selectedName(), "cudaLaunchKernel");
     key(Qt::Key_L);

@@ -134,7 +134,7 @@ std::vector<TimelineNote> readNotes(const QString& file)
     if (root[QLatin1String("version")].toInt() != kVersion)
         throw refusal("the notes are of a version that this program does not know", file);
     std::vector<TimelineNote> notes;
-    for (const QJsonValue& value : root[QLatin1String("notes")].toArray()) {
+    for (const auto& value : root[QLatin1String("notes")].toArray()) {
         TimelineNote note = noteOf(value.toObject());
         if (note.id.isEmpty() || note.run.isEmpty() || note.at < 0)
             continue;

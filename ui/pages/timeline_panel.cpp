@@ -373,9 +373,9 @@ QString achievedText(const query::Achieved& achieved)
 QString occupancyText(const query::ItemDetails& details)
 {
     if (!details.occupancy)
-        return text(details.noOccupancy);
+        return QObject::tr("occupancy unknown: ") + text(details.noOccupancy);
     const std::string_view limit = wordOf(details.occupancy->limit);
-    return QObject::tr("at most %1, limited by %2")
+    return QObject::tr("occupancy at most %1 by %2")
         .arg(percentText(details.occupancy->share), QString::fromUtf8(limit.data(), qsizetype(limit.size())));
 }
 
@@ -393,8 +393,7 @@ void addLaunch(const query::ItemDetails& details, const AddRow& add)
                             .arg(byteText(double(launch.staticShared) + launch.dynamicShared));
     if (launch.localPerThread > 0)
         registers += QObject::tr(", local %1 a thread").arg(byteText(launch.localPerThread));
-    add(QObject::tr("Registers"), registers);
-    add(QObject::tr("Occupancy"), occupancyText(details));
+    add(QObject::tr("Registers"), registers + QStringLiteral(", ") + occupancyText(details));
 }
 
 // Rows that a box of that kind has; what it should have and has not is said.
@@ -404,15 +403,6 @@ void addWhatItDoes(const query::ItemDetails& details, const AddRow& add)
     const QString notRecorded = QObject::tr(kNotRecorded);
     if (!device && details.lane != query::Lane::Kind::Thread)
         return;
-    if (device) {
-        QString launch = details.launchedBefore
-                             ? QObject::tr("%1 before").arg(timeText(double(*details.launchedBefore)))
-                             : notRecorded;
-        if (details.correlation)
-            launch += QObject::tr(", correlation %1").arg(wholeNumber(*details.correlation));
-        add(QObject::tr("Launch"), launch);
-        add(QObject::tr("Does"), text(details.does));
-    }
     QString op = text(details.op);
     if (device && op.isEmpty())
         op = notRecorded;
@@ -427,6 +417,15 @@ void addWhatItDoes(const query::ItemDetails& details, const AddRow& add)
         add(QObject::tr("Bytes"), byteText(double(details.bytes->count)));
     const QString achieved = achievedText(details.achieved);
     add(QObject::tr("Achieved"), achieved.isEmpty() ? text(details.achieved.why) : achieved);
+    if (device) {
+        QString launch = details.launchedBefore
+                             ? QObject::tr("%1 before").arg(timeText(double(*details.launchedBefore)))
+                             : notRecorded;
+        if (details.correlation)
+            launch += QObject::tr(", correlation %1").arg(wholeNumber(*details.correlation));
+        add(QObject::tr("Launch"), launch);
+        add(QObject::tr("Does"), text(details.does));
+    }
 }
 
 } // namespace
@@ -447,12 +446,11 @@ void TimelinePanel::showDetails(const query::ItemDetails& details)
     if (details.gapBefore && *details.gapBefore > 0)
         duration += tr(", gap before it %1").arg(timeText(double(*details.gapBefore)));
     add(tr("Duration"), duration);
-    add(tr("Time"),
-        tr("%1 to %2 of the run")
-            .arg(timeText(double(details.start)), timeText(double(details.start + details.length))));
     addWhatItDoes(details, add);
     add(tr("Module"), text(details.module));
     add(tr("Range"), text(details.path));
+    add(tr("Time"),
+        tr("%1 to %2 of the run").arg(exactTime(details.start), exactTime(details.start + details.length)));
     add(tr("Name"), text(details.name));
     details_->setRows(std::move(rows), true);
     emit selectionText(tr("1 selected, %1").arg(timeText(double(details.length))));

@@ -163,10 +163,12 @@ std::vector<SceneLink> TimelineTies::sceneLinks() const
         scene.push_back({SceneLink::Kind::Launch, here(*links_.launch), self});
     for (const TimelineItem& item : links_.launched)
         scene.push_back({SceneLink::Kind::Launch, self, here(item)});
+    // Autograd ties ops: of a kernel, the op is where it was launched.
+    const SectionItem op = links_.launch ? here(*links_.launch) : self;
     if (links_.forward)
-        scene.push_back({SceneLink::Kind::Autograd, here(*links_.forward), self});
+        scene.push_back({SceneLink::Kind::Autograd, here(*links_.forward), op});
     for (const TimelineItem& item : links_.backward)
-        scene.push_back({SceneLink::Kind::Autograd, self, here(item)});
+        scene.push_back({SceneLink::Kind::Autograd, op, here(item)});
     return scene;
 }
 

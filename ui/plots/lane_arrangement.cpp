@@ -110,7 +110,7 @@ LaneArrangement LaneArrangement::read(const QString& file)
     const QSettings settings;
     const QByteArray text = settings.value(keyOf(hashOf(file))).toByteArray();
     LaneArrangement arrangement;
-    for (const QJsonValue& value : QJsonDocument::fromJson(text).array()) {
+    for (const auto& value : QJsonDocument::fromJson(text).array()) {
         const QJsonObject lane = value.toObject();
         const std::string key = lane[QLatin1String("lane")].toString().toStdString();
         if (key.empty() || arrangement.lanes.size() == kMostLanes)

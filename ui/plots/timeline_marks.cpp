@@ -14,7 +14,6 @@
 
 namespace tilescope::ui {
 
-using query::Lane;
 using query::Track;
 
 namespace {
