@@ -240,7 +240,8 @@ cudaError_t launchMmaForward(const ForwardParameters& parameters, cudaStream_t s
         constexpr int kRows = mmaForwardTile(kElement, kHeadDim).queries();
         const std::int64_t blocks =
             std::int64_t{(shape.queries + kRows - 1) / kRows} * shape.queryHeads * shape.batch;
-        if (blocks <= currentDeviceFacts().multiprocessors) {
+        // Under a causal mask half of the blocks end early, and two a multiprocessor leave it to one of them.
+        if (blocks <= (shape.causal ? 2 : 1) * std::int64_t{currentDeviceFacts().multiprocessors}) {
             return launchMmaForwardTile<Precision, kHeadDim, 1>(parameters, stream);
         }
     }

@@ -30,12 +30,13 @@ struct TileOrder {
     int pairs;      ///< heads x batch
     int groupPairs; ///< 0: no mask
 
-    static TileOrder make(int queryTiles, int heads, int batch, bool causal, std::int64_t bytesPerHead)
+    /// \param cacheBytes  of k and v that a group may have, of the 50 MB: the rest is for q and o passing
+    /// through
+    static TileOrder make(int queryTiles, int heads, int batch, bool causal, std::int64_t bytesPerHead,
+                          std::int64_t cacheBytes = 32 << 20)
     {
-        constexpr std::int64_t kCacheBytes = 32
-                                             << 20; // of the 50 MB: the rest is for q and o passing through
         const int pairs = heads * batch;
-        const int fitting = static_cast<int>(std::clamp<std::int64_t>(kCacheBytes / bytesPerHead, 1, pairs));
+        const int fitting = static_cast<int>(std::clamp<std::int64_t>(cacheBytes / bytesPerHead, 1, pairs));
         return {queryTiles * pairs, queryTiles, heads, pairs, causal ? fitting : 0};
     }
 

@@ -6,7 +6,7 @@
 
 namespace tilescope::kernels::hopper {
 
-/// Whether the Hopper kernel does this problem: bf16 or fp16, head dim up to 128 in eights, addresses and
+/// Whether the Hopper kernel does this problem: bf16 or fp16, head dims in eights, addresses and
 /// strides in steps of 16 bytes (the copy engine's). The mma.sync kernels do the rest.
 bool forwardTakes(const AttentionProblem& problem, const ForwardTensors& tensors);
 

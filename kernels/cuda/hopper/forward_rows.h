@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/hopper/pipeline.h"
 #include "kernels/cuda/hopper/wgmma.h"
+#include "kernels/cuda/ptx.h"
 #include "kernels/include/mask.h"
 
 #include <cmath>
@@ -16,12 +17,12 @@ template <class Tile, class Element> struct ForwardRows {
 
     std::uint32_t weights[kScores / 2]; // P in pairs, as the second product's A operand
     float output[kOutputs];
-    float max[2];
-    float sum[2]; // of this thread's columns; the four threads of a row add up at the end
+    float offset[2]; // what exponents were lowered by, -infinity where a row has seen no key
+    float sum[2];    // of this thread's columns; the four threads of a row add up at the end
 
     __device__ void clearSoftmax()
     {
-        max[0] = max[1] = -INFINITY;
+        offset[0] = offset[1] = -INFINITY;
         sum[0] = sum[1] = 0;
     }
 
@@ -68,70 +69,168 @@ template <class Tile, class Element> struct ForwardRows {
         }
     }
 
-    /// Scores that the mask hides become -infinity.
-    __device__ static void hide(Scores& scores, const MaskPolicy<int>& mask, int firstRow, int firstKey)
+    /// Which keys of a tile this thread's rows see: key j where j < end[row], counted from the tile's first.
+    struct Seen {
+        int end[2];
+        int byAll, byAny; ///< of the warp's 16 rows
+    };
+    __device__ static Seen seen(const MaskPolicy<int>& mask, int row, int firstKey)
     {
+        const int firstOfWarp = row - threadIdx.x % 32 / 4;
+        return {{mask.keysSeenBy(row) - firstKey, mask.keysSeenBy(row + 8) - firstKey},
+                mask.keysSeenBy(firstOfWarp) - firstKey,
+                mask.keysSeenBy(firstOfWarp + 15) - firstKey};
+    }
+
+    /// A mask hides whole blocks of keys from a warp, none of others, and only between them it must compare.
+    static constexpr int kBlockKeys = Tile::keys % 32 == 0 ? 32 : 16;
+    static constexpr int kBlocks = Tile::keys / kBlockKeys;
+    static constexpr int kBlockScores = kBlockKeys / 2;
+
+    __device__ static void hideInBlock(Scores& scores, const Seen& seen, int block)
+    {
+        if (seen.byAll >= (block + 1) * kBlockKeys)
+            return;
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            const int end = mask.keysSeenBy(firstRow + 8 * half) - firstKey - 2 * (threadIdx.x % 4);
-#pragma unroll
-            for (int i = 0; i < kScores / 4; ++i)
-#pragma unroll
-                for (int j = 0; j < 2; ++j)
-                    if (8 * i + j >= end)
-                        scores[4 * i + 2 * half + j] = -INFINITY;
+        for (int i = 0; i < kBlockScores; ++i) {
+            const int column = block * kBlockKeys + i / 4 * 8 + i % 2;
+            if (column + 2 * int(threadIdx.x % 4) >= seen.end[i / 2 % 2])
+                scores[block * kBlockScores + i] = -INFINITY;
         }
     }
 
-    /// scores = exp(scale scores - offset). Both rows at once and in several chains: a chain of dependent
-    /// operations would cost more than their number.
-    ///
-    /// The offset is a running maximum that may lag behind: it follows only when exponentials would pass 2^8,
-    /// which after the first tiles is rare. True where it did for a row of this warp: then what was summed
-    /// before must shrink by `shrink`.
-    __device__ bool exponentiate(Scores& scores, float scaleLog2, float (&shrink)[2])
+    /// Scores that the mask hides become -infinity.
+    __device__ static void hide(Scores& scores, const Seen& seen)
     {
-        constexpr float kSlack = 8;
-        constexpr int kChains = 4; // element i of the accumulator belongs to chain i % 4: rows 0, 0, 1, 1
-        float largest[kChains];
 #pragma unroll
-        for (int chain = 0; chain < kChains; ++chain)
-            largest[chain] = scores[chain];
+        for (int block = 0; block < kBlocks; ++block)
+            hideInBlock(scores, seen, block);
+    }
+
+    /// scores = exp2(scale scores - offset), in several chains: a chain of dependent operations would cost
+    /// more than their number. Element i of an accumulator belongs to chain i % 4: rows 0, 0, 1, 1.
+    template <bool kMasked>
+    __device__ static void exponentials(Scores& scores, float scaleLog2, const float (&lowered)[2],
+                                        const Seen& seen, float (&sums)[2])
+    {
+        float chains[4] = {};
 #pragma unroll
-        for (int i = kChains; i < kScores; ++i)
-            largest[i % kChains] = fmaxf(largest[i % kChains], scores[i]);
-        float newMax[2];
+        for (int block = 0; block < kBlocks; ++block) {
+            if constexpr (kMasked) {
+                if (seen.byAny <= block * kBlockKeys) {
+#pragma unroll
+                    for (int i = 0; i < kBlockScores; ++i)
+                        scores[block * kBlockScores + i] = 0;
+                    continue;
+                }
+                hideInBlock(scores, seen, block);
+            }
+#pragma unroll
+            for (int i = block * kBlockScores; i < (block + 1) * kBlockScores; ++i) {
+                scores[i] = exp2Special(fmaf(scores[i], scaleLog2, -lowered[i / 2 % 2]));
+                chains[i % 4] += scores[i];
+            }
+        }
+        sums[0] = chains[0] + chains[1];
+        sums[1] = chains[2] + chains[3];
+    }
+
+    /// The largest of the first `Count` scores of each row.
+    template <int Count> __device__ static void largest(const Scores& scores, float (&max)[2])
+    {
+        float chains[4];
+#pragma unroll
+        for (int chain = 0; chain < 4; ++chain)
+            chains[chain] = scores[chain];
+#pragma unroll
+        for (int i = 4; i < Count; ++i)
+            chains[i % 4] = fmaxf(chains[i % 4], scores[i]);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-            newMax[half] = fmaxf(fmaxf(largest[2 * half], largest[2 * half + 1]), max[half]);
-            newMax[half] = fmaxf(newMax[half], __shfl_xor_sync(~0U, newMax[half], 1));
-            newMax[half] = fmaxf(newMax[half], __shfl_xor_sync(~0U, newMax[half], 2));
+            max[half] = fmaxf(chains[2 * half], chains[2 * half + 1]);
+            max[half] = fmaxf(max[half], __shfl_xor_sync(~0U, max[half], 1));
+            max[half] = fmaxf(max[half], __shfl_xor_sync(~0U, max[half], 2));
         }
-        const bool grew =
-            (newMax[0] - max[0]) * scaleLog2 > kSlack || (newMax[1] - max[1]) * scaleLog2 > kSlack;
-        const bool moved = __any_sync(~0U, grew);
-        float offset[2];
-        // Without a branch: ptxas would put the wait for the products first in the block after it.
+    }
+
+    /// Exponentials under the rows' largest score so far. What was summed before must shrink by `shrink`.
+    __device__ void exponentiate(Scores& scores, float scaleLog2, float (&shrink)[2])
+    {
+        float max[2], lowered[2], sums[2];
+        largest<kScores>(scores, max);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-            newMax[half] = moved ? newMax[half] : max[half];
-            // A row that has seen nothing yet has maximum -infinity; subtracting it would make NaN.
-            offset[half] = newMax[half] == -INFINITY ? 0.0f : newMax[half] * scaleLog2;
-            shrink[half] =
-                newMax[half] == -INFINITY ? 1.0f : exp2Special(max[half] * scaleLog2 - offset[half]);
-            max[half] = newMax[half];
+            const float before = offset[half];
+            offset[half] = fmaxf(max[half] * scaleLog2, before);
+            // A row that has seen nothing yet has offset -infinity; subtracting it would make NaN.
+            lowered[half] = offset[half] == -INFINITY ? 0.0f : offset[half];
+            shrink[half] = exp2Special(before - lowered[half]);
         }
-        float sums[kChains] = {};
-#pragma unroll
-        for (int i = 0; i < kScores; ++i) {
-            const float exponent = fmaf(scores[i], scaleLog2, -offset[i / 2 % 2]);
-            scores[i] = exp2Special(exponent);
-            sums[i % kChains] += scores[i];
-        }
+        exponentials<false>(scores, scaleLog2, lowered, {}, sums);
 #pragma unroll
         for (int half = 0; half < 2; ++half)
-            sum[half] = sum[half] * shrink[half] + sums[2 * half] + sums[2 * half + 1];
-        return moved;
+            sum[half] = sum[half] * shrink[half] + sums[half];
+    }
+
+    /// An offset for a row's first tile from a few of its scores.
+    __device__ void chooseOffset(const Scores& scores, float scaleLog2)
+    {
+        largest<kScores / 4>(scores, offset);
+        offset[0] *= scaleLog2;
+        offset[1] *= scaleLog2;
+    }
+
+    /// Exponentials under an offset that was chosen before, without a look for the largest score: every
+    /// offset that keeps them in range does. False where this one does not, for a row of this warp: then
+    /// exponentiate() has to do it.
+    template <bool kMasked>
+    __device__ bool exponentiateAsChosen(Scores& scores, float scaleLog2, const Seen& seen)
+    {
+        // fp16 ends at 2^16; bf16 leaves v and the sums of a million keys their part of fp32's range.
+        constexpr float kMost = std::is_same_v<Element, __half> ? 0x1p14F : 0x1p40F;
+        float sums[2];
+        exponentials<kMasked>(scores, scaleLog2, offset, seen, sums);
+        const bool fits = __all_sync(~0U, sums[0] <= kMost && sums[1] <= kMost); // NaN does not
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+            sum[half] += fits ? sums[half] : 0;
+        return fits;
+    }
+
+    /// scores = q k^T once more, by a warp alone, and k from global memory: its tile may have been given
+    /// back. \param query  the consumer's 64 rows \param keys   from the tile's first on
+    __device__ static void multiplyKeysAlone(Scores& scores, const unsigned char* query, const Element* keys,
+                                             std::int64_t keyStride, int keysLeft, int headDim)
+    {
+        const int lane = threadIdx.x % 32;
+        const int warpRow = threadIdx.x % kWarpgroup / 32 * 16;
+        keys += lane / 4 * keyStride + 2 * (lane % 4);
+#pragma unroll
+        for (float& score : scores)
+            score = 0;
+#pragma unroll 1
+        for (int chunk = 0; chunk < Tile::headDim / 8; chunk += 2, keys += 16) {
+            std::uint32_t a[4];
+            ptx::loadMatrices(a, chunkAddress(query, Tile::queries, warpRow + lane % 16, chunk + lane / 16));
+            const Element* at = keys;
+#pragma unroll
+            for (int block = 0; block < Tile::keys / 8; ++block, at += 8 * keyStride) {
+                asm volatile("" : "+l"(at)); // one address at a time
+                const bool there = block * 8 + lane / 4 < keysLeft;
+                const std::uint32_t b[2] = {there && chunk * 8 < headDim ? loadWord(at) : 0,
+                                            there && chunk * 8 + 8 < headDim ? loadWord(at + 8) : 0};
+                multiplyAlone(reinterpret_cast<float(&)[4]>(scores[4 * block]), a, b);
+            }
+        }
+    }
+
+    __device__ static void multiplyAlone(float (&c)[4], const std::uint32_t (&a)[4],
+                                         const std::uint32_t (&b)[2])
+    {
+        if constexpr (std::is_same_v<Element, __nv_bfloat16>)
+            ptx::multiplyBf16(c, a, b);
+        else
+            ptx::multiplyFp16(c, a, b);
     }
 
     __device__ void shrinkOutput(const float (&shrink)[2])
@@ -148,29 +247,40 @@ template <class Tile, class Element> struct ForwardRows {
             weights[i] = pack<Element>(scores[2 * i], scores[2 * i + 1]);
     }
 
-    /// Divides by the row sums, puts o in the tile's place in shared memory and the log-sum-exp in global
-    /// memory.
+    /// Ends the softmax: the log-sum-exp goes to global memory; what o must be multiplied with is returned.
     /// \param row        the first of this thread's two, in the head
     /// \param logSumExp  of the head's first row
-    __device__ void finish(int queries, float scaleLog2, const float (&rowMax)[2], const float (&rowSum)[2],
-                           unsigned char* tile, int row, float* logSumExp)
+    __device__ void finishSoftmax(int queries, int row, float* logSumExp, float (&inverse)[2]) const
     {
         constexpr float kLn2 = 0.693147180559945f;
-        float inverse[2];
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-            float total = rowSum[half];
+            float total = sum[half];
             total += __shfl_xor_sync(~0U, total, 1);
             total += __shfl_xor_sync(~0U, total, 2);
-            inverse[half] = total == 0 ? 0 : 1 / total; // no key seen: o = 0
+            inverse[half] = total == 0 ? 0 : __fdividef(1.0f, total); // no key seen: o = 0
             const int query = row + 8 * half;
             if (threadIdx.x % 4 == 0 && query < queries)
-                logSumExp[query] = total == 0 ? -INFINITY : rowMax[half] * scaleLog2 * kLn2 + logf(total);
+                logSumExp[query] = total == 0 ? -INFINITY : (offset[half] + __log2f(total)) * kLn2;
         }
+    }
+
+    /// Puts o in the tile's place in shared memory.
+    /// \param tile  the consumer's 64 rows
+    __device__ void writeOutput(unsigned char* tile, const float (&inverse)[2]) const
+    {
+        const int lane = threadIdx.x % 32;
+        const int row = threadIdx.x % kWarpgroup / 32 * 16 + lane % 16;
 #pragma unroll
-        for (int i = 0; i < kOutputs / 2; ++i)
-            *accumulatorPlace(tile, Tile::queries, rowInConsumer(), i) =
-                pack<Element>(output[2 * i] * inverse[i % 2], output[2 * i + 1] * inverse[i % 2]);
+        for (int chunk = 0; chunk < Tile::headDim / 8; chunk += 2) {
+            std::uint32_t pairs[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                pairs[i] = pack<Element>(output[4 * chunk + 2 * i] * inverse[i % 2],
+                                         output[4 * chunk + 2 * i + 1] * inverse[i % 2]);
+            storeMatrices(chunkAddress(tile, Tile::queries, row, chunk + lane / 16), pairs[0], pairs[1],
+                          pairs[2], pairs[3]);
+        }
     }
 };
 

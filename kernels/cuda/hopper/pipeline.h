@@ -43,6 +43,15 @@ __device__ inline void loadTile(const CUtensorMap& map, unsigned char* tile, Bar
         loadBox(map, tile + panel * rows * kRowBytes, full, panel * kPanelColumns, row, head, batch);
 }
 
+/// Has a tile brought to the second-level cache.
+template <int Panels>
+__device__ inline void prefetchTile(const CUtensorMap& map, int row, int head, int batch)
+{
+#pragma unroll
+    for (int panel = 0; panel < Panels; ++panel)
+        prefetchBox(map, panel * kPanelColumns, row, head, batch);
+}
+
 /// One arrival a warp: none of its lanes reads the stage any more.
 __device__ inline void release(Barrier& barrier)
 {
@@ -66,6 +75,12 @@ template <class Element> __device__ inline std::uint32_t pack(float first, float
         const __half2 pair = __floats2half2_rn(first, second);
         return reinterpret_cast<const std::uint32_t&>(pair);
     }
+}
+
+/// Address of a 16-byte chunk of a row, in a tile whose panels have `panelRows` rows.
+__device__ inline std::uint32_t chunkAddress(const unsigned char* tile, int panelRows, int row, int chunk)
+{
+    return sharedAddress(tile) + (chunk / 8 * panelRows + row) * kRowBytes + ((chunk % 8) ^ (row % 8)) * 16;
 }
 
 /// Where pair i of a thread's accumulators (wgmma.h) belongs in a tile whose panels have `panelRows` rows.

@@ -94,6 +94,14 @@ __device__ inline void loadBox(const CUtensorMap& map, void* destination, Barrie
         : "memory");
 }
 
+/// Has the box at (column, row, head, batch) brought to the second-level cache.
+__device__ inline void prefetchBox(const CUtensorMap& map, int column, int row, int head, int batch)
+{
+    asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global [%0, {%1, %2, %3, %4}];" ::"l"(&map),
+                 "r"(column), "r"(row), "r"(head), "r"(batch)
+                 : "memory");
+}
+
 /// Stores the box at (column, row, head, batch); what lies outside the tensor is left out.
 __device__ inline void storeBox(const CUtensorMap& map, const void* source, int column, int row, int head,
                                 int batch)
@@ -145,6 +153,14 @@ __device__ inline void waitStoresDone()
 __device__ inline void fenceAsyncProxy()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/// Loads 4 bytes where the program says so, not earlier: registers may be scarce before.
+__device__ inline std::uint32_t loadWord(const void* from)
+{
+    std::uint32_t word;
+    asm volatile("ld.global.b32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
+    return word;
 }
 
 /// Stores four 8 x 8 matrices of 2-byte elements, one a register: lane l gives the address of row l % 8 of

@@ -29,7 +29,7 @@ Encoder findEncoder()
 
 CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::int64_t rows,
                       std::int64_t heads, std::int64_t batch, std::int64_t rowStride, std::int64_t headStride,
-                      std::int64_t batchStride, int boxRows)
+                      std::int64_t batchStride, int boxRows, int boxHeads)
 {
     static const Encoder encode = findEncoder();
     const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows),
@@ -37,7 +37,7 @@ CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::i
     const cuuint64_t strides[] = {static_cast<cuuint64_t>(rowStride) * 2,
                                   static_cast<cuuint64_t>(headStride) * 2,
                                   static_cast<cuuint64_t>(batchStride) * 2};
-    const cuuint32_t box[] = {64, static_cast<cuuint32_t>(boxRows), 1, 1};
+    const cuuint32_t box[] = {64, static_cast<cuuint32_t>(boxRows), static_cast<cuuint32_t>(boxHeads), 1};
     const cuuint32_t steps[] = {1, 1, 1, 1};
     CUtensorMap map;
     const auto tryOnce = [&] {

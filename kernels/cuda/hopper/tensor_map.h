@@ -9,11 +9,11 @@
 namespace tilescope::kernels::hopper {
 
 /// What the copy engine needs to know of a (batch, head, row, column) tensor of 2-byte elements: boxes of
-/// `boxRows` rows by 64 columns, written to shared memory with the 128-byte swizzle. Strides count elements.
-/// \throws std::runtime_error  where the driver refuses the map
+/// `boxHeads` x `boxRows` rows by 64 columns, written to shared memory with the 128-byte swizzle. Strides
+/// count elements. \throws std::runtime_error  where the driver refuses the map
 CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::int64_t rows,
                       std::int64_t heads, std::int64_t batch, std::int64_t rowStride, std::int64_t headStride,
-                      std::int64_t batchStride, int boxRows);
+                      std::int64_t batchStride, int boxRows, int boxHeads = 1);
 
 /// Whether such a map can be made: 16-byte steps, and no stride of 0 (a broadcast view).
 template <class Pointer> bool mappable(const View<Pointer>& view)

@@ -17,7 +17,13 @@ TileTickets* nextTickets();
 #ifdef __CUDACC__
 __device__ inline int drawTicket(TileTickets& tickets)
 {
-    return static_cast<int>(atomicAdd(&tickets.drawn, 1U));
+    // Not atomicAdd(): one thread of the CTA draws, and the compiler would add up a whole warp's draws first.
+    int drawn;
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;"
+                 : "=r"(drawn)
+                 : "l"(&tickets.drawn)
+                 : "memory");
+    return drawn;
 }
 
 /// Called once by each CTA, after its last draw.

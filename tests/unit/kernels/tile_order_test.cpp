@@ -60,5 +60,13 @@ TEST(Order, LetsHeadsTakeTurnsWhoseKeysFitInTheCache)
     EXPECT_EQ(order.position(16).head, 4);
 }
 
+TEST(Order, TakesFewerHeadsWhereItMay)
+{
+    const TileOrder order = TileOrder::make(4, 8, 1, true, 8 << 20, 16 << 20);
+    EXPECT_EQ(order.position(1).head, 1);
+    EXPECT_EQ(order.position(2).head, 0);
+    EXPECT_EQ(order.position(8).head, 2);
+}
+
 } // namespace
 } // namespace tilescope::kernels
