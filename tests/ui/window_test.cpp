@@ -4,10 +4,13 @@
 #include "ui/jobs/job_tracker.h"
 #include "ui/models/kernel_rows.h"
 #include "ui/models/run_tree_model.h"
+#include "ui/pages/charts_page.h"
 #include "ui/pages/help_page.h"
 #include "ui/pages/kernels_page.h"
 #include "ui/pages/memory_page.h"
 #include "ui/pages/timeline_page.h"
+#include "ui/plots/chart_plot.h"
+#include "ui/plots/exporter.h"
 #include "ui/plots/key_figure_card.h"
 #include "ui/plots/roofline_plot.h"
 #include "ui/plots/table_view.h"
@@ -15,6 +18,8 @@
 
 #include <QAbstractItemModelTester>
 #include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QFileInfo>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
@@ -30,6 +35,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 
 namespace tilescope::ui {
 namespace {
@@ -363,6 +369,115 @@ TEST_F(WindowTest, TheListOfKeysHasEveryKeyOfTheMenus)
         if (key.isEmpty() || (key.startsWith(QLatin1String("Ctrl+")) && key.back().isDigit()))
             continue;
         EXPECT_TRUE(keys.contains(key)) << key.toStdString() << ": " << action->text().toStdString();
+    }
+}
+
+TEST_F(WindowTest, AFormMakesTheChartAndItsRecipe)
+{
+    const int file = window_.workspace().files()[0].id;
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+    clickRail(QStringLiteral("Charts"));
+    ChartsPage& charts = page<ChartsPage>("charts");
+    ChartRecipe recipe = charts.recipe();
+    recipe.x = QStringLiteral("batch");
+    charts.setRecipe(recipe);
+    EXPECT_EQ(charts.chart().series.size(), 2U);
+    auto& facet = named<QComboBox>(QStringLiteral("Facet"));
+    facet.setFocus();
+    QTest::keyClicks(&facet, QStringLiteral("backend"));
+    emit facet.activated(facet.currentIndex());
+    EXPECT_EQ(charts.plot().panels().size(), 2U);
+    auto& filter = named<QLineEdit>(QStringLiteral("Filter of the chart"));
+    QTest::keyClicks(&filter, QStringLiteral("backend=flash"));
+    QTest::keyClick(&filter, Qt::Key_Return);
+    EXPECT_EQ(charts.plot().panels().size(), 1U);
+    auto& width = named<QDoubleSpinBox>(QStringLiteral("Width"));
+    width.setValue(5);
+    EXPECT_DOUBLE_EQ(charts.recipe().paper.width, 5);
+    EXPECT_EQ(named<QComboBox>(QStringLiteral("Preset")).currentText(), QStringLiteral("own size"));
+    EXPECT_TRUE(charts.chart().caption.contains(QStringLiteral("NVIDIA H200")))
+        << charts.chart().caption.toStdString();
+    EXPECT_EQ(ChartRecipe::fromJson(charts.recipe().toJson().toUtf8(), {}), charts.recipe());
+}
+
+TEST_F(WindowTest, ADifferenceLeadsToTheAlignedTimeline)
+{
+    const int file = window_.workspace().files()[0].id;
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+    clickRail(QStringLiteral("Compare"));
+    for (QPushButton* button : window_.page(QStringLiteral("compare"))->findChildren<QPushButton*>())
+        if (button->text() == QLatin1String("ranges"))
+            QTest::mouseClick(button, Qt::LeftButton);
+    auto& ranges = named<TableView>(QStringLiteral("Families by difference"));
+    ranges.setFocus();
+    clickRow(ranges, ranges.model()->index(0, 0));
+    const QString range = ranges.model()->index(0, 0).data().toString();
+    QTest::keyClick(&ranges, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("timeline"));
+    EXPECT_EQ(named<QComboBox>(QStringLiteral("Align runs at")).currentText(), range);
+    const TimelineScene& scene = page<TimelinePage>("timeline").view().scene();
+    ASSERT_EQ(scene.sections.size(), 2U);
+    EXPECT_GT(scene.sections[0].alignAt, 0);
+    EXPECT_GT(scene.sections[1].alignAt, 0);
+}
+
+TEST_F(WindowTest, WhateverTakesTheKeyboardHasANameAndTabReachesIt)
+{
+    const int file = window_.workspace().files()[0].id;
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+    for (const QString& name : window_.pageNames()) {
+        window_.showPage(name);
+        waitUntilSettled();
+        std::set<QWidget*> wanted;
+        for (QWidget* widget : window_.findChildren<QWidget*>()) {
+            if (!widget->isVisible() || !widget->isEnabled() || !(widget->focusPolicy() & Qt::TabFocus) ||
+                widget->focusProxy() != nullptr || widget->inherits("QMenuBar"))
+                continue;
+            const auto* button = qobject_cast<QAbstractButton*>(widget);
+            const bool isPart = qobject_cast<QLineEdit*>(widget) != nullptr &&
+                                qobject_cast<QAbstractSpinBox*>(widget->parentWidget()) != nullptr;
+            if (isPart || widget->objectName().startsWith(QLatin1String("qt_")))
+                continue;
+            wanted.insert(widget);
+            EXPECT_TRUE(!widget->accessibleName().isEmpty() ||
+                        (button != nullptr && !button->text().isEmpty()))
+                << name.toStdString() << ": a " << widget->metaObject()->className() << " in a "
+                << widget->parentWidget()->metaObject()->className() << " has no accessible name";
+        }
+        const std::size_t all = wanted.size();
+        ASSERT_GT(all, 3U) << name.toStdString();
+        std::set<const QWidget*> seen;
+        for (QWidget* at = &window_; seen.insert(at).second; at = at->nextInFocusChain())
+            wanted.erase(at);
+        EXPECT_TRUE(wanted.empty()) << name.toStdString() << ": Tab never comes to " << wanted.size()
+                                    << " of " << all;
+    }
+}
+
+TEST_F(WindowTest, EveryViewOfEveryPageLeavesItAsPictureAndMostAsTable)
+{
+    const int file = window_.workspace().files()[0].id;
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+    for (const QString& name : window_.pageNames()) {
+        window_.showPage(name);
+        waitUntilSettled();
+        for (const Exportable& view : exportablesOf(*window_.page(name), name)) {
+            EXPECT_FALSE(view.name.isEmpty()) << name.toStdString();
+            if (view.size.isEmpty())
+                continue;
+            const QString base = QString::fromStdString((folder_ / "export").string());
+            writeExport(view, {ExportFormat::Svg, view.size, 1, view.name}, base + QStringLiteral(".svg"));
+            EXPECT_GT(QFileInfo(base + QStringLiteral(".svg")).size(), 400)
+                << name.toStdString() << ": " << view.name.toStdString();
+            if (!view.table)
+                continue;
+            writeExport(view, {ExportFormat::Csv, view.size, 1, view.name}, base + QStringLiteral(".csv"));
+            QFile csv(base + QStringLiteral(".csv"));
+            ASSERT_TRUE(csv.open(QIODevice::ReadOnly));
+            EXPECT_EQ(csv.readAll().count('\n'), qsizetype(view.table->rows.size()) + 1)
+                << name.toStdString() << ": " << view.name.toStdString();
+        }
     }
 }
 

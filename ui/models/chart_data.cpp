@@ -3,6 +3,8 @@
 #include "ui/models/chart_recipe.h"
 #include "ui/plots/number_text.h"
 
+#include <QCollator>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -111,26 +113,58 @@ void scale(Chart& chart, bool memory)
     }
 }
 
-QString captionOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& runs, int leftOut)
+struct Drawn {
+    std::vector<const query::RunSummary*> runs;
+    std::int64_t leastN = 0; ///< samples behind a point
+    std::int64_t mostN = 0;
+    int leftOut = 0;
+    bool outOfMemory = false;
+
+    void add(std::int64_t n)
+    {
+        leastN = leastN == 0 ? n : std::min(leastN, n);
+        mostN = std::max(mostN, n);
+    }
+};
+
+QString statisticsWords(const ChartRecipe& recipe, const Drawn& drawn)
+{
+    QString words =
+        recipe.centre == ChartRecipe::Centre::Mean ? QStringLiteral("Means") : QStringLiteral("Medians");
+    words += drawn.leastN == drawn.mostN
+                 ? QStringLiteral(" of %1 timed steps").arg(drawn.mostN)
+                 : QStringLiteral(" of %1 to %2 timed steps").arg(drawn.leastN).arg(drawn.mostN);
+    if (recipe.bars == ChartRecipe::Bars::Deviation)
+        words += QStringLiteral("; bars: standard deviation");
+    else if (recipe.bars == ChartRecipe::Bars::Interval)
+        words += QStringLiteral("; bars: 95 % interval of the median");
+    return words + QStringLiteral(". ");
+}
+
+QString fitWords(ChartRecipe::Fit fit)
+{
+    const QString law = fit == ChartRecipe::Fit::Linear      ? QStringLiteral("c·x")
+                        : fit == ChartRecipe::Fit::Quadratic ? QStringLiteral("c·x²")
+                                                             : QStringLiteral("c·x^p");
+    return QStringLiteral(
+               "Thin lines: least-squares fits of %1 to the larger half of the points, on logarithms. ")
+        .arg(law);
+}
+
+QString captionOf(const ChartRecipe& recipe, const Drawn& drawn, const QString& machine)
 {
     QString caption = QStringLiteral("%1 against %2").arg(recipe.y, recipe.x);
     if (!recipe.series.isEmpty())
         caption += QStringLiteral(" by %1").arg(recipe.series);
+    if (!recipe.facet.isEmpty())
+        caption += QStringLiteral(", a panel for each %1").arg(recipe.facet);
     caption += QStringLiteral(". ");
-    if (!isMemory(recipe.y)) {
-        caption +=
-            recipe.centre == ChartRecipe::Centre::Mean ? QStringLiteral("Means") : QStringLiteral("Medians");
-        caption += QStringLiteral(" of the timed steps");
-        if (recipe.bars == ChartRecipe::Bars::Deviation)
-            caption += QStringLiteral("; bars: standard deviation");
-        else if (recipe.bars == ChartRecipe::Bars::Interval)
-            caption += QStringLiteral("; bars: 95 % interval of the median");
-        caption += QStringLiteral(". ");
-    }
+    if (!isMemory(recipe.y) && drawn.mostN > 0)
+        caption += statisticsWords(recipe, drawn);
     QStringList same;
-    for (const char* key : {"workload", "precision", "batch", "heads", "d_head", "mode", "size"}) {
+    for (const char* key : {"workload", "precision", "batch", "heads", "d_head", "causal", "mode", "size"}) {
         std::set<QString> values;
-        for (const query::RunSummary* run : runs)
+        for (const query::RunSummary* run : drawn.runs)
             values.insert(key == std::string_view("workload") ? QString::fromStdString(run->workload)
                                                               : text(run->param(key)));
         if (values.size() == 1 && !values.begin()->isEmpty())
@@ -139,11 +173,27 @@ QString captionOf(const ChartRecipe& recipe, const std::vector<const query::RunS
     if (!same.isEmpty())
         caption += QStringLiteral("All: %1. ").arg(same.join(QStringLiteral(", ")));
     if (recipe.fit != ChartRecipe::Fit::None)
-        caption += QStringLiteral("Dashed: least-squares fits to the larger half of the points. ");
-    if (leftOut > 0)
-        caption +=
-            QStringLiteral("%1 runs lack %2 or %3 and are left out. ").arg(leftOut).arg(recipe.x, recipe.y);
+        caption += fitWords(recipe.fit);
+    if (drawn.outOfMemory && recipe.outOfMemory)
+        caption += QStringLiteral("Open triangles at the top: out of memory. ");
+    if (drawn.leftOut > 0)
+        caption += QStringLiteral("%1 runs lack %2 or %3 and are left out. ")
+                       .arg(drawn.leftOut)
+                       .arg(recipe.x, recipe.y);
+    if (!machine.isEmpty())
+        caption += machine + QStringLiteral(". ");
+    if (!recipe.filter.isEmpty())
+        caption += QStringLiteral("Query: %1.").arg(recipe.filter.simplified());
     return caption.trimmed();
+}
+
+// 9 before 10, words by the alphabet.
+void sortNaturally(QStringList& words)
+{
+    QCollator order;
+    order.setNumericMode(true);
+    std::sort(words.begin(), words.end(),
+              [&order](const QString& a, const QString& b) { return order.compare(a, b) < 0; });
 }
 
 } // namespace
@@ -211,6 +261,12 @@ std::optional<ChartFit> fitOf(const std::vector<ChartPoint>& points, ChartRecipe
     for (const auto& [x, y] : logs)
         residual += std::pow(y - std::log(fit.at(std::exp(x))), 2);
     fit.r2 = yy > 0 ? 1 - residual / yy : 1;
+    // A standard error on the logarithm is a share of c. With the exponent free, it is that of c at the
+    // middle.
+    const auto n = double(logs.size());
+    const double freedom = n - (kind == ChartRecipe::Fit::Power ? 2 : 1);
+    if (freedom > 0)
+        fit.spread = std::sqrt(residual / freedom / n);
     return fit;
 }
 
@@ -241,51 +297,114 @@ QStringList numericKeys(const std::vector<const query::RunSummary*>& runs)
     return keys;
 }
 
-Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& given)
+bool hasWords(const query::RunSummary& run, const QString& filter)
 {
-    const std::vector<const query::RunSummary*> runs = namedRuns(recipe, given);
+    const QStringList words = filter.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    return std::all_of(words.begin(), words.end(), [&run](const QString& word) {
+        const auto equals = word.indexOf(QLatin1Char('='));
+        if (equals < 0)
+            return QString::fromStdString(run.workload) == word ||
+                   std::any_of(run.params.begin(), run.params.end(),
+                               [&word](const auto& param) { return text(param.second) == word; });
+        const std::string key = word.left(equals).toStdString();
+        const QString value = key == "workload" ? QString::fromStdString(run.workload) : text(run.param(key));
+        return word.mid(equals + 1).split(QLatin1Char(',')).contains(value);
+    });
+}
+
+QString machineWords(const std::vector<query::EnvironmentTable>& environments)
+{
+    const std::pair<const char*, QString> facts[] = {
+        {"gpu.name", QStringLiteral("%1")},         {"cpu.model", QStringLiteral("%1")},
+        {"driver", QStringLiteral("driver %1")},    {"cuda_runtime", QStringLiteral("CUDA %1")},
+        {"libtorch", QStringLiteral("PyTorch %1")}, {"program", QStringLiteral("%1")}};
+    QStringList words;
+    for (const auto& [key, form] : facts) {
+        QStringList values;
+        for (const query::EnvironmentTable& environment : environments)
+            for (const EnvironmentEntry& entry : environment.rows)
+                if (entry.key == key && !entry.value.empty() &&
+                    !values.contains(QString::fromStdString(entry.value)))
+                    values << QString::fromStdString(entry.value);
+        // The host's processor says little where a GPU did the work.
+        if (values.isEmpty() || (std::string_view(key) == "cpu.model" && !words.isEmpty()))
+            continue;
+        words << form.arg(values.join(QStringLiteral(" and ")));
+    }
+    return words.join(QStringLiteral(", "));
+}
+
+Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& given,
+              const QString& machine)
+{
+    std::vector<const query::RunSummary*> runs = namedRuns(recipe, given);
+    std::erase_if(runs, [&recipe](const query::RunSummary* run) { return !hasWords(*run, recipe.filter); });
     Chart chart;
-    chart.xTitle = recipe.x == QLatin1String("seq_len")
-                       ? QStringLiteral("sequence length N, tokens")
-                       : QString(recipe.x).replace(QLatin1Char('_'), QLatin1Char(' '));
-    std::map<QString, ChartSeries> series;
-    std::vector<const query::RunSummary*> drawn;
-    int leftOut = 0;
+    const bool length = recipe.x == QLatin1String("seq_len");
+    chart.xTitle = length ? QStringLiteral("sequence length N, tokens")
+                          : QString(recipe.x).replace(QLatin1Char('_'), QLatin1Char(' '));
+    chart.xWord = length ? QStringLiteral("N") : recipe.x;
+    chart.facetKey = recipe.facet;
+    std::map<std::pair<QString, QString>, ChartSeries> series; // by facet and name
+    Drawn drawn;
     const std::string x = recipe.x.toStdString();
-    const std::string by = recipe.series.toStdString();
+    const auto valueOfKey = [](const query::RunSummary& run, const QString& key) {
+        return key.isEmpty() ? QString() : text(run.param(key.toStdString()));
+    };
     for (const query::RunSummary* run : runs) {
         const std::optional<double> at = numberOf(run->param(x));
-        const QString name = by.empty() ? QString() : text(run->param(by));
+        const std::pair place(valueOfKey(*run, recipe.facet), valueOfKey(*run, recipe.series));
         if (at && run->result.status == RunStatus::Oom) {
-            series[name].outOfMemory.push_back(*at);
-            drawn.push_back(run);
+            series[place].outOfMemory.push_back(*at);
+            drawn.outOfMemory = true;
+            drawn.runs.push_back(run);
             continue;
         }
         std::optional<ChartPoint> point = valueOf(*run, recipe);
         if (!at || !point) {
-            ++leftOut;
+            ++drawn.leftOut;
             continue;
         }
         point->x = *at;
-        series[name].points.push_back(std::move(*point));
-        drawn.push_back(run);
+        drawn.add(point->n);
+        drawn.runs.push_back(run);
+        series[place].points.push_back(std::move(*point));
     }
-    for (auto& [name, one] : series) {
-        one.name = name;
-        std::stable_sort(one.points.begin(), one.points.end(),
-                         [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
-        chart.series.push_back(std::move(one));
+    for (const auto& [place, one] : series) {
+        if (!chart.facets.contains(place.first))
+            chart.facets << place.first;
+        if (!chart.names.contains(place.second))
+            chart.names << place.second;
     }
+    sortNaturally(chart.facets);
+    sortNaturally(chart.names);
+    for (const QString& facet : chart.facets)
+        for (const QString& name : chart.names) {
+            const auto found = series.find({facet, name});
+            if (found == series.end())
+                continue;
+            ChartSeries& one = chart.series.emplace_back(std::move(found->second));
+            one.name = name;
+            one.facet = facet;
+            std::stable_sort(one.points.begin(), one.points.end(),
+                             [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+            chart.crowded = chart.crowded || std::adjacent_find(one.points.begin(), one.points.end(),
+                                                                [](const ChartPoint& a, const ChartPoint& b) {
+                                                                    return a.x == b.x;
+                                                                }) != one.points.end();
+        }
     scale(chart, isMemory(recipe.y));
     for (ChartSeries& one : chart.series)
         one.fit = fitOf(one.points, recipe.fit);
     chart.yTitle = QStringLiteral("%1, %2").arg(recipe.y, chart.unit);
-    chart.caption = captionOf(recipe, drawn, leftOut);
+    chart.caption = captionOf(recipe, drawn, machine);
     if (chart.series.empty())
         chart.empty =
             runs.empty()
-                ? QStringLiteral("Select the runs of an experiment in the list on the right.")
-                : QStringLiteral("None of the selected runs has both %1 and %2.").arg(recipe.x, recipe.y);
+                ? given.empty()
+                      ? QStringLiteral("Select the runs of an experiment in the list on the right.")
+                      : QStringLiteral("No run has every word of the filter '%1'.").arg(recipe.filter)
+                : QStringLiteral("None of the runs has both %1 and %2.").arg(recipe.x, recipe.y);
     return chart;
 }
 

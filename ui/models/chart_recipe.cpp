@@ -19,7 +19,15 @@ const QStringList kBars{QStringLiteral("none"), QStringLiteral("deviation"), QSt
 const QStringList kFits{QStringLiteral("none"), QStringLiteral("linear"), QStringLiteral("quadratic"),
                         QStringLiteral("power")};
 const QStringList kColumns{QStringLiteral("two"), QStringLiteral("one")};
-const QStringList kAxes{QStringLiteral("linear"), QStringLiteral("log")};
+// "log" is what suits the axis: base 2 for x, 10 for y.
+const QStringList kAxes{QStringLiteral("linear"), QStringLiteral("log2"), QStringLiteral("log10"),
+                        QStringLiteral("log")};
+const QStringList kPalettes{QStringLiteral("colour-blind"), QStringLiteral("okabe-ito"),
+                            QStringLiteral("grey")};
+constexpr double kLeastInches = 1;
+constexpr double kMostInches = 40;
+constexpr double kLeastPoints = 4;
+constexpr double kMostPoints = 72;
 
 // Takes keys out of an object, so that what is left is what nobody knows.
 class Reader {
@@ -62,14 +70,44 @@ public:
         return list;
     }
 
+    bool flag(const char* key, bool otherwise)
+    {
+        const QJsonValue value = object_.take(QLatin1String(key));
+        if (!value.isUndefined() && !value.isBool())
+            fail(QStringLiteral("'%1' is neither true nor false").arg(QLatin1String(key)), {});
+        return value.toBool(otherwise);
+    }
+
+    double between(const char* key, double least, double most, double otherwise)
+    {
+        const QJsonValue value = object_.take(QLatin1String(key));
+        if (value.isUndefined())
+            return otherwise;
+        if (!value.isDouble() || value.toDouble() < least || value.toDouble() > most)
+            fail(QStringLiteral("'%1' is no number from %2 to %3")
+                     .arg(QLatin1String(key))
+                     .arg(least)
+                     .arg(most),
+                 {});
+        return value.toDouble();
+    }
+
+    ChartRecipe::Axis axis(const char* key, ChartRecipe::Axis otherwise)
+    {
+        const int at = word(key, kAxes, int(otherwise));
+        return at == 3 ? otherwise : ChartRecipe::Axis(at);
+    }
+
     int number(const char* key) { return object_.take(QLatin1String(key)).toInt(0); }
 
     void end() const
     {
         if (!object_.isEmpty())
             fail(QStringLiteral("unknown key '%1'").arg(object_.keys().front()),
-                 QStringLiteral("known: tilescope_chart, title, x, y, series, x_axis, y_axis, centre, bars, "
-                                "fit, columns, runs"));
+                 QStringLiteral(
+                     "known: tilescope_chart, title, x, y, series, facet, filter, x_axis, y_axis, "
+                     "centre, bars, fit, formula, oom, grid, columns, width, height, text, palette, "
+                     "dashes, runs"));
     }
 
 private:
@@ -92,6 +130,16 @@ QStringList ChartRecipe::quantities()
             QStringLiteral("memory before backward")};
 }
 
+const std::vector<std::pair<QString, ChartPaper>>& ChartRecipe::papers()
+{
+    static const std::vector<std::pair<QString, ChartPaper>> papers{
+        {QStringLiteral("two columns"), {6.75, 3.9, 8}},
+        {QStringLiteral("one column"), {3.25, 2.35, 8}},
+        {QStringLiteral("slide"), {10, 5.4, 14}},
+        {QStringLiteral("half a slide"), {4.8, 4.2, 12}}};
+    return papers;
+}
+
 QString ChartRecipe::toJson() const
 {
     QJsonObject object{{QStringLiteral("tilescope_chart"), kVersion},
@@ -99,12 +147,21 @@ QString ChartRecipe::toJson() const
                        {QStringLiteral("x"), x},
                        {QStringLiteral("y"), y},
                        {QStringLiteral("series"), series},
-                       {QStringLiteral("x_axis"), kAxes[logX ? 1 : 0]},
-                       {QStringLiteral("y_axis"), kAxes[logY ? 1 : 0]},
+                       {QStringLiteral("facet"), facet},
+                       {QStringLiteral("filter"), filter},
+                       {QStringLiteral("x_axis"), kAxes[int(xAxis)]},
+                       {QStringLiteral("y_axis"), kAxes[int(yAxis)]},
                        {QStringLiteral("centre"), kCentres[int(centre)]},
                        {QStringLiteral("bars"), kBars[int(bars)]},
                        {QStringLiteral("fit"), kFits[int(fit)]},
-                       {QStringLiteral("columns"), kColumns[oneColumn ? 1 : 0]}};
+                       {QStringLiteral("formula"), formula},
+                       {QStringLiteral("oom"), outOfMemory},
+                       {QStringLiteral("grid"), grid},
+                       {QStringLiteral("width"), paper.width},
+                       {QStringLiteral("height"), paper.height},
+                       {QStringLiteral("text"), paper.text},
+                       {QStringLiteral("palette"), kPalettes[int(palette)]},
+                       {QStringLiteral("dashes"), dashes}};
     if (!runs.isEmpty())
         object.insert(QStringLiteral("runs"), QJsonArray::fromStringList(runs));
     return QString::fromUtf8(QJsonDocument(object).toJson());
@@ -125,12 +182,23 @@ ChartRecipe ChartRecipe::fromJson(const QByteArray& json, const QString& origin)
     recipe.x = reader.text("x", recipe.x);
     recipe.y = quantities()[reader.word("y", quantities(), 0)];
     recipe.series = reader.text("series", recipe.series);
-    recipe.logX = reader.word("x_axis", kAxes, 1) == 1;
-    recipe.logY = reader.word("y_axis", kAxes, 1) == 1;
+    recipe.facet = reader.text("facet", recipe.facet);
+    recipe.filter = reader.text("filter", recipe.filter);
+    recipe.xAxis = reader.axis("x_axis", recipe.xAxis);
+    recipe.yAxis = reader.axis("y_axis", recipe.yAxis);
     recipe.centre = Centre(reader.word("centre", kCentres, 0));
     recipe.bars = Bars(reader.word("bars", kBars, 1));
     recipe.fit = Fit(reader.word("fit", kFits, 0));
-    recipe.oneColumn = reader.word("columns", kColumns, 0) == 1;
+    recipe.formula = reader.flag("formula", recipe.formula);
+    recipe.outOfMemory = reader.flag("oom", recipe.outOfMemory);
+    recipe.grid = reader.flag("grid", recipe.grid);
+    // The paper by its columns, or in inches.
+    const ChartPaper columns = papers()[std::size_t(reader.word("columns", kColumns, 0))].second;
+    recipe.paper.width = reader.between("width", kLeastInches, kMostInches, columns.width);
+    recipe.paper.height = reader.between("height", kLeastInches, kMostInches, columns.height);
+    recipe.paper.text = reader.between("text", kLeastPoints, kMostPoints, columns.text);
+    recipe.palette = Palette(reader.word("palette", kPalettes, 0));
+    recipe.dashes = reader.flag("dashes", recipe.dashes);
     recipe.runs = reader.texts("runs");
     reader.end();
     return recipe;

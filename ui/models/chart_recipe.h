@@ -10,28 +10,48 @@
 
 namespace tilescope::ui {
 
+/// The size of a figure on paper and of its text.
+struct ChartPaper {
+    double width = 6.75; ///< inches
+    double height = 3.9;
+    double text = 8; ///< points
+
+    bool operator==(const ChartPaper&) const = default;
+};
+
 /// What a chart shows and how: saved as a file, drawn by the window and without one alike.
 struct ChartRecipe {
+    enum class Axis { Linear, Log2, Log10 };
     enum class Centre { Mean, Median };
     enum class Bars { None, Deviation, Interval };
     enum class Fit { None, Linear, Quadratic, Power };
+    enum class Palette { ColourBlind, OkabeIto, Grey };
 
     QString title;
     QString x = QStringLiteral("seq_len");      ///< a key of the spec
     QString y = QStringLiteral("step, wall");   ///< one of quantities()
     QString series = QStringLiteral("backend"); ///< a key that tells lines apart; empty: one line
-    bool logX = true;
-    bool logY = true;
+    QString facet;                              ///< a key that tells panels apart; empty: one panel
+    QString filter; ///< words that runs must have: precision=bf16, d_head=64,128, or a value of any key
+    Axis xAxis = Axis::Log2;
+    Axis yAxis = Axis::Log10;
     Centre centre = Centre::Mean;
     Bars bars = Bars::Deviation;
     Fit fit = Fit::None;
-    bool oneColumn = false; ///< 3.25 inches wide, else 6.75
-    QStringList runs = {};  ///< uids of the runs that are drawn; empty: all that are given
+    bool formula = true;     ///< written along its fit
+    bool outOfMemory = true; ///< marked at the top
+    bool grid = true;
+    ChartPaper paper = {};
+    Palette palette = Palette::ColourBlind;
+    bool dashes = false;   ///< lines differ by their dashes too
+    QStringList runs = {}; ///< uids of the runs that are drawn; empty: all that are given
 
     bool operator==(const ChartRecipe&) const = default;
 
     /// Quantities that can be y: step, wall; forward, wall; … peak memory.
     static QStringList quantities();
+    /// Papers that figures are usually made for, by name.
+    static const std::vector<std::pair<QString, ChartPaper>>& papers();
     /// As JSON text. A recipe of a newer kind or with a misspelt key is an Error that names the key.
     QString toJson() const;
     static ChartRecipe fromJson(const QByteArray& json, const QString& origin);
@@ -55,10 +75,12 @@ struct ChartFit {
 
     double at(double x) const;
     QString formula(const QString& x, const QString& unit) const; ///< "5.92·10⁻⁸ N² ms"
+    double spread = 0; ///< of c: its standard error as a share of it; 0 with two points
 };
 
 struct ChartSeries {
     QString name;
+    QString facet;
     std::vector<ChartPoint> points;  ///< by x
     std::vector<double> outOfMemory; ///< x of the runs that ran out of it
     std::optional<ChartFit> fit = {};
@@ -66,14 +88,27 @@ struct ChartSeries {
 
 struct Chart {
     QString xTitle, yTitle, unit;
-    std::vector<ChartSeries> series;
+    QString xWord;                   ///< in formulas: N
+    std::vector<ChartSeries> series; ///< by facet, then by name
+    QStringList names;               ///< of the series: one colour each, whatever the facet
+    QStringList facets;              ///< values of the facets' key; one empty one without
+    QString facetKey;
+    bool crowded = false; ///< a line has several points at one x: something else differs
     QString caption;
     QString empty; ///< why there is nothing to draw; empty where there is
 };
 
-/// Makes the chart of a recipe from runs. Runs that lack x or y are left out, and the caption says how many.
-/// O(runs log runs).
-Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& runs);
+/// Makes the chart of a recipe from runs. Runs that the filter leaves are drawn; those of them that lack x or
+/// y are left out, and the caption says how many. \param machine  what the runs were recorded on, for the
+/// caption O(runs log runs).
+Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& runs,
+              const QString& machine = {});
+
+/// The machine of runs in a caption's words: device, driver, CUDA, PyTorch, Tilescope; each once.
+QString machineWords(const std::vector<query::EnvironmentTable>& environments);
+
+/// Whether a run has every word of a recipe's filter.
+bool hasWords(const query::RunSummary& run, const QString& filter);
 
 /// c of y = c x^exponent through the tail of the points (their larger half by x, two at least); the exponent
 /// too where the fit is a power law. None with fewer than two points.

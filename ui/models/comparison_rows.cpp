@@ -1,6 +1,7 @@
 #include "ui/models/comparison_rows.h"
 
 #include "core/exchange/compare_sections.h"
+#include "core/query/event_tables.h"
 #include "core/query/hue.h"
 #include "ui/models/table_cells.h"
 #include "ui/plots/number_text.h"
@@ -104,12 +105,12 @@ TableCell changeWord(const ComparedGroup& group)
     case GroupVerdict::New:
         return makeWords(QStringLiteral("+ new"));
     case GroupVerdict::Count:
-        return makeWords(difference.instancesB < difference.instancesA ? QStringLiteral("fewer")
-                                                                       : QStringLiteral("more"));
+        return makeWords(difference.instancesB < difference.instancesA ? QStringLiteral("▾ fewer")
+                                                                       : QStringLiteral("▴ more"));
     case GroupVerdict::Slower:
-        return makeWords(QStringLiteral("slower"));
+        return makeWords(QStringLiteral("▴ slower"));
     case GroupVerdict::Faster:
-        return makeWords(QStringLiteral("faster"));
+        return makeWords(QStringLiteral("▾ faster"));
     case GroupVerdict::Same:
         return makeWords(QStringLiteral("≈ same"), {}, Tone::Dim);
     case GroupVerdict::Untested:
@@ -118,6 +119,30 @@ TableCell changeWord(const ComparedGroup& group)
             QStringLiteral("too few traced steps to tell; give both runs trace_steps: 3 or more"), Tone::Dim);
     }
     return {};
+}
+
+// Two digits tell enough, and nobody reads zeros.
+QString probability(double p)
+{
+    return p < 0.001 ? QStringLiteral("< 0.001") : QString::number(p, 'g', 2);
+}
+
+// What a run's peak is made of, added to one side of the list.
+void addCategories(std::vector<CategoryBytes>& categories, const store::RunReader& reader, RunId run,
+                   std::optional<double> CategoryBytes::*side)
+{
+    if (reader.counts(run).allocEvents == 0)
+        return;
+    const query::MemoryGroupsTable groups =
+        query::memoryGroups(reader, {.run = run, .grouping = query::Grouping::Category});
+    for (const query::MemoryGroupRow& row : groups.rows) {
+        const QString key = QString::fromStdString(row.key);
+        auto known = std::find_if(categories.begin(), categories.end(),
+                                  [&key](const CategoryBytes& one) { return one.category == key; });
+        if (known == categories.end())
+            known = categories.insert(categories.end(), CategoryBytes{key, {}, {}});
+        (*known).*side = double(row.atPeak.count);
+    }
 }
 
 QString phaseName(Phase phase)
@@ -168,6 +193,15 @@ ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::R
         phase.statisticsB = *statisticsB;
         compared.phases.push_back(std::move(phase));
     }
+    addCategories(compared.categories, a, runA, &CategoryBytes::a);
+    addCategories(compared.categories, b, runB, &CategoryBytes::b);
+    std::erase_if(compared.categories,
+                  [](const CategoryBytes& one) { return one.a.value_or(0) == 0 && one.b.value_or(0) == 0; });
+    std::stable_sort(compared.categories.begin(), compared.categories.end(),
+                     [](const CategoryBytes& one, const CategoryBytes& other) {
+                         return std::max(one.a.value_or(0), one.b.value_or(0)) >
+                                std::max(other.a.value_or(0), other.b.value_or(0));
+                     });
     return compared;
 }
 
@@ -203,30 +237,51 @@ ComparisonVerdict verdictOf(const Comparison& comparison)
     return verdict;
 }
 
-TableData familyDifferenceRows(const Comparison& comparison)
+namespace {
+
+// Groups of either run by their times, with the difference as a bar about the middle.
+TableData differenceRows(const std::vector<ComparedGroup>& groups, const QString& title)
 {
     using Kind = TableColumn::Kind;
-    const Unit unit = timeUnit(longestOf(comparison.families) / 10);
+    const Unit unit = timeUnit(longestOf(groups) / 3);
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
-    data.columns = {makeColumn(QStringLiteral("Family"), Kind::Text, 0),
-                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 66),
-                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 66),
-                    makeColumn({}, Kind::SignedBar, 120),
-                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 92)};
-    data.columns[0].swatch = true;
-    const double most = mostOf(comparison.families);
-    for (std::size_t i = 0; i < comparison.families.size(); ++i) {
-        const ComparedGroup& group = comparison.families[i];
+    data.columns = {
+        makeColumn(title, Kind::Text, 0), makeColumn(QStringLiteral("A, ") + word, Kind::Number, 66),
+        makeColumn(QStringLiteral("B, ") + word, Kind::Number, 66), makeColumn({}, Kind::SignedBar, 110),
+        makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 88)};
+    const double most = mostOf(groups);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const ComparedGroup& group = groups[i];
         const bool seen = differs(group.difference.verdict);
         TableRow row;
         row.id = std::int64_t(i);
-        row.swatch = Swatch::of(query::hueOfFamily(group.difference.key));
         row.cells = {makeWords(QString::fromStdString(group.difference.key)),
                      number(group.difference.a, unit), number(group.difference.b, unit),
                      bar(changeOf(group), most, seen), change(changeOf(group), unit, seen)};
         data.rows.push_back(std::move(row));
     }
+    return data;
+}
+
+} // namespace
+
+TableData familyDifferenceRows(const Comparison& comparison)
+{
+    TableData data = differenceRows(comparison.families, QStringLiteral("Family"));
+    data.columns[0].swatch = true;
+    for (TableRow& row : data.rows)
+        row.swatch = Swatch::of(query::hueOfFamily(row.cells[0].text.toStdString()));
+    return data;
+}
+
+TableData rangeDifferenceRows(const Comparison& comparison)
+{
+    TableData data = differenceRows(comparison.ranges, QStringLiteral("Range"));
+    std::erase_if(data.rows, [](const TableRow& row) { return row.cells[0].text == QLatin1String("step"); });
+    for (TableRow& row : data.rows)
+        if (row.cells[0].text.startsWith(QLatin1String("step/")))
+            row.cells[0].text.remove(0, 5);
     return data;
 }
 
@@ -242,19 +297,19 @@ TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
 {
     using Kind = TableColumn::Kind;
     const bool ops = comparison.opsForKernels;
-    const Unit unit = timeUnit(longestOf(comparison.kernels) / 10);
+    const Unit unit = timeUnit(longestOf(comparison.kernels) / 3);
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
     data.columns = {makeColumn(ops ? QStringLiteral("Op") : QStringLiteral("Kernel"), Kind::Text, 0),
                     makeColumn(QStringLiteral("Family"), Kind::Text, 84, true),
-                    makeColumn(QStringLiteral("Change"), Kind::Text, 64),
+                    makeColumn(QStringLiteral("Change"), Kind::Text, 70),
                     makeColumn(QStringLiteral("A n"), Kind::Number, 42),
                     makeColumn(QStringLiteral("B n"), Kind::Number, 42),
                     makeColumn(QStringLiteral("A, ") + word, Kind::Number, 62),
                     makeColumn(QStringLiteral("B, ") + word, Kind::Number, 62),
-                    makeColumn(QStringLiteral("faster | slower"), Kind::SignedBar, 108),
+                    makeColumn(QStringLiteral("faster | slower"), Kind::SignedBar, 100),
                     makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 82),
-                    makeColumn(QStringLiteral("p"), Kind::Number, 50, true)};
+                    makeColumn(QStringLiteral("p"), Kind::Number, 64, true)};
     data.columns[0].swatch = true;
     data.columns[9].tip =
         QStringLiteral("Of Welch's test on the traced steps; of what is called slower or faster at most "
@@ -270,7 +325,7 @@ TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
         row.id = std::int64_t(i);
         row.swatch =
             Swatch::of(ops ? query::hueOfOp(group.difference.key) : query::hueOfFamily(group.family));
-        TableCell p = makeWords(group.difference.p ? threeDigits(*group.difference.p) : QString());
+        TableCell p = makeWords(group.difference.p ? probability(*group.difference.p) : QString());
         p.sort = group.difference.p.value_or(2);
         row.cells = {
             makeWords(group.shortName.empty() ? name : QString::fromStdString(group.shortName), name),
@@ -288,33 +343,45 @@ TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
     return data;
 }
 
-TableData memoryDifferenceRows(const Comparison& comparison)
+TableData memoryDifferenceRows(const ComparisonData& compared)
 {
     using Kind = TableColumn::Kind;
+    const auto bytes = [](const std::optional<Bytes>& value) {
+        return value ? std::optional(double(value->count)) : std::nullopt;
+    };
+    const std::vector<query::ComparedMemory>& memory = compared.comparison->memory;
     double most = 0;
-    for (const query::ComparedMemory& memory : comparison.memory)
-        for (const std::optional<Bytes>& bytes : {memory.a, memory.b})
-            most = std::max(most, bytes ? double(bytes->count) : 0);
-    const Unit unit = byteUnit(most / 10);
+    for (const query::ComparedMemory& one : memory)
+        most = std::max({most, bytes(one.a).value_or(0), bytes(one.b).value_or(0)});
+    const Unit unit = byteUnit(most / 3);
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
     data.columns = {makeColumn(QStringLiteral("Memory"), Kind::Text, 0),
                     makeColumn(QStringLiteral("A, ") + word, Kind::Number, 66),
                     makeColumn(QStringLiteral("B, ") + word, Kind::Number, 66),
-                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 92)};
-    for (std::size_t i = 0; i < comparison.memory.size(); ++i) {
-        const query::ComparedMemory& memory = comparison.memory[i];
-        const auto bytes = [](const std::optional<Bytes>& value) {
-            return value ? std::optional(double(value->count)) : std::nullopt;
-        };
-        TableRow row;
-        row.id = std::int64_t(i);
-        const bool both = memory.a && memory.b;
-        row.cells = {
-            makeWords(QString::fromStdString(memory.what).replace(QLatin1Char('_'), QLatin1Char(' '))),
-            number(bytes(memory.a), unit), number(bytes(memory.b), unit),
-            both ? change(double(memory.b->count - memory.a->count), unit, true) : makeWords(notMeasured())};
-        data.rows.push_back(std::move(row));
+                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 88)};
+    data.columns[0].swatch = true;
+    const auto add = [&](const QString& name, std::optional<double> a, std::optional<double> b) -> TableRow& {
+        TableRow& row = data.rows.emplace_back();
+        row.id = std::int64_t(data.rows.size()) - 1;
+        row.cells = {makeWords(name), number(a, unit), number(b, unit),
+                     a && b ? change(*b - *a, unit, true) : makeWords(notMeasured())};
+        return row;
+    };
+    for (const query::ComparedMemory& one : memory)
+        add(QString::fromStdString(one.what).replace(QLatin1Char('_'), QLatin1Char(' ')), bytes(one.a),
+            bytes(one.b));
+    for (std::size_t i = 0; i < compared.categories.size(); ++i) {
+        const CategoryBytes& one = compared.categories[i];
+        // A run with events that lacks a category has none of it; one without events is not known.
+        const bool events[] = {std::any_of(compared.categories.begin(), compared.categories.end(),
+                                           [](const CategoryBytes& c) { return c.a.has_value(); }),
+                               std::any_of(compared.categories.begin(), compared.categories.end(),
+                                           [](const CategoryBytes& c) { return c.b.has_value(); })};
+        TableRow& row =
+            add(one.category, one.a || !events[0] ? one.a : 0.0, one.b || !events[1] ? one.b : 0.0);
+        row.swatch = Swatch::ofCategory(one.category);
+        row.section = i == 0;
     }
     return data;
 }

@@ -22,10 +22,19 @@ struct PhaseSamples {
     analysis::SeriesDifference difference;
 };
 
+/// What one category of memory holds at the peak of either run; none where a run has no events of
+/// allocations.
+struct CategoryBytes {
+    QString category;
+    std::optional<double> a;
+    std::optional<double> b;
+};
+
 /// Two runs compared, as plain values.
 struct ComparisonData {
     std::shared_ptr<const query::Comparison> comparison;
-    std::vector<PhaseSamples> phases; ///< the step first
+    std::vector<PhaseSamples> phases;      ///< the step first
+    std::vector<CategoryBytes> categories; ///< the largest first
 };
 
 /// Compares, and gathers the samples behind the verdict. Reads samples and events: for a worker's thread.
@@ -42,6 +51,8 @@ ComparisonVerdict verdictOf(const query::Comparison& comparison);
 
 /// Families by difference, with bars to the left (less) and right (more) of the middle.
 TableData familyDifferenceRows(const query::Comparison& comparison);
+/// The same of the ranges below the step, by wall time; the id is the index among the comparison's ranges.
+TableData rangeDifferenceRows(const query::Comparison& comparison);
 
 /// Which kernels of a comparison a table lists.
 enum class KernelChange { All, Gone, New, Count, Slower, Faster, Same };
@@ -52,7 +63,7 @@ TableData kernelDifferenceRows(const query::Comparison& comparison, KernelChange
 /// How many there are of a kind.
 int countOf(const query::Comparison& comparison, KernelChange which);
 
-/// Peak, reserved and what is held before backward.
-TableData memoryDifferenceRows(const query::Comparison& comparison);
+/// Peak, reserved and what is held before backward, then what the peaks are made of.
+TableData memoryDifferenceRows(const ComparisonData& compared);
 
 } // namespace tilescope::ui

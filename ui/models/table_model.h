@@ -3,6 +3,7 @@
 #include "core/query/hue.h"
 
 #include <QAbstractTableModel>
+#include <QColor>
 #include <QSortFilterProxyModel>
 #include <QString>
 
@@ -18,17 +19,20 @@ namespace tilescope::ui {
 /// How a cell's text is toned, beside its words: a sign as well as a colour.
 enum class Tone { Plain, Dim, Strong, Better, Worse, Warning, Link };
 
-/// What a swatch or a bar is coloured by: a hue, or one of the memory categories by name.
+/// What a swatch or a bar is coloured by: a hue, one of the memory categories by name, or a colour of its
+/// own.
 struct Swatch {
-    enum class Kind { None, Hue, Category, Neutral } kind = Kind::None;
+    enum class Kind { None, Hue, Category, Neutral, Own } kind = Kind::None;
     query::Hue hue = query::Hue::Other;
     QString category;
+    QColor own = {}; ///< the same in light and dark: that of a line on paper
 
     static Swatch of(query::Hue hue) { return {Kind::Hue, hue, {}}; }
     static Swatch ofCategory(const QString& category)
     {
         return {Kind::Category, query::Hue::Other, category};
     }
+    static Swatch ofLine(const QColor& colour) { return {Kind::Own, query::Hue::Other, {}, colour}; }
     static Swatch neutral() { return {Kind::Neutral, query::Hue::Range, {}}; }
 };
 

@@ -1,7 +1,7 @@
 #include "ui/pages/charts_offscreen.h"
 
 #include "core/base/error.h"
-#include "ui/pages/charts_page.h"
+#include "ui/models/chart_rows.h"
 #include "ui/plots/chart_plot.h"
 #include "ui/plots/exporter.h"
 
@@ -69,19 +69,23 @@ void writeCharts(const QStringList& recipes, const QStringList& recordings, cons
         throw Error{
             .what = "cannot make the folder", .where = folder.toStdString(), .kind = ErrorKind::Failure};
     std::vector<query::FileSnapshot> snapshots;
-    for (const QString& recording : recordings)
-        snapshots.push_back(query::FileSession(recording.toStdString()).snapshot());
+    std::vector<query::EnvironmentTable> machines;
+    for (const QString& recording : recordings) {
+        const query::FileSession session(recording.toStdString());
+        snapshots.push_back(session.snapshot());
+        machines.push_back(query::environment(session.reader()));
+    }
     std::vector<const query::RunSummary*> runs;
     for (const query::FileSnapshot& snapshot : snapshots)
         for (const query::RunSummary& run : snapshot.runs)
             runs.push_back(&run);
+    const QString machine = machineWords(machines);
     for (const QString& path : recipes) {
         const ChartRecipe recipe = readRecipe(path);
-        const Chart chart = chartOf(recipe, runs);
+        const Chart chart = chartOf(recipe, runs, machine);
         if (!chart.empty.isEmpty())
             throw Error{.what = chart.empty.toStdString(), .where = path.toStdString()};
         ChartPlot plot;
-        plot.resize(ChartPlot::paperSize(recipe));
         plot.show(chart, recipe);
         const QString base = QDir(folder).filePath(QFileInfo(path).completeBaseName());
         for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg})

@@ -19,6 +19,7 @@ namespace tilescope::ui {
 namespace {
 
 constexpr int kDifferenceColumn = 8;
+constexpr int kMemoryRows = 7; // before the list scrolls
 
 QString twoLines(const QString& strong, const QString& dim)
 {
@@ -90,6 +91,8 @@ QWidget* ComparePage::makeTools()
     });
     connect(aligned, &QPushButton::clicked, this,
             [this] { emit this->workspace().pageWanted(QStringLiteral("timeline")); });
+    connect(tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")), &QPushButton::clicked,
+            this, &Page::exportWanted);
     return tools;
 }
 
@@ -131,6 +134,12 @@ QWidget* ComparePage::makeFamilies()
     families_->setAccessibleName(tr("Families by difference"));
     families_->sortByColumn(4, Qt::DescendingOrder);
     families_->setMinimumWidth(sizes().of(380));
+    families_->setToolTip(
+        tr("Enter or a double click leads on: to a family's kernels, or to the aligned timeline"));
+    groups_ = new Segments({tr("families"), tr("ranges")});
+    familyPanel_->addToHeader(groups_);
+    connect(groups_, &Segments::changed, this, &ComparePage::showGroups);
+    connect(families_, &TableView::activatedRow, this, &ComparePage::openGroup);
     familyPanel_->setContent(families_);
     return familyPanel_;
 }
@@ -151,8 +160,14 @@ QWidget* ComparePage::makeKernels()
             workspace().setKernel(
                 QString::fromStdString(shown_.compared.comparison->kernels[std::size_t(id)].difference.key));
     });
-    connect(kernels_, &TableView::activatedRow, this,
-            [this] { emit workspace().pageWanted(QStringLiteral("kernels")); });
+    kernels_->setToolTip(tr("Enter or a double click shows it on the aligned timeline"));
+    connect(kernels_, &TableView::activatedRow, this, [this](std::int64_t id) {
+        const query::Comparison& comparison = *shown_.compared.comparison;
+        const QString name = QString::fromStdString(comparison.kernels[std::size_t(id)].difference.key);
+        emit workspace().targetWanted(
+            QStringLiteral("timeline"),
+            {comparison.opsForKernels ? PageTarget::Kind::None : PageTarget::Kind::Kernel, name});
+    });
     return kernelPanel_;
 }
 
@@ -165,7 +180,8 @@ QWidget* ComparePage::makeMemory()
     connect(memory_, &MemoryPlot::cursorMoved, this, &Page::cursorText);
     memoryTable_ = new TableView;
     memoryTable_->setAccessibleName(tr("Memory of both runs"));
-    memoryTable_->setFixedHeight(sizes().header + 3 * sizes().row + 2);
+    memoryTable_->setRowHeight(22);
+    memoryTable_->setFixedHeight(sizes().header + kMemoryRows * sizes().of(22) + 2);
     auto* content = new QVBoxLayout;
     content->setContentsMargins(0, 0, 0, 0);
     content->setSpacing(0);
@@ -262,9 +278,9 @@ void ComparePage::loaded(Loaded loaded)
     shown_ = std::move(loaded);
     const query::Comparison& comparison = *shown_.compared.comparison;
     samples_->show(shown_.compared.phases);
-    families_->show(familyDifferenceRows(comparison));
-    familyPanel_->setSubtitle(comparison.families.empty() ? tr("no kernels: not traced on a GPU")
-                                                          : tr("GPU time a traced step"));
+    if (comparison.families.empty())
+        groups_->setCurrent(1);
+    showGroups();
     kernelPanel_->setTitle(comparison.opsForKernels ? tr("Ops") : tr("Kernels"));
     const QString words[] = {tr("all"), tr("gone"), tr("new"), tr("count"), tr("slower"), tr("faster")};
     for (int i = 0; i < kKernelChanges; ++i)
@@ -273,7 +289,7 @@ void ComparePage::loaded(Loaded loaded)
                       : QStringLiteral("%1 %2").arg(words[i]).arg(countOf(comparison, KernelChange(i))));
     showKernels();
     memory_->show(shown_.memory);
-    memoryTable_->show(memoryDifferenceRows(comparison));
+    memoryTable_->show(memoryDifferenceRows(shown_.compared));
     showVerdict();
     stack_->setCurrentIndex(1);
 }
@@ -282,6 +298,31 @@ void ComparePage::showKernels()
 {
     if (shown_.compared.comparison)
         kernels_->show(kernelDifferenceRows(*shown_.compared.comparison, KernelChange(which_->current())));
+}
+
+void ComparePage::showGroups()
+{
+    if (!shown_.compared.comparison)
+        return;
+    const query::Comparison& comparison = *shown_.compared.comparison;
+    const bool ranges = groups_->current() == 1;
+    families_->show(ranges ? rangeDifferenceRows(comparison) : familyDifferenceRows(comparison));
+    familyPanel_->setTitle(ranges ? tr("Ranges") : tr("Families"));
+    familyPanel_->setSubtitle(ranges                        ? tr("wall time a traced step")
+                              : comparison.families.empty() ? tr("no kernels: not traced on a GPU")
+                                                            : tr("GPU time a traced step"));
+}
+
+void ComparePage::openGroup(std::int64_t id)
+{
+    const query::Comparison& comparison = *shown_.compared.comparison;
+    const bool ranges = groups_->current() == 1;
+    const auto& groups = ranges ? comparison.ranges : comparison.families;
+    const QString key = QString::fromStdString(groups[std::size_t(id)].difference.key);
+    if (ranges)
+        emit workspace().targetWanted(QStringLiteral("timeline"), {PageTarget::Kind::Range, key});
+    else
+        emit workspace().targetWanted(QStringLiteral("kernels"), {PageTarget::Kind::Family, key});
 }
 
 void ComparePage::showVerdict()

@@ -42,6 +42,8 @@ private:
     void loaded(Loaded loaded);
     void showVerdict();
     void showKernels();
+    void showGroups();
+    void openGroup(std::int64_t id);
     void showMessage(const QString& text);
 
     JobTracker loading_{this};
@@ -56,6 +58,7 @@ private:
     QLabel* kernelFact_ = nullptr;
     DistributionPlot* samples_ = nullptr;
     Panel* familyPanel_ = nullptr;
+    Segments* groups_ = nullptr; // families or ranges
     TableView* families_ = nullptr;
     Panel* kernelPanel_ = nullptr;
     Segments* which_ = nullptr;

@@ -64,6 +64,7 @@ MachinePage::MachinePage(Workspace& workspace, QWidget* parent)
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setAccessibleName(tr("Findings about this machine"));
     findings_ = new QWidget;
     findings_->setLayout(new QGridLayout);
     scroll->setWidget(findings_);

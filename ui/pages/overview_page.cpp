@@ -70,6 +70,7 @@ OverviewPage::OverviewPage(Workspace& workspace, QWidget* parent)
     scroll_->setWidgetResizable(true);
     scroll_->setFrameShape(QFrame::NoFrame);
     scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll_->setAccessibleName(tr("Overview of the selected runs"));
     scroll_->setWidget(makeContent());
     shownLayout->addWidget(scroll_, 1);
     stack_->addWidget(message_);
@@ -89,12 +90,13 @@ QWidget* OverviewPage::makeHeader()
     title_->setFont(Theme::instance().large());
     subtitle_ = new QLabel;
     subtitle_->setProperty("kind", "dim");
+    subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // names of runs may be long
     machineLine_ = new QLabel;
     machineLine_->setProperty("kind", "dim");
     machineLine_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     machineLine_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     layout->addWidget(title_);
-    layout->addWidget(subtitle_);
+    layout->addWidget(subtitle_, 1);
     layout->addWidget(machineLine_, 1);
     return bar;
 }
@@ -262,9 +264,10 @@ void OverviewPage::describe(const std::vector<SelectedRun>& runs, const Overview
         subtitle_->setText(tr("run %1 of %2, %3").arg(runs[0].key.run.value).arg(all).arg(runs[0].title));
     else
         subtitle_->setText(runs.size() == 2 ? tr("A %1, B %2").arg(runs[0].title, runs[1].title)
-                                            : tr("A %1, B %2; %3 runs are selected, Overview shows two")
+                                            : tr("%3 runs, of which A %1 and B %2 are compared")
                                                   .arg(runs[0].title, runs[1].title)
                                                   .arg(runs.size()));
+    subtitle_->setToolTip(subtitle_->text());
     const query::RunOverview& first = *overview.runs.front().data;
     QStringList words;
     const std::string_view gpu = first.run.result.device.starts_with("cuda") ? first.fact("gpu.0.name") : "";

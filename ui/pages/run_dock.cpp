@@ -23,6 +23,8 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace tilescope::ui {
 
@@ -42,6 +44,8 @@ constexpr std::pair<int, double> kWidths[] = {
 constexpr int kHiddenAtFirst[] = {RunTreeModel::Status, RunTreeModel::Workload, RunTreeModel::Backend,
                                   RunTreeModel::Size};
 constexpr const char* kHiddenKey = "runs/hidden";
+constexpr std::size_t kMostLetters = 6; // of more runs nobody keeps letters in mind
+constexpr std::size_t kMostBeside = 4;  // of more runs only what varies is told
 
 QSet<int> hiddenColumns()
 {
@@ -156,6 +160,54 @@ std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
     rows.push_back({QStringLiteral("step"), steps, false, true});
     rows.push_back({QStringLiteral("peak"), peaks, false, true});
     rows.push_back({QStringLiteral("Same"), {}, true});
+    rows.insert(rows.end(), same.begin(), same.end());
+    return rows;
+}
+
+// Of many runs: which keys vary, how they ended, between what their times lie.
+std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
+{
+    QStringList varying;
+    std::vector<KeyValueRow> same;
+    for (const char* key : kKeys) {
+        std::set<QString> values;
+        for (const SelectedRun& run : runs)
+            values.insert(key == std::string_view("workload") ? QString::fromStdString(run.run->workload)
+                                                              : text(run.run->param(key)));
+        if (values.size() > 1)
+            varying << QString::fromLatin1(key);
+        else if (!values.begin()->isEmpty())
+            same.push_back({QString::fromLatin1(key), {*values.begin()}});
+    }
+    std::map<std::string_view, int> ends;
+    std::int64_t samples = 0;
+    std::vector<double> steps;
+    std::vector<double> peaks;
+    for (const SelectedRun& run : runs) {
+        ++ends[wordOf(run.run->result.status)];
+        if (run.run->step) {
+            samples += run.run->step->n;
+            steps.push_back(run.run->step->mean * 1e6);
+        }
+        if (run.run->result.peakAllocated)
+            peaks.push_back(double(run.run->result.peakAllocated->count));
+    }
+    QStringList counts;
+    for (const auto& [word, count] : ends)
+        counts << QStringLiteral("%1 %2").arg(count).arg(text(word));
+    const auto between = [](const std::vector<double>& values, QString (*words)(double)) {
+        if (values.empty())
+            return notMeasured();
+        const auto [least, most] = std::minmax_element(values.begin(), values.end());
+        return QStringLiteral("%1 to %2").arg(words(*least), words(*most));
+    };
+    std::vector<KeyValueRow> rows{
+        {QStringLiteral("varies"), {varying.join(QStringLiteral(", "))}, false, true},
+        {QStringLiteral("status"), {counts.join(QStringLiteral(", "))}},
+        {QStringLiteral("step"), {between(steps, timeText)}, false, true},
+        {QStringLiteral("peak"), {between(peaks, byteText)}, false, true},
+        {QStringLiteral("samples"), {wholeNumber(samples)}},
+        {QStringLiteral("Same"), {}, true}};
     rows.insert(rows.end(), same.begin(), same.end());
     return rows;
 }
@@ -336,7 +388,7 @@ std::vector<RunTreeFile> RunDock::rows() const
         for (const query::RunSummary& run : snapshot.runs) {
             file.runs.push_back(rowOf(run, titles));
             for (const SelectedRun& chosen : selected)
-                if (chosen.key == RunKey{open.id, run.run})
+                if (chosen.key == RunKey{open.id, run.run} && selected.size() <= kMostLetters)
                     file.runs.back().letter = chosen.letter;
         }
         files.push_back(std::move(file));
@@ -388,7 +440,7 @@ void RunDock::describeSelection()
         details_->setRows(rowsOfOne(*runs[0].run));
     } else {
         title_->setText(tr("%1 runs selected").arg(runs.size()));
-        details_->setRows(rowsOfSeveral(runs));
+        details_->setRows(runs.size() > kMostBeside ? rowsOfMany(runs) : rowsOfSeveral(runs));
     }
 }
 

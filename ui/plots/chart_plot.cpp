@@ -1,12 +1,18 @@
 #include "ui/plots/chart_plot.h"
 
+#include "ui/plots/copy_menu.h"
 #include "ui/plots/number_text.h"
 #include "ui/plots/plot_vectors.h"
 #include "ui/plots/themed_plot.h"
 #include "ui/theme/theme.h"
 
+#include <QContextMenuEvent>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <span>
 
 namespace tilescope::ui {
 
@@ -14,11 +20,20 @@ namespace {
 
 const QColor kInk(0x1B, 0x20, 0x26);
 const QColor kGrid(0xE6, 0xE8, 0xEB);
-constexpr double kText = 8; // points
+constexpr double kReferenceText = 8; // points: what lengths are given for
+constexpr double kPixelsPerInch = 96;
+constexpr std::size_t kMostInRow = 3;
+constexpr double kMostZoom = 1.6;
+constexpr double kGreyStep = 0.07; // of lightness: less is not told apart in print
 
 // Apart for colour-blind readers and, with their markers, in grey.
-constexpr QRgb kSeries[] = {0xFF1B2026, 0xFF8F5F00, 0xFF0072B2, 0xFFC44A00,
-                            0xFF00785A, 0xFF9A3F86, 0xFF59626D, 0xFF5B7C00};
+constexpr QRgb kColourBlind[] = {0xFF1B2026, 0xFF8F5F00, 0xFF0072B2, 0xFFC44A00,
+                                 0xFF00785A, 0xFF9A3F86, 0xFF59626D, 0xFF5B7C00};
+// Okabe and Ito (2008), without the yellow that white paper swallows.
+constexpr QRgb kOkabeIto[] = {0xFF000000, 0xFFE69F00, 0xFF56B4E9, 0xFF009E73,
+                              0xFF0072B2, 0xFFD55E00, 0xFFCC79A7};
+constexpr QRgb kGreys[] = {0xFF000000, 0xFF8C8C8C, 0xFF4D4D4D, 0xFFB3B3B3, 0xFF262626, 0xFF6E6E6E};
+
 constexpr QCPScatterStyle::ScatterShape kShapes[] = {QCPScatterStyle::ssDisc,
                                                      QCPScatterStyle::ssSquare,
                                                      QCPScatterStyle::ssDiamond,
@@ -27,20 +42,33 @@ constexpr QCPScatterStyle::ScatterShape kShapes[] = {QCPScatterStyle::ssDisc,
                                                      QCPScatterStyle::ssPlus,
                                                      QCPScatterStyle::ssCircle,
                                                      QCPScatterStyle::ssCross};
+constexpr Qt::PenStyle kDashes[] = {Qt::SolidLine, Qt::DashLine, Qt::DashDotLine, Qt::DotLine,
+                                    Qt::DashDotDotLine};
 
-QFont paperFont(bool bold = false)
+std::span<const QRgb> coloursOf(ChartRecipe::Palette palette)
 {
-    QFont font = Theme::instance().body();
-    font.setPointSizeF(kText);
-    font.setWeight(bold ? QFont::DemiBold : QFont::Normal);
-    return font;
+    switch (palette) {
+    case ChartRecipe::Palette::ColourBlind:
+        return kColourBlind;
+    case ChartRecipe::Palette::OkabeIto:
+        return kOkabeIto;
+    case ChartRecipe::Palette::Grey:
+        return kGreys;
+    }
+    return kColourBlind;
+}
+
+bool isLogarithmic(ChartRecipe::Axis axis)
+{
+    return axis != ChartRecipe::Axis::Linear;
 }
 
 } // namespace
 
-QColor ChartPlot::colourOf(std::size_t series)
+QColor ChartPlot::colourOf(ChartRecipe::Palette palette, std::size_t series)
 {
-    return QColor(kSeries[series % std::size(kSeries)]);
+    const std::span<const QRgb> known = coloursOf(palette);
+    return QColor(known[series % known.size()]);
 }
 
 QCPScatterStyle::ScatterShape ChartPlot::shapeOf(std::size_t series)
@@ -48,63 +76,99 @@ QCPScatterStyle::ScatterShape ChartPlot::shapeOf(std::size_t series)
     return kShapes[series % std::size(kShapes)];
 }
 
+bool ChartPlot::staysApartInGrey(ChartRecipe::Palette palette, std::size_t series)
+{
+    std::vector<double> greys;
+    for (std::size_t i = 0; i < series; ++i)
+        greys.push_back(qGray(colourOf(palette, i).rgb()) / 255.0);
+    std::sort(greys.begin(), greys.end());
+    for (std::size_t i = 1; i < greys.size(); ++i)
+        if (greys[i] - greys[i - 1] < kGreyStep)
+            return false;
+    return true;
+}
+
 QSize ChartPlot::paperSize(const ChartRecipe& recipe)
 {
-    const double width = (recipe.oneColumn ? 3.25 : 6.75) * 96;
-    return {int(width), int(width * (recipe.oneColumn ? 0.72 : 0.58))};
+    return {int(std::lround(recipe.paper.width * kPixelsPerInch)),
+            int(std::lround(recipe.paper.height * kPixelsPerInch))};
 }
 
 ChartPlot::ChartPlot(QWidget* parent) : QCustomPlot(parent)
 {
-    setAccessibleName(tr("Chart"));
     setBackground(QBrush(Qt::white));
-    axisRect()->setupFullAxesBox(false);
-    xAxis2->setVisible(false);
-    yAxis2->setVisible(false);
-    plotLayout()->insertRow(0);
-    title_ = new QCPTextElement(this);
-    plotLayout()->addElement(0, 0, title_);
+    plotLayout()->clear();
+    setAttribute(Qt::WA_DontShowOnScreen);
 }
 
-void ChartPlot::setAxis(QCPAxis& axis, const QString& title, bool logarithmic)
+QFont ChartPlot::font(bool bold) const
 {
-    axis.setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-    if (logarithmic)
-        axis.setTicker(QSharedPointer<PowerTicker>::create(&axis == xAxis ? 2.0 : 10.0));
+    QFont font = Theme::instance().body();
+    font.setPointSizeF(recipe_.paper.text);
+    font.setWeight(bold ? QFont::DemiBold : QFont::Normal);
+    return font;
+}
+
+double ChartPlot::points(double at8) const
+{
+    return at8 * recipe_.paper.text / kReferenceText;
+}
+
+std::size_t ChartPlot::placeOf(const ChartSeries& series) const
+{
+    return std::size_t(std::max<qsizetype>(0, chart_.names.indexOf(series.name)));
+}
+
+QPen ChartPlot::penOf(std::size_t place) const
+{
+    QPen pen(colourOf(recipe_.palette, place), points(1.2));
+    if (recipe_.dashes)
+        pen.setStyle(kDashes[place % std::size(kDashes)]);
+    return pen;
+}
+
+void ChartPlot::setAxis(QCPAxis& axis, const QString& title, ChartRecipe::Axis scale) const
+{
+    axis.setScaleType(isLogarithmic(scale) ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
+    if (isLogarithmic(scale))
+        axis.setTicker(QSharedPointer<PowerTicker>::create(scale == ChartRecipe::Axis::Log2 ? 2.0 : 10.0));
     else
         axis.setTicker(QSharedPointer<NumberTicker>::create());
     axis.setLabel(title);
-    axis.setLabelFont(paperFont());
-    axis.setTickLabelFont(paperFont());
-    for (const auto& set : {&QCPAxis::setLabelColor, &QCPAxis::setTickLabelColor})
-        (axis.*set)(kInk);
-    axis.setBasePen(QPen(kInk, 0.8));
-    axis.setTickPen(QPen(kInk, 0.8));
-    axis.setSubTickPen(QPen(kInk, 0.5));
+    axis.setLabelFont(font());
+    axis.setTickLabelFont(font());
+    axis.setLabelColor(kInk);
+    axis.setTickLabelColor(kInk);
+    axis.setBasePen(QPen(kInk, points(0.8)));
+    axis.setTickPen(QPen(kInk, points(0.8)));
+    axis.setSubTickPen(QPen(kInk, points(0.5)));
     axis.setTickLengthIn(0);
-    axis.setTickLengthOut(4);
+    axis.setTickLengthOut(int(points(4)));
     axis.setSubTickLengthIn(0);
-    axis.setSubTickLengthOut(2);
-    axis.grid()->setPen(&axis == yAxis ? QPen(kGrid, 0.7) : QPen(Qt::NoPen));
+    axis.setSubTickLengthOut(int(points(2)));
+    axis.grid()->setPen(recipe_.grid && axis.orientation() == Qt::Vertical ? QPen(kGrid, points(0.7))
+                                                                           : QPen(Qt::NoPen));
     axis.grid()->setZeroLinePen(Qt::NoPen);
 }
 
-void ChartPlot::addText(double x, double y, const QString& text, const QColor& colour,
-                        Qt::Alignment alignment, bool bold)
+QCPItemText* ChartPlot::addText(QCPAxisRect& panel, double x, double y, const QString& text,
+                                const QColor& colour, Qt::Alignment alignment, bool bold)
 {
     auto* item = new QCPItemText(this);
     item->setClipToAxisRect(false);
     item->setPositionAlignment(alignment);
     item->position->setType(QCPItemPosition::ptPlotCoords);
+    item->position->setAxisRect(&panel);
+    item->position->setAxes(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
     item->position->setCoords(x, y);
     item->setText(text);
-    item->setFont(paperFont(bold));
+    item->setFont(font(bold));
     item->setColor(colour);
-    item->setPadding(QMargins(6, 1, 4, 1));
+    item->setPadding(QMargins(int(points(6)), 1, int(points(4)), 1));
+    return item;
 }
 
-void ChartPlot::addFit(const ChartSeries& series, const QColor& colour, const Chart& chart,
-                       const ChartRecipe& recipe)
+void ChartPlot::addFit(const ChartSeries& series, QCPAxisRect& panel, const QPen& pen)
 {
     if (!series.fit)
         return;
@@ -115,77 +179,105 @@ void ChartPlot::addFit(const ChartSeries& series, const QColor& colour, const Ch
     constexpr int kPieces = 40;
     for (int i = 0; i <= kPieces; ++i) {
         const double share = double(i) / kPieces;
-        x << (recipe.logX && from > 0 ? from * std::pow(to / from, share) : from + share * (to - from));
+        x << (isLogarithmic(recipe_.xAxis) && from > 0 ? from * std::pow(to / from, share)
+                                                       : from + share * (to - from));
         y << series.fit->at(x.back());
     }
-    QCPGraph* line = addGraph();
-    line->setPen(QPen(colour, 0.8, Qt::DashLine));
+    QCPGraph* line = addGraph(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
+    line->setPen(QPen(pen.color(), points(0.7), Qt::DashLine));
     line->setData(x, y, true);
-    const int middle = kPieces / 4; // the end belongs to the series' name
-    addText(x[middle], y[middle],
-            series.fit->formula(recipe.x == QLatin1String("seq_len") ? QStringLiteral("N") : recipe.x,
-                                chart.unit),
-            colour, Qt::AlignLeft | Qt::AlignTop, false);
+    line->setName(tr("fit of %1").arg(series.name));
+    if (!recipe_.formula)
+        return;
+    constexpr int kAt = kPieces / 3; // the end belongs to the series' name
+    QCPItemText* words = addText(panel, x[kAt], y[kAt], series.fit->formula(chart_.xWord, chart_.unit),
+                                 pen.color(), Qt::AlignHCenter | Qt::AlignTop, false);
+    formulas_.push_back({words, &panel, {x[kAt - 4], x[kAt + 4]}, {y[kAt - 4], y[kAt + 4]}});
 }
 
-void ChartPlot::addSeries(const ChartSeries& series, std::size_t at, const Chart& chart,
-                          const ChartRecipe& recipe)
+void ChartPlot::addSeries(const ChartSeries& series, QCPAxisRect& panel)
 {
     if (series.points.empty())
         return;
-    const QColor colour = colourOf(at);
-    addFit(series, colour, chart, recipe);
-    QCPGraph* graph = addGraph();
-    graph->setPen(QPen(colour, 1.2));
-    graph->setScatterStyle(QCPScatterStyle(shapeOf(at), QPen(colour, 1), QBrush(colour), 5.5));
-    auto* bars = new QCPErrorBars(xAxis, yAxis);
+    const std::size_t place = placeOf(series);
+    const QPen pen = penOf(place);
+    addFit(series, panel, pen);
+    QCPGraph* graph = addGraph(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
+    graph->setName(series.name);
+    graph->setPen(pen);
+    graph->setScatterStyle(
+        QCPScatterStyle(shapeOf(place), QPen(pen.color(), points(1)), QBrush(pen.color()), points(5.5)));
+    auto* bars = new QCPErrorBars(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
     bars->setDataPlottable(graph);
-    bars->setPen(QPen(colour, 0.8));
-    bars->setWhiskerWidth(4);
+    bars->setPen(QPen(pen.color(), points(0.8)));
+    bars->setWhiskerWidth(points(4));
+    const bool logarithmic = isLogarithmic(recipe_.yAxis);
     for (const ChartPoint& point : series.points) {
         graph->addData(point.x, point.y);
-        bars->addData(point.low ? point.y - *point.low : 0, point.high ? *point.high - point.y : 0);
+        // What reaches below nothing has no end on a logarithmic axis.
+        const bool below = point.low && !(logarithmic && *point.low <= 0);
+        bars->addData(below ? point.y - *point.low : 0, point.high ? *point.high - point.y : 0);
     }
+    if (panels_.size() > 1)
+        return; // a legend names the lines of all panels
     const ChartPoint& last = series.points.back();
-    addText(last.x, last.y, series.name, colour, Qt::AlignLeft | Qt::AlignVCenter, true);
+    names_.push_back(
+        {addText(panel, last.x, last.y, series.name, pen.color(), Qt::AlignLeft | Qt::AlignVCenter, true),
+         &panel, last.x, last.y});
 }
 
-// What did not fit into memory has no y: an open marker at the upper edge.
-void ChartPlot::addOutOfMemory(const Chart& chart)
+// What did not fit into memory has no y: an open marker at the upper edge, those of one x below each other.
+void ChartPlot::addOutOfMemory(QCPAxisRect& panel, const QString& facet)
 {
-    for (std::size_t i = 0; i < chart.series.size(); ++i) {
-        const ChartSeries& series = chart.series[i];
-        if (series.outOfMemory.empty())
+    std::map<double, int> above; // markers at an x
+    const QCPRange range = panel.axis(QCPAxis::atLeft)->range();
+    const auto heightAt = [&](int place) {
+        const double share = 1 - 0.05 * place;
+        return isLogarithmic(recipe_.yAxis) ? range.lower * std::pow(range.upper / range.lower, share)
+                                            : range.lower + share * range.size();
+    };
+    for (const ChartSeries& series : chart_.series) {
+        if (series.facet != facet || series.outOfMemory.empty())
             continue;
-        QCPGraph* graph = addGraph();
+        const QColor colour = colourOf(recipe_.palette, placeOf(series));
+        QCPGraph* graph = addGraph(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
         graph->setLineStyle(QCPGraph::lsNone);
-        graph->setScatterStyle(
-            QCPScatterStyle(QCPScatterStyle::ssTriangle, QPen(colourOf(i), 1), QBrush(Qt::white), 7));
-        const double top = yAxis->range().upper;
-        double first = series.outOfMemory.front();
-        for (const double x : series.outOfMemory) {
-            graph->addData(x, top);
-            first = std::min(first, x);
-        }
+        graph->setName(tr("%1, out of memory").arg(series.name));
+        graph->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssTriangle, QPen(colour, points(1)),
+                                               QBrush(Qt::white), points(7)));
         graph->setAdaptiveSampling(false);
-        addText(first, top,
-                series.name.isEmpty() ? QStringLiteral("OOM") : QStringLiteral("OOM, ") + series.name,
-                colourOf(i), Qt::AlignRight | Qt::AlignVCenter, true);
+        std::pair<double, double> first(std::numeric_limits<double>::max(), 0);
+        for (const double x : series.outOfMemory) {
+            const double y = heightAt(above[x]++);
+            graph->addData(x, y);
+            first = std::min(first, std::pair(x, y));
+        }
+        addText(panel, first.first, first.second,
+                series.name.isEmpty() || panels_.size() > 1 ? QStringLiteral("OOM")
+                                                            : QStringLiteral("OOM, ") + series.name,
+                colour, Qt::AlignRight | Qt::AlignVCenter, true);
     }
 }
 
-void ChartPlot::setRanges(const Chart& chart, const ChartRecipe& recipe)
+// All panels have the same scales: what differs is what lies in them.
+void ChartPlot::setRanges(QCPAxisRect& panel) const
 {
-    double lowX = 1e300, highX = -1e300, lowY = 1e300, highY = -1e300;
-    for (const ChartSeries& series : chart.series) {
-        for (const double x : series.outOfMemory) {
-            lowX = std::min(lowX, x);
-            highX = std::max(highX, x);
-        }
+    constexpr double kMost = std::numeric_limits<double>::max();
+    double lowX = kMost;
+    double highX = -kMost;
+    double lowY = kMost;
+    double highY = -kMost;
+    const bool logY = isLogarithmic(recipe_.yAxis);
+    for (const ChartSeries& series : chart_.series) {
+        if (recipe_.outOfMemory)
+            for (const double x : series.outOfMemory) {
+                lowX = std::min(lowX, x);
+                highX = std::max(highX, x);
+            }
         for (const ChartPoint& point : series.points) {
             lowX = std::min(lowX, point.x);
             highX = std::max(highX, point.x);
-            lowY = std::min(lowY, recipe.logY ? point.y : std::min(point.y, point.low.value_or(point.y)));
+            lowY = std::min(lowY, logY ? point.y : std::min(point.y, point.low.value_or(point.y)));
             highY = std::max(highY, point.high.value_or(point.y));
         }
     }
@@ -193,44 +285,200 @@ void ChartPlot::setRanges(const Chart& chart, const ChartRecipe& recipe)
         return;
     if (lowY > highY)
         lowY = highY = 1;
-    if (recipe.logX && lowX > 0)
-        xAxis->setRange(lowX / 1.25, highX * 1.25);
+    QCPAxis& x = *panel.axis(QCPAxis::atBottom);
+    QCPAxis& y = *panel.axis(QCPAxis::atLeft);
+    if (isLogarithmic(recipe_.xAxis) && lowX > 0)
+        x.setRange(lowX / 1.25, highX * 1.25);
     else
-        xAxis->setRange(lowX - 0.06 * (highX - lowX + 1e-9), highX + 0.06 * (highX - lowX + 1e-9));
-    if (recipe.logY && lowY > 0)
-        yAxis->setRange(lowY / 1.8, highY * 2.2);
+        x.setRange(lowX - 0.06 * (highX - lowX + 1e-9), highX + 0.06 * (highX - lowX + 1e-9));
+    if (logY && lowY > 0)
+        y.setRange(lowY / 1.8, highY * 2.2);
     else
-        yAxis->setRange(std::min(0.0, lowY), 1.12 * highY);
+        y.setRange(std::min(0.0, lowY), 1.12 * highY);
+}
+
+QCPAxisRect* ChartPlot::addPanel(QCPLayoutGrid& grid, int row, int column, bool lowest, const QString& facet)
+{
+    auto* panel = new QCPAxisRect(this, false);
+    grid.addElement(row, column, panel);
+    QCPAxis* x = panel->addAxis(QCPAxis::atBottom);
+    QCPAxis* y = panel->addAxis(QCPAxis::atLeft);
+    for (QCPAxis* axis : {x, y}) {
+        axis->setLayer(QStringLiteral("axes"));
+        axis->grid()->setLayer(QStringLiteral("grid"));
+    }
+    setAxis(*x, lowest ? chart_.xTitle : QString(), recipe_.xAxis);
+    setAxis(*y, column == 0 ? chart_.yTitle : QString(), recipe_.yAxis);
+    setRanges(*panel);
+    panel->setMinimumMargins(
+        QMargins(int(points(8)), int(points(facet.isEmpty() ? 12 : 4)), int(points(8)), int(points(6))));
+    if (chart_.facets.size() > 1)
+        return panel;
+    // Names of lines stand behind their last points.
+    int longest = 0;
+    const QFontMetrics metrics(font(true));
+    for (const QString& name : chart_.names)
+        longest = std::max(longest, metrics.horizontalAdvance(name));
+    panel->setAutoMargins(QCP::msLeft | QCP::msBottom | QCP::msTop);
+    panel->setMargins(QMargins(0, 0, longest + int(points(6)), 0));
+    return panel;
+}
+
+void ChartPlot::addLegend()
+{
+    auto* key = new QCPLegend;
+    plotLayout()->addElement(plotLayout()->rowCount(), 0, key);
+    key->setLayer(QStringLiteral("legend"));
+    key->setFillOrder(QCPLegend::foColumnsFirst);
+    key->setWrap(4);
+    key->setBorderPen(Qt::NoPen);
+    key->setBrush(Qt::NoBrush);
+    key->setFont(font());
+    key->setTextColor(kInk);
+    key->setIconSize(int(points(20)), int(points(10)));
+    key->setMaximumSize(QWIDGETSIZE_MAX, key->minimumOuterSizeHint().height());
+    QStringList named;
+    for (int i = 0; i < graphCount(); ++i) {
+        if (graph(i)->name().isEmpty() || graph(i)->lineStyle() == QCPGraph::lsNone ||
+            !chart_.names.contains(graph(i)->name()) || named.contains(graph(i)->name()))
+            continue;
+        named << graph(i)->name();
+        key->addItem(new QCPPlottableLegendItem(key, graph(i)));
+    }
+    plotLayout()->setRowStretchFactor(plotLayout()->rowCount() - 1, 0.001);
+}
+
+void ChartPlot::layOut()
+{
+    plotLayout()->clear();
+    panels_.clear();
+    names_.clear();
+    formulas_.clear();
+    const auto addWords = [this](QCPLayoutGrid& grid, int row, int column, const QString& text, bool bold) {
+        auto* words = new QCPTextElement(this, text, font(bold));
+        words->setTextColor(kInk);
+        words->setMargins(QMargins(0, int(points(bold ? 4 : 2)), 0, 0));
+        grid.addElement(row, column, words);
+        grid.setRowStretchFactor(row, 0.001);
+    };
+    if (!recipe_.title.isEmpty())
+        addWords(*plotLayout(), 0, 0, recipe_.title, true);
+    auto* grid = new QCPLayoutGrid;
+    plotLayout()->addElement(plotLayout()->rowCount(), 0, grid);
+    const auto count = std::max<std::size_t>(1, std::size_t(chart_.facets.size()));
+    const std::size_t columns = std::min(kMostInRow, count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const QString facet = chart_.facets.value(qsizetype(i));
+        const auto column = int(i % columns);
+        const auto row = int(i / columns * 2);
+        if (!facet.isEmpty())
+            addWords(*grid, row, column, chart_.facetKey + QLatin1Char(' ') + facet, false);
+        panels_.push_back(
+            addPanel(*grid, facet.isEmpty() ? row : row + 1, column, i + columns >= count, facet));
+    }
 }
 
 void ChartPlot::show(const Chart& chart, const ChartRecipe& recipe)
 {
+    chart_ = chart;
+    recipe_ = recipe;
     clearPlottables();
     clearItems();
-    setAxis(*xAxis, chart.xTitle, recipe.logX);
-    setAxis(*yAxis, chart.yTitle, recipe.logY);
-    // Names of lines stand behind their last points.
-    int longest = 0;
-    const QFontMetrics metrics(paperFont(true));
-    for (const ChartSeries& series : chart.series)
-        longest = std::max(longest, metrics.horizontalAdvance(series.name));
-    axisRect()->setAutoMargins(QCP::msLeft | QCP::msBottom | QCP::msTop);
-    axisRect()->setMinimumMargins(QMargins(8, 12, 8, 6));
-    axisRect()->setMargins(QMargins(0, 0, longest, 0));
-    title_->setText(recipe.title);
-    title_->setFont(paperFont(true));
-    title_->setTextColor(kInk);
-    title_->setVisible(!recipe.title.isEmpty());
-    setRanges(chart, recipe);
-    for (std::size_t i = 0; i < chart.series.size(); ++i)
-        addSeries(chart.series[i], i, chart, recipe);
-    addOutOfMemory(chart);
-    replot();
+    layOut();
+    for (std::size_t i = 0; i < panels_.size(); ++i) {
+        const QString facet = chart_.facets.value(qsizetype(i));
+        for (const ChartSeries& series : chart_.series)
+            if (series.facet == facet)
+                addSeries(series, *panels_[i]);
+        if (recipe_.outOfMemory)
+            addOutOfMemory(*panels_[i], facet);
+    }
+    if (panels_.size() > 1 && chart_.names.size() > 1)
+        addLegend();
+    // Laid out at the size of the paper, whatever that of the widget.
+    setViewport(QRect(QPoint(0, 0), paperSize(recipe_)));
+    plotLayout()->update(QCPLayoutElement::upPreparation);
+    plotLayout()->update(QCPLayoutElement::upMargins);
+    plotLayout()->update(QCPLayoutElement::upLayout);
+    turnFormulas();
+    partLabels();
+}
+
+// Formulas run along their lines, on the side away from the points above.
+void ChartPlot::turnFormulas()
+{
+    for (const Formula& formula : formulas_) {
+        const QCPAxis& x = *formula.panel->axis(QCPAxis::atBottom);
+        const QCPAxis& y = *formula.panel->axis(QCPAxis::atLeft);
+        const double across = x.coordToPixel(formula.x[1]) - x.coordToPixel(formula.x[0]);
+        const double up = y.coordToPixel(formula.y[1]) - y.coordToPixel(formula.y[0]);
+        formula.item->setRotation(std::atan2(up, across) * 180 / M_PI);
+    }
+}
+
+// Names whose lines end near each other step aside, in the order of their lines.
+void ChartPlot::partLabels()
+{
+    std::sort(names_.begin(), names_.end(), [](const Label& a, const Label& b) { return a.y > b.y; });
+    const double height = QFontMetricsF(font(true)).height();
+    double lowest = -std::numeric_limits<double>::max();
+    for (const Label& label : names_) {
+        QCPAxis& y = *label.panel->axis(QCPAxis::atLeft);
+        const double pixel = std::max(y.coordToPixel(label.y), lowest + height);
+        lowest = pixel;
+        label.item->position->setCoords(label.x, y.pixelToCoord(pixel));
+    }
 }
 
 void ChartPlot::drawVectors(QPainter& painter, const QSize& size)
 {
     drawPlot(*this, painter, size);
+}
+
+FigureView::FigureView(ChartPlot& plot, QWidget* parent) : QWidget(parent), plot_(plot)
+{
+    setAccessibleName(tr("Chart"));
+}
+
+void FigureView::setPaper(const QSize& paper, const QString& otherwise)
+{
+    paper_ = paper;
+    words_ = otherwise;
+    update();
+}
+
+double FigureView::zoom() const
+{
+    if (paper_.isEmpty())
+        return 1;
+    return std::min({kMostZoom, double(width()) / paper_.width(), double(height()) / paper_.height()});
+}
+
+void FigureView::draw(QPainter& painter, const QSize& size)
+{
+    plot_.drawVectors(painter, size);
+}
+
+void FigureView::contextMenuEvent(QContextMenuEvent* event)
+{
+    openCopyMenu(*this, event->globalPos(), [this] { return tableOf(plot_); });
+}
+
+void FigureView::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    if (paper_.isEmpty()) {
+        painter.setPen(colours().dimText);
+        painter.setFont(Theme::instance().body());
+        painter.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap, words_);
+        return;
+    }
+    painter.setRenderHint(QPainter::Antialiasing);
+    const double scale = zoom();
+    painter.translate((width() - scale * paper_.width()) / 2, (height() - scale * paper_.height()) / 2);
+    painter.scale(scale, scale);
+    painter.fillRect(QRect(QPoint(0, 0), paper_), Qt::white);
+    draw(painter, paper_);
 }
 
 } // namespace tilescope::ui

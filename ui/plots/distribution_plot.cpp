@@ -1,10 +1,13 @@
 #include "ui/plots/distribution_plot.h"
 
+#include "ui/models/table_cells.h"
+#include "ui/plots/copy_menu.h"
 #include "ui/plots/number_text.h"
 #include "ui/plots/table_view.h"
 #include "ui/plots/time_axis.h"
 #include "ui/theme/theme.h"
 
+#include <QContextMenuEvent>
 #include <QPainter>
 #include <QPainterPath>
 
@@ -265,6 +268,30 @@ void DistributionPlot::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
     draw(painter, size());
+}
+
+TableData DistributionPlot::table() const
+{
+    TableData values;
+    values.columns = {makeColumn(tr("Phase"), TableColumn::Kind::Text, 0),
+                      makeColumn(tr("Run"), TableColumn::Kind::Text, 60),
+                      makeColumn(tr("Sample"), TableColumn::Kind::Number, 60),
+                      makeColumn(tr("Wall, ms"), TableColumn::Kind::Number, 100)};
+    for (const PhaseSamples& phase : phases_)
+        for (const auto& [run, samples] :
+             {std::pair(QStringLiteral("A"), &phase.a), {QStringLiteral("B"), &phase.b}})
+            for (std::size_t i = 0; i < samples->size(); ++i) {
+                TableRow& row = values.rows.emplace_back();
+                row.id = std::int64_t(values.rows.size()) - 1;
+                row.cells = {makeWords(phase.name), makeWords(run), makeWords(QString::number(i + 1)),
+                             makeWords(QString::number((*samples)[i], 'g', 9))};
+            }
+    return values;
+}
+
+void DistributionPlot::contextMenuEvent(QContextMenuEvent* event)
+{
+    openCopyMenu(*this, event->globalPos(), [this] { return table(); });
 }
 
 } // namespace tilescope::ui

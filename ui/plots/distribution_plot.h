@@ -24,9 +24,12 @@ public:
     QSize minimumSizeHint() const override;
     /// Draws into the logical rectangle (0, 0, size); what exports use too.
     void draw(QPainter& painter, const QSize& size) const;
+    /// What it shows, as values.
+    TableData table() const;
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
     void drawPhase(QPainter& painter, const PhaseSamples& phase, const QRectF& rect) const;

@@ -1,6 +1,8 @@
 #include "ui/plots/exporter.h"
 
 #include "core/base/error.h"
+#include "ui/plots/chart_plot.h"
+#include "ui/plots/copy_menu.h"
 #include "ui/plots/distribution_plot.h"
 #include "ui/plots/step_bar_plot.h"
 #include "ui/plots/table_view.h"
@@ -96,6 +98,11 @@ QString nameOf(const QWidget& widget, const QString& otherwise)
     return widget.accessibleName().isEmpty() ? otherwise : widget.accessibleName();
 }
 
+std::optional<TableData> someTable(TableData table)
+{
+    return table.rows.empty() ? std::nullopt : std::optional(std::move(table));
+}
+
 Exportable wholePage(QWidget& page, const QString& title)
 {
     return {title,
@@ -181,23 +188,26 @@ std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
     for (ThemedPlot* plot : page.findChildren<ThemedPlot*>())
         if (plot->isVisibleTo(&page))
             all.push_back(
-                {nameOf(*plot, QObject::tr("Plot")),
-                 plot->size(),
+                {nameOf(*plot, QObject::tr("Plot")), plot->size(),
                  [plot](QPainter& painter, const QSize& size, bool) { plot->drawVectors(painter, size); },
-                 {}});
+                 someTable(tableOf(*plot))});
+    for (FigureView* figure : page.findChildren<FigureView*>())
+        if (figure->isVisibleTo(&page) && !figure->paper().isEmpty())
+            all.push_back(
+                {figure->accessibleName(), figure->paper(),
+                 [figure](QPainter& painter, const QSize& size, bool) { figure->draw(painter, size); },
+                 someTable(tableOf(figure->plot()))});
     for (StepBarPlot* bars : page.findChildren<StepBarPlot*>())
         if (bars->isVisibleTo(&page))
-            all.push_back({bars->accessibleName(),
-                           bars->size(),
+            all.push_back({bars->accessibleName(), bars->size(),
                            [bars](QPainter& painter, const QSize& size, bool) { bars->draw(painter, size); },
-                           {}});
+                           someTable(bars->table())});
     for (DistributionPlot* samples : page.findChildren<DistributionPlot*>())
         if (samples->isVisibleTo(&page))
             all.push_back(
-                {samples->accessibleName(),
-                 samples->size(),
+                {samples->accessibleName(), samples->size(),
                  [samples](QPainter& painter, const QSize& size, bool) { samples->draw(painter, size); },
-                 {}});
+                 someTable(samples->table())});
     for (TableView* view : page.findChildren<TableView*>())
         if (view->isVisibleTo(&page)) {
             TableData table = view->shown();

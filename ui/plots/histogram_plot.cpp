@@ -14,6 +14,7 @@ HistogramPlot::HistogramPlot(QWidget* parent)
       median_(new QCPItemStraightLine(this)), legend_(new QCPItemText(this))
 {
     xAxis->grid()->setVisible(false);
+    bars_->setName(tr("instances by duration"));
     yAxis->setLabel(tr("instances"));
     legend_->setPositionAlignment(Qt::AlignRight | Qt::AlignTop);
     legend_->setTextAlignment(Qt::AlignRight);

@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t kLabels = 6; // of the costliest; the current one comes on top
 constexpr double kGreatestRadius = 15;
 constexpr double kLeastRadius = 2.5;
-constexpr double kReach = 4; // pixels beside a bubble that still are it
+constexpr double kWorthShowing = 0.01; // of the costliest's time
+constexpr double kReach = 4;           // pixels beside a bubble that still are it
 
 QString rateText(double rate, const char* what)
 {
@@ -88,7 +89,11 @@ void RooflinePlot::setRanges()
     double highX = 0;
     double lowY = lowX;
     double highY = 0;
+    // What takes no time to speak of may lie decades away: it does not squeeze the rest together.
+    const double worth = bubbles_.empty() ? 0 : kWorthShowing * bubbles_.front().total;
     for (const RooflineBubble& bubble : bubbles_) {
+        if (bubble.total < worth)
+            continue;
         lowX = std::min(lowX, bubble.intensity);
         highX = std::max(highX, bubble.intensity);
         lowY = std::min(lowY, bubble.rate);
@@ -127,6 +132,7 @@ void RooflinePlot::build()
     if (current_)
         if (const RooflineBubble* bubble = find(*current_)) {
             QCPGraph* ring = addGraph();
+            ring->setName(tr("selected"));
             ring->addData(bubble->intensity, bubble->rate / unit_);
             ring->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(colours().text, 1.6),
                                                   Qt::NoBrush, 2 * radiusOf(*bubble) + 4));
@@ -143,6 +149,7 @@ void RooflinePlot::addRoof(const Roof& roof, bool strong)
         return std::min(most, roof.bytes ? *roof.bytes * intensity : most) / unit_;
     };
     QCPGraph* line = addGraph();
+    line->setName(tr("roof, %1").arg(roof.source));
     line->setPen(strong ? QPen(colours().text, 1.3) : QPen(colours().dimText, 1, Qt::DashLine));
     line->addData(x.lower, at(x.lower));
     if (roof.flops && roof.bytes)
@@ -170,6 +177,7 @@ void RooflinePlot::addBubble(const RooflineBubble& bubble)
     QColor fill = colour;
     fill.setAlphaF(0.8F);
     QCPGraph* graph = addGraph();
+    graph->setName(bubble.label);
     graph->addData(bubble.intensity, bubble.rate / unit_);
     graph->setScatterStyle(
         QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(colours().surface, 0.8), fill, 2 * radiusOf(bubble)));
@@ -202,6 +210,9 @@ void RooflinePlot::placeLabels()
         if (named.empty() || named.front() != &bubbles_[i])
             named.push_back(&bubbles_[i]);
     std::vector<QRectF> taken;
+    for (int i = 0; i < itemCount(); ++i) // the roofs' words
+        if (const auto* words = qobject_cast<QCPItemText*>(item(i)))
+            taken.emplace_back(words->topLeft->pixelPosition(), words->bottomRight->pixelPosition());
     for (const RooflineBubble& bubble : bubbles_) {
         const double radius = radiusOf(bubble);
         const QPointF centre = pixelOf(bubble.intensity, bubble.rate);

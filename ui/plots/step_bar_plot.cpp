@@ -1,9 +1,12 @@
 #include "ui/plots/step_bar_plot.h"
 
+#include "ui/models/table_cells.h"
+#include "ui/plots/copy_menu.h"
 #include "ui/plots/number_text.h"
 #include "ui/plots/time_axis.h"
 #include "ui/theme/theme.h"
 
+#include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
@@ -265,6 +268,28 @@ void StepBarPlot::mouseReleaseEvent(QMouseEvent* event)
     const auto at = partAt(event->pos());
     if (at && event->button() == Qt::LeftButton)
         emit partChosen(bars_[at->first].parts[at->second]);
+}
+
+TableData StepBarPlot::table() const
+{
+    TableData values;
+    values.columns = {makeColumn(tr("Run"), TableColumn::Kind::Text, 0),
+                      makeColumn(tr("Part of the step"), TableColumn::Kind::Text, 140),
+                      makeColumn(tr("Time, ns"), TableColumn::Kind::Number, 100)};
+    for (const StepBar& bar : bars_)
+        for (const StepPart& part : bar.parts) {
+            TableRow& row = values.rows.emplace_back();
+            row.id = std::int64_t(values.rows.size()) - 1;
+            row.cells = {
+                makeWords(bar.letter.isEmpty() ? bar.title : bar.letter + QLatin1Char(' ') + bar.title),
+                makeWords(part.label), makeWords(QString::number(std::llround(part.time)))};
+        }
+    return values;
+}
+
+void StepBarPlot::contextMenuEvent(QContextMenuEvent* event)
+{
+    openCopyMenu(*this, event->globalPos(), [this] { return table(); });
 }
 
 } // namespace tilescope::ui

@@ -18,6 +18,8 @@ public:
     QSize minimumSizeHint() const override { return {sizeHint().width() / 2, sizeHint().height()}; }
     /// Draws into the logical rectangle (0, 0, size); what exports use too.
     void draw(QPainter& painter, const QSize& size) const;
+    /// What it shows, as values.
+    TableData table() const;
 
 signals:
     /// A part of a bar was clicked.
@@ -25,6 +27,7 @@ signals:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     bool event(QEvent* event) override;
 

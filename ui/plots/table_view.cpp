@@ -41,6 +41,8 @@ QColor colourOf(const Swatch& swatch, const Palette& p)
         return p.hue(swatch.hue);
     case Swatch::Kind::Category:
         return categoryColour(swatch.category, p);
+    case Swatch::Kind::Own:
+        return swatch.own;
     case Swatch::Kind::Neutral:
     case Swatch::Kind::None:
         return blend(p.dimText, p.surface, 0.55);

@@ -1,9 +1,12 @@
 #include "ui/plots/themed_plot.h"
 
+#include "ui/plots/copy_menu.h"
 #include "ui/plots/number_text.h"
 #include "ui/plots/plot_vectors.h"
 #include "ui/plots/vector_drawing.h"
 #include "ui/theme/theme.h"
+
+#include <QContextMenuEvent>
 
 #include <cmath>
 
@@ -65,6 +68,11 @@ void ThemedPlot::paintEvent(QPaintEvent* event)
         return QCustomPlot::paintEvent(event);
     QPainter painter(this);
     drawVectors(painter, size());
+}
+
+void ThemedPlot::contextMenuEvent(QContextMenuEvent* event)
+{
+    openCopyMenu(*this, event->globalPos(), [this] { return tableOf(*this); });
 }
 
 void ThemedPlot::retheme()

@@ -19,6 +19,7 @@ signals:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
     virtual void retheme();
 };
 

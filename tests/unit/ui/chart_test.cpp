@@ -1,18 +1,24 @@
 // Charts: recipes as files, points and fits from runs, figures on disk.
 
 #include "core/base/error.h"
+#include "core/base/paths.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "ui/models/chart_recipe.h"
+#include "ui/models/chart_rows.h"
 #include "ui/pages/charts_offscreen.h"
-#include "ui/pages/charts_page.h"
+#include "ui/plots/chart_plot.h"
 #include "ui/theme/theme.h"
 
 #include <QFile>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
 
 namespace tilescope::ui {
 namespace {
@@ -117,6 +123,135 @@ TEST(Chart, FitsFindTheLawThatThePointsFollow)
     EXPECT_FALSE(fitOf({alone}, ChartRecipe::Fit::Linear)) << "one point has no law";
 }
 
+TEST(Chart, HasAPanelForEachValueOfItsFacetAndOneColourALine)
+{
+    std::vector<query::RunSummary> runs = attention();
+    for (query::RunSummary run : attention()) {
+        run.params[2].second = "fp32";
+        runs.push_back(run);
+    }
+    ChartRecipe recipe;
+    recipe.facet = QStringLiteral("precision");
+    const Chart chart = chartOf(recipe, pointersTo(runs));
+    EXPECT_EQ(chart.facets, QStringList({QStringLiteral("bf16"), QStringLiteral("fp32")}));
+    EXPECT_EQ(chart.names, QStringList({QStringLiteral("flash"), QStringLiteral("naive")}));
+    EXPECT_EQ(chart.series.size(), 4U);
+    ChartPlot plot;
+    plot.show(chart, recipe);
+    ASSERT_EQ(plot.panels().size(), 2U);
+    EXPECT_EQ(plot.panels()[0]->axis(QCPAxis::atLeft)->range(),
+              plot.panels()[1]->axis(QCPAxis::atLeft)->range());
+    EXPECT_LT(plot.panels()[0]->rect().right(), plot.panels()[1]->rect().left()) << "beside each other";
+    std::map<QString, std::set<QRgb>> colours;
+    for (int i = 0; i < plot.graphCount(); ++i)
+        if (chart.names.contains(plot.graph(i)->name()))
+            colours[plot.graph(i)->name()].insert(plot.graph(i)->pen().color().rgb());
+    EXPECT_EQ(colours.size(), 2U);
+    for (const auto& [name, ofLine] : colours)
+        EXPECT_EQ(ofLine.size(), 1U) << name.toStdString();
+}
+
+TEST(Chart, SaysWhereALineHasSeveralRunsAtOneX)
+{
+    std::vector<query::RunSummary> runs = attention();
+    EXPECT_FALSE(chartOf({}, pointersTo(runs)).crowded);
+    runs.push_back(runOf("naive", 512, 9));
+    EXPECT_TRUE(chartOf({}, pointersTo(runs)).crowded);
+}
+
+TEST(Chart, AFilterKeepsTheRunsThatHaveItsWords)
+{
+    const std::vector<query::RunSummary> runs = attention();
+    ChartRecipe recipe;
+    recipe.filter = QStringLiteral("backend=flash seq_len=256,512");
+    const Chart chart = chartOf(recipe, pointersTo(runs));
+    ASSERT_EQ(chart.series.size(), 1U);
+    EXPECT_EQ(chart.series[0].points.size(), 2U);
+    EXPECT_TRUE(chart.caption.contains(recipe.filter)) << "a reader has to know what was left out";
+    recipe.filter = QStringLiteral("naive bf16");
+    EXPECT_EQ(chartOf(recipe, pointersTo(runs)).names, QStringList{QStringLiteral("naive")});
+    recipe.filter = QStringLiteral("fp64");
+    EXPECT_TRUE(chartOf(recipe, pointersTo(runs)).empty.contains(QStringLiteral("fp64")));
+}
+
+TEST(Chart, TheCaptionNamesMachineSamplesFitAndWhatDidNotFit)
+{
+    const std::vector<query::RunSummary> runs = attention();
+    query::EnvironmentTable environment;
+    environment.rows = {{"gpu.name", "NVIDIA H200"}, {"libtorch", "2.11.0"}, {"cpu.model", "Xeon"}};
+    ChartRecipe recipe;
+    recipe.fit = ChartRecipe::Fit::Quadratic;
+    const QString caption =
+        chartOf(recipe, pointersTo(runs), machineWords({environment, environment})).caption;
+    for (const char* words : {"Means of 10 timed steps", "standard deviation", "c·x²", "out of memory",
+                              "NVIDIA H200, PyTorch 2.11.0."})
+        EXPECT_TRUE(caption.contains(QString::fromUtf8(words))) << words << " in " << caption.toStdString();
+    EXPECT_FALSE(caption.contains(QStringLiteral("Xeon"))) << "a GPU did the work";
+}
+
+TEST(Chart, FitsTellWhatTheyPredictAndHowSureTheyAre)
+{
+    const std::vector<query::RunSummary> runs = attention();
+    ChartRecipe recipe;
+    recipe.fit = ChartRecipe::Fit::Quadratic;
+    const Chart chart = chartOf(recipe, pointersTo(runs));
+    const TableData fits = fitRows(chart);
+    ASSERT_EQ(fits.rows.size(), 2U);
+    EXPECT_EQ(fits.columns[5].title, QStringLiteral("At 2048, ms"));
+    EXPECT_EQ(fits.rows[1].cells[5].text, QStringLiteral("128")) << "naive did not run there: 32 times four";
+    EXPECT_NEAR(chart.series[1].fit->spread, 0, 1e-9) << "its points lie on the law";
+    EXPECT_GT(chart.series[0].fit->spread, 0.1) << "flash is linear here";
+}
+
+TEST(ChartPlot, OnPaperItIsAsLargeAndWrittenAsItsRecipeSays)
+{
+    ChartRecipe recipe;
+    recipe.paper = ChartRecipe::papers()[1].second;
+    EXPECT_EQ(ChartPlot::paperSize(recipe).width(), 312) << "3.25 inches";
+    recipe.paper.text = 11;
+    const std::vector<query::RunSummary> runs = attention();
+    ChartPlot plot;
+    plot.show(chartOf(recipe, pointersTo(runs)), recipe);
+    EXPECT_DOUBLE_EQ(plot.panels()[0]->axis(QCPAxis::atBottom)->labelFont().pointSizeF(), 11);
+    EXPECT_LE(plot.panels()[0]->outerRect().right(), 312);
+    bool open = false;
+    for (int i = 0; i < plot.graphCount(); ++i)
+        open = open || (plot.graph(i)->scatterStyle().shape() == QCPScatterStyle::ssTriangle &&
+                        plot.graph(i)->scatterStyle().brush().color() == QColor(Qt::white));
+    EXPECT_TRUE(open) << "what ran out of memory";
+    recipe.outOfMemory = false;
+    const int before = plot.graphCount();
+    plot.show(chartOf(recipe, pointersTo(runs)), recipe);
+    EXPECT_EQ(plot.graphCount(), before - 1);
+}
+
+TEST(ChartPlot, NamesOfLinesDoNotLieOnEachOther)
+{
+    std::vector<query::RunSummary> runs;
+    for (const char* backend : {"a", "b", "c"})
+        for (const double length : {256.0, 512.0})
+            runs.push_back(runOf(backend, length, length / 100)); // all alike
+    ChartPlot plot;
+    plot.show(chartOf({}, pointersTo(runs)), {});
+    std::vector<double> heights;
+    for (int i = 0; i < plot.itemCount(); ++i)
+        if (const auto* words = qobject_cast<QCPItemText*>(plot.item(i));
+            words != nullptr && words->text().size() == 1)
+            heights.push_back(words->position->pixelPosition().y());
+    ASSERT_EQ(heights.size(), 3U);
+    std::sort(heights.begin(), heights.end());
+    EXPECT_GE(heights[1] - heights[0], 8);
+    EXPECT_GE(heights[2] - heights[1], 8);
+}
+
+TEST(ChartPlot, ThePaletteOfGreysStaysApartInGrey)
+{
+    EXPECT_TRUE(ChartPlot::staysApartInGrey(ChartRecipe::Palette::Grey, 4));
+    EXPECT_FALSE(ChartPlot::staysApartInGrey(ChartRecipe::Palette::OkabeIto, 7));
+    for (std::size_t i = 1; i < 8; ++i)
+        EXPECT_NE(ChartPlot::shapeOf(i), ChartPlot::shapeOf(0)) << "markers differ in any case";
+}
+
 TEST(Chart, SaysWhyThereIsNothingToDraw)
 {
     EXPECT_FALSE(chartOf({}, {}).empty.isEmpty());
@@ -141,12 +276,39 @@ TEST(ChartRecipe, ComesBackFromItsFileAsItWas)
     recipe.x = QStringLiteral("d_head");
     recipe.y = QStringLiteral("peak memory");
     recipe.series.clear();
-    recipe.logX = false;
+    recipe.xAxis = ChartRecipe::Axis::Linear;
+    recipe.yAxis = ChartRecipe::Axis::Log2;
+    recipe.facet = QStringLiteral("precision");
+    recipe.filter = QStringLiteral("batch=8 bf16");
+    recipe.formula = recipe.outOfMemory = recipe.grid = false;
+    recipe.palette = ChartRecipe::Palette::Grey;
+    recipe.dashes = true;
     recipe.centre = ChartRecipe::Centre::Median;
     recipe.bars = ChartRecipe::Bars::None;
     recipe.fit = ChartRecipe::Fit::Power;
-    recipe.oneColumn = true;
+    recipe.paper = {5, 3.5, 11};
     EXPECT_EQ(ChartRecipe::fromJson(recipe.toJson().toUtf8(), QStringLiteral("r.json")), recipe);
+}
+
+TEST(ChartRecipe, OlderWordsForPaperAndAxesAreStillRead)
+{
+    const ChartRecipe recipe =
+        ChartRecipe::fromJson(R"({"tilescope_chart": 1, "x_axis": "log", "y_axis": "log", "columns": "one"})",
+                              QStringLiteral("r.json"));
+    EXPECT_EQ(recipe.xAxis, ChartRecipe::Axis::Log2);
+    EXPECT_EQ(recipe.yAxis, ChartRecipe::Axis::Log10);
+    EXPECT_DOUBLE_EQ(recipe.paper.width, 3.25);
+}
+
+TEST(ChartRecipe, ThoseThatComeWithTheProgramAreRead)
+{
+    int found = 0;
+    for (const auto& file : std::filesystem::directory_iterator(resourcesDirectory() / "charts")) {
+        const ChartRecipe recipe = readRecipe(QString::fromStdString(file.path().string()));
+        EXPECT_FALSE(recipe.title.isEmpty()) << file.path();
+        ++found;
+    }
+    EXPECT_GE(found, 4);
 }
 
 TEST(ChartRecipe, AMistakeIsNamed)
@@ -163,6 +325,8 @@ TEST(ChartRecipe, AMistakeIsNamed)
     EXPECT_NE(sentence(R"({"tilescope_chart": 9})").find("tilescope_chart"), std::string::npos);
     EXPECT_NE(sentence(R"({"tilescope_chart": 1, "sereis": "a"})").find("sereis"), std::string::npos);
     EXPECT_NE(sentence(R"({"tilescope_chart": 1, "fit": "cubic"})").find("quadratic"), std::string::npos);
+    EXPECT_NE(sentence(R"({"tilescope_chart": 1, "width": 4000})").find("width"), std::string::npos);
+    EXPECT_NE(sentence(R"({"tilescope_chart": 1, "grid": "yes"})").find("grid"), std::string::npos);
 }
 
 TEST(ChartFiles, AreWrittenForEachRecipeFromARecording)

@@ -84,6 +84,37 @@ TEST_F(CompareTest, BarsOfFamiliesAreSharesOfTheGreatestDifference)
     EXPECT_DOUBLE_EQ(most, 1);
 }
 
+TEST_F(CompareTest, RangesAreNamedFromTheStepDownAndKeepTheirPlaces)
+{
+    const query::Comparison& comparison = *compared_.comparison;
+    const TableData rows = rangeDifferenceRows(comparison);
+    ASSERT_GT(rows.rows.size(), 3U);
+    for (const TableRow& row : rows.rows) {
+        const std::string& key = comparison.ranges[std::size_t(row.id)].difference.key;
+        EXPECT_EQ("step/" + row.cells[0].text.toStdString(), key);
+    }
+}
+
+TEST_F(CompareTest, WhatThePeaksAreMadeOfAddsUpToThem)
+{
+    ASSERT_FALSE(compared_.categories.empty());
+    double a = 0;
+    double b = 0;
+    for (const CategoryBytes& one : compared_.categories) {
+        a += one.a.value_or(0);
+        b += one.b.value_or(0);
+    }
+    EXPECT_EQ(a, double(session_->liveAtPeak(RunId{1}).allocated.count));
+    EXPECT_EQ(b, double(session_->liveAtPeak(RunId{2}).allocated.count));
+    const TableData rows = memoryDifferenceRows(compared_);
+    EXPECT_EQ(rows.rows.size(), compared_.comparison->memory.size() + compared_.categories.size());
+    double difference = 0; // of the categories, which are sorted by size whatever the sign
+    for (std::size_t i = compared_.comparison->memory.size(); i < rows.rows.size(); ++i)
+        difference += rows.rows[i].cells[3].tone == Tone::Better ? -rows.rows[i].cells[3].sort
+                                                                 : rows.rows[i].cells[3].sort;
+    EXPECT_DOUBLE_EQ(difference, b - a);
+}
+
 TEST(Density, HasOnePeakWhereTheSamplesAreAndIsSymmetricAboutIt)
 {
     const std::vector<double> samples{9, 9.5, 10, 10.5, 11};
