@@ -7,7 +7,9 @@
 #include "ui/pages/charts_page.h"
 #include "ui/pages/help_page.h"
 #include "ui/pages/kernels_page.h"
+#include "ui/pages/key_value_table.h"
 #include "ui/pages/memory_page.h"
+#include "ui/pages/run_dock.h"
 #include "ui/pages/timeline_page.h"
 #include "ui/plots/chart_plot.h"
 #include "ui/plots/exporter.h"
@@ -35,6 +37,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <set>
 
 namespace tilescope::ui {
@@ -116,6 +119,42 @@ TEST_F(WindowTest, AKernelLeadsToTheTimelineWhereItIsSelected)
     const query::Timeline& timeline = *scene.sections[scene.selected->section].timeline;
     const query::TimelineItem& item = scene.selected->item;
     EXPECT_EQ(timeline.names[timeline.lanes[item.lane].rows[item.row].name(item.index)].text, kernel);
+}
+
+TEST_F(WindowTest, TheStatusBarKeepsWhatIsSelectedOnAPage)
+{
+    clickRail(QStringLiteral("Kernels"));
+    TableView& table = page<KernelsPage>("kernels").table();
+    clickRow(table, table.model()->index(1, 0));
+    const QString selected = statusText(1);
+    EXPECT_TRUE(selected.startsWith(QStringLiteral("1 kernel selected"))) << selected.toStdString();
+    clickRail(QStringLiteral("Machine"));
+    EXPECT_NE(statusText(1), selected);
+    clickRail(QStringLiteral("Kernels"));
+    EXPECT_EQ(statusText(1), selected);
+}
+
+TEST_F(WindowTest, ManyRunsAreDescribedByWhatVaries)
+{
+    const int file = window_.workspace().files()[0].id;
+    const std::filesystem::path other = folder_ / "other.tscope";
+    test::writeLmFile(other);
+    window_.open({QString::fromStdString(other.string())});
+    waitUntilSettled();
+    const int second = window_.workspace().files()[1].id;
+    window_.workspace().select(
+        {{file, RunId{1}}, {file, RunId{2}}, {file, RunId{3}}, {second, RunId{1}}, {second, RunId{2}}});
+    waitUntilSettled();
+    QStringList titles;
+    for (const QLabel* label : window_.dock().findChildren<QLabel*>())
+        titles << label->text();
+    EXPECT_TRUE(titles.contains(QStringLiteral("5 runs selected")));
+    auto& details = *window_.dock().findChild<KeyValueTable*>();
+    std::map<QString, QStringList> rows;
+    for (const KeyValueRow& row : details.rows())
+        rows[row.key] = row.values;
+    EXPECT_EQ(rows[QStringLiteral("varies")], QStringList{QStringLiteral("backend")});
+    EXPECT_EQ(rows[QStringLiteral("status")], QStringList{QStringLiteral("4 ok, 1 oom")});
 }
 
 TEST_F(WindowTest, KernelsAreGroupedAndAGroupOpensIntoItsKernels)

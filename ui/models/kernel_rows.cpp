@@ -108,17 +108,17 @@ struct Units {
     explicit Units(const std::vector<KernelLine>& lines)
         : total(timeUnit(0)), each(total), flops(flopUnit(0)), bytes(byteRateUnit(0))
     {
-        std::vector<double> totals;
+        double greatest = 0;
         std::vector<double> means;
         double flopRate = 0;
         double byteRate = 0;
         for (const KernelLine& line : lines) {
-            totals.push_back(line.total);
+            greatest = std::max(greatest, line.total);
             means.push_back(line.mean);
             flopRate = std::max(flopRate, line.flopRate.value_or(0));
             byteRate = std::max(byteRate, line.byteRate.value_or(0));
         }
-        total = columnUnit(std::move(totals), timeUnit);
+        total = timeUnit(greatest / 10);
         each = columnUnit(std::move(means), timeUnit);
         flops = flopUnit(flopRate);
         bytes = byteRateUnit(byteRate);

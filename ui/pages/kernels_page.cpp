@@ -253,6 +253,8 @@ KernelTitles KernelsPage::titles() const
         return titles;
     }
     titles.noWork = QString::fromStdString(full_->kernels.whyNoWork);
+    if (full_->opWork && !full_->opWork->fromShapes)
+        titles.noWork = tr("shapes were not recorded: run with --shapes true");
     titles.noTensor =
         ops ? tr("only GPUs have tensor cores") : QString::fromStdString(full_->kernels.whyNoTensor);
     return titles;
@@ -413,9 +415,17 @@ void KernelsPage::followKernel()
     table_->setCurrentId({});
     roofline_->setCurrent({});
     histogramPanel_->setTitle(tr("Durations"));
-    histogramPanel_->setSubtitle(tr("select a row"));
+    histogramPanel_->setSubtitle({});
     showOnTimeline_->setEnabled(false);
-    histogram_->show({}, query::Hue::Other);
+    showLengths({}, query::Hue::Other, tr("Select a row to see how long its instances took."));
+}
+
+void KernelsPage::showLengths(std::vector<std::int64_t> lengths, query::Hue hue, const QString& otherwise)
+{
+    histogram_->setVisible(!lengths.empty());
+    noHistogram_->setVisible(lengths.empty());
+    noHistogram_->setText(otherwise);
+    histogram_->show(std::move(lengths), hue);
 }
 
 void KernelsPage::showHistogram(std::int64_t id)
@@ -423,7 +433,7 @@ void KernelsPage::showHistogram(std::int64_t id)
     const KernelLine& line = lines_[std::size_t(id)];
     histogramPanel_->setTitle(line.label);
     histogramPanel_->setSubtitle(tr("%1 instances").arg(wholeNumber(line.instances)));
-    showOnTimeline_->setEnabled(grouping_->current() == ByName);
+    showOnTimeline_->setEnabled(grouping_->current() == ByName && !(full_ && full_->ops));
     std::vector<std::int64_t> lengths;
     if (quick_.timeline && range_->currentIndex() <= 0) {
         const std::string name = line.name.toStdString();
@@ -433,13 +443,14 @@ void KernelsPage::showHistogram(std::int64_t id)
                 for (const query::Instance& instance : instancesOf(*quick_.timeline, stat.name, stretch()))
                     lengths.push_back(instance.length);
     }
-    if (lengths.empty())
-        histogramPanel_->setSubtitle(
-            tr("%1 instances; group by name or family, all ranges, for their durations")
-                .arg(wholeNumber(line.instances)));
-    histogram_->show(std::move(lengths), line.swatch.hue);
+    showLengths(std::move(lengths), line.swatch.hue,
+                full_ && full_->ops
+                    ? tr("Ops on a CPU are counted, not listed one by one here: the timeline has them.")
+                    : tr("Durations are shown by name or by family, of all ranges."));
     emit selectionText(tr("1 %1 selected, %2 instances, %3")
-                           .arg(grouping_->current() == ByName ? tr("kernel") : tr("group"),
+                           .arg(grouping_->current() != ByName ? tr("group")
+                                : full_ && full_->ops          ? tr("op")
+                                                               : tr("kernel"),
                                 wholeNumber(line.instances), timeText(line.total)));
 }
 

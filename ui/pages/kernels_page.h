@@ -73,6 +73,7 @@ private:
     void showOnTimeline();
     void followKernel();
     void showHistogram(std::int64_t id);
+    void showLengths(std::vector<std::int64_t> lengths, query::Hue hue, const QString& otherwise);
     void showMessage(const QString& text);
 
     JobTracker loading_{this};
@@ -92,6 +93,7 @@ private:
     TableView* table_;
     Panel* histogramPanel_;
     HistogramPlot* histogram_;
+    QLabel* noHistogram_ = nullptr;
     QPushButton* showOnTimeline_ = nullptr;
     Panel* rooflinePanel_;
     RooflinePlot* roofline_;

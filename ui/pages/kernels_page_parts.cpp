@@ -65,7 +65,9 @@ QWidget* KernelsPage::makePanels()
     auto* content = new QVBoxLayout;
     content->setContentsMargins(sizes().of(8), sizes().of(4), sizes().of(8), sizes().of(8));
     histogram_->setAccessibleName(tr("Durations of the selected kernel"));
+    noHistogram_ = makeMessage();
     content->addWidget(histogram_, 1);
+    content->addWidget(noHistogram_, 1);
     showOnTimeline_ = new QPushButton(tr("Show on timeline"));
     showOnTimeline_->setProperty("kind", "link");
     showOnTimeline_->setCursor(Qt::PointingHandCursor);

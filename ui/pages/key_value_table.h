@@ -22,6 +22,7 @@ public:
 
     /// \param valuesLeft  values start at one x behind the keys instead of ending at the right edge
     void setRows(std::vector<KeyValueRow> rows, bool valuesLeft = false);
+    const std::vector<KeyValueRow>& rows() const { return rows_; }
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 

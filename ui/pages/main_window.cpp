@@ -89,7 +89,11 @@ void MainWindow::addPage(const QString& name, const QString& title, Icon icon, P
     rail_->add(index, icon, title, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + index)).toString(), atBottom);
     pages_.push_back({name, title, page});
     connect(page, &Page::cursorText, cursor_, &QLabel::setText);
-    connect(page, &Page::selectionText, selection_, &QLabel::setText);
+    connect(page, &Page::selectionText, this, [this, page](const QString& text) {
+        selected_[page] = text; // a page that is come back to has it still
+        if (page == currentPage())
+            selection_->setText(text);
+    });
     connect(page, &Page::exportWanted, this, &MainWindow::exportPage);
 }
 
@@ -158,8 +162,8 @@ QString MainWindow::pageTitle(const QString& name) const
 void MainWindow::showPageAt(int index)
 {
     cursor_->clear();
-    selection_->clear();
     stack_->setCurrentIndex(index);
+    selection_->setText(selected_[currentPage()]);
     stack_->currentWidget()->setFocus();
     rail_->setCurrent(index);
 }

@@ -5,6 +5,8 @@
 
 #include <QMainWindow>
 
+#include <map>
+
 class QLabel;
 class QStackedWidget;
 
@@ -70,6 +72,7 @@ private:
     bool closeAtEnd_ = false; // the user wants to close as soon as the sweep has stopped
     QLabel* cursor_;
     QLabel* selection_;
+    std::map<const Page*, QString> selected_; // what each page last said of its selection
     std::vector<Entry> pages_;
 };
 

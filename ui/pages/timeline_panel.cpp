@@ -120,7 +120,6 @@ QWidget* TimelinePanel::makeDetails()
     auto* scroll = new QScrollArea;
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setAccessibleName(tr("Details of the selection"));
     details_ = new KeyValueTable;
     scroll->setWidget(details_);
     scroll->setFocusPolicy(Qt::TabFocus);

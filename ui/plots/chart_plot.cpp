@@ -189,10 +189,9 @@ void ChartPlot::addFit(const ChartSeries& series, QCPAxisRect& panel, const QPen
     line->setName(tr("fit of %1").arg(series.name));
     if (!recipe_.formula)
         return;
-    constexpr int kAt = kPieces / 3; // the end belongs to the series' name
-    QCPItemText* words = addText(panel, x[kAt], y[kAt], series.fit->formula(chart_.xWord, chart_.unit),
+    QCPItemText* words = addText(panel, from, y.front(), series.fit->formula(chart_.xWord, chart_.unit),
                                  pen.color(), Qt::AlignHCenter | Qt::AlignTop, false);
-    formulas_.push_back({words, &panel, {x[kAt - 4], x[kAt + 4]}, {y[kAt - 4], y[kAt + 4]}});
+    formulas_.push_back({words, &panel, {from, to}, {y.front(), y.back()}});
 }
 
 void ChartPlot::addSeries(const ChartSeries& series, QCPAxisRect& panel)
@@ -404,15 +403,22 @@ void ChartPlot::show(const Chart& chart, const ChartRecipe& recipe)
     partLabels();
 }
 
-// Formulas run along their lines, on the side away from the points above.
+// Formulas run along their lines, below them, and end before the lines' names.
 void ChartPlot::turnFormulas()
 {
     for (const Formula& formula : formulas_) {
-        const QCPAxis& x = *formula.panel->axis(QCPAxis::atBottom);
-        const QCPAxis& y = *formula.panel->axis(QCPAxis::atLeft);
-        const double across = x.coordToPixel(formula.x[1]) - x.coordToPixel(formula.x[0]);
-        const double up = y.coordToPixel(formula.y[1]) - y.coordToPixel(formula.y[0]);
-        formula.item->setRotation(std::atan2(up, across) * 180 / M_PI);
+        QCPAxis& x = *formula.panel->axis(QCPAxis::atBottom);
+        QCPAxis& y = *formula.panel->axis(QCPAxis::atLeft);
+        const QPointF start(x.coordToPixel(formula.x[0]), y.coordToPixel(formula.y[0]));
+        const QPointF line = QPointF(x.coordToPixel(formula.x[1]), y.coordToPixel(formula.y[1])) - start;
+        const double length = std::hypot(line.x(), line.y());
+        if (length < 1)
+            continue;
+        const double half = QFontMetricsF(font()).horizontalAdvance(formula.item->text()) / 2;
+        const double along = std::min(0.45 * length, length - half - points(12));
+        const QPointF centre = start + line * (along / length);
+        formula.item->position->setCoords(x.pixelToCoord(centre.x()), y.pixelToCoord(centre.y()));
+        formula.item->setRotation(std::atan2(line.y(), line.x()) * 180 / M_PI);
     }
 }
 

@@ -40,7 +40,7 @@ private:
     struct Formula {
         QCPItemText* item;
         QCPAxisRect* panel;
-        double x[2], y[2]; // two places of the line that it is written along
+        double x[2], y[2]; // both ends of the line that it is written along
     };
 
     void layOut();
