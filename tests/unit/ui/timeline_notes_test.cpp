@@ -95,7 +95,7 @@ TEST_F(TimelineNotesTest, SomethingThatIsNoRegularFileDoesNotBlock)
 
 TEST_F(TimelineNotesTest, AnEndlessFileIsNotRead)
 {
-    write(R"({"version": 1, "notes": [], "padding": ")" + std::string(9'000'000, 'x') + "\"}");
+    write(R"({"version": 1, "notes": [], "padding": ")" + QByteArray(9'000'000, 'x').toStdString() + "\"}");
     EXPECT_NE(sentenceOf([this] { readNotes(file()); }).find("too large"), std::string::npos);
 }
 
