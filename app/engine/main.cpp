@@ -5,6 +5,7 @@
 #include "core/base/version.h"
 #include "core/engine/engine.h"
 #include "core/machine/torch_location.h"
+#include "core/model/memory.h"
 #include "core/session/engine_loop.h"
 #include "core/session/point_line.h"
 #include "core/session/stop_signals.h"
@@ -53,6 +54,7 @@ public:
     void sampleTaken(const Sample& sample) override { record_.sample(sample); }
     void countersRead(std::vector<CounterValue> counters) override { record_.counters(std::move(counters)); }
     void factsFound(std::vector<EnvironmentEntry> facts) override { record_.facts(std::move(facts)); }
+    void memoryLearnt(MemoryFacts&& facts) override { record_.memory(std::move(facts)); }
     void consume(TraceBatch&& batch) override { record_.consume(std::move(batch)); }
 
 private:

@@ -92,8 +92,18 @@ LiveSet liveAt(std::span<const AllocEvent> events, DeviceIndex device, Timestamp
     return set;
 }
 
+std::vector<LiveBlock> everAllocated(std::span<const AllocEvent> events, DeviceIndex device)
+{
+    std::vector<LiveBlock> blocks;
+    for (std::size_t i = 0; i < events.size(); ++i)
+        if (events[i].device == device && events[i].action == AllocAction::Alloc)
+            blocks.push_back({events[i].address, {events[i].bytes}, i});
+    std::ranges::stable_sort(blocks, std::ranges::greater{}, &LiveBlock::bytes);
+    return blocks;
+}
+
 MemoryGroups memoryGroups(std::span<const AllocEvent> events, DeviceIndex device,
-                          const std::function<std::uint32_t(const AllocEvent&)>& groupOf)
+                          const std::function<std::uint32_t(const AllocEvent&)>& groupOf, std::size_t older)
 {
     struct Running {
         MemoryGroup group;
@@ -112,7 +122,7 @@ MemoryGroups memoryGroups(std::span<const AllocEvent> events, DeviceIndex device
             event, i,
             [&] {
                 Running& running = groups[groupOf(event)];
-                ++running.group.allocations;
+                running.group.allocations += i < older ? 0 : 1;
                 running.live += {event.bytes};
                 running.group.max = std::max(running.group.max, running.live);
             },
@@ -137,6 +147,24 @@ MemoryGroups memoryGroups(std::span<const AllocEvent> events, DeviceIndex device
         return a.max != b.max ? a.max > b.max : a.group < b.group;
     });
     return result;
+}
+
+std::vector<AllocEvent> asAllocations(std::span<const MemoryBlock> blocks)
+{
+    std::vector<AllocEvent> events;
+    events.reserve(blocks.size());
+    std::int64_t allocated = 0;
+    for (const MemoryBlock& block : blocks) {
+        if (block.isFree)
+            continue;
+        allocated += block.bytes;
+        events.push_back({.time = block.time,
+                          .device = block.device,
+                          .address = block.address,
+                          .bytes = block.bytes,
+                          .allocated = allocated});
+    }
+    return events;
 }
 
 } // namespace tilescope::analysis

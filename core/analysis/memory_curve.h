@@ -2,6 +2,7 @@
 
 #include "core/base/units.h"
 #include "core/model/events.h"
+#include "core/model/memory.h"
 
 #include <cstdint>
 #include <functional>
@@ -44,6 +45,10 @@ struct LiveSet {
 /// O(n log n).
 LiveSet liveAt(std::span<const AllocEvent> events, DeviceIndex device, Timestamp time);
 
+/// All blocks of a device that were ever allocated among the events, the largest first.
+/// O(n log n).
+std::vector<LiveBlock> everAllocated(std::span<const AllocEvent> events, DeviceIndex device);
+
 /// Bytes of one group of allocations.
 struct MemoryGroup {
     std::uint32_t group = 0;
@@ -62,8 +67,14 @@ struct MemoryGroups {
 /// Bytes by group at the peak: groups and `untraced` add up to what the allocator counted.
 /// \param events   of one run, in time order
 /// \param groupOf  the group of an allocation
+/// \param older    how many of the events, from the first, only say what was allocated already
 /// O(n + g log g).
 MemoryGroups memoryGroups(std::span<const AllocEvent> events, DeviceIndex device,
-                          const std::function<std::uint32_t(const AllocEvent&)>& groupOf);
+                          const std::function<std::uint32_t(const AllocEvent&)>& groupOf,
+                          std::size_t older = 0);
+
+/// Blocks that were allocated before the first event, as events that can stand before it: allocations at the
+/// moment at which they were looked at. Free ones are left out.
+std::vector<AllocEvent> asAllocations(std::span<const MemoryBlock> blocks);
 
 } // namespace tilescope::analysis

@@ -43,6 +43,18 @@ AdamW::AdamW(const std::vector<at::Tensor>& parameters, bool scaleLoss)
     foundInf_ = at::zeros({}, options);
 }
 
+void AdamW::visitHeld(const std::vector<std::string>& names, const HoldVisitor& visit) const
+{
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        visit(MemoryCategory::Optimizer, names[i] + " first moment", firstMoments_[i]);
+        visit(MemoryCategory::Optimizer, names[i] + " second moment", secondMoments_[i]);
+    }
+    visit(MemoryCategory::Optimizer, "step count", steps_);
+    visit(MemoryCategory::Optimizer, "loss scale", lossScale_);
+    visit(MemoryCategory::Optimizer, "growth tracker", growthTracker_);
+    visit(MemoryCategory::Optimizer, "found inf", foundInf_);
+}
+
 std::vector<at::Tensor> AdamW::gradients()
 {
     std::vector<at::Tensor> gradients;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "core/engine/held_tensors.h"
+
 #include <ATen/core/Tensor.h>
 
+#include <string>
 #include <vector>
 
 namespace tilescope::engine {
@@ -14,6 +17,9 @@ public:
 
     /// What to start backward with: one, or the present scale of the loss.
     const at::Tensor& lossGradient() const { return lossScale_; }
+
+    /// Tells its state; that of a parameter by the parameter's name.
+    void visitHeld(const std::vector<std::string>& names, const HoldVisitor& visit) const;
 
     /// One update from the gradients. With a scaled loss: unscales them first, skips the update where one is
     /// not finite, and adapts the scale.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/engine/held_tensors.h"
 #include "core/model/spec.h"
 
 #include <ATen/core/Tensor.h>
@@ -45,6 +46,8 @@ public:
     virtual ~AttentionBackend() = default;
     virtual HeadLayout layout() const = 0;
     virtual at::Tensor apply(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) = 0;
+    /// Tells the tables that it keeps: masks.
+    virtual void visitHeld(const HoldVisitor& /*visit*/) const {}
 };
 
 /// The backend of that name for that problem.

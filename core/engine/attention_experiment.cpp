@@ -97,6 +97,19 @@ public:
                (phase == Phase::Backward && spec_.mode != Mode::Forward);
     }
 
+    void visitHeld(const HoldVisitor& visit) const override
+    {
+        const std::pair<const char*, const Tensor*> inputs[] = {{"q", &q_}, {"k", &k_}, {"v", &v_}};
+        for (const auto& [name, tensor] : inputs) {
+            visit(MemoryCategory::Inputs, name, *tensor);
+            visit(MemoryCategory::Gradients, name, tensor->grad());
+        }
+        visit(MemoryCategory::Inputs, "grad_o", gradO_);
+        backend_->visitHeld(visit);
+    }
+
+    Tensor graphRoot() const override { return o_; }
+
     // Sum of the output: backends that compute the same agree on it.
     std::optional<double> loss() const override
     {

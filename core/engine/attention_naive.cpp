@@ -38,6 +38,13 @@ public:
         return blank_.defined() ? blanked(o) : o;
     }
 
+    void visitHeld(const HoldVisitor& visit) const override
+    {
+        visit(MemoryCategory::Inputs, "attention/unread", unread_);
+        visit(MemoryCategory::Inputs, "attention/mask", hidden_);
+        visit(MemoryCategory::Inputs, "attention/blank_rows", blank_);
+    }
+
 private:
     at::Tensor scores(const at::Tensor& q, const at::Tensor& k) const
     {

@@ -68,6 +68,11 @@ public:
 
     Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) override;
 
+    void visitHeld(const HoldVisitor& visit) const override
+    {
+        visit(MemoryCategory::Inputs, "attention/mask", mask_);
+    }
+
 private:
     Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v) const;
     Tensor dispatched(const Tensor& q, const Tensor& k, const Tensor& v) const;

@@ -12,6 +12,10 @@
 #include <string_view>
 #include <vector>
 
+namespace tilescope {
+struct MemoryFacts;
+}
+
 namespace tilescope::engine {
 
 /// States of a point, in order; `state` events carry them.
@@ -27,6 +31,9 @@ public:
     virtual void countersRead(std::vector<CounterValue> counters) = 0;
     /// What a workload that times nothing found out; become facts of the run (environment).
     virtual void factsFound(std::vector<EnvironmentEntry> facts) = 0;
+    /// What the allocation events of the traced steps do not tell by themselves, where the spec records
+    /// memory: before the trace what a rehearsed step showed and what is allocated, after it what is then.
+    virtual void memoryLearnt(MemoryFacts&& facts) = 0;
 };
 
 /// Runs experiments with LibTorch: one point at a time, on the thread that made it (the session thread).

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/engine/held_tensors.h"
 #include "core/model/run.h"
 #include "core/model/spec.h"
 
@@ -47,6 +48,10 @@ public:
     virtual std::optional<std::int64_t> parameters() const { return {}; }
     /// Value of the loss of the step that just ran, before finish(); waits for the device.
     virtual std::optional<double> loss() const = 0;
+    /// Tells what it holds between steps and, after backward, the gradients.
+    virtual void visitHeld(const HoldVisitor& visit) const = 0;
+    /// Output or loss of the step that is running, from which backward starts; undefined before and after.
+    virtual at::Tensor graphRoot() const = 0;
     /// Bytes allocated between forward and backward, where the allocator cannot tell it during a step.
     virtual std::optional<Bytes> heldBeforeBackward() const { return {}; }
 };

@@ -64,6 +64,9 @@ public:
     bool has(Phase phase) const override { return inner_->has(phase); }
     std::optional<std::int64_t> parameters() const override { return inner_->parameters(); }
     std::optional<double> loss() const override { return inner_->loss(); }
+    void visitHeld(const HoldVisitor& visit) const override { inner_->visitHeld(visit); }
+    // The graph's replays build no autograd graph; that of the capture was used up by its backward.
+    at::Tensor graphRoot() const override { return captured_ ? at::Tensor() : inner_->graphRoot(); }
     std::optional<Bytes> heldBeforeBackward() const override { return heldBeforeBackward_; }
 
 private:

@@ -90,20 +90,20 @@ LanguageModel::LanguageModel(const LmShape& shape, at::TensorOptions options,
     const auto glorot = [](std::int64_t in, std::int64_t out) {
         return std::sqrt(2.0 / static_cast<double>(in + out));
     };
-    embedding_ = weight(shape.vocab, d, 1);
+    embedding_ = weight("embedding", shape.vocab, d, 1);
     layers_.reserve(shape.layers);
     for (std::int64_t i = 0; i < shape.layers; ++i) {
         Layer& layer = layers_.emplace_back();
         layer.name = c10::str("layers.", i);
-        layer.attentionNorm = normWeight();
-        layer.qkv = weight(d, 3 * d, glorot(d, d));
-        layer.projection = weight(d, d, glorot(d, d));
-        layer.ffnNorm = normWeight();
-        layer.gateUp = weight(d, 2 * f, glorot(d, f));
-        layer.down = weight(f, d, glorot(f, d));
+        layer.attentionNorm = normWeight(layer.name + "/attention_norm");
+        layer.qkv = weight(layer.name + "/attention/qkv", d, 3 * d, glorot(d, d));
+        layer.projection = weight(layer.name + "/attention/projection", d, d, glorot(d, d));
+        layer.ffnNorm = normWeight(layer.name + "/ffn_norm");
+        layer.gateUp = weight(layer.name + "/ffn/gate_up", d, 2 * f, glorot(d, f));
+        layer.down = weight(layer.name + "/ffn/down", f, d, glorot(f, d));
     }
-    norm_ = normWeight();
-    head_ = weight(d, shape.vocab, glorot(d, shape.vocab));
+    norm_ = normWeight("norm");
+    head_ = weight("lm_head", d, shape.vocab, glorot(d, shape.vocab));
     checkpoint(checkpointing);
 }
 
@@ -121,20 +121,33 @@ void LanguageModel::checkpoint(Checkpointing checkpointing)
             std::make_unique<Blocks>(*this, begin, std::min(begin + every, layers_.size())));
 }
 
-Tensor LanguageModel::weight(std::int64_t in, std::int64_t out, double deviation)
+Tensor LanguageModel::weight(std::string name, std::int64_t in, std::int64_t out, double deviation)
 {
     // An embedding is read by rows, a linear map is kept as nn.Linear keeps it.
     const bool isEmbedding = parameters_.empty();
     Tensor w = isEmbedding ? at::empty({in, out}, options_) : at::empty_strided({in, out}, {1, in}, options_);
     w.normal_(0, deviation).set_requires_grad(true);
     parameters_.push_back(w);
+    parameterNames_.push_back(std::move(name));
     return w;
 }
 
-Tensor LanguageModel::normWeight()
+Tensor LanguageModel::normWeight(std::string name)
 {
+    parameterNames_.push_back(std::move(name));
     parameters_.push_back(at::ones({shape_.dModel}, options_).set_requires_grad(true));
     return parameters_.back();
+}
+
+void LanguageModel::visitHeld(const HoldVisitor& visit) const
+{
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        visit(MemoryCategory::Parameters, parameterNames_[i], parameters_[i]);
+        visit(MemoryCategory::Gradients, parameterNames_[i], parameters_[i].grad());
+    }
+    visit(MemoryCategory::Inputs, "rotation", rotation_.forward);
+    visit(MemoryCategory::Inputs, "rotation of gradients", rotation_.backward);
+    attention_->visitHeld(visit);
 }
 
 std::int64_t LanguageModel::parameterCount() const

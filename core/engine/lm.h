@@ -41,6 +41,10 @@ public:
     at::Tensor forward(const at::Tensor& tokens) const;
 
     const std::vector<at::Tensor>& parameters() const { return parameters_; }
+    /// Theirs, by the module: layers.3/ffn/down.
+    const std::vector<std::string>& parameterNames() const { return parameterNames_; }
+    /// Tells parameters, their gradients and the tables that it keeps.
+    void visitHeld(const HoldVisitor& visit) const;
     std::int64_t parameterCount() const;
 
 private:
@@ -65,8 +69,8 @@ private:
     at::Tensor feedForward(const Layer& layer, const at::Tensor& normed, const at::Tensor& x) const;
     at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
     at::Tensor addProduct(const at::Tensor& x, const at::Tensor& y, const at::Tensor& weight) const;
-    at::Tensor weight(std::int64_t in, std::int64_t out, double deviation);
-    at::Tensor normWeight();
+    at::Tensor weight(std::string name, std::int64_t in, std::int64_t out, double deviation);
+    at::Tensor normWeight(std::string name);
 
     LmShape shape_;
     at::TensorOptions options_;
@@ -77,6 +81,7 @@ private:
     at::Tensor norm_;
     at::Tensor head_;
     std::vector<at::Tensor> parameters_;
+    std::vector<std::string> parameterNames_;
     // What backward computes again, if anything: runs of blocks, or attention between q, k, v and o.
     std::vector<std::unique_ptr<RecomputedPart>> recomputedBlocks_;
     std::unique_ptr<RecomputedPart> recomputedAttention_;

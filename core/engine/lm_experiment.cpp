@@ -116,6 +116,19 @@ public:
 
     std::optional<std::int64_t> parameters() const override { return model_.parameterCount(); }
 
+    void visitHeld(const HoldVisitor& visit) const override
+    {
+        model_.visitHeld(visit);
+        visit(MemoryCategory::Inputs, "tokens", tokens_);
+        visit(MemoryCategory::Inputs, "targets", targets_);
+        visit(MemoryCategory::Inputs, "tokens on the host", hostTokens_);
+        if (optimizer_)
+            optimizer_->visitHeld(model_.parameterNames(), visit);
+        visit(MemoryCategory::Inputs, "gradient of the loss", gradient_);
+    }
+
+    Tensor graphRoot() const override { return loss_.defined() ? loss_ : logits_; }
+
     std::optional<double> loss() const override
     {
         if (!loss_.defined())

@@ -107,7 +107,7 @@ struct MergeHeads : torch::autograd::Function<MergeHeads> {
     }
 };
 
-struct SwiGlu : torch::autograd::Function<SwiGlu> {
+struct Swiglu : torch::autograd::Function<Swiglu> {
     static Tensor forward(AutogradContext* context, const Tensor& x)
     {
         Tensor activated;
@@ -181,7 +181,7 @@ Tensor swiGlu(const Tensor& x)
 {
     const NamedOp op("tilescope::swiglu");
     if (at::GradMode::is_enabled())
-        return SwiGlu::apply(x);
+        return Swiglu::apply(x);
     const BelowAutograd below;
     const std::int64_t width = x.size(1) / 2;
     return at::silu(x.narrow(1, 0, width)).mul_(x.narrow(1, width, width));

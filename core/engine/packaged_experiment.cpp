@@ -88,6 +88,14 @@ public:
 
     bool has(Phase phase) const override { return phase == Phase::Step || phase == Phase::Forward; }
 
+    // The package keeps its weights to itself.
+    void visitHeld(const HoldVisitor& visit) const override
+    {
+        for (std::size_t i = 0; i < inputs_.size(); ++i)
+            visit(MemoryCategory::Inputs, lm_ ? "tokens" : std::string(1, "qkv"[i]), inputs_[i]);
+    }
+    Tensor graphRoot() const override { return {}; }
+
     // Sum of the output, as for attention.
     std::optional<double> loss() const override
     {

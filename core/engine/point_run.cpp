@@ -2,6 +2,9 @@
 
 #include "core/engine/device.h"
 #include "core/engine/experiment.h"
+#include "core/engine/failure.h"
+#include "core/engine/memory_reader.h"
+#include "core/engine/recomputation.h"
 #include "core/model/text.h"
 #include "core/trace/counter_reader.h"
 #include "core/trace/range.h"
@@ -37,11 +40,26 @@ PointRun::PointRun(const ExperimentSpec& spec, const Device& device, Experiment&
     if (spec.mode == Mode::Backward)
         firstTimed_ = static_cast<std::size_t>(std::find(phases_.begin(), phases_.end(), Phase::Backward) -
                                                phases_.begin());
+    if (spec.memory)
+        memory_ = std::make_unique<MemoryReader>(device, experiment);
 }
 
 PointRun::~PointRun() = default;
 
 void PointRun::run()
+{
+    try {
+        runSteps();
+    } catch (const c10::OutOfMemoryError&) {
+        // Where events were recorded they show it already.
+        if (!spec_.memory || recording_)
+            throw;
+        recordFailure(result_, phase_);
+        autopsy();
+    }
+}
+
+void PointRun::runSteps()
 {
     warmUp();
     if (result_.status == RunStatus::Ok)
@@ -86,18 +104,22 @@ bool PointRun::tracing() const
     return spec_.trace != TraceLevel::Off && spec_.traceSteps > 0;
 }
 
+tilescope::trace::TracerOptions PointRun::tracerOptions() const
+{
+    tilescope::trace::TracerOptions options;
+    options.level = spec_.trace;
+    options.memory = spec_.memory;
+    options.shapes = spec_.shapes;
+    options.cuda = device_.isCuda();
+    if (device_.isCuda())
+        options.device = DeviceIndex{static_cast<std::int16_t>(device_.torch().index())};
+    return options;
+}
+
 tilescope::trace::Tracer& PointRun::tracer()
 {
-    if (!tracer_) {
-        tilescope::trace::TracerOptions options;
-        options.level = spec_.trace;
-        options.memory = spec_.memory;
-        options.shapes = spec_.shapes;
-        options.cuda = device_.isCuda();
-        if (device_.isCuda())
-            options.device = DeviceIndex{static_cast<std::int16_t>(device_.torch().index())};
-        tracer_ = std::make_unique<tilescope::trace::Tracer>(options, strings_, observer_);
-    }
+    if (!tracer_)
+        tracer_ = std::make_unique<tilescope::trace::Tracer>(tracerOptions(), strings_, observer_);
     return *tracer_;
 }
 
@@ -121,9 +143,12 @@ void PointRun::settle()
 void PointRun::trace()
 {
     observer_.stateChanged(PointState::Trace);
-    if (device_.isCuda() || spec_.shapes)
+    if (device_.isCuda() || spec_.shapes || spec_.memory)
         rehearse();
+    if (spec_.memory)
+        observer_.memoryLearnt(memory_->takeStock("trace begins"));
     tracer().start();
+    recording_ = true;
     try {
         const ScopedRange range("trace");
         for (int i = 0; i < spec_.traceSteps && !cancelled("traced", i, spec_.traceSteps); ++i) {
@@ -139,15 +164,26 @@ void PointRun::trace()
     }
     observer_.stateChanged(PointState::Drain);
     tracer().stop();
+    if (spec_.memory)
+        noteMemoryAfter();
     noteTrace();
 }
 
 // One step more, of which no events are kept: CUPTI then has its own beginnings behind it when steps count,
-// and shapes are found again by the order of ops.
+// shapes are found again by the order of ops, and what the graph holds can be read between forward and
+// backward without a traced step waiting for it.
 void PointRun::rehearse()
 {
     tracer().start(Recording::Rehearsal);
+    looking_ = spec_.memory;
+    const auto ended = [&] {
+        looking_ = false;
+        observeRecomputation({});
+        tracer().stop();
+    };
     try {
+        if (looking_)
+            observeRecomputation([this](const at::Tensor& output) { memory_->lookAtRecomputed(output); });
         // As in the steps to come: launches of the same range are the same launches.
         const ScopedRange range("trace");
         tracer().setStep(0);
@@ -155,10 +191,71 @@ void PointRun::rehearse()
         tracer().setStep(kNoStep);
         experiment_.finish();
     } catch (...) {
-        tracer().stop();
+        ended();
         throw;
     }
-    tracer().stop();
+    ended();
+    if (!spec_.memory)
+        return;
+    MemoryFacts facts = memory_->takeInstants();
+    facts.rehearsed = tracer().rehearsedAllocations();
+    observer_.memoryLearnt(std::move(facts));
+    if (memory_->unreadNodes() > 0)
+        result_.flags.push_back(c10::str("saved-unread: ", memory_->unreadNodes(),
+                                         " nodes do not say what they hold for backward; ",
+                                         memory_->unreadReason()));
+}
+
+namespace {
+
+/// Keeps what a recording gives until more is known about it.
+class BatchKeeper final : public TraceSink {
+public:
+    void consume(TraceBatch&& batch) override { batches.push_back(std::move(batch)); }
+    std::vector<TraceBatch> batches;
+};
+
+} // namespace
+
+// The step that ran out of memory once more, recorded: it does so at the same place, and then it can be told
+// which op asked and who holds the rest. Its events are no traced step's.
+void PointRun::autopsy()
+{
+    BatchKeeper keeper;
+    tilescope::trace::TracerOptions options = tracerOptions();
+    options.level = TraceLevel::Full;
+    std::string otherwise = "did not run out of memory";
+    experiment_.finish();
+    observer_.memoryLearnt(memory_->takeStock("before the step that ran out"));
+    tilescope::trace::Tracer tracer(options, strings_, keeper);
+    tracer.start();
+    looking_ = true;
+    try {
+        const ScopedRange range("out_of_memory");
+        execute(0);
+        experiment_.finish();
+    } catch (const c10::OutOfMemoryError&) {
+        otherwise.clear();
+    } catch (const std::exception& error) {
+        otherwise = c10::str("failed in another way (", condensed(error.what()), ")");
+    }
+    looking_ = false;
+    tracer.stop();
+    MemoryFacts facts = memory_->takeInstants();
+    for (const TraceBatch& batch : keeper.batches)
+        facts.rehearsed.insert(facts.rehearsed.end(), batch.allocEvents.begin(), batch.allocEvents.end());
+    observer_.memoryLearnt(std::move(facts));
+    for (TraceBatch& batch : keeper.batches)
+        observer_.consume(std::move(batch));
+    if (!otherwise.empty())
+        result_.flags.push_back(c10::str("oom-not-seen: the step ", otherwise, " when it was run again"));
+}
+
+void PointRun::noteMemoryAfter()
+{
+    MemoryFacts facts;
+    facts.readings.push_back(memory_->read("trace ends"));
+    observer_.memoryLearnt(std::move(facts));
 }
 
 void PointRun::noteTrace()
@@ -210,6 +307,8 @@ void PointRun::execute(int index, bool noteMemory)
         phase_ = wordOf(phases_[slot]);
         if (noteMemory && phases_[slot] == Phase::Backward)
             noteBeforeBackward();
+        if (looking_ && phases_[slot] == Phase::Backward)
+            memory_->lookAtGraph();
         const ScopedRange phaseRange(phase_);
         clock_.start(slot);
         experiment_.run(phases_[slot]);
@@ -217,6 +316,10 @@ void PointRun::execute(int index, bool noteMemory)
     }
     if (noteMemory && spec_.mode == Mode::Forward && spec_.grad)
         noteBeforeBackward();
+    if (looking_ && spec_.mode == Mode::Forward)
+        memory_->lookAtGraph();
+    else if (looking_)
+        memory_->lookAtHeld();
 }
 
 // Read once a point, in the last timed step: it costs a lock and a copy.

@@ -9,12 +9,14 @@
 
 namespace tilescope::trace {
 class Tracer;
-}
+struct TracerOptions;
+} // namespace tilescope::trace
 
 namespace tilescope::engine {
 
 class Device;
 class Experiment;
+class MemoryReader;
 
 /// The steps of one point: warm-up, timed, traced. Session thread.
 ///
@@ -31,13 +33,17 @@ public:
     void run();
 
 private:
+    void runSteps();
     void warmUp();
     void measure();
     void trace();
     bool tracing() const;
+    tilescope::trace::TracerOptions tracerOptions() const;
     tilescope::trace::Tracer& tracer();
     void settle();
     void rehearse();
+    void autopsy();
+    void noteMemoryAfter();
     void noteTrace();
     void readCounters();
     Nanoseconds step(SampleKind kind, int index);
@@ -61,6 +67,9 @@ private:
     std::vector<Nanoseconds> measured_;
     std::vector<Nanoseconds> traced_;
     StringTable& strings_;
+    std::unique_ptr<MemoryReader> memory_;             // where memory is recorded
+    bool looking_ = false;                             // this step is there to be looked into
+    bool recording_ = false;                           // events go to the observer
     std::unique_ptr<tilescope::trace::Tracer> tracer_; // made when first needed
 };
 

@@ -20,6 +20,12 @@ std::optional<at::ScalarType> autocastInForce(at::DeviceType device)
     return at::autocast::get_autocast_dtype(device);
 }
 
+RecomputationObserver& recomputationObserver()
+{
+    static RecomputationObserver observer;
+    return observer;
+}
+
 struct Recompute : torch::autograd::Function<Recompute> {
     static Tensor forward(AutogradContext* context, const Tensor& a, const std::optional<Tensor>& b,
                           const std::optional<Tensor>& c, const RecomputedPart* part)
@@ -50,6 +56,8 @@ struct Recompute : torch::autograd::Function<Recompute> {
             const AutocastScope autocast(inputs[0].device().type(), dtype);
             output = part->run(inputs);
         }
+        if (recomputationObserver())
+            recomputationObserver()(output);
         // Gradients of parameters go straight to them; those of the inputs are handed on.
         torch::autograd::backward({output}, {grads[0]});
         variable_list result;
@@ -61,6 +69,11 @@ struct Recompute : torch::autograd::Function<Recompute> {
 };
 
 } // namespace
+
+void observeRecomputation(RecomputationObserver observer)
+{
+    recomputationObserver() = std::move(observer);
+}
 
 Tensor recomputedInBackward(const RecomputedPart& part, const std::array<Tensor, 3>& inputs)
 {

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <functional>
 
 namespace tilescope::engine {
 
@@ -20,5 +21,11 @@ public:
 /// autocast that is in force now, so gradients are those of a plain run to the bit where kernels are
 /// deterministic.
 at::Tensor recomputedInBackward(const RecomputedPart& part, const std::array<at::Tensor, 3>& inputs);
+
+/// Told of the output of each part that backward computed again, before its own backward: a graph that no
+/// root of the step leads to. On the thread that runs backward.
+using RecomputationObserver = std::function<void(const at::Tensor& output)>;
+/// Session thread, while no backward runs. Empty: nobody is told.
+void observeRecomputation(RecomputationObserver observer);
 
 } // namespace tilescope::engine

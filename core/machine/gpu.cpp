@@ -88,4 +88,16 @@ std::vector<EnvironmentEntry> gpuEnvironment(int index, Moment moment)
     return entries;
 }
 
+std::optional<std::int64_t> processMemory(int index)
+{
+    const Nvml* nvml = Nvml::instance();
+    const Nvml::Device device = nvml ? deviceOf(*nvml, index) : nullptr;
+    if (!device)
+        return {};
+    for (const Nvml::Process& process : nvml->computeProcesses(device))
+        if (process.pid == static_cast<unsigned>(getpid()) && process.usedBytes)
+            return static_cast<std::int64_t>(*process.usedBytes);
+    return {};
+}
+
 } // namespace tilescope::machine

@@ -2,6 +2,8 @@
 
 #include "core/model/run.h"
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +23,10 @@ std::span<const char* const> variablesThatMatter();
 /// run. Any thread.
 enum class Moment { Before, After };
 std::vector<EnvironmentEntry> gpuEnvironment(int index, Moment moment);
+
+/// Bytes of a GPU that this process has, context and libraries with it, by NVML's word; none where it does
+/// not tell: no NVML, or a container whose process numbers are its own. Any thread.
+std::optional<std::int64_t> processMemory(int index);
 
 /// One thing that doctor looked at.
 struct Finding {

@@ -145,6 +145,22 @@ template <> std::span<const EnumWord<LossSeverity>> enumWords()
     return words;
 }
 
+template <> std::span<const EnumWord<MemoryCategory>> enumWords()
+{
+    static constexpr EnumWord<MemoryCategory> words[] = {{MemoryCategory::Parameters, "parameters"},
+                                                         {MemoryCategory::Gradients, "gradients"},
+                                                         {MemoryCategory::Optimizer, "optimizer"},
+                                                         {MemoryCategory::Activations, "activations"},
+                                                         {MemoryCategory::Inputs, "inputs"},
+                                                         {MemoryCategory::Temporaries, "temporaries"},
+                                                         {MemoryCategory::Workspace, "workspace"},
+                                                         {MemoryCategory::Unattributed, "unattributed"},
+                                                         {MemoryCategory::Fragmentation, "fragmentation"},
+                                                         {MemoryCategory::ReservedFree, "reserved_free"},
+                                                         {MemoryCategory::Context, "context"}};
+    return words;
+}
+
 std::string toText(const DeviceRequest& device)
 {
     switch (device.kind) {

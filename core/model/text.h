@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/model/events.h"
+#include "core/model/memory_category.h"
 #include "core/model/run.h"
 #include "core/model/spec.h"
 
@@ -36,6 +37,7 @@ template <> std::span<const EnumWord<ApiKind>> enumWords();
 template <> std::span<const EnumWord<OpScope>> enumWords();
 template <> std::span<const EnumWord<AllocAction>> enumWords();
 template <> std::span<const EnumWord<LossSeverity>> enumWords();
+template <> std::span<const EnumWord<MemoryCategory>> enumWords();
 
 /// The word of a value.
 template <class E> std::string_view wordOf(E value)

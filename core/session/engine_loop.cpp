@@ -7,6 +7,7 @@
 #include "core/model/text.h"
 #include "core/session/input_lines.h"
 #include "core/session/maker.h"
+#include "core/session/memory_books.h"
 #include "core/session/point_line.h"
 #include "core/session/recorder.h"
 #include "core/session/run_header.h"
@@ -82,8 +83,9 @@ private:
 
 class LivePoint final : public PointRecord {
 public:
-    LivePoint(RunId run, Recorder& recorder, EventStream& events, std::optional<int> gpu)
-        : run_(run), recorder_(recorder), events_(events), watch_(gpu)
+    LivePoint(RunId run, Recorder& recorder, EventStream& events, StringTable& strings,
+              std::optional<int> gpu)
+        : run_(run), recorder_(recorder), events_(events), watch_(gpu), memory_(strings)
     {
     }
 
@@ -109,7 +111,17 @@ public:
             events_(SampleEvent{run_.value, sample.step, sample.wall.count()});
     }
 
-    void consume(TraceBatch&& batch) override { recorder_.consume(std::move(batch)); }
+    void memory(MemoryFacts&& facts) override { memory_.learn(std::move(facts)); }
+
+    void consume(TraceBatch&& batch) override
+    {
+        memory_.label(batch);
+        recorder_.consume(std::move(batch));
+    }
+
+    /// Once nothing more comes.
+    void storeMemory() { recorder_.memory(memory_.facts()); }
+    std::vector<std::string> memoryFlags() const { return memory_.flags(); }
 
     const StepMoments& steps() const { return steps_; }
     const TimedWatch& watch() const { return watch_; }
@@ -121,6 +133,7 @@ private:
     StepMoments steps_;
     SampleThrottle throttle_;
     TimedWatch watch_;
+    MemoryBooks memory_;
 };
 
 /// The GPU's index in `cuda:1`; none for a CPU.
@@ -145,12 +158,12 @@ public:
     EngineLoop(const EngineOptions& options, StringTable& strings, Workbench& workbench, EventStream& events,
                std::stop_token stop)
         : options_(options), workbench_(workbench), events_(events), stop_(std::move(stop)),
-          recorder_(options.file, strings,
-                    {.onFailure = [this] { stopAll_.request_stop(); },
-                     .log =
-                         [this](const std::string& text) {
-                             events_(LogEvent{"info", text});
-                         }})
+          strings_(strings), recorder_(options.file, strings,
+                                       {.onFailure = [this] { stopAll_.request_stop(); },
+                                        .log =
+                                            [this](const std::string& text) {
+                                                events_(LogEvent{"info", text});
+                                            }})
     {
     }
 
@@ -171,6 +184,7 @@ private:
     std::stop_source stopAll_; ///< stop was requested, the supervisor is gone, or the file failed
     std::atomic<bool> orphaned_ = false;
     std::optional<Timer> orphanWatch_;
+    StringTable& strings_;
     Recorder recorder_;
 };
 
@@ -273,13 +287,15 @@ bool EngineLoop::runPoint(const PointLine& point)
     const RunId run = recorder_.begin(runHeader(point.spec, point.index));
     events_(PointEvent{point.index, point.of, run.value, config::toJson(point.spec)});
     recorder_.environment(environmentBefore(point.spec, device));
-    LivePoint live(run, recorder_, events_, gpuIndex(device));
+    LivePoint live(run, recorder_, events_, strings_, gpuIndex(device));
     RunResult result = runGuarded(point.spec, live);
     if (const auto gpu = gpuIndex(device))
         recorder_.environment(machine::gpuEnvironment(*gpu, machine::Moment::After));
     live.state("store");
+    live.storeMemory();
     recorder_.environment(live.watch().environment());
     std::ranges::move(live.watch().flags(), std::back_inserter(result.flags));
+    std::ranges::move(live.memoryFlags(), std::back_inserter(result.flags));
     const RecordSummary summary = recorder_.end(result);
     tell(run, result, live, summary);
     return std::ranges::find(result.flags, kDeviceLost) == result.flags.end();

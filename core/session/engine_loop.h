@@ -12,6 +12,10 @@
 #include <string_view>
 #include <vector>
 
+namespace tilescope {
+struct MemoryFacts;
+}
+
 namespace tilescope::session {
 
 /// Where a point's records go while it runs. The session thread calls state() and sample(), the tracer's
@@ -22,6 +26,8 @@ public:
     virtual void sample(const Sample& sample) = 0;
     virtual void counters(std::vector<CounterValue> counters) = 0;
     virtual void facts(std::vector<EnvironmentEntry> facts) = 0; ///< what the point found out
+    /// What is known of the memory beside its events, before and after they are consumed.
+    virtual void memory(MemoryFacts&& facts) = 0;
 };
 
 /// What runs points: LibTorch's engine in the engine program, something simpler in tests. Session thread.

@@ -195,6 +195,11 @@ void Recorder::counters(std::vector<CounterValue> counters)
     pushAndWait([&](store::RunWriter& writer) { writer.writeCounters(counters); });
 }
 
+void Recorder::memory(const MemoryFacts& facts)
+{
+    pushAndWait([&](store::RunWriter& writer) { writer.writeMemory(facts); });
+}
+
 void Recorder::sample(const Sample& sample)
 {
     const auto now = std::chrono::steady_clock::now();

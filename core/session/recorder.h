@@ -21,6 +21,10 @@
 #include <thread>
 #include <vector>
 
+namespace tilescope {
+struct MemoryFacts;
+}
+
 namespace tilescope::session {
 
 /// What a run's records came to, once it has ended.
@@ -70,6 +74,8 @@ public:
     void ceilings(std::vector<Ceiling> ceilings);
     /// Of the open run; returns when they are written.
     void counters(std::vector<CounterValue> counters);
+    /// Of the open run; returns when they are written.
+    void memory(const MemoryFacts& facts);
     void sample(const Sample& sample);
     /// Returns when everything so far is durable and the writer sleeps; between the states of a point, so
     /// that the writer does not work beside the first timed steps.

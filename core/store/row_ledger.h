@@ -33,9 +33,13 @@ enum class Source : std::uint8_t {
     Level,
     TrackData,
     Ceiling,
-    Counter
+    Counter,
+    MemoryBlock,
+    MemorySegment,
+    MemoryReading,
+    SavedTensor
 };
-inline constexpr std::size_t kSources = 19;
+inline constexpr std::size_t kSources = 23;
 std::string_view nameOf(Source source); ///< the table; ends with a null character
 inline Source sourceOf(EventKind kind)
 {

@@ -84,7 +84,8 @@ std::int64_t RunCopier::copy(RunId run, std::optional<std::int64_t> number)
             target_.begin();
             const std::int64_t copied = copyRunRow(run, number);
             for (const Source source :
-                 {Source::Environment, Source::Sample, Source::Loss, Source::Thread, Source::Counter})
+                 {Source::Environment, Source::Sample, Source::Loss, Source::Thread, Source::Counter,
+                  Source::MemoryBlock, Source::MemorySegment, Source::MemoryReading, Source::SavedTensor})
                 copyRows(run, source);
             for (std::size_t kind = 0; kind < kEventKinds; ++kind)
                 copyEvents(run, static_cast<EventKind>(kind));

@@ -2,6 +2,7 @@
 
 #include "core/model/text.h"
 #include "core/store/columns.h"
+#include "core/store/memory_rows.h"
 #include "core/store/packed_track.h"
 #include "core/store/stored_rows.h"
 
@@ -119,6 +120,11 @@ std::vector<CounterValue> RunReader::counters(RunId run) const
         });
         return counters;
     });
+}
+
+MemoryFacts RunReader::memory(RunId run) const
+{
+    return impl_->use([&] { return readMemory(*impl_, run); });
 }
 
 std::vector<Ceiling> RunReader::ceilings() const

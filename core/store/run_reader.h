@@ -3,6 +3,7 @@
 #include "core/base/ids.h"
 #include "core/base/units.h"
 #include "core/model/events.h"
+#include "core/model/memory.h"
 #include "core/model/run.h"
 #include "core/store/lanes.h"
 
@@ -82,6 +83,8 @@ public:
     std::vector<EnvironmentEntry> environment(RunId run) const;
     std::vector<ThreadName> threads(RunId run) const;
     std::vector<CounterValue> counters(RunId run) const;
+    /// What is known of its memory beside the events; empty where that was not recorded.
+    MemoryFacts memory(RunId run) const;
     /// Of all devices that the file knows, in the order in which they were measured.
     std::vector<Ceiling> ceilings() const;
 

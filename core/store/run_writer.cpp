@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/model/text.h"
 #include "core/store/database.h"
+#include "core/store/memory_rows.h"
 #include "core/store/row_inserter.h"
 #include "core/store/track_writer.h"
 #include "core/store/writable_file.h"
@@ -69,6 +70,7 @@ public:
     void writeSamples(std::span<const Sample> samples);
     void writeCounters(std::span<const CounterValue> counters);
     void writeCeilings(std::span<const Ceiling> ceilings);
+    void writeMemory(const MemoryFacts& facts);
     void write(const TraceBatch& batch);
     void endRun(const RunResult& result);
     void commit();
@@ -159,6 +161,7 @@ private:
         target.ledger(),
         Source::Ceiling,
         {"id", "device", "device_name", "kind", "value", "unit", "n", "spread", "measured", "program"}};
+    MemoryRows memory_{target.database(), target.ledger()};
     std::size_t rowsSinceCommit_ = 0;
     std::int64_t lastOp_ = -1; ///< highest numbers that the open run's records refer to
     std::int64_t lastRange_ = -1;
@@ -237,6 +240,12 @@ void RunWriter::Impl::writeCeilings(std::span<const Ceiling> ceilings)
     for (const Ceiling& ceiling : ceilings)
         ceilings_.insert({}, {ceiling.device, ceiling.deviceName, ceiling.kind, ceiling.value, ceiling.unit,
                               ceiling.n, ceiling.spread, ceiling.measuredUnixNs, ceiling.program});
+}
+
+void RunWriter::Impl::writeMemory(const MemoryFacts& facts)
+{
+    target.begin();
+    memory_.insert(facts, frame);
 }
 
 void RunWriter::Impl::writeThreads(std::span<const ThreadName> threads)
@@ -424,6 +433,12 @@ void RunWriter::writeCounters(std::span<const CounterValue> counters)
 void RunWriter::writeCeilings(std::span<const Ceiling> ceilings)
 {
     impl_->guarded([&] { impl_->writeCeilings(ceilings); });
+}
+
+void RunWriter::writeMemory(const MemoryFacts& facts)
+{
+    impl_->requireRun();
+    impl_->guarded([&] { impl_->writeMemory(facts); });
 }
 
 void RunWriter::write(const TraceBatch& batch)

@@ -12,6 +12,10 @@
 #include <span>
 #include <string>
 
+namespace tilescope {
+struct MemoryFacts;
+}
+
 namespace tilescope::store {
 
 /// Facts of a run that are known before it starts.
@@ -48,6 +52,7 @@ public:
     void writeEnvironment(std::span<const EnvironmentEntry> entries);
     void writeSamples(std::span<const Sample> samples);
     void writeCounters(std::span<const CounterValue> counters);
+    void writeMemory(const MemoryFacts& facts);
     /// Belong to the file, not to a run: none need be open.
     void writeCeilings(std::span<const Ceiling> ceilings);
     /// Events, ranges, ops, allocations and losses. Each call is part of the current transaction.

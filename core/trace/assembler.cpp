@@ -3,6 +3,7 @@
 #include "core/trace/path_tree.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace tilescope::trace {
 
@@ -28,19 +29,19 @@ Assembler::Assembler(StringTable& strings, std::uint32_t firstRange, std::uint32
 {
 }
 
-void Assembler::begin(Recording recording, bool opsRecorded)
+void Assembler::begin(Recording recording, Wanted wanted)
 {
     recording_ = recording;
-    opsRecorded_ = opsRecorded;
+    wanted_ = wanted;
     if (recording == Recording::Rehearsal) {
         rehearsal_.clear();
         rehearsedOps_.clear();
+        rehearsedAllocations_.clear();
     } else if (recording == Recording::Launches) {
         listedLaunches_.clear();
         listedRanges_.clear();
     } else if (recording == Recording::Events) {
-        std::ranges::move(rehearsedOps_, std::back_inserter(batch_.ops));
-        rehearsedOps_.clear();
+        handOverRehearsedOps();
     }
     launches_.clear();
     losses_ = {};
@@ -112,9 +113,12 @@ void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
 
 void Assembler::rehearse(std::uint32_t thread, const HostRecord& record)
 {
-    if (record.kind == HostRecord::Kind::Op) {
-        rehearsal_.noteOp(thread, record.op);
-        if (!opsRecorded_) {
+    if (record.kind == HostRecord::Kind::Alloc) {
+        addCpuAllocation(record);
+    } else if (record.kind == HostRecord::Kind::Op) {
+        if (wanted_.ops || wanted_.shapes)
+            rehearsal_.noteOp(thread, record.op);
+        if (!wanted_.ops) {
             addOp(thread, record);
             Op& op = rehearsedOps_.emplace_back(batch_.ops.back());
             batch_.ops.pop_back();
@@ -122,9 +126,22 @@ void Assembler::rehearse(std::uint32_t thread, const HostRecord& record)
             op.step = kNoStep;
             op.range = RangeId::none();
         }
-    } else if (record.kind == HostRecord::Kind::Launch && !opsRecorded_) {
+    } else if (record.kind == HostRecord::Kind::Launch && !wanted_.ops && wanted_.shapes) {
         rehearsal_.noteLaunch(thread, record);
     }
+}
+
+/// What launches or allocations of the recording may point to.
+void Assembler::handOverRehearsedOps()
+{
+    if (!wanted_.shapes) {
+        std::unordered_set<OpId> allocating;
+        for (const AllocEvent& event : rehearsedAllocations_)
+            allocating.insert(event.op);
+        std::erase_if(rehearsedOps_, [&](const Op& op) { return !allocating.contains(op.id); });
+    }
+    std::ranges::move(rehearsedOps_, std::back_inserter(batch_.ops));
+    rehearsedOps_.clear();
 }
 
 void Assembler::list(const HostRecord& record)
@@ -163,7 +180,7 @@ void Assembler::addLaunch(std::uint32_t thread, const HostRecord& record)
 {
     LaunchTable::Launch launch{
         .context = record.context, .step = record.step, .time = record.launch.time, .thread = thread};
-    if (!opsRecorded_ && record.step != kNoStep) {
+    if (!wanted_.ops && record.step != kNoStep) {
         const Rehearsal::Found found = rehearsal_.opOf(thread, record);
         launch.context.op = found.value;
         if (!found.matches)
@@ -257,34 +274,54 @@ void Assembler::checkAgainstWaits(const DeviceEvent& event)
 void Assembler::addCpuAllocation(const HostRecord& record)
 {
     const HostRecord::AllocBody& alloc = record.alloc;
-    batch_.allocEvents.push_back({.time = timestampAt(alloc.time),
-                                  .action = static_cast<AllocAction>(record.detail),
-                                  .address = alloc.address,
-                                  .bytes = alloc.bytes,
-                                  .allocated = alloc.allocated,
-                                  .reserved = alloc.allocated,
-                                  .path = pathOf(record.context.path),
-                                  .op = opId(record.context.op),
-                                  .step = record.step});
+    keepAllocation({.time = timestampAt(alloc.time),
+                    .action = static_cast<AllocAction>(record.detail),
+                    .address = alloc.address,
+                    .bytes = alloc.bytes,
+                    .allocated = alloc.allocated,
+                    .reserved = alloc.allocated,
+                    .path = pathOf(record.context.path),
+                    .op = opId(record.context.op),
+                    .step = record.step});
 }
 
 void Assembler::addAllocation(const DeviceAllocRecord& record, DeviceIndex device, StreamId stream)
 {
-    if (recording_ != Recording::Events)
+    if (recording_ != Recording::Events && recording_ != Recording::Rehearsal)
         return;
-    ++recordsChecked_;
-    batch_.allocEvents.push_back({.time = timestampAt(record.time),
-                                  .action = record.action,
-                                  .device = device,
-                                  .address = record.address,
-                                  .bytes = record.bytes,
-                                  .allocated = record.allocated,
-                                  .reserved = record.reserved,
-                                  .stream = stream,
-                                  .pool = record.pool,
-                                  .path = pathOf(record.context.path),
-                                  .op = opId(record.context.op),
-                                  .step = record.step});
+    if (recording_ == Recording::Events)
+        ++recordsChecked_;
+    keepAllocation({.time = timestampAt(record.time),
+                    .action = record.action,
+                    .device = device,
+                    .address = record.address,
+                    .bytes = record.bytes,
+                    .allocated = record.allocated,
+                    .reserved = record.reserved,
+                    .stream = stream,
+                    .pool = record.pool,
+                    .path = pathOf(record.context.path),
+                    .op = opId(record.context.op),
+                    .step = record.step});
+}
+
+void Assembler::keepAllocation(const AllocEvent& event)
+{
+    if (recording_ == Recording::Rehearsal) {
+        rehearsedAllocations_.push_back(event);
+        // Ops of a rehearsal have no row where the recording has its own.
+        if (wanted_.ops)
+            rehearsedAllocations_.back().op = OpId::none();
+    } else {
+        batch_.allocEvents.push_back(event);
+    }
+}
+
+std::vector<AllocEvent> Assembler::rehearsedAllocations() const
+{
+    std::vector<AllocEvent> events = rehearsedAllocations_;
+    std::ranges::stable_sort(events, {}, &AllocEvent::time);
+    return events;
 }
 
 void Assembler::addThread(std::uint32_t thread, std::string_view name)

@@ -32,10 +32,12 @@ public:
     /// A recording begins: launches, losses and counts of earlier ones are forgotten.
     ///
     /// A rehearsal and a capture leave no events; what they taught serves the recordings after them.
-    /// \param opsRecorded  whether the recordings to come have ops of their own; if not, launches get those
-    /// of the
-    ///                     rehearsal
-    void begin(Recording recording = Recording::Events, bool opsRecorded = true);
+    struct Wanted {
+        bool ops = true;     ///< the recordings to come have ops of their own
+        bool shapes = false; ///< else launches get the ops of the rehearsal
+    };
+    void begin(Recording recording, Wanted wanted);
+    void begin(Recording recording = Recording::Events) { begin(recording, Wanted{}); }
 
     void addHost(std::uint32_t thread, const HostRecord& record);
     /// \param event  decoded, not yet attributed; times and names as CUPTI gave them
@@ -51,6 +53,8 @@ public:
 
     Losses& losses() { return losses_; }
     std::int64_t recordsChecked() const { return recordsChecked_; }
+    /// Allocations of the last rehearsal, by time.
+    std::vector<AllocEvent> rehearsedAllocations() const;
     /// Kernel launches of the step that Recording::Launches recorded, in order.
     LaunchList launchList() const;
     /// Events waiting in the batch.
@@ -83,6 +87,8 @@ private:
     void addOp(std::uint32_t thread, const HostRecord& record);
     void addApi(std::uint32_t thread, const HostRecord& record);
     void addCpuAllocation(const HostRecord& record);
+    void keepAllocation(const AllocEvent& event);
+    void handOverRehearsedOps();
     void attribute(DeviceEvent& event);
     void checkTimes(DeviceEvent& event);
     std::int32_t stepAt(std::int64_t time) const;
@@ -94,7 +100,7 @@ private:
     std::uint32_t firstRange_;
     std::uint32_t firstOp_;
     Recording recording_ = Recording::Events;
-    bool opsRecorded_ = true;
+    Wanted wanted_;
     FunctionName functionName_;
     TraceBatch batch_;
     Losses losses_;
@@ -103,7 +109,8 @@ private:
     std::vector<StringId> paths_; // by PathNode::id
     std::vector<StringId> names_;
     Rehearsal rehearsal_;
-    std::vector<Op> rehearsedOps_; // for launches to point to
+    std::vector<Op> rehearsedOps_; // for launches and allocations to point to
+    std::vector<AllocEvent> rehearsedAllocations_;
     GraphNodes graphNodes_;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> listedLaunches_; // correlation id and path
     std::vector<std::uint32_t> listedRanges_;                             // paths

@@ -2,6 +2,7 @@
 
 #include "core/base/units.h"
 #include "core/trace/host_log.h"
+#include "core/trace/node_path.h"
 
 #include <unistd.h>
 
@@ -17,6 +18,12 @@ std::int64_t now() noexcept
 }
 
 } // namespace
+
+std::string pathCreating(std::uint64_t thread, std::uint64_t sequence)
+{
+    const PathNode* path = ThreadLog::pathCreating(thread, sequence);
+    return path ? path->path : std::string();
+}
 
 ThreadLog::ThreadLog(std::size_t ringCapacity) : ring(ringCapacity) {}
 
@@ -357,6 +364,14 @@ const PathNode* ThreadLog::pathCreating(std::uint64_t sequence) const noexcept
                          : boundaries_[(low - 1) % kBoundaries].path.load(std::memory_order_relaxed);
 }
 
+const PathNode* ThreadLog::pathCreating(std::uint64_t thread, std::uint64_t sequence) noexcept
+{
+    for (const ThreadLog* log : HostLogs::instance().logs())
+        if (log->logicalThread_.load(std::memory_order_relaxed) == thread)
+            return log->pathCreating(sequence);
+    return nullptr;
+}
+
 const PathNode* ThreadLog::backwardPath(const AutogradProbe::Node& node) noexcept
 {
     // Autograd runs an accumulation right after the node that made the gradient: it belongs there.
@@ -365,13 +380,7 @@ const PathNode* ThreadLog::backwardPath(const AutogradProbe::Node& node) noexcep
     if (node.identity == lastNode_.identity && node.sequence == lastNode_.sequence &&
         node.thread == lastNode_.thread)
         return lastNodePath_;
-    const PathNode* forward = nullptr;
-    for (const ThreadLog* log : HostLogs::instance().logs()) {
-        if (log->logicalThread_.load(std::memory_order_relaxed) == node.thread) {
-            forward = log->pathCreating(node.sequence);
-            break;
-        }
-    }
+    const PathNode* forward = pathCreating(node.thread, node.sequence);
     lastNode_ = node;
     lastNodePath_ = forward ? PathTree::knownBackward(forward) : nullptr;
     return lastNodePath_;

@@ -53,6 +53,10 @@ public:
     /// Where an event of this moment belongs. Neither locks nor allocates.
     HostContext context() noexcept;
 
+    /// The path under which a thread, by its logical number, made the autograd node of that sequence number;
+    /// null where that is not known. Any thread.
+    static const PathNode* pathCreating(std::uint64_t thread, std::uint64_t sequence) noexcept;
+
     Ring<HostRecord> ring;
     // Counters that the tracer's thread reads.
     std::atomic<std::uint64_t> chatter{0}; ///< API calls counted, not stored

@@ -75,17 +75,17 @@ public:
         recording_ = recording;
         named_.clear();
         lastThread_ = 0;
-        assembler_.begin(recording, opsRecorded());
+        assembler_.begin(recording, {.ops = opsRecorded(), .shapes = options_.shapes});
         decoder_.begin();
         HostLogs::instance().start(options_.ringCapacity, kSpareLogs);
         before_ = HostLogs::instance().counters();
         if (cupti_)
             untracedReason_ = cupti_->start(options_.level, recording);
-        if (recording == Recording::Events)
+        const bool rehearsing = recording == Recording::Rehearsal;
+        if (recording == Recording::Events || rehearsing)
             startAllocations();
-        const bool shapes = options_.shapes && recording == Recording::Rehearsal;
-        if (shapes ||
-            (opsRecorded() && (recording == Recording::Events || recording == Recording::Rehearsal)))
+        const bool shapes = rehearsing && (options_.shapes || options_.memory);
+        if (shapes || (opsRecorded() && (recording == Recording::Events || rehearsing)))
             OpRecorder::enable(shapes);
         {
             const std::scoped_lock lock(mutex_);
@@ -130,6 +130,8 @@ public:
     }
 
     const std::string& untracedReason() const { return untracedReason_; }
+
+    std::vector<AllocEvent> rehearsedAllocations() const { return assembler_.rehearsedAllocations(); }
 
     LaunchList launches() const { return assembler_.launchList(); }
 
@@ -351,6 +353,11 @@ void Tracer::stop()
 std::optional<Tracer::ClockOffsets> Tracer::clockOffsets() const
 {
     return impl_->clockOffsets();
+}
+
+std::vector<AllocEvent> Tracer::rehearsedAllocations() const
+{
+    return impl_->rehearsedAllocations();
 }
 
 LaunchList Tracer::launches() const

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tilescope::trace {
 
@@ -20,7 +21,7 @@ class CuptiApi;
 struct TracerOptions {
     TraceLevel level = TraceLevel::Kernels;
     bool memory = true;
-    bool shapes = false;     ///< a rehearsal takes the shapes of ops
+    bool shapes = false;     ///< a rehearsal takes the shapes of ops; where ops are recorded, memory does too
     bool cuda = false;       ///< record the device's activities; else ops of the CPU take their place
     DeviceIndex device = {}; ///< CUDA device; none for the CPU
     /// Records that each thread may be ahead of the tracer's own; more are dropped and counted.
@@ -67,6 +68,10 @@ public:
     };
     /// None on a CPU.
     std::optional<ClockOffsets> clockOffsets() const;
+
+    /// Allocations of the last Recording::Rehearsal, in the order in which they happened. Their ops are among
+    /// those that the next Recording::Events hands on.
+    std::vector<AllocEvent> rehearsedAllocations() const;
 
     /// Kernel launches of the step of the last Recording::Launches.
     LaunchList launches() const;

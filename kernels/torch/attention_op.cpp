@@ -1,5 +1,6 @@
 // The torch op tilescope::attention: schema, device kernels, autograd, autocast and shape inference.
 #include "kernels/torch/attention_op.h"
+#include "kernels/torch/saved_by_attention.h"
 
 #include <torch/torch.h>
 
@@ -352,6 +353,14 @@ TORCH_LIBRARY_IMPL(tilescope, Autocast, library)
 TORCH_LIBRARY_IMPL(tilescope, AutocastCPU, library)
 {
     library.impl("attention", &attentionAutocast<at::kCPU, c10::DispatchKey::AutocastCPU>);
+}
+
+std::optional<std::vector<at::Tensor>> savedByAttention(torch::autograd::Node& node)
+{
+    auto* attention = dynamic_cast<torch::autograd::CppNode<AttentionFunction>*>(&node);
+    if (!attention)
+        return {};
+    return attention->ctx_.get_saved_variables();
 }
 
 } // namespace tilescope::kernels

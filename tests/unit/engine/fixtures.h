@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/engine/engine.h"
+#include "core/model/memory.h"
 
 #include <algorithm>
 #include <vector>
@@ -19,6 +20,7 @@ public:
     }
     void countersRead(std::vector<CounterValue> values) override { counters = std::move(values); }
     void factsFound(std::vector<EnvironmentEntry> found) override { facts = std::move(found); }
+    void memoryLearnt(MemoryFacts&& learnt) override { memory.push_back(std::move(learnt)); }
     void consume(TraceBatch&& batch) override { batches.push_back(std::move(batch)); }
 
     std::ptrdiff_t count(SampleKind kind, Phase phase) const
@@ -33,6 +35,7 @@ public:
     std::vector<TraceBatch> batches;
     std::vector<CounterValue> counters;
     std::vector<EnvironmentEntry> facts;
+    std::vector<MemoryFacts> memory; ///< after the rehearsal, before and after the trace
     std::function<void(const Sample&)> onSample;
 };
 

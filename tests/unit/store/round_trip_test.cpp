@@ -1,3 +1,5 @@
+#include "core/base/error.h"
+#include "core/model/memory.h"
 #include "core/store/event_rows.h"
 #include "store_fixture.h"
 
@@ -317,6 +319,58 @@ TEST(ShortKernelName, IsTheFunctionsBareName)
     };
     for (const auto& [full, bare] : names)
         EXPECT_EQ(shortKernelName(full), bare) << full;
+}
+
+TEST_F(RoundTrip, KeepsWhatIsKnownOfTheMemory)
+{
+    MemoryFacts facts;
+    const Timestamp now = TraceClock::now();
+    facts.blocks = {{.time = now,
+                     .device = DeviceIndex{1},
+                     .address = 0xfedc'ba98'7654'3210,
+                     .bytes = 100,
+                     .size = 512,
+                     .category = MemoryCategory::Optimizer,
+                     .name = "norm first moment",
+                     .shape = "[25]",
+                     .dtype = "f32"},
+                    {.time = now, .address = 7, .size = 64, .isFree = true}};
+    facts.segments = {{.time = now,
+                       .device = DeviceIndex{1},
+                       .address = 0x7000'0000,
+                       .bytes = 2 << 20,
+                       .stream = StreamId{7},
+                       .pool = 3,
+                       .isLarge = true}};
+    facts.readings = {{.time = now,
+                       .device = DeviceIndex{1},
+                       .moment = "trace begins",
+                       .requested = 1,
+                       .allocated = 2,
+                       .reserved = 3,
+                       .deviceUsed = 4,
+                       .deviceTotal = 5,
+                       .process = {}}};
+    facts.saved = {{.path = "step/forward/norm",
+                    .op = "aten::mul",
+                    .tensor = "own output",
+                    .shape = "[4, 4]",
+                    .dtype = "bf16",
+                    .bytes = 32,
+                    .address = 16,
+                    .storageBytes = 64,
+                    .sharedWith = 0,
+                    .category = MemoryCategory::Inputs,
+                    .time = now,
+                    .from = now + 5_ns,
+                    .to = {}}};
+    const RunReader reader = written([&](RunWriter& writer) { writer.writeMemory(facts); });
+    const MemoryFacts read = reader.memory(run);
+    EXPECT_EQ(read.blocks, facts.blocks);
+    EXPECT_EQ(read.segments, facts.segments);
+    EXPECT_EQ(read.readings, facts.readings);
+    EXPECT_EQ(read.saved, facts.saved);
+    EXPECT_THROW(reader.memory(RunId{9}), Error) << "no such run";
 }
 
 } // namespace tilescope::store

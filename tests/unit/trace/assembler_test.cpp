@@ -153,12 +153,12 @@ TEST_F(AssemblerTest, ShapesAreLearntByTheOrderOfOps)
 
 TEST_F(AssemblerTest, LaunchesWithoutOpsGetThoseOfTheRehearsal)
 {
-    assembler.begin(Recording::Rehearsal, false);
+    assembler.begin(Recording::Rehearsal, {.ops = false, .shapes = true});
     op(kFirstOp, "aten::mm", 0, "[2, 3] [3, 4]");
     launch(1, 100, 0, kFirstOp);
     EXPECT_EQ(assembler.pending(), 0U);
 
-    assembler.begin(Recording::Events, false);
+    assembler.begin(Recording::Events, {.ops = false, .shapes = true});
     for (std::int32_t step = 0; step < 2; ++step) {
         const auto correlation = static_cast<std::uint32_t>(5 + step);
         launch(correlation, 200, step);

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "core/model/memory.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// How the memory that a caching allocator took from the driver is used, all of it: the sum of the members
+/// is what is reserved.
+struct SegmentUse {
+    std::int64_t requested = 0;    ///< of blocks that are allocated
+    std::int64_t rounding = 0;     ///< that those blocks have beyond it
+    std::int64_t freeInUse = 0;    ///< free, or not yet done with, in segments that hold a block
+    std::int64_t freeSegments = 0; ///< of segments in which nothing is
+
+    std::int64_t fragmentation() const { return rounding + freeInUse; }
+    std::int64_t reserved() const { return requested + rounding + freeInUse + freeSegments; }
+    bool operator==(const SegmentUse&) const = default;
+};
+
+/// A block's place in its segment, allocated or free.
+struct PlacedBlock {
+    enum class State : std::uint8_t { Free, Allocated, Pending }; ///< pending: freed, but a stream uses it
+    std::uint64_t address = 0;
+    std::int64_t size = 0;  ///< that it takes
+    std::int64_t bytes = 0; ///< that were asked for; 0 where it is free
+    State state = State::Free;
+};
+
+/// Segments of LibTorch's CUDA caching allocator and the blocks in them, followed from event to event.
+///
+/// Events tell what was asked for, not what a block takes: that follows from the allocator's rules
+/// (c10/cuda/CUDACachingAllocator.cpp). A size is rounded up to 512 bytes, and the rest of the free block
+/// that it came from is split off if it is at least 512 bytes, in segments for large blocks if it is over
+/// 1 MiB. Neighbours that are free are one.
+class SegmentMap {
+public:
+    /// \param segments, blocks  of one device at one instant: each segment is full of blocks
+    SegmentMap(std::span<const MemorySegment> segments, std::span<const MemoryBlock> blocks);
+
+    /// What follows, in order. O(log n).
+    void apply(const AllocEvent& event);
+
+    SegmentUse use() const { return use_; }
+    /// Largest block that could be had without asking the driver, of those for blocks over 1 MiB or not.
+    std::int64_t largestFree() const;
+    /// All segments as they are, by address; their blocks.
+    std::vector<MemorySegment> segments() const;
+    std::vector<PlacedBlock> blocksOf(const MemorySegment& segment) const;
+    /// Events that did not fit what was known: of a segment that nobody told of, of a block that was not
+    /// there.
+    std::int64_t inconsistent() const { return inconsistent_; }
+
+private:
+    struct Segment {
+        MemorySegment info;
+        std::int64_t used = 0;                       ///< by blocks that are not free
+        std::map<std::uint64_t, PlacedBlock> blocks; ///< by address; all of the segment
+    };
+
+    Segment* segmentOf(std::uint64_t address);
+    void allocate(const AllocEvent& event);
+    void requestFree(const AllocEvent& event);
+    void completeFree(const AllocEvent& event);
+    void addSegment(const AllocEvent& event);
+    void removeSegment(const AllocEvent& event);
+    void count(const Segment& segment, int sign);
+
+    std::map<std::uint64_t, Segment> segments_; // by address
+    SegmentUse use_;
+    std::int64_t inconsistent_ = 0;
+};
+
+} // namespace tilescope::analysis

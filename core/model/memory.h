@@ -1,0 +1,107 @@
+#pragma once
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/model/events.h"
+#include "core/model/memory_category.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope {
+
+/// Memory of a tensor that the program is known to hold at an instant.
+struct HeldStorage {
+    Timestamp time{};
+    MemoryCategory category = MemoryCategory::Unattributed;
+    std::uint64_t address = 0;
+    std::int64_t bytes = 0;
+    std::string name = {};  ///< layers.3/ffn/down, tokens; of a gradient its parameter's
+    std::string shape = {}; ///< [256, 512]
+    std::string dtype = {}; ///< f32, bf16
+};
+
+/// A tensor that an autograd node holds for its backward.
+struct SavedTensor {
+    std::string path = {};   ///< range in which the node was made: step/forward/layers.3/ffn
+    std::string op = {};     ///< aten::mm, tilescope::swiglu
+    std::string tensor = {}; ///< name of a parameter or input; else what made it: `of aten::mm`, `own output`
+    std::string shape = {};
+    std::string dtype = {};
+    std::int64_t bytes = 0;        ///< of the tensor
+    std::uint64_t address = 0;     ///< of its storage in the step that was looked at
+    std::int64_t storageBytes = 0; ///< of its storage, of which it may be a part
+    /// Number, among the ledger's, of the first tensor with the same storage, which counts it. None: this
+    /// one.
+    std::optional<std::int64_t> sharedWith = {};
+    MemoryCategory category = MemoryCategory::Activations; ///< of the storage
+    Timestamp time{};                                      ///< when the graph was looked at
+    std::optional<Timestamp> from = {}; ///< in the first traced step; none where it is older
+    std::optional<Timestamp> to = {};   ///< none where it outlives the trace
+
+    bool operator==(const SavedTensor&) const = default;
+};
+
+/// A block of a device's memory at an instant.
+struct MemoryBlock {
+    Timestamp time{};
+    DeviceIndex device = {};
+    std::uint64_t address = 0;
+    std::int64_t bytes = 0; ///< that were asked for; 0 where it is free
+    std::int64_t size = 0;  ///< that it takes in its segment
+    bool isFree = false;
+    MemoryCategory category = MemoryCategory::Unattributed;
+    std::string name = {}; ///< as HeldStorage
+    std::string shape = {};
+    std::string dtype = {};
+
+    bool operator==(const MemoryBlock&) const = default;
+};
+
+/// Memory that a caching allocator took from the driver, at an instant.
+struct MemorySegment {
+    Timestamp time{};
+    DeviceIndex device = {};
+    std::uint64_t address = 0;
+    std::int64_t bytes = 0;
+    StreamId stream = {};
+    std::uint32_t pool = 0;
+    bool isLarge = false; ///< for blocks over 1 MiB
+
+    bool operator==(const MemorySegment&) const = default;
+};
+
+/// What the allocator, the driver and NVML say at an instant.
+struct MemoryReading {
+    Timestamp time{};
+    DeviceIndex device = {};
+    std::string moment = {};                     ///< trace begins, trace ends
+    std::int64_t requested = 0;                  ///< the program asked for and holds
+    std::int64_t allocated = 0;                  ///< with what rounding adds
+    std::int64_t reserved = 0;                   ///< from the driver
+    std::optional<std::int64_t> deviceUsed = {}; ///< by all processes
+    std::optional<std::int64_t> deviceTotal = {};
+    std::optional<std::int64_t> process = {}; ///< by this process, by NVML's word
+
+    bool operator==(const MemoryReading&) const = default;
+};
+
+/// What a run's allocation events do not tell by themselves.
+struct MemoryFacts {
+    std::vector<AllocEvent> rehearsed = {};   ///< of one step before those that are traced
+    std::vector<HeldStorage> held = {};       ///< at instants of that step
+    std::vector<SavedTensor> saved = {};      ///< in that step
+    std::vector<MemoryBlock> blocks = {};     ///< when the trace began, by address
+    std::vector<MemorySegment> segments = {}; ///< likewise; none on a CPU
+    std::vector<MemoryReading> readings = {};
+
+    bool empty() const
+    {
+        return rehearsed.empty() && held.empty() && saved.empty() && blocks.empty() && segments.empty() &&
+               readings.empty();
+    }
+};
+
+} // namespace tilescope

@@ -1,0 +1,279 @@
+// Who holds which memory, on real steps: the ledger of saved tensors against the allocator's events, and
+// categories against the allocator's count.
+
+#include "core/analysis/memory_labels.h"
+#include "core/model/text.h"
+#include "core/trace/cpu_allocator.h"
+#include "fixtures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace tilescope::engine {
+namespace {
+
+using test::Recorder;
+
+/// What a point told of its memory, with its events labelled.
+struct Told {
+    MemoryFacts facts;
+    std::vector<AllocEvent> events;
+    std::int64_t unmatched = 0;
+    std::vector<SavedTensor> saved;
+    std::vector<std::string> flags;
+    StringTable strings;
+
+    MemoryCategory categoryOf(const AllocEvent& event) const
+    {
+        return fromWord<MemoryCategory>(strings.text(event.category)).value();
+    }
+};
+
+std::unique_ptr<Told> toldBy(const ExperimentSpec& spec)
+{
+    auto told = std::make_unique<Told>();
+    Engine engine(told->strings);
+    Recorder recorder;
+    const RunResult result = engine.runPoint(spec, recorder, {});
+    EXPECT_EQ(result.status, RunStatus::Ok) << result.reason;
+    told->flags = result.flags;
+    EXPECT_EQ(recorder.memory.size(), 3u) << "after the rehearsal, before and after the trace";
+    told->facts = recorder.memory.at(0);
+    told->facts.blocks = recorder.memory.at(1).blocks;
+    told->facts.readings = recorder.memory.at(1).readings;
+    told->facts.readings.push_back(recorder.memory.at(2).readings.at(0));
+    analysis::MemoryLabels labels(told->strings);
+    labels.learn(told->facts);
+    labels.begin(told->facts.blocks);
+    for (TraceBatch& batch : recorder.batches) {
+        labels.label(batch.allocEvents);
+        told->events.insert(told->events.end(), batch.allocEvents.begin(), batch.allocEvents.end());
+    }
+    told->unmatched = labels.unmatched();
+    told->saved = labels.savedTensors();
+    return told;
+}
+
+using Totals = std::map<MemoryCategory, std::int64_t>;
+
+std::int64_t sumOf(const Totals& totals)
+{
+    std::int64_t sum = 0;
+    for (const auto& [category, bytes] : totals)
+        sum += bytes;
+    return sum;
+}
+
+/// Bytes by category when the trace began.
+Totals older(const Told& told)
+{
+    Totals totals;
+    for (const MemoryBlock& block : told.facts.blocks)
+        totals[block.category] += block.bytes;
+    return totals;
+}
+
+/// Checks after every event that the categories add up to what the allocator counted, and returns the most
+/// that each had.
+Totals mostOfEach(const Told& told)
+{
+    Totals totals = older(told);
+    Totals most = totals;
+    std::size_t wrong = 0;
+    for (const AllocEvent& event : told.events) {
+        std::int64_t& bytes = totals[told.categoryOf(event)];
+        bytes += event.action == AllocAction::Alloc ? event.bytes : -event.bytes;
+        most[told.categoryOf(event)] = std::max(most[told.categoryOf(event)], bytes);
+        wrong += sumOf(totals) == event.allocated ? 0 : 1;
+    }
+    EXPECT_EQ(wrong, 0u) << "of " << told.events.size();
+    return most;
+}
+
+/// Bytes that were allocated for backward alone, by the ledger of what the graph held before backward.
+std::int64_t activationsByLedger(const Told& told)
+{
+    std::int64_t bytes = 0;
+    for (const SavedTensor& tensor : told.saved)
+        if (!tensor.sharedWith && tensor.category == MemoryCategory::Activations &&
+            tensor.path.starts_with("step/backward") == false)
+            bytes += tensor.storageBytes;
+    return bytes;
+}
+
+/// Bytes of activations when backward of a traced step makes its first allocation.
+std::int64_t activationsBeforeBackward(const Told& told, std::int32_t step)
+{
+    std::int64_t bytes = 0;
+    for (const AllocEvent& event : told.events) {
+        if (event.step == step && told.strings.text(event.path).starts_with("step/backward"))
+            return bytes;
+        if (told.categoryOf(event) == MemoryCategory::Activations)
+            bytes += event.action == AllocAction::Alloc ? event.bytes : -event.bytes;
+    }
+    ADD_FAILURE() << "no backward in step " << step;
+    return 0;
+}
+
+struct Case {
+    const char* name;
+    ExperimentSpec spec;
+};
+
+ExperimentSpec lm(Mode mode, Precision precision = Precision::Fp32, Backend backend = Backend::Naive,
+                  Checkpointing checkpointing = {})
+{
+    ExperimentSpec spec = test::tinyLm();
+    spec.mode = mode;
+    spec.loss = LossKind::CrossEntropy;
+    spec.precision = precision;
+    spec.backend = backend;
+    spec.checkpointing = checkpointing;
+    return spec;
+}
+
+ExperimentSpec attention(Backend backend)
+{
+    ExperimentSpec spec = test::smallAttention();
+    spec.mode = Mode::Both;
+    spec.backend = backend;
+    return spec;
+}
+
+class MemoryOf : public ::testing::TestWithParam<Case> {};
+
+} // namespace
+
+TEST_P(MemoryOf, CategoriesAddUpAndTheLedgerAgreesToTheByte)
+{
+    const auto told = toldBy(GetParam().spec);
+    EXPECT_THAT(told->flags, ::testing::IsEmpty());
+    EXPECT_EQ(told->unmatched, 0);
+    EXPECT_EQ(sumOf(older(*told)), told->facts.readings.at(0).requested) << "all that is there is known";
+    EXPECT_EQ(told->events.back().allocated, told->facts.readings.at(1).requested);
+    const Totals most = mostOfEach(*told);
+    EXPECT_FALSE(most.contains(MemoryCategory::Unattributed));
+    ASSERT_FALSE(told->saved.empty());
+    EXPECT_GT(activationsByLedger(*told), 0);
+    for (std::int32_t step = 0; step < GetParam().spec.traceSteps; ++step)
+        EXPECT_EQ(activationsBeforeBackward(*told, step), activationsByLedger(*told)) << "step " << step;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Points, MemoryOf,
+    ::testing::Values(
+        Case{"lm", lm(Mode::Train)}, Case{"lmWithoutOptimizer", lm(Mode::Both)},
+        Case{"lmBf16", lm(Mode::Train, Precision::Bf16)},
+        Case{"lmSdpa", lm(Mode::Train, Precision::Fp32, Backend::Sdpa)},
+        Case{"lmFlash", lm(Mode::Train, Precision::Fp32, Backend::Flash)},
+        Case{"lmTiled", lm(Mode::Train, Precision::Fp32, Backend::FlashTorch)},
+        Case{"lmBlocks", lm(Mode::Train, Precision::Fp32, Backend::Naive, {Checkpointing::Kind::Block, 1})},
+        Case{"lmCheckpointedAttention",
+             lm(Mode::Train, Precision::Fp32, Backend::Naive, {Checkpointing::Kind::Attention, 1})},
+        Case{"attentionNaive", attention(Backend::Naive)}, Case{"attentionSdpa", attention(Backend::Sdpa)},
+        Case{"attentionFlash", attention(Backend::Flash)},
+        Case{"attentionTiled", attention(Backend::FlashTorch)}),
+    [](const ::testing::TestParamInfo<Case>& point) { return point.param.name; });
+
+TEST(Memory, ATrainedModelHasEachCategory)
+{
+    const auto told = toldBy(lm(Mode::Train));
+    Totals most = mostOfEach(*told);
+    const std::int64_t parameters = most[MemoryCategory::Parameters];
+    EXPECT_EQ(parameters, most[MemoryCategory::Gradients]);
+    // Two moments, and four scalars of AdamW.
+    EXPECT_EQ(most[MemoryCategory::Optimizer], 2 * parameters + 16);
+    EXPECT_GT(most[MemoryCategory::Activations], 0);
+    EXPECT_GT(most[MemoryCategory::Inputs], 0);
+    EXPECT_GT(most[MemoryCategory::Temporaries], 0);
+}
+
+TEST(Memory, TheLedgerNamesOpModuleAndTensor)
+{
+    const auto told = toldBy(lm(Mode::Train));
+    const auto matches = [&](std::string_view path, std::string_view op, std::string_view tensor) {
+        return std::ranges::any_of(told->saved, [&](const SavedTensor& saved) {
+            return saved.path == path && saved.op == op && saved.tensor == tensor;
+        });
+    };
+    EXPECT_TRUE(matches("step/forward/layers.1/ffn", "aten::addmm", "layers.1/ffn/down"));
+    EXPECT_TRUE(matches("step/forward/layers.0/attention", "aten::softmax", "own output"));
+    EXPECT_TRUE(matches("step/forward/layers.0/ffn", "tilescope::swiglu", "of aten::mm"));
+    EXPECT_TRUE(matches("step/loss", "aten::nll_loss", "targets"));
+    for (const SavedTensor& saved : told->saved) {
+        EXPECT_FALSE(saved.path.empty()) << saved.op;
+        if (saved.category == MemoryCategory::Activations && saved.from && saved.to) {
+            EXPECT_LT(*saved.from, *saved.to) << saved.op;
+        }
+    }
+}
+
+TEST(Memory, WithoutAGradientNothingIsSaved)
+{
+    ExperimentSpec spec = lm(Mode::Forward);
+    const auto told = toldBy(spec);
+    EXPECT_TRUE(told->saved.empty());
+    EXPECT_FALSE(mostOfEach(*told).contains(MemoryCategory::Activations));
+    spec.grad = true;
+    EXPECT_GT(activationsByLedger(*toldBy(spec)), 0);
+}
+
+TEST(Memory, RecomputedPartsTellWhatTheyHoldWhileBackwardRuns)
+{
+    const auto plain = toldBy(lm(Mode::Train));
+    const auto less =
+        toldBy(lm(Mode::Train, Precision::Fp32, Backend::Naive, {Checkpointing::Kind::Block, 1}));
+    EXPECT_LT(activationsByLedger(*less), activationsByLedger(*plain) / 2);
+    EXPECT_TRUE(std::ranges::any_of(less->saved, [](const SavedTensor& saved) {
+        return saved.path == "step/backward/layers.1/attention" && saved.op == "aten::softmax";
+    }));
+}
+
+TEST(Memory, IsNotLookedAtUnlessAskedFor)
+{
+    ExperimentSpec spec = lm(Mode::Train);
+    spec.memory = false;
+    StringTable strings;
+    Engine engine(strings);
+    Recorder recorder;
+    ASSERT_EQ(engine.runPoint(spec, recorder, {}).status, RunStatus::Ok);
+    EXPECT_TRUE(recorder.memory.empty());
+    for (const TraceBatch& batch : recorder.batches)
+        EXPECT_TRUE(batch.allocEvents.empty());
+}
+
+TEST(Memory, RunningOutTellsWhoAskedAndWhoHadTheRest)
+{
+    ExperimentSpec spec = attention(Backend::Naive);
+    spec.seqLen = spec.kvLen = 512;
+    spec.memoryLimit = Bytes{trace::CpuAllocator::current().count + (11 << 20)};
+    StringTable strings;
+    Engine engine(strings);
+    Recorder recorder;
+    const RunResult result = engine.runPoint(spec, recorder, {});
+    ASSERT_EQ(result.status, RunStatus::Oom) << result.reason;
+    EXPECT_THAT(result.flags, ::testing::IsEmpty());
+    std::vector<AllocEvent> events;
+    std::map<OpId, std::string> ops;
+    for (const TraceBatch& batch : recorder.batches) {
+        events.insert(events.end(), batch.allocEvents.begin(), batch.allocEvents.end());
+        for (const Op& op : batch.ops)
+            ops[op.id] = strings.text(op.name);
+    }
+    ASSERT_FALSE(events.empty());
+    const auto failure = std::ranges::find(events, AllocAction::Oom, &AllocEvent::action);
+    ASSERT_NE(failure, events.end());
+    EXPECT_EQ(Bytes{failure->bytes}, result.oom->requested);
+    EXPECT_EQ(Bytes{failure->allocated}, result.oom->allocated);
+    EXPECT_TRUE(strings.text(failure->path).starts_with("step/")) << strings.text(failure->path);
+    EXPECT_TRUE(ops.contains(failure->op));
+    EXPECT_EQ(failure->step, kNoStep) << "no traced step";
+    // q, k, v and the mask were there before; the rehearsed events are the same ones.
+    ASSERT_EQ(recorder.memory.size(), 2u);
+    EXPECT_GE(recorder.memory[0].blocks.size(), 4u);
+    EXPECT_EQ(recorder.memory[1].rehearsed.size(), events.size());
+}
+
+} // namespace tilescope::engine
