@@ -42,6 +42,11 @@ sections
   memory        allocation events; added up by --group; what is live by --at
                     tilescope show a.tscope memory --group category
                     tilescope show a.tscope memory --at peak
+                    tilescope show a.tscope memory --group step
+  saved         tensors that the forward pass kept for backward: which op and module holds what, from when to when
+                    tilescope show a.tscope saved --group layer
+  oom           why a run was out of memory: what was asked, by which op and module, and who had the rest
+                    tilescope show a.tscope oom --run 3
   roofline      FLOPs, bytes and rates of the traced steps, against ceilings measured here and the data sheet
                     tilescope show a.tscope roofline --group range --range 'step/forward/**'
   mfu           model FLOPs of each timed step against the peak of the device
@@ -60,8 +65,10 @@ options
   --run N       the run with that number; without it runs, samples, steps and losses show all, the rest the last
   --range GLOB  only what lies in ranges that match: * within a component, ** across; ranges match as a whole
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
-                memory: category, range, phase, module, op; roofline: family, op, range, phase, module
-  --at WHEN     memory that is live at the peak, or that many ns after the run's first event
+                memory: category, range, phase, module, op, step; saved: layer, module, range, phase;
+                roofline: family, op, range, phase, module
+  --at WHEN     memory that is live at the peak, or that many ns after the run's first event; ever: all
+                allocations of the traced steps, the largest first
   --format F    table (the default), json (the stable interface for programs) or csv
   --limit N     at most N rows of a table; 0 for all (the default is 200; json and csv always give all)
   --help        this text
@@ -119,6 +126,8 @@ Table runsTable(const store::RunReader& reader, const Request& request)
 Table memoryTable(const store::RunReader& reader, const Request& request)
 {
     if (request.at) {
+        if (*request.at == "ever")
+            return tableOf(shared(query::everAllocated(reader, request.query)));
         std::optional<Nanoseconds> at;
         if (*request.at != "peak")
             at = Nanoseconds(wholeNumber(*request.at, "--at", 0));
@@ -169,10 +178,29 @@ const std::vector<Section>& sections()
              return tableOf(shared(query::ranges(reader, request.query)));
          }},
         {"memory",
-         {Grouping::Category, Grouping::Range, Grouping::Phase, Grouping::Module, Grouping::Op},
+         {Grouping::Category, Grouping::Range, Grouping::Phase, Grouping::Module, Grouping::Op,
+          Grouping::Step},
          true,
          true,
          memoryTable},
+        {"saved",
+         {Grouping::Layer, Grouping::Module, Grouping::Range, Grouping::Phase},
+         true,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             auto saved = shared(query::saved(reader, request.query));
+             return request.group ? exchange::totalsOf(saved) : tableOf(saved);
+         }},
+        {"oom",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::oomReport(reader, request.query.run)));
+         },
+         [](const store::RunReader& reader, const Request& request, std::ostream& out) {
+             exchange::writeOom(out, query::oomReport(reader, request.query.run));
+         }},
         {"roofline",
          {Grouping::Family, Grouping::Op, Grouping::Range, Grouping::Phase, Grouping::Module},
          true,
@@ -304,13 +332,13 @@ void check(Request& request, const Section& section)
         if (section.groupings.empty())
             throw Error{.what = "show " + name + " cannot be grouped",
                         .where = "--group",
-                        .mend = "kernels, ops, roofline and memory can"};
+                        .mend = "kernels, ops, roofline, memory and saved can"};
         request.query.grouping = query::groupingOf(*request.group, section.groupings);
     }
     if (!request.query.rangeGlob.empty() && !section.takesRange)
         throw Error{.what = "show " + name + " has no ranges to choose from",
                     .where = "--range",
-                    .mend = "kernels, ops, ranges, roofline and memory have"};
+                    .mend = "kernels, ops, ranges, roofline, memory and saved have"};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory takes a moment", .where = "--at"};
     if (request.at && request.group)

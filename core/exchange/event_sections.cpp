@@ -1,68 +1,13 @@
 #include "core/exchange/sections.h"
 
-#include "core/exchange/columns.h"
 #include "core/exchange/number.h"
-#include "core/model/text.h"
+#include "core/exchange/section_parts.h"
 
 #include <algorithm>
 
 namespace tilescope::exchange {
 
 namespace {
-
-template <class Snapshot, class Get>
-Column column(const std::shared_ptr<const Snapshot>& snapshot, std::string key, std::string title, Get get)
-{
-    return {.key = std::move(key),
-            .title = std::move(title),
-            .cell = [snapshot, get](std::size_t row) -> Cell { return get(snapshot->rows[row]); }};
-}
-
-Column with(Column column, Unit unit, int keep = 1, Audience audience = Audience::Everyone)
-{
-    column.unit = unit;
-    column.keep = keep;
-    column.audience = audience;
-    return column;
-}
-
-Column elided(Column column, int keep = 2)
-{
-    column.elidable = true;
-    column.keep = keep;
-    return column;
-}
-
-Column forPrograms(Column column)
-{
-    column.audience = Audience::Programs;
-    return column;
-}
-
-bool isCpuRun(const store::RunRecord& run)
-{
-    return run.result.device == "cpu";
-}
-
-/// Why a run has no events of a kind, as far as its record tells.
-std::string whyNoEvents(const store::RunRecord& run, const std::string& what)
-{
-    const std::string name = "Run " + std::to_string(run.run.value);
-    switch (run.result.status) {
-    case RunStatus::Ok:
-        return name + " recorded no " + what + ": it was not traced (trace: off or trace_steps: 0).";
-    case RunStatus::Running:
-        return name + " is running and has recorded no " + what + " so far.";
-    default:
-        return name + " has no " + what + ": it ended as " + std::string(wordOf(run.result.status)) +
-               (run.result.reason.empty() ? "." : " (" + run.result.reason + ").");
-    }
-}
-
-std::string titleOf(query::Grouping grouping)
-{
-    return std::string(query::wordOf(grouping));
-}
 
 std::string percentText(Nanoseconds part, Nanoseconds whole)
 {
@@ -220,114 +165,6 @@ Table tableOf(std::shared_ptr<const query::RangesTable> ranges)
     if (ranges->gpu.count() > 0)
         table.notes.push_back(percentText(ranges->gpuInModules, ranges->gpu) +
                               " of the GPU time is attributed to a module.");
-    return table;
-}
-
-Table tableOf(std::shared_ptr<const query::MemoryEventsTable> snapshot)
-{
-    const auto cell = [&snapshot](std::string key, std::string title, auto get) {
-        return Column{.key = std::move(key),
-                      .title = std::move(title),
-                      .cell = [snapshot, get](std::size_t row) -> Cell {
-                          return get(*snapshot, snapshot->events[row]);
-                      }};
-    };
-    using Table_ = query::MemoryEventsTable;
-    Table table{.heading = describeRun(snapshot->run) + "; allocation events, time from the first event",
-                .rows = snapshot->events.size()};
-    table.columns = {
-        with(cell("t_ns", "time",
-                  [](const Table_& t, const AllocEvent& e) { return cellOf(e.time - t.origin); }),
-             Unit::Nanoseconds, 2),
-        cell("action", "action", [](const Table_&, const AllocEvent& e) { return cellOf(wordOf(e.action)); }),
-        with(cell("bytes", "bytes", [](const Table_&, const AllocEvent& e) { return Cell(e.bytes); }),
-             Unit::Bytes, 2),
-        with(cell("address", "address",
-                  [](const Table_&, const AllocEvent& e) {
-                      return Cell(static_cast<std::int64_t>(e.address));
-                  }),
-             Unit::Address, 0),
-        with(cell("device", "device",
-                  [](const Table_&, const AllocEvent& e) { return cellOf(deviceText(e.device)); }),
-             Unit::None, 0),
-        with(cell("allocated", "allocated",
-                  [](const Table_&, const AllocEvent& e) { return Cell(e.allocated); }),
-             Unit::Bytes, 2),
-        cell("category", "category",
-             [](const Table_& t, const AllocEvent& e) { return cellOrNull(t.text(e.category)); }),
-        elided(cell("path", "range",
-                    [](const Table_& t, const AllocEvent& e) { return cellOrNull(t.text(e.path)); })),
-        elided(cell("op", "op", [](const Table_& t, const AllocEvent& e) { return cellOrNull(t.op(e.op)); }),
-               1)};
-    table.whyEmpty =
-        whyNoEvents(snapshot->run, "allocation events (memory: true and a traced step record them)");
-    return table;
-}
-
-Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
-{
-    using Row = query::MemoryGroupRow;
-    Table table{.heading = describeRun(groups->run), .rows = groups->rows.size()};
-    table.columns = {
-        elided(
-            column(groups, "key", titleOf(groups->grouping), [](const Row& row) { return cellOf(row.key); })),
-        with(column(groups, "at_peak", "at peak", [](const Row& row) { return cellOf(row.atPeak); }),
-             Unit::Bytes, 2),
-        with(column(groups, "max", "max", [](const Row& row) { return cellOf(row.max); }), Unit::Bytes),
-        column(groups, "allocations", "allocations", [](const Row& row) { return Cell(row.allocations); })};
-    table.whyEmpty =
-        whyNoEvents(groups->run, "allocation events (memory: true and a traced step record them)");
-    if (groups->peak)
-        table.notes.push_back(
-            "Peak on " + deviceText(groups->device) + ": " +
-            withUnit(static_cast<double>(groups->allocated.count), Unit::Bytes) + " allocated, " +
-            withUnit(static_cast<double>(groups->reserved.count), Unit::Bytes) + " reserved, " +
-            withUnit(static_cast<double>((*groups->peak - groups->origin).count()), Unit::Nanoseconds) +
-            " after the first event; the rows add up to it.");
-    return table;
-}
-
-Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live)
-{
-    const auto cell = [&live](std::string key, std::string title, auto get) {
-        return Column{
-            .key = std::move(key), .title = std::move(title), .cell = [live, get](std::size_t row) -> Cell {
-                return get(live->from, live->from.events[live->blocks[row].event]);
-            }};
-    };
-    using Events = query::MemoryEventsTable;
-    Table table{.heading = describeRun(live->from.run) + "; live allocations", .rows = live->blocks.size()};
-    table.columns = {
-        with(cell("bytes", "bytes", [](const Events&, const AllocEvent& e) { return Cell(e.bytes); }),
-             Unit::Bytes, 2),
-        cell("category", "category",
-             [](const Events& t, const AllocEvent& e) { return cellOrNull(t.text(e.category)); }),
-        elided(cell("path", "range",
-                    [](const Events& t, const AllocEvent& e) { return cellOrNull(t.text(e.path)); })),
-        elided(cell("op", "op", [](const Events& t, const AllocEvent& e) { return cellOrNull(t.op(e.op)); }),
-               1),
-        with(cell("t_ns", "since",
-                  [](const Events& t, const AllocEvent& e) { return cellOf(e.time - t.origin); }),
-             Unit::Nanoseconds, 1),
-        with(cell("address", "address",
-                  [](const Events&, const AllocEvent& e) {
-                      return Cell(static_cast<std::int64_t>(e.address));
-                  }),
-             Unit::Address, 0),
-        with(cell("device", "device",
-                  [](const Events&, const AllocEvent& e) { return cellOf(deviceText(e.device)); }),
-             Unit::None, 0)};
-    if (live->from.events.empty()) {
-        table.whyEmpty =
-            whyNoEvents(live->from.run, "allocation events (memory: true and a traced step record them)");
-        return table;
-    }
-    table.whyEmpty = "No allocation of the trace is live at that moment.";
-    table.notes.push_back(
-        "At " + withUnit(static_cast<double>((live->at - live->from.origin).count()), Unit::Nanoseconds) +
-        " after the first event " + deviceText(live->device) + " has " +
-        withUnit(static_cast<double>(live->allocated.count), Unit::Bytes) + " allocated, " +
-        withUnit(static_cast<double>(live->untraced.count), Unit::Bytes) + " of it since before the trace.");
     return table;
 }
 

@@ -2,9 +2,12 @@
 
 #include "core/exchange/table.h"
 #include "core/query/event_tables.h"
+#include "core/query/oom_report.h"
 #include "core/query/run_tables.h"
+#include "core/query/saved_table.h"
 #include "core/query/work_tables.h"
 
+#include <iosfwd>
 #include <memory>
 
 namespace tilescope::exchange {
@@ -23,6 +26,13 @@ Table tableOf(std::shared_ptr<const query::RangesTable> ranges);
 Table tableOf(std::shared_ptr<const query::MemoryEventsTable> events);
 Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups);
 Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live);
+Table tableOf(std::shared_ptr<const query::SavedTable> saved);
+/// The totals of such a table instead of its tensors.
+Table totalsOf(std::shared_ptr<const query::SavedTable> saved);
+/// One row; people read writeOom() instead.
+Table tableOf(std::shared_ptr<const query::OomReport> report);
+/// Why a run was out of memory, in sentences, and who had it.
+void writeOom(std::ostream& out, const query::OomReport& report);
 Table tableOf(std::shared_ptr<const query::RooflineTable> roofline);
 Table tableOf(std::shared_ptr<const query::MfuTable> mfu);
 Table tableOf(std::shared_ptr<const std::vector<Ceiling>> ceilings);

@@ -104,9 +104,15 @@ struct MemoryEventsTable {
     std::vector<AllocEvent> events = {};
     std::unordered_map<StringId, std::string> texts = {}; ///< of the events' categories and paths
     std::unordered_map<OpId, std::string> ops = {};       ///< names of the events' ops
+    std::unordered_map<OpId, std::string> shapes = {};    ///< of what those ops were given
+    /// What the first events stand for where they only say what was allocated when the trace began.
+    std::vector<MemoryBlock> older = {};
 
     std::string_view text(StringId id) const;
     std::string_view op(OpId id) const;
+    std::string_view shapesOf(OpId id) const;
+    /// Who holds an older block: layers.3/ffn/down; empty for others and where it is not known.
+    std::string_view name(std::size_t event) const;
 };
 
 /// \throws Error  as kernels()
@@ -117,21 +123,26 @@ struct MemoryGroupRow {
     Bytes atPeak{};
     Bytes max{};
     std::int64_t allocations = 0;
+    // Of groups that are stretches of time (MemoryStretch).
+    std::optional<Bytes> before = {};
+    std::optional<Bytes> after = {};
+    std::optional<Bytes> peak = {};
+    std::optional<Bytes> churn = {};
 };
 
 struct MemoryGroupsTable {
     store::RunRecord run = {};
     DeviceIndex device = {};
     Grouping grouping = Grouping::Category;
-    std::vector<MemoryGroupRow>
-        rows; ///< largest at the peak first; `before the trace` is one where there is such memory
+    std::vector<MemoryGroupRow> rows;   ///< largest at the peak first
     std::optional<Timestamp> peak = {}; ///< none without events
     Timestamp origin{};
-    Bytes allocated{}; ///< at the peak: the sum of the rows
+    Bytes allocated{}; ///< at the peak: the sum of the rows, less those beyond the allocator's count
     Bytes reserved{};
 };
 
-/// By category, range, phase, module or op, on the device with the highest peak. \throws Error  as kernels()
+/// What is not attributed to any category, range or op is `unattributed`. By category, range, phase, module
+/// or op, on the device with the highest peak. \throws Error  as kernels()
 MemoryGroupsTable memoryGroups(const store::RunReader& reader, const EventQuery& query);
 
 /// What is allocated at an instant, the largest first.
@@ -141,11 +152,19 @@ struct LiveMemoryTable {
     DeviceIndex device = {};
     Timestamp at{};
     Bytes allocated{};
-    Bytes untraced{}; ///< allocated before the trace
+    Bytes untraced{};  ///< that no block accounts for
+    bool ever = false; ///< blocks of any time, not of that moment
+
+    /// Who holds a block, and its shape, where that is known.
+    std::string_view name(std::size_t row) const;
+    std::string_view shape(std::size_t row) const;
 };
 
 /// \param at  from the run's first event; none: the peak. \throws Error  as kernels()
 LiveMemoryTable liveMemory(const store::RunReader& reader, const EventQuery& query,
                            std::optional<Nanoseconds> at);
+
+/// The same of all blocks that were allocated at any time; `at` and `allocated` are the peak's.
+LiveMemoryTable everAllocated(const store::RunReader& reader, const EventQuery& query);
 
 } // namespace tilescope::query

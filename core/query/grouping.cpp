@@ -11,8 +11,8 @@ namespace tilescope::query {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kWords{"none",  "name",   "family", "range",
-                                                 "phase", "module", "op",     "category"};
+constexpr std::array<std::string_view, 10> kWords{"none",   "name", "family",   "range", "phase",
+                                                  "module", "op",   "category", "layer", "step"};
 
 } // namespace
 
@@ -46,6 +46,8 @@ std::uint32_t GroupKeys::numberOf(StringId id)
             key = analysis::phaseOf(text);
         else if (grouping_ == Grouping::Module)
             key = analysis::moduleOf(text);
+        else if (grouping_ == Grouping::Layer)
+            key = analysis::moduleOf(text).substr(0, analysis::moduleOf(text).find('/'));
         entry->second = numberOf(key.empty() ? kUnattributed : key);
     }
     return entry->second;

@@ -13,7 +13,7 @@
 namespace tilescope::query {
 
 /// By what a table adds up its rows.
-enum class Grouping { None, Name, Family, Range, Phase, Module, Op, Category };
+enum class Grouping { None, Name, Family, Range, Phase, Module, Op, Category, Layer, Step };
 
 /// The word of a grouping as `--group` takes it: name, family, …; `none` is not among the words.
 std::string_view wordOf(Grouping grouping);
@@ -28,7 +28,7 @@ inline constexpr std::string_view kUnattributed = "unattributed";
 /// Numbers the distinct keys of a grouping from 0, looking at each distinct string id once.
 class GroupKeys {
 public:
-    /// \param grouping  Range, Phase and Module read the text as a path; any other takes it as it is
+    /// \param grouping  Range, Phase, Module and Layer read the text as a path; any other takes it as it is
     GroupKeys(Grouping grouping, const analysis::TextOf& textOf) : grouping_(grouping), textOf_(textOf) {}
 
     std::uint32_t numberOf(StringId id);

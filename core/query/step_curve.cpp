@@ -74,6 +74,30 @@ std::pair<std::int64_t, std::int64_t> StepCurve::extremes(std::int64_t from, std
     return {std::min(carried, inside.low), std::max(carried, inside.high)};
 }
 
+std::int64_t StepCurve::highest(std::int64_t from, std::int64_t to) const
+{
+    const auto first = std::size_t(std::upper_bound(times_.begin(), times_.end(), from) - times_.begin());
+    const auto last = std::size_t(std::upper_bound(times_.begin(), times_.end(), to) - times_.begin());
+    const std::int64_t carried = first == 0 ? values_.front() : values_[first - 1];
+    const std::int64_t greatest = among(first, last).high;
+    if (greatest <= carried)
+        return from;
+    std::size_t i = first;
+    while (values_[i] != greatest) {
+        // Over the largest block that begins here and does not hold it.
+        std::size_t skip = 1;
+        std::size_t span = kFanout;
+        for (const auto& level : levels_) {
+            if (i % span != 0 || i + span > last || level[i / span].high >= greatest)
+                break;
+            skip = span;
+            span *= kFanout;
+        }
+        i += skip;
+    }
+    return times_[i];
+}
+
 void StepCurve::columns(double from, double perColumn, std::span<CurveColumn> out) const
 {
     const auto firstAfter = [this](double time, std::size_t hint) {

@@ -37,6 +37,9 @@ public:
     /// empty
     std::pair<std::int64_t, std::int64_t> extremes(std::int64_t from, std::int64_t to) const;
 
+    /// When within [from, to] the curve is first at its greatest; `from` where it comes in so. \pre not empty
+    std::int64_t highest(std::int64_t from, std::int64_t to) const;
+
     /// One CurveColumn for each stretch of `perColumn` nanoseconds from `from` on. \pre not empty
     void columns(double from, double perColumn, std::span<CurveColumn> out) const;
 

@@ -1,6 +1,7 @@
 #include "app/cli/show.h"
 
 #include "core/base/error.h"
+#include "core/model/memory.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/json_schema.h"
@@ -78,6 +79,46 @@ std::vector<Sample> samplesOf(bool gpu)
     return samples;
 }
 
+/// What was there before the GPU's trace, and what its forward pass kept.
+MemoryFacts memoryOf(const FakeTrace& trace)
+{
+    MemoryFacts facts;
+    const Timestamp before = trace.batch().allocEvents.front().time - Nanoseconds(1);
+    facts.blocks.push_back({.time = before,
+                            .device = DeviceIndex{0},
+                            .address = 9000,
+                            .bytes = 900,
+                            .size = 1024,
+                            .category = MemoryCategory::Parameters,
+                            .name = "layers.0/ffn/down",
+                            .shape = "[15, 15]",
+                            .dtype = "f32"});
+    facts.saved.push_back({.path = "step/forward/layers.0/ffn",
+                           .op = "aten::mm",
+                           .tensor = "of aten::mul",
+                           .shape = "[16, 8]",
+                           .dtype = "f32",
+                           .bytes = 512,
+                           .address = 1,
+                           .storageBytes = 512,
+                           .time = before,
+                           .from = before + Nanoseconds(1)});
+    facts.saved.push_back(facts.saved.front());
+    facts.saved.back().sharedWith = 0;
+    facts.saved.back().path = "step/forward/norm";
+    facts.saved.push_back({.path = "step/forward/layers.0/ffn",
+                           .op = "aten::mm",
+                           .tensor = "layers.0/ffn/down",
+                           .shape = "[15, 15]",
+                           .dtype = "f32",
+                           .bytes = 900,
+                           .address = 9000,
+                           .storageBytes = 900,
+                           .category = MemoryCategory::Parameters,
+                           .time = before});
+    return facts;
+}
+
 class Show : public ::testing::Test {
 protected:
     /// Run 1: two traced steps on a GPU. Run 2: ops on a CPU, and a loss. Run 3: out of memory.
@@ -91,6 +132,7 @@ protected:
             std::vector<EnvironmentEntry>{{"cpu", "some CPU", ""}, {"memory", "64", "GiB"}});
         writer.writeSamples(samplesOf(true));
         writer.write(gpu.batch());
+        writer.writeMemory(memoryOf(gpu));
         writer.endRun(okResult("cuda:0"));
 
         FakeTrace cpu(gpu.strings());
@@ -287,14 +329,91 @@ TEST_F(Show, MemoryEventsGroupsAndWhatIsLive)
     EXPECT_EQ(events[0]["allocated"], 1512);
     EXPECT_EQ(events[0]["category"], "activations");
     const json groups = valid({"memory", "--run", "1", "--group", "category"}, "memory-groups");
-    ASSERT_EQ(groups.size(), 2u);
-    EXPECT_EQ(groups[0]["key"], "before the trace");
-    EXPECT_EQ(groups[0]["at_peak"], 1000);
+    ASSERT_EQ(groups.size(), 3u);
+    EXPECT_EQ(groups[0]["key"], "parameters");
+    EXPECT_EQ(groups[0]["at_peak"], 900);
+    EXPECT_EQ(groups[0]["allocations"], 0) << "it was there before";
     EXPECT_EQ(groups[1]["key"], "activations");
     EXPECT_EQ(groups[1]["at_peak"], 512);
     EXPECT_EQ(groups[1]["allocations"], 2);
-    EXPECT_EQ(valid({"memory", "--run", "1", "--at", "peak"}, "memory-live")[0]["bytes"], 512);
-    EXPECT_EQ(valid({"memory", "--run", "1", "--at", "90"}, "memory-live"), json::array());
+    EXPECT_EQ(groups[2]["key"], "unattributed") << "of the 1000 bytes that the allocator counted before";
+    EXPECT_EQ(groups[2]["at_peak"], 100);
+    const json live = valid({"memory", "--run", "1", "--at", "peak"}, "memory-live");
+    ASSERT_EQ(live.size(), 2u);
+    EXPECT_EQ(live[0]["bytes"], 900);
+    EXPECT_EQ(live[0]["name"], "layers.0/ffn/down");
+    EXPECT_EQ(live[0]["category"], "parameters");
+    EXPECT_TRUE(live[0]["t_ns"].is_null());
+    EXPECT_EQ(live[1]["bytes"], 512);
+    EXPECT_EQ(live[1]["category"], "activations");
+    EXPECT_EQ(valid({"memory", "--run", "1", "--at", "90"}, "memory-live").size(), 1u);
+    EXPECT_EQ(valid({"memory", "--run", "2"}, "memory"), json::array());
+}
+
+TEST_F(Show, MemoryBeforeAndAfterStepsPhasesAndModules)
+{
+    const auto rowOf = [](const json& rows, const std::string& key) {
+        for (const json& row : rows)
+            if (row["key"] == key)
+                return row;
+        ADD_FAILURE() << "no row " << key << " in " << rows;
+        return json();
+    };
+    const json steps = valid({"memory", "--run", "1", "--group", "step"}, "memory-groups");
+    const json second = rowOf(steps, "step 1");
+    EXPECT_EQ(second["before"], 1000);
+    EXPECT_EQ(second["after"], 1000) << "it leaves nothing behind";
+    EXPECT_EQ(second["peak"], 1512);
+    EXPECT_EQ(second["churn"], 512);
+    EXPECT_EQ(second["allocations"], 1);
+    EXPECT_TRUE(rowOf(steps, "before the trace")["peak"].is_null());
+    const json phases = valid({"memory", "--run", "1", "--group", "phase"}, "memory-groups");
+    EXPECT_EQ(rowOf(phases, "forward")["after"], 1512);
+    EXPECT_EQ(rowOf(phases, "backward")["before"], 1512);
+    EXPECT_EQ(rowOf(phases, "backward")["after"], 1000);
+    EXPECT_EQ(rowOf(phases, "backward")["churn"], 0);
+    EXPECT_EQ(rowOf(phases, "backward")["at_peak"], 0) << "it allocates nothing itself";
+    const json modules = valid({"memory", "--run", "1", "--group", "module"}, "memory-groups");
+    EXPECT_EQ(rowOf(modules, "attention")["before"], 1000);
+    EXPECT_EQ(rowOf(modules, "attention")["after"], 1512);
+    const json ever = valid({"memory", "--run", "1", "--at", "ever"}, "memory-live");
+    ASSERT_EQ(ever.size(), 3u);
+    EXPECT_EQ(ever[0]["bytes"], 900);
+    EXPECT_EQ(ever[2]["bytes"], 512);
+}
+
+TEST_F(Show, OutOfMemoryTellsWhatIsKnown)
+{
+    const json told = valid({"oom", "--run", "3"}, "oom");
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_EQ(told[0]["requested"], 1 << 30);
+    EXPECT_EQ(told[0]["phase"], "forward");
+    EXPECT_TRUE(told[0]["op"].is_null()) << "its step was not recorded";
+    EXPECT_EQ(told[0]["holders"], json::array());
+    EXPECT_THAT(run({"oom", "--run", "3"}), HasSubstr("forward asked for 1.00 GiB with 1.00 MiB allocated"));
+    EXPECT_EQ(valid({"oom", "--run", "1"}, "oom"), json::array());
+    EXPECT_THAT(run({"oom", "--run", "1"}), HasSubstr("did not run out of memory"));
+}
+
+TEST_F(Show, SavedTensorsAreCountedOnceAStorage)
+{
+    const json saved = valid({"saved", "--run", "1"}, "saved");
+    ASSERT_EQ(saved.size(), 3u);
+    EXPECT_EQ(saved[0]["op"], "aten::mm");
+    EXPECT_TRUE(saved[0]["shared_with"].is_null());
+    EXPECT_EQ(saved[0]["from_ns"], 2);
+    EXPECT_TRUE(saved[0]["to_ns"].is_null());
+    EXPECT_EQ(saved[1]["shared_with"], 0);
+    EXPECT_EQ(saved[2]["category"], "parameters");
+    const json layers = valid({"saved", "--run", "1", "--group", "layer"}, "saved-groups");
+    ASSERT_EQ(layers.size(), 2u);
+    EXPECT_EQ(layers[0]["key"], "layers.0");
+    EXPECT_EQ(layers[0]["activations"], 512);
+    EXPECT_EQ(layers[0]["others"], 900);
+    EXPECT_EQ(layers[1]["key"], "norm");
+    EXPECT_EQ(layers[1]["activations"], 0) << "shared with a tensor of layers.0";
+    EXPECT_EQ(valid({"saved", "--run", "1", "--range", "**/norm"}, "saved").size(), 1u);
+    EXPECT_THAT(run({"saved", "--run", "2"}), HasSubstr("has no ledger of what backward needs"));
 }
 
 TEST_F(Show, RooflineTellsWhatIsKnownAndWhyTheRestIsNot)
@@ -494,8 +613,8 @@ TEST_F(Show, WhatIsWrongIsOneSentence)
 TEST_F(Show, HelpHasAnExampleForEachSection)
 {
     const std::string help = run({"--help"});
-    for (const char* section : {"runs", "samples", "steps", "kernels", "ops", "ranges", "memory", "roofline",
-                                "mfu", "answers", "ceilings", "losses", "environment"})
+    for (const char* section : {"runs", "samples", "steps", "kernels", "ops", "ranges", "memory", "saved",
+                                "oom", "roofline", "mfu", "answers", "ceilings", "losses", "environment"})
         EXPECT_THAT(help, HasSubstr(std::string("tilescope show a.tscope ") + section)) << section;
 }
 

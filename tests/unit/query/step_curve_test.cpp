@@ -57,6 +57,11 @@ TEST(StepCurve, ExtremesAgreeWithABruteForce)
                 }
             }
             ASSERT_EQ(curve.extremes(from, to), std::pair(low, high)) << n << ": " << from << " to " << to;
+            std::int64_t highest = from;
+            for (std::size_t i = n; i-- > 0;)
+                if (times[i] > from && times[i] <= to && values[i] == high && curve.at(from) < high)
+                    highest = times[i];
+            ASSERT_EQ(curve.highest(from, to), highest) << n << ": " << from << " to " << to;
         }
     }
 }

@@ -1,0 +1,156 @@
+#include "core/exchange/number.h"
+#include "core/exchange/section_parts.h"
+#include "core/exchange/sections.h"
+#include "core/exchange/text.h"
+#include "core/model/text.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+namespace tilescope::exchange {
+
+namespace {
+
+using query::OomHolder;
+using query::OomReport;
+
+std::string sizeText(Bytes bytes)
+{
+    return withUnit(static_cast<double>(bytes.count), Unit::Bytes);
+}
+
+/// The recorded step's figure, else the failing one's.
+std::optional<Bytes> first(const std::optional<Bytes>& seen, const std::optional<Bytes>& told)
+{
+    return seen ? seen : told;
+}
+
+std::string textOrNull(std::string_view text)
+{
+    return text.empty() ? "null" : jsonString(text);
+}
+
+RawJson holdersJson(const OomReport& report)
+{
+    std::string text = "[";
+    for (const OomHolder& holder : report.holders)
+        text += fmt::format("{}{{\"bytes\": {}, \"category\": {}, \"path\": {}, \"op\": {}, \"name\": {}, "
+                            "\"shape\": {}}}",
+                            text.size() > 1 ? ", " : "", holder.bytes.count,
+                            jsonString(wordOf(holder.category)), textOrNull(holder.path),
+                            textOrNull(holder.op), textOrNull(holder.name), textOrNull(holder.shape));
+    return {text + "]"};
+}
+
+RawJson categoriesJson(const OomReport& report)
+{
+    std::string text = "{";
+    for (const auto& [category, bytes] : report.categories)
+        text +=
+            fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", jsonString(wordOf(category)), bytes.count);
+    return {text + "}"};
+}
+
+std::string whoAsked(const OomReport& report)
+{
+    if (!report.op.empty() && !report.path.empty())
+        return report.op + " in " + report.path;
+    if (!report.path.empty() || !report.op.empty())
+        return report.path.empty() ? report.op : report.path;
+    return report.info.phase;
+}
+
+/// `layers.3/ffn/down [512, 128]`, or what asked for it.
+std::string describe(const OomHolder& holder)
+{
+    std::string text = holder.name.empty() ? holder.path : holder.name;
+    if (!holder.op.empty())
+        text += (text.empty() ? "" : ", ") + holder.op;
+    if (!holder.shape.empty())
+        text += " " + holder.shape;
+    return text.empty() ? "not known" : text;
+}
+
+std::string whatIsToBlame(const OomReport& report)
+{
+    const auto blame = report.fragmentationIsToBlame();
+    if (!blame)
+        return {};
+    const std::string free = sizeText(*report.reserved - *report.allocated);
+    if (*blame)
+        return fmt::format(
+            "Fragmentation is to blame: {} were reserved and free, but the largest block of it "
+            "had {}.",
+            free, sizeText(*report.largestFree));
+    return fmt::format("Fragmentation is not to blame: only {} were reserved and free, the largest block {}.",
+                       free, sizeText(*report.largestFree));
+}
+
+} // namespace
+
+Table tableOf(std::shared_ptr<const OomReport> report)
+{
+    const auto column = [&report](std::string key, auto get) {
+        return Column{.key = std::move(key),
+                      .cell = [report, get](std::size_t) -> Cell { return get(*report); }};
+    };
+    Table table{.heading = describeRun(report->run),
+                .rows = report->run.result.status == RunStatus::Oom ? 1U : 0U};
+    table.columns = {
+        column("run", [](const OomReport& r) { return Cell(r.run.run.value); }),
+        column("phase", [](const OomReport& r) { return cellOrNull(r.info.phase); }),
+        column("path", [](const OomReport& r) { return cellOrNull(r.path); }),
+        column("op", [](const OomReport& r) { return cellOrNull(r.op); }),
+        column("requested", [](const OomReport& r) { return cellOf(first(r.asked, r.info.requested)); }),
+        column("allocated", [](const OomReport& r) { return cellOf(first(r.allocated, r.info.allocated)); }),
+        column("reserved", [](const OomReport& r) { return cellOf(first(r.reserved, r.info.reserved)); }),
+        column("largest_free", [](const OomReport& r) { return cellOf(r.largestFree); }),
+        column("fragmentation", [](const OomReport& r) { return cellOf(r.fragmentation); }),
+        column("device_free", [](const OomReport& r) { return cellOf(r.deviceFree); }),
+        column("fragmentation_is_to_blame",
+               [](const OomReport& r) {
+                   const auto blame = r.fragmentationIsToBlame();
+                   return blame ? Cell(*blame) : Cell();
+               }),
+        column("categories", [](const OomReport& r) { return Cell(categoriesJson(r)); }),
+        column("holders", [](const OomReport& r) { return Cell(holdersJson(r)); })};
+    return table;
+}
+
+void writeOom(std::ostream& out, const OomReport& report)
+{
+    out << escapeForTerminal(describeRun(report.run)) << '\n';
+    if (report.run.result.status != RunStatus::Oom) {
+        out << "It did not run out of memory.\n";
+        return;
+    }
+    const auto requested = first(report.asked, report.info.requested);
+    const auto allocated = first(report.allocated, report.info.allocated);
+    const auto reserved = first(report.reserved, report.info.reserved);
+    if (requested)
+        out << escapeForTerminal(whoAsked(report)) << " asked for " << sizeText(*requested);
+    else
+        out << "Out of memory in " << escapeForTerminal(whoAsked(report));
+    if (allocated)
+        out << " with " << sizeText(*allocated) << " allocated";
+    if (reserved && reserved != allocated)
+        out << " and " << sizeText(*reserved) << " reserved";
+    out << ".\n";
+    if (const std::string blame = whatIsToBlame(report); !blame.empty())
+        out << blame << '\n';
+    if (report.holders.empty()) {
+        out << "Who had the rest is not known: the step was not recorded (memory: false), or memory ran out "
+               "before the first step.\n";
+        return;
+    }
+    out << "\nBy category:\n";
+    for (const auto& [category, bytes] : report.categories)
+        out << fmt::format("  {:>12}  {}\n", sizeText(bytes), wordOf(category));
+    out << "\nThe largest holders:\n";
+    for (const OomHolder& holder : report.holders)
+        out << fmt::format("  {:>12}  {:<12}  {}\n", sizeText(holder.bytes), wordOf(holder.category),
+                           escapeForTerminal(describe(holder)));
+}
+
+} // namespace tilescope::exchange

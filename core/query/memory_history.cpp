@@ -1,0 +1,326 @@
+#include "core/query/memory_history.h"
+
+#include "core/analysis/memory_blocks.h"
+#include "core/analysis/memory_curve.h"
+#include "core/model/text.h"
+#include "core/query/run_tables.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tilescope::query {
+
+namespace {
+
+/// One curve while it is being drawn: a point wherever the value changes.
+struct Drawing {
+    std::vector<std::int64_t> times;
+    std::vector<std::int64_t> values;
+
+    void add(std::int64_t time, std::int64_t value)
+    {
+        if (!values.empty() && values.back() == value)
+            return;
+        times.push_back(time);
+        values.push_back(value);
+    }
+    StepCurve curve() { return times.empty() ? StepCurve() : StepCurve(std::move(times), std::move(values)); }
+};
+
+std::size_t indexOf(MemoryCategory category)
+{
+    return static_cast<std::size_t>(category);
+}
+
+/// Puts a history together from a run's records.
+class Builder {
+public:
+    Builder(const store::RunReader& reader, RunId run)
+        : reader_(reader), history_(std::make_shared<MemoryHistory>())
+    {
+        history_->run = chooseRun(reader, run);
+    }
+
+    std::shared_ptr<const MemoryHistory> build(const std::function<bool()>& cancelled)
+    {
+        if (!readEvents(cancelled))
+            return nullptr;
+        if (history_->events.empty())
+            return history_;
+        addBlocks();
+        if (cancelled && cancelled())
+            return nullptr;
+        drawCurves();
+        history_->index();
+        return history_;
+    }
+
+private:
+    bool readEvents(const std::function<bool()>& cancelled)
+    {
+        const RunId run = history_->run.run;
+        if (const auto span = reader_.span(run))
+            history_->origin = span->first;
+        std::vector<AllocEvent> events;
+        std::size_t untilAsked = 0;
+        bool stopped = false;
+        reader_.eachAllocEvent({.run = run}, [&](const AllocEvent& event) {
+            constexpr std::size_t kAskEvery = 1 << 16;
+            stopped = ++untilAsked % kAskEvery == 0 && cancelled && cancelled();
+            events.push_back(event);
+            return !stopped;
+        });
+        if (stopped)
+            return false;
+        if (!std::ranges::is_sorted(events, {}, &AllocEvent::time))
+            std::ranges::stable_sort(events, {}, &AllocEvent::time);
+        MemoryFacts facts = reader_.memory(run);
+        const auto device = analysis::mainMemoryDevice(events);
+        if (!device)
+            return true;
+        history_->device = *device;
+        std::erase_if(events, [&](const AllocEvent& event) { return event.device != *device; });
+        std::erase_if(facts.blocks, [&](const MemoryBlock& block) { return block.device != *device; });
+        std::erase_if(facts.segments,
+                      [&](const MemorySegment& segment) { return segment.device != *device; });
+        history_->events = std::move(events);
+        history_->older = std::move(facts.blocks);
+        history_->segments = std::move(facts.segments);
+        return true;
+    }
+
+    std::int64_t fromOrigin(Timestamp time) const { return (time - history_->origin).count(); }
+
+    std::uint32_t textIndex(std::string_view text)
+    {
+        if (text.empty())
+            return 0;
+        const auto [place, isNew] =
+            byText_.try_emplace(std::string(text), static_cast<std::uint32_t>(history_->texts.size()));
+        if (isNew)
+            history_->texts.emplace_back(text);
+        return place->second;
+    }
+
+    std::uint32_t textIndex(StringId id)
+    {
+        if (!id)
+            return 0;
+        const auto [place, isNew] = byId_.try_emplace(id, 0);
+        if (isNew)
+            place->second = textIndex(reader_.text(id));
+        return place->second;
+    }
+
+    MemoryCategory categoryOf(StringId id)
+    {
+        const auto [place, isNew] = categories_.try_emplace(id, MemoryCategory::Unattributed);
+        if (isNew && id)
+            place->second = fromWord<MemoryCategory>(reader_.text(id)).value_or(MemoryCategory::Unattributed);
+        return place->second;
+    }
+
+    void readOps()
+    {
+        std::unordered_map<OpId, std::pair<StringId, StringId>> wanted;
+        for (const AllocEvent& event : history_->events)
+            if (event.op && event.action == AllocAction::Alloc)
+                wanted.try_emplace(event.op);
+        if (wanted.empty())
+            return;
+        reader_.eachOp({.run = history_->run.run}, [&](const Op& op) {
+            if (wanted.contains(op.id))
+                ops_[op.id] = {textIndex(op.name), textIndex(op.shapes)};
+            return true;
+        });
+    }
+
+    void addBlocks()
+    {
+        MemoryHistory& history = *history_;
+        readOps();
+        std::vector<MemoryBlock> held = history.older;
+        std::erase_if(held, [](const MemoryBlock& block) { return block.isFree || block.bytes == 0; });
+        older_ = held.size();
+        std::vector<AllocEvent> events = analysis::asAllocations(held);
+        events.insert(events.end(), history.events.begin(), history.events.end());
+        for (const analysis::BlockLife& life : analysis::blockLives(events, history.device, older_)) {
+            const AllocEvent& event = events[life.event];
+            MemoryLife block{.address = life.address,
+                             .bytes = life.bytes,
+                             .begin = life.begin == Timestamp::min() ? MemoryLife::kBefore
+                                                                     : fromOrigin(life.begin),
+                             .end = life.end == Timestamp::max() ? MemoryLife::kAfter : fromOrigin(life.end),
+                             .step = event.step};
+            if (life.event < older_) {
+                const MemoryBlock& source = held[life.event];
+                block.category = source.category;
+                block.name = textIndex(source.name);
+                block.shape = textIndex(source.shape);
+            } else {
+                block.category = categoryOf(event.category);
+                block.path = textIndex(event.path);
+                if (const auto op = ops_.find(event.op); op != ops_.end())
+                    std::tie(block.op, block.shape) = op->second;
+            }
+            history.blocks.push_back(block);
+        }
+        history.length = fromOrigin(history.events.back().time);
+    }
+
+    /// Bytes by category that change at each event, and what is left over of the allocator's count.
+    void drawCurves()
+    {
+        MemoryHistory& history = *history_;
+        std::array<Drawing, kMemoryCategories> drawings;
+        std::array<std::int64_t, kMemoryCategories> bytes{};
+        Drawing allocated;
+        Drawing reserved;
+        std::unordered_map<std::uint64_t, const MemoryLife*> live;
+        std::size_t nextBlock = 0;
+        for (; nextBlock < older_; ++nextBlock) {
+            const MemoryLife& block = history.blocks[nextBlock];
+            live[block.address] = &block;
+            bytes[indexOf(block.category)] += block.bytes;
+        }
+        analysis::SegmentMap map = history.segmentsAt(MemoryLife::kBefore);
+        std::int64_t followed = 0;
+        for (const std::int64_t held : bytes)
+            followed += held;
+        const std::int64_t before = countBefore();
+        // What the allocator counted then and no block accounts for.
+        bytes[indexOf(MemoryCategory::Unattributed)] += before - followed;
+        const auto note = [&](std::int64_t time, std::int64_t total, std::int64_t held) {
+            if (!history.segments.empty()) {
+                bytes[indexOf(MemoryCategory::Fragmentation)] = map.use().fragmentation();
+                bytes[indexOf(MemoryCategory::ReservedFree)] = map.use().freeSegments;
+            }
+            for (std::size_t i = 0; i < kMemoryCategories; ++i)
+                if (bytes[i] != 0 || !drawings[i].values.empty())
+                    drawings[i].add(time, bytes[i]);
+            allocated.add(time, total);
+            reserved.add(time, held);
+        };
+        const std::int64_t start = std::min<std::int64_t>(0, fromOrigin(history.events.front().time));
+        note(start, before, history.events.front().reserved);
+        for (const AllocEvent& event : history.events) {
+            if (event.action == AllocAction::Alloc) {
+                const MemoryLife& block = history.blocks[nextBlock++];
+                live[event.address] = &block;
+                bytes[indexOf(block.category)] += block.bytes;
+            } else if (event.action == AllocAction::FreeRequested ||
+                       event.action == AllocAction::FreeCompleted) {
+                if (const auto found = live.find(event.address); found != live.end()) {
+                    bytes[indexOf(found->second->category)] -= found->second->bytes;
+                    live.erase(found);
+                } else if (event.action == AllocAction::FreeRequested || !event.device) {
+                    // A block from before the trace that nobody told of.
+                    bytes[indexOf(MemoryCategory::Unattributed)] -= event.bytes;
+                }
+            }
+            if (!history.segments.empty())
+                map.apply(event);
+            if (event.action != AllocAction::Oom)
+                note(fromOrigin(event.time), event.allocated, event.reserved);
+        }
+        history.allocated = allocated.curve();
+        history.reserved = reserved.curve();
+        for (std::size_t i = 0; i < kMemoryCategories; ++i)
+            history.curves[i] = drawings[i].curve();
+        history.peakTime = history.allocated.time(history.allocated.peak());
+    }
+
+    /// What the allocator had given out before the first event.
+    std::int64_t countBefore() const
+    {
+        const AllocEvent& first = history_->events.front();
+        switch (first.action) {
+        case AllocAction::Alloc:
+            return first.allocated - first.bytes;
+        case AllocAction::FreeRequested:
+            return first.allocated + first.bytes;
+        case AllocAction::FreeCompleted:
+            return first.allocated + (first.device ? 0 : first.bytes);
+        default:
+            return first.allocated;
+        }
+    }
+
+    const store::RunReader& reader_;
+    std::shared_ptr<MemoryHistory> history_;
+    std::size_t older_ = 0;
+    std::unordered_map<std::string, std::uint32_t> byText_;
+    std::unordered_map<StringId, std::uint32_t> byId_;
+    std::unordered_map<StringId, MemoryCategory> categories_;
+    std::unordered_map<OpId, std::pair<std::uint32_t, std::uint32_t>> ops_;
+};
+
+} // namespace
+
+void MemoryHistory::index()
+{
+    latestEnds_.assign((blocks.size() + kStretch - 1) / kStretch, MemoryLife::kBefore);
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        latestEnds_[i / kStretch] = std::max(latestEnds_[i / kStretch], blocks[i].end);
+}
+
+void MemoryHistory::columns(double from, double perColumn, std::span<MemoryColumn> out) const
+{
+    if (empty())
+        return;
+    for (std::size_t column = 0; column < out.size(); ++column) {
+        const double start = from + perColumn * static_cast<double>(column);
+        MemoryColumn& to = out[column];
+        to.time =
+            allocated.highest(static_cast<std::int64_t>(start), static_cast<std::int64_t>(start + perColumn));
+        to.allocated = allocated.at(to.time);
+        to.reserved = reserved.at(to.time);
+        for (std::size_t i = 0; i < kMemoryCategories; ++i)
+            to.bytes[i] = curves[i].empty() || to.time < curves[i].time(0) ? 0 : curves[i].at(to.time);
+    }
+}
+
+void MemoryHistory::eachAliveWithin(std::int64_t from, std::int64_t to,
+                                    const std::function<void(std::uint32_t)>& take) const
+{
+    const auto last = std::ranges::upper_bound(blocks, to, {}, &MemoryLife::begin) - blocks.begin();
+    const auto count = static_cast<std::size_t>(last);
+    for (std::size_t stretch = 0; stretch * kStretch < count; ++stretch) {
+        if (latestEnds_[stretch] <= from)
+            continue;
+        for (std::size_t i = stretch * kStretch; i < std::min(count, (stretch + 1) * kStretch); ++i)
+            if (blocks[i].end > from)
+                take(static_cast<std::uint32_t>(i));
+    }
+}
+
+std::vector<std::uint32_t> MemoryHistory::aliveAt(std::int64_t time) const
+{
+    std::vector<std::uint32_t> alive;
+    eachAliveWithin(time, time, [&](std::uint32_t block) { alive.push_back(block); });
+    std::ranges::stable_sort(alive, std::ranges::greater{},
+                             [this](std::uint32_t block) { return blocks[block].bytes; });
+    return alive;
+}
+
+analysis::SegmentMap MemoryHistory::segmentsAt(std::int64_t time) const
+{
+    analysis::SegmentMap map(segments, segments.empty() ? std::span<const MemoryBlock>{}
+                                                        : std::span<const MemoryBlock>(older));
+    if (segments.empty())
+        return map;
+    for (const AllocEvent& event : events) {
+        if ((event.time - origin).count() > time)
+            break;
+        map.apply(event);
+    }
+    return map;
+}
+
+std::shared_ptr<const MemoryHistory> memoryHistory(const store::RunReader& reader, RunId run,
+                                                   const std::function<bool()>& cancelled)
+{
+    return Builder(reader, run).build(cancelled);
+}
+
+} // namespace tilescope::query
