@@ -66,6 +66,8 @@ std::string_view RunSummary::param(std::string_view key) const
 
 struct FileSession::State {
     store::RunReader reader;
+
+    FileSnapshot read(const FileSnapshot* before) const;
 };
 
 FileSession::FileSession(const std::filesystem::path& file) : state_(new State{store::RunReader(file)}) {}
@@ -75,12 +77,19 @@ FileSession::~FileSession() = default;
 FileSnapshot FileSession::snapshot(const FileSnapshot* before) const
 {
     FileSnapshot snapshot;
-    snapshot.file = state_->reader.file();
-    for (store::RunRecord& record : state_->reader.runs()) {
+    state_->reader.atOnce([&] { snapshot = state_->read(before); });
+    return snapshot;
+}
+
+FileSnapshot FileSession::State::read(const FileSnapshot* before) const
+{
+    FileSnapshot snapshot;
+    snapshot.file = reader.file();
+    for (store::RunRecord& record : reader.runs()) {
         // What was measured of a run that has ended stays as it is; what people note about it need not.
         const RunSummary* known = before == nullptr ? nullptr : ended(*before, record);
         if (known == nullptr) {
-            snapshot.runs.push_back(summaryOf(std::move(runs(state_->reader, record.run).rows.front())));
+            snapshot.runs.push_back(summaryOf(std::move(runs(reader, record.run).rows.front())));
             continue;
         }
         snapshot.runs.push_back(*known);
@@ -110,12 +119,16 @@ ItemLinks FileSession::links(RunId run, const Timeline& timeline, const Timeline
 
 KernelsTable FileSession::kernelGroups(RunId run, Grouping grouping) const
 {
-    return kernels(state_->reader, {.run = run, .grouping = grouping});
+    KernelsTable table;
+    state_->reader.atOnce([&] { table = kernels(state_->reader, {.run = run, .grouping = grouping}); });
+    return table;
 }
 
 LiveMemoryTable FileSession::liveAtPeak(RunId run) const
 {
-    return liveMemory(state_->reader, {.run = run}, {});
+    LiveMemoryTable table;
+    state_->reader.atOnce([&] { table = liveMemory(state_->reader, {.run = run}, {}); });
+    return table;
 }
 
 const store::RunReader& FileSession::reader() const

@@ -16,6 +16,14 @@ template <class Event> void sort(std::vector<Event>& events)
     });
 }
 
+constexpr std::size_t kMostAtOnce = 200'000;
+
+std::size_t eventsOf(const TraceBatch& batch)
+{
+    return batch.ranges.size() + batch.ops.size() + batch.apiCalls.size() + batch.deviceEvents.size() +
+           batch.allocEvents.size();
+}
+
 /// Start of the earliest event of a sorted batch.
 Timestamp firstOf(const TraceBatch& batch)
 {
@@ -35,12 +43,24 @@ Timestamp firstOf(const TraceBatch& batch)
 
 } // namespace
 
-void TimelineFollower::add(TraceBatch batch)
+/// Some of what is new; how many events.
+std::size_t TimelineFollower::addNew()
 {
+    TraceBatch batch = reader_->newEvents(run_, mark_, kMostAtOnce);
     sort(batch.ranges);
     sort(batch.ops);
     sort(batch.apiCalls);
     sort(batch.deviceEvents);
+    const std::size_t events = eventsOf(batch);
+    if (events > 0)
+        add(batch);
+    if (builder_)
+        nameThreads();
+    return events;
+}
+
+void TimelineFollower::add(const TraceBatch& batch)
+{
     if (!builder_)
         builder_.emplace(builderFor([this](StringId id) { return reader_->text(id); }, firstOf(batch)));
     builder_->addRanges(batch.ranges);
@@ -61,16 +81,12 @@ void TimelineFollower::nameThreads()
 
 std::shared_ptr<const Timeline> TimelineFollower::follow(const std::function<bool()>& cancelled)
 {
-    for (;;) {
+    // A writer may be as fast as this: what it commits meanwhile is for the next look.
+    for (std::size_t events = kMostAtOnce; events >= kMostAtOnce;) {
         if (cancelled())
             return nullptr;
-        TraceBatch batch = reader_->newEvents(run_, mark_);
-        if (batch.empty())
-            break;
-        add(std::move(batch));
+        reader_->atOnce([&] { events = addNew(); });
     }
-    if (builder_)
-        nameThreads();
     if (changed_)
         latest_ = std::make_shared<const Timeline>(builder_ ? builder_->snapshot() : Timeline{});
     changed_ = false;

@@ -28,7 +28,8 @@ public:
     std::shared_ptr<const Timeline> follow(const std::function<bool()>& cancelled);
 
 private:
-    void add(TraceBatch batch);
+    std::size_t addNew();
+    void add(const TraceBatch& batch);
     void nameThreads();
 
     const store::RunReader* reader_;

@@ -53,6 +53,11 @@ RunReader::~RunReader() = default;
 RunReader::RunReader(RunReader&&) noexcept = default;
 RunReader& RunReader::operator=(RunReader&&) noexcept = default;
 
+void RunReader::atOnce(const std::function<void()>& work) const
+{
+    impl_->use(work);
+}
+
 std::vector<RunRecord> RunReader::runs() const
 {
     return impl_->use([this] { return impl_->runs({}); });
@@ -275,7 +280,27 @@ std::string_view RunReader::text(StringId id) const
 {
     if (!id)
         return {};
+    // Texts never change: those that are known cost no look at the file.
+    if (const std::optional<std::string_view> known = impl_->knownText(id.value))
+        return *known;
     return impl_->use([&] { return impl_->text(id.value); });
+}
+
+std::vector<StringId> RunReader::opNames(RunId run, std::span<const OpId> ops) const
+{
+    return impl_->use([&] {
+        const RowFrame frame = impl_->frameOf(run);
+        SQLite::Statement row(impl_->database(), "select name from op where id = ? and run = ?");
+        std::vector<StringId> names;
+        for (const OpId op : ops) {
+            row.bind(1, frame.firstOp + op.value);
+            row.bind(2, run.value);
+            const bool isNamed = row.executeStep() && !row.isColumnNull(0);
+            names.push_back(isNamed ? StringId{row.getColumn(0).getUInt()} : StringId::none());
+            row.reset();
+        }
+        return names;
+    });
 }
 
 StringId RunReader::find(std::string_view text) const

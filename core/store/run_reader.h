@@ -77,6 +77,10 @@ public:
     RunReader(RunReader&&) noexcept;
     RunReader& operator=(RunReader&&) noexcept;
 
+    /// All that `work` reads is of one moment, and the file is opened once for it while a writer is at work,
+    /// not for each call. The writer cannot seal the file meanwhile.
+    void atOnce(const std::function<void()>& work) const;
+
     std::vector<RunRecord> runs() const;
     std::optional<RunRecord> run(RunId id) const;
     std::vector<Sample> samples(RunId run) const;
@@ -114,6 +118,10 @@ public:
     void eachApiCall(const EventWindow& window, const Take<ApiCall>& take) const;
     void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take) const;
     void eachAllocEvent(const EventWindow& window, const Take<AllocEvent>& take) const;
+
+    /// Names of single ops, in the order asked for, none for an op that is not stored: a look-up each, for a
+    /// few out of very many.
+    std::vector<StringId> opNames(RunId run, std::span<const OpId> ops) const;
 
     /// Events that were committed since `mark`, each once and in no order of time; moves the mark. At least
     /// `most` where there are so many (then call again), and not many more; empty where there are no new

@@ -10,7 +10,9 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 namespace tilescope::store {
@@ -18,7 +20,7 @@ namespace tilescope::store {
 /// What a file holds of each run, checked against its books as it is read: the inside of RunReader, and where
 /// merging and compacting copy from.
 ///
-/// One thread. Only use() may be called outside a use().
+/// One thread. Only use() and knownText() may be called outside a use().
 class StoredRows : public RowResolver {
 public:
     template <class Event> using Take = std::function<bool(const Event&)>;
@@ -59,6 +61,12 @@ public:
     const LaunchConfig& launch(std::int64_t id) override;
     int value(WordSet set, std::int64_t id) override;
     std::string_view text(std::int64_t id);
+    /// Where it was read before; may be called outside a use().
+    std::optional<std::string_view> knownText(std::int64_t id) const
+    {
+        const auto known = texts_.find(id);
+        return known == texts_.end() ? std::nullopt : std::optional<std::string_view>(known->second);
+    }
 
     SQLite::Database& database() { return connection.database(); }
     const std::filesystem::path& file() const { return connection.file(); }

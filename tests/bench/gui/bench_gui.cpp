@@ -1,6 +1,6 @@
 // What the window costs: each measure of tests/bench/gui/run is a process of its own.
 // usage: bench_gui make FILE EVENTS | make-allocations FILE EVENTS | write FILE RATE SECONDS
-//        bench_gui timeline FILE FRAMES [PICTURES] | memory FILE FRAMES
+//        bench_gui timeline FILE FRAMES [PICTURES] | memory FILE FRAMES | live FILE RATE SECONDS
 // The last line of the latter's output is one JSON object.
 
 #include "core/base/error.h"
@@ -37,8 +37,10 @@ int measure(std::string_view verb, int argc, char** argv)
     ui::Theme::instance().apply(ui::ThemeChoice::Light);
     if (verb == "timeline")
         bench::print(bench::measureTimeline(application, file, count, argc > 4 ? argv[4] : ""));
-    else
+    else if (verb == "memory")
         bench::print(bench::measureMemory(application, file, count));
+    else
+        bench::print(bench::measureLive(application, file, count, std::atoi(argv[4])));
     return 0;
 }
 
@@ -50,7 +52,7 @@ int main(int argc, char** argv)
     try {
         if (verb == "make" || verb == "make-allocations" || (verb == "write" && argc > 4))
             return make(verb, argv);
-        if (verb == "timeline" || verb == "memory")
+        if (verb == "timeline" || verb == "memory" || (verb == "live" && argc > 4))
             return measure(verb, argc, argv);
         std::fprintf(stderr, "bench_gui: unknown arguments; tests/bench/gui/run tells them\n");
         return 2;

@@ -114,10 +114,9 @@ void measureFind(Screen& screen, const QString& text, const QString& name, QJson
     ui::waitUntilSettled();
     for (const QChar letter : text.left(text.size() - 1)) {
         letters.add(frame(*field, new QKeyEvent(QEvent::KeyPress, letter.unicode(), Qt::NoModifier, letter)));
-        const auto next = Clock::now() + std::chrono::milliseconds(40);
-        while (Clock::now() < next)
-            QCoreApplication::processEvents(QEventLoop::AllEvents, 2);
+        rest(std::chrono::milliseconds(40));
     }
+    ui::waitUntilSettled(); // what the letters before found is not what is waited for
     count->clear();
     const Stopwatch watch;
     letters.add(

@@ -2,8 +2,10 @@
 
 #include "core/base/error.h"
 
+#include <QEventLoop>
 #include <QJsonDocument>
 #include <QScrollBar>
+#include <QTimer>
 #include <QWheelEvent>
 
 #include <sys/resource.h>
@@ -36,13 +38,20 @@ constexpr int kEighthsATurn = 120;
 
 } // namespace
 
+void rest(std::chrono::milliseconds time)
+{
+    QEventLoop loop;
+    QTimer::singleShot(time, Qt::PreciseTimer, &loop, &QEventLoop::quit);
+    loop.exec();
+}
+
 void runUntil(const char* what, const std::function<bool()>& done, std::chrono::seconds limit)
 {
     const auto deadline = Clock::now() + limit;
     while (!done()) {
         if (Clock::now() > deadline)
             throw Error{.what = std::string("nothing happened: ") + what, .where = "bench_gui"};
-        QCoreApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 5);
+        rest(std::chrono::milliseconds(1));
     }
 }
 

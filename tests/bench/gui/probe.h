@@ -14,6 +14,9 @@
 
 namespace tilescope::bench {
 
+/// Runs the event loop, asleep while there is nothing to do.
+void rest(std::chrono::milliseconds time);
+
 /// Runs the event loop until `done`, or throws Error after `limit`.
 void runUntil(const char* what, const std::function<bool()>& done,
               std::chrono::seconds limit = std::chrono::seconds(60));

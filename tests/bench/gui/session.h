@@ -16,5 +16,7 @@ QJsonObject measureTimeline(WatchedApplication& application, const QString& file
                             const std::filesystem::path& pictures);
 /// Opens a recording of allocations on the memory page and moves about in it.
 QJsonObject measureMemory(WatchedApplication& application, const QString& file, int frames);
+/// Follows a run that another process writes at `rate` events a second, and moves about in it meanwhile.
+QJsonObject measureLive(WatchedApplication& application, const QString& file, int rate, int seconds);
 
 } // namespace tilescope::bench

@@ -44,7 +44,8 @@ std::uint64_t EventGenerator::random(std::uint64_t below)
     return (z ^ (z >> 31)) % below;
 }
 
-/// Ten events: a range with three ops in it, four kernels of theirs and two allocations.
+/// Ten events: a range with three ops in it, four kernels of theirs, a block that is allocated and one that
+/// is freed.
 void EventGenerator::step(TraceBatch& batch)
 {
     const auto module = static_cast<std::size_t>(nextRange_ % paths_.size());
@@ -92,26 +93,49 @@ void EventGenerator::step(TraceBatch& batch)
             batch.deviceEvents.push_back(kernel);
         }
     }
-    for (int i = 0; i < 2; ++i) {
-        AllocEvent event;
-        event.action = i == 0 ? AllocAction::Alloc : AllocAction::FreeCompleted;
-        event.device = DeviceIndex{0};
-        event.address = 0x7f00'0000'0000ULL + (random(1 << 20) << 9);
-        event.bytes = static_cast<std::int64_t>(512 * (1 + random(1 << 14)));
-        allocated_ =
-            std::clamp<std::int64_t>(allocated_ + (i == 0 ? event.bytes : -event.bytes), 0, 1LL << 34);
-        event.allocated = allocated_;
-        event.reserved = 1LL << 34;
-        event.stream = StreamId{7};
-        event.category = categories_[random(categories_.size())];
-        event.path = range.path;
-        event.op = OpId{nextOp_ - 1};
-        event.step = step_;
-        event.time = time_ += Nanoseconds(200);
-        batch.allocEvents.push_back(event);
-    }
+    allocate(batch, range);
+    if (live_.size() > kBlocks)
+        freeOldest(batch, range);
+    else
+        allocate(batch, range);
     range.end = time_ += Nanoseconds(100);
     batch.ranges.push_back(range);
+}
+
+void EventGenerator::allocate(TraceBatch& batch, const Range& range)
+{
+    AllocEvent event;
+    event.device = DeviceIndex{0};
+    event.stream = StreamId{7};
+    event.address = nextAddress_;
+    event.bytes = static_cast<std::int64_t>(512 * (1 + random(1 << 14)));
+    event.category = categories_[random(categories_.size())];
+    event.path = range.path;
+    event.op = OpId{nextOp_ - 1};
+    event.step = step_;
+    nextAddress_ += static_cast<std::uint64_t>(event.bytes);
+    allocated_ += event.bytes;
+    live_.push_back(event);
+    addAllocation(batch, event);
+}
+
+void EventGenerator::freeOldest(TraceBatch& batch, const Range& range)
+{
+    AllocEvent event = live_.front();
+    live_.pop_front();
+    event.action = AllocAction::FreeCompleted;
+    event.path = range.path;
+    event.step = step_;
+    allocated_ -= event.bytes;
+    addAllocation(batch, event);
+}
+
+void EventGenerator::addAllocation(TraceBatch& batch, AllocEvent event)
+{
+    event.allocated = allocated_;
+    event.reserved = 1LL << 35;
+    event.time = time_ += Nanoseconds(200);
+    batch.allocEvents.push_back(event);
 }
 
 void EventGenerator::next(TraceBatch& batch)

@@ -3,7 +3,9 @@
 #include "core/model/events.h"
 #include "core/model/strings.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 namespace tilescope::bench {
@@ -30,6 +32,11 @@ public:
 private:
     std::uint64_t random(std::uint64_t below);
     void step(TraceBatch& batch);
+    void allocate(TraceBatch& batch, const Range& range);
+    void freeOldest(TraceBatch& batch, const Range& range);
+    void addAllocation(TraceBatch& batch, AllocEvent event);
+
+    static constexpr std::size_t kBlocks = 3'000; ///< that live at once
 
     StringTable& strings_;
     std::uint64_t state_;
@@ -40,6 +47,8 @@ private:
     std::uint32_t nextCorrelation_ = 1;
     std::int32_t step_ = 0;
     std::int64_t allocated_ = 0;
+    std::uint64_t nextAddress_ = 0x7f00'0000'0000ULL;
+    std::deque<AllocEvent> live_; ///< the oldest in front
     std::vector<StringId> kernelNames_;
     std::vector<StringId> opNames_;
     std::vector<StringId> paths_;
