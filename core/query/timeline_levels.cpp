@@ -30,21 +30,41 @@ std::size_t Track::firstFrom(std::int64_t time) const
     return std::size_t(std::lower_bound(starts_.begin(), starts_.end(), time) - starts_.begin());
 }
 
-// First event from `hint` on that starts at or after `time`; gallops, since the next column is near.
-std::size_t Track::firstFrom(double time, std::size_t hint) const
+// First event from `low` on that starts at or after `time`; gallops away from `guess`, which is near.
+std::size_t Track::firstFrom(double time, std::size_t low, std::size_t guess) const
 {
     const std::size_t n = starts_.size();
+    std::size_t high = n; // the answer is in [low, high]
+    guess = std::min(guess, n);
     std::size_t step = 1;
-    std::size_t low = hint;
-    while (low + step < n && double(starts_[low + step]) < time) {
-        low += step;
-        step *= 2;
+    if (guess < n && double(starts_[guess]) < time) {
+        low = guess + 1;
+        for (; low + step < n && double(starts_[low + step]) < time; step *= 2)
+            low += step;
+        high = std::min(low + step, n);
+    } else {
+        high = guess;
+        for (; high >= low + step && double(starts_[high - step]) >= time; step *= 2)
+            high -= step;
+        low = high >= low + step ? high - step + 1 : low;
     }
     const auto first = starts_.begin() + std::ptrdiff_t(low);
-    const auto last = starts_.begin() + std::ptrdiff_t(std::min(low + step + 1, n));
+    const auto last = starts_.begin() + std::ptrdiff_t(high);
     return std::size_t(
         std::lower_bound(first, last, time, [](std::int64_t s, double t) { return double(s) < t; }) -
         starts_.begin());
+}
+
+// Has what a column that ends near event `index` needs brought near: far apart as they are, columns would
+// each wait for memory.
+void Track::fetchAhead(std::size_t index) const
+{
+    if (index >= starts_.size())
+        return;
+    __builtin_prefetch(&starts_[index]);
+    __builtin_prefetch(&lengths_[index]);
+    __builtin_prefetch(&classes_[index]);
+    __builtin_prefetch(&sums_[index / kBlock * hues_.size()]);
 }
 
 std::pair<std::size_t, std::size_t> Track::overlapping(std::int64_t from, std::int64_t to) const
@@ -136,8 +156,10 @@ void Track::columns(double from, double perColumn, std::span<Column> out) const
     // Fewer events than this are added up one by one.
     constexpr std::size_t kFew = kBlock;
     std::fill(out.begin(), out.end(), Column{});
-    std::size_t next = firstFrom(from, 0);
-    ClassTimes before; // of the events that begin before this column
+    constexpr std::size_t kAhead = 4; // columns
+    std::size_t next = firstFrom(from, 0, starts_.size() / 2);
+    std::size_t count = 0; // events that began in the column before
+    ClassTimes before;     // of the events that begin before this column
     lengthsBefore(next, before);
     ClassTimes behind = before; // or before its right edge
     for (std::size_t c = 0; c < out.size(); ++c) {
@@ -156,7 +178,10 @@ void Track::columns(double from, double perColumn, std::span<Column> out) const
         Cut cut;
         if (next > 0 && double(end(next - 1)) > left)
             cut = {.head = next - 1, .headTime = double(end(next - 1)) - left};
-        const std::size_t last = next < starts_.size() ? firstFrom(right, next) : next;
+        const std::size_t last = next < starts_.size() ? firstFrom(right, next, next + count) : next;
+        count = last - next;
+        if (count > kFew)
+            fetchAhead(last + kAhead * count);
         const std::size_t events = last - next + (cut.head == Cut::kNoEvent ? 0 : 1);
         if (events == 0) {
             if (next == starts_.size())

@@ -66,7 +66,8 @@ private:
     struct Cut;
 
     std::int64_t longLength(std::size_t i) const;
-    std::size_t firstFrom(double time, std::size_t hint) const;
+    std::size_t firstFrom(double time, std::size_t low, std::size_t guess) const;
+    void fetchAhead(std::size_t index) const;
     void lengthsBefore(std::size_t index, ClassTimes& times) const;
     void fill(Column& column, const ClassTimes& before, const ClassTimes& behind, const Cut& cut,
               double perColumn) const;
