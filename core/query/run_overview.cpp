@@ -114,6 +114,33 @@ std::optional<Utilisation> utilisationOf(const store::RunReader& reader, const s
                        ceilings.sheet.flops};
 }
 
+void readBasics(RunOverview& overview, const store::RunReader& reader, RunId run)
+{
+    overview.run = chooseRun(reader, run);
+    overview.losses = losses(reader, run);
+    overview.environment = environment(reader, run);
+    overview.drift = driftOf(reader.samples(run));
+}
+
+void read(RunOverview& overview, const store::RunReader& reader, RunId run,
+          const std::function<bool()>& cancelled)
+{
+    readBasics(overview, reader, run);
+    if (cancelled())
+        return;
+    overview.utilisation = utilisationOf(reader, overview.run);
+    overview.step = meanStepOf(reader, run);
+    if (overview.step && !cancelled()) {
+        overview.families = familiesOf(reader, run, *overview.step);
+        overview.ranges = ranges(reader, {.run = run});
+    }
+    if (!cancelled() && reader.counts(run).allocEvents > 0) {
+        overview.live = liveMemory(reader, {.run = run}, {});
+        overview.peakPhase = phaseAt(reader, run, overview.live->at);
+    }
+    overview.isWhole = !cancelled();
+}
+
 } // namespace
 
 std::string_view RunOverview::fact(std::string_view key) const
@@ -124,25 +151,17 @@ std::string_view RunOverview::fact(std::string_view key) const
     return {};
 }
 
+RunOverview runBasics(const store::RunReader& reader, RunId run)
+{
+    RunOverview overview;
+    reader.atOnce([&] { readBasics(overview, reader, run); });
+    return overview;
+}
+
 RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled)
 {
     RunOverview overview;
-    overview.run = chooseRun(reader, run);
-    overview.losses = losses(reader, run);
-    overview.environment = environment(reader, run);
-    overview.drift = driftOf(reader.samples(run));
-    overview.utilisation = utilisationOf(reader, overview.run);
-    if (cancelled())
-        return overview;
-    overview.step = meanStepOf(reader, run);
-    if (overview.step && !cancelled()) {
-        overview.families = familiesOf(reader, run, *overview.step);
-        overview.ranges = ranges(reader, {.run = run});
-    }
-    if (!cancelled() && reader.counts(run).allocEvents > 0) {
-        overview.live = liveMemory(reader, {.run = run}, {});
-        overview.peakPhase = phaseAt(reader, run, overview.live->at);
-    }
+    reader.atOnce([&] { read(overview, reader, run, cancelled); });
     return overview;
 }
 

@@ -61,9 +61,14 @@ struct RunOverview {
     /// The second half of the timed steps against the first; none where there are too few.
     std::optional<analysis::SeriesDifference> drift = {};
 
+    bool isWhole = false; ///< else it has only what needs no event, and traced steps may be there or not
+
     /// An environment entry's value; empty where there is none.
     std::string_view fact(std::string_view key) const;
 };
+
+/// The part of it that needs no event: some milliseconds, whatever was traced. \throws Error  no such run
+RunOverview runBasics(const store::RunReader& reader, RunId run);
 
 /// Reads what the overview of a run shows; ends early, with what it has, where cancelled.
 /// \throws Error  no such run

@@ -89,8 +89,9 @@ KeyFigure gpuBusy(const OverviewData& data)
             line.unit = QStringLiteral("%");
             line.detail = timeText(step->gpuBusy);
         } else {
-            line.detail =
-                stepOf(run) != nullptr ? QStringLiteral("on the CPU") : QStringLiteral("not traced");
+            line.detail = stepOf(run) != nullptr ? QStringLiteral("on the CPU")
+                          : run.data->isWhole    ? QStringLiteral("not traced")
+                                                 : QStringLiteral("reading the trace");
         }
         figure.lines.push_back(std::move(line));
     }

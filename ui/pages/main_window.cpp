@@ -51,17 +51,18 @@ MainWindow::MainWindow(QWidget* parent)
     statusBar()->addWidget(cursor_);
     statusBar()->addWidget(selection_, 1);
 
-    addPage(QStringLiteral("overview"), tr("Overview"), Icon::Overview, new OverviewPage(*workspace_));
-    experiment_ = new ExperimentPage(*workspace_);
-    addPage(QStringLiteral("experiment"), tr("Experiment"), Icon::Experiment, experiment_);
-    addPage(QStringLiteral("timeline"), tr("Timeline"), Icon::Timeline, new TimelinePage(*workspace_));
-    addPage(QStringLiteral("kernels"), tr("Kernels"), Icon::Kernels, new KernelsPage(*workspace_));
-    addPage(QStringLiteral("memory"), tr("Memory"), Icon::Memory, new MemoryPage(*workspace_));
-    addPage(QStringLiteral("compare"), tr("Compare"), Icon::Compare, new ComparePage(*workspace_));
-    addPage(QStringLiteral("charts"), tr("Charts"), Icon::Charts, new ChartsPage(*workspace_));
-    addPage(QStringLiteral("machine"), tr("Machine"), Icon::Machine, new MachinePage(*workspace_));
-    help_ = new HelpPage(*workspace_);
-    addPage(QStringLiteral("help"), tr("Help"), Icon::Help, help_, true);
+    addPage<OverviewPage>("overview", tr("Overview"), Icon::Overview);
+    experiment_ = new ExperimentPage(*workspace_, stack_);
+    experiment_->hide();
+    addPage(QStringLiteral("experiment"), tr("Experiment"), Icon::Experiment, [this] { return experiment_; });
+    addPage<TimelinePage>("timeline", tr("Timeline"), Icon::Timeline);
+    addPage<KernelsPage>("kernels", tr("Kernels"), Icon::Kernels);
+    addPage<MemoryPage>("memory", tr("Memory"), Icon::Memory);
+    addPage<ComparePage>("compare", tr("Compare"), Icon::Compare);
+    addPage<ChartsPage>("charts", tr("Charts"), Icon::Charts);
+    addPage<MachinePage>("machine", tr("Machine"), Icon::Machine);
+    addPage(
+        QStringLiteral("help"), tr("Help"), Icon::Help, [this] { return new HelpPage(*workspace_); }, true);
     connect(workspace_, &Workspace::pageWanted, this, &MainWindow::showPage);
     connect(workspace_, &Workspace::targetWanted, this,
             [this](const QString& name, const PageTarget& target) {
@@ -83,18 +84,33 @@ MainWindow::MainWindow(QWidget* parent)
 
 MainWindow::~MainWindow() = default;
 
-void MainWindow::addPage(const QString& name, const QString& title, Icon icon, Page* page, bool atBottom)
+void MainWindow::addPage(const QString& name, const QString& title, Icon icon, std::function<Page*()> make,
+                         bool atBottom)
 {
-    const int index = stack_->addWidget(page);
+    const int index = int(pages_.size());
     rail_->add(index, icon, title, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + index)).toString(), atBottom);
-    pages_.push_back({name, title, page});
-    connect(page, &Page::cursorText, cursor_, &QLabel::setText);
-    connect(page, &Page::selectionText, this, [this, page](const QString& text) {
+    pages_.push_back({name, title, std::move(make), nullptr});
+}
+
+template <class Kind> void MainWindow::addPage(const char* name, const QString& title, Icon icon)
+{
+    addPage(QString::fromLatin1(name), title, icon, [this] { return new Kind(*workspace_); });
+}
+
+Page* MainWindow::made(Entry& entry)
+{
+    if (entry.page != nullptr)
+        return entry.page;
+    entry.page = entry.make();
+    stack_->addWidget(entry.page);
+    connect(entry.page, &Page::cursorText, cursor_, &QLabel::setText);
+    connect(entry.page, &Page::selectionText, this, [this, page = entry.page](const QString& text) {
         selected_[page] = text; // a page that is come back to has it still
         if (page == currentPage())
             selection_->setText(text);
     });
-    connect(page, &Page::exportWanted, this, &MainWindow::exportPage);
+    connect(entry.page, &Page::exportWanted, this, &MainWindow::exportPage);
+    return entry.page;
 }
 
 void MainWindow::open(const QStringList& files)
@@ -137,18 +153,18 @@ void MainWindow::exportPage()
 
 void MainWindow::showHelp(const QString& topic)
 {
-    help_->showTopic(topic);
     showPage(QStringLiteral("help"));
+    dynamic_cast<HelpPage&>(*currentPage()).showTopic(topic);
 }
 
 Page* MainWindow::currentPage() const
 {
-    return pages_[std::size_t(stack_->currentIndex())].page;
+    return pages_[current_].page;
 }
 
 QString MainWindow::currentPageName() const
 {
-    return pages_[std::size_t(stack_->currentIndex())].name;
+    return pages_[current_].name;
 }
 
 QString MainWindow::pageTitle(const QString& name) const
@@ -162,7 +178,8 @@ QString MainWindow::pageTitle(const QString& name) const
 void MainWindow::showPageAt(int index)
 {
     cursor_->clear();
-    stack_->setCurrentIndex(index);
+    current_ = std::size_t(index);
+    stack_->setCurrentWidget(made(pages_[current_]));
     selection_->setText(selected_[currentPage()]);
     stack_->currentWidget()->setFocus();
     rail_->setCurrent(index);
@@ -179,11 +196,11 @@ bool MainWindow::showPage(const QString& name)
     return false;
 }
 
-Page* MainWindow::page(const QString& name) const
+Page* MainWindow::page(const QString& name)
 {
-    for (const Entry& entry : pages_)
+    for (Entry& entry : pages_)
         if (entry.name == name)
-            return entry.page;
+            return made(entry);
     return nullptr;
 }
 

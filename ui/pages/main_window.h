@@ -5,7 +5,9 @@
 
 #include <QMainWindow>
 
+#include <functional>
 #include <map>
+#include <vector>
 
 class QLabel;
 class QStackedWidget;
@@ -13,7 +15,6 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class ExperimentPage;
-class HelpPage;
 class Page;
 class PageRail;
 class RunDock;
@@ -30,7 +31,7 @@ public:
     void openSpec(const QString& file);
     /// Shows the page of that name (timeline, kernels, …); false where there is none.
     bool showPage(const QString& name);
-    Page* page(const QString& name) const;
+    Page* page(const QString& name);
     QStringList pageNames() const;
     QString pageTitle(const QString& name) const;
     Page* currentPage() const;
@@ -54,10 +55,14 @@ private:
     struct Entry {
         QString name;
         QString title;
+        std::function<Page*()> make; ///< until it is first shown or asked for: a window starts with one page
         Page* page = nullptr;
     };
 
-    void addPage(const QString& name, const QString& title, Icon icon, Page* page, bool atBottom = false);
+    void addPage(const QString& name, const QString& title, Icon icon, std::function<Page*()> make,
+                 bool atBottom = false);
+    template <class Kind> void addPage(const char* name, const QString& title, Icon icon);
+    Page* made(Entry& entry);
     void showPageAt(int index);
     void updateTitle();
     void restoreLayout();
@@ -68,12 +73,12 @@ private:
     QStackedWidget* stack_;
     RunDock* dock_;
     ExperimentPage* experiment_ = nullptr;
-    HelpPage* help_ = nullptr;
     bool closeAtEnd_ = false; // the user wants to close as soon as the sweep has stopped
     QLabel* cursor_;
     QLabel* selection_;
     std::map<const Page*, QString> selected_; // what each page last said of its selection
     std::vector<Entry> pages_;
+    std::size_t current_ = 0;
 };
 
 } // namespace tilescope::ui

@@ -36,15 +36,16 @@ QString text(std::string_view view)
 }
 
 // Reads both runs and what tells them apart; the samples decide, as on the page that compares.
-OverviewData read(const std::vector<SelectedRun>& runs, const query::Cancelled& cancelled)
+OverviewData read(const std::vector<SelectedRun>& runs, bool whole, const query::Cancelled& cancelled)
 {
     OverviewData data;
     std::vector<std::vector<double>> steps;
     for (const SelectedRun& run : runs) {
         auto session = run.file->borrow();
+        query::RunOverview overview = whole ? query::runOverview(session->reader(), run.key.run, cancelled)
+                                            : query::runBasics(session->reader(), run.key.run);
         data.runs.push_back({run.letter, run.title, run.snapshot, run.run,
-                             std::make_shared<const query::RunOverview>(
-                                 query::runOverview(session->reader(), run.key.run, cancelled))});
+                             std::make_shared<const query::RunOverview>(std::move(overview))});
         steps.emplace_back();
         for (const query::SampleRow& row : query::samples(session->reader(), run.key.run).rows)
             if (row.sample.kind == SampleKind::Measure && row.sample.phase == Phase::Step)
@@ -53,6 +54,30 @@ OverviewData read(const std::vector<SelectedRun>& runs, const query::Cancelled& 
     if (steps.size() == 2 && !cancelled())
         data.stepDifference = analysis::compareSeries(steps[0], steps[1]);
     return data;
+}
+
+// How long the whole may take before its beginning is shown.
+constexpr int kPatienceMs = 150;
+
+std::vector<SelectedRun> firstTwo(const std::vector<SelectedRun>& runs)
+{
+    return {runs.begin(), runs.begin() + std::min<std::ptrdiff_t>(2, std::ssize(runs))};
+}
+
+// What was read of the traces of the same runs before stands until they are read again.
+void keepTrace(OverviewData& overview, const OverviewData& before)
+{
+    for (std::size_t i = 0; i < std::min(overview.runs.size(), before.runs.size()); ++i) {
+        if (overview.runs[i].summary->uid != before.runs[i].summary->uid)
+            continue;
+        query::RunOverview merged = *before.runs[i].data;
+        const query::RunOverview& now = *overview.runs[i].data;
+        merged.run = now.run;
+        merged.losses = now.losses;
+        merged.environment = now.environment;
+        merged.drift = now.drift;
+        overview.runs[i].data = std::make_shared<const query::RunOverview>(std::move(merged));
+    }
 }
 
 } // namespace
@@ -73,6 +98,7 @@ OverviewPage::OverviewPage(Workspace& workspace, QWidget* parent)
     scroll_->setAccessibleName(tr("Overview of the selected runs"));
     scroll_->setWidget(makeContent());
     shownLayout->addWidget(scroll_, 1);
+    soon_.setSingleShot(true);
     stack_->addWidget(message_);
     stack_->addWidget(shown);
     layout->addWidget(stack_);
@@ -214,8 +240,6 @@ QWidget* OverviewPage::makeLists()
     });
     allocationPanel_ = makeList(tr("Largest allocations"), allocations_, QStringLiteral("memory"),
                                 [](const TableRow&) { return PageTarget{}; });
-    rangePanel_->setSubtitle(tr("wall time a step"));
-    allocationPanel_->setSubtitle(tr("at the peak"));
     layout->addWidget(familyPanel_, 10);
     layout->addWidget(rangePanel_, 11);
     layout->addWidget(allocationPanel_, 10);
@@ -246,14 +270,52 @@ void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
 {
     if (runs.empty()) {
         loading_.cancel();
+        basics_.cancel();
+        soon_.stop();
+        isLoading_ = false;
         showMessage(emptyText(tr("The key numbers of a run, or of two, appear on this page.")));
         return;
     }
-    const std::vector<SelectedRun> shown(runs.begin(),
-                                         runs.begin() + std::min<std::ptrdiff_t>(2, std::ssize(runs)));
-    loading_.start([shown](const query::Cancelled& cancelled) { return read(shown, cancelled); },
-                   [this, runs](const OverviewData& overview) { loaded(runs, overview); },
-                   [this](const QString& sentence) { showMessage(sentence); });
+    isLoading_ = true;
+    showBasics(runs, kPatienceMs);
+    loading_.start(
+        [shown = firstTwo(runs)](const query::Cancelled& cancelled) { return read(shown, true, cancelled); },
+        [this, runs](const OverviewData& overview) {
+            isLoading_ = false;
+            basics_.cancel();
+            soon_.stop();
+            whole_ = overview;
+            loaded(runs, overview);
+        },
+        [this](const QString& sentence) {
+            isLoading_ = false;
+            basics_.cancel();
+            soon_.stop();
+            showMessage(sentence);
+        });
+}
+
+// What needs no event is there at once; it is shown unless the rest comes as soon.
+void OverviewPage::showBasics(const std::vector<SelectedRun>& runs, int patienceMs)
+{
+    soon_.stop();
+    basics_.start(
+        [shown = firstTwo(runs)](const query::Cancelled& cancelled) { return read(shown, false, cancelled); },
+        [this, runs, patienceMs](OverviewData overview) {
+            keepTrace(overview, whole_);
+            soon_.disconnect();
+            connect(&soon_, &QTimer::timeout, this, [this, runs, overview] { loaded(runs, overview); });
+            soon_.start(patienceMs);
+        },
+        [this](const QString& sentence) { showMessage(sentence); });
+}
+
+// Samples come all the time; the trace is read when the run has ended.
+bool OverviewPage::showGrown(const std::vector<SelectedRun>& runs)
+{
+    if (!isLoading_)
+        showBasics(runs, 0);
+    return true;
 }
 
 void OverviewPage::describe(const std::vector<SelectedRun>& runs, const OverviewData& overview)
@@ -325,6 +387,28 @@ void OverviewPage::showSelected(const std::vector<SelectedRun>& runs)
     runs_->setFixedHeight(sizes().header + std::min(kMostRunRows, int(runs.size())) * sizes().row + 2);
 }
 
+void OverviewPage::showLists(const OverviewData& overview, bool gpu)
+{
+    bars_->show(stepBars(overview));
+    families_->show(familyShareRows(overview));
+    ranges_->show(rangeShareRows(overview));
+    allocations_->show(allocationRows(overview));
+    familyPanel_->setTitle(gpu ? tr("Kernel families") : tr("Op families"));
+    const bool isWhole = std::all_of(overview.runs.begin(), overview.runs.end(),
+                                     [](const OverviewRun& run) { return run.data->isWhole; });
+    if (!isWhole) {
+        const QString reading = tr("reading the trace…");
+        for (Panel* panel : {stepPanel_, familyPanel_, rangePanel_, allocationPanel_})
+            panel->setSubtitle(reading);
+        return;
+    }
+    stepPanel_->setSubtitle(gpu ? tr("GPU time by family, then idle time by reason; the mean traced step")
+                                : tr("time in ops by family; the mean traced step"));
+    familyPanel_->setSubtitle(gpu ? tr("GPU time a step") : tr("own time a step"));
+    rangePanel_->setSubtitle(tr("wall time a step"));
+    allocationPanel_->setSubtitle(tr("at the peak"));
+}
+
 void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview)
 {
     describe(runs, overview);
@@ -335,14 +419,7 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
         return run.data->step && run.data->step->onGpu;
     });
     showSelected(runs);
-    stepPanel_->setSubtitle(gpu ? tr("GPU time by family, then idle time by reason; the mean traced step")
-                                : tr("time in ops by family; the mean traced step"));
-    bars_->show(stepBars(overview));
-    familyPanel_->setTitle(gpu ? tr("Kernel families") : tr("Op families"));
-    familyPanel_->setSubtitle(gpu ? tr("GPU time a step") : tr("own time a step"));
-    families_->show(familyShareRows(overview));
-    ranges_->show(rangeShareRows(overview));
-    allocations_->show(allocationRows(overview));
+    showLists(overview, gpu);
     std::vector<Flag> flags = flagsOf(overview);
     const auto count = [&flags](Flag::Kind kind) {
         return std::count_if(flags.begin(), flags.end(),

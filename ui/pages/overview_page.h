@@ -3,6 +3,8 @@
 #include "ui/models/overview_figures.h"
 #include "ui/pages/page.h"
 
+#include <QTimer>
+
 class QGridLayout;
 class QLabel;
 class QScrollArea;
@@ -27,6 +29,7 @@ public:
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
+    bool showGrown(const std::vector<SelectedRun>& runs) override;
     void resizeEvent(QResizeEvent* event) override;
 
 private:
@@ -44,7 +47,14 @@ private:
     void layCards();
     void showMessage(const QString& text);
 
+    void showBasics(const std::vector<SelectedRun>& runs, int patienceMs);
+    void showLists(const OverviewData& overview, bool gpu);
+
+    JobTracker basics_{this};
     JobTracker loading_{this};
+    QTimer soon_;            // what is shown meanwhile, where reading the trace takes long
+    bool isLoading_ = false; // the whole of it
+    OverviewData whole_;     // what was read last
     QLabel* title_ = nullptr;
     QLabel* subtitle_ = nullptr;
     QLabel* machineLine_ = nullptr;

@@ -22,7 +22,7 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr int kFindAfterMs = 80;
+constexpr int kFindAfterMs = 20;
 constexpr std::size_t kMostRows = 1000;
 
 // A button that is one of a pair, with an icon.

@@ -174,6 +174,10 @@ void Workspace::watch()
 void Workspace::look(const OpenFile& file)
 {
     Watch& watch = watches_[file.id];
+    // One look at a time: what it finds is told once.
+    watch.isWantedAgain = watch.isLooking;
+    if (watch.isLooking)
+        return;
     watch.isLooking = true;
     watch.job->start(
         [shared = file.file](const query::Cancelled&) {
@@ -196,13 +200,11 @@ void Workspace::looked(int file, Snapshot snapshot, Clock::duration took)
     const bool isWritten = snapshot || (latest && isBeingWritten(*latest));
     watch.pace = std::max<Clock::duration>(isWritten ? kSoon : kNowAndThen, kRests * took);
     watch.due = Clock::now() + watch.pace;
-    OpenFile& open = *entry(file);
-    if (snapshot) {
+    if (snapshot)
         loaded(file, std::move(snapshot));
-    } else if (!open.problem.isEmpty()) {
-        open.problem.clear();
-        emit filesChanged();
-    }
+    else
+        setProblem(file, {});
+    lookAgain(file);
 }
 
 void Workspace::failed(int file, const QString& sentence)
@@ -211,11 +213,24 @@ void Workspace::failed(int file, const QString& sentence)
     watch.isLooking = false;
     watch.pace = std::clamp<Clock::duration>(2 * watch.pace, kNowAndThen, kSeldom);
     watch.due = Clock::now() + watch.pace;
+    setProblem(file, sentence);
+    lookAgain(file);
+}
+
+void Workspace::setProblem(int file, const QString& sentence)
+{
     OpenFile& open = *entry(file);
     if (open.problem == sentence)
         return;
     open.problem = sentence;
     emit filesChanged();
+}
+
+// Where somebody asked while the file was looked at; unless they have closed it since.
+void Workspace::lookAgain(int file)
+{
+    if (const OpenFile* open = find(file); open != nullptr && watches_[file].isWantedAgain)
+        look(*open);
 }
 
 void Workspace::loaded(int file, Snapshot snapshot)

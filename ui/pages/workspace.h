@@ -121,6 +121,7 @@ private:
     struct Watch {
         std::unique_ptr<JobTracker> job;
         bool isLooking = false;
+        bool isWantedAgain = false; ///< somebody asked meanwhile
         Clock::time_point due{};
         Clock::duration pace{};
     };
@@ -129,6 +130,8 @@ private:
     void look(const OpenFile& file);
     void looked(int file, Snapshot snapshot, Clock::duration took);
     void failed(int file, const QString& sentence);
+    void setProblem(int file, const QString& sentence);
+    void lookAgain(int file);
     void loaded(int file, Snapshot snapshot);
     bool chooseFirst(int file, const query::FileSnapshot* before);
     OpenFile* entry(int file);

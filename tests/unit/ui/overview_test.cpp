@@ -46,6 +46,23 @@ protected:
     std::shared_ptr<const query::FileSnapshot> snapshot_;
 };
 
+TEST_F(OverviewTest, BasicsAreThereBeforeTheTraceIsRead)
+{
+    const RunId run = snapshot_->runs.at(0).run;
+    OverviewData data = dataOf({0});
+    const query::RunOverview& whole = *data.runs[0].data;
+    EXPECT_TRUE(whole.isWhole);
+    query::RunOverview basics = query::runBasics(session_->reader(), run);
+    EXPECT_FALSE(basics.isWhole);
+    EXPECT_FALSE(basics.step);
+    EXPECT_EQ(basics.environment.rows.size(), whole.environment.rows.size());
+    EXPECT_EQ(basics.run.uid, whole.run.uid);
+    const QString stepTime = keyFigures(data)[0].lines[0].number;
+    data.runs[0].data = std::make_shared<const query::RunOverview>(std::move(basics));
+    EXPECT_EQ(keyFigures(data)[0].lines[0].number, stepTime) << "the samples are known";
+    EXPECT_EQ(keyFigures(data)[1].lines[0].detail, QStringLiteral("reading the trace"));
+}
+
 TEST_F(OverviewTest, AddsUpFamiliesAndStepsAsTheEventsDo)
 {
     const RunId run = snapshot_->runs.at(0).run;
