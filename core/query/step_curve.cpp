@@ -123,7 +123,15 @@ void StepCurve::columns(double from, double perColumn, std::span<CurveColumn> ou
 
 std::size_t StepCurve::peak() const
 {
-    return std::size_t(std::max_element(values_.begin(), values_.end()) - values_.begin());
+    // From the top down, into the first that holds it.
+    const std::int64_t greatest = levels_.back().front().high;
+    std::size_t at = 0;
+    for (std::size_t level = levels_.size() - 1; level > 0; --level)
+        for (at *= kFanout; levels_[level - 1][at].high != greatest;)
+            ++at;
+    for (at *= kFanout; values_[at] != greatest;)
+        ++at;
+    return at;
 }
 
 } // namespace tilescope::query

@@ -149,7 +149,7 @@ void MemoryPlot::dress()
         const QColor colour = colourOf(i, drawn_.size());
         QColor soft = colour;
         soft.setAlphaF(drawn_.size() == 1 ? 0.35F : 0.18F);
-        drawn_[i].allocated->setPen(QPen(colour, 1.3));
+        drawn_[i].allocated->setPen(QPen(colour, 1)); // wider ones are outlines, ten times as dear
         drawn_[i].allocated->setBrush(soft);
         drawn_[i].reserved->setPen(QPen(drawn_.size() == 1 ? p.text : colour, 1));
         drawn_[i].peak->setScatterStyle(
