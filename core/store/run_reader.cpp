@@ -286,23 +286,6 @@ std::string_view RunReader::text(StringId id) const
     return impl_->use([&] { return impl_->text(id.value); });
 }
 
-std::vector<StringId> RunReader::opNames(RunId run, std::span<const OpId> ops) const
-{
-    return impl_->use([&] {
-        const RowFrame frame = impl_->frameOf(run);
-        SQLite::Statement row(impl_->database(), "select name from op where id = ? and run = ?");
-        std::vector<StringId> names;
-        for (const OpId op : ops) {
-            row.bind(1, frame.firstOp + op.value);
-            row.bind(2, run.value);
-            const bool isNamed = row.executeStep() && !row.isColumnNull(0);
-            names.push_back(isNamed ? StringId{row.getColumn(0).getUInt()} : StringId::none());
-            row.reset();
-        }
-        return names;
-    });
-}
-
 StringId RunReader::find(std::string_view text) const
 {
     return impl_->use([&] {

@@ -119,10 +119,6 @@ public:
     void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take) const;
     void eachAllocEvent(const EventWindow& window, const Take<AllocEvent>& take) const;
 
-    /// Names of single ops, in the order asked for, none for an op that is not stored: a look-up each, for a
-    /// few out of very many.
-    std::vector<StringId> opNames(RunId run, std::span<const OpId> ops) const;
-
     /// Events that were committed since `mark`, each once and in no order of time; moves the mark. At least
     /// `most` where there are so many (then call again), and not many more; empty where there are no new
     /// ones.
