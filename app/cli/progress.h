@@ -36,6 +36,7 @@ private:
     void take(const session::SampleEvent& event);
     void take(const session::ResultEvent& event);
     void take(const session::LossEvent& event);
+    void take(const session::MemoryEvent&) {}   // the result has the peak
     void take(const session::CeilingsEvent&) {} // no part of a sweep
     void take(const session::LogEvent& event);
     void take(const session::FatalEvent&) {}

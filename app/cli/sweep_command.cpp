@@ -2,6 +2,7 @@
 
 #include "app/cli/progress.h"
 #include "core/exchange/table.h"
+#include "core/session/slurm_script.h"
 #include "core/session/stop_signals.h"
 
 #include <sys/ioctl.h>
@@ -11,7 +12,6 @@
 #include <csignal>
 #include <ctime>
 #include <iostream>
-#include <string_view>
 
 namespace tilescope::cli {
 
@@ -42,21 +42,9 @@ std::filesystem::path newFileName()
 
 std::string commandLineOf(int argc, char** argv)
 {
-    constexpr std::string_view kPlain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%";
     std::string line = "tilescope";
-    for (int i = 0; i < argc; ++i) {
-        const std::string_view word = argv[i];
-        line += ' ';
-        if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) {
-            line += word;
-            continue;
-        }
-        line += '\'';
-        for (const char c : word)
-            line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-        line += '\'';
-    }
+    for (int i = 0; i < argc; ++i)
+        line += ' ' + session::shellWord(argv[i]);
     return line;
 }
 

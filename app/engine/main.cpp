@@ -52,6 +52,7 @@ public:
     explicit Observer(session::PointRecord& record) : record_(record) {}
     void stateChanged(engine::PointState state) override { record_.state(stateName(state)); }
     void sampleTaken(const Sample& sample) override { record_.sample(sample); }
+    void memoryRead(const HeldMemory& reading) override { record_.memoryHeld(reading); }
     void countersRead(std::vector<CounterValue> counters) override { record_.counters(std::move(counters)); }
     void factsFound(std::vector<EnvironmentEntry> facts) override { record_.facts(std::move(facts)); }
     void memoryLearnt(MemoryFacts&& facts) override { record_.memory(std::move(facts)); }

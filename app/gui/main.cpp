@@ -11,6 +11,7 @@
 #include <QCommandLineParser>
 #include <QSettings>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string_view>
@@ -113,7 +114,11 @@ int run(int argc, char** argv)
     }
     ui::Theme::instance().apply(themeOf(parser.value(theme)));
     ui::MainWindow window;
-    window.open(parser.positionalArguments());
+    const QStringList files = parser.positionalArguments();
+    window.open(files);
+    if (std::ranges::any_of(files,
+                            [](const QString& file) { return file.endsWith(QLatin1String(".tscope")); }))
+        window.showPage(QStringLiteral("overview")); // what a file opens on, whatever page was left
     if (parser.isSet(spec))
         window.openSpec(parser.value(spec));
     if (parser.isSet(page) && !window.showPage(parser.value(page)))

@@ -158,6 +158,7 @@ private:
                 used_.insert(key);
             }
         part.specs = expand(document);
+        part.yaml = toYaml(document);
         if (edition_ == Edition::Quick)
             part.specs = quickEdition(std::move(part.specs), chosen);
         return part;

@@ -15,6 +15,7 @@ struct StudyPart {
     Workload workload = Workload::Attention;
     Overrides quick = {}; ///< keys that have other values in the quick edition
     std::vector<ExperimentSpec> specs = {};
+    std::string yaml = {}; ///< the spec as text, for a form to start from
 };
 
 /// A question that many people ask, as sweeps that answer it. A file of resources/studies: a YAML document

@@ -27,6 +27,8 @@ class PointObserver : public TraceSink {
 public:
     virtual void stateChanged(PointState state) = 0;
     virtual void sampleTaken(const Sample& sample) = 0;
+    /// Memory after a step; told where the device's allocator tells it.
+    virtual void memoryRead(const HeldMemory& reading) = 0;
     /// Hardware counters of one step, where the spec asks for them.
     virtual void countersRead(std::vector<CounterValue> counters) = 0;
     /// What a workload that times nothing found out; become facts of the run (environment).

@@ -76,6 +76,7 @@ void PointRun::warmUp()
     const ScopedRange range("warmup");
     for (int i = 0; i < spec_.warmup && !cancelled("warm-up", i, spec_.warmup); ++i) {
         step(SampleKind::Warmup, i);
+        tellMemory(SampleKind::Warmup, i, device_.memory());
         experiment_.finish();
     }
 }
@@ -93,6 +94,7 @@ void PointRun::measure()
         const MemoryFigures memory = device_.memory();
         result_.peakAllocated = memory.peakAllocated;
         result_.peakReserved = memory.peakReserved;
+        tellMemory(SampleKind::Measure, i, memory);
         if (i + 1 == spec_.steps)
             result_.loss = experiment_.loss();
         experiment_.finish();
@@ -339,6 +341,17 @@ void PointRun::emit(SampleKind kind, int index)
     sample(Phase::Step, firstTimed_, phases_.size() - 1);
     for (std::size_t slot = firstTimed_; slot < phases_.size(); ++slot)
         sample(phases_[slot], slot, slot);
+}
+
+void PointRun::tellMemory(SampleKind kind, int index, const MemoryFigures& memory)
+{
+    if (memory.allocated)
+        observer_.memoryRead(
+            {.step = index,
+             .kind = kind,
+             .allocated = *memory.allocated,
+             .reserved = memory.reserved,
+             .peakAllocated = kind == SampleKind::Measure ? memory.peakAllocated : std::nullopt});
 }
 
 bool PointRun::cancelled(std::string_view doing, int done, int of)

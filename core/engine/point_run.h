@@ -17,6 +17,7 @@ namespace tilescope::engine {
 class Device;
 class Experiment;
 class MemoryReader;
+struct MemoryFigures;
 
 /// The steps of one point: warm-up, timed, traced. Session thread.
 ///
@@ -49,6 +50,7 @@ private:
     Nanoseconds step(SampleKind kind, int index);
     void execute(int index, bool noteMemory = false);
     void emit(SampleKind kind, int index);
+    void tellMemory(SampleKind kind, int index, const MemoryFigures& memory);
     void noteBeforeBackward();
     bool cancelled(std::string_view doing, int done, int of);
 

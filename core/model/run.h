@@ -28,6 +28,15 @@ struct Sample {
     std::optional<Nanoseconds> gpu = {}; ///< none on a CPU
 };
 
+/// What the device's allocator had given out when a step was over, before anything of it was let go.
+struct HeldMemory {
+    std::int32_t step = 0; ///< counted from 0 within its kind
+    SampleKind kind = SampleKind::Measure;
+    Bytes allocated{0};
+    std::optional<Bytes> reserved = {};      ///< none on a CPU
+    std::optional<Bytes> peakAllocated = {}; ///< of the timed steps so far
+};
+
 /// Where memory ran out. Sizes that the allocator did not tell are absent.
 struct OomInfo {
     std::optional<Bytes> requested = {};

@@ -58,9 +58,9 @@ private:
     double squares_ = 0;
 };
 
-/// Lets through the first thousand sample events of a point and a hundred a second after that: the file has
-/// all samples, progress needs a few.
-class SampleThrottle {
+/// Lets through the first thousand events of a kind that a point has and a hundred a second after that: the
+/// file has all samples, progress needs a few.
+class EventThrottle {
 public:
     bool admit()
     {
@@ -111,6 +111,17 @@ public:
             events_(SampleEvent{run_.value, sample.step, sample.wall.count()});
     }
 
+    void memoryHeld(const HeldMemory& reading) override
+    {
+        if (!memoryThrottle_.admit())
+            return;
+        const auto count = [](const std::optional<Bytes>& bytes) {
+            return bytes ? std::optional(bytes->count) : std::nullopt;
+        };
+        events_(MemoryEvent{run_.value, reading.step, reading.allocated.count, count(reading.reserved),
+                            count(reading.peakAllocated)});
+    }
+
     void memory(MemoryFacts&& facts) override { memory_.learn(std::move(facts)); }
 
     void consume(TraceBatch&& batch) override
@@ -131,7 +142,8 @@ private:
     Recorder& recorder_;
     EventStream& events_;
     StepMoments steps_;
-    SampleThrottle throttle_;
+    EventThrottle throttle_;
+    EventThrottle memoryThrottle_;
     TimedWatch watch_;
     MemoryBooks memory_;
 };

@@ -24,6 +24,7 @@ class PointRecord : public TraceSink {
 public:
     virtual void state(std::string_view name) = 0; ///< warmup, measure, trace, drain, store
     virtual void sample(const Sample& sample) = 0;
+    virtual void memoryHeld(const HeldMemory& reading) = 0; ///< told, not stored
     virtual void counters(std::vector<CounterValue> counters) = 0;
     virtual void facts(std::vector<EnvironmentEntry> facts) = 0; ///< what the point found out
     /// What is known of the memory beside its events, before and after they are consumed.

@@ -44,6 +44,16 @@ Json toJson(const SampleEvent& e)
     return {{"event", "sample"}, {"run", e.run}, {"step", e.step}, {"wall_ns", e.wallNs}};
 }
 
+Json toJson(const MemoryEvent& e)
+{
+    return {{"event", "memory"},
+            {"run", e.run},
+            {"step", e.step},
+            {"allocated", e.allocated},
+            {"reserved", orNull(e.reserved)},
+            {"peak_allocated", orNull(e.peak)}};
+}
+
 Json toJson(const ResultEvent& e)
 {
     return {{"event", "result"},
@@ -212,6 +222,11 @@ std::optional<Event> parseEvent(std::string_view line)
         return readAll<SampleEvent>(object, std::pair("run", &SampleEvent::run),
                                     std::pair("step", &SampleEvent::step),
                                     std::pair("wall_ns", &SampleEvent::wallNs));
+    if (name == "memory")
+        return readAll<MemoryEvent>(
+            object, std::pair("run", &MemoryEvent::run), std::pair("step", &MemoryEvent::step),
+            std::pair("allocated", &MemoryEvent::allocated), std::pair("reserved", &MemoryEvent::reserved),
+            std::pair("peak_allocated", &MemoryEvent::peak));
     if (name == "result")
         return readResult(object);
     if (name == "loss")

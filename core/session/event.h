@@ -38,6 +38,14 @@ struct SampleEvent {
     std::int64_t step = 0;
     std::int64_t wallNs = 0;
 };
+/// What the device's allocator had given out when a step was over.
+struct MemoryEvent {
+    std::int64_t run = 0;
+    std::int64_t step = 0;
+    std::int64_t allocated = 0;           ///< bytes
+    std::optional<std::int64_t> reserved; ///< none on a CPU
+    std::optional<std::int64_t> peak;     ///< allocated at most, in the timed steps so far
+};
 struct ResultEvent {
     std::int64_t run = 0;
     std::string status;
@@ -80,8 +88,8 @@ struct DoneEvent {
     double seconds = 0;
 };
 
-using Event = std::variant<HelloEvent, PointEvent, StateEvent, SampleEvent, ResultEvent, LossEvent,
-                           CeilingsEvent, LogEvent, FatalEvent, DoneEvent>;
+using Event = std::variant<HelloEvent, PointEvent, StateEvent, SampleEvent, MemoryEvent, ResultEvent,
+                           LossEvent, CeilingsEvent, LogEvent, FatalEvent, DoneEvent>;
 
 /// One line of JSON, without the line break.
 std::string toJsonLine(const Event& event);

@@ -91,9 +91,14 @@ SweepOutcome Sweep::run()
                         static_cast<std::int64_t>(points_.size())});
     for (const std::string& text : told)
         log_(text);
+    std::int64_t notBegun = 0;
     for (const SweepPoint& point : points_) {
         if (stop_.stop_requested() || deaths_ >= kDeathsThatEndASweep)
             break;
+        if (options_.afterPoint.stop_requested()) {
+            notBegun = static_cast<std::int64_t>(points_.size()) - finished_;
+            break;
+        }
         current_ = {};
         current_.point = &point;
         bool began = false;
@@ -112,7 +117,7 @@ SweepOutcome Sweep::run()
     counts_.seconds = std::chrono::duration<double>(now() - startedAt).count();
     onEvent_(counts_);
     const bool all = finished_ == static_cast<std::int64_t>(points_.size());
-    return {counts_, counts_.cancelled > 0 || (stop_.stop_requested() && !all)};
+    return {counts_, counts_.cancelled > 0 || (stop_.stop_requested() && !all), notBegun};
 }
 
 /// An engine that waits for a point; false where the sweep is to end.

@@ -35,15 +35,17 @@ struct SweepOptions {
     std::filesystem::path file;   ///< the .tscope file that is appended to
     std::filesystem::path engine; ///< the engine program; empty: TILESCOPE_ENGINE, or beside this program
     std::string commandLine;      ///< what the user typed; kept with each run
-    std::stop_token atOnce;       ///< a second request to stop: the engine is killed
-    Makers before = {};           ///< what made the points that the file holds; others are refused
+    std::stop_token afterPoint; ///< a request to end once the point that runs is done; the rest is not begun
+    std::stop_token atOnce;     ///< a second request to stop: the engine is killed
+    Makers before = {};         ///< what made the points that the file holds; others are refused
     Patience patience;
 };
 
 struct SweepOutcome {
     DoneEvent counts;
     bool cancelled = false;
-    int exitCode() const; ///< CONTRACT.md: 0, 3, 130
+    std::int64_t notBegun = 0; ///< points left because `afterPoint` was requested
+    int exitCode() const;      ///< CONTRACT.md: 0, 3, 130
 };
 
 /// Runs a sweep in engine processes: starts one, reads its events, restarts it at the next point when a point

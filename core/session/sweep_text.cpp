@@ -4,11 +4,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
 namespace tilescope::session {
+
+namespace {
+
+std::string_view jsonOf(const std::vector<config::ResolvedValue>& values, std::string_view key)
+{
+    const auto found = std::ranges::find(values, key, &config::ResolvedValue::key);
+    return found == values.end() ? std::string_view() : std::string_view(found->json);
+}
+
+} // namespace
 
 std::string durationText(double seconds)
 {
@@ -27,11 +38,23 @@ std::vector<std::string> pointLabels(const std::vector<SweepPoint>& points)
     for (const SweepPoint& point : points)
         for (const config::ResolvedValue& value : values.emplace_back(config::resolvedValues(point.spec)))
             seen[value.key].insert(value.json);
+    // A key that only follows another one, as kv_len does seq_len, tells nothing more.
+    std::set<std::string_view> told;
+    for (const auto& [key, texts] : seen)
+        if (texts.size() > 1)
+            told.insert(key);
+    for (const auto& [follower, leader] : {std::pair("kv_len", "seq_len"), std::pair("kv_heads", "heads")}) {
+        bool follows = true;
+        for (const auto& ofPoint : values)
+            follows = follows && jsonOf(ofPoint, follower) == jsonOf(ofPoint, leader);
+        if (follows)
+            told.erase(follower);
+    }
     std::vector<std::string> labels;
     for (const auto& ofPoint : values) {
         std::string& label = labels.emplace_back();
         for (const config::ResolvedValue& value : ofPoint) {
-            if (seen[value.key].size() < 2)
+            if (!told.contains(value.key))
                 continue;
             const bool quoted = value.json.starts_with('"') && value.json.size() >= 2;
             label += (label.empty() ? "" : " ") + std::string(value.key) + "=" +

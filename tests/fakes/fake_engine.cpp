@@ -8,6 +8,8 @@
 //                segv kill abort   dies by that signal in the middle of a step
 //                exit     ends with code 7 and last words
 //                garbage  prints lines that are no events, one of 3 MB, then does its work
+//                lag      a second of silence, then its work
+//                samples  tells samples without end, faster than any window paints
 //                flood    prints garbage and log events without end
 //                partial  prints half an event and dies
 //                lost     its device is lost: a result, then the process ends
@@ -143,6 +145,7 @@ private:
     {
         record.sample(
             {.step = step, .kind = kind, .phase = Phase::Step, .wall = Nanoseconds(1'000'000 + step)});
+        record.memoryHeld({.step = step, .kind = kind, .allocated = Bytes{(64 + step % 8) << 20}});
     }
 
     void trace(session::PointRecord& record, int kernels)
@@ -178,6 +181,12 @@ private:
             for (;;)
                 print(std::string(10'000, 'y') +
                       "\n{\"event\":\"log\",\"level\":\"info\",\"text\":\"flood\"}\n");
+        else if (word == "lag")
+            std::this_thread::sleep_for(1s);
+        else if (word == "samples")
+            for (std::int64_t step = 0;; ++step)
+                print("{\"event\":\"sample\",\"run\":1,\"step\":" + std::to_string(step % 1000) +
+                      ",\"wall_ns\":1000000}\n");
         else if (word == "partial") {
             print(R"({"event":"result","run":1,"sta)");
             std::_Exit(7);

@@ -1,138 +1,9 @@
-// The experiment page in a real window, by keyboard and mouse, with the fake engine (tests/fakes).
+// The experiment page runs sweeps: what it shows, queues, pauses and ends, whatever the engine does.
 
-#include "tests/support/temporary_folder.h"
-#include "ui/jobs/job_tracker.h"
-#include "ui/pages/experiment_page.h"
-#include "ui/pages/main_window.h"
-#include "ui/plots/table_view.h"
-#include "ui/theme/theme.h"
-
-#include <QApplication>
-#include <QClipboard>
-#include <QLabel>
-#include <QLineEdit>
-#include <QMessageBox>
-#include <QPlainTextEdit>
-#include <QProgressBar>
-#include <QPushButton>
-#include <QSettings>
-#include <QTest>
-#include <QTreeView>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <fstream>
+#include "tests/ui/experiment_window.h"
 
 namespace tilescope::ui {
 namespace {
-
-using ::testing::HasSubstr;
-
-constexpr int kPatienceMs = 30'000;
-
-class ExperimentWindow : public ::testing::Test {
-protected:
-    void SetUp() override
-    {
-        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope,
-                           QString::fromStdString((folder / "settings").string()));
-        setenv("TILESCOPE_ENGINE", FAKE_ENGINE, 1);
-        setenv("FAKE_SCRIPT", "ok", 1);
-        unsetenv("FAKE_START");
-        Theme::instance().apply(ThemeChoice::Light);
-        window = std::make_unique<MainWindow>();
-        window->resize(1400, 900);
-        window->show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
-        ASSERT_TRUE(window->showPage(QStringLiteral("experiment")));
-        page = qobject_cast<ExperimentPage*>(window->page(QStringLiteral("experiment")));
-        ASSERT_NE(page, nullptr);
-        runButton = page->findChild<QPushButton*>(QStringLiteral("run"));
-        cancelButton = page->findChild<QPushButton*>(QStringLiteral("cancel"));
-        editor = page->findChild<QPlainTextEdit*>(QStringLiteral("spec"));
-        output = QString::fromStdString((folder / "out.tscope").string());
-        auto* field = page->findChild<QLineEdit*>();
-        field->selectAll();
-        QTest::keyClicks(field, output);
-    }
-
-    void TearDown() override
-    {
-        window.reset();
-        finishBackgroundWork();
-    }
-
-    void type(const QString& text)
-    {
-        QTest::mouseClick(editor->viewport(), Qt::LeftButton);
-        for (const QString& line : text.split(QLatin1Char('\n'))) {
-            QTest::keyClicks(editor, line);
-            QTest::keyClick(editor, Qt::Key_Return);
-        }
-    }
-
-    // Types a sweep over so many seeds and presses Run.
-    void runSeeds(const QString& seeds, int steps = 3)
-    {
-        type(QStringLiteral(
-                 "name: fake\nworkload: attention\nseq_len: 64\ndevice: cpu\nsteps: %1\nsweep: {seed: %2}")
-                 .arg(steps)
-                 .arg(seeds));
-        ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
-        QTest::mouseClick(runButton, Qt::LeftButton);
-        ASSERT_TRUE(page->isRunning());
-        EXPECT_FALSE(runButton->isEnabled());
-    }
-
-    bool waitForEnd()
-    {
-        return QTest::qWaitFor([this] { return !page->isRunning(); }, kPatienceMs);
-    }
-
-    std::string text(const char* label) const
-    {
-        return page->findChild<QLabel*>(QLatin1String(label))->text().toStdString();
-    }
-    std::string verdict() const { return text("verdict"); }
-    int progress() const { return page->findChild<QProgressBar*>()->value(); }
-
-    // Statuses in the page's own table.
-    QStringList statuses() const
-    {
-        QStringList words;
-        for (const TableRow& row : page->findChild<TableView*>()->table().rows)
-            words << row.cells[2].text;
-        return words;
-    }
-
-    // Runs of a status among the open files.
-    int runsWith(RunStatus status) const
-    {
-        int count = 0;
-        for (const OpenFile& file : window->workspace().files())
-            if (file.snapshot)
-                for (const query::RunSummary& run : file.snapshot->runs)
-                    count += run.result.status == status;
-        return count;
-    }
-
-    int rowsInTheRunList() const
-    {
-        const auto* tree = window->findChild<QWidget*>(QStringLiteral("runs"))->findChild<QTreeView*>();
-        const QAbstractItemModel& rows = *tree->model();
-        return rows.rowCount() == 0 ? 0 : rows.rowCount(rows.index(0, 0));
-    }
-
-    testing::TemporaryFolder folder;
-    std::unique_ptr<MainWindow> window;
-    ExperimentPage* page = nullptr;
-    QPushButton* runButton = nullptr;
-    QPushButton* cancelButton = nullptr;
-    QPlainTextEdit* editor = nullptr;
-    QString output;
-};
 
 TEST_F(ExperimentWindow, RunsWhatIsTypedAndListsItsRuns)
 {
@@ -144,16 +15,13 @@ TEST_F(ExperimentWindow, RunsWhatIsTypedAndListsItsRuns)
     EXPECT_EQ(statuses().size(), 3);
     ASSERT_TRUE(waitForEnd());
     EXPECT_EQ(statuses(), QStringList({"ok", "ok", "ok"})) << text("status");
-    EXPECT_EQ(progress(), page->findChild<QProgressBar*>()->maximum());
+    EXPECT_EQ(progress(), 1000);
     EXPECT_THAT(text("status"), HasSubstr("3 of 3 points"));
     ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 3; }, kPatienceMs));
     EXPECT_EQ(rowsInTheRunList(), 3);
     EXPECT_TRUE(runButton->isEnabled());
     EXPECT_FALSE(cancelButton->isEnabled());
     EXPECT_EQ(page->findChild<TableView*>()->table().rows[0].cells[3].text.toStdString().substr(0, 3), "1.0");
-    if (const QByteArray picture = qgetenv("TILESCOPE_TEST_PICTURE"); !picture.isEmpty()) {
-        EXPECT_TRUE(window->grab().save(QString::fromLocal8Bit(picture)));
-    }
 }
 
 TEST_F(ExperimentWindow, ShowsFinishedPointsWhileTheNextOneRuns)
@@ -187,60 +55,6 @@ TEST_F(ExperimentWindow, EndsAnEngineThatHangsAtTheSecondCancel)
     EXPECT_THAT(text("status"), HasSubstr("Cancelled"));
 }
 
-TEST_F(ExperimentWindow, SaysWhatIsWrongWithASpecAndWhere)
-{
-    type(QStringLiteral("workload: lm\nbacth: 3"));
-    ASSERT_TRUE(
-        QTest::qWaitFor([this] { return verdict().find("bacth") != std::string::npos; }, kPatienceMs));
-    EXPECT_THAT(verdict(), HasSubstr("spec:2:1"));
-    EXPECT_THAT(verdict(), HasSubstr("batch"));
-    ASSERT_EQ(editor->extraSelections().size(), 1);
-    EXPECT_EQ(editor->extraSelections()[0].cursor.blockNumber(), 1);
-    EXPECT_FALSE(runButton->isEnabled());
-
-    QTest::keyClick(editor, Qt::Key_Z,
-                    Qt::ControlModifier); // and it takes the sentence back with the mistake
-    editor->selectAll();
-    type(QString());
-    QTest::keyClick(editor, Qt::Key_A, Qt::ControlModifier);
-    QTest::keyClick(editor, Qt::Key_Delete);
-    type(QStringLiteral("workload: lm\nbatch: 3"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
-    EXPECT_THAT(verdict(), HasSubstr("1 point"));
-    EXPECT_TRUE(editor->extraSelections().isEmpty());
-}
-
-TEST_F(ExperimentWindow, OpensASpecFile)
-{
-    const std::filesystem::path spec = folder / "two.yaml";
-    std::ofstream(spec) << "workload: attention\nseq_len: 64\nsweep: {batch: [1, 2]}\n";
-    window->open({QString::fromStdString(spec.string())});
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
-    EXPECT_THAT(verdict(), HasSubstr("2 points"));
-    EXPECT_EQ(statuses(), QStringList({"waiting", "waiting"}));
-    EXPECT_TRUE(window->workspace().files().empty());
-    window->open({QString::fromStdString((folder / "none.yaml").string())});
-    EXPECT_THAT(verdict(), HasSubstr("none.yaml"));
-}
-
-TEST_F(ExperimentWindow, CopiesTheCommandThatRunsASavedSpec)
-{
-    const std::filesystem::path spec = folder / "it's two.yaml";
-    std::ofstream(spec) << "workload: attention\nseq_len: 64\nsweep: {batch: [1, 2]}\n";
-    window->open({QString::fromStdString(spec.string())});
-    auto* line = page->findChild<QPushButton*>(QStringLiteral("batch"));
-    QApplication::clipboard()->clear();
-    QTest::mouseClick(line, Qt::LeftButton);
-    EXPECT_EQ(QApplication::clipboard()->text().toStdString(), "tilescope --batch '" +
-                                                                   (folder / "it'\\''s two.yaml").string() +
-                                                                   "' -o " + output.toStdString());
-    QApplication::clipboard()->clear();
-    type(QStringLiteral("# changed"));
-    QTest::mouseClick(line, Qt::LeftButton);
-    EXPECT_TRUE(QApplication::clipboard()->text().isEmpty()) << "the file is not what the editor shows";
-    EXPECT_THAT(verdict(), HasSubstr("Save the spec first"));
-}
-
 TEST_F(ExperimentWindow, SaysThatTheEngineIsMissing)
 {
     setenv("TILESCOPE_ENGINE", (folder / "no-engine").c_str(), 1);
@@ -256,8 +70,191 @@ TEST_F(ExperimentWindow, SaysThatAPointKilledTheEngineAndGoesOn)
     runSeeds(QStringLiteral("[0, 1]"));
     ASSERT_TRUE(waitForEnd());
     EXPECT_EQ(statuses(), QStringList({"error", "ok"}));
-    EXPECT_THAT(page->findChild<QPlainTextEdit*>(QStringLiteral("log"))->toPlainText().toStdString(),
-                HasSubstr("SIGSEGV"));
+    EXPECT_THAT(log(), HasSubstr("SIGSEGV"));
+    EXPECT_THAT(text("status"), HasSubstr("SIGSEGV"));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 1; }, kPatienceMs));
+    EXPECT_EQ(runsWith(RunStatus::Error), 1) << "what it had stored is kept";
+}
+
+TEST_F(ExperimentWindow, ShowsTheLastWordsOfAnEngineThatEndsByItself)
+{
+    setenv("FAKE_SCRIPT", "exit,ok", 1);
+    runSeeds(QStringLiteral("[0, 1]"));
+    ASSERT_TRUE(waitForEnd());
+    EXPECT_THAT(text("status"), HasSubstr("an illegal memory access"));
+    EXPECT_THAT(text("counts"), HasSubstr("1 ok, 1 in error"));
+}
+
+TEST_F(ExperimentWindow, StaysFluidWhileAnEngineFloodsAndPrintsGarbage)
+{
+    setenv("FAKE_SCRIPT", "garbage,flood,samples", 1);
+    QElapsedTimer since;
+    qint64 longest = 0;
+    QTimer beat;
+    QObject::connect(&beat, &QTimer::timeout, [&] { longest = std::max(longest, since.restart()); });
+    type(QStringLiteral(
+        "workload: attention\nseq_len: 64\ndevice: cpu\nsteps: 3\ntimeout: 1\nsweep: {seed: [0, 1, 2]}"));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    since.start();
+    beat.start(5);
+    QTest::mouseClick(runButton, Qt::LeftButton);
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !page->isRunning(); }, 3 * kPatienceMs));
+    beat.stop();
+    EXPECT_EQ(statuses(), QStringList({"ok", "error", "error"})) << text("status");
+    EXPECT_LT(longest, kFluidMs);
+    EXPECT_THAT(log(), HasSubstr("what is no event"));
+    EXPECT_LE(page->findChild<QPlainTextEdit*>(QStringLiteral("log"))->blockCount(), 2000);
+}
+
+TEST_F(ExperimentWindow, WaitsForAnEngineThatLags)
+{
+    setenv("FAKE_SCRIPT", "lag", 1);
+    runSeeds(QStringLiteral("[0]"));
+    QElapsedTimer since;
+    since.start();
+    type(QStringLiteral("# the window takes what is typed meanwhile"));
+    EXPECT_LT(since.elapsed(), 1000);
+    ASSERT_TRUE(waitForEnd());
+    EXPECT_THAT(text("status"), HasSubstr("1 of 1 points"));
+}
+
+TEST_F(ExperimentWindow, SaysWhatToDoWhereThereIsNoGpu)
+{
+    type(QStringLiteral("workload: attention\nseq_len: 64\ndevice: cuda"));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    QTest::mouseClick(runButton, Qt::LeftButton);
+    ASSERT_TRUE(waitForEnd());
+    EXPECT_THAT(text("status"), HasSubstr("no usable NVIDIA GPU"));
+    EXPECT_THAT(text("status"), HasSubstr("use device: cpu"));
+    ASSERT_TRUE(button("machineLink")->isVisible());
+    QTest::mouseClick(button("machineLink"), Qt::LeftButton);
+    EXPECT_EQ(window->currentPageName(), "machine");
+}
+
+TEST_F(ExperimentWindow, PlotsTheStepsAndTheMemoryOfThePointThatRuns)
+{
+    setenv("FAKE_SCRIPT", "slow", 1);
+    runSeeds(QStringLiteral("[0]"), 100'000);
+    auto* steps = page->findChild<StepsPlot*>();
+    auto* memory = page->findChild<HeldMemoryPlot*>();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return steps->dots() > 20 && memory->points() > 20; }, kPatienceMs));
+    EXPECT_THAT(steps->summary().toStdString(), HasSubstr("1.00 ± "));
+    EXPECT_THAT(memory->summary().toStdString(), HasSubstr("MiB"));
+    EXPECT_TRUE(steps->isVisible());
+    QTest::mouseClick(cancelButton, Qt::LeftButton);
+    ASSERT_TRUE(waitForEnd());
+}
+
+TEST_F(ExperimentWindow, FillsTheGridOfPointsWithTimes)
+{
+    replace(QStringLiteral(
+        "workload: attention\ndevice: cpu\nsteps: 3\nsweep:\n  seed: [0, 1]\n  seq_len: [64, 128]\n"));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    setenv("FAKE_SCRIPT", "ok,exit", 1);
+    auto* grid = page->findChild<PointGridView*>();
+    ASSERT_TRUE(grid->isVisible());
+    ASSERT_EQ(grid->cells().cells.size(), 4U);
+    EXPECT_EQ(grid->cells().cells[0].kind, GridCell::Kind::Waiting);
+    QString told;
+    QObject::connect(page, &Page::cursorText, [&](const QString& text) { told = text; });
+    QTest::mouseClick(runButton, Qt::LeftButton);
+    ASSERT_TRUE(waitForEnd());
+    std::map<GridCell::Kind, int> kinds;
+    for (const GridCell& cell : grid->cells().cells)
+        ++kinds[cell.kind];
+    EXPECT_EQ(kinds[GridCell::Kind::Time], 2);
+    EXPECT_EQ(kinds[GridCell::Kind::Error], 2);
+    grid->setFocus();
+    QTest::keyClick(grid, Qt::Key_Right);
+    EXPECT_THAT(told.toStdString(), HasSubstr("seq_len=64"));
+    QTest::keyClick(grid, Qt::Key_Down);
+    QTest::keyClick(grid, Qt::Key_Right);
+    EXPECT_THAT(told.toStdString(), HasSubstr("seed=1"));
+    EXPECT_EQ(statuses().size(), 4);
+    EXPECT_FALSE(grid->isVisible()) << "the list is a choice away";
+}
+
+TEST_F(ExperimentWindow, ShowsTheSweepInTheStatusBarAndCancelsItThere)
+{
+    setenv("FAKE_SCRIPT", "ok,slow", 1);
+    EXPECT_FALSE(button("jobCancel")->isVisible());
+    runSeeds(QStringLiteral("[0, 1]"), 100'000);
+    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(1).startsWith("running"); }, kPatienceMs));
+    window->showPage(QStringLiteral("machine"));
+    ASSERT_TRUE(button("jobCancel")->isVisible());
+    EXPECT_EQ(button("jobWords")->text(), "running 1/2");
+    EXPECT_GE(window->findChild<QProgressBar*>(QStringLiteral("jobBar"))->value(), 500);
+    QTest::mouseClick(button("jobWords"), Qt::LeftButton);
+    EXPECT_EQ(window->currentPageName(), "experiment");
+    QTest::mouseClick(button("jobCancel"), Qt::LeftButton);
+    ASSERT_TRUE(waitForEnd());
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !button("jobCancel")->isVisible(); }, kPatienceMs));
+    EXPECT_EQ(statuses(), QStringList({"ok", "cancelled"}));
+}
+
+TEST_F(ExperimentWindow, PausesAfterThePointAndGoesOn)
+{
+    setenv("FAKE_SCRIPT", "lag", 1);
+    runSeeds(QStringLiteral("[0, 1]"));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(0) == "running: measure"; }, kPatienceMs));
+    QTest::mouseClick(button("pause"), Qt::LeftButton);
+    EXPECT_FALSE(button("pause")->isEnabled());
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !page->isRunning(); }, kPatienceMs));
+    EXPECT_EQ(statuses(), QStringList({"ok", "waiting"}));
+    EXPECT_THAT(text("status"), HasSubstr("Paused after 1 of 2 points"));
+    EXPECT_EQ(button("pause")->text(), "Resume");
+    EXPECT_EQ(button("jobWords")->text(), "held 1/2");
+    QTest::mouseClick(button("pause"), Qt::LeftButton);
+    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses() == QStringList({"ok", "ok"}); }, kPatienceMs));
+    ASSERT_TRUE(waitForEnd());
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 2; }, kPatienceMs));
+}
+
+TEST_F(ExperimentWindow, QueuesAnotherSweepBehindTheOneThatRuns)
+{
+    setenv("FAKE_SCRIPT", "lag,ok", 1);
+    runSeeds(QStringLiteral("[0]"));
+    EXPECT_FALSE(runButton->isEnabled());
+    ASSERT_TRUE(button("enqueue")->isEnabled());
+    for (int i = 0; i < 3; ++i)
+        QTest::mouseClick(button("enqueue"), Qt::LeftButton);
+    auto* list = page->findChild<QWidget*>(QStringLiteral("queue"));
+    ASSERT_TRUE(list->isVisible());
+    ASSERT_EQ(page->queue().waiting().size(), 3U);
+    const auto press = [&](const char* what) {
+        QTest::qWait(50); // the list is made anew with each change
+        for (QPushButton* candidate : list->findChildren<QPushButton*>())
+            if (candidate->isVisible() && candidate->isEnabled() &&
+                candidate->accessibleName().contains(QLatin1String(what)))
+                return QTest::mouseClick(candidate, Qt::LeftButton);
+        FAIL() << what;
+    };
+    const int first = page->queue().waiting()[0].id;
+    press("later");
+    EXPECT_EQ(page->queue().waiting()[1].id, first);
+    press("out of the queue");
+    EXPECT_EQ(page->queue().waiting().size(), 2U);
+    ASSERT_TRUE(QTest::qWaitFor(
+        [this] { return page->queue().state() == SweepQueue::State::Idle && runsWith(RunStatus::Ok) == 3; },
+        kPatienceMs));
+    EXPECT_FALSE(list->isVisible());
+}
+
+TEST_F(ExperimentWindow, PassesOverWhatTheFileHolds)
+{
+    runSeeds(QStringLiteral("[0, 1]"));
+    ASSERT_TRUE(waitForEnd());
+    replace(QStringLiteral(
+        "name: fake\nworkload: attention\nseq_len: 64\ndevice: cpu\nsteps: 3\nsweep: {seed: [0, 1, 2]}"));
+    auto* box = page->findChild<QCheckBox*>(QStringLiteral("onlyMissing"));
+    box->setFocus();
+    QTest::keyClick(box, Qt::Key_Space);
+    ASSERT_TRUE(
+        QTest::qWaitFor([this] { return runButton->isEnabled() && statuses().size() == 3; }, kPatienceMs));
+    QTest::mouseClick(runButton, Qt::LeftButton);
+    ASSERT_TRUE(waitForEnd());
+    EXPECT_EQ(statuses(), QStringList({"in the file", "in the file", "ok"})) << text("status");
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 3; }, kPatienceMs));
 }
 
 TEST_F(ExperimentWindow, AsksBeforeItClosesOnASweep)

@@ -115,7 +115,7 @@ TEST_F(RealEngine, RunsASpecAndShowsWhatItRecorded)
     std::ofstream(spec) << kSpec;
     window_->open({QString::fromStdString(spec.string())});
     auto& page = dynamic_cast<ExperimentPage&>(*window_->page(QStringLiteral("experiment")));
-    auto& output = *page.findChild<QLineEdit*>();
+    auto& output = *page.findChild<QLineEdit*>(QStringLiteral("output"));
     output.selectAll();
     QTest::keyClicks(&output, QString::fromStdString((folder_ / "window.tscope").string()));
     auto& run = *page.findChild<QPushButton*>(QStringLiteral("run"));

@@ -1,7 +1,6 @@
 #include "ui/jobs/spec_check.h"
 
 #include "core/base/error.h"
-#include "core/config/spec_file.h"
 
 #include <charconv>
 
@@ -24,11 +23,14 @@ SpecVerdict checkSpec(const std::string& yaml, const std::string& origin)
 {
     SpecVerdict verdict;
     try {
+        verdict.form = SpecForm::fromYaml(yaml, origin);
         verdict.points = std::make_shared<const std::vector<session::SweepPoint>>(
-            session::numbered(config::parseSpec(yaml, origin)));
+            session::numbered(config::expand(verdict.form->document())));
     } catch (const Error& error) {
         verdict.sentence = QString::fromStdString(error.sentence());
         verdict.line = lineOf(error.where, origin);
+        if (verdict.form)
+            verdict.problems = config::problemsOf(verdict.form->document());
     }
     return verdict;
 }

@@ -1,11 +1,12 @@
 #include "ui/jobs/sweep_worker.h"
 
+#include "core/session/resume.h"
 #include "ui/jobs/job_tracker.h"
 
 #include <QThread>
 
 #include <mutex>
-#include <optional>
+#include <set>
 #include <utility>
 
 namespace tilescope::ui {
@@ -13,6 +14,14 @@ namespace tilescope::ui {
 namespace {
 
 constexpr unsigned long kPatienceMs = 5000; // of the destructor, for a step to end
+
+using session::Event;
+
+bool isReading(const Event& event)
+{
+    return std::holds_alternative<session::SampleEvent>(event) ||
+           std::holds_alternative<session::MemoryEvent>(event);
+}
 
 } // namespace
 
@@ -22,21 +31,20 @@ struct SweepWorker::Inbox {
     static constexpr std::size_t kRoom = 10'000;
 
     std::mutex mutex;
-    std::vector<session::Event> events; // guarded by mutex, as is all below
+    std::vector<Event> events; // guarded by mutex, as is all below
+    std::vector<std::int64_t> passedOver;
     bool woken = false;
-    std::optional<bool> cancelled; ///< set when the sweep is over
-    QString failure;
+    SweepEnd end;
 
     // Whether the reader must be woken.
-    bool put(const session::Event& event)
+    bool put(const Event& event)
     {
         const std::lock_guard lock(mutex);
-        const bool sample = std::holds_alternative<session::SampleEvent>(event);
-        const bool chatter = sample || std::holds_alternative<session::LogEvent>(event);
-        if (sample && !events.empty() && std::holds_alternative<session::SampleEvent>(events.back()))
-            events.back() = event;
-        else if (!chatter || events.size() < kRoom)
+        const bool chatter = isReading(event) || std::holds_alternative<session::LogEvent>(event);
+        if (!chatter || events.size() < kRoom)
             events.push_back(event);
+        else if (isReading(event) && events.back().index() == event.index())
+            events.back() = event; // where a point has come to is told by the newest
         return !std::exchange(woken, true);
     }
 };
@@ -55,31 +63,58 @@ SweepWorker::~SweepWorker()
     delete thread_;
 }
 
-void SweepWorker::start(Points points, session::SweepOptions options)
+void SweepWorker::start(SweepPoints points, session::SweepOptions options, bool onlyMissing)
 {
     Q_ASSERT(!isRunning());
+    pause_ = std::stop_source();
     stop_ = std::stop_source();
     atOnce_ = std::stop_source();
+    options.afterPoint = pause_.get_token();
     options.atOnce = atOnce_.get_token();
     inbox_ = std::make_shared<Inbox>();
     // The thread ends before `this` does, so that it may post to it.
     thread_ = QThread::create([this, inbox = inbox_, points = std::move(points), options = std::move(options),
-                               stop = stop_.get_token()] {
-        const auto take = [&](const session::Event& event) {
-            if (inbox->put(event))
-                QMetaObject::invokeMethod(this, &SweepWorker::deliver, Qt::QueuedConnection);
+                               stop = stop_.get_token(), onlyMissing]() mutable {
+        const auto wake = [this] {
+            QMetaObject::invokeMethod(this, &SweepWorker::deliver, Qt::QueuedConnection);
         };
+        const auto take = [&](const Event& event) {
+            if (inbox->put(event))
+                wake();
+        };
+        SweepEnd end;
         try {
-            const bool cancelled = session::runSweep(*points, options, take, stop).cancelled;
-            const std::lock_guard lock(inbox->mutex);
-            inbox->cancelled = cancelled;
+            std::vector<session::SweepPoint> todo = *points;
+            if (onlyMissing) {
+                session::Remainder left = session::remainderOf(std::move(todo), options.file, false);
+                options.before = std::move(left.before);
+                todo = std::move(left.points);
+                std::set<std::int64_t> held;
+                for (const session::SweepPoint& point : *points)
+                    held.insert(point.index);
+                for (const session::SweepPoint& point : todo)
+                    held.erase(point.index);
+                const std::lock_guard lock(inbox->mutex);
+                inbox->passedOver.assign(held.begin(), held.end());
+            }
+            const session::SweepOutcome outcome = session::runSweep(todo, options, take, stop);
+            end.cancelled = outcome.cancelled;
+            if (outcome.notBegun > 0)
+                end.left = std::make_shared<const std::vector<session::SweepPoint>>(
+                    todo.end() - std::ptrdiff_t(outcome.notBegun), todo.end());
         } catch (...) {
-            const std::lock_guard lock(inbox->mutex);
-            inbox->failure = failureSentence();
+            end.failure = failureSentence();
         }
+        const std::lock_guard lock(inbox->mutex);
+        inbox->end = std::move(end);
     });
     connect(thread_, &QThread::finished, this, &SweepWorker::end);
     thread_->start();
+}
+
+void SweepWorker::pause()
+{
+    pause_.request_stop();
 }
 
 void SweepWorker::cancel()
@@ -90,12 +125,16 @@ void SweepWorker::cancel()
 
 void SweepWorker::deliver()
 {
-    std::vector<session::Event> events;
+    std::vector<Event> events;
+    std::vector<std::int64_t> held;
     {
         const std::lock_guard lock(inbox_->mutex);
         events.swap(inbox_->events);
+        held.swap(inbox_->passedOver);
         inbox_->woken = false;
     }
+    if (!held.empty())
+        emit passedOver(held);
     if (!events.empty())
         emit told(events);
 }
@@ -106,10 +145,7 @@ void SweepWorker::end()
     thread_->wait();
     delete std::exchange(thread_, nullptr);
     const std::shared_ptr<Inbox> inbox = inbox_; // nobody else writes to it any more
-    if (inbox->cancelled)
-        emit finished(*inbox->cancelled);
-    else
-        emit failed(inbox->failure);
+    emit finished(inbox->end);
 }
 
 } // namespace tilescope::ui

@@ -40,6 +40,23 @@ TableCell cell(const QString& text, double sort = std::numeric_limits<double>::q
     return made;
 }
 
+constexpr std::size_t kMostReadings = 4096; // that a plot draws in no time
+
+// Keeps the newest of readings without end thin enough to draw: all of few, evenly some of many.
+template <class Reading>
+void keep(std::vector<Reading>& readings, const Reading& reading, std::int64_t& stride, std::int64_t& seen)
+{
+    if (seen++ % stride != 0)
+        return;
+    readings.push_back(reading);
+    if (readings.size() < kMostReadings)
+        return;
+    for (std::size_t i = 0; 2 * i < readings.size(); ++i)
+        readings[i] = readings[2 * i];
+    readings.resize(readings.size() / 2);
+    stride *= 2;
+}
+
 QString stepOf(const session::ResultEvent& result)
 {
     return result.stepMs ? timeText(*result.stepMs * 1e6) : notMeasured();
@@ -66,6 +83,32 @@ QString SweepProgress::nameOf(std::size_t position) const
         .arg(states_[position].label);
 }
 
+void SweepProgress::passOver(const std::vector<std::int64_t>& indexes)
+{
+    for (const std::int64_t index : indexes) {
+        const auto found = ofIndex_.find(index);
+        if (found == ofIndex_.end() || states_[found->second].standing != Standing::Waiting)
+            continue;
+        states_[found->second].standing = Standing::Stored;
+        ++finished_;
+    }
+}
+
+const SweepProgress::PointState* SweepProgress::current() const
+{
+    return begun_ ? &states_[current_] : nullptr;
+}
+
+std::int64_t SweepProgress::stepsToDo() const
+{
+    return begun_ ? spec().steps : 0;
+}
+
+std::int64_t SweepProgress::numbered(std::int64_t step) const
+{
+    return states_[current_].state == QLatin1String("warmup") ? step - spec().warmup : step;
+}
+
 QString SweepProgress::take(const session::Event& event)
 {
     return std::visit([this](const auto& e) { return take(e); }, event);
@@ -87,6 +130,11 @@ QString SweepProgress::take(const session::PointEvent& event)
     current_ = found->second;
     ofRun_[event.run] = current_;
     stepsDone_ = 0;
+    begun_ = true;
+    steps_.clear();
+    memory_.clear();
+    stepStride_ = memoryStride_ = 1;
+    stepsSeen_ = memorySeen_ = 0;
     states_[current_].standing = Standing::Running;
     states_[current_].state = QStringLiteral("start");
     return {};
@@ -111,6 +159,20 @@ QString SweepProgress::take(const session::SampleEvent& event)
                                 : state == QLatin1String("trace") ? spec().warmup + spec().steps
                                                                   : 0;
     stepsDone_ = std::min(before + event.step + 1, stepsOf(spec()));
+    if (begun_ && state != QLatin1String("trace")) // traced steps are not what is measured
+        keep(steps_, {numbered(event.step), double(event.wallNs)}, stepStride_, stepsSeen_);
+    return {};
+}
+
+QString SweepProgress::take(const session::MemoryEvent& event)
+{
+    const auto number = [](const std::optional<std::int64_t>& bytes) {
+        return bytes ? std::optional(double(*bytes)) : std::nullopt;
+    };
+    if (begun_)
+        keep(memory_,
+             {numbered(event.step), double(event.allocated), number(event.reserved), number(event.peak)},
+             memoryStride_, memorySeen_);
     return {};
 }
 
@@ -119,7 +181,11 @@ QString SweepProgress::take(const session::ResultEvent& event)
     const auto found = ofRun_.find(event.run);
     const std::size_t position = found == ofRun_.end() ? current_ : found->second;
     PointState& point = states_[position];
-    finished_ += point.standing != Standing::Done;
+    const bool another = point.standing != Standing::Done;
+    finished_ += another;
+    ranHere_ += another;
+    if (event.status == "error")
+        lastError_ = QString::fromStdString(event.reason);
     point.standing = Standing::Done;
     point.result = event;
     stepsDone_ = 0;
@@ -168,37 +234,93 @@ QString SweepProgress::take(const session::DoneEvent& event)
              counts.isEmpty() ? QStringLiteral("none ran") : counts.join(QStringLiteral(", ")));
 }
 
-double SweepProgress::fraction() const
+double SweepProgress::currentFraction() const
 {
-    if (states_.empty())
-        return 0;
-    const double inPoint = finished_ < states_.size() ? double(stepsDone_) / double(stepsOf(spec())) : 0;
-    return (double(finished_) + std::min(inPoint, 1.0)) / double(states_.size());
+    return finished_ < states_.size() ? std::min(1.0, double(stepsDone_) / double(stepsOf(spec()))) : 0;
 }
 
-QString SweepProgress::words(double elapsedSeconds) const
+bool SweepProgress::expectsOom(std::size_t position) const
+{
+    return forecast_ && position < forecast_->points.size() && forecast_->points[position].outOfMemory;
+}
+
+double SweepProgress::fraction() const
+{
+    return states_.empty() ? 0 : (double(finished_) + currentFraction()) / double(states_.size());
+}
+
+std::optional<double> SweepProgress::secondsLeft(double activeSeconds) const
 {
     constexpr double kWorthAGuess = 0.01;
+    const std::size_t before = finished_ - ranHere_; // they took no time
+    const double toDo = double(states_.size() - before);
+    const double done = toDo > 0 ? (fraction() * double(states_.size()) - double(before)) / toDo : 1;
+    if (done <= kWorthAGuess || activeSeconds <= 0)
+        return {};
+    return activeSeconds / done * (1 - done);
+}
+
+QString SweepProgress::counts() const
+{
+    std::map<std::string, int> counted;
+    int stored = 0;
+    for (const PointState& point : states_) {
+        if (point.standing == Standing::Done)
+            ++counted[point.result.status];
+        stored += point.standing == Standing::Stored;
+    }
+    QStringList words;
+    const std::pair<const char*, const char*> all[] = {{"ok", "ok"},
+                                                       {"oom", "out of memory"},
+                                                       {"skipped", "skipped"},
+                                                       {"error", "in error"},
+                                                       {"cancelled", "cancelled"}};
+    for (const auto& [status, word] : all)
+        if (counted[status] > 0)
+            words << QStringLiteral("%1 %2").arg(counted[status]).arg(QLatin1String(word));
+    if (stored > 0)
+        words << QStringLiteral("%1 in the file before").arg(stored);
+    return words.join(QStringLiteral(", "));
+}
+
+QString SweepProgress::words(double activeSeconds) const
+{
     QString text = QStringLiteral("%1 of %2 points").arg(finished_).arg(states_.size());
     if (finished_ == states_.size())
         return text;
     if (states_[current_].standing == Standing::Running)
         text += QStringLiteral(", ") + states_[current_].state;
-    const double done = fraction();
-    if (done > kWorthAGuess)
-        text += QStringLiteral(", about %1 left")
-                    .arg(QString::fromStdString(session::durationText(elapsedSeconds / done * (1 - done))));
+    if (const auto left = secondsLeft(activeSeconds))
+        text += QStringLiteral(", about %1 left").arg(QString::fromStdString(session::durationText(*left)));
     return text;
 }
 
-TableData SweepProgress::table() const
+std::pair<std::size_t, std::size_t> SweepProgress::rows(std::size_t most) const
+{
+    if (states_.size() <= most)
+        return {0, states_.size()};
+    const std::size_t from = std::min(current_ > most / 2 ? current_ - most / 2 : 0, states_.size() - most);
+    return {from, from + most};
+}
+
+QString SweepProgress::shownPart(std::size_t most) const
+{
+    const auto [from, to] = rows(most);
+    if (to - from == states_.size())
+        return {};
+    return QStringLiteral("points %1 to %2")
+        .arg(wholeNumber(std::int64_t(from) + 1), wholeNumber(std::int64_t(to)));
+}
+
+TableData SweepProgress::table(std::size_t most) const
 {
     TableData data;
     data.columns = {column("#", TableColumn::Kind::Number, 44), column("Point", TableColumn::Kind::Text, 0),
                     column("Status", TableColumn::Kind::Text, 130),
                     column("Step", TableColumn::Kind::Number, 84),
                     column("Peak", TableColumn::Kind::Number, 84)};
-    for (std::size_t i = 0; i < states_.size(); ++i) {
+    const auto [from, to] = rows(most);
+    for (std::size_t i = from; i < to; ++i) {
         const PointState& point = states_[i];
         TableRow row;
         row.id = std::int64_t(i);
@@ -206,7 +328,20 @@ TableData SweepProgress::table() const
         TableCell step;
         TableCell peak;
         status.tone = Tone::Dim;
-        if (point.standing == Standing::Running) {
+        if (point.standing == Standing::Waiting && forecast_ && i < forecast_->points.size()) {
+            const PointForecast& expected = forecast_->points[i];
+            if (expected.outOfMemory) {
+                status.text = QStringLiteral("expected OOM");
+                status.tone = Tone::Warning;
+            }
+            if (expected.peakBytes) {
+                peak.text = QStringLiteral("~") + byteText(double(*expected.peakBytes));
+                peak.sort = double(*expected.peakBytes);
+                peak.tone = Tone::Dim;
+            }
+        } else if (point.standing == Standing::Stored) {
+            status.text = QStringLiteral("in the file");
+        } else if (point.standing == Standing::Running) {
             status.text = QStringLiteral("running: ") + point.state;
             status.tone = Tone::Strong;
         } else if (point.standing == Standing::Done) {

@@ -2,9 +2,13 @@
 
 #include "core/base/error.h"
 #include "core/base/paths.h"
+#include "core/config/spec_file.h"
+#include "core/config/study.h"
+#include "core/session/slurm_script.h"
 #include "ui/pages/controls.h"
-#include "ui/pages/panel.h"
-#include "ui/plots/table_view.h"
+#include "ui/pages/experiment/run_bar.h"
+#include "ui/pages/experiment/run_view.h"
+#include "ui/pages/experiment/spec_editor.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -12,222 +16,231 @@
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QHBoxLayout>
-#include <QLabel>
-#include <QLineEdit>
+#include <QInputDialog>
 #include <QMenu>
-#include <QPlainTextEdit>
-#include <QProgressBar>
-#include <QRegularExpression>
 #include <QSaveFile>
+#include <QSettings>
 #include <QSplitter>
-#include <QStyle>
-#include <QTextBlock>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace tilescope::ui {
 
 namespace {
 
-constexpr int kCheckAfterMs = 150;
-constexpr int kPaintEveryMs = 100;
-constexpr int kReadEveryMs = 300;
-constexpr int kLogLines = 2000;
-constexpr int kBarSteps = 1000;
 constexpr qint64 kLargestSpec = 1 << 20;
+constexpr int kUsualTasks = 16;
+constexpr int kMostTasks = 1000;
+constexpr const char* kDraftKey = "experiment/draft";
+constexpr const char* kSpecKey = "experiment/spec";
 
-QPlainTextEdit* makeText(const QString& accessibleName)
+bool writeFile(const QString& path, const QByteArray& text, QString& problem)
 {
-    auto* text = new QPlainTextEdit;
-    text->setAccessibleName(accessibleName);
-    text->setAcceptDrops(false); // a file that is dropped is opened by the window
-    text->setFrameShape(QFrame::NoFrame);
-    text->document()->setDocumentMargin(sizes().padding - 2);
-    return text;
-}
-
-void setKind(QLabel* label, const char* kind)
-{
-    label->setProperty("kind", kind);
-    label->style()->unpolish(label);
-    label->style()->polish(label);
+    QSaveFile file(path);
+    if (file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit())
+        return true;
+    problem = QStringLiteral("%1: %2").arg(path, file.errorString());
+    return false;
 }
 
 } // namespace
 
 ExperimentPage::ExperimentPage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), worker_(new SweepWorker(this)), checks_(this)
+    : Page(workspace, parent), queue_(new SweepQueue(this))
 {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    layout->addWidget(makeTools());
-    auto* splitter = new QSplitter(Qt::Horizontal);
-    splitter->setHandleWidth(sizes().gap);
-    splitter->setProperty("kind", "gap");
-    splitter->setChildrenCollapsible(false);
-    splitter->addWidget(makeSpecPanel());
-    splitter->addWidget(makeRunPanel());
-    splitter->setSizes({sizes().of(480), sizes().of(560)});
-    auto* margins = new QVBoxLayout;
-    margins->setContentsMargins(sizes().margin, sizes().margin, sizes().margin, sizes().margin);
-    margins->addWidget(splitter);
-    layout->addLayout(margins, 1);
-
-    checkSoon_.setSingleShot(true);
-    paintSoon_.setSingleShot(true);
-    readSoon_.setSingleShot(true);
-    connect(&checkSoon_, &QTimer::timeout, this, &ExperimentPage::check);
-    connect(&paintSoon_, &QTimer::timeout, this, &ExperimentPage::paintProgress);
-    connect(&readSoon_, &QTimer::timeout, this, [this] { this->workspace().open(recording_); });
-    connect(editor_, &QPlainTextEdit::textChanged, this, [this] {
-        current_ = false;
-        markLine(0);
-        updateButtons();
-        checkSoon_.start(kCheckAfterMs);
-    });
-    connect(output_, &QLineEdit::textEdited, this, [this] { outputChosen_ = true; });
-    connect(output_, &QLineEdit::textChanged, this, &ExperimentPage::updateButtons);
-    connect(worker_, &SweepWorker::told, this, &ExperimentPage::take);
-    connect(worker_, &SweepWorker::finished, this, [this](bool cancelled) {
-        sweepEnded(cancelled ? tr("Cancelled: %1").arg(progress_.words(0)) : QString(), "dim");
-    });
-    connect(worker_, &SweepWorker::failed, this,
-            [this](const QString& sentence) { sweepEnded(sentence, "error"); });
-    connect(&Theme::instance(), &Theme::changed, this, &ExperimentPage::dress);
-    dress();
-    setFocusProxy(editor_);
-    check();
-    updateButtons();
+    connect(
+        queue_, &SweepQueue::ended, this, [this] { emit ended(); }, Qt::QueuedConnection);
 }
 
 ExperimentPage::~ExperimentPage()
 {
-    worker_->disconnect(this);
+    queue_->disconnect(this);
+    if (editor_ == nullptr)
+        return;
+    keepDraft();
+    QSettings settings;
+    if (arranged_)
+        settings.setValue(QStringLiteral("experiment/splitter"), splitter_->saveState());
+    settings.setValue(QStringLiteral("experiment/runs"), view_->splitter().saveState());
+}
+
+void ExperimentPage::showEvent(QShowEvent* event)
+{
+    build();
+    Page::showEvent(event);
+}
+
+void ExperimentPage::build()
+{
+    if (editor_ != nullptr)
+        return;
+    editor_ = new SpecEditor;
+    bar_ = new RunBar(*queue_);
+    view_ = new RunView(*queue_);
+    QVBoxLayout* layout = makePlainColumn(this);
+    layout->addWidget(makeTools());
+    auto* lower = new QWidget;
+    QVBoxLayout* below = makePlainColumn(lower);
+    below->setSpacing(sizes().gap);
+    below->addWidget(bar_);
+    below->addWidget(view_, 1);
+    splitter_ = new QSplitter(Qt::Vertical);
+    splitter_->setHandleWidth(sizes().gap);
+    splitter_->setProperty("kind", "gap");
+    splitter_->setChildrenCollapsible(false);
+    splitter_->addWidget(editor_);
+    splitter_->addWidget(lower);
+    splitter_->setSizes({sizes().of(480), sizes().of(420)});
+    auto* margins = new QVBoxLayout;
+    margins->setContentsMargins(sizes().margin, sizes().padding, sizes().margin, sizes().padding);
+    margins->addWidget(splitter_);
+    layout->addLayout(margins, 1);
+
+    connect(editor_, &SpecEditor::textChanged, this, [this] { bar_->setPlan(nullptr, {}); });
+    connect(editor_, &SpecEditor::checked, this, &ExperimentPage::checked);
+    connect(queue_, &SweepQueue::began, this, &ExperimentPage::makeRoom);
+    connect(splitter_, &QSplitter::splitterMoved, this, [this] { arranged_ = true; });
+    connect(bar_, &RunBar::wanted, this, [this](const SweepJob& job) { queue_->add(job); });
+    connect(view_, &RunView::recorded, this, [this](const QString& file) { workspace().open(file); });
+    connect(view_, &RunView::summarized, this, &ExperimentPage::summarized);
+    connect(view_, &RunView::cellText, this, &Page::cursorText);
+    connect(view_, &RunView::machineWanted, this,
+            [this] { emit workspace().pageWanted(QStringLiteral("machine")); });
+    setFocusProxy(editor_->textField());
+    const QSettings settings;
+    arranged_ = splitter_->restoreState(settings.value(QStringLiteral("experiment/splitter")).toByteArray());
+    view_->splitter().restoreState(settings.value(QStringLiteral("experiment/runs")).toByteArray());
+    if (forecaster_ != nullptr)
+        editor_->setForecaster(forecaster_);
+    restoreDraft();
+}
+
+// While something runs it is what people look at, unless they have arranged the page themselves.
+void ExperimentPage::makeRoom()
+{
+    constexpr double kForSpec = 0.36;
+    const int height = splitter_->height();
+    if (!arranged_ && height > 0)
+        splitter_->setSizes({int(kForSpec * height), int((1 - kForSpec) * height)});
 }
 
 QWidget* ExperimentPage::makeTools()
 {
     auto* tools = new ToolBar;
-    QPushButton* open = tools->addButton(tr("Open spec…"), tr("Read a spec file into the editor"));
-    connect(open, &QPushButton::clicked, this, &ExperimentPage::chooseSpec);
-    examples_ = new MenuButton(tr("Examples"));
-    fillExamples();
-    tools->add(examples_);
-    QPushButton* save = tools->addButton(tr("Save spec…"), tr("Write the editor's text to a file"));
-    connect(save, &QPushButton::clicked, this, &ExperimentPage::saveSpec);
-    QPushButton* line =
-        tools->addButton(tr("Copy --batch line"), tr("The command that runs this spec without a window"));
-    line->setObjectName(QStringLiteral("batch"));
-    connect(line, &QPushButton::clicked, this, &ExperimentPage::copyBatchLine);
+    const auto add = [&](const QString& text, const char* name, const QString& tip, auto does) {
+        QPushButton* button = tools->addButton(text, tip);
+        button->setObjectName(QLatin1String(name));
+        connect(button, &QPushButton::clicked, this, does);
+    };
+    tools->addWord(tr("Start from"));
+    studies_ = new MenuButton(tr("Study"));
+    studies_->setObjectName(QStringLiteral("studies"));
+    studies_->setToolTip(tr("Sweeps that come with the program"));
+    tools->add(studies_);
+    presets_ = new MenuButton(tr("Preset"));
+    presets_->setObjectName(QStringLiteral("presets"));
+    presets_->setToolTip(tr("Language models of usual sizes"));
+    tools->add(presets_);
+    fillStudies();
+    fillPresets();
     tools->addStretch();
-    tools->addWord(tr("Record into"));
-    output_ = new QLineEdit(QDir::current().filePath(QStringLiteral("experiment.tscope")));
-    output_->setAccessibleName(tr("Output file"));
-    output_->setMinimumWidth(sizes().of(260));
-    tools->add(output_);
-    QPushButton* choose = tools->addButton(tr("…"), tr("Choose the file to record into"));
-    choose->setAccessibleName(tr("Choose output file"));
-    connect(choose, &QPushButton::clicked, this, &ExperimentPage::chooseOutput);
-    tools->addGap();
-    run_ = tools->addButton(tr("Run"), tr("Run every point of the sweep (Ctrl+R)"));
-    run_->setObjectName(QStringLiteral("run"));
-    run_->setProperty("kind", "primary");
-    run_->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_R));
-    connect(run_, &QPushButton::clicked, this, &ExperimentPage::run);
-    cancel_ = tools->addButton(tr("Cancel"), tr("Stop after the step that runs; again: at once"));
-    cancel_->setObjectName(QStringLiteral("cancel"));
-    connect(cancel_, &QPushButton::clicked, this, &ExperimentPage::cancel);
+    add(tr("Open spec…"), "openSpec", tr("Read a spec file into the editor"), &ExperimentPage::chooseSpec);
+    add(tr("Save spec…"), "saveSpec", tr("Write the editor's text to a file"), &ExperimentPage::saveSpec);
+    add(tr("Copy --batch line"), "batch", tr("The command that runs this spec without a window"),
+        &ExperimentPage::copyBatchLine);
+    add(tr("Save sbatch script…"), "sbatch",
+        tr("A job script that runs this spec as an array of Slurm tasks"), &ExperimentPage::saveSlurmScript);
     return tools;
 }
 
-QWidget* ExperimentPage::makeSpecPanel()
+void ExperimentPage::fillStudies()
 {
-    specPanel_ = new Panel(tr("Spec"));
-    editor_ = makeText(tr("Spec"));
-    editor_->setObjectName(QStringLiteral("spec"));
-    editor_->setLineWrapMode(QPlainTextEdit::NoWrap);
-    editor_->setPlaceholderText(tr("workload: lm\nsize: tiny\nmode: train\nsweep:\n  batch: [1, 2, 4]"));
-    verdict_ = new QLabel;
-    verdict_->setObjectName(QStringLiteral("verdict"));
-    verdict_->setWordWrap(true);
-    verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    verdict_->setMinimumHeight(sizes().of(40));
-    verdict_->setContentsMargins(sizes().padding, sizes().of(6), sizes().padding, sizes().of(6));
-    auto* rule = new QFrame;
-    rule->setProperty("kind", "rule");
-    rule->setFixedHeight(1);
-    auto* content = new QVBoxLayout;
-    content->setContentsMargins(0, 0, 0, 0);
-    content->setSpacing(0);
-    content->addWidget(editor_, 1);
-    content->addWidget(rule);
-    content->addWidget(verdict_);
-    specPanel_->setContent(content);
-    return specPanel_;
+    QMenu* menu = studies_->menu();
+    try {
+        menu->addSection(tr("Studies"));
+        for (const std::string& name : config::studyNames()) {
+            QMenu* parts = menu->addMenu(QString::fromStdString(name));
+            // Read when somebody looks: there are many.
+            connect(parts, &QMenu::aboutToShow, this, [this, parts, name] { fillParts(*parts, name); });
+        }
+        const QDir examples(QString::fromStdString((resourcesDirectory() / "examples").string()));
+        menu->addSection(tr("Examples"));
+        for (const QFileInfo& file :
+             examples.entryInfoList({QStringLiteral("*.yaml")}, QDir::Files, QDir::Name))
+            menu->addAction(file.completeBaseName(), this,
+                            [this, path = file.filePath()] { openSpec(path); });
+    } catch (const Error& error) {
+        studies_->setToolTip(QString::fromStdString(error.sentence()));
+    }
+    studies_->setEnabled(!menu->isEmpty());
 }
 
-QWidget* ExperimentPage::makeRunPanel()
+void ExperimentPage::fillParts(QMenu& menu, const std::string& study)
 {
-    runPanel_ = new Panel(tr("Points"));
-    runPanel_->setSubtitle(tr("no prediction yet"));
-    status_ = new QLabel;
-    status_->setObjectName(QStringLiteral("status"));
-    status_->setWordWrap(true);
-    status_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    bar_ = new QProgressBar;
-    bar_->setRange(0, kBarSteps);
-    bar_->setTextVisible(false);
-    bar_->setAccessibleName(tr("Progress of the sweep"));
-    auto* top = new QVBoxLayout;
-    top->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(8));
-    top->setSpacing(sizes().of(6));
-    top->addWidget(status_);
-    top->addWidget(bar_);
-    table_ = new TableView;
-    table_->setAccessibleName(tr("Points"));
-    log_ = makeText(tr("Log"));
-    log_->setObjectName(QStringLiteral("log"));
-    log_->setReadOnly(true);
-    log_->setMaximumBlockCount(kLogLines);
-    log_->setPlaceholderText(tr("What the engine tells appears here."));
-    auto* splitter = new QSplitter(Qt::Vertical);
-    splitter->setChildrenCollapsible(false);
-    splitter->setHandleWidth(1);
-    splitter->addWidget(table_);
-    splitter->addWidget(log_);
-    splitter->setStretchFactor(0, 3);
-    splitter->setStretchFactor(1, 1);
-    auto* content = new QVBoxLayout;
-    content->setContentsMargins(0, 0, 0, 0);
-    content->setSpacing(0);
-    content->addLayout(top);
-    content->addWidget(splitter, 1);
-    runPanel_->setContent(content);
-    return runPanel_;
+    if (!menu.isEmpty())
+        return;
+    try {
+        const config::Study whole = config::loadStudy(study);
+        menu.addSection(QString::fromStdString(whole.title));
+        for (const config::StudyPart& part : whole.parts) {
+            const auto use = [this, yaml = QString::fromStdString(part.yaml), study] {
+                specPath_.clear();
+                bar_->suggestOutput(QString::fromStdString(study));
+                editor_->setText(yaml, QStringLiteral("spec"));
+            };
+            QAction* action = menu.addAction(
+                tr("%1: %2 points").arg(QString::fromStdString(part.name)).arg(part.specs.size()), this, use);
+            action->setToolTip(QString::fromStdString(part.about));
+        }
+        menu.setToolTipsVisible(true);
+    } catch (const Error& error) {
+        menu.addAction(QString::fromStdString(error.sentence()))->setEnabled(false);
+    }
 }
 
-void ExperimentPage::fillExamples()
+void ExperimentPage::fillPresets()
 {
     try {
-        const QDir folder(QString::fromStdString((resourcesDirectory() / "examples").string()));
-        for (const QFileInfo& file :
-             folder.entryInfoList({QStringLiteral("*.yaml")}, QDir::Files, QDir::Name))
-            examples_->menu()->addAction(file.completeBaseName(), this,
-                                         [this, path = file.filePath()] { openSpec(path); });
+        for (const config::SizePreset& preset : config::sizePresets()) {
+            const QString name = QString::fromStdString(preset.name);
+            presets_->menu()->addAction(tr("%1: %2 layers of %3, %4 heads")
+                                            .arg(name)
+                                            .arg(preset.layers)
+                                            .arg(preset.dModel)
+                                            .arg(preset.heads),
+                                        this, [this, name] { usePreset(name); });
+        }
     } catch (const Error& error) {
-        examples_->setToolTip(QString::fromStdString(error.sentence()));
+        presets_->setToolTip(QString::fromStdString(error.sentence()));
     }
-    examples_->setEnabled(!examples_->menu()->isEmpty());
+    presets_->setEnabled(!presets_->menu()->isEmpty());
 }
 
-void ExperimentPage::dress()
+// In a spec of the language model it is one key; another spec makes room for a new one.
+void ExperimentPage::usePreset(const QString& size)
 {
-    editor_->setFont(Theme::instance().mono());
-    log_->setFont(Theme::instance().mono());
-    editor_->setTabStopDistance(2 * QFontMetricsF(editor_->font()).horizontalAdvance(QLatin1Char(' ')));
-    if (current_)
-        markLine(checked_.verdict.line);
+    const SpecEditor::Judged* judged = editor_->judged();
+    const bool isLm =
+        judged != nullptr && judged->verdict.form && judged->verdict.form->workload() == Workload::Lm;
+    if (isLm)
+        editor_->setKey("size", {size});
+    else
+        editor_->setText(QStringLiteral("workload: lm\nmode: train\nsize: %1\n").arg(size),
+                         QStringLiteral("spec"));
+}
+
+void ExperimentPage::setForecaster(std::shared_ptr<const Forecaster> forecaster)
+{
+    forecaster_ = std::move(forecaster);
+    if (editor_ != nullptr)
+        editor_->setForecaster(forecaster_);
+}
+
+void ExperimentPage::stopAll()
+{
+    queue_->removeAll();
+    queue_->cancel();
 }
 
 void ExperimentPage::chooseSpec()
@@ -238,215 +251,107 @@ void ExperimentPage::chooseSpec()
         openSpec(path);
 }
 
-void ExperimentPage::chooseOutput()
-{
-    const QString path = QFileDialog::getSaveFileName(this, tr("Record into"), outputPath(),
-                                                      tr("Recordings (*.tscope)"), nullptr,
-                                                      QFileDialog::DontConfirmOverwrite); // runs are appended
-    if (path.isEmpty())
-        return;
-    outputChosen_ = true;
-    output_->setText(path);
-}
-
 void ExperimentPage::openSpec(const QString& path)
 {
+    build();
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))
-        return say(tr("%1: %2").arg(path, file.errorString()), "error");
+        return editor_->say(tr("%1: %2").arg(path, file.errorString()), "error");
     const QByteArray text = file.read(kLargestSpec + 1);
     if (text.size() > kLargestSpec)
-        return say(tr("%1: larger than 1 MiB; that is no spec").arg(path), "error");
+        return editor_->say(tr("%1: larger than 1 MiB; that is no spec").arg(path), "error");
     specPath_ = QFileInfo(path).absoluteFilePath();
-    specPanel_->setSubtitle(QFileInfo(path).fileName());
-    if (!outputChosen_)
-        output_->setText(
-            QDir::current().filePath(QFileInfo(path).completeBaseName() + QStringLiteral(".tscope")));
-    QTextCursor cursor(editor_->document()); // so that it can be undone
-    cursor.select(QTextCursor::Document);
-    cursor.insertText(QString::fromUtf8(text));
-    editor_->moveCursor(QTextCursor::Start);
-    editor_->document()->setModified(false);
-}
-
-// For a shell, which takes everything between single quotes as it is.
-QString ExperimentPage::batchLine() const
-{
-    const auto quoted = [](QString text) {
-        static const QRegularExpression plain(QStringLiteral("^[A-Za-z0-9_./:=+-]+$"));
-        return plain.match(text).hasMatch()
-                   ? text
-                   : QLatin1Char('\'') + text.replace(QLatin1Char('\''), QLatin1String("'\\''")) +
-                         QLatin1Char('\'');
-    };
-    return QStringLiteral("tilescope --batch %1 -o %2").arg(quoted(specPath_), quoted(outputPath()));
-}
-
-void ExperimentPage::copyBatchLine()
-{
-    if (specPath_.isEmpty() || editor_->document()->isModified())
-        return say(tr("Save the spec first: the line names its file."), "warning");
-    QApplication::clipboard()->setText(batchLine());
-    say(tr("Copied: %1").arg(batchLine()), "dim");
+    bar_->suggestOutput(QFileInfo(path).completeBaseName());
+    editor_->setText(QString::fromUtf8(text), QFileInfo(path).fileName());
 }
 
 void ExperimentPage::saveSpec()
 {
     const QString path = QFileDialog::getSaveFileName(this, tr("Save spec"), specPath_, tr("Specs (*.yaml)"));
+    QString problem;
     if (path.isEmpty())
         return;
-    QSaveFile file(path);
-    const QByteArray text = editor_->toPlainText().toUtf8();
-    if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit())
-        return say(tr("%1: %2").arg(path, file.errorString()), "error");
-    specPath_ = path;
-    specPanel_->setSubtitle(QFileInfo(path).fileName());
-    editor_->document()->setModified(false);
+    if (!writeFile(path, editor_->text().toUtf8(), problem))
+        return editor_->say(problem, "error");
+    specPath_ = QFileInfo(path).absoluteFilePath();
+    editor_->setOrigin(QFileInfo(path).fileName());
+    editor_->setModified(false);
 }
 
-void ExperimentPage::check()
+void ExperimentPage::copyBatchLine()
 {
-    const std::string origin = specPath_.isEmpty() ? "spec" : QFileInfo(specPath_).fileName().toStdString();
-    checks_.start(
-        [text = editor_->toPlainText().toStdString(), origin](const std::function<bool()>&) {
-            Checked checked{checkSpec(text, origin), {}};
-            if (checked.verdict.good())
-                checked.plan = SweepProgress(checked.verdict.points);
-            return checked;
-        },
-        [this](Checked checked) { judged(std::move(checked)); },
-        [this](const QString& sentence) { say(sentence, "error"); });
+    if (specPath_.isEmpty() || editor_->isModified())
+        return editor_->say(tr("Save the spec first: the line names its file."), "warning");
+    const QString line =
+        QString::fromStdString(session::batchLine(specPath_.toStdString(), bar_->outputPath().toStdString()));
+    QApplication::clipboard()->setText(line);
+    editor_->say(tr("Copied: %1").arg(line), "dim");
 }
 
-void ExperimentPage::judged(Checked checked)
+void ExperimentPage::saveSlurmScript()
 {
-    if (checkSoon_.isActive())
-        return; // the text has changed meanwhile
-    checked_ = std::move(checked);
-    current_ = true;
-    const bool empty = editor_->document()->isEmpty();
-    if (checked_.verdict.good()) {
-        const auto count = checked_.verdict.points->size();
-        say(count == 1 ? tr("1 point, ready to run") : tr("%1 points, ready to run").arg(count), "dim");
-        if (!isRunning()) {
-            progress_ = checked_.plan;
-            status_->setText(tr("Not run yet"));
-            setKind(status_, "dim");
-            bar_->setValue(0);
-            paintProgress();
+    const SpecEditor::Judged* judged = editor_->judged();
+    if (judged == nullptr || !judged->verdict.good())
+        return editor_->say(tr("A job script needs a spec that can be run."), "warning");
+    const int points = int(judged->verdict.points->size());
+    bool accepted = false;
+    const int tasks = QInputDialog::getInt(
+        this, tr("Save sbatch script"), tr("Tasks of the job array, each on a GPU of its own:"),
+        std::min(points, kUsualTasks), 1, std::min(points, kMostTasks), 1, &accepted);
+    if (!accepted)
+        return;
+    const QString path = QFileDialog::getSaveFileName(this, tr("Save sbatch script"),
+                                                      editor_->name() + QStringLiteral(".sbatch"),
+                                                      tr("Job scripts (*.sbatch)"));
+    if (!path.isEmpty())
+        writeSlurmScript(path, tasks);
+}
+
+bool ExperimentPage::writeSlurmScript(const QString& path, int tasks)
+{
+    build();
+    QString problem;
+    try {
+        const QString folder = QFileInfo(bar_->outputPath()).absolutePath();
+        const std::string script = session::slurmScript(
+            editor_->name().toStdString(), editor_->text().toStdString(), folder.toStdString(), tasks);
+        if (writeFile(path, QByteArray::fromStdString(script), problem)) {
+            editor_->say(tr("Written: sbatch %1").arg(path), "dim");
+            return true;
         }
-    } else if (empty) {
-        say(tr("Write a spec here, or open one."), "dim");
-    } else {
-        say(checked_.verdict.sentence, "error");
-        markLine(checked_.verdict.line);
+    } catch (const Error& error) {
+        problem = QString::fromStdString(error.sentence());
     }
-    updateButtons();
+    editor_->say(problem, "error");
+    return false;
 }
 
-void ExperimentPage::say(const QString& sentence, const char* kind)
+void ExperimentPage::checked()
 {
-    verdict_->setText(sentence);
-    setKind(verdict_, kind);
+    const SpecEditor::Judged* judged = editor_->judged();
+    bar_->setPlan(judged, editor_->name());
+    view_->setPlan(judged->plan);
 }
 
-void ExperimentPage::markLine(int line)
+void ExperimentPage::restoreDraft()
 {
-    QList<QTextEdit::ExtraSelection> marks;
-    if (const QTextBlock block = editor_->document()->findBlockByNumber(line - 1);
-        line > 0 && block.isValid()) {
-        QTextEdit::ExtraSelection mark;
-        mark.cursor = QTextCursor(block);
-        mark.format.setBackground(blend(colours().error, colours().surface, 0.14));
-        mark.format.setProperty(QTextFormat::FullWidthSelection, true);
-        marks << mark;
-    }
-    editor_->setExtraSelections(marks);
+    const QSettings settings;
+    const QString text = settings.value(QLatin1String(kDraftKey)).toString();
+    specPath_ = settings.value(QLatin1String(kSpecKey)).toString();
+    if (!QFileInfo::exists(specPath_))
+        specPath_.clear();
+    if (!specPath_.isEmpty())
+        bar_->suggestOutput(QFileInfo(specPath_).completeBaseName());
+    editor_->setText(text, specPath_.isEmpty() ? QStringLiteral("spec") : QFileInfo(specPath_).fileName());
+    editor_->setModified(true); // it may differ from its file by now
 }
 
-QString ExperimentPage::outputPath() const
+void ExperimentPage::keepDraft() const
 {
-    return QFileInfo(output_->text().trimmed()).absoluteFilePath();
-}
-
-void ExperimentPage::run()
-{
-    if (isRunning() || !current_ || !checked_.verdict.good())
-        return;
-    progress_ = checked_.plan;
-    recording_ = outputPath();
-    log_->clear();
-    bar_->setValue(0);
-    status_->setText(tr("The engine starts"));
-    setKind(status_, "dim");
-    session::SweepOptions options;
-    options.file = recording_.toStdString();
-    options.commandLine = "tilescope-gui";
-    sinceStart_.start();
-    worker_->start(checked_.verdict.points, std::move(options));
-    paintProgress();
-    updateButtons();
-}
-
-void ExperimentPage::cancel()
-{
-    if (!isRunning())
-        return;
-    status_->setText(worker_->isStopping() ? tr("Ending the engine") : tr("Stopping after this step"));
-    worker_->cancel();
-    updateButtons();
-}
-
-void ExperimentPage::take(const std::vector<session::Event>& events)
-{
-    for (const session::Event& event : events) {
-        if (const QString line = progress_.take(event); !line.isEmpty())
-            log_->appendPlainText(line);
-        // The file exists from its first point on, and each result adds a run to it.
-        const bool newRow = std::holds_alternative<session::PointEvent>(event) ||
-                            std::holds_alternative<session::ResultEvent>(event);
-        if (newRow && !readSoon_.isActive())
-            readSoon_.start(kReadEveryMs);
-    }
-    if (!paintSoon_.isActive())
-        paintSoon_.start(kPaintEveryMs);
-}
-
-void ExperimentPage::sweepEnded(const QString& words, const char* kind)
-{
-    paintSoon_.stop();
-    paintProgress();
-    status_->setText(words.isEmpty() ? tr("Done: %1").arg(progress_.words(0)) : words);
-    setKind(status_, kind);
-    if (kind == std::string_view("error"))
-        log_->appendPlainText(words);
-    readSoon_.stop();
-    if (QFileInfo::exists(recording_))
-        workspace().open(recording_);
-    updateButtons();
-    emit ended();
-}
-
-void ExperimentPage::paintProgress()
-{
-    table_->show(progress_.table());
-    runPanel_->setSubtitle(tr("%1, no prediction yet").arg(progress_.points().size()));
-    if (!isRunning() && progress_.finished() == 0)
-        return;
-    bar_->setValue(int(progress_.fraction() * kBarSteps));
-    if (isRunning() && !worker_->isStopping() && sinceStart_.isValid() && progress_.fraction() > 0)
-        status_->setText(progress_.words(double(sinceStart_.elapsed()) / 1000));
-}
-
-void ExperimentPage::updateButtons()
-{
-    const bool named = !output_->text().trimmed().isEmpty();
-    output_->setProperty("invalid", !named);
-    output_->style()->polish(output_);
-    output_->setToolTip(named ? outputPath() : tr("A file to record into is needed"));
-    run_->setEnabled(!isRunning() && current_ && checked_.verdict.good() && named);
-    cancel_->setEnabled(isRunning());
-    cancel_->setText(isRunning() && worker_->isStopping() ? tr("End now") : tr("Cancel"));
+    const QString text = editor_->text();
+    QSettings settings;
+    settings.setValue(QLatin1String(kDraftKey), text.size() <= kLargestSpec ? text : QString());
+    settings.setValue(QLatin1String(kSpecKey), specPath_);
 }
 
 } // namespace tilescope::ui

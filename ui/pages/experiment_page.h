@@ -1,27 +1,27 @@
 #pragma once
 
-#include "ui/jobs/spec_check.h"
-#include "ui/jobs/sweep_worker.h"
-#include "ui/models/sweep_progress.h"
+#include "ui/jobs/sweep_queue.h"
+#include "ui/pages/experiment/job_status.h"
 #include "ui/pages/page.h"
 
-#include <QElapsedTimer>
-#include <QTimer>
+#include <memory>
+#include <string>
 
-class QLabel;
-class QLineEdit;
-class QPlainTextEdit;
-class QProgressBar;
-class QPushButton;
+class QMenu;
+class QSplitter;
 
 namespace tilescope::ui {
 
+class Forecaster;
 class MenuButton;
-class Panel;
-class TableView;
+class RunBar;
+class RunView;
+class SpecEditor;
 
-/// Where experiments are written and run: a spec with what is wrong with it, the points it stands for, and
-/// the sweep that runs them. Finished points appear in the run list at once.
+/// Where experiments are written and run: a spec as form and text, what it comes to, the sweeps that run and
+/// wait, and how they get on. Finished points appear in the run list at once.
+///
+/// Its widgets are made when it is first shown or given a spec, so that a window starts without them.
 class ExperimentPage : public Page {
     Q_OBJECT
 public:
@@ -30,67 +30,51 @@ public:
 
     /// Puts a spec file into the editor; what keeps it from being read is said on the page.
     void openSpec(const QString& path);
-    bool isRunning() const { return worker_->isRunning(); }
-    /// Asks the sweep to stop after its step; a second time ends it at once.
-    void cancel();
+    /// What tells time and memory of a sweep before it runs; until then the page says that nothing does.
+    void setForecaster(std::shared_ptr<const Forecaster> forecaster);
+    SweepQueue& queue() { return *queue_; }
+    bool isRunning() const { return queue_->isRunning(); }
+    /// Ends what runs after its step, a second time at once, and forgets what waits.
+    void stopAll();
+    /// Writes a job script that runs the spec as that many Slurm tasks. \return false where that failed; why
+    /// is said on the page
+    bool writeSlurmScript(const QString& path, int tasks);
 
 signals:
-    /// The sweep is over, however it ended.
+    /// Nothing runs any more: the sweep is over or paused, however it came to that.
     void ended();
+    void summarized(const tilescope::ui::JobSummary& summary);
 
 protected:
     void showRuns(const std::vector<SelectedRun>&) override {} // it shows none
+    void showEvent(QShowEvent* event) override;
 
 private:
-    struct Checked {
-        SpecVerdict verdict;
-        SweepProgress plan;
-    };
-
+    void build();
     QWidget* makeTools();
-    QWidget* makeSpecPanel();
-    QWidget* makeRunPanel();
-    void fillExamples();
-    void dress();
+    void fillStudies();
+    void fillParts(QMenu& menu, const std::string& study);
+    void fillPresets();
+    void usePreset(const QString& size);
     void chooseSpec();
-    void chooseOutput();
     void saveSpec();
     void copyBatchLine();
-    QString batchLine() const;
-    void check();
-    void judged(Checked checked);
-    void say(const QString& sentence, const char* kind);
-    void markLine(int line);
-    void run();
-    void take(const std::vector<session::Event>& events);
-    void sweepEnded(const QString& words, const char* kind);
-    void paintProgress();
-    void updateButtons();
-    QString outputPath() const;
+    void saveSlurmScript();
+    void checked();
+    void makeRoom();
+    void restoreDraft();
+    void keepDraft() const;
 
-    SweepWorker* worker_;
-    JobTracker checks_;
-    QTimer checkSoon_, paintSoon_, readSoon_;
-    QElapsedTimer sinceStart_;
-    Checked checked_;
-    bool current_ = false; ///< checked_ is about the text as it stands
-    bool outputChosen_ = false;
-    SweepProgress progress_; ///< of the sweep that runs or ran last
-    QString recording_;      ///< the file it goes into
+    SweepQueue* queue_;
+    std::shared_ptr<const Forecaster> forecaster_;
     QString specPath_;
-
-    Panel* specPanel_ = nullptr;
-    Panel* runPanel_ = nullptr;
-    MenuButton* examples_ = nullptr;
-    QLineEdit* output_ = nullptr;
-    QPushButton* run_ = nullptr;
-    QPushButton* cancel_ = nullptr;
-    QPlainTextEdit* editor_ = nullptr;
-    QLabel* verdict_ = nullptr;
-    QLabel* status_ = nullptr;
-    QProgressBar* bar_ = nullptr;
-    TableView* table_ = nullptr;
-    QPlainTextEdit* log_ = nullptr;
+    MenuButton* studies_ = nullptr;
+    MenuButton* presets_ = nullptr;
+    SpecEditor* editor_ = nullptr; ///< null until build()
+    RunBar* bar_ = nullptr;
+    RunView* view_ = nullptr;
+    QSplitter* splitter_ = nullptr;
+    bool arranged_ = false; ///< by hand, now or before
 };
 
 } // namespace tilescope::ui

@@ -2,6 +2,7 @@
 
 #include "ui/pages/charts_page.h"
 #include "ui/pages/compare_page.h"
+#include "ui/pages/experiment/job_status.h"
 #include "ui/pages/experiment_page.h"
 #include "ui/pages/export_dialog.h"
 #include "ui/pages/help_page.h"
@@ -29,7 +30,7 @@ namespace tilescope::ui {
 
 MainWindow::MainWindow(QWidget* parent)
     : QMainWindow(parent), workspace_(new Workspace(this)), rail_(new PageRail), stack_(new QStackedWidget),
-      dock_(new RunDock(*workspace_, this)), cursor_(new QLabel), selection_(new QLabel)
+      dock_(new RunDock(*workspace_, this)), cursor_(new QLabel), selection_(new QLabel), job_(new JobStatus)
 {
     setObjectName(QStringLiteral("main"));
     setAcceptDrops(true);
@@ -50,6 +51,7 @@ MainWindow::MainWindow(QWidget* parent)
     statusBar()->setSizeGripEnabled(false);
     statusBar()->addWidget(cursor_);
     statusBar()->addWidget(selection_, 1);
+    statusBar()->addPermanentWidget(job_);
 
     addPage<OverviewPage>("overview", tr("Overview"), Icon::Overview);
     experiment_ = new ExperimentPage(*workspace_, stack_);
@@ -76,8 +78,10 @@ MainWindow::MainWindow(QWidget* parent)
         if (closeAtEnd_)
             close();
     });
+    connect(experiment_, &ExperimentPage::summarized, job_, &JobStatus::show);
+    connect(job_, &JobStatus::cancelled, &experiment_->queue(), &SweepQueue::cancel);
+    connect(job_, &JobStatus::opened, this, [this] { showPage(QStringLiteral("experiment")); });
     new WindowMenus(*this);
-    showPage(QStringLiteral("overview"));
     restoreLayout();
     updateTitle();
 }
@@ -228,13 +232,18 @@ void MainWindow::restoreLayout()
     const QSettings settings;
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
     restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
+    if (!showPage(settings.value(QStringLiteral("window/page")).toString()))
+        showPage(QStringLiteral("overview"));
 }
 
 // A sweep is not ended behind the user's back: the window asks, and closes when the engine is gone.
 bool MainWindow::mayClose()
 {
     if (!experiment_->isRunning())
-        return true;
+        return experiment_->queue().state() == SweepQueue::State::Idle ||
+               QMessageBox::question(this, tr("Sweeps are waiting"),
+                                     tr("Close and forget the points that have not been run? Points that are "
+                                        "finished stay in the file.")) == QMessageBox::Yes;
     if (QMessageBox::question(
             this, tr("A sweep is running"),
             closeAtEnd_ ? tr("The sweep is stopping after its step. End it at once?")
@@ -244,7 +253,7 @@ bool MainWindow::mayClose()
     if (!experiment_->isRunning())
         return true; // it ended while the question stood
     closeAtEnd_ = true;
-    experiment_->cancel();
+    experiment_->stopAll();
     return false;
 }
 
@@ -255,6 +264,7 @@ void MainWindow::closeEvent(QCloseEvent* event)
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
     settings.setValue(QStringLiteral("window/state"), saveState());
+    settings.setValue(QStringLiteral("window/page"), currentPageName());
     QMainWindow::closeEvent(event);
 }
 

@@ -15,6 +15,7 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class ExperimentPage;
+class JobStatus;
 class Page;
 class PageRail;
 class RunDock;
@@ -77,6 +78,7 @@ private:
     QLabel* cursor_;
     QLabel* selection_;
     std::map<const Page*, QString> selected_; // what each page last said of its selection
+    JobStatus* job_;
     std::vector<Entry> pages_;
     std::size_t current_ = 0;
 };

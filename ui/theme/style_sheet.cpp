@@ -38,6 +38,14 @@ QPushButton[kind="primary"]:disabled { background: {line}; color: {faint}; borde
 QPushButton[kind="link"] { border: none; background: transparent; color: {accent}; padding: 0; text-align: left; }
 QPushButton[kind="link"]:hover, QPushButton[kind="link"]:focus { text-decoration: underline; }
 QPushButton[kind="icon"] { padding: 0; min-width: {fieldInner}; }
+QPushButton[kind="chip"] { background: {raised}; border-color: {line}; padding: 0 6px; min-height: {chip}; }
+QPushButton[kind="chip"]:hover { border-color: {strongLine}; }
+QPushButton[kind="more"] { border: none; background: transparent; color: {dimText}; padding: 0 4px; min-height: {chip}; }
+QPushButton[kind="more"]:hover { color: {text}; }
+QPushButton[kind="heading"] { border: none; background: transparent; padding: 0; text-align: left; font-weight: 600;
+    color: {dimText}; }
+QPushButton[kind="heading"]:hover, QPushButton[kind="heading"]:focus { color: {text}; }
+QPushButton[kind="small"] { min-height: {chip}; }
 QPushButton::menu-indicator { image: none; width: 0; }
 QPushButton[segment="first"] { border-top-right-radius: 0; border-bottom-right-radius: 0; }
 QPushButton[segment="middle"] { border-radius: 0; border-left: none; }
@@ -48,6 +56,12 @@ QLineEdit, QComboBox, QAbstractSpinBox { background: {surface}; border: 1px soli
     border-radius: {radius}; padding: 0 6px; min-height: {fieldInner}; selection-background-color: {accent};
     selection-color: {surface}; }
 QLineEdit:focus, QComboBox:focus, QAbstractSpinBox:focus, QPlainTextEdit:focus { border: 1px solid {accent}; }
+QLineEdit[kind="bare"], QLineEdit[kind="bare"]:focus { border: none; background: transparent; padding: 0 3px;
+    min-height: {chip}; }
+QFrame[kind="values"] { background: {surface}; border: 1px solid {strongLine}; border-radius: {radius}; }
+QFrame[kind="values"][focused="true"] { border-color: {accent}; }
+QFrame[kind="values"][invalid="true"] { border-color: {error}; }
+QWidget[kind="form"] { background: {surface}; }
 QLineEdit[invalid="true"] { border: 1px solid {error}; }
 QComboBox::drop-down { border: none; width: 20px; }
 QComboBox QAbstractItemView { background: {surface}; border: 1px solid {strongLine}; selection-background-color:
@@ -127,6 +141,7 @@ QString styleSheet(const Palette& p, const Sizes& sizes, const QFont& small)
     size("radius", sizes.radius);
     size("statusBar", sizes.statusBar);
     size("fieldInner", sizes.field - 2);
+    size("chip", sizes.field - sizes.of(6));
     size("buttonPad", sizes.of(10));
     size("scroll", sizes.of(10));
     sheet.replace(QLatin1String("{small}"), QString::number(small.pointSizeF()));

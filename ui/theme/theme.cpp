@@ -1,5 +1,6 @@
 #include "ui/theme/theme.h"
 
+#include "ui/theme/style.h"
 #include "ui/theme/style_sheet.h"
 
 #include <QApplication>
@@ -8,8 +9,6 @@
 #include <QFontInfo>
 #include <QFontMetricsF>
 #include <QPalette>
-#include <QStyle>
-#include <QStyleFactory>
 #include <QToolTip>
 
 #include <algorithm>
@@ -114,8 +113,9 @@ void Theme::apply(ThemeChoice choice)
     choice_ = choice;
     const bool dark = choice == ThemeChoice::Dark || (choice == ThemeChoice::System && systemDark_);
     palette_ = dark ? &Palette::darkOne() : &Palette::light();
-    if (QApplication::style()->objectName().compare(QLatin1String("fusion"), Qt::CaseInsensitive) != 0)
-        QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    if (!styled_)
+        QApplication::setStyle(new Style);
+    styled_ = true;
     QApplication::setFont(body_);
     QToolTip::setFont(body_);
     QApplication::setPalette(qtPalette(*palette_));

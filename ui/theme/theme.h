@@ -60,6 +60,7 @@ private:
     QFont body_;
     Sizes sizes_;
     bool systemDark_ = false;
+    bool styled_ = false; ///< the application has our style
 };
 
 /// Shorthands for what painters and widgets ask for all the time.

@@ -16,6 +16,7 @@ class SampleList final : public engine::PointObserver {
 public:
     void stateChanged(engine::PointState) override {}
     void consume(TraceBatch&&) override {}
+    void memoryRead(const HeldMemory&) override {}
     void countersRead(std::vector<CounterValue>) override {}
     void factsFound(std::vector<EnvironmentEntry>) override {}
     void memoryLearnt(MemoryFacts&&) override {}

@@ -53,7 +53,7 @@ TEST(Progress, GivesEachPointALineWithItsFiguresAndWhatTellsItApart)
     EXPECT_THAT(shown.out, HasSubstr("1/2  ok         12.3 ± 0.400 ms (10)"));
     EXPECT_THAT(shown.out, HasSubstr("peak  3.00 MiB  seq_len=256"));
     EXPECT_THAT(shown.out, HasSubstr("2/2  oom"));
-    EXPECT_THAT(shown.out, HasSubstr("seq_len=512 kv_len=512  out of memory in forward"));
+    EXPECT_THAT(shown.out, HasSubstr("seq_len=512  out of memory in forward"));
     EXPECT_THAT(shown.out, HasSubstr("Nothing lost (150 records checked)\n"));
     EXPECT_THAT(shown.out, HasSubstr("2 of 2 points: 1 ok, 1 out of memory in 1m15s -> a.tscope"));
 }
@@ -99,8 +99,7 @@ TEST(Progress, DrawsABarThatFitsTheTerminalAndClearsItForLines)
 
 TEST(PointLabels, NameOnlyTheKeysThatVary)
 {
-    EXPECT_THAT(pointLabels(sweepOf({256, 512})),
-                ElementsAre("seq_len=256 kv_len=256", "seq_len=512 kv_len=512"));
+    EXPECT_THAT(pointLabels(sweepOf({256, 512})), ElementsAre("seq_len=256", "seq_len=512"));
     EXPECT_THAT(pointLabels(sweepOf({256})), ElementsAre(""));
 }
 

@@ -58,6 +58,7 @@ TEST(Study, HasItsPartsAsSpecsNamedAfterBoth)
     EXPECT_EQ(study.points(), 3U);
     EXPECT_EQ(study.parts[0].about, "The grid.");
     EXPECT_EQ(study.parts[0].specs[1].name, "mine: grid");
+    EXPECT_EQ(parseSpec(study.parts[0].yaml, "part"), study.parts[0].specs) << study.parts[0].yaml;
     EXPECT_THAT(lengthsOf(study.parts[0]), ElementsAre(1024, 4096));
     EXPECT_EQ(study.parts[1].workload, Workload::Lm);
     EXPECT_EQ(study.took, (std::vector<std::pair<std::string, double>>{{"NVIDIA H200", 12.5}}));

@@ -309,6 +309,12 @@ TEST_F(EnginePoint, MeasuresMemoryOfTheTimedSteps)
     EXPECT_GE(result.peakAllocated->count, held + 256 * 256 * 4);
     EXPECT_LE(result.peakAllocated->count, held + 3 * 256 * 256 * 4);
     EXPECT_FALSE(result.peakReserved.has_value());
+
+    ASSERT_EQ(recorder_.held.size(), static_cast<std::size_t>(spec.warmup + spec.steps));
+    EXPECT_EQ(recorder_.held.front().kind, SampleKind::Warmup);
+    EXPECT_FALSE(recorder_.held.front().peakAllocated.has_value());
+    EXPECT_EQ(recorder_.held.back().peakAllocated, result.peakAllocated);
+    EXPECT_GT(recorder_.held.back().allocated.count, 0);
 }
 
 TEST_F(EnginePoint, OutOfMemoryIsAResultWithItsSizesAndPhase)

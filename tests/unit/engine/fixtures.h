@@ -18,6 +18,7 @@ public:
         if (onSample)
             onSample(sample);
     }
+    void memoryRead(const HeldMemory& reading) override { held.push_back(reading); }
     void countersRead(std::vector<CounterValue> values) override { counters = std::move(values); }
     void factsFound(std::vector<EnvironmentEntry> found) override { facts = std::move(found); }
     void memoryLearnt(MemoryFacts&& learnt) override { memory.push_back(std::move(learnt)); }
@@ -32,6 +33,7 @@ public:
 
     std::vector<PointState> states;
     std::vector<Sample> samples;
+    std::vector<HeldMemory> held; ///< after each step
     std::vector<TraceBatch> batches;
     std::vector<CounterValue> counters;
     std::vector<EnvironmentEntry> facts;

@@ -20,6 +20,8 @@ std::vector<Event> oneOfEach()
             ResultEvent{7, "ok", "", 1.25, 0.5, 10, 4096, 99, {"drift: +2 %", "busy-host: x"}},
             ResultEvent{8, "oom", "out of memory", {}, {}, 0, {}, 0},
             LossEvent{7, "ring_overflow", "warning", 12},
+            MemoryEvent{1, 4, 1 << 20, std::nullopt, 3 << 20},
+            MemoryEvent{1, 5, 1 << 20, 2 << 20, 3 << 20},
             CeilingsEvent{"cuda:0", 6},
             LogEvent{"warning", "a \"quoted\" text\nof two lines"},
             FatalEvent{"environment", "no GPU", "device: cuda", "use cpu"},

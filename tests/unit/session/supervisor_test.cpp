@@ -93,6 +93,33 @@ protected:
 
 } // namespace
 
+TEST_F(Supervised, EndsAfterThePointThatRunsAndTheRestRunsLater)
+{
+    std::stop_source pause;
+    options.afterPoint = pause.get_token();
+    onEvent = [&](const Event& event) {
+        if (const auto* point = std::get_if<PointEvent>(&event); point && point->index == 1)
+            pause.request_stop();
+    };
+    const SweepOutcome outcome = run("ok,ok,ok,ok");
+    EXPECT_FALSE(outcome.cancelled);
+    EXPECT_EQ(outcome.notBegun, 2);
+    EXPECT_EQ(outcome.counts.ok, 2);
+    EXPECT_THAT(statusesTold(), ElementsAre("ok", "ok"));
+    EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Ok, RunStatus::Ok));
+    EXPECT_EQ(run("ok,ok").notBegun, 2) << "asked for before it began, nothing begins";
+}
+
+TEST_F(Supervised, TellsWhatMemoryIsHeldAfterTheStepsOfThePoint)
+{
+    run("ok");
+    const auto memory = all<MemoryEvent>();
+    ASSERT_EQ(memory.size(), 4U);
+    EXPECT_EQ(memory[1].step, 0);
+    EXPECT_EQ(memory[3].allocated, 66 << 20);
+    EXPECT_FALSE(memory[3].reserved);
+}
+
 TEST_F(Supervised, OneEngineRunsAllPointsAndTellsThemInOrder)
 {
     const SweepOutcome outcome = run("ok,ok,ok");

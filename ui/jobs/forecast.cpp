@@ -1,0 +1,84 @@
+#include "ui/jobs/forecast.h"
+
+#include "core/session/sweep_text.h"
+#include "ui/plots/number_text.h"
+
+#include <QStringList>
+
+#include <algorithm>
+
+namespace tilescope::ui {
+
+namespace {
+
+// As people write it: 8 GiB, 1536 MiB.
+QString limitText(std::int64_t bytes)
+{
+    constexpr std::int64_t kMiB = 1 << 20;
+    constexpr std::int64_t kGiB = 1 << 30;
+    if (bytes % kGiB == 0)
+        return withUnit(wholeNumber(bytes / kGiB), "GiB");
+    return bytes % kMiB == 0 ? withUnit(wholeNumber(bytes / kMiB), "MiB") : byteText(double(bytes));
+}
+
+} // namespace
+
+std::optional<double> SweepForecast::seconds() const
+{
+    double sum = 0;
+    for (const PointForecast& point : points) {
+        if (!point.seconds)
+            return {};
+        sum += *point.seconds;
+    }
+    return points.empty() ? std::nullopt : std::optional(sum);
+}
+
+std::optional<std::int64_t> SweepForecast::peakBytes() const
+{
+    std::optional<std::int64_t> peak;
+    for (const PointForecast& point : points)
+        if (point.peakBytes)
+            peak = std::max(peak.value_or(0), *point.peakBytes);
+    return peak;
+}
+
+std::int64_t SweepForecast::outOfMemory() const
+{
+    return std::ranges::count(points, true, &PointForecast::outOfMemory);
+}
+
+QString forecastWords(const SweepForecast& forecast)
+{
+    QStringList words;
+    if (const auto seconds = forecast.seconds())
+        words << QStringLiteral("about %1").arg(QString::fromStdString(session::durationText(*seconds))) +
+                     (forecast.device.isEmpty() ? QString() : QStringLiteral(" on this ") + forecast.device);
+    if (const auto peak = forecast.peakBytes())
+        words << QStringLiteral("predicted peak %1").arg(byteText(double(*peak)));
+    return words.join(QStringLiteral(", "));
+}
+
+QString memoryLimitWords(const std::vector<session::SweepPoint>& points)
+{
+    std::optional<std::int64_t> least;
+    std::optional<std::int64_t> most;
+    bool unset = false;
+    for (const session::SweepPoint& point : points) {
+        const std::optional<Bytes>& limit = point.spec.memoryLimit;
+        unset = unset || !limit;
+        if (limit) {
+            least = std::min(least.value_or(limit->count), limit->count);
+            most = std::max(most.value_or(0), limit->count);
+        }
+    }
+    QString words = QStringLiteral("memory_limit ");
+    if (!most)
+        return words + QStringLiteral("auto");
+    words += limitText(*least);
+    if (*least != *most)
+        words += QStringLiteral(" to ") + limitText(*most);
+    return unset ? words + QStringLiteral(" or auto") : words;
+}
+
+} // namespace tilescope::ui

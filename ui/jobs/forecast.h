@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/session/supervisor.h"
+
+#include <QString>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// What a point is expected to take before it is run. What a predictor cannot tell is absent.
+struct PointForecast {
+    std::optional<double> seconds = {};
+    std::optional<std::int64_t> peakBytes = {};
+    bool outOfMemory = false; ///< its peak is above what it may take
+};
+
+/// What a sweep is expected to take on one device.
+struct SweepForecast {
+    QString device; ///< NVIDIA H200; what `on this …` names
+    std::vector<PointForecast> points;
+
+    std::optional<double> seconds() const;         ///< of all points; none where one is not known
+    std::optional<std::int64_t> peakBytes() const; ///< the largest that is known
+    std::int64_t outOfMemory() const;              ///< points that are expected to run out
+};
+
+/// Says before a sweep is run what it will take. The page asks it from a thread of the pool each time the
+/// spec changes; until one is set it says that there is no prediction yet.
+class Forecaster {
+public:
+    virtual ~Forecaster() = default;
+    /// One forecast a point, in order; none where it knows nothing about this device. May throw Error, whose
+    /// sentence is then shown. \param cancelled  asked now and then; true: the answer is not wanted any more
+    virtual std::optional<SweepForecast> forecast(const std::vector<session::SweepPoint>& points,
+                                                  const std::function<bool()>& cancelled) const = 0;
+};
+
+/// "about 2m40s on this NVIDIA H200, predicted peak 16.9 GiB"; what is not known is left out.
+QString forecastWords(const SweepForecast& forecast);
+
+/// What a sweep allows each point: "memory_limit auto", "memory_limit 8 GiB", "memory_limit 4 GiB to 8 GiB".
+QString memoryLimitWords(const std::vector<session::SweepPoint>& points);
+
+} // namespace tilescope::ui

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "core/config/schema.h"
+#include "core/config/spec_document.h"
+
+#include <QString>
+#include <QStringList>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// A spec as a form shows it: for each key of the schema the values that the document gives it, as people
+/// write them (`64`, `8 GiB`, `a, b`). The document is what is edited; text comes from it and goes into it.
+///
+/// A plain value. What is written need not be right: fields are judged by config::problemsOf.
+class SpecForm {
+public:
+    /// Where a key's values come from.
+    enum class Given {
+        Default, ///< it is not written
+        Once,    ///< one value
+        Swept,   ///< `sweep` turns it through its values
+        InPoints ///< explicit points of `sweep` give it: shown, not edited
+    };
+
+    SpecForm() = default;
+    explicit SpecForm(config::SpecDocument document) : document_(std::move(document)) {}
+    /// \throws Error  where the text has not the form of a spec. A text without anything in it is an empty
+    /// form.
+    static SpecForm fromYaml(const std::string& yaml, const std::string& origin);
+
+    const config::SpecDocument& document() const { return document_; }
+    /// None while it is not written or no workload.
+    std::optional<Workload> workload() const;
+    /// Whether the key has a field now: those of the workload, and the common ones while there is none.
+    bool shows(const config::KeyInfo& key) const;
+
+    Given given(const config::KeyInfo& key) const;
+    /// Its values in order; none: the default holds.
+    QStringList values(const config::KeyInfo& key) const;
+    /// Writes values for a key: none takes it out, one fixes it, several sweep it. A key keeps its place and
+    /// comments where it stays fixed or swept; a new one goes where the schema puts it among its like.
+    /// \param sweep  sweeps it over a single value, too
+    void set(const config::KeyInfo& key, const QStringList& values, bool sweep = false);
+
+    /// Line of the key in the text that the document was read from, from 1; 0 where there is none.
+    int lineOf(const config::KeyInfo& key) const;
+    /// The key that is written at or last above this line, unless nothing is.
+    const config::KeyInfo* keyAt(int line) const;
+
+    /// The document as text. Where it can be had by changing what differs in `before`, the rest of that text
+    /// stays as it is, blank lines, order and all.
+    std::string yaml(const std::string& before) const;
+
+private:
+    void setOnce(const config::KeyInfo& key, config::SpecValue value);
+    void setSwept(const config::KeyInfo& key, std::vector<config::SpecValue> values);
+
+    config::SpecDocument document_;
+};
+
+/// What a person wrote into a field as a value of that key, and back.
+config::SpecValue valueFromText(const config::KeyInfo& key, const QString& text);
+QString textOfValue(const config::SpecValue& value);
+
+/// Several values typed into one field, parted by commas, and by spaces where a value of the key has none.
+QStringList splitValues(const config::KeyInfo& key, const QString& typed);
+
+/// "1 to 65,536, default 8 (attention), 4 (lm)": what may be written and what holds where nothing is.
+QString rangeText(const config::KeyInfo& key);
+
+/// Groups of keys in the order of the form.
+std::span<const config::KeyGroup> formGroups();
+
+} // namespace tilescope::ui

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "core/config/schema.h"
+
+#include <QStringList>
+#include <QWidget>
+
+#include <vector>
+
+class QAbstractButton;
+
+namespace tilescope::ui {
+
+/// A field for a key with a few words: check boxes, of which several sweep the key and none leaves the
+/// default, which is half set then; radio buttons where it cannot be swept.
+class ChoiceField : public QWidget {
+    Q_OBJECT
+public:
+    explicit ChoiceField(const config::KeyInfo& key, QWidget* parent = nullptr);
+
+    /// Shows these values without telling. Words that the key does not know are shown by no box; the next
+    /// click drops them.
+    void setValues(const QStringList& values);
+    const QStringList& values() const { return values_; }
+    void setReadOnly(bool readOnly);
+    std::size_t words() const { return boxes_.size(); }
+    const std::vector<QAbstractButton*>& boxes() const { return boxes_; }
+
+signals:
+    void edited(const QStringList& values);
+
+private:
+    void clicked(std::size_t index, bool on);
+
+    QStringList words_;
+    QStringList values_;
+    bool exclusive_;
+    std::vector<QAbstractButton*> boxes_;
+    QString default_; ///< the word that holds while none is written, where it is one
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "core/config/schema.h"
+
+#include <QFrame>
+#include <QStringList>
+
+class QLineEdit;
+class QPushButton;
+
+namespace tilescope::ui {
+
+class FlowLayout;
+
+/// A field for the values of a key: one value as text, several as chips beside each other. A comma (and a
+/// space, where values have none) begins the next value, Enter ends it, Backspace takes the last one back.
+class ValuesField : public QFrame {
+    Q_OBJECT
+public:
+    explicit ValuesField(const config::KeyInfo& key, QWidget* parent = nullptr);
+
+    /// Shows these values without telling; what is being typed stays where it says the same.
+    void setValues(const QStringList& values, bool swept);
+    const QStringList& values() const { return values_; }
+    void setReadOnly(bool readOnly);
+    void setInvalid(bool invalid);
+    /// Whether it shows chips.
+    bool isList() const { return list_; }
+    QLineEdit* edit() const { return edit_; }
+
+signals:
+    void edited(const QStringList& values);
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    void typed(const QString& text);
+    void commit();
+    void takeBack();
+    void toList();
+    void rebuild();
+    void put(const QStringList& values);
+
+    const config::KeyInfo& key_;
+    QStringList values_;
+    bool list_ = false;
+    bool quiet_ = false;
+    FlowLayout* flow_;
+    QLineEdit* edit_;
+    QPushButton* more_;
+    QList<QPushButton*> chips_;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <QPlainTextEdit>
+
+namespace tilescope::ui {
+
+/// The text of a spec: with line numbers, keys set off from values, a line marked where something is wrong
+/// and the line of the field that has the keyboard lit.
+class YamlEditor : public QPlainTextEdit {
+    Q_OBJECT
+public:
+    explicit YamlEditor(QWidget* parent = nullptr);
+
+    /// Puts another text in its place by changing no more than differs: cursor and undo keep their sense.
+    void replaceText(const QString& text);
+    /// \param line  from 1; 0: none
+    void markError(int line);
+    void markLit(int line);
+    int errorLine() const { return errorLine_; }
+    int litLine() const { return litLine_; }
+
+signals:
+    /// The cursor came to another line, from 1, by keyboard or mouse.
+    void lineEntered(int line);
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    class Numbers;
+
+    void dress();
+    void placeNumbers();
+    void paintNumbers(QPaintEvent* event);
+    void showMarks();
+
+    Numbers* numbers_;
+    int errorLine_ = 0;
+    int litLine_ = 0;
+    int cursorLine_ = 0;
+};
+
+} // namespace tilescope::ui
