@@ -72,7 +72,7 @@ Times frame(QWidget& widget, QEvent* event)
 
 QEvent* wheel(QWidget& widget, QPointF at, double eighths, Qt::KeyboardModifiers keys)
 {
-    const double most = std::numeric_limits<int>::max() / 2;
+    constexpr double most = std::numeric_limits<int>::max() / 2.0;
     return new QWheelEvent(at, widget.mapToGlobal(at), {}, QPoint(0, int(std::clamp(eighths, -most, most))),
                            Qt::NoButton, keys, Qt::NoScrollPhase, false);
 }
