@@ -98,7 +98,7 @@ TEST(Chart, CentreAndBarsAreThoseOfTheRecipe)
     ChartRecipe recipe;
     recipe.centre = ChartRecipe::Centre::Median;
     recipe.bars = ChartRecipe::Bars::Interval;
-    const ChartPoint& point = chartOf(recipe, pointersTo(runs)).series[1].points[1];
+    const ChartPoint point = chartOf(recipe, pointersTo(runs)).series[1].points[1];
     EXPECT_NEAR(point.y, 7.2, 1e-9);
     EXPECT_NEAR(*point.low, 6.4, 1e-9);
     EXPECT_NEAR(*point.high, 8, 1e-9);
