@@ -1,9 +1,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/print_table.h"
 #include "core/config/spec_file.h"
-#include "core/exchange/table.h"
-
-#include <iostream>
 
 namespace tilescope::cli {
 
@@ -35,12 +33,7 @@ int presetsCommand(int argc, char** argv)
     table.columns.push_back(integer("parameters", "parameters", [](const config::SizePreset& p) {
         return config::parameterCount(config::specFromOverrides(Workload::Lm, {{"size", p.name}}).front());
     }));
-    if (format == "json")
-        writeJson(std::cout, table);
-    else if (format == "csv")
-        writeCsv(std::cout, table);
-    else
-        writeTerminal(std::cout, table, exchange::styleOfStandardOutput());
+    printTable(table, format);
     return 0;
 }
 

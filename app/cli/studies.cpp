@@ -1,11 +1,9 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/print_table.h"
 #include "core/config/study.h"
-#include "core/exchange/table.h"
 
 #include <fmt/format.h>
-
-#include <iostream>
 
 namespace tilescope::cli {
 
@@ -59,12 +57,7 @@ int studiesCommand(int argc, char** argv)
     table.notes = {
         "Run one with tilescope --batch study:NAME -o FILE, all with study:all; --quick makes it small.",
         "tilescope report FILE -o DIR writes its tables, figures and findings."};
-    if (format == "json")
-        writeJson(std::cout, table);
-    else if (format == "csv")
-        writeCsv(std::cout, table);
-    else
-        writeTerminal(std::cout, table, exchange::styleOfStandardOutput());
+    printTable(table, format);
     return 0;
 }
 

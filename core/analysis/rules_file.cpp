@@ -1,6 +1,6 @@
 #include "core/analysis/rules_file.h"
 
-#include <fstream>
+#include "core/base/paths.h"
 
 namespace tilescope::analysis {
 
@@ -15,13 +15,7 @@ Error errorAt(const std::filesystem::path& file, const YAML::Mark& mark, std::st
 
 YAML::Node loadRulesFile(const std::filesystem::path& file)
 {
-    std::ifstream stream(file);
-    if (!stream)
-        throw Error{.what = "cannot be read",
-                    .where = file.string(),
-                    .mend = "install Tilescope again",
-                    .kind = ErrorKind::Environment};
-    return YAML::Load(stream);
+    return YAML::Load(installedText(file));
 }
 
 } // namespace tilescope::analysis

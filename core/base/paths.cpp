@@ -3,6 +3,8 @@
 #include "core/base/error.h"
 
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 namespace tilescope {
 
@@ -30,6 +32,19 @@ fs::path resourcesDirectory()
                 .where = installed.string(),
                 .mend = "install Tilescope again, or name the folder in TILESCOPE_RESOURCES",
                 .kind = ErrorKind::Environment};
+}
+
+std::string installedText(const fs::path& file)
+{
+    std::ifstream stream(file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    if (!stream)
+        throw Error{.what = "cannot be read",
+                    .where = file.string(),
+                    .mend = "install Tilescope again",
+                    .kind = ErrorKind::Environment};
+    return text.str();
 }
 
 fs::path siblingProgram(const char* variable, const char* name)

@@ -11,10 +11,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
 namespace tilescope::config {
 
@@ -180,19 +178,6 @@ private:
     std::set<std::string> used_;
 };
 
-std::string textOf(const std::filesystem::path& file)
-{
-    std::ifstream stream(file);
-    std::stringstream text;
-    text << stream.rdbuf();
-    if (!stream)
-        throw Error{.what = "cannot be read",
-                    .where = file.string(),
-                    .mend = "install Tilescope again",
-                    .kind = ErrorKind::Environment};
-    return text.str();
-}
-
 } // namespace
 
 std::size_t Study::points() const
@@ -222,7 +207,7 @@ Study loadStudy(std::string_view name, Edition edition, const Overrides& overrid
                     .where = "study:" + madePrintable(name, 80),
                     .mend = didYouMean(name, std::vector<std::string_view>(names.begin(), names.end()))};
     const std::filesystem::path file = resourcesDirectory() / "studies" / (std::string(name) + ".yaml");
-    return parseStudy(textOf(file), file.string(), name, edition, overrides);
+    return parseStudy(installedText(file), file.string(), name, edition, overrides);
 }
 
 Study parseStudy(std::string_view yaml, std::string_view origin, std::string_view name, Edition edition,

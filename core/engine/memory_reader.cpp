@@ -3,8 +3,8 @@
 #include "core/engine/device.h"
 #include "core/engine/experiment.h"
 #include "core/engine/failure.h"
-#include "core/engine/tensor_text.h"
 #include "core/trace/cpu_allocator.h"
+#include "core/trace/tensor_text.h"
 
 #include <ATen/cuda/CUDAContextLight.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -115,8 +115,8 @@ std::vector<HeldStorage> MemoryReader::heldNow() const
                         .address = address,
                         .bytes = static_cast<std::int64_t>(tensor.storage().nbytes()),
                         .name = name,
-                        .shape = shapeText(tensor),
-                        .dtype = dtypeText(tensor.scalar_type())});
+                        .shape = trace::shapeText(tensor),
+                        .dtype = trace::dtypeText(tensor.scalar_type())});
     });
     if (device_.isCuda())
         addWorkspaces(held, now);

@@ -1,8 +1,8 @@
 #include "core/engine/saved_tensors.h"
 
 #include "core/engine/failure.h"
-#include "core/engine/tensor_text.h"
 #include "core/trace/node_path.h"
+#include "core/trace/tensor_text.h"
 #include "kernels/torch/saved_by_attention.h"
 
 #include <torch/csrc/autograd/function.h>
@@ -129,8 +129,8 @@ SavedTensors savedTensors(const at::Tensor& root, const StorageHolders& holders,
             SavedTensor entry{.path = path,
                               .op = opOf(*node),
                               .tensor = originOf(tensor, node),
-                              .shape = shapeText(tensor),
-                              .dtype = dtypeText(tensor.scalar_type()),
+                              .shape = trace::shapeText(tensor),
+                              .dtype = trace::dtypeText(tensor.scalar_type()),
                               .bytes = static_cast<std::int64_t>(tensor.nbytes()),
                               .address = address,
                               .storageBytes = static_cast<std::int64_t>(tensor.storage().nbytes())};

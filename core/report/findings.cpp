@@ -2,7 +2,6 @@
 
 #include "core/base/error.h"
 #include "core/exchange/number.h"
-#include "core/query/answers.h"
 #include "core/report/fits.h"
 #include "core/report/selection.h"
 
@@ -233,31 +232,14 @@ std::vector<Finding> say(const FindingTemplate& wanted, const StudyRuns& study)
     return untold(wanted, study, "no point ran that has it.");
 }
 
-std::vector<Finding> answers(const FindingTemplate& wanted, const StudyRuns& study)
-{
-    std::vector<Finding> findings;
-    for (const RunPtr& run : select(study, wanted.part, wanted.quantity.from)) {
-        if (run->status() != RunStatus::Ok)
-            continue;
-        query::EventQuery query;
-        query.run = run->record().run;
-        const query::Answer answer =
-            query::answers(*run->recording().reader, query, wanted.question).rows.front();
-        findings.push_back(
-            {labelOf(*run, wanted.by) + ": " + answer.sentence, answer.question, answer.command});
-    }
-    return findings.empty() ? untold(wanted, study, "no such point ran.") : findings;
-}
-
 struct Rule {
     std::string_view name;
     std::vector<Finding> (*make)(const FindingTemplate&, const StudyRuns&);
 };
 
-constexpr std::array kRules{Rule{"spread", spread},       Rule{"statuses", statuses},
-                            Rule{"mean", geometricMean},  Rule{"growth", growth},
-                            Rule{"crossover", crossover}, Rule{"boundary", boundary},
-                            Rule{"answers", answers},     Rule{"say", say}};
+constexpr std::array kRules{Rule{"spread", spread}, Rule{"statuses", statuses},   Rule{"mean", geometricMean},
+                            Rule{"growth", growth}, Rule{"crossover", crossover}, Rule{"boundary", boundary},
+                            Rule{"say", say}};
 
 } // namespace
 

@@ -25,7 +25,6 @@ namespace tilescope::report {
 ///   boundary   the x at which memory ends: a fit of a + b x + c x² to the peaks of the points that fit, and
 ///              whether the points on both sides agree: {predicted} {limit} {largest_ok} {least_oom} {agrees}
 ///   say        {value} of the first point that has it
-///   answers    what `question` (tilescope show answers) comes to for each run: one finding a run
 ///
 /// A rule that cannot be applied says what it lacks: nothing is claimed that the data do not show.
 std::vector<std::string_view> ruleNames();

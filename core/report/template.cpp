@@ -8,9 +8,7 @@
 #include "core/report/run_facts.h"
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
-#include <sstream>
 
 namespace tilescope::report {
 
@@ -183,7 +181,9 @@ private:
     FindingTemplate finding(const YamlNode& node) const
     {
         FindingTemplate finding;
-        eachKey(node, joined({{"rule", text(finding.rule)},
+        eachKey(node, joined(
+                          {
+                              {"rule", text(finding.rule)},
                               {"say", text(finding.say)},
                               {"part", text(finding.part)},
                               {"by", words(finding.by)},
@@ -191,8 +191,8 @@ private:
                               {"series", text(finding.series)},
                               {"first", text(finding.first)},
                               {"second", text(finding.second)},
-                              {"question", text(finding.question)}},
-                             quantityKeys(finding.quantity)));
+                          },
+                          quantityKeys(finding.quantity)));
         const std::vector<std::string_view> rules = ruleNames();
         if (std::ranges::find(rules, finding.rule) == rules.end())
             refuse("unknown rule '" + finding.rule + "'", node.position, didYouMean(finding.rule, rules));
@@ -213,15 +213,7 @@ Template loadTemplate(std::string_view study)
 {
     const std::filesystem::path file =
         resourcesDirectory() / "studies" / (std::string(study) + ".report.yaml");
-    std::ifstream stream(file);
-    std::stringstream text;
-    text << stream.rdbuf();
-    if (!stream)
-        throw Error{.what = "cannot be read",
-                    .where = file.string(),
-                    .mend = "install Tilescope again",
-                    .kind = ErrorKind::Environment};
-    return parseTemplate(text.str(), file.string());
+    return parseTemplate(installedText(file), file.string());
 }
 
 } // namespace tilescope::report

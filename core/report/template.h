@@ -56,7 +56,6 @@ struct FindingTemplate {
     std::string x = {};
     std::string series = {};
     std::string first = {}, second = {}; ///< two values of `series`
-    std::string question = {};
 };
 
 /// What a study's section holds: a file NAME.report.yaml beside the study.

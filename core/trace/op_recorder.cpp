@@ -1,6 +1,7 @@
 #include "core/trace/op_recorder.h"
 
 #include "core/trace/host_log.h"
+#include "core/trace/tensor_text.h"
 
 #include <ATen/SequenceNumber.h>
 #include <ATen/record_function.h>
@@ -37,57 +38,11 @@ AutogradProbe::Node runningNode() noexcept
 /// an op takes to record: this one is enough.
 constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
 
-/// `bf16`; empty for types that no experiment has.
-std::string_view wordOf(at::ScalarType type)
-{
-    switch (type) {
-    case at::kFloat:
-        return "f32";
-    case at::kBFloat16:
-        return "bf16";
-    case at::kHalf:
-        return "f16";
-    case at::kDouble:
-        return "f64";
-    case at::kLong:
-        return "i64";
-    case at::kInt:
-        return "i32";
-    case at::kShort:
-        return "i16";
-    case at::kChar:
-        return "i8";
-    case at::kByte:
-        return "u8";
-    case at::kBool:
-        return "bool";
-    case at::kComplexHalf:
-        return "c32";
-    case at::kComplexFloat:
-        return "c64";
-    case at::kComplexDouble:
-        return "c128";
-    default:
-        return {};
-    }
-}
-
 void appendShape(std::string& text, const at::Tensor& tensor)
 {
     if (!text.empty())
         text += ' ';
-    if (tensor.defined())
-        text += wordOf(tensor.scalar_type());
-    text += '[';
-    const char* separator = "";
-    if (tensor.defined()) {
-        for (const std::int64_t size : tensor.sizes()) {
-            text += separator;
-            text += std::to_string(size);
-            separator = ", ";
-        }
-    }
-    text += ']';
+    text += tensor.defined() ? dtypeText(tensor.scalar_type()) + shapeText(tensor) : std::string("[]");
 }
 
 /// "bf16[4, 128, 768] bf16[768, 768]": of the tensors among the inputs, in their order; lists of tensors

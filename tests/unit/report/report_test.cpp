@@ -1,7 +1,9 @@
 #include "core/report/report.h"
 
 #include "core/base/error.h"
+#include "core/base/paths.h"
 #include "core/report/writers.h"
+#include "tests/support/json_schema.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/report/study_file.h"
 
@@ -133,6 +135,8 @@ TEST_F(Report, JsonAndCsvHaveBaseUnits)
     const Document made = document();
     std::ostringstream json;
     writeJson(json, made);
+    EXPECT_THAT(testing::schemaOffences(json.str(), resourcesDirectory() / "schema/report.schema.json"),
+                ::testing::IsEmpty());
     const auto read = nlohmann::json::parse(json.str());
     EXPECT_EQ(read["sections"][0]["tables"][0]["columns"][5]["unit"], "B");
     EXPECT_EQ(read["sections"][0]["tables"][0]["rows"][2][5]["value"], 4096 * 4096);

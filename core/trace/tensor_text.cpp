@@ -1,8 +1,8 @@
-#include "core/engine/tensor_text.h"
+#include "core/trace/tensor_text.h"
 
 #include <c10/core/ScalarType.h>
 
-namespace tilescope::engine {
+namespace tilescope::trace {
 
 std::string dtypeText(at::ScalarType type)
 {
@@ -19,10 +19,16 @@ std::string dtypeText(at::ScalarType type)
         return "i64";
     case at::kInt:
         return "i32";
+    case at::kShort:
+        return "i16";
+    case at::kChar:
+        return "i8";
     case at::kByte:
         return "u8";
     case at::kBool:
         return "bool";
+    case at::kComplexHalf:
+        return "c32";
     case at::kComplexFloat:
         return "c64";
     case at::kComplexDouble:
@@ -40,4 +46,4 @@ std::string shapeText(const at::Tensor& tensor)
     return text + "]";
 }
 
-} // namespace tilescope::engine
+} // namespace tilescope::trace

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "core/exchange/table.h"
+
+#include <string>
+
+namespace tilescope::cli {
+
+/// To standard output. \param format  table, json or csv
+void printTable(const exchange::Table& table, const std::string& format);
+
+} // namespace tilescope::cli
