@@ -2,8 +2,8 @@
 
 #include "kernels/cuda/backward_rows.cuh"
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/fragments.h"
 #include "kernels/cuda/mma_tiles.h"
-#include "kernels/cuda/shared_tile.h"
 
 #include <cmath>
 
@@ -21,13 +21,13 @@ namespace tilescope::kernels {
 ///
 ///     wait for Q(i), dO(i) -> S^T = K Q^T, dP^T = V dO^T, P^T, dS^T -> dV, dK in registers
 ///     all done with Q, dO  -> [start Q(i+1), dO(i+1)]  dQ(i) = dS K, added in global memory
-template <class Precision, int kHeadDim, bool kCompact> struct MmaBackward {
+template <class Precision, int kHeadDim, bool kSmall> struct MmaBackward {
     using Element = typename Precision::Element;
-    static constexpr MmaBackwardTile kTile = mmaBackwardTile(sizeof(Element), kHeadDim, kCompact);
+    static constexpr MmaBackwardTile kTile = mmaBackwardTile(kArithmetic<Precision>, kHeadDim, kSmall);
     static constexpr int kThreads = kTile.warps * 32;
     static constexpr int kKeys = kTile.keys();
     static constexpr int kQueries = kTile.queries;
-    static constexpr int kQueryBlocks = kQueries / 8;
+    static constexpr int kQueryBlocks = kQueries / 8 / kTile.queryGroups; ///< of a warp
     static constexpr int kOutput = kHeadDim / kTile.outputSplit;
     // dQ: the warps share its rows first, then its columns.
     static constexpr int kRowGroups = kQueries / 16 < kTile.warps ? kQueries / 16 : kTile.warps;
@@ -35,8 +35,9 @@ template <class Precision, int kHeadDim, bool kCompact> struct MmaBackward {
     static constexpr int kGradQColumns = kOutput / kColumnGroups;
     static_assert(kQueries / 16 % kRowGroups == 0 && kGradQColumns % 16 == 0);
 
-    using Tile = SharedTile<Element, kHeadDim>;
-    using ScoreTile = SharedTile<Element, kQueries>;
+    using Tile = OperandTile<Precision, kHeadDim>;
+    using ScoreTile = OperandTile<Precision, kQueries>;
+    using QueryCopy = RowsCopy<Precision, Tile, kThreads, kQueries>;
     using OutputTile = SharedTile<Element, kOutput>;
     static constexpr int kScoresAt = Tile::bytes(2 * kKeys + 2 * kQueries);
     static constexpr int kRowsAt = kScoresAt + ScoreTile::bytes(kKeys);
@@ -82,10 +83,10 @@ template <class Precision, int kHeadDim, bool kCompact> struct MmaBackward {
 
     __device__ void run()
     {
-        copyRows<kThreads, kKeys>(keys, headOf<Element>(p.k, batch, keyHead) + firstKey * p.k.rowStride,
-                                  p.k.rowStride, shape.keys - firstKey, shape.headDim);
-        copyRows<kThreads, kKeys>(values, headOf<Element>(p.v, batch, keyHead) + firstKey * p.v.rowStride,
-                                  p.v.rowStride, shape.keys - firstKey, shape.headDim);
+        startTile(RowsCopy<Precision, Tile, kThreads, kKeys>{keys}, p.k, keyHead, firstKey, shape.keys)
+            .finish();
+        startTile(RowsCopy<Precision, Tile, kThreads, kKeys>{values}, p.v, keyHead, firstKey, shape.keys)
+            .finish();
         Accumulators gradKeys = {};
         Accumulators gradValues = {};
         const int firstTile = mask.firstQueryOf(firstKey) / kQueries;
@@ -93,50 +94,76 @@ template <class Precision, int kHeadDim, bool kCompact> struct MmaBackward {
         const int turns = max(tilesPerHead, 0) * shape.group();
         const auto headOfTurn = [&](int turn) { return keyHead * shape.group() + turn / tilesPerHead; };
         const auto queryOfTurn = [&](int turn) { return (firstTile + turn % tilesPerHead) * kQueries; };
+        QueryCopy nextQueries{queries};
+        QueryCopy nextGradOutput{gradOutput};
+        const auto startTurn = [&](int turn) {
+            const int head = headOfTurn(turn);
+            const int query = queryOfTurn(turn);
+            nextQueries = startTile(nextQueries, p.q, head, query, shape.queries);
+            nextGradOutput = startTile(nextGradOutput, p.gradO, head, query, shape.queries);
+            loadRows(head, query);
+        };
+        const auto finishTurn = [&] {
+            nextQueries.finish();
+            nextGradOutput.finish();
+        };
         if (turns > 0) {
-            startTile(headOfTurn(0), queryOfTurn(0));
+            startTurn(0);
+            finishTurn();
         }
         for (int turn = 0; turn < turns; ++turn) {
             const int head = headOfTurn(turn);
             const int query = queryOfTurn(turn);
-            ptx::waitCopies<0>();
             __syncthreads();
             Scores scores = {};
             Scores gradients = {};
-            multiplyRows<Precision>(scores, keys, warpKey(), queries);
-            multiplyRows<Precision>(gradients, values, warpKey(), gradOutput);
+            multiplyRows<Precision>(scores, keys, warpKey(), queries, warpQuery());
+            multiplyRows<Precision>(gradients, values, warpKey(), gradOutput, warpQuery());
             differentiateSoftmax(scores[0], gradients[0], query);
-            storeAccumulators<Precision>(gradients[0], gradScores, warpKey(), [](int) { return 1.0f; });
-            multiplyAccumulators<Precision>(gradValues, scores, gradOutput, firstColumn);
-            multiplyAccumulators<Precision>(gradKeys, gradients, queries, firstColumn);
+            if constexpr (kRoundsTiles<Precision>) {
+                round(gradients[0]);
+            }
+            storeAccumulators<Precision>(
+                gradients[0], gradScores, warpKey(), [](int) { return 1.0f; }, warpQuery());
+            // Over thousands of queries: the first ones' weights may be near 1, the others' are small.
+            constexpr bool kApart = kIsFp32<Precision>;
+            multiplyAccumulators<Precision, kApart>(gradValues, scores, gradOutput, firstColumn, warpQuery());
+            multiplyAccumulators<Precision, kApart>(gradKeys, gradients, queries, firstColumn, warpQuery());
             __syncthreads();
             if (turn + 1 < turns) {
-                startTile(headOfTurn(turn + 1), queryOfTurn(turn + 1));
+                startTurn(turn + 1);
             }
             addGradQ(head, query);
+            if (turn + 1 < turns) {
+                finishTurn();
+            }
         }
-        ptx::waitCopies<0>();
         __syncthreads();
         writeGradients(gradKeys, gradValues);
     }
 
 private:
     __device__ static int warp() { return threadIdx.x / 32; }
-    __device__ static int warpKey() { return warp() * 16; }
+    __device__ static int warpKey() { return warp() / kTile.queryGroups * 16; }
+    /// The first of a tile's queries that this warp meets with its keys.
+    __device__ static int warpQuery() { return warp() % kTile.queryGroups * kQueryBlocks * 8; }
     __device__ std::int64_t flatRow(int head, int query) const
     {
         return (std::int64_t(batch) * shape.queryHeads + head) * shape.queries + query;
     }
 
-    __device__ void startTile(int head, int query) const
+    /// The copy, under way, of rows from `row` on of a head.
+    template <class Copy>
+    __device__ Copy startTile(Copy copy, const ConstView& view, int head, int row, int rowCount) const
+    {
+        copy.start(headOf<Element>(view, batch, head) + row * view.rowStride, view.rowStride, rowCount - row,
+                   shape.headDim);
+        return copy;
+    }
+
+    __device__ void loadRows(int head, int query) const
     {
         const int count = shape.queries - query;
-        copyRows<kThreads, kQueries>(queries, headOf<Element>(p.q, batch, head) + query * p.q.rowStride,
-                                     p.q.rowStride, count, shape.headDim);
-        copyRows<kThreads, kQueries>(gradOutput,
-                                     headOf<Element>(p.gradO, batch, head) + query * p.gradO.rowStride,
-                                     p.gradO.rowStride, count, shape.headDim);
-        ptx::commitCopies();
         for (int i = threadIdx.x; i < kQueries; i += kThreads) {
             const std::int64_t row = flatRow(head, query + i);
             const bool valid = i < count;
@@ -162,7 +189,7 @@ private:
         for (int n = 0; n < kQueryBlocks; ++n) {
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
-                const int row = n * 8 + 2 * t + i;
+                const int row = warpQuery() + n * 8 + 2 * t + i;
                 const float offset = rows.offset[row];
                 const float delta = rows.delta[row];
                 const float reciprocal = Precision::kKeepsStatistics ? rows.reciprocal[row] : 1.0f;
@@ -183,6 +210,17 @@ private:
                         gradient = sees && seen > 1 ? gradient : 0;
                     }
                 }
+            }
+        }
+    }
+
+    __device__ static void round(float (&gradients)[kQueryBlocks][4])
+    {
+#pragma unroll
+        for (auto& block : gradients) {
+#pragma unroll
+            for (float& gradient : block) {
+                gradient = Precision::rounded(gradient);
             }
         }
     }
@@ -241,13 +279,31 @@ private:
         }
     }
 
-    __device__ void writeGradients(const Accumulators& gradKeys, const Accumulators& gradValues) const
+    __device__ void writeGradients(Accumulators& gradKeys, Accumulators& gradValues) const
     {
         // Over the tiles of K and V, whose work is done.
         const OutputTile stagedKeys{keys.base};
         const OutputTile stagedValues{values.base};
-        storeAccumulators<Precision>(gradKeys[0], stagedKeys, warpKey(), [](int) { return 1.0f; });
-        storeAccumulators<Precision>(gradValues[0], stagedValues, warpKey(), [](int) { return 1.0f; });
+        const auto store = [&] {
+            storeAccumulators<Precision>(gradKeys[0], stagedKeys, warpKey(), [](int) { return 1.0f; });
+            storeAccumulators<Precision>(gradValues[0], stagedValues, warpKey(), [](int) { return 1.0f; });
+        };
+        // Warps that share keys: the last one leaves its sums for the first one, and so on.
+        for (int group = kTile.queryGroups - 1; group > 0; --group) {
+            if (warp() % kTile.queryGroups == group) {
+                store();
+            }
+            __syncthreads();
+            if (warp() % kTile.queryGroups == group - 1) {
+                addStaged(gradKeys[0], stagedKeys);
+                addStaged(gradValues[0], stagedValues);
+            }
+            __syncthreads();
+        }
+        if (warp() % kTile.queryGroups != 0) {
+            return;
+        }
+        store();
         __syncwarp();
         const auto write = [&](OutputTile from, const MutableView& view) {
             const int key = firstKey + warpKey();
@@ -258,22 +314,38 @@ private:
         write(stagedKeys, p.gradK);
         write(stagedValues, p.gradV);
     }
+
+    /// What storeAccumulators() wrote, in fp32.
+    __device__ void addStaged(float (&sums)[kOutput / 8][4], OutputTile staged) const
+    {
+        static_assert(kTile.queryGroups == 1 || sizeof(Element) == sizeof(float));
+#pragma unroll
+        for (int n = 0; n < kOutput / 8; ++n) {
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                const auto two = *reinterpret_cast<const float2*>(
+                    staged.at(warpKey() + lane() / 4 + half * 8, n * 8 + 2 * (lane() % 4)));
+                sums[n][2 * half] += two.x;
+                sums[n][2 * half + 1] += two.y;
+            }
+        }
+    }
 };
 
-template <class Precision, int kHeadDim, bool kCompact>
-__global__ void __launch_bounds__(MmaBackward<Precision, kHeadDim, kCompact>::kThreads)
+template <class Precision, int kHeadDim, bool kSmall>
+__global__ void __launch_bounds__(MmaBackward<Precision, kHeadDim, kSmall>::kThreads)
     mmaBackwardKernel(const __grid_constant__ BackwardParameters parameters)
 {
     extern __shared__ __align__(128) std::byte shared[];
-    MmaBackward<Precision, kHeadDim, kCompact>(parameters, shared).run();
+    MmaBackward<Precision, kHeadDim, kSmall>(parameters, shared).run();
 }
 
-template <class Precision, int kHeadDim, bool kCompact>
+template <class Precision, int kHeadDim, bool kSmall>
 cudaError_t launchMmaBackwardTile(BackwardParameters parameters, cudaStream_t stream)
 {
-    using Kernel = MmaBackward<Precision, kHeadDim, kCompact>;
-    constexpr auto kKernel = mmaBackwardKernel<Precision, kHeadDim, kCompact>;
-    static_assert(!kCompact || Kernel::kSharedBytes <= kLeastSharedBytes);
+    using Kernel = MmaBackward<Precision, kHeadDim, kSmall>;
+    constexpr auto kKernel = mmaBackwardKernel<Precision, kHeadDim, kSmall>;
+    static_assert(!kSmall || Kernel::kSharedBytes <= kLeastSharedBytes);
     if (const cudaError_t status = allowSharedMemory<kKernel>(Kernel::kSharedBytes); status != cudaSuccess) {
         return status;
     }
@@ -295,7 +367,7 @@ cudaError_t launchMmaBackward(const BackwardParameters& parameters, cudaStream_t
     // Where the usual tile fits everywhere, there is no other.
     using Usual = MmaBackward<Precision, kHeadDim, false>;
     if constexpr (Usual::kSharedBytes > kLeastSharedBytes) {
-        using Compact = MmaBackward<Precision, kHeadDim, true>;
+        using Small = MmaBackward<Precision, kHeadDim, true>;
         const DeviceFacts& device = currentDeviceFacts();
         // Few keys: blocks of half as many are twice as many, where the usual ones leave half of the device
         // idle.
@@ -303,7 +375,7 @@ cudaError_t launchMmaBackward(const BackwardParameters& parameters, cudaStream_t
         const std::int64_t blocks =
             std::int64_t{(shape.keys + Usual::kKeys - 1) / Usual::kKeys} * shape.keyHeads * shape.batch;
         const bool few =
-            Compact::kKeys >= 64 && Compact::kKeys < Usual::kKeys && 2 * blocks <= device.multiprocessors;
+            Small::kKeys >= 64 && Small::kKeys < Usual::kKeys && 2 * blocks <= device.multiprocessors;
         if (few || device.sharedMemoryBytes < Usual::kSharedBytes) {
             return launchMmaBackwardTile<Precision, kHeadDim, true>(parameters, stream);
         }

@@ -7,7 +7,7 @@ namespace tilescope::kernels {
 
 const MmaBackwardLaunchers kMmaBackwardTf32 = []<std::size_t... kIndex>(std::index_sequence<kIndex...>)
 {
-    return MmaBackwardLaunchers{&launchMmaBackward<Tf32, kMmaHeadDims[kIndex]>...};
+    return MmaBackwardLaunchers{&launchMmaBackward<Tf32InTiles, kMmaHeadDims[kIndex]>...};
 }
 (std::make_index_sequence<kMmaHeadDimCount>());
 

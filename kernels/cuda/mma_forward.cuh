@@ -1,9 +1,9 @@
 #pragma once
 
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/fragments.h"
 #include "kernels/cuda/mma_tiles.h"
 #include "kernels/cuda/parameters.h"
-#include "kernels/cuda/shared_tile.h"
 
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace tilescope::kernels {
 
 /// Attention forward with mma.sync, for every precision from compute capability 8.0 on.
 ///
-/// A block of four warps holds one tile of queries and walks over the tiles of keys that these see
+/// A block of warps holds one tile of queries and walks over the tiles of keys that these see
 /// (FlashAttention-2, arXiv:2307.08691). Bound: 4 * queries * keys * headDim operations on the tensor cores;
 /// each 16 x 8 fragment of K and V comes from shared memory once a warp, 128 bytes a clock, which at one
 /// fragment of queries a warp is already as slow as the products.
@@ -21,13 +21,16 @@ namespace tilescope::kernels {
 ///
 ///     K(j) arrives -> [start V(j)]   S = Q K(j)^T, softmax
 ///     V(j) arrives -> [start K(j+1)] O += P V(j)
-template <class Precision, int kHeadDim, int kFragmentCount> struct MmaForward {
+template <class Precision, int kHeadDim, TileSize kSize> struct MmaForward {
     using Element = typename Precision::Element;
-    using Tile = SharedTile<Element, kHeadDim>;
-    static constexpr MmaForwardTile kTile = mmaForwardTile(sizeof(Element), kHeadDim, kFragmentCount);
+    using Tile = OperandTile<Precision, kHeadDim>;
+    using OutputTile = SharedTile<Element, kHeadDim>;
+    static constexpr MmaForwardTile kTile = mmaForwardTile(kArithmetic<Precision>, kHeadDim, kSize);
     static constexpr int kThreads = kTile.warps * 32;
     static constexpr int kFragments = kTile.fragments;
-    static constexpr int kKeyBlocks = kTile.keys / 8;
+    static constexpr int kRowGroups = kTile.warps / kTile.keyGroups;
+    static constexpr int kGroupKeys = kTile.keys / kTile.keyGroups; ///< that a warp sees of a tile
+    static constexpr int kKeyBlocks = kGroupKeys / 8;
     static constexpr int kSharedBytes = Tile::bytes(kTile.queries() + 2 * kTile.keys);
 
     /// Of each of a lane's rows (fragment, row g or g + 8): largest score, its product with the scale, sum.
@@ -51,14 +54,19 @@ template <class Precision, int kHeadDim, int kFragmentCount> struct MmaForward {
         const Tile values{shared + Tile::bytes(kTile.queries() + kTile.keys)};
         const Element* k = headOf<Element>(p.k, batch, head / shape.group());
         const Element* v = headOf<Element>(p.v, batch, head / shape.group());
-        const auto copyTile = [&](Tile to, const Element* from, std::int64_t stride, int key) {
-            copyRows<kThreads, kTile.keys>(to, from + key * stride, stride, shape.keys - key, shape.headDim);
-            ptx::commitCopies();
+        RowsCopy<Precision, Tile, kThreads, kTile.keys> nextKeys{keys};
+        RowsCopy<Precision, Tile, kThreads, kTile.keys> nextValues{values};
+        const auto startCopy = [&](auto& copy, const Element* from, std::int64_t stride, int key) {
+            copy.start(from + key * stride, stride, shape.keys - key, shape.headDim);
         };
-        copyRows<kThreads, kTile.queries()>(queries,
-                                            headOf<Element>(p.q, batch, head) + firstQuery * p.q.rowStride,
-                                            p.q.rowStride, rows, shape.headDim);
-        copyTile(keys, k, p.k.rowStride, 0);
+        {
+            RowsCopy<Precision, Tile, kThreads, kTile.queries()> copy{queries};
+            copy.start(headOf<Element>(p.q, batch, head) + firstQuery * p.q.rowStride, p.q.rowStride, rows,
+                       shape.headDim);
+            startCopy(nextKeys, k, p.k.rowStride, 0);
+            copy.finish();
+            nextKeys.finish();
+        }
 
         float output[kFragments][kHeadDim / 8][4] = {};
         Rows state;
@@ -68,30 +76,116 @@ template <class Precision, int kHeadDim, int kFragmentCount> struct MmaForward {
             state.offset[m][0] = state.offset[m][1] = -INFINITY;
             state.sum[m][0] = state.sum[m][1] = 0;
         }
-        const int warpRow = threadIdx.x / 32 * kFragments * 16;
+        const int warpRow = warp() % kRowGroups * kFragments * 16;
+        const int warpKey = warp() / kRowGroups * kGroupKeys;
         for (int key = 0; key < keysSeen; key += kTile.keys) {
-            ptx::waitCopies<0>();
             __syncthreads();
-            copyTile(values, v, p.v.rowStride, key);
+            startCopy(nextValues, v, p.v.rowStride, key);
             float scores[kFragments][kKeyBlocks][4] = {};
-            multiplyRows<Precision>(scores, queries, warpRow, keys);
+            multiplyRows<Precision>(scores, queries, warpRow, keys, warpKey);
             if (key + kTile.keys > mask.keysSeenBy(firstQuery)) {
-                maskScores(scores, mask, firstQuery + warpRow, key);
+                maskScores(scores, mask, firstQuery + warpRow, key + warpKey);
             }
             softmax(scores, output, state, shape.scale * Precision::kExponentUnit);
-            ptx::waitCopies<0>();
+            nextValues.finish();
             __syncthreads();
-            if (key + kTile.keys < keysSeen) {
-                copyTile(keys, k, p.k.rowStride, key + kTile.keys);
+            const bool more = key + kTile.keys < keysSeen;
+            if (more) {
+                startCopy(nextKeys, k, p.k.rowStride, key + kTile.keys);
             }
-            multiplyAccumulators<Precision>(output, scores, values);
+            multiply(output, scores, values, warpKey, shape.keys);
+            if (more) {
+                nextKeys.finish();
+            }
         }
-        // The copies of the queries, where no key was seen.
-        ptx::waitCopies<0>();
-        finish(p, output, state, queries, batch, head, firstQuery, rows);
+        // All warps are done with the tiles. What comes uses their places, each warp those of its own rows.
+        __syncthreads();
+        if constexpr (kTile.keyGroups > 1) {
+            if (!mergeGroups(output, state, reinterpret_cast<float4*>(keys.base))) {
+                return;
+            }
+        }
+        finish(p, output, state, OutputTile{shared}, batch, head, firstQuery, rows);
     }
 
 private:
+    __device__ static int warp()
+    {
+        return threadIdx.x / 32;
+    }
+
+    /// output += P V. TF32 keeps P's rounding out of the output of few keys: backward meets it again in
+    /// delta, where nothing cancels it. Of many keys it averages out.
+    __device__ static void multiply(float (&output)[kFragments][kHeadDim / 8][4],
+                                    const float (&scores)[kFragments][kKeyBlocks][4], Tile values,
+                                    int warpKey, int keyCount)
+    {
+        if constexpr (kArithmetic<Precision> == Arithmetic::Tf32) {
+            constexpr int kFewKeys = 512;
+            if (keyCount <= kFewKeys) {
+                return multiplyUnrounded(output, scores, values);
+            }
+        }
+        multiplyAccumulators<Precision>(output, scores, values, 0, warpKey);
+    }
+
+    /// The first of the warps that share rows takes what the others have of them. False: this is another.
+    __device__ static bool mergeGroups(float (&output)[kFragments][kHeadDim / 8][4], Rows& state,
+                                       float4* scratch)
+    {
+        constexpr int kVectors = kHeadDim / 8 + 1; // of a lane: output; offsets and sums
+        static_assert(kFragments == 1 && kTile.warps * kVectors * 32 * 16 <= Tile::bytes(2 * kTile.keys));
+        const auto at = [&](int group, int vector) -> float4& {
+            return scratch[((group * kRowGroups + warp() % kRowGroups) * kVectors + vector) * 32 + lane()];
+        };
+        const int group = warp() / kRowGroups;
+        if (group > 0) {
+#pragma unroll
+            for (int n = 0; n < kHeadDim / 8; ++n) {
+                at(group, n) =
+                    make_float4(output[0][n][0], output[0][n][1], output[0][n][2], output[0][n][3]);
+            }
+            at(group, kVectors - 1) =
+                make_float4(seenOffset(state, 0), seenOffset(state, 1), state.sum[0][0], state.sum[0][1]);
+        }
+        __syncthreads();
+        if (group > 0) {
+            return false;
+        }
+        for (int other = 1; other < kTile.keyGroups; ++other) {
+            const float4 theirs = at(other, kVectors - 1);
+            float mine[2];
+            float factor[2];
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                const float theirOffset = half ? theirs.y : theirs.x;
+                const float offset = fmaxf(seenOffset(state, half), theirOffset);
+                // Where neither has seen a key, both sums are 0.
+                const float common = offset == -INFINITY ? 0.0f : offset;
+                mine[half] = Precision::exponential(seenOffset(state, half) - common);
+                factor[half] = Precision::exponential(theirOffset - common);
+                state.maximum[0][half] = state.offset[0][half] = offset;
+                state.sum[0][half] =
+                    state.sum[0][half] * mine[half] + (half ? theirs.w : theirs.z) * factor[half];
+            }
+#pragma unroll
+            for (int n = 0; n < kHeadDim / 8; ++n) {
+                const float4 add = at(other, n);
+                float(&sums)[4] = output[0][n];
+                sums[0] = sums[0] * mine[0] + add.x * factor[0];
+                sums[1] = sums[1] * mine[0] + add.y * factor[0];
+                sums[2] = sums[2] * mine[1] + add.z * factor[1];
+                sums[3] = sums[3] * mine[1] + add.w * factor[1];
+            }
+        }
+        return true;
+    }
+    /// The offset of a row's exponentials; -infinity where there are none.
+    __device__ static float seenOffset(const Rows& state, int half)
+    {
+        return state.maximum[0][half] == -INFINITY ? -INFINITY : state.offset[0][half];
+    }
+
     __device__ static void maskScores(float (&scores)[kFragments][kKeyBlocks][4], MaskPolicy<int> mask,
                                       int query, int key)
     {
@@ -165,14 +259,12 @@ private:
 
     __device__ static void finish(const ForwardParameters& p,
                                   const float (&output)[kFragments][kHeadDim / 8][4], Rows& state,
-                                  Tile staging, int batch, int head, int firstQuery, int rows)
+                                  OutputTile staging, int batch, int head, int firstQuery, int rows)
     {
-        const int warpRow = threadIdx.x / 32 * kFragments * 16;
+        const int warpRow = warp() % kRowGroups * kFragments * 16;
         float* logSumExp =
             p.logSumExp + (std::int64_t(batch) * p.shape.queryHeads + head) * p.shape.queries + firstQuery;
         RowStatistics<float>* statistics = p.statistics ? p.statistics + (logSumExp - p.logSumExp) : nullptr;
-        // All warps are done with the queries; each writes and reads its own rows of their tile from here on.
-        __syncthreads();
 #pragma unroll
         for (int m = 0; m < kFragments; ++m) {
             float reciprocal[2];
@@ -195,27 +287,26 @@ private:
                                          [&](int half) { return reciprocal[half]; });
         }
         __syncwarp();
-        const Tile mine{staging.at(warpRow, 0)};
+        const OutputTile mine{staging.at(warpRow, 0)};
         writeRows<32, kFragments * 16>(
             mine, headOf<Element>(p.o, batch, head) + (firstQuery + warpRow) * p.o.rowStride, p.o.rowStride,
             rows - warpRow, p.shape.headDim, lane());
     }
 };
 
-template <class Precision, int kHeadDim, int kFragments>
-__global__ void __launch_bounds__(MmaForward<Precision, kHeadDim, kFragments>::kThreads)
+template <class Precision, int kHeadDim, TileSize kSize>
+__global__ void __launch_bounds__(MmaForward<Precision, kHeadDim, kSize>::kThreads)
     mmaForwardKernel(const __grid_constant__ ForwardParameters parameters)
 {
     extern __shared__ __align__(128) std::byte shared[];
-    MmaForward<Precision, kHeadDim, kFragments>::run(parameters, shared);
+    MmaForward<Precision, kHeadDim, kSize>::run(parameters, shared);
 }
 
-template <class Precision, int kHeadDim, int kFragments>
+template <class Precision, int kHeadDim, TileSize kSize>
 cudaError_t launchMmaForwardTile(ForwardParameters parameters, cudaStream_t stream)
 {
-    using Kernel = MmaForward<Precision, kHeadDim, kFragments>;
-    static_assert(Kernel::kSharedBytes <= kLeastSharedBytes);
-    constexpr auto kKernel = mmaForwardKernel<Precision, kHeadDim, kFragments>;
+    using Kernel = MmaForward<Precision, kHeadDim, kSize>;
+    constexpr auto kKernel = mmaForwardKernel<Precision, kHeadDim, kSize>;
     if (const cudaError_t status = allowSharedMemory<kKernel>(Kernel::kSharedBytes); status != cudaSuccess) {
         return status;
     }
@@ -231,21 +322,32 @@ cudaError_t launchMmaForwardTile(ForwardParameters parameters, cudaStream_t stre
 template <class Precision, int kHeadDim>
 cudaError_t launchMmaForward(const ForwardParameters& parameters, cudaStream_t stream)
 {
-    constexpr int kElement = sizeof(typename Precision::Element);
-    constexpr int kFragments = mmaForwardTile(kElement, kHeadDim).fragments;
-    // Fewer blocks than multiprocessors: smaller ones fill the device better, where splitting K and V once
-    // more costs less than that (kernels/NOTES.md). Only in 32 bits, where few rows are common.
-    if constexpr (kFragments > 1 && kElement == 4 && (kHeadDim <= 64 || kIsFp32<Precision>)) {
+    using Usual = MmaForward<Precision, kHeadDim, TileSize::Usual>;
+    using Few = MmaForward<Precision, kHeadDim, TileSize::Few>;
+    using Compact = MmaForward<Precision, kHeadDim, TileSize::Compact>;
+    static_assert(Compact::kSharedBytes <= kLeastSharedBytes);
+    const DeviceFacts& device = currentDeviceFacts();
+    // Where usual blocks leave half of the device idle, smaller ones do better (kernels/NOTES.md). Only in 32
+    // bits, where few rows are common.
+    if constexpr (kHeadDim <= (kIsFp32<Precision> ? 128 : 64) && !kIsSixteenBit<Precision>) {
         const KernelShape& shape = parameters.shape;
-        constexpr int kRows = mmaForwardTile(kElement, kHeadDim).queries();
+        constexpr int kRows = Usual::kTile.queries();
         const std::int64_t blocks =
             std::int64_t{(shape.queries + kRows - 1) / kRows} * shape.queryHeads * shape.batch;
-        // Under a causal mask half of the blocks end early, and two a multiprocessor leave it to one of them.
-        if (blocks <= (shape.causal ? 2 : 1) * std::int64_t{currentDeviceFacts().multiprocessors}) {
-            return launchMmaForwardTile<Precision, kHeadDim, 1>(parameters, stream);
+        // TF32's smaller blocks cost little more; of two large ones a multiprocessor the longer is left alone
+        // under a causal mask.
+        const int most = kIsFp32<Precision> ? 1 : (shape.causal ? 4 : 2);
+        const bool few = 2 * blocks <= std::int64_t{most} * device.multiprocessors;
+        if (few && device.sharedMemoryBytes >= Few::kSharedBytes) {
+            return launchMmaForwardTile<Precision, kHeadDim, TileSize::Few>(parameters, stream);
         }
     }
-    return launchMmaForwardTile<Precision, kHeadDim, kFragments>(parameters, stream);
+    if constexpr (Usual::kSharedBytes > kLeastSharedBytes) {
+        if (device.sharedMemoryBytes < Usual::kSharedBytes) {
+            return launchMmaForwardTile<Precision, kHeadDim, TileSize::Compact>(parameters, stream);
+        }
+    }
+    return launchMmaForwardTile<Precision, kHeadDim, TileSize::Usual>(parameters, stream);
 }
 
 } // namespace tilescope::kernels

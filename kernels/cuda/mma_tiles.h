@@ -10,26 +10,46 @@ inline constexpr int kMmaHeadDims[] = {64, 128};
 inline constexpr int kMmaHeadDims[] = {32, 64, 96, 128, 256};
 #endif
 
+/// How an element is multiplied: what tiles of shared memory and which registers it takes.
+enum class Arithmetic : unsigned char {
+    SixteenBit,
+    Tf32, ///< 4 bytes an element
+    Fp32  ///< 6 bytes: three bf16 parts
+};
+
+/// Usual; for few rows, where usual blocks leave multiprocessors idle; for devices with kLeastSharedBytes.
+enum class TileSize : unsigned char { Usual, Few, Compact };
+
 struct MmaForwardTile {
     int warps;
     int fragments; ///< 16-row fragments of queries a warp
     int keys;
-    constexpr int queries() const { return warps * fragments * 16; }
+    int keyGroups = 1; ///< warps that share queries, and divide the keys
+    constexpr int queries() const { return warps / keyGroups * fragments * 16; }
 };
 
 /// Two fragments a warp use each fragment of K and V twice; at head dim 256 the output alone takes 128
-/// registers, and one must do. Keys: as many as fit in 99 KiB (kLeastSharedBytes) beside the queries.
-/// \param fragments  fewer than two where there are few rows
-constexpr MmaForwardTile mmaForwardTile(int elementBytes, int headDim, int fragments = 2)
+/// registers, and one must do. In fp32 eight warps share the work of splitting K and V, and what is split
+/// takes all of shared memory. Keys: as many as fit beside the queries.
+constexpr MmaForwardTile mmaForwardTile(Arithmetic arithmetic, int headDim, TileSize size)
 {
+    if (arithmetic == Arithmetic::Fp32) {
+        if (headDim == 256) {
+            return size == TileSize::Usual ? MmaForwardTile{4, 1, 32} : MmaForwardTile{2, 1, 16};
+        }
+        if (size == TileSize::Few) {
+            return {8, 1, 64, 4};
+        }
+        return size == TileSize::Usual
+                   ? MmaForwardTile{8, 1, 64}
+                   : MmaForwardTile{4, 1, headDim == 128 ? 32 : (headDim == 96 ? 48 : 64)};
+    }
     if (headDim == 256) {
-        return {4, 1, elementBytes == 2 ? 64 : 16};
+        return {4, 1, arithmetic == Arithmetic::SixteenBit ? 64 : 16};
     }
-    if (elementBytes == 4 && headDim == 128) {
-        return {4, fragments, 32};
-    }
-    if (elementBytes == 4 && headDim == 96) {
-        return {4, fragments, 48};
+    const int fragments = size == TileSize::Few && arithmetic == Arithmetic::Tf32 ? 1 : 2;
+    if (arithmetic == Arithmetic::Tf32 && headDim >= 96) {
+        return {4, fragments, headDim == 128 ? 32 : 48};
     }
     return {4, fragments, 64};
 }
@@ -38,31 +58,48 @@ constexpr MmaForwardTile mmaForwardTile(int elementBytes, int headDim, int fragm
 inline constexpr int kLeastSharedBytes = 99 * 1024;
 
 struct MmaBackwardTile {
-    int warps; ///< 16 keys each
+    int warps;
     int queries;
     int outputSplit; ///< thread blocks that share the columns of the gradients
-    constexpr int keys() const { return warps * 16; }
+    int queryGroups; ///< warps that share 16 keys, and divide the queries
+    constexpr int keys() const { return warps / queryGroups * 16; }
 };
 
 /// More keys a block mean fewer passes over the queries and fewer additions to their gradient. A warp keeps
 /// the gradients of its 16 keys and values in registers, 2 * 16 * headDim / 32 of them: at head dim 256 two
 /// blocks share the columns, and each computes all scores.
-/// \param compact  for devices with kLeastSharedBytes
-constexpr MmaBackwardTile mmaBackwardTile(int elementBytes, int headDim, bool compact)
+/// \param small  for few keys, and for devices with kLeastSharedBytes
+constexpr MmaBackwardTile mmaBackwardTile(Arithmetic arithmetic, int headDim, bool small)
 {
-    if (headDim == 256) {
-        if (compact) {
-            return elementBytes == 2 ? MmaBackwardTile{4, 16, 2} : MmaBackwardTile{1, 16, 2};
+    if (arithmetic == Arithmetic::Fp32) {
+        if (headDim == 256) {
+            return small ? MmaBackwardTile{1, 16, 2, 1} : MmaBackwardTile{4, 32, 2, 2};
         }
-        return elementBytes == 2 ? MmaBackwardTile{4, 32, 2} : MmaBackwardTile{2, 16, 2};
+        if (headDim == 128) {
+            return small ? MmaBackwardTile{2, 16, 1, 1} : MmaBackwardTile{8, 32, 1, 2};
+        }
+        if (headDim == 96) {
+            return small ? MmaBackwardTile{4, 32, 1, 2} : MmaBackwardTile{8, 64, 1, 2};
+        }
+        if (small) {
+            return headDim == 64 ? MmaBackwardTile{8, 32, 1, 2} : MmaBackwardTile{4, 32, 1, 1};
+        }
+        return {8, 64, 1, 1};
     }
-    if (headDim == 128 && compact) {
-        return elementBytes == 2 ? MmaBackwardTile{8, 32, 1} : MmaBackwardTile{4, 16, 1};
+    const bool twoBytes = arithmetic == Arithmetic::SixteenBit;
+    if (headDim == 256) {
+        if (small) {
+            return twoBytes ? MmaBackwardTile{4, 16, 2, 1} : MmaBackwardTile{1, 16, 2, 1};
+        }
+        return twoBytes ? MmaBackwardTile{4, 32, 2, 1} : MmaBackwardTile{2, 16, 2, 1};
     }
-    if (elementBytes == 4 && (headDim >= 96 || (headDim == 64 && compact))) {
-        return {4, 32, 1};
+    if (headDim == 128 && small) {
+        return twoBytes ? MmaBackwardTile{8, 32, 1, 1} : MmaBackwardTile{4, 16, 1, 1};
     }
-    return {8, 64, 1};
+    if (!twoBytes && (headDim >= 96 || (headDim == 64 && small))) {
+        return {4, 32, 1, 1};
+    }
+    return {8, 64, 1, 1};
 }
 
 } // namespace tilescope::kernels

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/mma_tiles.h"
 #include "kernels/cuda/ptx.h"
 
 #include <cstdint>
@@ -55,11 +56,12 @@ struct Tf32 {
     static constexpr bool kKeepsStatistics = false;
     using A = SixteenBit::A;
     using B = SixteenBit::B;
-    __device__ static A prepare(const std::uint32_t (&raw)[4])
+    __device__ static A round(const std::uint32_t (&raw)[4])
     {
         return {
             {ptx::roundTf32(raw[0]), ptx::roundTf32(raw[1]), ptx::roundTf32(raw[2]), ptx::roundTf32(raw[3])}};
     }
+    __device__ static A prepare(const std::uint32_t (&raw)[4]) { return round(raw); }
     __device__ static B prepare(std::uint32_t first, std::uint32_t second)
     {
         return {{ptx::roundTf32(first), ptx::roundTf32(second)}};
@@ -76,6 +78,16 @@ struct Tf32 {
     }
 };
 
+/// The same, rounded once when it arrives in shared memory (RowsCopy), not by each warp that reads it: faster
+/// where eight warps do, in backward.
+struct Tf32InTiles : Tf32 {
+    __device__ static A prepare(const std::uint32_t (&raw)[4]) { return SixteenBit::prepare(raw); }
+    __device__ static B prepare(std::uint32_t first, std::uint32_t second)
+    {
+        return SixteenBit::prepare(first, second);
+    }
+};
+
 /// fp32's accuracy on tensor cores: each factor is split into three bf16 parts, together its 24 bits, and of
 /// the nine products the six that matter are summed, the smallest first (after Ootomo and Yokota 2022,
 /// arXiv:2203.03341, who split in two). Tensor cores truncate as they accumulate, so every sum over one depth
@@ -84,26 +96,23 @@ struct Fp32 {
     using Element = float;
     static constexpr int kDepth = 16;
     static constexpr bool kKeepsStatistics = true;
+    static constexpr int kParts = 3;
     struct A {
-        std::uint32_t part[3][4];
+        std::uint32_t part[kParts][4];
     };
     struct B {
-        std::uint32_t part[3][2];
+        std::uint32_t part[kParts][2];
     };
     static constexpr int kTerms = 6;
 
-    __device__ static void split(float low, float high, std::uint32_t& first, std::uint32_t& second,
-                                 std::uint32_t& third)
+    __device__ static void split(float low, float high, std::uint32_t (&parts)[kParts])
     {
-        const auto rest = [&](std::uint32_t part) {
+#pragma unroll
+        for (std::uint32_t& part : parts) {
+            part = ptx::packBf16(low, high);
             low -= __uint_as_float(part << 16);
             high -= __uint_as_float(part & 0xffff0000U);
-        };
-        first = ptx::packBf16(low, high);
-        rest(first);
-        second = ptx::packBf16(low, high);
-        rest(second);
-        third = ptx::packBf16(low, high);
+        }
     }
     /// \param raw  the two elements of each register of a 16-bit fragment, one after another
     __device__ static A prepare(const std::uint32_t (&raw)[8])
@@ -111,20 +120,14 @@ struct Fp32 {
         A a;
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            split(__uint_as_float(raw[2 * i]), __uint_as_float(raw[2 * i + 1]), a.part[0][i], a.part[1][i],
-                  a.part[2][i]);
+            std::uint32_t parts[kParts];
+            split(__uint_as_float(raw[2 * i]), __uint_as_float(raw[2 * i + 1]), parts);
+#pragma unroll
+            for (int part = 0; part < kParts; ++part) {
+                a.part[part][i] = parts[part];
+            }
         }
         return a;
-    }
-    __device__ static B prepare(const std::uint32_t (&raw)[4])
-    {
-        B b;
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            split(__uint_as_float(raw[2 * i]), __uint_as_float(raw[2 * i + 1]), b.part[0][i], b.part[1][i],
-                  b.part[2][i]);
-        }
-        return b;
     }
     __device__ static void multiplyTerm(int term, float (&c)[4], const A& a, const B& b)
     {
@@ -145,6 +148,11 @@ struct Fp32 {
 };
 
 template <class Precision> inline constexpr bool kIsFp32 = std::is_same_v<Precision, Fp32>;
+template <class Precision> inline constexpr bool kRoundsTiles = std::is_same_v<Precision, Tf32InTiles>;
 template <class Precision> inline constexpr bool kIsSixteenBit = sizeof(typename Precision::Element) == 2;
+template <class Precision>
+inline constexpr Arithmetic kArithmetic = kIsSixteenBit<Precision>
+                                              ? Arithmetic::SixteenBit
+                                              : (kIsFp32<Precision> ? Arithmetic::Fp32 : Arithmetic::Tf32);
 
 } // namespace tilescope::kernels

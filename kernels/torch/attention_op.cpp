@@ -106,15 +106,12 @@ private:
     at::Tensor tensor_, target_;
 };
 
-Forward forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
-                std::optional<double> scale, c10::string_view fp32, bool keepStatistics)
+/// Of checked arguments.
+void compute(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionOptions& options,
+             const at::Tensor& o, const at::Tensor& logSumExp, const at::Tensor& statistics)
 {
-    const AttentionOptions options{causal, scale, fp32};
-    checkAttentionArguments(q, k, v, options);
-    at::Tensor o = at::empty_like(q);
-    auto [logSumExp, statistics] = emptyStatistics(q, options, keepStatistics);
     if (q.numel() == 0) {
-        return {o, logSumExp, statistics};
+        return;
     }
     const std::int64_t headDim = deviceHeadDim(q);
     AttentionProblem problem = attentionProblem(withHeads(q), withHeads(k), options);
@@ -124,15 +121,38 @@ Forward forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, b
     problem.scale = withoutSign(problem.scale);
     problem.shape.headDim = static_cast<int>(headDim);
     const Target output(o, headDim);
-    const ForwardTensors tensors{.q = constView(queries),
-                                 .k = constView(keys),
-                                 .v = constView(values),
-                                 .o = output.view(),
-                                 .logSumExp = logSumExp.mutable_data_ptr(),
-                                 .statistics = statistics.numel() ? statistics.mutable_data_ptr() : nullptr};
+    const ForwardTensors tensors{
+        .q = constView(queries),
+        .k = constView(keys),
+        .v = constView(values),
+        .o = output.view(),
+        .logSumExp = logSumExp.mutable_data_ptr(),
+        .statistics = statistics.defined() && statistics.numel() ? statistics.mutable_data_ptr() : nullptr};
     q.is_cuda() ? launchForwardCuda(problem, tensors, q.device()) : launchForwardCpu(problem, tensors);
     output.finish();
+}
+
+Forward forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                std::optional<double> scale, c10::string_view fp32, bool keepStatistics)
+{
+    const AttentionOptions options{causal, scale, fp32};
+    checkAttentionArguments(q, k, v, options);
+    at::Tensor o = at::empty_like(q);
+    auto [logSumExp, statistics] = emptyStatistics(q, options, keepStatistics);
+    compute(q, k, v, options, o, logSumExp, statistics);
     return {o, logSumExp, statistics};
+}
+
+/// Without gradients: one dispatch and one tensor less than by attention_forward.
+Output attentionOnDevice(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                         std::optional<double> scale, c10::string_view fp32, bool)
+{
+    const AttentionOptions options{causal, scale, fp32};
+    checkAttentionArguments(q, k, v, options);
+    at::Tensor o = at::empty_like(q);
+    at::Tensor logSumExp = at::empty(q.sizes().slice(0, q.dim() - 1), statisticsOptions(q));
+    compute(q, k, v, options, o, logSumExp, {});
+    return {o, logSumExp};
 }
 
 Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -214,6 +234,9 @@ using BackwardSignature = Backward(const at::Tensor&, const at::Tensor&, const a
                                    const at::Tensor&, const at::Tensor&, bool, double, c10::string_view,
                                    bool);
 
+using AttentionSignature = Output(const at::Tensor&, const at::Tensor&, const at::Tensor&, bool,
+                                  std::optional<double>, c10::string_view, bool);
+
 template <class Signature> c10::TypedOperatorHandle<Signature> findOp(const char* name)
 {
     return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
@@ -224,6 +247,13 @@ Forward callForward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
 {
     static const auto op = findOp<ForwardSignature>("tilescope::attention_forward");
     return op.call(q, k, v, causal, scale, fp32, keepStatistics);
+}
+
+Output callAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                     std::optional<double> scale, c10::string_view fp32, bool deterministic)
+{
+    static const auto op = findOp<AttentionSignature>("tilescope::attention");
+    return op.call(q, k, v, causal, scale, fp32, deterministic);
 }
 
 Output attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
@@ -237,9 +267,11 @@ Output attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, 
 
 /// Saves q, k, v, o and the log-sum-exp (exact precisions: the row statistics instead), nothing more.
 struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
+    static constexpr std::int64_t kCausal = 1, kTf32 = 2, kDeterministic = 4;
+
     static variable_list forward(AutogradContext* context, const Variable& q, const Variable& k,
                                  const Variable& v, bool causal, std::optional<double> scale,
-                                 const std::string& fp32, bool deterministic)
+                                 c10::string_view fp32, bool deterministic)
     {
         at::AutoDispatchBelowADInplaceOrView below;
         auto [o, logSumExp, statistics] = callForward(q, k, v, causal, scale, fp32, true);
@@ -247,10 +279,9 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
         context->mark_non_differentiable({logSumExp});
         // Else autograd would allocate and fill a gradient of zeros for the log-sum-exp at each backward.
         context->set_materialize_grads(false);
-        context->saved_data["causal"] = causal;
         context->saved_data["scale"] = scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
-        context->saved_data["fp32"] = fp32;
-        context->saved_data["deterministic"] = deterministic;
+        context->saved_data["flags"] = std::int64_t{causal ? kCausal : 0} | (fp32 == "tf32" ? kTf32 : 0) |
+                                       (deterministic ? kDeterministic : 0);
         return {o, logSumExp};
     }
 
@@ -262,10 +293,11 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
             return variable_list(arguments);
         }
         const variable_list saved = context->get_saved_variables();
-        auto& data = context->saved_data;
+        const std::int64_t flags = context->saved_data["flags"].toInt();
         auto [gradQ, gradK, gradV] =
-            op.call(gradients[0], saved[0], saved[1], saved[2], saved[3], saved[4], data["causal"].toBool(),
-                    data["scale"].toDouble(), data["fp32"].toStringRef(), data["deterministic"].toBool());
+            op.call(gradients[0], saved[0], saved[1], saved[2], saved[3], saved[4], (flags & kCausal) != 0,
+                    context->saved_data["scale"].toDouble(), (flags & kTf32) != 0 ? "tf32" : "ieee",
+                    (flags & kDeterministic) != 0);
         return {gradQ, gradK, gradV, {}, {}, {}, {}};
     }
 };
@@ -275,10 +307,9 @@ Output attentionAutograd(const at::Tensor& q, const at::Tensor& k, const at::Ten
 {
     if (!at::GradMode::is_enabled() || !(q.requires_grad() || k.requires_grad() || v.requires_grad())) {
         at::AutoDispatchBelowADInplaceOrView below;
-        return attention(q, k, v, causal, scale, fp32, deterministic);
+        return callAttention(q, k, v, causal, scale, fp32, deterministic);
     }
-    variable_list results =
-        AttentionFunction::apply(q, k, v, causal, scale, std::string(fp32), deterministic);
+    variable_list results = AttentionFunction::apply(q, k, v, causal, scale, fp32, deterministic);
     return {results[0], results[1]};
 }
 
@@ -288,13 +319,11 @@ template <c10::DeviceType Device, c10::DispatchKey Key>
 Output attentionAutocast(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
                          std::optional<double> scale, c10::string_view fp32, bool deterministic)
 {
-    static const auto op =
-        findOp<Output(const at::Tensor&, const at::Tensor&, const at::Tensor&, bool, std::optional<double>,
-                      c10::string_view, bool)>("tilescope::attention");
     const c10::impl::ExcludeDispatchKeyGuard noAutocast(Key);
     const at::ScalarType type = at::autocast::get_autocast_dtype(Device);
-    return op.call(at::autocast::cached_cast(type, q, Device), at::autocast::cached_cast(type, k, Device),
-                   at::autocast::cached_cast(type, v, Device), causal, scale, fp32, deterministic);
+    return callAttention(at::autocast::cached_cast(type, q, Device),
+                         at::autocast::cached_cast(type, k, Device),
+                         at::autocast::cached_cast(type, v, Device), causal, scale, fp32, deterministic);
 }
 
 } // namespace
@@ -322,12 +351,14 @@ TORCH_LIBRARY_IMPL(tilescope, CompositeExplicitAutograd, library)
 
 TORCH_LIBRARY_IMPL(tilescope, CPU, library)
 {
+    library.impl("attention", &attentionOnDevice);
     library.impl("attention_forward", &forward);
     library.impl("attention_backward", &backward);
 }
 
 TORCH_LIBRARY_IMPL(tilescope, CUDA, library)
 {
+    library.impl("attention", &attentionOnDevice);
     library.impl("attention_forward", &forward);
     library.impl("attention_backward", &backward);
 }

@@ -117,17 +117,28 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
                     ring.advance();
                 }
             }
-            namedWait(kConsumersMeet, kBackwardConsumers * kWarpgroup); // nobody reads k or v any more
+            namedWait(kConsumersMeet, kBackwardConsumers * kWarpgroup); // nobody reads k, v or dS any more
+            const auto valueRing = ringAt<Tile::valueStages>(number);
+            wait(shared.valueFull[valueRing.stage], valueRing.parity);
+            if (threadIdx.x % kWarpgroup == 0)
+                arrive(shared.valueEmpty[valueRing.stage]);
+            awaitScoresEmpty();
 #pragma unroll
             for (int i = 0; i < kGrads; ++i)
                 gradKey[i] *= arguments.scale;
             constexpr int kRowsAt = kRowsPerConsumer * kRowBytes;
             writeGradient<Tile, Element>(gradKey, key() + consumer * kRowsAt);
-            writeGradient<Tile, Element>(gradValue, value() + consumer * kRowsAt);
+            writeGradient<Tile, Element>(gradValue, shared.gradScores[0] + consumer * kRowsAt);
             sendGradients(consumer);
             ++number;
         }
         namedWait(pieceRead(consumer), kWithCarrier);
+    }
+
+    /// gradV of the last tile has left.
+    __device__ void awaitScoresEmpty() const
+    {
+        wait(shared.scoresEmpty, (number & 1) ^ 1);
     }
 
     __device__ void step(int firstKey, int firstQuery)
@@ -167,6 +178,7 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
 
         waitProducts<kParts>();
         pin(gradScores);
+        awaitScoresEmpty();
         unsigned char* rows = shared.gradScores[stage] + consumer * kRowsPerConsumer * kRowBytes;
 #pragma unroll
         for (int part = 0; part < kParts; ++part) {

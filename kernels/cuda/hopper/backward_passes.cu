@@ -46,6 +46,7 @@ struct PrepareArguments {
 /// Eight lanes a row, 16 bytes at a time; 32 rows a block.
 template <class Element> __global__ void prepare(PrepareArguments arguments)
 {
+    letNextKernelBegin();
     const int pair = blockIdx.x / arguments.blocks;
     const int block = blockIdx.x % arguments.blocks;
     const int batch = pair / arguments.heads;
@@ -121,16 +122,18 @@ __device__ inline void transposeWords(std::uint32_t (&words)[4])
 /// bytes and together they write 64.
 template <class Element> __global__ void __launch_bounds__(128) finish(FinishArguments arguments)
 {
-    const int tile = blockIdx.x / GradQueryPiece::kCount % arguments.queryTiles;
-    const int pair = blockIdx.x / GradQueryPiece::kCount / arguments.queryTiles;
     const int headDim = arguments.headDim;
-    const GradQueryPiece piece = GradQueryPiece::of(blockIdx.x % GradQueryPiece::kCount, headDim);
+    const int pieces = GradQueryPiece::count(headDim);
+    const int tile = blockIdx.x / pieces % arguments.queryTiles;
+    const int pair = blockIdx.x / pieces / arguments.queryTiles;
+    const GradQueryPiece piece = GradQueryPiece::of(blockIdx.x % pieces, headDim);
     const std::int64_t tileRows = backwardQueries(headDim);
     const auto* sums = reinterpret_cast<const float4*>(
         arguments.sums + (std::int64_t{pair} * arguments.queryTiles + tile) * tileRows * headDim +
         piece.offset(headDim));
     constexpr int kChunks = 8; // of 8 columns
     float4 mine[kChunks];      // row r: x, y; row r + 8: z, w
+    awaitKernelBefore();
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk)
         if (chunk * 8 < piece.columns)
@@ -223,12 +226,10 @@ cudaError_t finishBackward(const AttentionProblem& problem, const BackwardTensor
                                     static_cast<int>(shape.queries),
                                     shape.headDim,
                                     queryTilesOf(problem)};
-    const auto grid = static_cast<unsigned>(pairs(problem) * arguments.queryTiles * GradQueryPiece::kCount);
-    if (problem.type == ElementType::BFloat16)
-        finish<__nv_bfloat16><<<grid, 128, 0, stream>>>(arguments);
-    else
-        finish<__half><<<grid, 128, 0, stream>>>(arguments);
-    return cudaGetLastError();
+    const auto grid =
+        static_cast<unsigned>(pairs(problem) * arguments.queryTiles * GradQueryPiece::count(shape.headDim));
+    const auto kernel = problem.type == ElementType::BFloat16 ? finish<__nv_bfloat16> : finish<__half>;
+    return launchAfter(kernel, grid, 128, 0, stream, arguments);
 }
 
 } // namespace tilescope::kernels::hopper

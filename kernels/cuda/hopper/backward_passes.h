@@ -14,9 +14,11 @@ constexpr int backwardQueries(int headDim)
     return headDim <= 64 ? 128 : 64;
 }
 
-/// The part of a query tile's gradient that one consumer of the backward kernel computes: 64 rows of it.
+/// The part of a query tile's gradient that one consumer of the backward kernel computes at a time: 64 rows
+/// of it.
 struct GradQueryPiece {
-    static constexpr int kCount = 2; ///< of a tile
+    /// Of a tile: two, one for each consumer, or four of 64 columns.
+    static constexpr int count(int headDim) { return headDim <= 128 ? 2 : 4; }
     static constexpr int kRows = 64;
     int firstRow;
     int firstColumn;
@@ -27,7 +29,8 @@ struct GradQueryPiece {
     {
         if (backwardQueries(headDim) == 128)
             return {kRows * piece, 0, headDim};
-        return {0, 64 * piece, piece == 0 ? 64 : headDim - 64};
+        const int rest = headDim - 64 * piece;
+        return {0, 64 * piece, rest < 0 ? 0 : (rest < 64 ? rest : 64)};
     }
     /// Where its sums begin in those of its tile, queries * headDim floats.
     constexpr int offset(int headDim) const { return firstRow * headDim + kRows * firstColumn; }
@@ -49,6 +52,25 @@ struct BackwardWorkspace {
     static std::size_t bytes(const AttentionProblem& problem);
     static BackwardWorkspace at(void* memory, const AttentionProblem& problem);
 };
+
+/// Launches a kernel that may begin while the one before it in the stream ends, and calls
+/// awaitKernelBefore().
+template <class... Parameters, class... Arguments>
+cudaError_t launchAfter(void (*kernel)(Parameters...), unsigned grid, unsigned threads,
+                        std::size_t sharedBytes, cudaStream_t stream, const Arguments&... arguments)
+{
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(grid);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = sharedBytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
 
 /// Fills logSumExp2 and delta, and zeroes what the kernel adds to.
 cudaError_t prepareBackward(const AttentionProblem& problem, const BackwardTensors& tensors,

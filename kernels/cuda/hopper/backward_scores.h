@@ -16,6 +16,16 @@ __device__ inline std::uint32_t addressHere(const void* pointer)
     return address;
 }
 
+/// The same for an argument.
+template <class T> __device__ inline T valueHere(T value)
+{
+    if constexpr (sizeof(T) == 8)
+        asm volatile("" : "+l"(value));
+    else
+        asm volatile("" : "+r"(value));
+    return value;
+}
+
 /// The inverse of pack().
 template <class Element> __device__ inline void unpack(float& first, float& second, std::uint32_t pair)
 {
@@ -174,8 +184,7 @@ __device__ inline void writeGradient(const float (&grad)[Count], unsigned char* 
 __device__ inline void sendGradients(int consumer)
 {
     fenceAsyncProxy();
-    namedWait(pieceRead(consumer), kWithCarrier);
-    namedArrive(pieceWritten(consumer), kWithCarrier);
+    namedArrive(gradientsWritten(consumer), kWithCarrier);
 }
 
 } // namespace tilescope::kernels::hopper

@@ -10,23 +10,26 @@ namespace tilescope::kernels::hopper {
 
 constexpr int kBackwardConsumers = 2;
 
-/// What the backward kernel takes at a time. Each consumer owns 64 of 128 keys; gradK and gradV of 128
-/// columns take 128 of its registers, which leaves room for 64 rows of S and dP.
+/// What the backward kernel takes at a time. Up to head dim 128 each consumer owns 64 of 128 keys, and gradK
+/// and gradV of 128 columns take 128 of its registers, which leaves room for 64 rows of S and dP. Above, both
+/// consumers share 64 keys: one owns gradV, the other gradK.
 ///
 /// Of shared memory's 227 KiB: k (v too, up to head dim 64) has room for the next tile's while the gradients
-/// of this one leave.
+/// of this one leave; above head dim 128, q and gradO of 64 rows take 64 KiB and there is none.
 template <int HeadDim> struct BackwardTile {
     static constexpr int headDim = HeadDim;
-    static constexpr int keys = 128;
+    static constexpr bool wide = HeadDim > 128;
+    static constexpr int keys = wide ? 64 : 128;
     static constexpr int queries = backwardQueries(HeadDim);
-    static constexpr int keyStages = 2;
+    static constexpr int keyStages = wide ? 1 : 2;
     static constexpr int valueStages = HeadDim <= 64 ? 2 : 1;
     static constexpr int queryStages = 2; ///< of q, and of gradO
     static constexpr int panels = (HeadDim + kPanelColumns - 1) / kPanelColumns;
     static constexpr int queryBytes = queries * panels * kRowBytes;
     static constexpr int keyBytes = keys * panels * kRowBytes;
     static constexpr int scoreBytes = keys * queries * 2;
-    static constexpr int pieceFloats = 64 * 64; ///< of gradQ: what one consumer computes at a time
+    /// Of gradQ: what one consumer computes at a time. Wide tiles add it to global memory from registers.
+    static constexpr int pieceFloats = wide ? 4 : 64 * 64;
     using QueryRing = RingPosition<queryStages>;
 };
 
@@ -47,11 +50,13 @@ template <int Stages> __device__ inline RingPosition<Stages> ringAt(unsigned til
 }
 
 template <class Tile> struct BackwardShared {
-    alignas(1024) unsigned char key[Tile::keyStages][Tile::keyBytes];     // gradK leaves through here
-    alignas(1024) unsigned char value[Tile::valueStages][Tile::keyBytes]; // and gradV through here
+    alignas(1024) unsigned char key[Tile::keyStages][Tile::keyBytes]; // gradK leaves through here
+    alignas(
+        1024) unsigned char value[Tile::valueStages][Tile::keyBytes]; // wide tiles: and gradV through here
     alignas(1024) unsigned char query[Tile::queryStages][Tile::queryBytes];
     alignas(1024) unsigned char gradO[Tile::queryStages][Tile::queryBytes];
-    // dS^T: panels of 64 queries, 128 rows of keys.
+    // dS^T: panels of 64 queries, rows of keys; at a tile's end gradV leaves through here. Wide tiles keep it
+    // in the first, and P^T, thread by thread, in the second.
     alignas(1024) unsigned char gradScores[2][Tile::scoreBytes];
     alignas(128) float gradQuery[kBackwardConsumers][Tile::pieceFloats];
     alignas(16) float logSumExp2[Tile::queryStages][Tile::queries];
@@ -61,6 +66,7 @@ template <class Tile> struct BackwardShared {
     Barrier tileLoaded; // the last q and gradO of a tile are on their way
     Barrier keyFull[Tile::keyStages], keyEmpty[Tile::keyStages];
     Barrier valueFull[Tile::valueStages], valueEmpty[Tile::valueStages];
+    Barrier scoresEmpty; // gradV has left
     Barrier queryFull[Tile::queryStages], queryEmpty[Tile::queryStages];
     Barrier gradFull[Tile::queryStages], gradEmpty[Tile::queryStages];
 };
@@ -107,9 +113,13 @@ struct QueryWalk {
     }
 };
 
-/// Named barriers: all consumers.
-constexpr int kConsumersMeet = 1;
-/// And these for each consumer, with the warp that carries what it made to global memory.
+/// Named barriers: all consumers; of wide tiles, P^T is there, dS^T is there.
+constexpr int kConsumersMeet = 1, kWeightsWritten = 2, kScoresWritten = 3;
+/// And these for each consumer: its own, and with the warp that carries what it made to global memory.
+__device__ inline int consumerMeets(int consumer)
+{
+    return 8 + consumer;
+}
 __device__ inline int pieceWritten(int consumer)
 {
     return 4 + consumer;
@@ -117,6 +127,10 @@ __device__ inline int pieceWritten(int consumer)
 __device__ inline int pieceRead(int consumer)
 {
     return 6 + consumer;
+}
+__device__ inline int gradientsWritten(int consumer)
+{
+    return 10 + consumer;
 }
 
 } // namespace tilescope::kernels::hopper

@@ -131,6 +131,14 @@ __device__ inline void addFloats(float* destination, const float* source, std::u
         : "memory");
 }
 
+/// Adds four floats to global memory (16-byte address).
+__device__ inline void addFourFloats(float* destination, float a, float b, float c, float d)
+{
+    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(destination), "f"(a),
+                 "f"(b), "f"(c), "f"(d)
+                 : "memory");
+}
+
 __device__ inline void commitStores()
 {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
@@ -171,6 +179,20 @@ __device__ inline void storeMatrices(std::uint32_t address, std::uint32_t first,
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
                  "r"(first), "r"(second), "r"(third), "r"(fourth)
                  : "memory");
+}
+
+// --- kernels one after another [9.7.13.13] -------------------------------------------------------
+
+/// Lets the next kernel of the stream begin, where it was launched to (launchAfter()); what it reads of this
+/// one it must wait for.
+__device__ inline void letNextKernelBegin()
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+/// Waits until all of the kernel before has been written.
+__device__ inline void awaitKernelBefore()
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
 // --- warpgroups ----------------------------------------------------------------------------------
