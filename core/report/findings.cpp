@@ -219,6 +219,67 @@ std::vector<Finding> boundary(const FindingTemplate& wanted, const StudyRuns& st
                 "Least squares of a + b x + c x² to the peaks of the points that fit, solved for the limit.");
 }
 
+/// What one choice saves of a quantity, and what it costs of another, beside the plain one.
+struct Trade {
+    std::string choice;
+    Measured saved;   ///< of the quantity that is to shrink
+    double share = 0; ///< the same as a share of the plain one's
+    double cost = 0;  ///< of the other quantity, as a share of the plain one's; below 0: it gains there too
+
+    double worth() const { return share / std::max(cost, 1e-9); }
+};
+
+std::optional<Trade> bestTrade(const FindingTemplate& wanted, const RunList& runs)
+{
+    const auto number = [](const RunPtr& run, const std::string& metric) {
+        return run->status() == RunStatus::Ok ? run->number(metric) : std::nullopt;
+    };
+    const auto plain = std::ranges::find_if(
+        runs, [&](const RunPtr& run) { return run->param(wanted.series) == wanted.first; });
+    if (plain == runs.end())
+        return {};
+    const auto had = number(*plain, wanted.quantity.value);
+    const auto took = number(*plain, wanted.quantity.over);
+    if (!had || !took || had->value <= 0 || took->value <= 0)
+        return {};
+    std::optional<Trade> best;
+    for (const RunPtr& run : runs) {
+        const auto has = number(run, wanted.quantity.value);
+        const auto takes = number(run, wanted.quantity.over);
+        if (run == *plain || !has || !takes || has->value >= had->value)
+            continue;
+        Trade trade{.choice = std::string(run->param(wanted.series)),
+                    .saved = Measured{had->value - has->value, {}, 1, had->unit},
+                    .share = 1 - has->value / had->value,
+                    .cost = takes->value / took->value - 1};
+        if (!best || trade.worth() > best->worth())
+            best = std::move(trade);
+    }
+    return best;
+}
+
+std::vector<Finding> trade(const FindingTemplate& wanted, const StudyRuns& study)
+{
+    std::string list;
+    for (const Group& group : groupsOf(wanted, study)) {
+        const std::optional<Trade> best = bestTrade(wanted, group.runs);
+        list += (list.empty() ? "" : "; ") + (group.label.empty() ? "" : group.label + ": ");
+        if (!best)
+            list += "nothing saves any";
+        else if (best->cost <= 0)
+            list += fmt::format("{} saves {} ({:.0f} %) at no cost", best->choice, textOf(best->saved),
+                                100 * best->share);
+        else
+            list += fmt::format("{} saves {} ({:.0f} %) for {:.0f} % more", best->choice, textOf(best->saved),
+                                100 * best->share, 100 * best->cost);
+    }
+    if (list.empty())
+        return untold(wanted, study, "no point was run.");
+    return told(
+        wanted, study, {{"trades", list}},
+        "Of all choices that save any, the one with the largest share saved for the share that it costs.");
+}
+
 std::vector<Finding> say(const FindingTemplate& wanted, const StudyRuns& study)
 {
     for (const RunPtr& run : select(study, wanted.part, wanted.quantity.from)) {
@@ -237,9 +298,10 @@ struct Rule {
     std::vector<Finding> (*make)(const FindingTemplate&, const StudyRuns&);
 };
 
-constexpr std::array kRules{Rule{"spread", spread}, Rule{"statuses", statuses},   Rule{"mean", geometricMean},
-                            Rule{"growth", growth}, Rule{"crossover", crossover}, Rule{"boundary", boundary},
-                            Rule{"say", say}};
+constexpr std::array kRules{Rule{"spread", spread},       Rule{"statuses", statuses},
+                            Rule{"mean", geometricMean},  Rule{"growth", growth},
+                            Rule{"crossover", crossover}, Rule{"boundary", boundary},
+                            Rule{"trade", trade},         Rule{"say", say}};
 
 } // namespace
 

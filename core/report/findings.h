@@ -24,6 +24,8 @@ namespace tilescope::report {
 ///              {crossovers}
 ///   boundary   the x at which memory ends: a fit of a + b x + c x² to the peaks of the points that fit, and
 ///              whether the points on both sides agree: {predicted} {limit} {largest_ok} {least_oom} {agrees}
+///   trade      of all values of `series` beside `first`, the one that saves the largest share of `value` for
+///              the share of `over` that it costs more, for each combination of `by`: {trades}
 ///   say        {value} of the first point that has it
 ///
 /// A rule that cannot be applied says what it lacks: nothing is claimed that the data do not show.

@@ -50,6 +50,20 @@ std::optional<std::array<double, 3>> solved(std::array<std::array<double, 4>, 3>
     return std::array{rows[0][3] / rows[0][0], rows[1][3] / rows[1][1], rows[2][3] / rows[2][2]};
 }
 
+/// `(4.58e+07 ± 1.2e+06) + (6.49e+03 ± 700) N + (161 ± 0.1) N² bytes`, with 95 % intervals where there are
+/// any.
+std::string formulaOf(const Parabola& fit)
+{
+    constexpr std::array kPowers{"", " N", " N²"};
+    std::string text;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const std::string term = fit.half ? fmt::format("({:.3g} ± {:.2g})", fit.terms[i], (*fit.half)[i])
+                                          : fmt::format("{:.3g}", fit.terms[i]);
+        text += (i == 0 ? "" : " + ") + term + kPowers[i];
+    }
+    return text + " bytes" + (fit.half ? ", ± 95 %" : "");
+}
+
 } // namespace
 
 std::vector<Curve> curvesOf(const FindingTemplate& wanted, const StudyRuns& study)
@@ -131,7 +145,7 @@ std::optional<std::string> crossoverOf(const std::vector<Curve>& curves, const s
                      : fmt::format("from {:.0f} on", common[from].first);
 }
 
-std::optional<std::array<double, 3>> parabola(std::span<const CurvePoint> points)
+std::optional<Parabola> parabola(std::span<const CurvePoint> points)
 {
     if (points.size() < 3)
         return {};
@@ -148,12 +162,30 @@ std::optional<std::array<double, 3>> parabola(std::span<const CurvePoint> points
             rows[row][3] += powers[row] * point.y;
         }
     }
-    auto found = solved(rows);
-    if (found) {
-        (*found)[1] /= scale;
-        (*found)[2] /= scale * scale;
+    const auto found = solved(rows);
+    if (!found)
+        return {};
+    const std::array unscale{1.0, 1 / scale, 1 / scale / scale};
+    Parabola fit;
+    for (std::size_t i = 0; i < 3; ++i)
+        fit.terms[i] = (*found)[i] * unscale[i];
+    if (points.size() == 3)
+        return fit;
+    double residual = 0;
+    for (const CurvePoint& point : points)
+        residual += std::pow(point.y - fit(point.x), 2);
+    const auto freedom = static_cast<double>(points.size() - 3);
+    const double critical = analysis::studentCritical(0.05, freedom);
+    fit.half.emplace();
+    for (std::size_t i = 0; i < 3; ++i) {
+        // The i-th column of the inverse holds the variance of the i-th term on its diagonal.
+        for (std::size_t row = 0; row < 3; ++row)
+            rows[row][3] = row == i ? 1 : 0;
+        const auto column = solved(rows);
+        (*fit.half)[i] =
+            column ? critical * std::sqrt(residual / freedom * std::max((*column)[i], 0.0)) * unscale[i] : 0;
     }
-    return found;
+    return fit;
 }
 
 Boundary boundaryOf(const FindingTemplate& wanted, const StudyRuns& study)
@@ -179,13 +211,13 @@ Boundary boundaryOf(const FindingTemplate& wanted, const StudyRuns& study)
         boundary.why = "the points have no memory_limit.";
     else if (!fit)
         boundary.why = "fewer than three points fit.";
-    else if ((*fit)[2] <= 0)
+    else if (fit->terms[2] <= 0)
         boundary.why = "the peaks do not grow with the square of " + wanted.x + ".";
     if (!boundary.why.empty())
         return boundary;
-    const auto& [a, b, c] = *fit;
+    const auto& [a, b, c] = fit->terms;
     boundary.predicted = (-b + std::sqrt(b * b - 4 * c * (a - boundary.limit))) / (2 * c);
-    boundary.formula = fmt::format("{:.3g} + {:.3g} N + {:.3g} N² bytes", a, b, c);
+    boundary.formula = formulaOf(*fit);
     boundary.agrees = boundary.predicted >= boundary.largestOk &&
                       (!boundary.leastOom || boundary.predicted <= *boundary.leastOom);
     return boundary;

@@ -43,8 +43,17 @@ std::optional<PowerLaw> powerLaw(std::span<const CurvePoint> points);
 std::optional<std::string> crossoverOf(const std::vector<Curve>& curves, const std::string& first,
                                        const std::string& second);
 
-/// y = a + b x + c x² by least squares; none with fewer than three different x. O(n).
-std::optional<std::array<double, 3>> parabola(std::span<const CurvePoint> points);
+/// y = a + b x + c x².
+struct Parabola {
+    std::array<double, 3> terms{}; ///< a, b, c
+    std::optional<std::array<double, 3>> half =
+        {}; ///< of Student's 95 % interval of each; none with three points
+
+    double operator()(double x) const { return terms[0] + terms[1] * x + terms[2] * x * x; }
+};
+
+/// By least squares; none with fewer than three different x. O(n).
+std::optional<Parabola> parabola(std::span<const CurvePoint> points);
 
 /// Where memory ends along x.
 struct Boundary {

@@ -18,13 +18,14 @@ namespace {
 /// The recipe that the chart page and `tilescope-gui --charts` read.
 std::string recipeOf(const FigureTemplate& wanted, const RunList& runs)
 {
-    nlohmann::ordered_json recipe{{"tilescope_chart", 1},
-
-                                  {"x", wanted.x},
-                                  {"y", wanted.y},
-                                  {"series", wanted.series}};
+    nlohmann::ordered_json recipe{
+        {"tilescope_chart", 1}, {"x", wanted.x}, {"y", wanted.y}, {"series", wanted.series}};
     recipe["x_axis"] = wanted.logX ? "log" : "linear";
     recipe["y_axis"] = wanted.logY ? "log" : "linear";
+    if (!wanted.facet.empty())
+        recipe["facet"] = wanted.facet;
+    if (!wanted.label.empty())
+        recipe["label"] = wanted.label;
     if (!wanted.fit.empty())
         recipe["fit"] = wanted.fit;
     recipe["runs"] = nlohmann::json::array();
@@ -33,21 +34,61 @@ std::string recipeOf(const FigureTemplate& wanted, const RunList& runs)
     return recipe.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// A figure of runs of which at least two have a value of x; none where there is nothing to draw.
-std::optional<Figure> figureOf(const FigureTemplate& wanted, const StudyRuns& study)
+/// Of the lane of memory in a figure about it.
+constexpr int kMemoryHeight = 4;
+
+/// Each file that holds one of the runs, once.
+std::vector<std::string> filesOf(const RunList& runs)
 {
-    const RunList runs = select(study, wanted.part, wanted.from);
     std::vector<std::string> files;
     for (const auto& run : runs)
         if (const std::string file = run->recording().file.string();
             std::ranges::find(files, file) == files.end())
             files.push_back(file);
+    return files;
+}
+
+/// A chart of runs of which at least two have a value of x; none where there is nothing to draw.
+std::optional<Figure> chartOf(const FigureTemplate& wanted, const StudyRuns& study)
+{
+    const RunList runs = select(study, wanted.part, wanted.from);
     const bool drawable =
         std::ranges::any_of(runs, [](const auto& run) { return run->status() == RunStatus::Ok; });
-    if (!drawable || distinctKeys(runs, {wanted.x}).size() < 2)
+    // Where x is a quantity, the points differ by what is written beside them.
+    if (!drawable || distinctKeys(runs, {wanted.label.empty() ? wanted.x : wanted.label}).size() < 2)
         return {};
-    return Figure{study.study.name + "-" + wanted.id, wanted.caption, recipeOf(wanted, runs),
-                  std::move(files)};
+    return Figure{study.study.name + "-" + wanted.id, wanted.caption, recipeOf(wanted, runs), filesOf(runs)};
+}
+
+/// Timelines of as many of the wanted runs as were traced; none where that is none of them.
+std::optional<Figure> timelinesOf(const FigureTemplate& wanted, const StudyRuns& study)
+{
+    RunList runs;
+    for (Where where : wanted.timelines) {
+        where.insert(where.end(), wanted.from.begin(), wanted.from.end());
+        const RunList those = select(study, wanted.part, where);
+        const auto traced = std::ranges::find_if(those, [](const auto& run) {
+            return run->status() == RunStatus::Ok && run->param("trace") != "off";
+        });
+        if (traced != those.end())
+            runs.push_back(*traced);
+    }
+    if (runs.empty())
+        return {};
+    nlohmann::ordered_json recipe{{"tilescope_timeline", 1}, {"runs", nlohmann::json::array()}};
+    for (const auto& run : runs)
+        recipe["runs"].push_back(run->record().uid);
+    if (!wanted.alignAt.empty())
+        recipe["align_at"] = wanted.alignAt;
+    if (wanted.aboutMemory)
+        recipe["memory_height"] = kMemoryHeight;
+    return Figure{study.study.name + "-" + wanted.id, wanted.caption,
+                  recipe.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), filesOf(runs)};
+}
+
+std::optional<Figure> figureOf(const FigureTemplate& wanted, const StudyRuns& study)
+{
+    return wanted.timelines.empty() ? chartOf(wanted, study) : timelinesOf(wanted, study);
 }
 
 Section sectionOf(const StudyRuns& study, bool anonymous)

@@ -7,6 +7,7 @@
 #include "core/query/answers.h"
 #include "core/query/event_tables.h"
 #include "core/query/work_tables.h"
+#include "core/report/tensor_facts.h"
 
 #include <nlohmann/json.hpp>
 
@@ -150,6 +151,12 @@ Fact RunFacts::read(const std::string& metric) const
         return counter(*rest);
     if (const auto rest = behind(metric, "answer."))
         return answer(*rest);
+    if (const auto rest = behind(metric, "tensor."))
+        return tensorFact(named(), *rest);
+    if (metric == "residual")
+        return residualFact(*this, {});
+    if (const auto rest = behind(metric, "residual."))
+        return residualFact(*this, *rest);
     if (behind(metric, "result."))
         return environment(metric);
     const std::size_t dot = metric.find('.');
@@ -218,9 +225,22 @@ Fact RunFacts::answer(std::string_view rest) const
 Fact RunFacts::environment(std::string_view key) const
 {
     for (const EnvironmentEntry& entry : recording_.reader->environment(row_.record.run))
-        if (entry.key == key)
+        if (entry.key == key) {
+            double number = 0;
+            const char* const end = entry.value.data() + entry.value.size();
+            if (entry.unit == "ms" && std::from_chars(entry.value.data(), end, number).ptr == end)
+                return Measured{number, {}, 1, Unit::Milliseconds};
             return entry.unit.empty() ? entry.value : entry.value + " " + entry.unit;
+        }
     return {};
+}
+
+const query::NamedMemory& RunFacts::named() const
+{
+    if (!named_)
+        named_ = std::make_shared<const query::NamedMemory>(
+            query::namedMemory(query::memoryHistory(*recording_.reader, row_.record.run), {}));
+    return *named_;
 }
 
 Fact RunFacts::gpuBusy() const
@@ -253,8 +273,9 @@ Fact RunFacts::modelUse() const
 bool isMetric(std::string_view name)
 {
     constexpr std::array kWhole{"status",     "reason",         "peak",     "reserved", "before_backward",
-                                "parameters", "trace_overhead", "gpu_busy", "mfu"};
-    constexpr std::array kPrefixes{"warmup.", "timed.", "memory.", "counter.", "answer.", "result."};
+                                "parameters", "trace_overhead", "gpu_busy", "mfu",      "residual"};
+    constexpr std::array kPrefixes{"warmup.", "timed.",  "memory.", "counter.",
+                                   "answer.", "result.", "tensor.", "residual."};
     const std::string_view phase = name.substr(0, name.find('.'));
     const std::string_view rest = name.substr(phase.size());
     return std::ranges::find(kWhole, name) != kWhole.end() ||

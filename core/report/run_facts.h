@@ -11,6 +11,10 @@
 #include <string_view>
 #include <variant>
 
+namespace tilescope::query {
+struct NamedMemory;
+}
+
 namespace tilescope::report {
 
 /// A measured value: in milliseconds, bytes, per cent or as a plain number, by its unit.
@@ -41,6 +45,7 @@ struct Recording {
 ///   memory.CATEGORY                            bytes at the peak
 ///   counter.METRIC                             of the range `step`
 ///   answer.QUESTION                            its sentence; answer.QUESTION.LABEL  a figure of it
+///   tensor.NAME, residual, residual.WHAT       of single tensors, as tensor_facts.h tells
 ///   result.KEY                                 what a workload that measures no time found out
 ///   any key of the spec                        as text
 ///
@@ -70,6 +75,7 @@ private:
     Fact counter(std::string_view metric) const;
     Fact answer(std::string_view rest) const;
     Fact environment(std::string_view key) const;
+    const query::NamedMemory& named() const;
     Fact gpuBusy() const;
     Fact modelUse() const;
 
@@ -77,6 +83,7 @@ private:
     query::RunRow row_;
     std::map<std::string, std::string, std::less<>> params_;
     mutable std::map<std::string, Fact> known_;
+    mutable std::shared_ptr<const query::NamedMemory> named_;
 };
 
 /// Whether RunFacts knows a metric of that name.

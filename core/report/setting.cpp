@@ -44,6 +44,8 @@ std::string valueOf(const EnvironmentEntry& entry)
 {
     if (entry.unit == "B")
         return exchange::withUnit(std::stod(entry.value), exchange::Unit::Bytes);
+    if (entry.unit == "mW")
+        return fmt::format("{:g} W", std::stod(entry.value) / 1000);
     return entry.unit.empty() ? entry.value : entry.value + " " + entry.unit;
 }
 

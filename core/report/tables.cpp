@@ -62,7 +62,7 @@ std::string baseUnitOf(exchange::Unit unit)
     }
 }
 
-/// One column while it is being made: its numbers share a unit, so they become text together.
+/// One column while it is being made: its numbers become text together, once all columns are known.
 class ColumnMaker {
 public:
     ColumnMaker(Table& table, const ColumnTemplate& wanted) : table_(table), wanted_(wanted) {}
@@ -103,16 +103,23 @@ public:
                 {.kind = Cell::Kind::Number, .value = std::exp(logs / static_cast<double>(n)), .n = n});
     }
 
-    /// Adds the finished column to the table, whose rows are there.
-    void finish()
+    exchange::Unit unit() const { return unit_; }
+
+    void sizesInto(std::vector<double>& sizes) const
     {
-        double largest = 0;
         for (const Cell& cell : cells_)
-            largest = std::max(largest, std::abs(cell.value.value_or(0)));
-        const exchange::Scale scale = exchange::scaleFor(unit_, largest);
+            if (cell.value && *cell.value != 0)
+                sizes.push_back(std::abs(*cell.value));
+    }
+
+    /// Adds the finished column to the table, whose rows are there.
+    void finish(const exchange::Scale& scale)
+    {
+        const bool counts = areCounts();
         for (Cell& cell : cells_)
             if (cell.value) {
-                cell.text = scale.text(*cell.value);
+                cell.text =
+                    counts ? scale.text(static_cast<std::int64_t>(*cell.value)) : scale.text(*cell.value);
                 if (cell.spread)
                     cell.text += " ± " + scale.text(*cell.spread);
             }
@@ -127,6 +134,15 @@ private:
     bool isAboutStatus() const
     {
         return wanted_.quantity.value == "status" || wanted_.quantity.value == "reason";
+    }
+
+    /// Whole numbers of things, which stay whole.
+    bool areCounts() const
+    {
+        return unit_ == exchange::Unit::None && wanted_.quantity.over.empty() &&
+               std::ranges::all_of(cells_, [](const Cell& cell) {
+                   return !cell.spread && cell.value.value_or(0) == std::round(cell.value.value_or(0));
+               });
     }
 
     Cell numberCell(const Measured& measured)
@@ -150,6 +166,21 @@ private:
     exchange::Unit unit_ = exchange::Unit::None;
     std::vector<Cell> cells_;
 };
+
+/// Columns of one table that hold the same quantity share its unit, so that they can be compared by eye: the
+/// one that suits their median.
+exchange::Scale scaleOf(const ColumnMaker& column, const std::vector<ColumnMaker>& all)
+{
+    std::vector<double> sizes;
+    for (const ColumnMaker& other : all)
+        if (other.unit() == column.unit())
+            other.sizesInto(sizes);
+    if (sizes.empty())
+        return exchange::scaleFor(column.unit(), 0);
+    const auto median = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+    std::ranges::nth_element(sizes, median);
+    return exchange::scaleFor(column.unit(), *median);
+}
 
 bool allNumbers(const std::vector<std::vector<std::string>>& rows, std::size_t column)
 {
@@ -201,14 +232,19 @@ Table makeTable(const TableTemplate& wanted, const StudyRuns& study)
         table.rows.emplace_back(wanted.rows.size());
         table.rows.back().front().text = "geometric mean";
     }
+    std::vector<ColumnMaker> columns;
     for (const ColumnTemplate& column : wanted.columns) {
-        ColumnMaker maker(table, column);
+        ColumnMaker& maker = columns.emplace_back(table, column);
         for (const RunList& row : rows)
             maker.add(row);
         if (wanted.geometricMean && !rows.empty())
             maker.addGeometricMean();
-        maker.finish();
     }
+    std::vector<exchange::Scale> scales;
+    for (const ColumnMaker& column : columns)
+        scales.push_back(scaleOf(column, columns));
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        columns[i].finish(scales[i]);
     if (const std::string note = spreadNote(table); !note.empty())
         table.caption += (table.caption.empty() ? "" : " ") + note;
     return table;

@@ -113,12 +113,17 @@ private:
 
     Take where(Where& into) const
     {
-        return [this, &into](const YamlEntry& entry) {
-            if (entry.value->kind != YamlNode::Kind::Map)
-                refuse("'" + entry.key + "' is no map of keys", entry.position);
-            for (const YamlEntry& key : entry.value->entries)
-                into.emplace_back(key.key, key.value->text);
-        };
+        return [this, &into](const YamlEntry& entry) { into = keysOfRun(*entry.value); };
+    }
+
+    Where keysOfRun(const YamlNode& node) const
+    {
+        if (node.kind != YamlNode::Kind::Map)
+            refuse("this is no map of keys", node.position);
+        Where keys;
+        for (const YamlEntry& key : node.entries)
+            keys.emplace_back(key.key, key.value->text);
+        return keys;
     }
 
     Keys quantityKeys(Quantity& quantity) const
@@ -170,11 +175,18 @@ private:
                        {"x", text(figure.x)},
                        {"y", text(figure.y)},
                        {"series", text(figure.series)},
+                       {"facet", text(figure.facet)},
+                       {"label", text(figure.label)},
                        {"fit", text(figure.fit)},
                        {"log_x", flag(figure.logX)},
-                       {"log_y", flag(figure.logY)}});
-        if (figure.id.empty() || figure.x.empty() || figure.y.empty())
-            refuse("a figure has an id, x and y", node.position);
+                       {"log_y", flag(figure.logY)},
+                       {"align_at", text(figure.alignAt)},
+                       {"about_memory", flag(figure.aboutMemory)},
+                       {"timelines",
+                        [&](const YamlEntry& entry) { list(entry, figure.timelines, &Reader::keysOfRun); }}});
+        const bool chart = !figure.x.empty() && !figure.y.empty();
+        if (figure.id.empty() || chart == !figure.timelines.empty())
+            refuse("a figure has an id, and either x and y or timelines", node.position);
         return figure;
     }
 

@@ -36,14 +36,18 @@ struct TableTemplate {
     bool geometricMean = false; ///< a last row: of the ratios
 };
 
+/// A chart of runs, or their timelines one above the other.
 struct FigureTemplate {
     std::string id = {};
     std::string caption = {};
     std::string part = {};
     Where from = {};
-    std::string x = {}, y = {}, series = {}, fit = {};
+    std::string x = {}, y = {}, series = {}, facet = {}, label = {}, fit = {};
     bool logX = true;
     bool logY = true;
+    std::vector<Where> timelines = {}; ///< one run each, the first that was traced; none: a chart
+    std::string alignAt = {};          ///< of timelines: path of a range within a step; empty: the step
+    bool aboutMemory = false;          ///< of timelines: whether memory is what they show
 };
 
 /// A statement to be computed; findings.h tells the rules and what each reads.

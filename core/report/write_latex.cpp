@@ -136,17 +136,17 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
 
 void writeLatex(std::ostream& out, const Document& document, const Drawings& drawings)
 {
-    out << kPreamble << "\\title{" << escapeLatex(document.title)
-        << "}\n\\author{}\n\\date{}\n\\begin{document}\n\\maketitle\n";
+    out << kPreamble << "\\title{" << escapeLatex(document.title) << "}\n\\author{}\n\\date{Made by "
+        << escapeLatex(document.program) << " from";
+    for (const std::string& source : document.sources)
+        out << " \\texttt{" << escapeLatex(source) << '}';
+    out << "}\n\\begin{document}\n\\maketitle\n";
     if (document.sections.size() > 1)
         out << "\\tableofcontents\n\\clearpage\n";
     out << '\n';
     for (const Section& section : document.sections)
         writeSection(out, section, drawings);
-    out << "Made by " << escapeLatex(document.program) << " from";
-    for (const std::string& source : document.sources)
-        out << " \\texttt{" << escapeLatex(source) << '}';
-    out << ".\n\\end{document}\n";
+    out << "\\end{document}\n";
 }
 
 } // namespace tilescope::report

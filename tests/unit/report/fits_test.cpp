@@ -50,11 +50,28 @@ TEST(Parabola, FindsItsThreeNumbers)
     const auto found =
         parabola(pointsOf([](double x) { return 7e6 + 1500 * x + 13 * x * x; }, {256, 1024, 4096, 16384}));
     ASSERT_TRUE(found);
-    EXPECT_NEAR((*found)[0], 7e6, 1);
-    EXPECT_NEAR((*found)[1], 1500, 1e-3);
-    EXPECT_NEAR((*found)[2], 13, 1e-6);
+    EXPECT_NEAR(found->terms[0], 7e6, 1);
+    EXPECT_NEAR(found->terms[1], 1500, 1e-3);
+    EXPECT_NEAR(found->terms[2], 13, 1e-6);
+    ASSERT_TRUE(found->half);
+    EXPECT_NEAR((*found->half)[2], 0, 1e-6);
     EXPECT_FALSE(parabola(pointsOf([](double x) { return x; }, {1, 2})));
     EXPECT_FALSE(parabola(pointsOf([](double x) { return x; }, {1, 1, 1})));
+}
+
+TEST(Parabola, IntervalsAreThoseOfLeastSquares)
+{
+    // By the normal equations in double precision elsewhere, with t(0.975, 2) = 4.30265.
+    const std::vector<CurvePoint> points{{1, 2.1}, {2, 4.9}, {3, 10.2}, {4, 16.8}, {5, 26.1}};
+    const auto found = parabola(points);
+    ASSERT_TRUE(found && found->half);
+    EXPECT_NEAR(found->terms[0], 1.200000000, 1e-6);
+    EXPECT_NEAR(found->terms[1], -0.138571429, 1e-6);
+    EXPECT_NEAR(found->terms[2], 1.021428571, 1e-6);
+    EXPECT_NEAR((*found->half)[0], 2.069367018, 1e-5);
+    EXPECT_NEAR((*found->half)[1], 1.576995268, 1e-5);
+    EXPECT_NEAR((*found->half)[2], 0.257866300, 1e-5);
+    EXPECT_FALSE(parabola(std::span(points).first(3))->half) << "three points leave nothing to judge by";
 }
 
 TEST(Crossover, IsFromWhereOneStaysBelow)

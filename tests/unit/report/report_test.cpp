@@ -72,6 +72,7 @@ TEST_F(Report, FindsTheStudyByItsPointsAndTakesTheirValues)
     EXPECT_NEAR(row[2].value.value(), 4.096 * 1.005, 1e-6);
     EXPECT_EQ(row[2].n, 10);
     EXPECT_EQ(grid.columns[2].unit, "ms");
+    EXPECT_EQ(grid.columns[3].unit, "ms"); // backward, in the same unit as forward beside it
     EXPECT_THAT(grid.caption, HasSubstr("n = 10"));
 }
 
@@ -97,6 +98,22 @@ TEST_F(Report, PointsThatWereNotRunAreCounted)
     writeStudyFile(folder / "part.tscope", "flash", config::Edition::Quick, gridOf);
     const Document made = makeReport({folder / "part.tscope"}, {.study = "flash"});
     EXPECT_THAT(made.sections[0].cautions, Contains(HasSubstr("the quick edition")));
+}
+
+TEST_F(Report, TimelinesAreOfTracedRunsOneForEachThatIsWanted)
+{
+    writeStudyFile(folder / "flash.tscope", "flash", config::Edition::Full, gridOf);
+    const Document made = makeReport({folder / "flash.tscope"}, {.study = "flash"});
+    const auto found = std::ranges::find(made.sections[0].figures, "flash-side-by-side", &Figure::id);
+    ASSERT_NE(found, made.sections[0].figures.end());
+    const auto recipe = nlohmann::json::parse(found->recipe);
+    EXPECT_EQ(recipe["tilescope_timeline"], 1);
+    EXPECT_EQ(recipe["runs"].size(), 2U);
+    EXPECT_THAT(found->files, Contains((folder / "flash.tscope").string()));
+    // A study that asks for none has none.
+    const Document grid = document();
+    for (const Figure& figure : grid.sections[0].figures)
+        EXPECT_THAT(figure.recipe, Not(HasSubstr("tilescope_timeline")));
 }
 
 TEST_F(Report, AnonymousNamesNoHostAndNoFolder)

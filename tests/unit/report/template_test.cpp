@@ -51,6 +51,9 @@ TEST(Template, MistakesAreNamedWithTheirPlace)
     EXPECT_THAT(sentenceOf("tables: [{id: x, rows: [size]}]"),
                 HasSubstr("a table has an id, rows and columns"));
     EXPECT_THAT(sentenceOf("figures: {}"), HasSubstr("'figures' is no list"));
+    EXPECT_THAT(sentenceOf("figures: [{id: x, timelines: [{mode: both}], x: size, y: peak}]"),
+                HasSubstr("either x and y or timelines"));
+    EXPECT_THAT(sentenceOf("figures: [{id: x, timelines: [naive]}]"), HasSubstr("no map of keys"));
     EXPECT_THAT(sentenceOf("[]"), HasSubstr("not a report's template"));
 }
 
