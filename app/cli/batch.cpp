@@ -1,10 +1,9 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
-#include "app/cli/progress.h"
+#include "app/cli/dry_run.h"
 #include "app/cli/sweep_command.h"
 #include "core/base/error.h"
 #include "core/config/quick.h"
-#include "core/config/schema.h"
 #include "core/config/spec_file.h"
 #include "core/config/study.h"
 #include "core/session/resume.h"
@@ -51,22 +50,6 @@ std::vector<ExperimentSpec> specsOf(const std::string& spec, config::Edition edi
     return config::withoutRepeats(std::move(specs));
 }
 
-void showPoints(const std::vector<session::SweepPoint>& points, Format format)
-{
-    const std::vector<std::string> labels = pointLabels(points);
-    for (std::size_t i = 0; i < points.size(); ++i)
-        if (format == Format::Json)
-            std::cout << session::toJsonLine(session::PointEvent{points[i].index, points[i].of, 0,
-                                                                 config::toJson(points[i].spec)})
-                      << '\n';
-        else
-            std::cout << points[i].index + 1 << '/' << points[i].of << "  " << points[i].spec.name
-                      << (labels[i].empty() ? "" : "  ") << labels[i] << '\n';
-    if (format == Format::Text)
-        std::cout << points.size() << (points.size() == 1 ? " point" : " points") << "; nothing was run"
-                  << std::endl;
-}
-
 } // namespace
 
 int batchCommand(int argc, char** argv)
@@ -76,6 +59,7 @@ int batchCommand(int argc, char** argv)
     std::string format = "text";
     std::vector<std::string> settings;
     std::string shard;
+    std::string capacity;
     bool resume = false;
     bool force = false;
     bool dryRun = false;
@@ -92,7 +76,9 @@ int batchCommand(int argc, char** argv)
     arguments.flag("--resume", resume, "only the points that FILE does not hold yet");
     arguments.flag("--force", force,
                    "resume although another version, torch or device ran the points that are there");
-    arguments.flag("--dry-run", dryRun, "list the points, run nothing");
+    arguments.flag("--dry-run", dryRun, "what each point would take in time and memory; runs nothing");
+    arguments.option("--capacity", capacity,
+                     "with --dry-run: for a GPU with so much memory (80 GiB) instead of this machine");
     arguments.flag(
         "--quick", quick,
         "a small edition of the sweep, to see that it works: few steps, short lengths, lm of size tiny");
@@ -123,9 +109,15 @@ int batchCommand(int argc, char** argv)
     }
     const Format shown = format == "json" ? Format::Json : Format::Text;
     if (dryRun) {
-        showPoints(points, shown);
+        session::ForecastTarget target;
+        target.calibration = file;
+        if (!capacity.empty())
+            target.capacity = capacityFrom(capacity);
+        showDryRun(std::cout, points, target, shown);
         return 0;
     }
+    if (!capacity.empty())
+        throw Error{.what = "only --dry-run takes it", .where = "--capacity", .mend = "add --dry-run"};
     session::SweepOptions options;
     options.file = file;
     options.commandLine = commandLineOf(argc, argv);

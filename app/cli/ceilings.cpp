@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/exchange/sections.h"
 #include "core/exchange/table.h"
+#include "core/session/calibration.h"
 #include "core/session/ceilings.h"
 #include "core/session/stop_signals.h"
 #include "core/store/run_reader.h"
@@ -70,14 +71,18 @@ int measureCeilings(const CeilingsRequest& request, std::ostream& out)
     constexpr int kCancelled = 130;
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
     std::optional<Scratch> scratch;
-    if (request.file.empty())
-        scratch.emplace();
-    const fs::path file = scratch ? scratch->file() : fs::path(request.file);
+    fs::path file = request.file.empty() ? session::calibrationFile() : fs::path(request.file);
+    if (file.empty())
+        file = scratch.emplace().file();
+    else if (request.file.empty())
+        fs::create_directories(file.parent_path());
     const std::size_t before = fs::exists(file) ? store::RunReader(file).ceilings().size() : 0;
     if (!session::measureCeilings(file, request.device.empty() ? "auto" : request.device, request.commandLine,
                                   signals.first()))
         return kCancelled;
     print(file, request, before, out);
+    if (request.file.empty() && !scratch)
+        std::cerr << "kept as this user's calibration in " << file.string() << std::endl;
     return 0;
 }
 

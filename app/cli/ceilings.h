@@ -8,7 +8,7 @@ namespace tilescope::cli {
 /// What `doctor --ceilings` was asked.
 struct CeilingsRequest {
     bool asked = false;
-    std::string file;   ///< empty: they are only printed
+    std::string file;   ///< empty: this user's calibration, for predictions of time
     std::string device; ///< empty: auto
     std::string format = "text";
     std::string commandLine;

@@ -68,15 +68,19 @@ void compare(const CompareRequest& request, std::ostream& out)
     }
     const store::RunReader a(first.file);
     const store::RunReader b(second.file);
-    const auto comparison =
-        std::make_shared<const query::Comparison>(query::compare(a, first.run, b, second.run, options));
+    query::Comparison compared = query::compare(a, first.run, b, second.run, options);
+    std::optional<query::MemoryMoment> moment;
+    if (request.at != "auto")
+        moment = request.at == "peak" ? query::MemoryMoment::Peak : query::MemoryMoment::End;
+    compared.held = query::memoryDifference(a, compared.a.run.run, b, compared.b.run.run, moment);
+    const auto comparison = std::make_shared<const query::Comparison>(std::move(compared));
     if (request.format == "json") {
         exchange::writeComparisonJson(out, comparison);
         return;
     }
     exchange::TerminalStyle style = exchange::styleOfStandardOutput();
     style.limit = static_cast<std::size_t>(countOf(request.limit, "--limit"));
-    exchange::writeComparisonTerminal(out, comparison, style);
+    exchange::writeComparisonTerminal(out, comparison, style, request.memoryBy);
 }
 
 int compareCommand(int argc, char** argv)
@@ -94,6 +98,10 @@ int compareCommand(int argc, char** argv)
         "--run-to-run", request.runToRun,
         "standard deviation between runs of one program beyond what their steps tell; without it, what "
         "repeats in the files show (0.3% where there are none)");
+    arguments.choice("--memory-by", request.memoryBy, {"category", "op", "module", "range", "size"},
+                     "how allocated blocks are added up, besides by category (range)");
+    arguments.choice("--at", request.at, {"auto", "peak", "end"},
+                     "whose blocks are compared: at the peak of a run, at the end of a snapshot unless said");
     arguments.option("--limit", request.limit, "most rows of a table; 0 for all (30)");
     if (!arguments.parse(argc, argv))
         return 0;

@@ -23,9 +23,11 @@ RunAddress runAddressOf(std::string_view text);
 struct CompareRequest {
     std::string a;
     std::string b;
-    std::string format = "table"; ///< table or json
-    std::string runToRun = {};    ///< `0.3%` or 0.003; empty: the standard
-    std::string limit = "30";     ///< rows of each table of kernels, families, ranges; 0 for all
+    std::string format = "table";   ///< table or json
+    std::string runToRun = {};      ///< `0.3%` or 0.003; empty: the standard
+    std::string limit = "30";       ///< rows of each table of kernels, families, ranges; 0 for all
+    std::string memoryBy = "range"; ///< category, op, module, range or size
+    std::string at = "auto";        ///< peak, end, or auto: the end of snapshots, the peak of runs
 };
 
 /// Prints run B against run A. \throws Error  Usage: a file, run or number that is none

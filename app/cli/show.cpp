@@ -42,6 +42,7 @@ sections
   memory        allocation events; added up by --group; what is live by --at
                     tilescope show a.tscope memory --group category
                     tilescope show a.tscope memory --at peak
+                    tilescope show a.tscope memory --names              # an attention step, tensor by tensor
                     tilescope show a.tscope memory --group step
   saved         tensors that the forward pass kept for backward: which op and module holds what, from when to when
                     tilescope show a.tscope saved --group layer
@@ -69,6 +70,8 @@ options
                 roofline: family, op, range, phase, module
   --at WHEN     memory that is live at the peak, or that many ns after the run's first event; ever: all
                 allocations of the traced steps, the largest first
+  --names       memory: which tensor of attention each block holds (Q, K, V, S, P, O, dO, dP, dS, dQ, dK, dV,
+                workspaces) and whose memory it reuses: in the first traced step, or with --at peak or --at NS
   --format F    table (the default), json (the stable interface for programs) or csv
   --limit N     at most N rows of a table; 0 for all (the default is 200; json and csv always give all)
   --help        this text
@@ -83,6 +86,7 @@ struct Request {
     std::optional<std::string> group;
     std::optional<std::string> at;
     std::optional<std::string> question;
+    bool names = false;
     Format format = Format::Table;
     std::size_t limit = 200;
     bool help = false;
@@ -123,8 +127,21 @@ Table runsTable(const store::RunReader& reader, const Request& request)
     return tableOf(shared(std::move(runs)));
 }
 
+/// Blocks by the tensors that they hold.
+Table namesTable(const store::RunReader& reader, const Request& request)
+{
+    const RunId run = query::chooseRun(reader, request.query.run).run;
+    auto history = query::memoryHistory(reader, run);
+    std::optional<std::int64_t> at;
+    if (request.at)
+        at = *request.at == "peak" ? history->peakTime : wholeNumber(*request.at, "--at", 0);
+    return tableOf(shared(query::namedMemory(std::move(history), at, request.query.rangeGlob)));
+}
+
 Table memoryTable(const store::RunReader& reader, const Request& request)
 {
+    if (request.names)
+        return namesTable(reader, request);
     if (request.at) {
         if (*request.at == "ever")
             return tableOf(shared(query::everAllocated(reader, request.query)));
@@ -272,8 +289,8 @@ Format formatOf(const std::string& word)
 
 void setOption(Request& request, const std::string& name, const std::string& value)
 {
-    static constexpr std::array<std::string_view, 7> names{"--run",    "--range", "--group", "--at",
-                                                           "--format", "--limit", "--help"};
+    static constexpr std::array<std::string_view, 8> names{"--run",   "--range",  "--group", "--at",
+                                                           "--names", "--format", "--limit", "--help"};
     if (name == "--run")
         request.query.run = RunId{wholeNumber(value, name, 1)};
     else if (name == "--range")
@@ -300,6 +317,8 @@ Request parse(std::span<const std::string> arguments)
         const std::string& argument = arguments[i];
         if (argument == "--help" || argument == "-h") {
             request.help = true;
+        } else if (argument == "--names") {
+            request.names = true;
         } else if (argument.starts_with("--")) {
             const std::size_t equals = argument.find('=');
             const std::string name = argument.substr(0, equals);
@@ -341,6 +360,12 @@ void check(Request& request, const Section& section)
                     .mend = "kernels, ops, ranges, roofline, memory and saved have"};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory takes a moment", .where = "--at"};
+    if (request.names && (!section.takesAt || request.group))
+        throw Error{.what = section.takesAt ? "--names and --group exclude each other"
+                                            : "only show memory has names",
+                    .where = "--names"};
+    if (request.names && request.at == "ever")
+        throw Error{.what = "--names without --at shows a whole step", .where = "--at"};
     if (request.at && request.group)
         throw Error{.what = "--at and --group exclude each other",
                     .where = "show memory",

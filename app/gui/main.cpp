@@ -46,6 +46,16 @@ void selectRuns(ui::MainWindow& window, const QString& numbers)
     window.workspace().select(std::move(keys));
 }
 
+QSize sizeOf(const QString& words)
+{
+    const QStringList sides = words.split(QLatin1Char('x'));
+    const QSize size(sides.value(0).toInt(), sides.value(1).toInt());
+    if (sides.size() != 2 || size.isEmpty())
+        throw Error{
+            .what = "'" + words.toStdString() + "' is no size", .where = "--size", .mend = "write 1366x768"};
+    return size;
+}
+
 // Charts are drawn where there is no display: on a cluster's node.
 void needNoDisplay(int argc, char** argv)
 {
@@ -91,6 +101,8 @@ int run(int argc, char** argv)
     const QCommandLineOption pictures(
         QStringLiteral("screenshots"),
         QStringLiteral("write a picture of every page, light and dark, and end"), QStringLiteral("folder"));
+    const QCommandLineOption size(QStringLiteral("size"), QStringLiteral("of the window in pixels: 1366x768"),
+                                  QStringLiteral("size"));
     const QCommandLineOption painted(
         QStringLiteral("print-painted"),
         QStringLiteral("print the monotonic clock's nanoseconds when the window is painted, and end"));
@@ -102,7 +114,7 @@ int run(int argc, char** argv)
     const QCommandLineOption folder({QStringLiteral("o"), QStringLiteral("output")},
                                     QStringLiteral("folder for the charts"), QStringLiteral("folder"),
                                     QStringLiteral("."));
-    parser.addOptions({theme, page, runs, spec, pictures, painted, charts, folder});
+    parser.addOptions({theme, page, runs, spec, pictures, size, painted, charts, folder});
     parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral(".tscope and .yaml files to open"),
                                  QStringLiteral("[file…]"));
     parser.process(application);
@@ -123,6 +135,8 @@ int run(int argc, char** argv)
         window.openSpec(parser.value(spec));
     if (parser.isSet(page) && !window.showPage(parser.value(page)))
         throw Error{.what = "unknown page '" + parser.value(page).toStdString() + "'", .where = "--page"};
+    if (parser.isSet(size))
+        window.resize(sizeOf(parser.value(size)));
     if (parser.isSet(painted))
         tellWhenPainted(window);
     window.show();

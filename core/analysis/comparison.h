@@ -80,7 +80,10 @@ struct GroupDifference {
     double instancesA = 0;        ///< per step
     double instancesB = 0;
     std::optional<double> ratio = {}; ///< b / a
-    std::optional<double> p = {};     ///< of Welch's test with the run-to-run deviation; none where untested
+    /// Of b - a, ns, what is gone or new counting as 0 on the other side; none where a run that has the group
+    /// has fewer than two traced steps. Of one group: not widened for how many are compared.
+    std::optional<ConfidenceInterval> difference95 = {};
+    std::optional<double> p = {}; ///< of Welch's test with the run-to-run deviation; none where untested
     GroupVerdict verdict = GroupVerdict::Untested;
 };
 

@@ -30,18 +30,39 @@ Moments momentsOf(std::span<const double> values)
     return moments;
 }
 
-/// Welch's test of equal means, in which each mean has the run-to-run deviation besides that of its steps.
+/// How well a difference of means is known: each mean has the run-to-run deviation besides that of its steps.
 /// All are estimated, each with degrees of freedom of its own (Satterthwaite's formula).
-double welch(const Moments& a, const Moments& b, const RunToRun& runToRun)
+struct Spread {
+    double variance = 0;
+    double degrees = 1e6;
+};
+
+Spread spreadOf(const Moments& a, const Moments& b, const RunToRun& runToRun)
 {
     const double between = runToRun.deviation * runToRun.deviation * (a.mean * a.mean + b.mean * b.mean);
-    const double variance = between + a.variance + b.variance;
-    if (variance <= 0)
+    Spread spread{.variance = between + a.variance + b.variance};
+    double uncertainty = between * between / runToRun.degrees;
+    for (const Moments& moments : {a, b})
+        if (moments.n >= 2)
+            uncertainty += moments.variance * moments.variance / (moments.n - 1);
+    if (uncertainty > 0)
+        spread.degrees = std::min(1e6, spread.variance * spread.variance / uncertainty);
+    return spread;
+}
+
+/// Welch's test of equal means.
+double welch(const Moments& a, const Moments& b, const Spread& spread)
+{
+    if (spread.variance <= 0)
         return a.mean == b.mean ? 1 : 0;
-    const double uncertainty = a.variance * a.variance / (a.n - 1) + b.variance * b.variance / (b.n - 1) +
-                               between * between / runToRun.degrees;
-    const double dof = uncertainty > 0 ? std::min(1e6, variance * variance / uncertainty) : 1e6;
-    return studentTwoSided((b.mean - a.mean) / std::sqrt(variance), dof);
+    return studentTwoSided((b.mean - a.mean) / std::sqrt(spread.variance), spread.degrees);
+}
+
+ConfidenceInterval intervalOf(double difference, const Spread& spread)
+{
+    const double half =
+        spread.variance > 0 ? studentCritical(0.05, spread.degrees) * std::sqrt(spread.variance) : 0;
+    return {.low = difference - half, .high = difference + half};
 }
 
 bool sameCount(double a, double b)
@@ -64,6 +85,9 @@ GroupDifference matched(const GroupTimes* a, const GroupTimes* b, const RunToRun
         difference.b = momentsB.mean;
         difference.instancesB = b->instancesPerStep;
     }
+    const Spread spread = spreadOf(momentsA, momentsB, runToRun);
+    if ((!a || momentsA.n >= 2) && (!b || momentsB.n >= 2))
+        difference.difference95 = intervalOf(momentsB.mean - momentsA.mean, spread);
     if (!a || !b) {
         difference.verdict = a ? GroupVerdict::Gone : GroupVerdict::New;
         return difference;
@@ -73,7 +97,7 @@ GroupDifference matched(const GroupTimes* a, const GroupTimes* b, const RunToRun
     if (!sameCount(difference.instancesA, difference.instancesB))
         difference.verdict = GroupVerdict::Count;
     else if (momentsA.n >= 2 && momentsB.n >= 2)
-        difference.p = welch(momentsA, momentsB, runToRun);
+        difference.p = welch(momentsA, momentsB, spread);
     return difference;
 }
 

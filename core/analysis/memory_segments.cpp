@@ -23,6 +23,15 @@ bool isSplit(std::int64_t rest, bool isLarge)
 
 } // namespace
 
+bool canFollow(std::span<const MemorySegment> segments, std::span<const AllocEvent> events)
+{
+    if (!segments.empty() || events.empty())
+        return !segments.empty();
+    const AllocEvent& first = events.front();
+    return (first.action == AllocAction::SegmentAlloc || first.action == AllocAction::SegmentMap) &&
+           first.reserved == first.bytes;
+}
+
 SegmentMap::SegmentMap(std::span<const MemorySegment> segments, std::span<const MemoryBlock> blocks)
 {
     for (const MemorySegment& segment : segments)

@@ -31,6 +31,10 @@ struct PlacedBlock {
     State state = State::Free;
 };
 
+/// Whether segments can be followed through events: they are known when those begin, or the events begin with
+/// the first segment of all.
+bool canFollow(std::span<const MemorySegment> segments, std::span<const AllocEvent> events);
+
 /// Segments of LibTorch's CUDA caching allocator and the blocks in them, followed from event to event.
 ///
 /// Events tell what was asked for, not what a block takes: that follows from the allocator's rules

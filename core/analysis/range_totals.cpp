@@ -52,7 +52,7 @@ public:
     {
         if (!id)
             return kNone;
-        const auto [entry, isNew] = byId_.emplace(id, kNone);
+        const auto [entry, isNew] = byId_.try_emplace(id, kNone);
         if (isNew) {
             const std::string_view path = fromStepDown(textOf_(id));
             if (path == "step" || path.starts_with("step/"))

@@ -7,10 +7,13 @@
 #include "core/engine/failure.h"
 #include "core/engine/graphed_experiment.h"
 #include "core/engine/inspection.h"
+#include "core/engine/memory_reader.h"
 #include "core/engine/numerics.h"
 #include "core/engine/point_run.h"
 #include "core/model/text.h"
 #include "core/trace/cpu_allocator.h"
+#include "core/trace/range.h"
+#include "core/trace/tracer.h"
 
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAContextLight.h>
@@ -90,6 +93,8 @@ public:
 private:
     void attempt(const ExperimentSpec& spec, const Device& device, PointObserver& observer,
                  std::stop_token stop, RunResult& result, std::string_view& phase);
+    std::unique_ptr<Experiment> setUp(const ExperimentSpec& spec, const Device& device,
+                                      PointObserver& observer, RunResult& result, std::string_view phase);
 };
 
 RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop)
@@ -119,6 +124,41 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer,
     return result;
 }
 
+// Where there is no room for the experiment, it is made once more, recorded: then it can be told which op
+// asked and who had the rest.
+std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, const Device& device,
+                                                PointObserver& observer, RunResult& result,
+                                                std::string_view phase)
+{
+    try {
+        return makeExperiment(spec, device);
+    } catch (const c10::OutOfMemoryError&) {
+        if (!spec.memory)
+            throw;
+        recordFailure(result, phase);
+    }
+    device.clean();
+    trace::TracerOptions options{.level = TraceLevel::Full, .memory = true, .shapes = true};
+    options.cuda = device.isCuda();
+    if (device.isCuda())
+        options.device = DeviceIndex{static_cast<std::int16_t>(device.torch().index())};
+    trace::Tracer tracer(options, strings, observer);
+    std::string otherwise = "did not run out of memory";
+    tracer.start();
+    try {
+        const trace::ScopedRange range("setup");
+        makeExperiment(spec, device);
+    } catch (const c10::OutOfMemoryError&) {
+        otherwise.clear();
+    } catch (const std::exception& error) {
+        otherwise = c10::str("failed in another way (", condensed(error.what()), ")");
+    }
+    tracer.stop();
+    if (!otherwise.empty())
+        result.flags.push_back(c10::str("oom-not-seen: the setup ", otherwise, " when it was made again"));
+    return nullptr;
+}
+
 void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, PointObserver& observer,
                            std::stop_token stop, RunResult& result, std::string_view& phase)
 {
@@ -135,7 +175,16 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, Poi
                                                                     : inspectDtypes(device));
         return;
     }
-    const std::unique_ptr<Experiment> experiment = makeExperiment(spec, device);
+    // What the device has lost to this process before it asks for anything: CUDA's context, and the modules
+    // and libraries that points before this one loaded.
+    if (device.isCuda() && spec.memory) {
+        MemoryFacts facts;
+        facts.readings.push_back(readMemory(device, "before set-up"));
+        observer.memoryLearnt(std::move(facts));
+    }
+    const std::unique_ptr<Experiment> experiment = setUp(spec, device, observer, result, phase);
+    if (!experiment)
+        return;
     result.parameters = experiment->parameters();
     PointRun(spec, device, *experiment, observer, std::move(stop), result, phase, strings).run();
 }

@@ -37,6 +37,8 @@ public:
     virtual void dropGradients() = 0;
     /// Called once, between warm-up and the timed steps.
     virtual void settle() {}
+    /// What settle() found out; becomes facts of the run, keyed `result.…`.
+    virtual std::vector<EnvironmentEntry> facts() const { return {}; }
     /// Runs one phase; never Phase::Step.
     virtual void run(Phase phase) = 0;
     /// Lets go of what the step made: outputs, loss, autograd graph.

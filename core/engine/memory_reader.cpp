@@ -173,13 +173,18 @@ MemoryFacts MemoryReader::takeStock(const std::string& moment) const
 
 MemoryReading MemoryReader::read(const std::string& moment) const
 {
-    MemoryReading reading{.time = TraceClock::now(), .device = indexOf(device_), .moment = moment};
-    if (!device_.isCuda()) {
+    return readMemory(device_, moment);
+}
+
+MemoryReading readMemory(const Device& device, const std::string& moment)
+{
+    MemoryReading reading{.time = TraceClock::now(), .device = indexOf(device), .moment = moment};
+    if (!device.isCuda()) {
         reading.requested = reading.allocated = reading.reserved = trace::CpuAllocator::current().count;
         return reading;
     }
     constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-    const auto stats = allocator::getDeviceStats(device_.torch().index());
+    const auto stats = allocator::getDeviceStats(device.torch().index());
     reading.requested = stats.requested_bytes[kAll].current;
     reading.allocated = stats.allocated_bytes[kAll].current;
     reading.reserved = stats.reserved_bytes[kAll].current;

@@ -10,6 +10,9 @@ namespace tilescope::engine {
 class Device;
 class Experiment;
 
+/// What the allocator and the driver say now. Session thread.
+MemoryReading readMemory(const Device& device, const std::string& moment);
+
 /// Reads who holds which memory of a device at instants of a step: what its allocation events alone do not
 /// tell. Session thread, except lookAtRecomputed().
 class MemoryReader {

@@ -88,6 +88,8 @@ void PointRun::measure()
     device_.resetPeaks();
     phase_ = "settling";
     settle();
+    if (std::vector<EnvironmentEntry> facts = experiment_.facts(); !facts.empty())
+        observer_.factsFound(std::move(facts));
     for (int i = 0; i < spec_.steps && !cancelled("timed", i, spec_.steps); ++i) {
         measured_.push_back(step(SampleKind::Measure, i));
         // Figures of the last step are read before anything of it is let go; reading the loss allocates.

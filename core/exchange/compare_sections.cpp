@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <ostream>
 
 namespace tilescope::exchange {
@@ -208,6 +209,84 @@ Table groupsTable(const ComparisonPtr& comparison, std::vector<ComparedGroup> Co
     return table;
 }
 
+using HeldRows = std::vector<query::HeldDifference> query::MemoryDifference::*;
+
+struct HeldTable {
+    std::string_view name; ///< in JSON
+    std::string_view key;  ///< what --memory-by and the first column call it
+    HeldRows rows;
+};
+
+constexpr std::array kHeldTables{HeldTable{"categories", "category", &query::MemoryDifference::categories},
+                                 HeldTable{"ops", "op", &query::MemoryDifference::ops},
+                                 HeldTable{"modules", "module", &query::MemoryDifference::modules},
+                                 HeldTable{"ranges", "range", &query::MemoryDifference::ranges},
+                                 HeldTable{"sizes", "size", &query::MemoryDifference::sizes}};
+
+std::string_view wordOf(query::MemoryMoment moment)
+{
+    return moment == query::MemoryMoment::Peak ? "peak" : "end";
+}
+
+Table heldTable(const ComparisonPtr& comparison, const HeldTable& held)
+{
+    using query::HeldDifference;
+    const auto add = [&](std::string key, std::string title, auto get, Unit unit = Unit::None) {
+        return Column{.key = std::move(key),
+                      .title = std::move(title),
+                      .cell = [comparison, rows = held.rows,
+                               get](std::size_t row) { return Cell(get(((*comparison->held).*rows)[row])); },
+                      .unit = unit};
+    };
+    Table table{.heading = fmt::format("Memory allocated at A's {} and B's {}, by {}",
+                                       wordOf(comparison->held->a.moment), wordOf(comparison->held->b.moment),
+                                       held.key),
+                .rows = ((*comparison->held).*held.rows).size()};
+    table.columns = {
+        add("key", std::string(held.key), [](const HeldDifference& row) { return row.key; }),
+        add(
+            "a", "A", [](const HeldDifference& row) { return row.a.count; }, Unit::Bytes),
+        add(
+            "b", "B", [](const HeldDifference& row) { return row.b.count; }, Unit::Bytes),
+        add(
+            "difference", "B - A", [](const HeldDifference& row) { return row.change().count; }, Unit::Bytes),
+        add("blocks_a", "blocks A", [](const HeldDifference& row) { return row.blocksA; }),
+        add("blocks_b", "blocks B", [](const HeldDifference& row) { return row.blocksB; }),
+        add("verdict", "verdict", [](const HeldDifference& row) { return std::string(row.verdict()); })};
+    table.columns.front().keep = table.columns.back().keep = 2;
+    table.columns.front().elidable = true;
+    return table;
+}
+
+/// Those rows of a table of blocks that differ, and what all of them add up to.
+Table onlyChanged(Table table, const query::MemoryDifference& held, HeldRows rows)
+{
+    auto changed = std::make_shared<std::vector<std::size_t>>();
+    for (std::size_t row = 0; row < (held.*rows).size(); ++row)
+        if ((held.*rows)[row].verdict() != "none")
+            changed->push_back(row);
+    const std::size_t same = table.rows - changed->size();
+    for (Column& made : table.columns)
+        made.cell = [changed, cell = made.cell](std::size_t row) { return cell((*changed)[row]); };
+    table.rows = changed->size();
+    const auto size = [](Bytes bytes) { return withUnit(static_cast<double>(bytes.count), Unit::Bytes); };
+    if (table.rows == 0)
+        table.whyEmpty = fmt::format("The same in all of {}.", same);
+    table.notes.push_back(
+        fmt::format("{}Together {} in A, {} in B: a change of {} ({} bytes).",
+                    same > 0 && table.rows > 0 ? fmt::format("The same in {} more. ", same) : std::string(),
+                    size(held.a.allocated), size(held.b.allocated), size(held.b.allocated - held.a.allocated),
+                    (held.b.allocated - held.a.allocated).count));
+    return table;
+}
+
+std::string heldSideJson(const query::HeldSide& side)
+{
+    return side.recorded ? fmt::format(R"({{"moment": "{}", "allocated": {}, "reserved": {}}})",
+                                       wordOf(side.moment), side.allocated.count, side.reserved.count)
+                         : "null";
+}
+
 bool isGroups(const std::string& name)
 {
     return name == "families" || name == "kernels" || name == "ops" || name == "ranges";
@@ -285,6 +364,9 @@ std::string_view verdictOf(const Comparison& comparison)
 std::string sentenceOf(const Comparison& comparison)
 {
     const SeriesDifference* step = comparison.step();
+    if (!step && (comparison.a.run.workload == query::kSnapshotWorkload ||
+                  comparison.b.run.workload == query::kSnapshotWorkload))
+        return "A memory snapshot tells of no step's time: only memory is compared.";
     if (!step)
         return fmt::format(
             "The step times cannot be compared: run {} of A is {}, run {} of B is {}, and either needs two "
@@ -310,10 +392,20 @@ void writeComparisonJson(std::ostream& out, ComparisonPtr comparison)
         out << ",\n \"" << named.name << "\": ";
         writeJson(out, named.table);
     }
+    if (comparison->held) {
+        out << ",\n \"held\": {\"a\": " << heldSideJson(comparison->held->a)
+            << ", \"b\": " << heldSideJson(comparison->held->b);
+        for (const HeldTable& held : kHeldTables) {
+            out << ",\n \"" << held.name << "\": ";
+            writeJson(out, heldTable(comparison, held));
+        }
+        out << "}";
+    }
     out << "}\n";
 }
 
-void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const TerminalStyle& style)
+void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const TerminalStyle& style,
+                             const std::string& memoryBy)
 {
     const auto side = [](const query::ComparedRun& run) {
         return escapeForTerminal(run.file + ", " + describeRun(run.run));
@@ -321,7 +413,7 @@ void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const 
     out << "A  " << side(comparison->a) << "\nB  " << side(comparison->b) << "\n\n"
         << (style.colour ? "\x1b[1m" : "") << sentenceOf(*comparison) << (style.colour ? "\x1b[0m" : "")
         << "\n"
-        << runToRunText(comparison->options.runToRun) << "\n";
+        << (comparison->step() ? runToRunText(comparison->options.runToRun) + "\n" : std::string());
     for (NamedTable& named : tablesOf(comparison)) {
         if (named.table.rows == 0)
             continue;
@@ -332,6 +424,13 @@ void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const 
                           : named.table,
                       style);
     }
+    if (!comparison->held || !comparison->held->a.recorded || !comparison->held->b.recorded)
+        return;
+    for (const HeldTable& held : kHeldTables)
+        if (held.key == "category" || held.key == memoryBy) {
+            out << "\n";
+            writeTerminal(out, onlyChanged(heldTable(comparison, held), *comparison->held, held.rows), style);
+        }
 }
 
 } // namespace tilescope::exchange

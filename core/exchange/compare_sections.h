@@ -27,8 +27,9 @@ std::string sentenceOf(const query::Comparison& comparison);
 /// The whole comparison as one JSON object; resources/schema/compare.schema.json.
 void writeComparisonJson(std::ostream& out, std::shared_ptr<const query::Comparison> comparison);
 
-/// The sentence and the tables; of kernels, families and ranges those that differ.
+/// The sentence and the tables; of kernels, families, ranges and memory what differs.
+/// \param memoryBy  category, op, module, range or size: how blocks are added up besides by category
 void writeComparisonTerminal(std::ostream& out, std::shared_ptr<const query::Comparison> comparison,
-                             const TerminalStyle& style);
+                             const TerminalStyle& style, const std::string& memoryBy = "range");
 
 } // namespace tilescope::exchange

@@ -62,6 +62,29 @@ Table tableOf(std::shared_ptr<const query::MemoryEventsTable> snapshot)
     return table;
 }
 
+namespace {
+
+/// What lies outside the allocator, or that nobody measured it.
+std::string outsideNote(const query::MemoryGroupsTable& groups)
+{
+    if (!groups.outside)
+        return std::string("Outside the allocator: not measured (") +
+               (groups.device ? "neither NVML nor the driver told of it)."
+                              : "a CPU's process has its code and libraries besides).");
+    const query::OutsideAllocator& outside = *groups.outside;
+    const auto size = [](Bytes bytes) { return withUnit(static_cast<double>(bytes.count), Unit::Bytes); };
+    std::string text = "Outside the allocator: " + size(outside.most) +
+                       (outside.ofAllProcesses ? " by the driver's count of all processes"
+                                               : " by NVML's count of this process") +
+                       " (CUDA context, modules, libraries)";
+    if (outside.beforeSetUp)
+        text += ", " + size(*outside.beforeSetUp) + " of it before the run made anything and " +
+                size(outside.most - *outside.beforeSetUp) + " loaded since";
+    return text + ".";
+}
+
+} // namespace
+
 Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
 {
     using Row = query::MemoryGroupRow;
@@ -96,6 +119,13 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
             (groups->grouping == query::Grouping::Category
                  ? " without fragmentation, reserved_free and context add up to what is allocated."
                  : " add up to what is allocated."));
+    if (groups->graphPool.count > 0)
+        table.notes.push_back(
+            withUnit(static_cast<double>(groups->graphPool.count), Unit::Bytes) +
+            " is the private pool of a CUDA graph: its steps work there, and replaying them "
+            "allocates nothing.");
+    if (groups->peak && groups->grouping == query::Grouping::Category)
+        table.notes.push_back(outsideNote(*groups));
     if (timed)
         table.notes.emplace_back("Before, after: allocated when the first instance began and ended. Churn: "
                                  "allocated within an instance, on average.");
@@ -186,6 +216,20 @@ std::string savedNote(const query::SavedTable& saved)
            " of parameters and inputs, which are there anyway.";
 }
 
+/// The formula of a residual stream's activation beside what was measured.
+std::string residualNote(const query::ResidualStream& stream)
+{
+    const auto size = [](std::int64_t bytes) { return withUnit(static_cast<double>(bytes), Unit::Bytes); };
+    const auto number = [](std::int64_t value) { return std::to_string(value); };
+    return "One activation of the residual stream: batch x context x d_model x bytes = " +
+           number(stream.batch) + " x " + number(stream.context) + " x " + number(stream.dModel) + " x " +
+           number(stream.elementBytes) + " = " + number(stream.formula().count) + " bytes (" +
+           size(stream.formula().count) + "). Measured: " + stream.measured.shape + " " +
+           stream.measured.dtype + " with " + number(stream.measured.bytes) + " bytes, held by " +
+           stream.measured.op + " in " + stream.measured.path + "; norms hold " + number(stream.tensors) +
+           " of them, together " + size(stream.together.count) + ".";
+}
+
 } // namespace
 
 Table tableOf(std::shared_ptr<const query::SavedTable> saved)
@@ -227,6 +271,8 @@ Table tableOf(std::shared_ptr<const query::SavedTable> saved)
         time("to_ns", "to", &SavedTensor::to)};
     table.whyEmpty = whyNothingSaved(*saved);
     table.notes.push_back(savedNote(*saved));
+    if (saved->residual)
+        table.notes.push_back(residualNote(*saved->residual));
     return table;
 }
 

@@ -52,6 +52,32 @@ RawJson categoriesJson(const OomReport& report)
     return {text + "}"};
 }
 
+RawJson suggestionsJson(const OomReport& report)
+{
+    std::string text = "[";
+    for (const predict::Suggestion& suggestion : report.suggestions) {
+        std::string keys;
+        for (const auto& [key, value] : suggestion.keys)
+            keys += fmt::format("{}{}: {}", keys.empty() ? "" : ", ", jsonString(key), jsonString(value));
+        const auto& reserved = suggestion.peakReserved;
+        text += fmt::format("{}{{\"change\": {{{}}}, \"peak_allocated\": {}, \"peak_reserved\": {}}}",
+                            text.size() > 1 ? ", " : "", keys, suggestion.peakAllocated.count,
+                            reserved ? std::to_string(reserved->count) : "null");
+    }
+    return {text + "]"};
+}
+
+void writeSuggestions(std::ostream& out, const OomReport& report)
+{
+    if (report.suggestions.empty()) {
+        out << "\nNo change that was tried would make it fit, by the predictor's word.\n";
+        return;
+    }
+    out << "\nWhat would fit, by the predictor's word:\n";
+    for (const predict::Suggestion& suggestion : report.suggestions)
+        out << fmt::format("  {:>12}  {}\n", sizeText(suggestion.peakAllocated), suggestion.flags());
+}
+
 std::string whoAsked(const OomReport& report)
 {
     if (!report.op.empty() && !report.path.empty())
@@ -114,7 +140,8 @@ Table tableOf(std::shared_ptr<const OomReport> report)
                    return blame ? Cell(*blame) : Cell();
                }),
         column("categories", [](const OomReport& r) { return Cell(categoriesJson(r)); }),
-        column("holders", [](const OomReport& r) { return Cell(holdersJson(r)); })};
+        column("holders", [](const OomReport& r) { return Cell(holdersJson(r)); }),
+        column("suggestions", [](const OomReport& r) { return Cell(suggestionsJson(r)); })};
     return table;
 }
 
@@ -140,9 +167,8 @@ void writeOom(std::ostream& out, const OomReport& report)
     if (const std::string blame = whatIsToBlame(report); !blame.empty())
         out << blame << '\n';
     if (report.holders.empty()) {
-        out << "Who had the rest is not known: the step was not recorded (memory: false), or memory ran out "
-               "before the first step.\n";
-        return;
+        out << "Who had the rest is not known: it was not recorded (memory: false).\n";
+        return writeSuggestions(out, report);
     }
     out << "\nBy category:\n";
     for (const auto& [category, bytes] : report.categories)
@@ -151,6 +177,7 @@ void writeOom(std::ostream& out, const OomReport& report)
     for (const OomHolder& holder : report.holders)
         out << fmt::format("  {:>12}  {:<12}  {}\n", sizeText(holder.bytes), wordOf(holder.category),
                            escapeForTerminal(describe(holder)));
+    writeSuggestions(out, report);
 }
 
 } // namespace tilescope::exchange

@@ -5,6 +5,7 @@
 #include "core/query/oom_report.h"
 #include "core/query/run_tables.h"
 #include "core/query/saved_table.h"
+#include "core/query/tensor_names.h"
 #include "core/query/work_tables.h"
 
 #include <iosfwd>
@@ -26,6 +27,7 @@ Table tableOf(std::shared_ptr<const query::RangesTable> ranges);
 Table tableOf(std::shared_ptr<const query::MemoryEventsTable> events);
 Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups);
 Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live);
+Table tableOf(std::shared_ptr<const query::NamedMemory> named);
 Table tableOf(std::shared_ptr<const query::SavedTable> saved);
 /// The totals of such a table instead of its tensors.
 Table totalsOf(std::shared_ptr<const query::SavedTable> saved);

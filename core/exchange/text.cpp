@@ -101,6 +101,18 @@ std::string escapeForTerminal(std::string_view text)
     return escaped;
 }
 
+std::string validUtf8(std::string_view text)
+{
+    std::string valid;
+    valid.reserve(text.size());
+    while (!text.empty()) {
+        const Decoded character = decode(text);
+        valid += character.valid ? text.substr(0, character.length) : std::string_view("\xef\xbf\xbd");
+        text.remove_prefix(character.length);
+    }
+    return valid;
+}
+
 std::string jsonString(std::string_view text)
 {
     std::string quoted = "\"";

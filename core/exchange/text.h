@@ -16,6 +16,9 @@ std::string escapeForTerminal(std::string_view text);
 /// A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
 std::string jsonString(std::string_view text);
 
+/// The text with U+FFFD for bytes that are not UTF-8.
+std::string validUtf8(std::string_view text);
+
 /// A JSON number: the shortest that reads back as the same double; `null` for what is not finite.
 std::string jsonNumber(double value);
 

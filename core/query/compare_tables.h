@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/comparison.h"
+#include "core/query/memory_difference.h"
 #include "core/store/run_reader.h"
 
 #include <optional>
@@ -51,8 +52,9 @@ struct Comparison {
     std::vector<ComparedFact> environment = {};
     std::vector<ComparedTime> times = {}; ///< the step first; those that both runs measured
     std::vector<ComparedMemory> memory = {};
-    std::vector<ComparedGroup> families = {}; ///< none unless both ran on a GPU
-    std::vector<ComparedGroup> kernels = {};  ///< ops where neither ran on a GPU
+    std::optional<MemoryDifference> held = {}; ///< only where it was asked for: memoryDifference()
+    std::vector<ComparedGroup> families = {};  ///< none unless both ran on a GPU
+    std::vector<ComparedGroup> kernels = {};   ///< ops where neither ran on a GPU
     std::vector<ComparedGroup> ranges = {};
     bool opsForKernels = false;
 

@@ -130,6 +130,14 @@ struct MemoryGroupRow {
     std::optional<Bytes> churn = {};
 };
 
+/// What a device lost to a process beyond what its allocator had reserved: CUDA's context, modules,
+/// libraries.
+struct OutsideAllocator {
+    Bytes most{};
+    std::optional<Bytes> beforeSetUp = {}; ///< before the run made anything
+    bool ofAllProcesses = false;           ///< the driver's count, where NVML tells of none by itself
+};
+
 struct MemoryGroupsTable {
     store::RunRecord run = {};
     DeviceIndex device = {};
@@ -139,6 +147,8 @@ struct MemoryGroupsTable {
     Timestamp origin{};
     Bytes allocated{}; ///< at the peak: the sum of the rows, less those beyond the allocator's count
     Bytes reserved{};
+    std::optional<OutsideAllocator> outside = {}; ///< none where it was not measured
+    Bytes graphPool{}; ///< of what is unattributed: in the private pools of CUDA graphs
 };
 
 /// What is not attributed to any category, range or op is `unattributed`. By category, range, phase, module

@@ -120,23 +120,48 @@ std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats)
     return result;
 }
 
-std::vector<Instance> instancesOf(const Timeline& timeline, std::uint32_t name,
-                                  std::optional<Stretch> stretch)
+std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const std::vector<bool>& names,
+                                    std::optional<Stretch> stretch, const std::function<bool()>& cancelled)
 {
-    std::vector<Instance> instances;
-    for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
-        const Lane& lane = timeline.lanes[l];
+    std::vector<std::int64_t> lengths;
+    for (const Lane& lane : timeline.lanes) {
         if (lane.kind != Lane::Kind::Stream)
             continue;
-        for (std::size_t r = 0; r < lane.rows.size(); ++r) {
-            const Track& row = lane.rows[r];
+        for (const Track& row : lane.rows) {
+            if (cancelled())
+                return {};
             const auto [first, last] = startingIn(row, stretch);
             for (std::size_t i = first; i < last; ++i)
-                if (row.name(i) == name)
-                    instances.push_back({{l, r, i}, row.start(i), row.length(i)});
+                if (names[row.name(i)])
+                    lengths.push_back(row.length(i));
         }
     }
-    return instances;
+    return lengths;
+}
+
+std::optional<TimelineItem> firstInstance(const Timeline& timeline, std::string_view text,
+                                          const std::function<bool()>& cancelled)
+{
+    const std::optional<std::uint32_t> name = findName(timeline, text);
+    if (!name)
+        return {};
+    std::optional<TimelineItem> first;
+    std::int64_t begin = INT64_MAX;
+    for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
+        const Lane& lane = timeline.lanes[l];
+        for (std::size_t r = 0; lane.kind == Lane::Kind::Stream && r < lane.rows.size(); ++r) {
+            if (cancelled())
+                return {};
+            const Track& row = lane.rows[r];
+            // No later than the first one that is known of another row.
+            for (std::size_t i = 0; i < row.size() && row.start(i) < begin; ++i)
+                if (row.name(i) == *name) {
+                    first = TimelineItem{l, r, i};
+                    begin = row.start(i);
+                }
+        }
+    }
+    return first;
 }
 
 std::optional<std::uint32_t> findName(const Timeline& timeline, std::string_view text)

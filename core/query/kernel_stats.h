@@ -32,16 +32,14 @@ std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stre
 /// The same added up by hue; `name` is that of the costliest member.
 std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats);
 
-/// One instance of an activity.
-struct Instance {
-    TimelineItem item;
-    std::int64_t start = 0;
-    std::int64_t length = 0;
-};
+/// How long the activities of these names took, one entry an instance, in no order; empty where cancelled.
+/// \param names  by number: whether it is one of them
+std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const std::vector<bool>& names,
+                                    std::optional<Stretch> stretch, const std::function<bool()>& cancelled);
 
-/// Every instance of a device activity, by start within its lane.
-std::vector<Instance> instancesOf(const Timeline& timeline, std::uint32_t name,
-                                  std::optional<Stretch> stretch);
+/// Where a device activity of that text ran first; none where it did not, or where cancelled.
+std::optional<TimelineItem> firstInstance(const Timeline& timeline, std::string_view text,
+                                          const std::function<bool()>& cancelled);
 
 /// The name of that text among the timeline's; none where it does not occur.
 std::optional<std::uint32_t> findName(const Timeline& timeline, std::string_view text);

@@ -2,6 +2,7 @@
 
 #include "core/analysis/kernel_families.h"
 #include "core/analysis/timed_work.h"
+#include "core/query/kernel_sums.h"
 #include "core/query/selection.h"
 #include "core/query/traced_pieces.h"
 
@@ -35,15 +36,15 @@ struct Sums {
     std::optional<Work> work = {};
     std::int64_t counted = 0;
 
-    void add(std::int64_t length, KernelFamily family, std::string_view place)
+    void add(const store::KernelTotal& more, KernelFamily family, std::string_view place)
     {
-        ++instances;
-        total += length;
-        shortest = std::min(shortest, length);
-        longest = std::max(longest, length);
-        squares += static_cast<double>(length) * static_cast<double>(length);
-        families[family] += length;
-        places[place] += length;
+        instances += more.instances;
+        total += more.total;
+        shortest = std::min(shortest, more.shortest);
+        longest = std::max(longest, more.longest);
+        squares += more.squares;
+        families[family] += more.total;
+        places[place] += more.total;
     }
     void addWork(Work more, std::int64_t time)
     {
@@ -80,8 +81,9 @@ public:
         readCounters();
         for (const auto& [key, sums] : groups_)
             table_.rows.push_back(rowOf(key, sums));
-        std::stable_sort(table_.rows.begin(), table_.rows.end(),
-                         [](const KernelWorkRow& a, const KernelWorkRow& b) { return a.total > b.total; });
+        std::sort(table_.rows.begin(), table_.rows.end(), [](const auto& a, const auto& b) {
+            return a.total != b.total ? a.total > b.total : a.key < b.key;
+        });
         table_.ranges.assign(ranges_.begin(), ranges_.end());
         table_.families.assign(familyTimes_.begin(), familyTimes_.end());
         std::stable_sort(table_.families.begin(), table_.families.end(),
@@ -100,10 +102,14 @@ private:
 
     KernelFamily familyOf(StringId name, DeviceEventKind kind)
     {
-        const auto [entry, isNew] = described_.try_emplace(reader_.text(name));
-        if (isNew)
-            entry->second = analysis::KernelFamilies::standard().describe(entry->first, kind);
-        return entry->second.family;
+        const auto [known, isFirst] = families_.try_emplace(name);
+        if (isFirst) {
+            const auto [entry, isNew] = described_.try_emplace(reader_.text(name));
+            if (isNew)
+                entry->second = analysis::KernelFamilies::standard().describe(entry->first, kind);
+            known->second = entry->second.family;
+        }
+        return known->second;
     }
 
     bool isAskedFor(std::int32_t step, std::string_view place) const
@@ -125,27 +131,44 @@ private:
         return key.empty() ? kUnattributed : key;
     }
 
-    bool addTimes()
+    /// Of the steps that are asked for: the file's own sums where it has them, else out of the events.
+    std::optional<std::vector<store::KernelTotal>> totals()
     {
+        if (!query_.step)
+            if (std::optional<store::RunTotals> known = reader_.totals(run_.run))
+                return std::move(known->kernels);
+        KernelSums sums;
         std::int64_t seen = 0;
         bool going = true;
         reader_.eachDeviceEvent({.run = run_.run}, [&](const DeviceEvent& event) {
             if (++seen % 65'536 == 0 && cancelled_())
                 going = false;
-            const std::string_view place = placeOf(event.path);
-            if (event.step != kNoStep)
-                ranges_.insert(place);
-            if (!isAskedFor(event.step, place))
-                return going;
-            const KernelFamily family = familyOf(event.name, event.kind);
-            const std::int64_t length = (event.end - event.start).count();
-            groups_[keyOf(reader_.text(event.name), family, place)].add(length, family, place);
-            timeAt_[place] += length;
-            familyTimes_[family] += length;
+            if (event.step != kNoStep && query_.step && *query_.step != event.step)
+                ranges_.insert(placeOf(event.path)); // they can be chosen all the same
+            else if (event.step != kNoStep)
+                sums.add(event);
             return going;
         });
+        return going ? std::optional(std::move(sums).list()) : std::nullopt;
+    }
+
+    bool addTimes()
+    {
+        const std::optional<std::vector<store::KernelTotal>> all = totals();
+        if (!all)
+            return false;
+        for (const store::KernelTotal& each : *all) {
+            const std::string_view place = placeOf(each.path);
+            ranges_.insert(place);
+            if (!liesIn(place, query_.range))
+                continue;
+            const KernelFamily family = familyOf(each.name, each.kind);
+            groups_[keyOf(reader_.text(each.name), family, place)].add(each, family, place);
+            timeAt_[place] += each.total;
+            familyTimes_[family] += each.total;
+        }
         ranges_.erase(std::string_view{});
-        return going;
+        return true;
     }
 
     void addWork()
@@ -271,9 +294,10 @@ private:
     store::RunRecord run_;
     KernelWorkTable table_;
     std::unordered_map<StringId, std::string_view> places_;
+    std::unordered_map<StringId, KernelFamily> families_;
     std::unordered_map<std::string_view, analysis::KernelDescription> described_;
     std::map<KernelFamily, std::int64_t> familyTimes_;
-    std::map<std::string_view, Sums> groups_; // keys live as long as the reader
+    std::unordered_map<std::string_view, Sums> groups_; // keys live as long as the reader
     std::unordered_map<std::string_view, std::int64_t> timeAt_;
     std::set<std::string_view> ranges_;
     std::map<std::string, double> tensor_;

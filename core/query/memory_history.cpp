@@ -1,11 +1,13 @@
 #include "core/query/memory_history.h"
 
+#include "core/analysis/allocated_before.h"
 #include "core/analysis/memory_blocks.h"
 #include "core/analysis/memory_curve.h"
 #include "core/model/text.h"
 #include "core/query/run_tables.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 namespace tilescope::query {
@@ -35,8 +37,8 @@ std::size_t indexOf(MemoryCategory category)
 /// Puts a history together from a run's records.
 class Builder {
 public:
-    Builder(const store::RunReader& reader, RunId run)
-        : reader_(reader), history_(std::make_shared<MemoryHistory>())
+    Builder(const store::RunReader& reader, RunId run, MemoryParts parts)
+        : reader_(reader), parts_(parts), history_(std::make_shared<MemoryHistory>())
     {
         history_->run = chooseRun(reader, run);
     }
@@ -52,6 +54,8 @@ public:
             return nullptr;
         drawCurves();
         history_->index();
+        if (parts_ == MemoryParts::WithoutOps && history_->segments.empty())
+            std::vector<AllocEvent>().swap(history_->events);
         return history_;
     }
 
@@ -75,6 +79,10 @@ private:
         if (!std::ranges::is_sorted(events, {}, &AllocEvent::time))
             std::ranges::stable_sort(events, {}, &AllocEvent::time);
         MemoryFacts facts = reader_.memory(run);
+        if (const auto count = events.empty() ? countOfBlocks(facts) : std::nullopt) {
+            events.push_back(*count);
+            history_->origin = count->time;
+        }
         const auto device = analysis::mainMemoryDevice(events);
         if (!device)
             return true;
@@ -83,6 +91,8 @@ private:
         std::erase_if(facts.blocks, [&](const MemoryBlock& block) { return block.device != *device; });
         std::erase_if(facts.segments,
                       [&](const MemorySegment& segment) { return segment.device != *device; });
+        for (std::size_t i = 1; i < events.size(); ++i)
+            events[i].time = std::max(events[i].time, events[i - 1].time + Nanoseconds(1));
         history_->events = std::move(events);
         history_->older = std::move(facts.blocks);
         history_->segments = std::move(facts.segments);
@@ -138,7 +148,8 @@ private:
     void addBlocks()
     {
         MemoryHistory& history = *history_;
-        readOps();
+        if (parts_ == MemoryParts::All)
+            readOps();
         std::vector<MemoryBlock> held = history.older;
         std::erase_if(held, [](const MemoryBlock& block) { return block.isFree || block.bytes == 0; });
         older_ = held.size();
@@ -160,6 +171,7 @@ private:
             } else {
                 block.category = categoryOf(event.category);
                 block.path = textIndex(event.path);
+                block.by = event.op;
                 if (const auto op = ops_.find(event.op); op != ops_.end())
                     std::tie(block.op, block.shape) = op->second;
             }
@@ -187,11 +199,11 @@ private:
         std::int64_t followed = 0;
         for (const std::int64_t held : bytes)
             followed += held;
-        const std::int64_t before = countBefore();
+        const std::int64_t before = analysis::allocatedBefore(history.events.front());
         // What the allocator counted then and no block accounts for.
         bytes[indexOf(MemoryCategory::Unattributed)] += before - followed;
         const auto note = [&](std::int64_t time, std::int64_t total, std::int64_t held) {
-            if (!history.segments.empty()) {
+            if (history.hasSegments()) {
                 bytes[indexOf(MemoryCategory::Fragmentation)] = map.use().fragmentation();
                 bytes[indexOf(MemoryCategory::ReservedFree)] = map.use().freeSegments;
             }
@@ -218,7 +230,7 @@ private:
                     bytes[indexOf(MemoryCategory::Unattributed)] -= event.bytes;
                 }
             }
-            if (!history.segments.empty())
+            if (history.hasSegments())
                 map.apply(event);
             if (event.action != AllocAction::Oom)
                 note(fromOrigin(event.time), event.allocated, event.reserved);
@@ -230,23 +242,8 @@ private:
         history.peakTime = history.allocated.time(history.allocated.peak());
     }
 
-    /// What the allocator had given out before the first event.
-    std::int64_t countBefore() const
-    {
-        const AllocEvent& first = history_->events.front();
-        switch (first.action) {
-        case AllocAction::Alloc:
-            return first.allocated - first.bytes;
-        case AllocAction::FreeRequested:
-            return first.allocated + first.bytes;
-        case AllocAction::FreeCompleted:
-            return first.allocated + (first.device ? 0 : first.bytes);
-        default:
-            return first.allocated;
-        }
-    }
-
     const store::RunReader& reader_;
+    const MemoryParts parts_;
     std::shared_ptr<MemoryHistory> history_;
     std::size_t older_ = 0;
     std::unordered_map<std::string, std::uint32_t> byText_;
@@ -305,10 +302,9 @@ std::vector<std::uint32_t> MemoryHistory::aliveAt(std::int64_t time) const
 
 analysis::SegmentMap MemoryHistory::segmentsAt(std::int64_t time) const
 {
-    analysis::SegmentMap map(segments, segments.empty() ? std::span<const MemoryBlock>{}
-                                                        : std::span<const MemoryBlock>(older));
-    if (segments.empty())
-        return map;
+    if (!hasSegments())
+        return {{}, {}};
+    analysis::SegmentMap map(segments, older);
     for (const AllocEvent& event : events) {
         if ((event.time - origin).count() > time)
             break;
@@ -317,10 +313,26 @@ analysis::SegmentMap MemoryHistory::segmentsAt(std::int64_t time) const
     return map;
 }
 
-std::shared_ptr<const MemoryHistory> memoryHistory(const store::RunReader& reader, RunId run,
-                                                   const std::function<bool()>& cancelled)
+std::optional<AllocEvent> countOfBlocks(const MemoryFacts& facts)
 {
-    return Builder(reader, run).build(cancelled);
+    std::map<DeviceIndex, AllocEvent> counts;
+    for (const MemoryBlock& block : facts.blocks) {
+        AllocEvent& count = counts[block.device];
+        count.time = block.time;
+        count.action = AllocAction::Snapshot;
+        count.device = block.device;
+        count.allocated += block.bytes;
+        count.reserved += block.device ? block.size : block.bytes;
+    }
+    const auto most =
+        std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second.allocated; });
+    return most == counts.end() ? std::nullopt : std::optional(most->second);
+}
+
+std::shared_ptr<const MemoryHistory> memoryHistory(const store::RunReader& reader, RunId run,
+                                                   const std::function<bool()>& cancelled, MemoryParts parts)
+{
+    return Builder(reader, run, parts).build(cancelled);
 }
 
 } // namespace tilescope::query

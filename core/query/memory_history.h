@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,7 @@ struct MemoryLife {
     std::uint32_t op = 0;    ///< op that asked for it
     std::uint32_t name = 0;  ///< who holds what was there before: layers.3/ffn/down
     std::uint32_t shape = 0; ///< of that tensor, or of what the op was given
+    OpId by = {};            ///< op that asked for it; none of those that are older
 
     bool isAliveAt(std::int64_t time) const { return begin <= time && time < end; }
 };
@@ -67,7 +69,9 @@ public:
     std::int64_t peakTime = 0;
     std::vector<MemorySegment> segments = {}; ///< when the trace began
     std::vector<MemoryBlock> older = {};      ///< likewise, free ones too
-    std::vector<AllocEvent> events = {};      ///< of the device; ids are the file's
+    /// Of the device; ids are the file's. No two are of one nanosecond: what came later is later, so that
+    /// every state that the allocator was in has an instant.
+    std::vector<AllocEvent> events = {};
 
     bool empty() const { return allocated.empty(); }
     std::string_view text(std::uint32_t index) const { return texts[index]; }
@@ -80,6 +84,8 @@ public:
     /// of their allocations. Stretches of blocks that all ended before are skipped.
     void eachAliveWithin(std::int64_t from, std::int64_t to,
                          const std::function<void(std::uint32_t)>& take) const;
+    /// Whether they can be followed: not on a CPU.
+    bool hasSegments() const { return analysis::canFollow(segments, events); }
     /// The segments and the blocks in them at an instant; empty on a CPU. O(events until then).
     analysis::SegmentMap segmentsAt(std::int64_t time) const;
 
@@ -91,9 +97,26 @@ private:
     std::vector<std::int64_t> latestEnds_; // of each kStretch blocks
 };
 
+/// What holders of memory are called that lies in the private pool of a CUDA graph, where replayed steps
+/// work.
+inline constexpr std::string_view kGraphPool = "pool of a CUDA graph";
+
+/// What stands for the allocation events of a run that has none but whose blocks are known (its steps were
+/// replayed from a CUDA graph, and replays allocate nothing): one event that counts them. Nothing where none
+/// are known.
+std::optional<AllocEvent> countOfBlocks(const MemoryFacts& facts);
+
+/// How much of a history is read.
+enum class MemoryParts {
+    All,
+    /// Without the names of ops (memoryOps() has them), and without events where no segments need them.
+    WithoutOps
+};
+
 /// Reads a run's history; null where cancelled, empty where the run has no allocation events.
 /// \throws Error  no such run
 std::shared_ptr<const MemoryHistory> memoryHistory(const store::RunReader& reader, RunId run,
-                                                   const std::function<bool()>& cancelled = {});
+                                                   const std::function<bool()>& cancelled = {},
+                                                   MemoryParts parts = MemoryParts::All);
 
 } // namespace tilescope::query

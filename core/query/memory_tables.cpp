@@ -35,22 +35,35 @@ void addUnattributed(MemoryGroupsTable& table, Bytes bytes)
     std::ranges::stable_sort(table.rows, std::ranges::greater{}, &MemoryGroupRow::atPeak);
 }
 
+std::optional<OutsideAllocator> outsideOf(const std::vector<MemoryReading>& readings, DeviceIndex device)
+{
+    std::optional<OutsideAllocator> outside;
+    for (const MemoryReading& reading : readings) {
+        const auto used = reading.process ? reading.process : reading.deviceUsed;
+        if (!used || !reading.device || reading.device != device)
+            continue;
+        const Bytes beyond{*used - reading.reserved};
+        if (!outside)
+            outside.emplace();
+        outside->most = std::max(outside->most, beyond);
+        outside->ofAllProcesses = outside->ofAllProcesses || !reading.process;
+        if (reading.moment == "before set-up")
+            outside->beforeSetUp = beyond;
+    }
+    return outside;
+}
+
 /// What a device lost to the process beyond what the allocator counts as allocated.
-void addBeyondTheCount(MemoryGroupsTable& table, const MemoryHistory& history,
-                       const std::vector<MemoryReading>& readings)
+void addBeyondTheCount(MemoryGroupsTable& table, const MemoryHistory& history)
 {
     for (const MemoryCategory category : {MemoryCategory::Fragmentation, MemoryCategory::ReservedFree}) {
         const StepCurve& curve = history.curves[static_cast<std::size_t>(category)];
-        if (!history.segments.empty() && !curve.empty())
+        if (history.hasSegments() && !curve.empty())
             table.rows.push_back({std::string(wordOf(category)), Bytes{curve.at(history.peakTime)},
                                   Bytes{curve.value(curve.peak())}, 0});
     }
-    std::optional<Bytes> context;
-    for (const MemoryReading& reading : readings)
-        if (const auto used = reading.process ? reading.process : reading.deviceUsed; used && reading.device)
-            context = std::max(context.value_or(Bytes{}), Bytes{*used - reading.reserved});
-    if (context)
-        table.rows.push_back({std::string(wordOf(MemoryCategory::Context)), *context, *context, 0});
+    if (const auto& outside = table.outside)
+        table.rows.push_back({std::string(wordOf(MemoryCategory::Context)), outside->most, outside->most, 0});
 }
 
 /// What happened while the groups ran; those that allocated nothing themselves are added.
@@ -119,7 +132,12 @@ MemoryEventsTable allEvents(const store::RunReader& reader, const EventQuery& qu
 MemoryEventsTable wholeHistory(const store::RunReader& reader, const EventQuery& query)
 {
     MemoryEventsTable table = allEvents(reader, query);
-    table.older = reader.memory(table.run.run).blocks;
+    MemoryFacts facts = reader.memory(table.run.run);
+    if (const auto count = table.events.empty() ? countOfBlocks(facts) : std::nullopt) {
+        table.events.push_back(*count);
+        table.origin = count->time;
+    }
+    table.older = std::move(facts.blocks);
     std::erase_if(table.older, [](const MemoryBlock& block) { return block.isFree; });
     std::vector<AllocEvent> events = analysis::asAllocations(table.older);
     for (std::size_t i = 0; i < events.size(); ++i) {
@@ -219,9 +237,13 @@ MemoryGroupsTable memoryGroups(const store::RunReader& reader, const EventQuery&
     for (const analysis::MemoryGroup& group : groups.groups)
         table.rows.push_back({keys.key(group.group), group.atPeak, group.max, group.allocations});
     addUnattributed(table, groups.untraced);
+    for (const MemoryBlock& block : history.older)
+        if (block.name == kGraphPool && block.device == table.device)
+            table.graphPool += Bytes{block.bytes};
     const auto whole = memoryHistory(reader, table.run.run);
+    table.outside = outsideOf(reader.memory(table.run.run).readings, table.device);
     if (table.grouping == Grouping::Category)
-        addBeyondTheCount(table, *whole, reader.memory(table.run.run).readings);
+        addBeyondTheCount(table, *whole);
     else
         addStretches(table, memoryStretches(reader, *whole, table.grouping));
     return table;

@@ -1,6 +1,10 @@
 #include "core/query/oom_report.h"
 
+#include "core/base/error.h"
+#include "core/config/schema.h"
+
 #include <algorithm>
+#include <charconv>
 
 namespace tilescope::query {
 
@@ -23,7 +27,7 @@ void addScene(OomReport& report, const store::RunReader& reader, const MemoryHis
     const std::int64_t time = (failure.time - history.origin).count();
     report.allocated = Bytes{history.allocated.at(time)};
     report.reserved = Bytes{history.reserved.at(time)};
-    if (!history.segments.empty()) {
+    if (history.hasSegments()) {
         const analysis::SegmentMap map = history.segmentsAt(time);
         report.largestFree = Bytes{map.largestFree()};
         report.fragmentation = Bytes{map.use().fragmentation()};
@@ -47,6 +51,52 @@ void addScene(OomReport& report, const store::RunReader& reader, const MemoryHis
                              [](const auto& entry) { return entry.second; });
 }
 
+std::optional<std::int64_t> numberIn(const std::vector<EnvironmentEntry>& facts, std::string_view key)
+{
+    const auto found = std::ranges::find(facts, key, &EnvironmentEntry::key);
+    std::int64_t number = 0;
+    if (found == facts.end() ||
+        std::from_chars(found->value.data(), found->value.data() + found->value.size(), number).ec !=
+            std::errc())
+        return {};
+    return number;
+}
+
+/// The device of the run, with what its allocator may have had: what it had when it failed and the driver had
+/// left.
+predict::TargetDevice deviceOf(const OomReport& report, const std::vector<EnvironmentEntry>& facts)
+{
+    predict::TargetDevice device;
+    const std::string_view name = report.run.result.device;
+    device.isCuda = name.starts_with("cuda");
+    const std::string gpu =
+        "gpu." + std::string(name.substr(std::min(name.size(), name.find(':') + 1))) + ".";
+    if (device.isCuda) {
+        device.computeMajor = static_cast<int>(numberIn(facts, gpu + "compute_capability").value_or(9));
+        device.multiprocessors =
+            static_cast<int>(numberIn(facts, gpu + "multiprocessors").value_or(device.multiprocessors));
+        if (const auto memory = numberIn(facts, gpu + "memory"))
+            device.capacity = Bytes{*memory};
+    }
+    device.threads = static_cast<int>(numberIn(facts, "torch_threads").value_or(1));
+    const auto held = report.info.reserved ? report.info.reserved : report.info.allocated;
+    const Bytes left = report.deviceFree.value_or(Bytes{});
+    if (held && (report.deviceFree || !device.capacity))
+        device.capacity = *held + left;
+    return device;
+}
+
+void addSuggestions(OomReport& report, const store::RunReader& reader)
+{
+    std::optional<ExperimentSpec> spec;
+    try {
+        spec = config::fromJson(report.run.specJson);
+    } catch (const Error&) {
+        return; // a run of another program's, or of a version with other keys: nothing can be predicted of it
+    }
+    report.suggestions = predict::suggestions(*spec, deviceOf(report, reader.environment(report.run.run)));
+}
+
 } // namespace
 
 std::optional<bool> OomReport::fragmentationIsToBlame() const
@@ -65,6 +115,8 @@ OomReport oomReport(const store::RunReader& reader, std::optional<RunId> run)
                                            &AllocEvent::action);
     if (failure != history->events.rend())
         addScene(report, reader, *history, *failure);
+    if (report.run.result.status == RunStatus::Oom)
+        addSuggestions(report, reader);
     return report;
 }
 

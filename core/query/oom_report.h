@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/predict/suggest.h"
 #include "core/query/event_tables.h"
 #include "core/query/memory_history.h"
 
@@ -35,6 +36,8 @@ struct OomReport {
     std::optional<Bytes> deviceFree = {};    ///< by the driver's word
     std::vector<OomHolder> holders = {};     ///< the ten largest
     std::vector<std::pair<MemoryCategory, Bytes>> categories = {}; ///< what was allocated, the most first
+
+    std::vector<predict::Suggestion> suggestions = {}; ///< what would fit, by the predictor's word
 
     /// Whether what was free among the reserved would have done, had it been one block. None where it is not
     /// known.

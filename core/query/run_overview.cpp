@@ -1,21 +1,40 @@
 #include "core/query/run_overview.h"
 
-#include "core/analysis/op_totals.h"
+#include "core/analysis/kernel_families.h"
 #include "core/analysis/path_glob.h"
 #include "core/analysis/statistics.h"
+#include "core/query/peak_memory.h"
+#include "core/query/selection.h"
 #include "core/query/work_tables.h"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <unordered_map>
 
 namespace tilescope::query {
 
 namespace {
 
-std::optional<MeanStep> meanStepOf(const store::RunReader& reader, RunId run)
+/// Out of what the file keeps of its steps.
+StepsTable stepsOf(const store::RunTotals& totals, const RunOverview& overview, bool onGpu)
 {
-    const StepsTable table = steps(reader, {.run = run});
+    StepsTable table;
+    for (const store::StepTotal& step : totals.steps) {
+        StepRow row{.run = overview.run.run, .step = step.step, .onGpu = onGpu};
+        row.partition.wall = {step.start, step.end};
+        row.partition.gpuBusy = step.gpuBusy;
+        row.partition.launching = step.launching;
+        row.partition.synchronizing = step.synchronizing;
+        row.partition.tracing = step.tracing;
+        row.partition.unexplained = step.unexplained;
+        table.rows.push_back(row);
+    }
+    return table;
+}
+
+std::optional<MeanStep> meanStepOf(const StepsTable& table)
+{
     if (table.rows.empty())
         return {};
     analysis::StepPartition sum;
@@ -43,32 +62,85 @@ std::optional<MeanStep> meanStepOf(const store::RunReader& reader, RunId run)
     return mean;
 }
 
-std::vector<FamilyShare> familiesOf(const store::RunReader& reader, RunId run, const MeanStep& step)
-{
-    std::array<FamilyShare, kHueCount> shares{};
-    const auto add = [&shares](Hue hue, Nanoseconds total, std::int64_t instances) {
-        FamilyShare& share = shares[std::size_t(hue)];
+/// Adds up families by hue.
+class FamilyShares {
+public:
+    void add(Hue hue, Nanoseconds total, std::int64_t instances)
+    {
+        FamilyShare& share = shares_[std::size_t(hue)];
         share.hue = hue;
         share.perStep += double(total.count());
         share.instancesPerStep += double(instances);
-    };
+    }
+    std::vector<FamilyShare> list(std::int64_t steps) const
+    {
+        std::vector<FamilyShare> families;
+        for (FamilyShare share : shares_) {
+            if (share.instancesPerStep == 0)
+                continue;
+            share.perStep /= double(steps);
+            share.instancesPerStep /= double(steps);
+            families.push_back(share);
+        }
+        std::sort(families.begin(), families.end(),
+                  [](const FamilyShare& a, const FamilyShare& b) { return a.perStep > b.perStep; });
+        return families;
+    }
+
+private:
+    std::array<FamilyShare, kHueCount> shares_{};
+};
+
+std::vector<FamilyShare> familiesOf(const store::RunReader& reader, RunId run, const MeanStep& step)
+{
+    FamilyShares shares;
     if (step.onGpu)
         for (const KernelRow& row : kernels(reader, {.run = run, .grouping = Grouping::Family}).rows)
-            add(hueOfFamily(row.key), row.total, row.instances);
+            shares.add(hueOfFamily(row.key), row.total, row.instances);
     else
         for (const OpRow& row : ops(reader, {.run = run}).rows)
-            add(hueOfOp(row.key), row.self, row.instances);
-    std::vector<FamilyShare> families;
-    for (FamilyShare& share : shares) {
-        if (share.instancesPerStep == 0)
-            continue;
-        share.perStep /= double(step.steps);
-        share.instancesPerStep /= double(step.steps);
-        families.push_back(share);
+            shares.add(hueOfOp(row.key), row.self, row.instances);
+    return shares.list(step.steps);
+}
+
+std::vector<FamilyShare> familiesOf(const store::RunReader& reader, const store::RunTotals& totals,
+                                    const MeanStep& step)
+{
+    FamilyShares shares;
+    std::array<std::unordered_map<StringId, Hue>, 3> hues; // by kind
+    for (const store::KernelTotal& each : totals.kernels) {
+        const auto [hue, isNew] = hues[std::size_t(each.kind)].try_emplace(each.name);
+        if (isNew)
+            hue->second = hueOfFamily(wordOf(
+                analysis::KernelFamilies::standard().describe(reader.text(each.name), each.kind).family));
+        shares.add(hue->second, Nanoseconds(each.total), each.instances);
     }
-    std::sort(families.begin(), families.end(),
-              [](const FamilyShare& a, const FamilyShare& b) { return a.perStep > b.perStep; });
-    return families;
+    return shares.list(step.steps);
+}
+
+RangesTable rangesOf(const store::RunReader& reader, const store::RunTotals& totals,
+                     const store::RunRecord& run)
+{
+    RangesTable table{.run = run};
+    for (const store::PathTotal& path : totals.paths) {
+        table.hasGpu = table.hasGpu || path.gpu.has_value();
+        table.rows.push_back({path.path, path.instances, path.wall, path.gpu});
+    }
+    // The first path is the step itself.
+    const auto timeOf = [&table](const analysis::RangeTotal& row) {
+        return (table.hasGpu ? row.gpu : row.wall).value_or(Nanoseconds{0});
+    };
+    for (analysis::RangeTotal& row : table.rows)
+        row.percent = percentOf(timeOf(row), timeOf(table.rows.front()));
+    std::unordered_map<StringId, bool> inModule;
+    for (const store::KernelTotal& each : totals.kernels) {
+        const auto [known, isNew] = inModule.try_emplace(each.path, false);
+        if (isNew && each.path)
+            known->second = !analysis::moduleOf(analysis::fromStepDown(reader.text(each.path))).empty();
+        table.gpu += Nanoseconds(each.total);
+        table.gpuInModules += Nanoseconds(known->second ? each.total : 0);
+    }
+    return table;
 }
 
 // The phase whose host range holds the instant: step/forward is "forward".
@@ -129,13 +201,22 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
     if (cancelled())
         return;
     overview.utilisation = utilisationOf(reader, overview.run);
-    overview.step = meanStepOf(reader, run);
-    if (overview.step && !cancelled()) {
-        overview.families = familiesOf(reader, run, *overview.step);
-        overview.ranges = ranges(reader, {.run = run});
+    if (const std::optional<store::RunTotals> totals = reader.totals(run)) {
+        overview.step = meanStepOf(stepsOf(*totals, overview, reader.counts(run).deviceEvents > 0));
+        if (overview.step) {
+            overview.families = overview.step->onGpu ? familiesOf(reader, *totals, *overview.step)
+                                                     : familiesOf(reader, run, *overview.step);
+            overview.ranges = rangesOf(reader, *totals, overview.run);
+        }
+    } else {
+        overview.step = meanStepOf(steps(reader, {.run = run}));
+        if (overview.step && !cancelled()) {
+            overview.families = familiesOf(reader, run, *overview.step);
+            overview.ranges = ranges(reader, {.run = run});
+        }
     }
     if (!cancelled() && reader.counts(run).allocEvents > 0) {
-        overview.live = liveMemory(reader, {.run = run}, {});
+        overview.live = memoryAtPeak(reader, run, cancelled);
         overview.peakPhase = phaseAt(reader, run, overview.live->at);
     }
     overview.isWhole = !cancelled();

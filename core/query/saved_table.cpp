@@ -37,7 +37,9 @@ SavedTable saved(const store::RunReader& reader, const EventQuery& query)
         glob.emplace(query.rangeGlob);
     std::unordered_map<std::string, std::size_t> totals;
     std::int64_t number = 0;
-    for (SavedTensor& tensor : reader.memory(table.run.run).saved) {
+    MemoryFacts facts = reader.memory(table.run.run);
+    table.residual = residualStream(table.run, facts.saved);
+    for (SavedTensor& tensor : facts.saved) {
         const std::int64_t own = number++;
         if (glob && !glob->contains(analysis::fromStepDown(tensor.path)))
             continue;

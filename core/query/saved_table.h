@@ -2,6 +2,7 @@
 
 #include "core/model/memory.h"
 #include "core/query/event_tables.h"
+#include "core/query/residual_stream.h"
 
 #include <vector>
 
@@ -29,6 +30,7 @@ struct SavedTable {
     std::vector<SavedTotal> totals = {}; ///< by range, phase, layer, else by module; in that order too
     Bytes activations{};                 ///< of the rows, every storage once
     Bytes others{};
+    std::optional<ResidualStream> residual = {}; ///< of the whole run
 };
 
 /// What the activations come to is, to the byte, what the timeline has as activations before backward.

@@ -71,10 +71,12 @@ void deleteRun(const fs::path& file, RunId run)
     edit(file, [run](WritableFile& target) {
         requireRun(target, run);
         for (const Source source :
-             {Source::Environment, Source::Sample, Source::Loss, Source::Thread, Source::Range, Source::Op,
-              Source::ApiCall, Source::Kernel, Source::Copy, Source::Allocation, Source::Track, Source::Level,
-              Source::TrackData, Source::Counter, Source::MemoryBlock, Source::MemorySegment,
-              Source::MemoryReading, Source::SavedTensor}) {
+             {Source::Environment,   Source::Sample,      Source::Loss,        Source::Thread,
+              Source::Range,         Source::Op,          Source::ApiCall,     Source::Kernel,
+              Source::Copy,          Source::Allocation,  Source::Track,       Source::Level,
+              Source::TrackData,     Source::Counter,     Source::MemoryBlock, Source::MemorySegment,
+              Source::MemoryReading, Source::SavedTensor, Source::KernelTotal, Source::RangeTotal,
+              Source::StepTotal}) {
             // The run's rows lie together: by its chunks they are found without a look at the others.
             const std::string table(nameOf(source));
             SQLite::Statement remove(target.database(),

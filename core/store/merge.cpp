@@ -48,7 +48,8 @@ std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row)
     digest.add(std::string_view(status == "running" ? kWriterDied : text(row, "reason")));
     SQLite::Statement rows(file.database(),
                            "select source, sum(rows), min(start), max(end) from chunk where run = ? "
-                           "and source not in ('track', 'level', 'track_data') "
+                           "and source not in ('track', 'level', 'track_data', 'kernel_total', "
+                           "'range_total', 'step_total') "
                            "group by source order by source");
     rows.bind(1, row.getColumn("id").getInt64());
     while (rows.executeStep())

@@ -20,7 +20,8 @@ std::string_view nameOf(Source source)
                                                                   "track_data",     "ceiling",
                                                                   "counter",        "memory_block",
                                                                   "memory_segment", "memory_reading",
-                                                                  "saved_tensor"};
+                                                                  "saved_tensor",   "kernel_total",
+                                                                  "range_total",    "step_total"};
     return names[static_cast<std::size_t>(source)];
 }
 

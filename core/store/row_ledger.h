@@ -37,9 +37,12 @@ enum class Source : std::uint8_t {
     MemoryBlock,
     MemorySegment,
     MemoryReading,
-    SavedTensor
+    SavedTensor,
+    KernelTotal,
+    RangeTotal,
+    StepTotal
 };
-inline constexpr std::size_t kSources = 23;
+inline constexpr std::size_t kSources = 26;
 std::string_view nameOf(Source source); ///< the table; ends with a null character
 inline Source sourceOf(EventKind kind)
 {

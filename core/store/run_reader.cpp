@@ -5,6 +5,7 @@
 #include "core/store/memory_rows.h"
 #include "core/store/packed_track.h"
 #include "core/store/stored_rows.h"
+#include "core/store/totals_reader.h"
 
 #include <algorithm>
 
@@ -249,6 +250,16 @@ std::vector<TrackInfo> RunReader::tracks(RunId run) const
                               .events = row.getColumn("events").getInt64()});
         });
         return tracks;
+    });
+}
+
+std::optional<RunTotals> RunReader::totals(RunId run) const
+{
+    return impl_->use([&]() -> std::optional<RunTotals> {
+        RunTotals totals = readTotals(*impl_, run);
+        if (totals.kernels.empty() && totals.paths.empty() && totals.steps.empty())
+            return {};
+        return totals;
     });
 }
 

@@ -6,6 +6,7 @@
 #include "core/model/memory.h"
 #include "core/model/run.h"
 #include "core/store/lanes.h"
+#include "core/store/totals.h"
 
 #include <filesystem>
 #include <functional>
@@ -134,6 +135,10 @@ public:
     /// The same for a track of kind Memory.
     void eachPoints(RunId run, const TrackInfo& track,
                     const std::function<bool(std::span<const MemoryPoint>)>& take) const;
+
+    /// What its traced steps add up to, without reading events; none where the file does not have it, as with
+    /// tracks().
+    std::optional<RunTotals> totals(RunId run) const;
 
     /// From the file's books, without reading events.
     EventCounts counts(RunId run) const;

@@ -182,12 +182,13 @@ void RunWriter::Impl::beginRun(const RunHeader& header)
     uid = newUuid();
     frame.firstRange = target.ledger().nextId(Source::Range);
     frame.firstOp = target.ledger().nextId(Source::Op);
-    frame.clockOrigin = nanosecondsOf(TraceClock::now());
+    frame.clockOrigin = nanosecondsOf(header.clockOrigin.value_or(TraceClock::now()));
     const std::string host = hostName();
     frame.run = target.ledger().nextId(Source::Run);
     runs_.insert(frame.run, {uid, header.name, header.workload, header.specJson, header.specHash,
                              cellOf(header.point), header.program, host, static_cast<std::int64_t>(getpid()),
-                             "running"sv, unixNs(), frame.clockOrigin, frame.firstRange, frame.firstOp});
+                             "running"sv, header.startedUnixNs.value_or(unixNs()), frame.clockOrigin,
+                             frame.firstRange, frame.firstOp});
     target.updateRunChecksum(frame.run);
     commit();
 }

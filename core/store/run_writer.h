@@ -26,6 +26,9 @@ struct RunHeader {
     std::string specHash;                   ///< config::specHash
     std::string program;                    ///< "Tilescope 0.1.0 (commit)"
     std::optional<std::int64_t> point = {}; ///< position in its sweep, from 0; keeps merged shards in order
+    /// When a recording that is taken over began, and what its clock said then; none: now.
+    std::optional<std::int64_t> startedUnixNs = {};
+    std::optional<Timestamp> clockOrigin = {};
     /// Events beyond this many are counted and told as the loss `event_cap`, not stored.
     std::int64_t eventCap = 50'000'000;
     /// beginRun() refuses to start with less free space than this on the file's disk.

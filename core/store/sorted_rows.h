@@ -18,7 +18,7 @@ namespace tilescope::store {
 /// Holds some ten thousand rows and sorts them: a row that comes later than that much comes out late.
 class SortedRows {
 public:
-    static constexpr std::size_t kMostColumns = 6;
+    static constexpr std::size_t kMostColumns = 8;
     using Row = std::array<std::int64_t, kMostColumns>; ///< kNull for null
 
     /// \param sql  a query of one parameter, the run; its first column is the start

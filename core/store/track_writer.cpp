@@ -98,6 +98,25 @@ std::uint64_t codeOf(std::int64_t text, std::uint64_t detail)
     return BoxCode::of(idOf<StringId>(text).value, detail);
 }
 
+CallDetail detailOf(ApiKind kind)
+{
+    switch (kind) {
+    case ApiKind::Synchronize:
+    case ApiKind::Wait:
+        return CallDetail::Waits;
+    case ApiKind::Overhead:
+        return CallDetail::Tracing;
+    default:
+        return CallDetail::Call;
+    }
+}
+
+/// Out of a copy's code.
+std::int64_t nameOfCopy(std::int64_t code)
+{
+    return code == kNull ? kNull : code >> 2;
+}
+
 bool hasText(LaneKind kind)
 {
     return kind == LaneKind::Range || kind == LaneKind::Thread || kind == LaneKind::Stream;
@@ -113,7 +132,8 @@ TrackWriter::TrackWriter(WritableFile& target, std::int64_t run)
               {"id", "run", "track", "level", "first", "events", "start", "end", "covered", "name", "lowest",
                "highest"}),
       data_(target.database(), target.ledger(), Source::TrackData,
-            {"id", "run", "track", "first", "events", "start", "end", "data"})
+            {"id", "run", "track", "first", "events", "start", "end", "data"}),
+      totals_(target, run)
 {
 }
 
@@ -128,6 +148,7 @@ void TrackWriter::write()
     writeDevices();
     writeMemory();
     finish();
+    totals_.write();
 }
 
 std::int64_t TrackWriter::events() const
@@ -155,32 +176,43 @@ void TrackWriter::writeRanges()
     const std::int64_t stepPath = target_.strings().intern("step");
     SortedRows ranges(target_.database(), select(Source::Range, "start, duration, path, thread, step"), run_);
     while (const SortedRows::Row* row = ranges.next()) {
-        const auto [start, duration, path, thread, step, unused] = *row;
+        const auto [start, duration, path, thread, step, unused1, unused2, unused3] = *row;
+        totals_.addRange(start, duration, path, step);
         add(lane(LaneKind::Range, thread, kNull), {start, duration, codeOf(path, 0)});
         if (path == stepPath && step != kNull)
             add(lane(LaneKind::Step, kNull, kNull), {start, duration, static_cast<std::uint64_t>(step)});
     }
 }
 
+ApiKind TrackWriter::callKind(std::int64_t word) const
+{
+    for (const ApiKind kind : {ApiKind::Launch, ApiKind::Synchronize, ApiKind::Wait, ApiKind::Overhead})
+        if (word == target_.strings().word(WordSet::ApiKind, static_cast<std::size_t>(kind)))
+            return kind;
+    return ApiKind::Other;
+}
+
 /// Ops and calls of a thread share its rows.
 void TrackWriter::writeThreads()
 {
-    SortedRows ops(target_.database(), select(Source::Op, "start, duration, name, thread"), run_);
-    const auto kind = [this](ApiKind which) {
-        return std::to_string(target_.strings().word(WordSet::ApiKind, static_cast<std::size_t>(which)));
+    SortedRows ops(target_.database(), select(Source::Op, "start, duration, name, thread, path, step"), run_);
+    SortedRows calls(target_.database(), select(Source::ApiCall, "start, duration, name, thread, kind"),
+                     run_);
+    const auto addCall = [this](const SortedRows::Row& row) {
+        const ApiKind kind = callKind(row[4]);
+        totals_.addCall(row[0], row[1], kind);
+        add(lane(LaneKind::Thread, row[3], kNull),
+            {row[0], row[1], codeOf(row[2], static_cast<std::uint64_t>(detailOf(kind)))});
     };
-    const std::string detail = "case kind when " + kind(ApiKind::Synchronize) + " then 2 when " +
-                               kind(ApiKind::Wait) + " then 2 when " + kind(ApiKind::Overhead) +
-                               " then 3 else 1 end";
-    SortedRows calls(target_.database(),
-                     select(Source::ApiCall, ("start, duration, name, thread, " + detail).c_str()), run_);
+    const auto addOp = [this](const SortedRows::Row& row) {
+        totals_.addOp(row[0], row[1], row[4], row[5]);
+        add(lane(LaneKind::Thread, row[3], kNull), {row[0], row[1], codeOf(row[2], 0)});
+    };
     const SortedRows::Row* op = ops.next();
     const SortedRows::Row* call = calls.next();
     while (op || call) {
         const bool isCall = !op || (call && (*call)[0] < (*op)[0]);
-        const SortedRows::Row& row = isCall ? *call : *op;
-        add(lane(LaneKind::Thread, row[3], kNull),
-            {row[0], row[1], codeOf(row[2], isCall ? static_cast<std::uint64_t>(row[4]) : 0)});
+        isCall ? addCall(*call) : addOp(*op);
         if (isCall)
             call = calls.next();
         else
@@ -193,19 +225,23 @@ void TrackWriter::writeDevices()
     const std::int64_t memset =
         target_.strings().word(WordSet::DeviceEventKind, static_cast<std::size_t>(DeviceEventKind::Memset));
     SortedRows kernels(target_.database(),
-                       select(Source::Kernel, "start, duration, name, device, stream, queued"), run_);
+                       select(Source::Kernel, "start, duration, name, device, stream, queued, path, step"),
+                       run_);
     const std::string kind = "case kind when " + std::to_string(memset) + " then 2 else 1 end";
-    // The kind in the name's low bits, so that six columns do.
+    // The kind in the name's low bits, so that eight columns do.
     SortedRows copies(
         target_.database(),
-        select(Source::Copy, ("start, duration, name * 4 + " + kind + ", device, stream, queued").c_str()),
+        select(Source::Copy,
+               ("start, duration, name * 4 + " + kind + ", device, stream, queued, path, step").c_str()),
         run_);
     const SortedRows::Row* kernel = kernels.next();
     const SortedRows::Row* copy = copies.next();
     while (kernel || copy) {
         const bool isKernel = kernel && (!copy || (*kernel)[0] <= (*copy)[0]);
-        const auto [start, duration, name, device, stream, queued] = isKernel ? *kernel : *copy;
+        const auto [start, duration, name, device, stream, queued, path, step] = isKernel ? *kernel : *copy;
         const std::uint64_t code = isKernel ? codeOf(name, 0) : static_cast<std::uint64_t>(name);
+        totals_.addDeviceEvent(static_cast<DeviceEventKind>(BoxCode::detail(code)), start, duration,
+                               isKernel ? name : nameOfCopy(name), path, step, queued);
         add(lane(LaneKind::Stream, device, stream), {start, duration, code});
         Lane& busy = lane(LaneKind::Busy, device, kNull);
         busy.spans.add(start, start + duration, queued == kNull ? BusySpans::kUnknown : start - queued,

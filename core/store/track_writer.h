@@ -2,6 +2,7 @@
 
 #include "core/store/lanes.h"
 #include "core/store/row_inserter.h"
+#include "core/store/totals_writer.h"
 #include "core/store/writable_file.h"
 
 #include <cstdint>
@@ -15,6 +16,8 @@ namespace tilescope::store {
 
 /// Writes what a viewer draws of a run: its boxes by lane and row, packed (`track`, `track_data`), and their
 /// sums at several levels of detail (`level`).
+///
+/// Hands what it reads to a TotalsWriter on the way.
 ///
 /// Reads the run's events from the file that is being written, in start order, table by table; memory does
 /// not grow with them. Part of the transaction in which the run is sealed.
@@ -45,6 +48,7 @@ private:
     std::int64_t events() const;
     std::string select(Source source, const char* columns) const;
     void writeRanges();
+    ApiKind callKind(std::int64_t word) const;
     void writeThreads();
     void writeDevices();
     void writeMemory();
@@ -62,6 +66,7 @@ private:
     RowInserter tracks_;
     RowInserter levels_;
     RowInserter data_;
+    TotalsWriter totals_;
     std::map<LaneKey, std::unique_ptr<Lane>> lanes_;
     Lane* lastLane_ = nullptr;
     LaneKey lastKey_;

@@ -7,6 +7,7 @@ namespace tilescope::trace {
 namespace {
 
 constexpr std::string_view kTime = "gpu__time_duration.sum";
+constexpr std::string_view kTensor = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed";
 constexpr std::string_view kElapsed = "sm__cycles_elapsed.sum";
 
 } // namespace
@@ -28,10 +29,11 @@ std::size_t CounterPlan::metric(std::string_view name)
 
 void CounterPlan::add(const std::string& name)
 {
-    // Sums, not CUPTI's percentages: those of several kernels do not make that of a range.
+    // Sums where CUPTI has them, not its percentages: those of several kernels do not make that of a range.
     if (name == "tensor_active") {
-        counters_.push_back(
-            {name, "%", Kind::Percent, metric("sm__pipe_tensor_cycles_active.sum"), metric(kElapsed)});
+        // An SM has several tensor pipes, and only CUPTI knows how many: of its cycles they sum up to more
+        // than all.
+        counters_.push_back({name, "%", Kind::Mean, metric(kTensor)});
     } else if (name == "sm_active") {
         counters_.push_back({name, "%", Kind::Percent, metric("sm__cycles_active.sum"), metric(kElapsed)});
     } else if (name == "l2_hit") {

@@ -198,6 +198,52 @@ TEST(CompareGroups, AmongManyThatAreAlikeFewAreCalledDifferent)
     EXPECT_LE(tables, 20); // 5 % of the tables, and luck
 }
 
+TEST(CompareGroups, TheIntervalOfADifferenceIsWelchs)
+{
+    // By hand: means 10 and 13, variances of the means 1/3 and 4/3, so t(0.975; 2.94) x sqrt(5/3) to each
+    // side.
+    const ComparisonOptions noRunToRun{.runToRun = {.deviation = 0}};
+    const std::vector<GroupTimes> a = {{"k", {9, 10, 11}, 1}, {"gone", {9, 10, 11}, 1}, {"once", {5}, 1}};
+    const std::vector<GroupTimes> b = {{"k", {11, 13, 15}, 1}, {"new", {11, 13, 15}, 1}, {"once", {6}, 1}};
+    for (const GroupDifference& difference : compareGroups(a, b, noRunToRun)) {
+        if (difference.key == "once") {
+            EXPECT_FALSE(difference.difference95) << "one step tells no spread";
+            continue;
+        }
+        ASSERT_TRUE(difference.difference95) << difference.key;
+        const auto [low, high] = *difference.difference95;
+        if (difference.key == "k") {
+            const double half = studentCritical(0.05, 25.0 / 9 / (1.0 / 18 + 16.0 / 18)) * std::sqrt(5.0 / 3);
+            EXPECT_NEAR(low, 3 - half, 1e-9);
+            EXPECT_NEAR(high, 3 + half, 1e-9);
+        } else if (difference.key == "gone") {
+            EXPECT_NEAR(low, -10 - 4.3027 * std::sqrt(1.0 / 3), 1e-3);
+            EXPECT_NEAR(high, -10 + 4.3027 * std::sqrt(1.0 / 3), 1e-3);
+        } else {
+            EXPECT_NEAR((low + high) / 2, 13, 1e-9);
+        }
+    }
+}
+
+TEST(CompareGroups, AnIntervalHoldsTheTruthAsOftenAsItSays)
+{
+    Random random(11);
+    int held = 0;
+    constexpr int kTrials = 2000;
+    for (int i = 0; i < kTrials; ++i) {
+        GroupTimes a{"k", {}, 1};
+        GroupTimes b{"k", {}, 1};
+        for (int step = 0; step < 5; ++step) {
+            a.perStep.push_back(100 + 2 * random.normal());
+            b.perStep.push_back(104 + 5 * random.normal());
+        }
+        const auto interval = compareGroups({&a, 1}, {&b, 1}, {.runToRun = {.deviation = 0}})[0].difference95;
+        ASSERT_TRUE(interval);
+        held += interval->low <= 4 && interval->high >= 4 ? 1 : 0;
+    }
+    EXPECT_NEAR(held / double(kTrials), 0.95, 0.015);
+}
+
 TEST(CompareGroups, EqualTimesWithoutAnyNoiseAreTheSame)
 {
     const std::vector<GroupTimes> zero{{"k", {0, 0, 0}, 0}};

@@ -17,7 +17,9 @@ class CommandLine : public ::testing::Test {
 protected:
     void SetUp() override
     {
-        environment = {{"TILESCOPE_ENGINE", FAKE_ENGINE}, {"FAKE_STARTS", (folder / "starts").string()}};
+        environment = {{"TILESCOPE_ENGINE", FAKE_ENGINE},
+                       {"FAKE_STARTS", (folder / "starts").string()},
+                       {"TILESCOPE_CALIBRATION", (folder / "calibration" / "ceilings.tscope").string()}};
         write("sweep.yaml", "workload: attention\nsteps: 3\nsweep: {seq_len: [64, 128], seed: [0, 1]}\n");
     }
 

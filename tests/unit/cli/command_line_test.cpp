@@ -93,16 +93,48 @@ TEST_F(CommandLine, ABatchTellsAPersonALineAPointAndWhatWasLost)
     EXPECT_THAT(run.err, IsEmpty());
 }
 
-TEST_F(CommandLine, ADryRunListsThePointsAndRunsNone)
+TEST_F(CommandLine, ADryRunForetellsThePointsAndRunsNone)
 {
     const ProgramResult dry = tilescope({"--batch", "sweep.yaml", "-o", "a.tscope", "--dry-run"});
     EXPECT_EQ(dry.code, 0);
     EXPECT_THAT(dry.out, HasSubstr("seq_len=64"));
-    EXPECT_THAT(dry.out, HasSubstr("4 points; nothing was run"));
+    EXPECT_THAT(dry.out, HasSubstr("4 points on "));
+    EXPECT_THAT(dry.out, HasSubstr("; nothing was run"));
     EXPECT_FALSE(engineStarted());
     EXPECT_FALSE(std::filesystem::exists(folder / "a.tscope"));
-    EXPECT_EQ(jsonLines(tilescope({"--batch", "sweep.yaml", "--dry-run", "--format", "json"}).out).size(),
-              4U);
+}
+
+TEST_F(CommandLine, ADryRunMarksPointsThatDoNotFit)
+{
+    const std::vector<std::string> asked{"--batch",     "sweep.yaml", "--dry-run",
+                                         "--capacity",  "512 MiB",    "--set",
+                                         "device=cuda", "--set",      "seq_len=[64, 4096]"};
+    const ProgramResult dry = tilescope(asked);
+    EXPECT_EQ(dry.code, 0) << dry.err;
+    EXPECT_THAT(dry.out, HasSubstr("out of memory in "));
+    EXPECT_THAT(dry.out, HasSubstr("4 points on GPU, predicted peak "));
+
+    std::vector<std::string> json = asked;
+    json.insert(json.end(), {"--format", "json"});
+    const auto lines = jsonLines(tilescope(json).out);
+    ASSERT_EQ(lines.size(), 5U);
+    for (const auto& line : lines)
+        EXPECT_THAT(
+            testing::schemaOffences(line.dump(), TILESCOPE_SOURCE_DIR "/resources/schema/events.schema.json"),
+            IsEmpty())
+            << line;
+    std::int64_t tooLarge = 0;
+    for (const auto& line : lines)
+        if (line["event"] == "point" && line["params"]["seq_len"] == 4096)
+            tooLarge += line["forecast"]["memory"]["out_of_memory"].is_object() ? 1 : 0;
+    EXPECT_EQ(lines.back()["event"], "forecast");
+    EXPECT_EQ(lines.back()["points"], 4);
+    EXPECT_GE(lines.back()["out_of_memory"], tooLarge);
+    EXPECT_GT(tooLarge, 0);
+    EXPECT_TRUE(lines.back()["seconds"].is_null()) << "nothing was calibrated";
+    EXPECT_THAT(tilescope({"--batch", "sweep.yaml", "--dry-run", "--capacity", "much"}).err,
+                HasSubstr("--capacity"));
+    EXPECT_THAT(tilescope({"--batch", "sweep.yaml", "--capacity", "1 GiB"}).err, HasSubstr("--dry-run"));
 }
 
 TEST_F(CommandLine, ARunWithoutAFileMakesOneAndSaysSo)
@@ -165,16 +197,36 @@ TEST_F(CommandLine, DoctorKeepsTheCeilingsItMeasured)
         tilescope({"doctor", "--ceilings", "--device", "cpu", "-o", "a.tscope", "--format", "json"});
     ASSERT_EQ(measured.code, 0) << measured.err;
     const auto rows = nlohmann::json::parse(measured.out);
-    ASSERT_EQ(rows.size(), 2U);
+    ASSERT_EQ(rows.size(), 3U);
     EXPECT_EQ(rows[0]["kind"], "matmul_fp32");
     const auto kept = store::RunReader(folder / "a.tscope").ceilings();
-    ASSERT_EQ(kept.size(), 2U);
+    ASSERT_EQ(kept.size(), 3U);
     EXPECT_EQ(kept[1].kind, "copy");
     EXPECT_EQ(kept[1].value, 2e10);
     EXPECT_THAT(kept[0].device, StartsWith("cpu:"));
-    // Without a file they are only printed.
-    EXPECT_THAT(tilescope({"doctor", "--ceilings"}).out, HasSubstr("1.00 TFLOP/s"));
-    EXPECT_EQ(store::RunReader(folder / "a.tscope").ceilings().size(), 2U);
+    // Without a file they are the user's calibration.
+    const ProgramResult calibrated = tilescope({"doctor", "--ceilings", "--device", "cpu"});
+    EXPECT_THAT(calibrated.out, HasSubstr("1.00 TFLOP/s"));
+    EXPECT_THAT(calibrated.err, HasSubstr("calibration"));
+    EXPECT_EQ(store::RunReader(folder / "a.tscope").ceilings().size(), 3U);
+}
+
+TEST_F(CommandLine, ADryRunTellsTimeOfADeviceThatWasCalibrated)
+{
+    const std::vector<std::string> asked{"--batch", "sweep.yaml", "--dry-run", "--set", "device=cpu"};
+    EXPECT_THAT(tilescope(asked).out, HasSubstr("Time is not predicted: no calibration"));
+    ASSERT_EQ(tilescope({"doctor", "--ceilings", "--device", "cpu"}).code, 0);
+    const ProgramResult dry = tilescope(asked);
+    EXPECT_THAT(dry.out, ::testing::Not(HasSubstr("Time is not predicted"))) << dry.err;
+    EXPECT_THAT(dry.out, HasSubstr(", about "));
+    std::vector<std::string> json = asked;
+    json.insert(json.end(), {"--format", "json"});
+    const auto lines = jsonLines(tilescope(json).out);
+    double sum = 0;
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i)
+        sum += lines[i]["forecast"]["seconds"].get<double>();
+    EXPECT_NEAR(lines.back()["seconds"].get<double>(), sum, 1e-9);
+    EXPECT_GT(sum, 0);
 }
 
 TEST_F(CommandLine, DoctorSaysWhyCeilingsCannotBeMeasured)

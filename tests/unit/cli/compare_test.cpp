@@ -169,6 +169,75 @@ TEST_F(Compare, ARunWithoutStepsCannotBeCompared)
                 HasSubstr("The step times cannot be compared: run 1 of A is ok, run 5 of B is oom"));
 }
 
+TEST_F(Compare, MemoryThatIsHeldIsComparedByWhatItIsAndWhoAskedForIt)
+{
+    const std::string path = (folder_ / "memory.tscope").string();
+    {
+        StringTable strings;
+        store::RunWriter writer(path, strings);
+        // B keeps a second mask, needs twice the scores, and no dropout any more.
+        const auto write = [&](bool isB) {
+            FakeTrace trace(strings);
+            trace.alreadyAllocated(1000).step(0, 1000, 2000);
+            trace.alloc(0x1000, isB ? 800 : 400, 1001).category("activations").at("step/forward/attention");
+            trace.alloc(0x2000, 50, 1002).category("temporaries").at("step/forward/attention");
+            if (isB)
+                trace.alloc(0x3000, 50, 1003).category("temporaries").at("step/forward/attention");
+            else
+                trace.alloc(0x4000, 70, 1003).category("temporaries").at("step/forward/dropout");
+            trace.free(0x1000, isB ? 800 : 400, 1500);
+            writer.beginRun({isB ? "b" : "a", "lm", R"({"workload":"lm"})", "h", "Tilescope test"});
+            writer.write(trace.batch());
+            RunResult result;
+            result.device = "cuda:0";
+            writer.endRun(result);
+        };
+        write(false);
+        write(true);
+    }
+    const auto compareAt = [&](const std::string& at) {
+        std::ostringstream out;
+        compare({.a = path + ":1", .b = path + ":2", .format = "json", .at = at}, out);
+        EXPECT_THAT(
+            testing::schemaOffences(out.str(), TILESCOPE_SOURCE_DIR "/resources/schema/compare.schema.json"),
+            IsEmpty());
+        return json::parse(out.str())["held"];
+    };
+    const json peak = compareAt("auto");
+    EXPECT_EQ(peak["a"], json::parse(R"({"moment": "peak", "allocated": 1520, "reserved": 1620})"));
+    EXPECT_EQ(peak["b"]["allocated"], 1900);
+    for (const char* list : {"categories", "ops", "modules", "ranges", "sizes"}) {
+        std::int64_t a = 0;
+        std::int64_t b = 0;
+        for (const json& each : peak[list]) {
+            a += each["a"].get<std::int64_t>();
+            b += each["b"].get<std::int64_t>();
+            EXPECT_EQ(each["difference"].get<std::int64_t>(),
+                      each["b"].get<std::int64_t>() - each["a"].get<std::int64_t>());
+        }
+        EXPECT_EQ(a, 1520) << list;
+        EXPECT_EQ(b, 1900) << list;
+    }
+    EXPECT_EQ(peak["categories"][0]["key"], "activations") << "the largest change first";
+    EXPECT_EQ(peak["categories"][0]["verdict"], "grown");
+    EXPECT_EQ(row(peak["categories"], "key", "unattributed")["verdict"], "none");
+    EXPECT_EQ(row(peak["modules"], "key", "dropout")["verdict"], "gone");
+    EXPECT_EQ(row(peak["ranges"], "key", "step/forward/attention")["blocks_b"], 3);
+    EXPECT_EQ(row(peak["sizes"], "key", "800")["verdict"], "new");
+    EXPECT_EQ(row(peak["sizes"], "key", "50")["verdict"], "grown");
+    const json end = compareAt("end");
+    EXPECT_EQ(end["a"]["moment"], "end");
+    EXPECT_EQ(end["a"]["allocated"], 1120);
+    EXPECT_TRUE(row(end["categories"], "key", "activations").is_null());
+    std::ostringstream shown;
+    compare({.a = path + ":1", .b = path + ":2", .memoryBy = "module"}, shown);
+    EXPECT_THAT(shown.str(), HasSubstr("Memory allocated at A's peak and B's peak, by category"));
+    EXPECT_THAT(shown.str(),
+                HasSubstr("Together 1.48 KiB in A, 1.86 KiB in B: a change of 380 B (380 bytes)."));
+    EXPECT_THAT(shown.str(), HasSubstr("by module"));
+    EXPECT_EQ(compared("1", "2")["held"]["a"], nullptr) << "they recorded no memory";
+}
+
 TEST_F(Compare, TheRunToRunDeviationHidesWhatIsSmaller)
 {
     std::ostringstream out;

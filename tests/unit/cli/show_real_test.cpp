@@ -42,6 +42,8 @@ std::vector<Section> sections()
             {{"memory", "--at", "peak"}, "memory-live"},
             {{"memory", "--group", "step"}, "memory-groups"},
             {{"memory", "--at", "ever"}, "memory-live"},
+            {{"memory", "--names"}, "memory-names"},
+            {{"memory", "--names", "--at", "peak"}, "memory-names"},
             {{"saved"}, "saved", true},
             {{"saved", "--group", "layer"}, "saved-groups", true},
             {{"oom"}, "oom", true},

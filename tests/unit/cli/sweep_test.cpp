@@ -202,7 +202,7 @@ TEST_F(Sweep, AQuickEditionHasNoPointTwice)
     write("steps.yaml", "workload: attention\nsweep: {steps: [2, 10, 100], seq_len: [4096, 8192]}\n");
     const auto points =
         jsonLines(tilescope({"--batch", "steps.yaml", "--quick", "--dry-run", "--format", "json"}).out);
-    ASSERT_EQ(points.size(), 4U);
+    ASSERT_EQ(points.size(), 5U) << "and what they would take together";
     EXPECT_EQ(points[0]["of"], 4);
     EXPECT_EQ(points[3]["params"]["steps"], 3);
     EXPECT_EQ(points[3]["params"]["seq_len"], 512);

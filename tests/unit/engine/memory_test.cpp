@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 namespace tilescope::engine {
 namespace {
@@ -274,6 +275,39 @@ TEST(Memory, RunningOutTellsWhoAskedAndWhoHadTheRest)
     ASSERT_EQ(recorder.memory.size(), 2u);
     EXPECT_GE(recorder.memory[0].blocks.size(), 4u);
     EXPECT_EQ(recorder.memory[1].rehearsed.size(), events.size());
+}
+
+TEST(Memory, RunningOutInSetUpTellsWhoAskedAndWhoHadTheRest)
+{
+    ExperimentSpec spec = lm(Mode::Train);
+    spec.vocab = 4096;
+    // Some parameters fit, not all.
+    spec.memoryLimit = Bytes{trace::CpuAllocator::current().count + 4 * 4096 * spec.dModel + 4096};
+    StringTable strings;
+    Engine engine(strings);
+    Recorder recorder;
+    const RunResult result = engine.runPoint(spec, recorder, {});
+    ASSERT_EQ(result.status, RunStatus::Oom) << result.reason;
+    EXPECT_EQ(result.oom->phase, "setup");
+    EXPECT_THAT(result.flags, ::testing::IsEmpty());
+    std::vector<AllocEvent> events;
+    std::set<OpId> ops;
+    for (const TraceBatch& batch : recorder.batches) {
+        events.insert(events.end(), batch.allocEvents.begin(), batch.allocEvents.end());
+        for (const Op& op : batch.ops)
+            ops.insert(op.id);
+    }
+    const auto failure = std::ranges::find(events, AllocAction::Oom, &AllocEvent::action);
+    ASSERT_NE(failure, events.end());
+    EXPECT_EQ(Bytes{failure->bytes}, result.oom->requested);
+    EXPECT_EQ(Bytes{failure->allocated}, result.oom->allocated);
+    EXPECT_EQ(strings.text(failure->path), "setup");
+    EXPECT_TRUE(ops.contains(failure->op));
+    EXPECT_TRUE(std::ranges::any_of(events, [&](const AllocEvent& event) {
+        return event.action == AllocAction::Alloc && event.bytes == 4 * 4096 * spec.dModel;
+    })) << "the embedding had found room";
+    EXPECT_EQ(engine.runPoint(lm(Mode::Train), recorder, {}).status, RunStatus::Ok)
+        << "the device is clean again";
 }
 
 } // namespace tilescope::engine

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace tilescope::query {
 namespace {
 
@@ -72,12 +75,25 @@ TEST(KernelStats, OfAHueSpreadAsItsMembersDo)
     EXPECT_NEAR(groups[0].standardDeviation.value(), 12.9099445, 1e-6); // of 20, 10, 30, 40
 }
 
-TEST(KernelStats, InstancesNameTheirBoxes)
+TEST(KernelStats, LengthsAreThoseOfEveryInstanceWithinTheStretch)
 {
-    const auto instances = instancesOf(timeline(), 0, {});
-    ASSERT_EQ(instances.size(), 3U);
-    EXPECT_EQ(instances[1].item, (TimelineItem{0, 0, 2}));
-    EXPECT_EQ(instances[2].item, (TimelineItem{1, 0, 0}));
+    const Timeline made = timeline();
+    std::vector<std::int64_t> lengths = lengthsOf(made, {true, false}, {}, never);
+    std::sort(lengths.begin(), lengths.end());
+    EXPECT_EQ(lengths, (std::vector<std::int64_t>{10, 20, 30}));
+    EXPECT_EQ(lengthsOf(made, {true, true}, Stretch{0, 40}, never), (std::vector<std::int64_t>{20, 4}))
+        << "of those that start in it";
+}
+
+TEST(KernelStats, TheFirstInstanceIsTheEarliestOfAnyLane)
+{
+    Timeline made = timeline();
+    EXPECT_EQ(firstInstance(made, "sgemm_128", never), (TimelineItem{0, 0, 0}));
+    std::swap(made.lanes[0], made.lanes[1]);
+    EXPECT_EQ(firstInstance(made, "sgemm_128", never), (TimelineItem{1, 0, 0}));
+    EXPECT_EQ(firstInstance(made, "vectorized_add", never), (TimelineItem{1, 0, 1}));
+    EXPECT_FALSE(firstInstance(made, "no such kernel", never));
+    EXPECT_FALSE(firstInstance(made, "sgemm_128", [] { return true; })) << "nobody waits";
 }
 
 TEST(Search, FindsByLabelOrNameLongestFirst)

@@ -39,8 +39,22 @@ TEST(CounterPlan, ReadsEachMetricOnce)
     const std::vector<std::string> names = {"tensor_active", "sm_active", "dram_read",
                                             "dram__bytes_read.sum"};
     EXPECT_THAT(CounterPlan(names).metrics(),
-                ElementsAre("gpu__time_duration.sum", "sm__pipe_tensor_cycles_active.sum",
-                            "sm__cycles_elapsed.sum", "sm__cycles_active.sum", "dram__bytes_read.sum"));
+                ElementsAre("gpu__time_duration.sum",
+                            "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+                            "sm__cycles_active.sum", "sm__cycles_elapsed.sum", "dram__bytes_read.sum"));
+}
+
+TEST(CounterPlan, TensorCoresAreActiveAtMostAllTheTime)
+{
+    const std::vector<std::string> names = {"tensor_active"};
+    const CounterPlan plan(names);
+    const std::string& tensor = plan.metrics().back();
+    const auto values =
+        plan.values(std::vector{kernel(plan, "step", {{"gpu__time_duration.sum", 30}, {tensor, 100}}),
+                                kernel(plan, "step", {{"gpu__time_duration.sum", 10}, {tensor, 20}})},
+                    {}, 1);
+    EXPECT_EQ(valueOf(values, "step", "tensor_active"), 80);
+    EXPECT_EQ(values[0].unit, "%");
 }
 
 TEST(CounterPlan, ARangeHasWhatItsInnerRangesHave)

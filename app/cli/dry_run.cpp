@@ -1,0 +1,228 @@
+#include "app/cli/dry_run.h"
+
+#include "core/base/error.h"
+#include "core/config/schema.h"
+#include "core/config/spec_file.h"
+#include "core/exchange/number.h"
+#include "core/exchange/table.h"
+#include "core/exchange/text.h"
+#include "core/model/text.h"
+#include "core/session/sweep_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+namespace tilescope::cli {
+
+namespace {
+
+using exchange::Cell;
+using exchange::Unit;
+using session::PointForecast;
+using session::SweepPoint;
+
+struct Total {
+    std::optional<double> seconds = 0; ///< none where one point's are not known
+    Bytes peak{};
+    std::int64_t outOfMemory = 0;
+    std::int64_t unknown = 0; ///< points of which no memory is known
+};
+
+Total totalOf(const std::vector<PointForecast>& forecasts)
+{
+    Total total;
+    for (const PointForecast& point : forecasts) {
+        // Points that run out of memory end soon.
+        if (!point.memory || !point.memory->outOfMemory)
+            total.seconds = total.seconds && point.seconds ? std::optional(*total.seconds + *point.seconds)
+                                                           : std::nullopt;
+        if (!point.memory) {
+            ++total.unknown;
+            continue;
+        }
+        total.peak = std::max(total.peak, point.memory->peakAllocated);
+        total.outOfMemory += point.memory->outOfMemory ? 1 : 0;
+    }
+    const auto isTimed = [](const PointForecast& point) { return point.seconds.has_value(); };
+    if (!forecasts.empty() && std::ranges::none_of(forecasts, isTimed))
+        total.seconds.reset();
+    return total;
+}
+
+std::string bytesOrNull(const std::optional<Bytes>& bytes)
+{
+    return bytes ? std::to_string(bytes->count) : "null";
+}
+
+std::string numberOrNull(const std::optional<double>& value)
+{
+    return value ? exchange::jsonNumber(*value) : "null";
+}
+
+std::string categoriesJson(const predict::MemoryPrediction& memory)
+{
+    std::string text;
+    for (std::size_t i = 0; i < memory.atPeak.size(); ++i)
+        if (memory.atPeak[i] != 0)
+            text +=
+                fmt::format("{}{}:{}", text.empty() ? "" : ",",
+                            exchange::jsonString(wordOf(static_cast<MemoryCategory>(i))), memory.atPeak[i]);
+    return "{" + text + "}";
+}
+
+std::string oomJson(const std::optional<OomInfo>& oom)
+{
+    if (!oom)
+        return "null";
+    return fmt::format(R"({{"requested":{},"allocated":{},"reserved":{},"phase":{}}})",
+                       bytesOrNull(oom->requested), bytesOrNull(oom->allocated), bytesOrNull(oom->reserved),
+                       exchange::jsonString(oom->phase));
+}
+
+std::string memoryJson(const std::optional<predict::MemoryPrediction>& memory)
+{
+    if (!memory)
+        return "null";
+    return fmt::format(
+        R"({{"peak_allocated":{},"peak_reserved":{},"before_backward":{},"at_peak":{},"out_of_memory":{}}})",
+        memory->peakAllocated.count, bytesOrNull(memory->peakReserved), bytesOrNull(memory->beforeBackward),
+        categoriesJson(*memory), oomJson(memory->outOfMemory));
+}
+
+/// The point's event with what it would take.
+std::string pointJson(const SweepPoint& point, const PointForecast& forecast)
+{
+    std::string line =
+        session::toJsonLine(session::PointEvent{point.index, point.of, 0, config::toJson(point.spec)});
+    line.pop_back();
+    const auto stepMs = forecast.stepSeconds ? std::optional(*forecast.stepSeconds * 1e3) : std::nullopt;
+    return line + fmt::format(R"(,"forecast":{{"device":{},"memory":{},"step_ms":{},"seconds":{}}}}})",
+                              exchange::jsonString(forecast.device), memoryJson(forecast.memory),
+                              numberOrNull(stepMs), numberOrNull(forecast.seconds));
+}
+
+void writeJson(std::ostream& out, const std::vector<SweepPoint>& points,
+               const std::vector<PointForecast>& forecasts)
+{
+    for (std::size_t i = 0; i < points.size(); ++i)
+        out << pointJson(points[i], forecasts[i]) << '\n';
+    const Total total = totalOf(forecasts);
+    out << fmt::format(
+               R"({{"event":"forecast","points":{},"out_of_memory":{},"unknown":{},"peak_allocated":{},"seconds":{}}})",
+               points.size(), total.outOfMemory, total.unknown, total.peak.count, numberOrNull(total.seconds))
+        << std::endl;
+}
+
+Cell bytesCell(const std::optional<Bytes>& bytes)
+{
+    return bytes ? Cell(bytes->count) : Cell();
+}
+
+exchange::Table tableOf(const std::vector<SweepPoint>& points, const std::vector<PointForecast>& forecasts)
+{
+    const auto labels = std::make_shared<const std::vector<std::string>>(session::pointLabels(points));
+    const auto column = [](std::string key, std::string title, auto cell, Unit unit = Unit::None) {
+        return exchange::Column{.key = std::move(key), .title = std::move(title), .cell = cell, .unit = unit};
+    };
+    const auto memory = [&forecasts](auto value) {
+        return [&forecasts, value](std::size_t row) {
+            return forecasts[row].memory ? bytesCell(value(*forecasts[row].memory)) : Cell();
+        };
+    };
+    using predict::MemoryPrediction;
+    exchange::Table table{.rows = points.size()};
+    table.columns = {
+        column("point", "point", [&points](std::size_t row) { return Cell(points[row].index + 1); }),
+        column("what", "what",
+               [&points, labels](std::size_t row) {
+                   return Cell((*labels)[row].empty() ? points[row].spec.name : (*labels)[row]);
+               }),
+        column(
+            "step", "a step",
+            [&forecasts](std::size_t row) {
+                const auto& seconds = forecasts[row].stepSeconds;
+                return seconds ? Cell(*seconds * 1e3) : Cell();
+            },
+            Unit::Milliseconds),
+        column("time", "in all",
+               [&forecasts](std::size_t row) {
+                   const auto& seconds = forecasts[row].seconds;
+                   return seconds ? Cell(session::durationText(*seconds)) : Cell();
+               }),
+        column("peak", "peak allocated",
+               memory([](const MemoryPrediction& m) { return std::optional(m.peakAllocated); }), Unit::Bytes),
+        column("reserved", "reserved", memory([](const MemoryPrediction& m) { return m.peakReserved; }),
+               Unit::Bytes),
+        column("memory", "fits", [&forecasts](std::size_t row) {
+            const auto& m = forecasts[row].memory;
+            if (!m)
+                return Cell(std::string("not known"));
+            return Cell(m->outOfMemory ? "out of memory in " + m->outOfMemory->phase : std::string("yes"));
+        })};
+    table.columns[1].elidable = true;
+    table.columns[1].keep = table.columns[4].keep = table.columns.back().keep = 2;
+    return table;
+}
+
+std::string devicesOf(const std::vector<PointForecast>& forecasts)
+{
+    std::vector<std::string> names;
+    for (const PointForecast& point : forecasts)
+        if (std::ranges::find(names, point.device) == names.end())
+            names.push_back(point.device);
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void writeText(std::ostream& out, const std::vector<SweepPoint>& points,
+               const std::vector<PointForecast>& forecasts)
+{
+    exchange::writeTerminal(out, tableOf(points, forecasts), exchange::styleOfStandardOutput());
+    const Total total = totalOf(forecasts);
+    if (!points.empty() && std::ranges::none_of(forecasts, [](const PointForecast& point) {
+            return point.stepSeconds.has_value();
+        }))
+        out << "Time is not predicted: no calibration of this device; measure it once: tilescope doctor "
+               "--ceilings\n";
+    // Scripts read how many points there are from the beginning of the last line.
+    out << points.size() << (points.size() == 1 ? " point" : " points");
+    if (!points.empty())
+        out << " on " << devicesOf(forecasts);
+    if (total.peak.count > 0)
+        out << ", predicted peak " << exchange::withUnit(static_cast<double>(total.peak.count), Unit::Bytes);
+    if (!points.empty() && total.seconds)
+        out << ", about " << session::durationText(*total.seconds);
+    if (total.outOfMemory > 0)
+        out << ", " << total.outOfMemory << " out of memory";
+    out << "; nothing was run" << std::endl;
+}
+
+} // namespace
+
+void showDryRun(std::ostream& out, const std::vector<SweepPoint>& points,
+                const session::ForecastTarget& target, Format format)
+{
+    const std::vector<PointForecast> forecasts = session::forecast(points, target);
+    if (format == Format::Json)
+        writeJson(out, points, forecasts);
+    else
+        writeText(out, points, forecasts);
+}
+
+Bytes capacityFrom(const std::string& text)
+{
+    Error problem{.what = "'" + text + "' is not an amount of memory",
+                  .where = "--capacity",
+                  .mend = "write --capacity '80 GiB'"};
+    try {
+        const auto specs = config::specFromOverrides(Workload::Attention, {{"memory_limit", text}});
+        if (specs.size() == 1 && specs.front().memoryLimit)
+            return *specs.front().memoryLimit;
+    } catch (const Error& error) {
+        problem.what = error.what;
+    }
+    throw problem;
+}
+
+} // namespace tilescope::cli

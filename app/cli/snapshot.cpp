@@ -1,0 +1,132 @@
+// export and import: files of other tools.
+
+#include "app/cli/arguments.h"
+#include "app/cli/commands.h"
+#include "app/cli/compare.h"
+#include "core/base/error.h"
+#include "core/exchange/number.h"
+#include "core/exchange/snapshot_export.h"
+#include "core/exchange/snapshot_import.h"
+#include "core/exchange/text.h"
+#include "core/query/run_tables.h"
+
+#include <charconv>
+#include <fstream>
+#include <iostream>
+
+namespace tilescope::cli {
+
+namespace {
+
+std::string sizeText(Bytes bytes)
+{
+    return exchange::withUnit(static_cast<double>(bytes.count), exchange::Unit::Bytes);
+}
+
+exchange::SnapshotMoment momentOf(const std::string& at)
+{
+    if (at == "end")
+        return {};
+    if (at == "peak")
+        return {.peak = true};
+    std::int64_t nanoseconds = 0;
+    const auto [end, error] = std::from_chars(at.data(), at.data() + at.size(), nanoseconds);
+    if (error != std::errc{} || end != at.data() + at.size() || nanoseconds < 0)
+        throw Error{.what = "'" + at + "' is no moment",
+                    .where = "--at",
+                    .mend = "it takes end, peak, or nanoseconds after the run's first event"};
+    return {.at = Nanoseconds(nanoseconds)};
+}
+
+/// Writes to a file beside the target, which takes its place once it is whole.
+exchange::SnapshotFigures writeWhole(const std::filesystem::path& target, const store::RunReader& reader,
+                                     RunId run, const exchange::SnapshotMoment& moment)
+{
+    std::filesystem::path part = target;
+    part += ".part";
+    try {
+        std::ofstream out(part, std::ios::binary);
+        if (!out)
+            throw Error{.what = "cannot be written", .where = target.string()};
+        const exchange::SnapshotFigures figures = exchange::writeSnapshot(out, reader, run, moment);
+        out.close();
+        if (!out)
+            throw Error{.what = "cannot be written", .where = target.string(), .kind = ErrorKind::Failure};
+        std::filesystem::rename(part, target);
+        return figures;
+    } catch (...) {
+        std::error_code ignored;
+        std::filesystem::remove(part, ignored);
+        throw;
+    }
+}
+
+} // namespace
+
+int exportCommand(int argc, char** argv)
+{
+    std::string file;
+    std::string snapshot;
+    std::string at = "end";
+    Arguments arguments(
+        "export FILE[:RUN] --snapshot OUT.pickle [--at end|peak|NS]",
+        "Writes a run's memory as a snapshot of PyTorch's allocator: segments, blocks and the events\n"
+        "of the traced steps, with the op and its ranges as frames. Without RUN the file's last run\n"
+        "is meant. PyTorch shows it: python -m torch.cuda._memory_viz trace_plot OUT.pickle",
+        "tilescope export a.tscope --snapshot a.pickle");
+    arguments.positional("FILE", file, "a .tscope file, and the run's number after a colon");
+    arguments.option("--snapshot", snapshot, "the pickle to write");
+    arguments.option("--at", at,
+                     "the moment whose blocks are shown: end of the recording (the default), peak, or that "
+                     "many ns after the run's first event");
+    if (!arguments.parse(argc, argv))
+        return 0;
+    if (file.empty() || snapshot.empty())
+        throw Error{.what = "needs a file and --snapshot OUT.pickle",
+                    .where = "tilescope export",
+                    .mend = "--help shows what belongs there"};
+    const RunAddress address = runAddressOf(file);
+    const store::RunReader reader(address.file);
+    const RunId run = query::chooseRun(reader, address.run).run;
+    const exchange::SnapshotFigures figures = writeWhole(snapshot, reader, run, momentOf(at));
+    std::cout << "run " << run.value << " of " << address.file.string() << ": " << figures.events
+              << " events, " << figures.segments << " segments, " << figures.blocks
+              << " blocks allocated with " << sizeText(figures.allocated) << " (" << figures.allocated.count
+              << " bytes), " << sizeText(figures.reserved) << " reserved -> " << snapshot << '\n';
+    if (figures.unknown.count > 0)
+        std::cout << sizeText(figures.unknown)
+                  << " of it is in no block that the run knows; one block stands for it\n";
+    if (figures.madeUpSegments)
+        std::cout << "the run knows no segments: each block stands in one of its own\n";
+    if (figures.inconsistent > 0)
+        std::cout << figures.inconsistent << " events did not fit the segments that were recorded\n";
+    return 0;
+}
+
+int importCommand(int argc, char** argv)
+{
+    std::string file;
+    std::string output;
+    Arguments arguments(
+        "import FILE.pickle -o OUT.tscope",
+        "Reads a memory snapshot that torch.cuda.memory._dump_snapshot wrote (PyTorch 2.1 or later) and\n"
+        "adds it to a file as a run. It is read as plain data: nothing in it can run.",
+        "tilescope import snapshot.pickle -o t.tscope");
+    arguments.positional("FILE", file, "the snapshot");
+    arguments.option("-o,--output", output, "the .tscope file to add to; made where it does not exist");
+    if (!arguments.parse(argc, argv))
+        return 0;
+    if (file.empty() || output.empty())
+        throw Error{.what = "needs a file and -o OUT.tscope",
+                    .where = "tilescope import",
+                    .mend = "--help shows what belongs there"};
+    exchange::ImportedSnapshot imported;
+    const RunId run = exchange::importSnapshotFile(file, output, &imported);
+    std::cout << exchange::escapeForTerminal(imported.header.name) << ": "
+              << imported.trace.allocEvents.size() << " events, " << imported.segments << " segments, "
+              << imported.blocks << " blocks allocated with " << sizeText(imported.allocated) << ", "
+              << sizeText(imported.reserved) << " reserved -> run " << run.value << " of " << output << '\n';
+    return 0;
+}
+
+} // namespace tilescope::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "core/model/events.h"
+
+namespace tilescope::analysis {
+
+/// What an allocator had given out before an event, by the count that the event tells of after it.
+inline std::int64_t allocatedBefore(const AllocEvent& event)
+{
+    switch (event.action) {
+    case AllocAction::Alloc:
+        return event.allocated - event.bytes;
+    case AllocAction::FreeRequested:
+        return event.allocated + event.bytes;
+    case AllocAction::FreeCompleted: // on a GPU the count fell when the free was asked for
+        return event.allocated + (event.device ? 0 : event.bytes);
+    default:
+        return event.allocated;
+    }
+}
+
+} // namespace tilescope::analysis

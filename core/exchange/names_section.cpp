@@ -1,0 +1,80 @@
+#include "core/exchange/number.h"
+#include "core/exchange/section_parts.h"
+#include "core/exchange/sections.h"
+#include "core/model/text.h"
+
+namespace tilescope::exchange {
+
+namespace {
+
+std::string sizeText(std::int64_t bytes)
+{
+    return withUnit(static_cast<double>(bytes), Unit::Bytes);
+}
+
+Cell timeCell(std::int64_t time)
+{
+    return time == query::MemoryLife::kBefore || time == query::MemoryLife::kAfter ? Cell() : Cell(time);
+}
+
+std::string note(const query::NamedMemory& named)
+{
+    const query::MemoryHistory& history = *named.history;
+    std::int64_t known = 0;
+    for (const query::NamedBlock& row : named.rows)
+        known +=
+            row.life.isAliveAt(named.at.value_or(history.peakTime)) && !row.name.empty() ? row.life.bytes : 0;
+    const std::string when =
+        withUnit(static_cast<double>(named.at.value_or(history.peakTime)), Unit::Nanoseconds) +
+        " after the first event" +
+        (named.at.value_or(history.peakTime) == history.peakTime ? ", the peak" : "");
+    return "Allocated at " + when + ": " + sizeText(named.allocated) + ", " + sizeText(known) +
+           " of it in the rows with a name, " + sizeText(named.unknown) + " in no block that is known.";
+}
+
+} // namespace
+
+Table tableOf(std::shared_ptr<const query::NamedMemory> named)
+{
+    using Row = query::NamedBlock;
+    const auto time = [&named](std::string key, std::string title, std::int64_t query::MemoryLife::*member) {
+        return with(column(named, std::move(key), std::move(title),
+                           [member](const Row& row) { return timeCell(row.life.*member); }),
+                    Unit::Nanoseconds, 1);
+    };
+    Table table{.heading =
+                    describeRun(named->history->run) +
+                    (named->at ? "; tensors that are allocated" : "; tensors of the first traced step"),
+                .rows = named->rows.size()};
+    table.columns = {
+        with(column(named, "tensor", "tensor", [](const Row& row) { return cellOrNull(row.name); }),
+             Unit::None, 2),
+        with(column(named, "shape", "shape", [](const Row& row) { return cellOrNull(row.shape); }),
+             Unit::None, 1),
+        with(column(named, "bytes", "bytes", [](const Row& row) { return Cell(row.life.bytes); }),
+             Unit::Bytes, 2),
+        column(named, "category", "category",
+               [](const Row& row) { return cellOf(wordOf(row.life.category)); }),
+        elided(column(named, "path", "range", [](const Row& row) { return cellOrNull(row.path); })),
+        elided(column(named, "op", "op", [](const Row& row) { return cellOrNull(row.op); }), 1),
+        time("from_ns", "from", &query::MemoryLife::begin),
+        time("to_ns", "to", &query::MemoryLife::end),
+        with(column(named, "allocated", "then allocated", [](const Row& row) { return Cell(row.allocated); }),
+             Unit::Bytes, 1),
+        elided(column(named, "reuses", "in the memory of",
+                      [](const Row& row) { return cellOrNull(row.reuses); }),
+               1),
+        with(column(named, "address", "address",
+                    [](const Row& row) { return Cell(static_cast<std::int64_t>(row.life.address)); }),
+             Unit::Address, 0)};
+    if (named->history->empty()) {
+        table.whyEmpty = whyNoEvents(named->history->run,
+                                     "allocation events (memory: true and a traced step record them)");
+        return table;
+    }
+    table.whyEmpty = "No block lies in those ranges.";
+    table.notes.push_back(note(*named));
+    return table;
+}
+
+} // namespace tilescope::exchange

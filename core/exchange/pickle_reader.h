@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::exchange {
+
+/// A value of a pickle: plain data only. Lists, tuples and dicts are numbers of their document's containers,
+/// texts lie in its bytes.
+struct PickleValue {
+    enum class Kind : std::uint8_t { None, Boolean, Integer, Unsigned, Real, Text, List, Tuple, Dict, Mark };
+
+    Kind kind = Kind::None;
+    std::uint32_t length = 0; ///< of a text
+    std::uint64_t bits = 0;   ///< the number, where the text begins, or which container it is
+
+    bool isSequence() const { return kind == Kind::List || kind == Kind::Tuple; }
+};
+
+/// What a pickle of protocol 2 to 5 holds, read without ever running anything.
+///
+/// Only opcodes that make or place plain data are known: those that look up a name, call or build an object
+/// (GLOBAL, REDUCE, BUILD, …) end the reading, as does everything that is cut off, too large or not in its
+/// place. Nothing recurses and nothing is copied that the bytes do not hold: time and memory are
+/// proportional to them.
+class PickleDocument {
+public:
+    /// \param bytes  are kept
+    /// \param file   how errors name it
+    /// \throws Error  what is wrong and at which byte
+    PickleDocument(std::string bytes, std::string file);
+
+    const PickleValue& root() const { return root_; }
+
+    /// Values of a list or tuple; of a dict, key and value in turns. The same container may stand in several
+    /// places, even in itself.
+    std::span<const PickleValue> items(const PickleValue& container) const;
+    /// The last value that a dict has for a key.
+    std::optional<PickleValue> find(const PickleValue& dict, std::string_view key) const;
+    std::string_view text(const PickleValue& text) const;
+    /// A whole number that fits; none for anything else.
+    static std::optional<std::int64_t> integer(const PickleValue& value);
+    /// A whole number from 0 to 2^64 - 1; none for anything else.
+    static std::optional<std::uint64_t> address(const PickleValue& value);
+
+    std::size_t containers() const { return containers_.size(); }
+    const std::string& file() const { return file_; }
+
+private:
+    friend class PickleMachine;
+
+    std::string bytes_;
+    std::string file_;
+    std::vector<std::vector<PickleValue>> containers_;
+    PickleValue root_;
+};
+
+} // namespace tilescope::exchange

@@ -1,0 +1,97 @@
+#include "core/exchange/snapshot_stacks.h"
+
+#include "core/base/error.h"
+#include "core/exchange/text.h"
+#include "core/model/text.h"
+
+#include <algorithm>
+
+namespace tilescope::exchange {
+
+namespace {
+
+/// Frames of one stack that are kept, from the innermost.
+constexpr std::size_t kMostFrames = 256;
+/// Text of all stacks together. A list may hold one frame a million times: a small file must not become a
+/// large one.
+constexpr std::size_t kMostText = std::size_t{512} << 20;
+
+} // namespace
+
+SnapshotStacks::SnapshotStacks(const PickleDocument& document, StringTable& strings, std::vector<Op>& ops)
+    : document_(document), strings_(strings), ops_(ops)
+{
+}
+
+const SnapshotStacks::Stack& SnapshotStacks::of(const PickleValue& frames)
+{
+    if (!frames.isSequence() || document_.items(frames).empty())
+        return none_;
+    if (const auto known = byList_.find(frames.bits); known != byList_.end())
+        return known->second;
+    return byList_.emplace(frames.bits, read(frames)).first->second;
+}
+
+SnapshotFrame SnapshotStacks::frame(const PickleValue& value) const
+{
+    const auto text = [&](std::string_view key) {
+        const auto found = document_.find(value, key);
+        return found ? validUtf8(document_.text(*found)) : std::string();
+    };
+    const auto line = document_.find(value, "line");
+    return {text("name"), text("filename"), line ? PickleDocument::integer(*line).value_or(0) : 0};
+}
+
+SnapshotStacks::Stack SnapshotStacks::read(const PickleValue& value)
+{
+    const std::span<const PickleValue> items = document_.items(value);
+    std::vector<SnapshotFrame> frames;
+    for (const PickleValue& item : items.first(std::min(items.size(), kMostFrames)))
+        frames.push_back(frame(item));
+    Stack stack;
+    const SnapshotFrame& innermost = frames.front();
+    std::string path;
+    std::string op = innermost.name;
+    if (frames.back().file == kOwnFrames) {
+        // Our own: the op, then the ranges around it.
+        path = innermost.file;
+        op = op == "-" ? std::string() : op;
+    } else if (const auto category = fromWord<MemoryCategory>(innermost.file);
+               category && frames.size() == 1 && innermost.line == 0) {
+        stack.category = category;
+        stack.holder = innermost.name;
+        return stack;
+    } else {
+        for (auto call = frames.rbegin(); call != frames.rend(); ++call)
+            path += (path.empty() ? "" : "/") + frameText(call->name, call->file, call->line);
+        for (const SnapshotFrame& call : frames)
+            if (std::string known = opOfFrame(call.name); !known.empty()) {
+                op = std::move(known);
+                break;
+            }
+    }
+    textBytes_ += path.size() + op.size();
+    if (textBytes_ > kMostText)
+        throw Error{.what = "its stacks come to more than 512 MiB of text", .where = document_.file()};
+    stack.path = strings_.intern(path);
+    if (!op.empty())
+        stack.op = opOf(stack.path, op);
+    return stack;
+}
+
+OpId SnapshotStacks::opOf(StringId path, std::string_view name)
+{
+    const StringId text = strings_.intern(name);
+    const auto [known, isNew] =
+        byPath_[path].try_emplace(text, OpId{static_cast<std::uint32_t>(ops_.size())});
+    if (isNew) {
+        Op op;
+        op.id = known->second;
+        op.name = text;
+        op.path = path;
+        ops_.push_back(op);
+    }
+    return known->second;
+}
+
+} // namespace tilescope::exchange

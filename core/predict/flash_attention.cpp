@@ -1,0 +1,136 @@
+#include "core/predict/attention.h"
+
+#include <algorithm>
+
+namespace tilescope::predict {
+
+namespace {
+
+constexpr std::int64_t kFloat = 4;
+
+std::int64_t roundedUp(std::int64_t count, std::int64_t unit)
+{
+    return (count + unit - 1) / unit * unit;
+}
+
+// The kernels of kernels/: o, one number a row, and a workspace in backward.
+class FlashAttention final : public AttentionMemory {
+public:
+    FlashAttention(const AttentionShape& shape, const TargetDevice& device, Ops& ops)
+        : shape_(shape), device_(device), ops_(ops)
+    {
+        // Addresses and strides of CUDA tensors are multiples of 16 bytes.
+        const std::int64_t unit = device.isCuda ? 16 / bytesOf(shape.type) : 1;
+        headDim_ = roundedUp(shape.headDim, unit);
+    }
+
+    Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) override
+    {
+        timeFused(ops_, shape_, share(false), false);
+        Tensor o = ops_.make(shape_.queryCount(), shape_.type, "output");
+        Tensor statistics = ops_.make(shape_.rows(), Type::Float32, "log-sum-exp");
+        if (keepsPairs() && ops_.recordsGraph())
+            statistics = ops_.make(2 * shape_.rows(), Type::Float32, "row statistics");
+        {
+            const auto operands = padded({shape_.queryCount(), shape_.keyCount(), shape_.keyCount()});
+            const Storage output = paddedTarget(shape_.queryCount());
+        }
+        ops_.record(o, {&q, &k, &v}, {&q, &k, &v, &o, &statistics},
+                    [this, q, k, v, o, statistics](const Tensors&) { return backward(); });
+        return o;
+    }
+
+private:
+    // fp32 with fp32's accuracy keeps two numbers a row.
+    bool keepsPairs() const { return shape_.type == Type::Float32 && !(device_.isCuda && shape_.isTf32); }
+    bool isPadded() const { return headDim_ != shape_.headDim; }
+    std::int64_t paddedBytes(std::int64_t count) const
+    {
+        return count / shape_.headDim * headDim_ * bytesOf(shape_.type);
+    }
+
+    std::vector<Storage> padded(std::initializer_list<std::int64_t> counts) const
+    {
+        std::vector<Storage> copies;
+        for (const std::int64_t count : counts) {
+            if (!isPadded())
+                break;
+            const Storage first = ops_.temporary(paddedBytes(count), "operand, padded");
+            copies.push_back(ops_.temporary(paddedBytes(count), "operand, padded and copied"));
+        }
+        return copies;
+    }
+    Storage paddedTarget(std::int64_t count) const
+    {
+        return isPadded() ? ops_.temporary(paddedBytes(count), "result, padded") : Storage();
+    }
+
+    // tests/bench/results/attention-h200.json
+    FusedShare share(bool isBackward) const
+    {
+        if (shape_.type != Type::Float32)
+            return isBackward ? FusedShare{0.72, 0.85} : FusedShare{0.85, 1.1};
+        if (device_.isCuda && shape_.isTf32)
+            return isBackward ? FusedShare{0.24, 0.25} : FusedShare{0.36, 0.38};
+        return isBackward ? FusedShare{0.7, 0.68} : FusedShare{0.9, 0.9};
+    }
+
+    Tensors backward() const
+    {
+        timeFused(ops_, shape_, share(true), true);
+        Tensors result;
+        result[0] = ops_.make(shape_.queryCount(), shape_.type, "gradient of q");
+        result[1] = ops_.make(shape_.keyCount(), shape_.type, "gradient of k");
+        result[2] = ops_.make(shape_.keyCount(), shape_.type, "gradient of v");
+        const std::int64_t q = shape_.queryCount();
+        const std::int64_t k = shape_.keyCount();
+        const auto operands = padded({q, k, k, q, q});
+        const Storage targets[] = {paddedTarget(q), paddedTarget(k), paddedTarget(k)};
+        ops_.temporary(workspace(), "workspace of the kernel");
+        return result;
+    }
+
+    // kernels/cuda: the queries' gradient in fp32 and delta; on Hopper in whole tiles, and the log-sum-exp.
+    std::int64_t workspace() const
+    {
+        const std::int64_t rows = shape_.rows();
+        if (!device_.isCuda)
+            return rows * (1 + cpuParts() * roundedUp(shape_.headDim, 16)) * kFloat;
+        const std::int64_t turns =
+            shape_.isDeterministic ? 2 * shape_.batch * shape_.heads * ((shape_.queries + 15) / 16) : 0;
+        const std::int64_t plain = (rows * headDim_ + rows + turns) * kFloat;
+        const bool isHopper = device_.computeMajor == 9 && shape_.type != Type::Float32 && headDim_ <= 128;
+        if (!isHopper)
+            return plain;
+        const std::int64_t tiles = (shape_.queries + kHopperTile - 1) / kHopperTile;
+        const std::int64_t heads = shape_.batch * shape_.heads;
+        const std::int64_t paddedRows = heads * tiles * kHopperTile;
+        return std::max(plain, (paddedRows * (headDim_ + 2) + (shape_.isDeterministic ? heads * tiles : 0)) *
+                                   kFloat);
+    }
+
+    // Few heads for many threads: the keys of a head are split, each part with a gradient of q of its own.
+    std::int64_t cpuParts() const
+    {
+        const std::int64_t heads = shape_.batch * shape_.kvHeads;
+        const std::int64_t wanted = heads >= device_.threads ? 1 : (2 * device_.threads + heads - 1) / heads;
+        return std::clamp<std::int64_t>(wanted, 1, std::min<std::int64_t>(8, (shape_.keys + 63) / 64));
+    }
+
+    static constexpr std::int64_t kHopperTile = 128;
+
+    AttentionShape shape_;
+    TargetDevice device_;
+    Ops& ops_;
+    std::int64_t headDim_;
+};
+
+} // namespace
+
+std::unique_ptr<AttentionMemory> makeFlashAttention(const AttentionShape& shape, const TargetDevice& device,
+                                                    Ops& ops)
+{
+    return std::make_unique<FlashAttention>(shape, device, ops);
+}
+
+} // namespace tilescope::predict

@@ -1,0 +1,152 @@
+#include "core/predict/experiment.h"
+#include "core/predict/lm.h"
+
+namespace tilescope::predict {
+
+namespace {
+
+std::optional<Type> autocastType(Precision precision)
+{
+    if (precision == Precision::Bf16)
+        return Type::BFloat16;
+    return precision == Precision::Fp16 ? std::optional(Type::Float16) : std::nullopt;
+}
+
+class LmExperiment final : public ExperimentMemory {
+public:
+    LmExperiment(const ExperimentSpec& spec, const TargetDevice& device, Ops& ops)
+        : spec_(spec), ops_(ops), autocast_(autocastType(spec.precision)), model_(spec, device, ops),
+          graph_(ops.memory())
+    {
+        const std::int64_t tokens = spec.batch * spec.context;
+        // Drawn on the host: there it counts too.
+        if (!device.isCuda)
+            hold(MemoryCategory::Inputs, (tokens + spec.batch) * bytesOf(Type::Int64), "tokens on the host");
+        hold(MemoryCategory::Inputs, tokens * bytesOf(Type::Int64), "tokens");
+        hold(MemoryCategory::Inputs, tokens * bytesOf(Type::Int64), "targets");
+        gradient_.count = 1;
+        gradient_.storage =
+            ops.memory().make(gradient_.bytes(), MemoryCategory::Inputs, "gradient of the loss");
+        if (spec.mode == Mode::Train)
+            addOptimizer();
+    }
+
+    bool has(Phase phase) const override
+    {
+        switch (phase) {
+        case Phase::Step:
+            return false;
+        case Phase::Forward:
+            return true;
+        case Phase::Loss:
+        case Phase::Backward:
+            return spec_.mode != Mode::Forward;
+        case Phase::Optimizer:
+            return spec_.mode == Mode::Train;
+        }
+        return false;
+    }
+
+    void dropGradients() override
+    {
+        for (Tensor& gradient : model_.leaves().gradients)
+            gradient = {};
+    }
+
+    void run(Phase phase) override
+    {
+        switch (phase) {
+        case Phase::Step:
+            break;
+        case Phase::Forward:
+            return forward();
+        case Phase::Loss:
+            return computeLoss();
+        case Phase::Backward:
+            return backward();
+        case Phase::Optimizer:
+            return optimize();
+        }
+    }
+
+    void finish() override
+    {
+        logits_ = {};
+        loss_ = {};
+        graph_.clear();
+    }
+
+private:
+    void hold(MemoryCategory category, std::int64_t bytes, const char* what)
+    {
+        held_.push_back(ops_.memory().make(bytes, category, what));
+    }
+
+    // Two moments a parameter, one count of steps for all, and what scales the loss, which backward starts
+    // with.
+    void addOptimizer()
+    {
+        for (const Tensor& parameter : model_.parameters())
+            for (const char* what : {"first moment", "second moment"})
+                hold(MemoryCategory::Optimizer, parameter.bytes(), what);
+        for (const char* what : {"step count", "loss scale", "growth tracker", "found inf"})
+            hold(MemoryCategory::Optimizer, bytesOf(Type::Float32), what);
+        gradient_.storage = held_[held_.size() - 3];
+    }
+
+    // Fused kernels in place: four numbers a parameter are read and three written. The scale of a scaled loss
+    // is inverted, and its gradients are read and written before.
+    void optimize()
+    {
+        std::int64_t bytes = 0;
+        for (const Tensor& parameter : model_.parameters())
+            bytes += parameter.bytes();
+        if (spec_.precision == Precision::Fp16) {
+            ops_.temporary(bytesOf(Type::Float32), "one over the scale");
+            ops_.moves(2 * bytes);
+        }
+        constexpr std::int64_t kStreams = 7;
+        ops_.moves(kStreams * bytes);
+    }
+
+    void forward()
+    {
+        const Ops::Recording recording(ops_, spec_.mode != Mode::Forward || spec_.grad ? &graph_ : nullptr);
+        const Ops::Autocast cast(ops_, autocast_);
+        logits_ = model_.forward();
+    }
+
+    void computeLoss()
+    {
+        const Ops::Recording recording(ops_, &graph_);
+        const Ops::Autocast cast(ops_, autocast_);
+        loss_ = spec_.loss == LossKind::CrossEntropy ? ops_.negativeLogLikelihood(ops_.logSoftmax(logits_))
+                                                     : ops_.sum(logits_);
+    }
+
+    void backward()
+    {
+        const Ops::BackwardThread thread(ops_);
+        graph_.run(loss_, gradient_, model_.leaves());
+    }
+
+    ExperimentSpec spec_;
+    Ops& ops_;
+    std::optional<Type> autocast_;
+    LanguageModel model_;
+    std::vector<Storage> held_;
+    Tensor gradient_;
+    Graph graph_;
+    Tensor logits_;
+    Tensor loss_;
+};
+
+} // namespace
+
+std::unique_ptr<ExperimentMemory> makeLmMemory(const ExperimentSpec& spec, const TargetDevice& device,
+                                               Ops& ops)
+{
+    return std::make_unique<LmExperiment>(spec, device, ops);
+}
+
+} // namespace tilescope::predict

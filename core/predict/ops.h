@@ -1,0 +1,150 @@
+#pragma once
+
+#include "core/predict/graph.h"
+#include "core/predict/work_clock.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+
+namespace tilescope::predict {
+
+/// The device that a prediction is for.
+struct TargetDevice;
+
+/// LibTorch's operations as memory sees them: what each allocates forward and backward, what it keeps for
+/// backward, and in which order, on a CPU and on a GPU. Everything here was read off recorded allocations of
+/// LibTorch 2.11.
+///
+/// One thread; replays one process: what is made once (workspaces) stays.
+class Ops {
+public:
+    Ops(Memory& memory, const TargetDevice& device);
+
+    bool isCuda() const { return isCuda_; }
+    bool recordsGraph() const { return graph_ != nullptr; }
+    Memory& memory() { return memory_; }
+    /// Tells `clock` what each operation computes and moves; nullptr: nobody. It outlives this.
+    void timeWith(WorkClock* clock) { clock_ = clock; }
+    WorkClock* clock() { return clock_; }
+    double multiprocessors() const { return multiprocessors_; }
+    /// A kernel that moves so many bytes, for who times.
+    void moves(std::int64_t bytes)
+    {
+        if (clock_ != nullptr)
+            clock_->move(static_cast<double>(bytes));
+    }
+    /// A kernel that reads or writes a tensor so many times.
+    void passes(const Tensor& x, int times)
+    {
+        if (clock_ != nullptr)
+            clock_->move(static_cast<double>(times * x.bytes()), bytesOf(x.type) == 2);
+    }
+    /// Views: nothing but the host's time.
+    void views(int count)
+    {
+        if (clock_ != nullptr)
+            clock_->host(count);
+    }
+
+    /// Autograd records into `graph` while this lives; into nothing for nullptr.
+    class Recording {
+    public:
+        Recording(Ops& ops, Graph* graph) : ops_(ops), before_(ops.graph_) { ops.graph_ = graph; }
+        ~Recording() { ops_.graph_ = before_; }
+        Recording(const Recording&) = delete;
+        Recording& operator=(const Recording&) = delete;
+
+    private:
+        Ops& ops_;
+        Graph* before_;
+    };
+
+    /// Casts to a type while this lives; each parameter once, and its copy stays until the end of the
+    /// outermost scope.
+    class Autocast {
+    public:
+        Autocast(Ops& ops, std::optional<Type> type);
+        ~Autocast();
+        Autocast(const Autocast&) = delete;
+        Autocast& operator=(const Autocast&) = delete;
+
+    private:
+        Ops& ops_;
+        std::optional<Type> before_;
+        std::map<std::int32_t, Tensor> copiesBefore_;
+    };
+
+    /// Backward runs in a thread of its own on a GPU, with cuBLAS handles of its own.
+    class BackwardThread {
+    public:
+        explicit BackwardThread(Ops& ops) : ops_(ops), before_(ops.inBackward_) { ops.setBackward(true); }
+        ~BackwardThread() { ops_.setBackward(before_); }
+        BackwardThread(const BackwardThread&) = delete;
+        BackwardThread& operator=(const BackwardThread&) = delete;
+
+    private:
+        Ops& ops_;
+        bool before_;
+    };
+
+    std::optional<Type> autocast() const { return autocast_; }
+    /// fp32 products may round to TF32.
+    void allowTf32(bool isAllowed) { isTf32_ = isAllowed; }
+
+    Tensor make(std::int64_t count, Type type, const char* what);
+    /// Memory of an operation's own, gone when the handle is.
+    Storage temporary(std::int64_t bytes, const char* what);
+    /// Names what gives `output` its gradient. Nothing where autograd does not record.
+    void record(Tensor& output, std::initializer_list<const Tensor*> inputs,
+                std::initializer_list<const Tensor*> saved, Graph::Backward backward);
+
+    Tensor to(const Tensor& x, Type type, const char* what);
+    Tensor embedding(const Tensor& weight, std::int64_t tokens, std::int64_t width);
+    Tensor rmsNorm(const Tensor& x, const Tensor& weight, std::int64_t rows);
+    /// a (rows, inner) by b (inner, columns); each cast as autocast says.
+    Tensor mm(const Tensor& a, const Tensor& b, std::int64_t count);
+    /// x + a b as one operation.
+    Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b);
+    Tensor add(const Tensor& x, const Tensor& y);
+    /// A product for each head. Which gradients come out transposed hangs on how the factors lie.
+    struct Factors {
+        std::int64_t batch = 1;
+        bool isScaled = false;           ///< baddbmm with a factor
+        bool isSecondTransposed = false; ///< q k^T
+    };
+    Tensor bmm(const Tensor& a, const Tensor& b, std::int64_t count, Factors factors);
+    Tensor softmax(const Tensor& x);
+    /// Out of place, as for rows that are to be 0.
+    Tensor maskedFill(const Tensor& x);
+    Tensor swiGlu(const Tensor& packed);
+    Tensor logSoftmax(const Tensor& logits);
+    Tensor negativeLogLikelihood(const Tensor& x);
+    Tensor sum(const Tensor& x);
+
+    /// What cuBLAS works in, taken at the first product of each thread and never given back.
+    void useWorkspace();
+
+private:
+    void setBackward(bool isBackward);
+    void multiplies(const Tensor& a, const Tensor& b, std::int64_t count, std::int64_t batch);
+    Tensor lowered(const Tensor& x, const char* what);
+    Tensor reciprocalRoots(const Tensor& x, std::int64_t rows);
+    Storage withNumber(std::int64_t bytes, const char* what);
+    Tensor rmsNormOfParts(const Tensor& x, const Tensor& weight, std::int64_t rows);
+
+    Memory& memory_;
+    bool isCuda_;
+    std::int64_t workspaceBytes_;
+    double multiprocessors_;
+    Storage workspaces_[2]; ///< of the forward and of the backward thread
+    bool inBackward_ = false;
+    bool isTf32_ = false;
+    WorkClock* clock_ = nullptr;
+    Graph* graph_ = nullptr;
+    std::optional<Type> autocast_;
+    std::map<std::int32_t, Tensor> copies_; ///< of parameters, by leaf
+};
+
+} // namespace tilescope::predict

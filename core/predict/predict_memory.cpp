@@ -1,0 +1,144 @@
+#include "core/predict/predict_memory.h"
+
+#include "core/model/text.h"
+#include "core/predict/experiment.h"
+
+#include <algorithm>
+
+namespace tilescope::predict {
+
+namespace {
+
+/// A process that runs a point.
+class Replay {
+public:
+    Replay(const ExperimentSpec& spec, const TargetDevice& given, std::int64_t limit)
+        : memory_(given.isCuda, limit), ops_(memory_, given)
+    {
+        const TargetDevice device = usedBy(spec, given);
+        experiment_ = spec.workload == Workload::Lm ? makeLmMemory(spec, device, ops_)
+                                                    : makeAttentionMemory(spec, device, ops_);
+    }
+
+    Memory& memory() { return memory_; }
+    std::string_view phase() const { return phase_; }
+
+    /// \return  what is allocated between forward and backward
+    std::optional<Bytes> step(const ExperimentSpec& spec)
+    {
+        std::optional<Bytes> before;
+        experiment_->dropGradients();
+        for (const Phase phase : kStepPhases) {
+            if (!experiment_->has(phase))
+                continue;
+            phase_ = wordOf(phase);
+            if (phase == Phase::Backward)
+                before = Bytes{memory_.allocated()};
+            experiment_->run(phase);
+        }
+        if (spec.mode == Mode::Forward && spec.grad)
+            before = Bytes{memory_.allocated()};
+        return before;
+    }
+    void finish() { experiment_->finish(); }
+
+private:
+    Memory memory_;
+    Ops ops_;
+    std::unique_ptr<ExperimentMemory> experiment_;
+    std::string_view phase_ = "setup";
+};
+
+MemoryPrediction replay(const ExperimentSpec& spec, const TargetDevice& device)
+{
+    Replay run(spec, device, CachingAllocator::kNoLimit);
+    MemoryPrediction prediction;
+    // One step before those that are timed makes what stays, a second one of those finds the blocks of the
+    // first.
+    for (int i = 0; i < std::min(spec.warmup, 1); ++i) {
+        run.step(spec);
+        run.finish();
+    }
+    run.memory().resetPeaks();
+    const bool isGraph = spec.compile.kind == CompileRequest::Kind::Graph;
+    // A graph is captured after one more step, and its replays allocate nothing.
+    for (int i = 0; i < (isGraph ? 1 : std::min(spec.steps, 2)); ++i) {
+        prediction.beforeBackward = run.step(spec);
+        run.finish();
+    }
+    if (isGraph) {
+        run.memory().capture(true);
+        prediction.beforeBackward = run.step(spec);
+        run.memory().capture(false);
+    }
+    prediction.peakAllocated = Bytes{run.memory().peakAllocated()};
+    if (device.isCuda)
+        prediction.peakReserved = Bytes{run.memory().peakReserved()};
+    prediction.atPeak = run.memory().byCategoryAtPeak();
+    return prediction;
+}
+
+/// The failure of a point whose peak is above the limit.
+std::optional<OomInfo> failure(const ExperimentSpec& spec, const TargetDevice& device, Bytes limit)
+{
+    std::string phase = "setup";
+    try {
+        Replay run(spec, device, limit.count);
+        try {
+            for (int i = 0; i < 2; ++i) {
+                run.step(spec);
+                run.finish();
+            }
+        } catch (const OutOfMemory&) {
+            phase = run.phase();
+            throw;
+        }
+    } catch (const OutOfMemory& refused) {
+        return OomInfo{.requested = Bytes{refused.asked},
+                       .allocated = Bytes{refused.allocated},
+                       .reserved = device.isCuda ? std::optional(Bytes{refused.reserved}) : std::nullopt,
+                       .phase = phase};
+    }
+    return {};
+}
+
+} // namespace
+
+TargetDevice usedBy(const ExperimentSpec& spec, TargetDevice device)
+{
+    device.threads = spec.threads.value_or(device.threads);
+    return device;
+}
+
+bool isReplayable(const ExperimentSpec& spec)
+{
+    return (spec.workload == Workload::Lm || spec.workload == Workload::Attention) &&
+           spec.compile.kind != CompileRequest::Kind::Package;
+}
+
+std::optional<MemoryPrediction> predictMemory(const ExperimentSpec& spec, const TargetDevice& device)
+{
+    if (!isReplayable(spec))
+        return {};
+    MemoryPrediction prediction = replay(spec, device);
+    std::optional<Bytes> limit = device.capacity;
+    if (spec.memoryLimit)
+        limit = limit ? std::min(*limit, *spec.memoryLimit) : *spec.memoryLimit;
+    if (limit && prediction.peakReserved.value_or(prediction.peakAllocated) > *limit)
+        prediction.outOfMemory = failure(spec, device, *limit);
+    return prediction;
+}
+
+void replayStep(const ExperimentSpec& spec, const TargetDevice& device, Memory::Observer observer)
+{
+    if (!isReplayable(spec))
+        return;
+    Replay run(spec, device, CachingAllocator::kNoLimit);
+    run.step(spec);
+    run.finish();
+    run.memory().observe(std::move(observer));
+    run.step(spec);
+    run.memory().observe({});
+}
+
+} // namespace tilescope::predict

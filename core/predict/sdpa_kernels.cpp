@@ -1,0 +1,341 @@
+#include "core/predict/sdpa_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::predict {
+
+namespace {
+
+constexpr std::int64_t kFloat = 4;
+
+std::int64_t roundedUp(std::int64_t count, std::int64_t unit)
+{
+    return (count + unit - 1) / unit * unit;
+}
+
+/// A mask of truth values as what is added to the scores.
+Storage maskOfNumbers(const SdpaCall& call, Ops& ops)
+{
+    return call.hasMask ? ops.temporary(call.shape.queries * call.shape.keys * bytesOf(call.shape.type),
+                                        "mask, as numbers")
+                        : Storage();
+}
+
+/// Copies of k's and v's gradients for each query head, where heads share keys.
+std::int64_t sharedHeadBytes(const AttentionShape& shape)
+{
+    if (shape.heads == shape.kvHeads)
+        return 0;
+    return shape.batch * shape.heads * shape.keys * shape.headDim * bytesOf(shape.type);
+}
+
+class CudnnKernel final : public SdpaKernel {
+public:
+    Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
+                 const Tensor& v) const override
+    {
+        const AttentionShape& shape = call.shape;
+        const Storage mask = maskOfNumbers(call, ops);
+        timeFused(ops, shape, {0.68, 0.9}, false);
+        const Storage seed = ops.temporary(8, "random state");
+        const Storage offset = ops.temporary(8, "random state");
+        Tensor o = ops.make(shape.queryCount(), shape.type, "output");
+        const Tensor logSumExp = shape.needsGradient && ops.recordsGraph()
+                                     ? ops.make(shape.rows(), Type::Float32, "log-sum-exp")
+                                     : Tensor();
+        ops.temporary(kFlags, "workspace of the kernel");
+        ops.record(o, {&q, &k, &v}, {&q, &k, &v, &o, &logSumExp},
+                   [&ops, shape, mask, seed, offset, q, k, v, o, logSumExp](const Tensors&) {
+                       timeFused(ops, shape, {0.62, 0.82}, true);
+                       Tensors result;
+                       result[0] = ops.make(shape.queryCount(), shape.type, "gradient of q");
+                       result[1] = ops.make(shape.keyCount(), shape.type, "gradient of k");
+                       result[2] = ops.make(shape.keyCount(), shape.type, "gradient of v");
+                       ops.temporary((shape.queryCount() + shape.rows()) * kFloat +
+                                         2 * sharedHeadBytes(shape) + kFlags,
+                                     "workspace of the kernel");
+                       return result;
+                   });
+        return o;
+    }
+
+private:
+    static constexpr std::int64_t kFlags = 256;
+};
+
+// PyTorch's copy of FlashAttention-2. Few rows are split over the keys, and the parts put together.
+class FlashKernel final : public SdpaKernel {
+public:
+    Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
+                 const Tensor& v) const override
+    {
+        const std::int64_t unit = 8;
+        if (call.shape.headDim % unit == 0)
+            return attend(call, ops, q, k, v);
+        SdpaCall wider = call;
+        wider.shape.headDim = roundedUp(call.shape.headDim, unit);
+        const auto pad = [&](const Tensor& x, std::int64_t count) {
+            Tensor copy = ops.make(count, x.type, "operand, padded");
+            ops.record(copy, {&x}, {}, [&ops, narrow = x.count, type = x.type](const Tensors&) -> Tensors {
+                return {ops.make(narrow, type, "gradient without padding")};
+            });
+            return copy;
+        };
+        const Tensor wideQ = pad(q, wider.shape.queryCount());
+        const Tensor wideK = pad(k, wider.shape.keyCount());
+        const Tensor wideV = pad(v, wider.shape.keyCount());
+        const Tensor wideO = attend(wider, ops, wideQ, wideK, wideV);
+        Tensor o = wideO; // a view without the padding
+        o.count = call.shape.queryCount();
+        ops.record(o, {&wideO}, {},
+                   [&ops, count = wideO.count, type = wideO.type](const Tensors&) -> Tensors {
+                       return {ops.make(count, type, "gradient of o, padded")};
+                   });
+        return o;
+    }
+
+private:
+    static std::int64_t roundedHeadDim(std::int64_t headDim)
+    {
+        return roundedUp(headDim, headDim <= 128 ? 32 : 64);
+    }
+
+    static std::int64_t splits(const SdpaCall& call)
+    {
+        const AttentionShape& shape = call.shape;
+        const std::int64_t tile = shape.headDim <= 64 ? 256 : shape.headDim <= 128 ? 128 : 64;
+        const std::int64_t keyTiles = (shape.keys + tile - 1) / tile;
+        const std::int64_t blocks = shape.batch * shape.heads * ((shape.queries + 63) / 64);
+        return bestSplits(blocks, 2 * call.device.multiprocessors, keyTiles);
+    }
+
+    // num_splits_heuristic of FlashAttention: the fewest splits within 85 % of the best use of the device.
+    static std::int64_t bestSplits(std::int64_t blocks, std::int64_t slots, std::int64_t keyTiles)
+    {
+        constexpr std::int64_t kMost = 128;
+        constexpr double kFull = 0.8;
+        constexpr double kGoodEnough = 0.85;
+        if (static_cast<double>(blocks) >= kFull * static_cast<double>(slots))
+            return 1;
+        const std::int64_t most = std::min({kMost, slots, keyTiles});
+        const auto perSplit = [&](std::int64_t n) { return (keyTiles + n - 1) / n; };
+        const auto use = [&](std::int64_t n) {
+            if (n > 1 && perSplit(n) == perSplit(n - 1))
+                return 0.0;
+            const double waves = static_cast<double>(blocks * n) / static_cast<double>(slots);
+            return waves / std::ceil(waves);
+        };
+        double best = 0;
+        for (std::int64_t n = 1; n <= most; ++n)
+            best = std::max(best, use(n));
+        for (std::int64_t n = 1; n <= most; ++n)
+            if (use(n) >= kGoodEnough * best && use(n) > 0)
+                return n;
+        return 1;
+    }
+
+    static Tensor attend(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k, const Tensor& v)
+    {
+        const AttentionShape shape = call.shape;
+        timeFused(ops, shape, {0.44, 0.48}, false);
+        Tensor o = ops.make(shape.queryCount(), shape.type, "output");
+        const Tensor logSumExp = ops.make(shape.rows(), Type::Float32, "log-sum-exp");
+        Storage random;
+        Storage unused;
+        {
+            Storage sums;
+            Storage outputs;
+            if (const std::int64_t n = splits(call); n > 1) {
+                sums = ops.temporary(n * shape.rows() * kFloat, "log-sum-exp of splits");
+                outputs = ops.temporary(n * shape.rows() * roundedHeadDim(shape.headDim) * kFloat,
+                                        "outputs of splits");
+            }
+            random = ops.temporary(16, "random state");
+            unused = ops.temporary(8, "random state");
+        }
+        ops.record(o, {&q, &k, &v}, {&q, &k, &v, &o, &logSumExp},
+                   [&ops, shape, q, k, v, o, logSumExp, random, unused](const Tensors& g) {
+                       return backward(ops, shape, g[0].isTransposed);
+                   });
+        return o;
+    }
+
+    static Tensors backward(Ops& ops, const AttentionShape& shape, bool isInOrder)
+    {
+        const std::int64_t bytes = shape.queryCount() * bytesOf(shape.type);
+        timeFused(ops, shape, {0.38, 0.42}, true);
+        // Heads are put behind rows, which moves nothing where there is one head.
+        const Storage gradient =
+            shape.heads > 1 && !isInOrder ? ops.temporary(bytes, "gradient of o, in order") : Storage();
+        const Storage output = shape.heads > 1 ? ops.temporary(bytes, "o, in order") : Storage();
+        Tensors result;
+        result[0] = ops.make(shape.queryCount(), shape.type, "gradient of q");
+        result[1] = ops.make(shape.keyCount(), shape.type, "gradient of k");
+        result[2] = ops.make(shape.keyCount(), shape.type, "gradient of v");
+        const std::int64_t rows = shape.batch * shape.heads * roundedUp(shape.queries, 128);
+        const Storage delta = ops.temporary(rows * kFloat, "delta");
+        const Storage sum =
+            ops.temporary(rows * roundedHeadDim(shape.headDim) * kFloat, "gradient of q, fp32");
+        const Storage k = ops.temporary(sharedHeadBytes(shape), "gradient of k by query head");
+        const Storage v = ops.temporary(sharedHeadBytes(shape), "gradient of v by query head");
+        return result;
+    }
+};
+
+class EfficientKernel final : public SdpaKernel {
+public:
+    Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
+                 const Tensor& v) const override
+    {
+        const AttentionShape& shape = call.shape;
+        const Storage mask = maskOfNumbers(call, ops);
+        timeFused(ops, shape, share(shape, false), false, false);
+        Tensor o = ops.make(shape.queryCount(), shape.type, "output");
+        o.isTransposed = shape.heads > 1; // heads behind rows
+        const Tensor logSumExp = shape.needsGradient && ops.recordsGraph()
+                                     ? ops.make(shape.batch * shape.heads * roundedUp(shape.queries, 32),
+                                                Type::Float32, "log-sum-exp")
+                                     : Tensor();
+        ops.record(o, {&q, &k, &v}, {&q, &k, &v, &o, &logSumExp},
+                   [&ops, shape, mask, q, k, v, o, logSumExp](const Tensors& g) {
+                       return backward(ops, shape, g[0].isTransposed);
+                   });
+        return o;
+    }
+
+private:
+    static FusedShare share(const AttentionShape& shape, bool isBackward)
+    {
+        if (shape.type != Type::Float32)
+            return isBackward ? FusedShare{0.13, 0.17} : FusedShare{0.14, 0.2};
+        return isBackward ? FusedShare{0.5, 0.62} : FusedShare{0.45, 0.7};
+    }
+
+    static Tensors backward(Ops& ops, const AttentionShape& shape, bool isInOrder)
+    {
+        timeFused(ops, shape, share(shape, true), true, false);
+        const bool moves = shape.heads > 1 && !isInOrder;
+        const Storage gradient =
+            moves ? ops.temporary(shape.queryCount() * bytesOf(shape.type), "gradient of o, in order")
+                  : Storage();
+        Tensors result;
+        result[0] = ops.make(shape.queryCount(), shape.type, "gradient of q");
+        result[1] = ops.make(shape.keyCount(), shape.type, "gradient of k");
+        result[2] = ops.make(shape.keyCount(), shape.type, "gradient of v");
+        for (Tensor& each : result)
+            each.isTransposed = shape.heads > 1;
+        const Storage delta = deltaOf(ops, shape);
+        const std::int64_t columns = shape.headDim <= 64 ? 64 : roundedUp(shape.headDim, 128);
+        const std::int64_t rows = shape.batch * shape.heads * roundedUp(shape.queries, 64);
+        ops.temporary(rows * columns * kFloat + rows / 4, "workspace of the kernel");
+        return result;
+    }
+
+    static Storage deltaOf(Ops& ops, const AttentionShape& shape)
+    {
+        if (shape.type != Type::Float32)
+            return ops.temporary(shape.rows() * kFloat, "delta");
+        const Storage product = ops.temporary(shape.queryCount() * kFloat, "o times its gradient");
+        const Storage sums = ops.temporary(shape.rows() * kFloat, "row sums of it");
+        return ops.temporary(shape.rows() * kFloat, "delta");
+    }
+};
+
+// The kernel for processors: tiles of scores in fp32, and once more in half precision, for each thread.
+class CpuFlashKernel final : public SdpaKernel {
+public:
+    Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
+                 const Tensor& v) const override
+    {
+        const AttentionShape& shape = call.shape;
+        const std::int64_t threads = call.device.threads;
+        timeFused(ops, shape, {0.5, 0.5}, false);
+        Tensor o = ops.make(shape.queryCount(), shape.type, "output");
+        const Tensor logSumExp = ops.make(shape.rows(), Type::Float32, "log-sum-exp");
+        {
+            const std::int64_t rows = queryTile(shape);
+            const Storage scores = ops.temporary(
+                threads * rows * (keyTile(shape) + 2 + shape.headDim) * kFloat, "tiles of each thread");
+            const Storage halves = narrowTiles(ops, threads * rows * keyTile(shape), shape);
+        }
+        ops.record(o, {&q, &k, &v}, {&q, &k, &v, &o, &logSumExp},
+                   [&ops, shape, threads, q, k, v, o, logSumExp](const Tensors& g) {
+                       return backward(ops, shape, threads, g[0].isTransposed);
+                   });
+        return o;
+    }
+
+private:
+    static std::int64_t queryTile(const AttentionShape& shape)
+    {
+        return shape.queries >= 768 ? 256 : shape.queries >= 192 ? 64 : 32;
+    }
+    static std::int64_t keyTile(const AttentionShape& shape)
+    {
+        return std::min<std::int64_t>(512, shape.keys);
+    }
+    static Storage narrowTiles(Ops& ops, std::int64_t count, const AttentionShape& shape)
+    {
+        return shape.type == Type::Float32 ? Storage()
+                                           : ops.temporary(count * bytesOf(shape.type), "tiles, narrowed");
+    }
+
+    static Tensors backward(Ops& ops, const AttentionShape& shape, std::int64_t threads, bool isInOrder)
+    {
+        timeFused(ops, shape, {0.5, 0.5}, true);
+        const bool moves = shape.heads > 1;
+        const Storage gradient = moves && !isInOrder ? ops.temporary(shape.queryCount() * bytesOf(shape.type),
+                                                                     "gradient of o, in order")
+                                                     : Storage();
+        Tensors result;
+        result[0] = ops.make(shape.queryCount(), shape.type, "gradient of q");
+        result[1] = ops.make(shape.keyCount(), shape.type, "gradient of k");
+        result[2] = ops.make(shape.keyCount(), shape.type, "gradient of v");
+        for (Tensor& each : result)
+            each.isTransposed = moves;
+        const std::int64_t tiles = 2 * threads * queryTile(shape) * keyTile(shape);
+        const Storage scores = ops.temporary(tiles * kFloat, "tiles of each thread");
+        const Storage halves = narrowTiles(ops, tiles, shape);
+        ops.temporary(queryTile(shape) * kFloat, "row sums of a tile");
+        return result;
+    }
+};
+
+const CudnnKernel kCudnn;
+const FlashKernel kFlash;
+const EfficientKernel kEfficient;
+const CpuFlashKernel kCpuFlash;
+
+/// What PyTorch itself chooses: cuDNN where Hopper or newer has it, then flash, then efficient, then math.
+const SdpaKernel* chosen(const AttentionShape& shape, bool hasMask, const TargetDevice& device)
+{
+    const bool sharesHeads = shape.heads != shape.kvHeads;
+    if (!device.isCuda)
+        return hasMask || sharesHeads ? &sdpaMath() : static_cast<const SdpaKernel*>(&kCpuFlash);
+    const bool isHalf = shape.type != Type::Float32;
+    if (isHalf && device.computeMajor >= 9 && shape.headDim % 8 == 0 && shape.headDim <= 128)
+        return &kCudnn;
+    if (isHalf && device.computeMajor >= 8 && !hasMask && shape.headDim <= 256)
+        return &kFlash;
+    // 16 bytes is what the efficient kernel reads at a time.
+    if (!sharesHeads && shape.headDim % (16 / bytesOf(shape.type)) == 0)
+        return &kEfficient;
+    return &sdpaMath();
+}
+
+} // namespace
+
+const SdpaKernel* sdpaKernel(Backend backend, const AttentionShape& shape, bool hasMask,
+                             const TargetDevice& device)
+{
+    if (backend == Backend::SdpaMath)
+        return &sdpaMath();
+    if (!device.isCuda || backend == Backend::Sdpa)
+        return chosen(shape, hasMask, device);
+    if (backend == Backend::SdpaFlash)
+        return &kFlash;
+    return backend == Backend::SdpaEfficient ? static_cast<const SdpaKernel*>(&kEfficient) : &kCudnn;
+}
+
+} // namespace tilescope::predict

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "core/predict/attention.h"
+
+namespace tilescope::predict {
+
+/// What PyTorch's front door gives a kernel.
+struct SdpaCall {
+    AttentionShape shape;
+    bool hasMask = false;
+    TargetDevice device;
+};
+
+/// One of PyTorch's attention kernels, in memory. Stateless.
+class SdpaKernel {
+public:
+    virtual ~SdpaKernel() = default;
+    virtual Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
+                         const Tensor& v) const = 0;
+};
+
+/// The kernel that a backend names, or that PyTorch chooses.
+const SdpaKernel* sdpaKernel(Backend backend, const AttentionShape& shape, bool hasMask,
+                             const TargetDevice& device);
+
+const SdpaKernel& sdpaMath();
+
+} // namespace tilescope::predict

@@ -1,0 +1,100 @@
+#include "core/predict/sdpa_kernels.h"
+
+namespace tilescope::predict {
+
+namespace {
+
+// PyTorch's plain form: q and k each scaled by the root of the factor, a mask of numbers, and a softmax that
+// looks for rows that are hidden altogether. Half precision is computed in fp32.
+class MathKernel final : public SdpaKernel {
+public:
+    Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
+                 const Tensor& v) const override
+    {
+        const AttentionShape& shape = call.shape;
+        const Tensor wideQ = ops.to(q, Type::Float32, "q, widened");
+        const Tensor wideK = ops.to(k, Type::Float32, "k, widened");
+        const Tensor wideV = ops.to(v, Type::Float32, "v, widened");
+        Tensor o;
+        {
+            const Tensor scaledQ = scaled(ops, wideQ);
+            const Storage mask = numbers(call, ops);
+            const Tensor keys = expanded(ops, shape, wideK);
+            const Tensor values = expanded(ops, shape, wideV);
+            Tensor weights;
+            {
+                const Tensor scores =
+                    ops.bmm(scaledQ, scaled(ops, keys), shape.scoreCount(),
+                            {.batch = shape.batch * shape.heads, .isSecondTransposed = true});
+                weights = ops.softmax(scores);
+                lookForHiddenRows(ops, shape);
+            }
+            o = ops.bmm(weights, values, shape.queryCount(), {.batch = shape.batch * shape.heads});
+            // The weights are a result too, in the type of the inputs, though nobody takes it.
+            const Storage narrow =
+                shape.type != Type::Float32
+                    ? ops.temporary(shape.scoreCount() * bytesOf(shape.type), "weights, narrowed")
+                    : Storage();
+            return ops.to(o, shape.type, "output, narrowed");
+        }
+    }
+
+private:
+    static Tensor scaled(Ops& ops, const Tensor& x)
+    {
+        Tensor y = ops.make(x.count, x.type, "scaled");
+        ops.moves(2 * x.bytes());
+        ops.record(y, {&x}, {}, [&ops](const Tensors& g) -> Tensors {
+            Tensor result = ops.make(g[0].count, g[0].type, "gradient, scaled");
+            result.isTransposed = g[0].isTransposed;
+            return {result};
+        });
+        return y;
+    }
+
+    static Tensor expanded(Ops& ops, const AttentionShape& shape, const Tensor& x)
+    {
+        if (shape.heads == shape.kvHeads)
+            return x;
+        Tensor y = ops.make(x.count / shape.kvHeads * shape.heads, x.type, "for each query head");
+        ops.record(y, {&x}, {}, [&ops, count = x.count](const Tensors& g) -> Tensors {
+            return {ops.make(count, g[0].type, "gradient of shared heads")};
+        });
+        return y;
+    }
+
+    static Storage numbers(const SdpaCall& call, Ops& ops)
+    {
+        const std::int64_t pairs = call.shape.queries * call.shape.keys;
+        if (call.hasMask)
+            return ops.temporary(pairs * 4, "mask, as numbers");
+        if (!call.shape.isCausal)
+            return {};
+        Storage truth;
+        {
+            const Storage ones = ops.temporary(pairs, "ones");
+            truth = ops.temporary(pairs, "causal mask");
+        }
+        return ops.temporary(pairs * 4, "mask, as numbers");
+    }
+
+    static void lookForHiddenRows(Ops& ops, const AttentionShape& shape)
+    {
+        ops.moves(shape.scoreCount() * 5);  // compared
+        ops.moves(shape.scoreCount());      // and summed up by row
+        ops.moves(shape.scoreCount() * 12); // the mask, added
+        const Storage infinite = ops.temporary(shape.scoreCount(), "scores that are hidden");
+        ops.temporary(shape.rows(), "rows that are hidden");
+    }
+};
+
+const MathKernel kMath;
+
+} // namespace
+
+const SdpaKernel& sdpaMath()
+{
+    return kMath;
+}
+
+} // namespace tilescope::predict

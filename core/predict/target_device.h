@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/base/units.h"
+#include "core/model/spec.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tilescope::predict {
+
+/// The device that a prediction is for.
+struct TargetDevice {
+    bool isCuda = false;
+    std::string name = {}; ///< NVIDIA H200; as its driver calls it
+    std::string uuid = {}; ///< of a GPU of this machine
+    int computeMajor = 9;  ///< compute capability
+    int computeMinor = 0;
+    std::optional<Bytes> capacity = {}; ///< what a process may take; none: no end is known
+    int multiprocessors = 132;
+    int threads = 1; ///< of a CPU
+};
+
+} // namespace tilescope::predict

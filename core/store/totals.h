@@ -1,0 +1,63 @@
+#pragma once
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/model/events.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::store {
+
+/// Kernels, copies or memsets of one name that were attributed to one path.
+struct KernelTotal {
+    DeviceEventKind kind = DeviceEventKind::Kernel;
+    StringId name = {};
+    StringId path = {}; ///< as recorded
+    std::int64_t instances = 0;
+    std::int64_t total = 0; ///< nanoseconds
+    std::int64_t shortest = 0;
+    std::int64_t longest = 0;
+    double squares = 0; ///< sum of the squared durations
+
+    void add(std::int64_t length)
+    {
+        shortest = instances == 0 ? length : std::min(shortest, length);
+        longest = std::max(longest, length);
+        ++instances;
+        total += length;
+        squares += static_cast<double>(length) * static_cast<double>(length);
+    }
+};
+
+/// What happened under a path (analysis::RangeTotal).
+struct PathTotal {
+    std::string path; ///< from step down
+    std::int64_t instances = 0;
+    std::optional<Nanoseconds> wall = {};
+    std::optional<Nanoseconds> gpu = {};
+};
+
+/// Where the wall of a step went (analysis::StepPartition).
+struct StepTotal {
+    std::int32_t step = 0;
+    Timestamp start{};
+    Timestamp end{};
+    Nanoseconds gpuBusy{0};
+    Nanoseconds launching{0};
+    Nanoseconds synchronizing{0};
+    Nanoseconds tracing{0};
+    Nanoseconds unexplained{0};
+};
+
+/// What the traced steps of a run add up to.
+struct RunTotals {
+    std::vector<KernelTotal> kernels;
+    std::vector<PathTotal> paths; ///< in tree order
+    std::vector<StepTotal> steps; ///< by start
+};
+
+} // namespace tilescope::store

@@ -1,0 +1,366 @@
+// What a file keeps of a run's traced steps is what its events add up to; pages show the same with and
+// without.
+
+#include "core/query/kernel_sums.h"
+#include "core/query/kernel_work.h"
+#include "core/query/peak_memory.h"
+#include "core/query/run_overview.h"
+#include "core/store/maintenance.h"
+#include "core/store/run_reader.h"
+#include "core/store/run_writer.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <tuple>
+
+namespace tilescope::query {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kSeed = 20'261'121;
+constexpr RunId kRun{1};
+constexpr std::int64_t kBlocksAtOnce = 40;
+
+bool never()
+{
+    return false;
+}
+
+/// Steps with idle stretches of every kind on two streams, and some events between steps.
+class RandomRun {
+public:
+    RandomRun(StringTable& strings, int steps) : strings_(strings)
+    {
+        for (int step = 0; step < steps; ++step) {
+            addStep(step);
+            addModule(kNoStep, "warmup"); // between steps
+        }
+        std::ranges::stable_sort(batch_.deviceEvents, {}, &DeviceEvent::start);
+    }
+    const TraceBatch& batch() const { return batch_; }
+
+private:
+    std::int64_t below(std::int64_t limit) { return std::int64_t(random_() % std::uint64_t(limit)); }
+
+    void addRange(const std::string& path, std::int32_t step, Timestamp from)
+    {
+        Range range;
+        range.id = RangeId{nextRange_++};
+        range.path = range.name = strings_.intern(path);
+        range.thread = ThreadId{1};
+        range.step = step;
+        range.start = from;
+        range.end = now_;
+        batch_.ranges.push_back(range);
+    }
+
+    void addStep(std::int32_t step)
+    {
+        const Timestamp begin = now_;
+        for (const char* phase : {"forward", "backward"}) {
+            const Timestamp phaseBegin = now_;
+            for (int layer = 0; layer < 40; ++layer)
+                addModule(step, "step/" + std::string(phase) + "/layers." + std::to_string(layer % 8));
+            addRange("step/" + std::string(phase), step, phaseBegin);
+        }
+        const Nanoseconds left = std::max(free_[0], free_[1]) - now_;
+        addCall(ApiKind::Synchronize, std::max<std::int64_t>(left.count(), 0) + below(4'000));
+        now_ += Nanoseconds(below(3'000));
+        addRange("step", step, begin);
+        now_ += Nanoseconds(500);
+    }
+
+    void addModule(std::int32_t step, const std::string& path)
+    {
+        const Timestamp begin = now_;
+        for (int i = 0; i < 8; ++i) {
+            Op op;
+            op.id = OpId{nextOp_++};
+            op.name = strings_.intern("aten::op" + std::to_string(below(5)));
+            op.path = strings_.intern(path);
+            op.thread = ThreadId{2};
+            op.step = step;
+            op.start = now_;
+            op.end = now_ += Nanoseconds(below(4'000));
+            batch_.ops.push_back(op);
+            addKernel(step, path);
+            addBlock(step, path);
+        }
+        if (below(5) == 0)
+            addCall(below(2) == 0 ? ApiKind::Overhead : ApiKind::Launch, below(20'000));
+        if (path.starts_with("step/forward"))
+            addRange(path, step, begin);
+    }
+
+    void addCall(ApiKind kind, std::int64_t length)
+    {
+        ApiCall call;
+        call.name = strings_.intern("cudaCall");
+        call.kind = kind;
+        call.thread = ThreadId{2};
+        call.start = now_;
+        call.end = now_ += Nanoseconds(length);
+        batch_.apiCalls.push_back(call);
+    }
+
+    void addKernel(std::int32_t step, const std::string& path)
+    {
+        DeviceEvent event;
+        const std::int64_t which = below(10);
+        event.kind = which == 0   ? DeviceEventKind::Memcpy
+                     : which == 1 ? DeviceEventKind::Memset
+                                  : DeviceEventKind::Kernel;
+        event.copy = which == 0 ? CopyKind::HostToDevice : CopyKind::None;
+        constexpr std::array kNames{"nvjet_gemm", "softmax_warp_forward", "elementwise_kernel"};
+        event.name = strings_.intern(which == 0   ? "Memcpy HtoD"
+                                     : which == 1 ? "Memset (Device)"
+                                                  : kNames[std::size_t(below(3))]);
+        event.path = below(12) == 0 ? StringId::none() : strings_.intern(path);
+        event.device = DeviceIndex{0};
+        event.step = step;
+        Timestamp& free = free_[std::size_t(below(2))];
+        event.stream = StreamId{&free == &free_[0] ? 7U : 13U};
+        if (below(20) != 0)
+            event.launched = now_;
+        event.start = std::max(free, now_ + Nanoseconds(below(30'000)));
+        event.end = free = event.start + Nanoseconds(below(9'000));
+        batch_.deviceEvents.push_back(event);
+    }
+
+    void addBlock(std::int32_t step, const std::string& path)
+    {
+        AllocEvent event;
+        event.device = below(9) == 0 ? DeviceIndex::none() : DeviceIndex{0};
+        event.step = step;
+        auto& live = live_[event.device ? 1 : 0];
+        const bool frees = !live.empty() && below(kBlocksAtOnce) < std::int64_t(live.size());
+        if (frees) {
+            const auto at = live.begin() + below(std::int64_t(live.size()));
+            event = *at;
+            live.erase(at);
+            event.action = AllocAction::FreeRequested;
+        } else {
+            event.address = nextAddress_ += 4096;
+            event.bytes = 512 * (1 + below(7));
+            event.category = strings_.intern("activations");
+            event.path = strings_.intern(path);
+            live.push_back(event);
+        }
+        event.time = now_;
+        std::int64_t& allocated = allocated_[event.device ? 1 : 0];
+        event.allocated = allocated += frees ? -event.bytes : event.bytes;
+        batch_.allocEvents.push_back(event);
+    }
+
+    StringTable& strings_;
+    TraceBatch batch_;
+    std::mt19937_64 random_{kSeed};
+    Timestamp now_ = TraceClock::now();
+    std::array<Timestamp, 2> free_{now_, now_};
+    std::array<std::vector<AllocEvent>, 2> live_;
+    std::array<std::int64_t, 2> allocated_{0, 1'000'000}; // the device had some before
+    std::uint32_t nextRange_ = 0;
+    std::uint32_t nextOp_ = 0;
+    std::uint64_t nextAddress_ = 0;
+};
+
+class RunTotals : public ::testing::Test {
+protected:
+    void write(int steps)
+    {
+        StringTable strings;
+        store::RunWriter writer(file_, strings);
+        writer.beginRun({"test", "lm", R"({"workload": "lm"})", "hash", "test"});
+        writer.write(RandomRun(strings, steps).batch());
+        writer.endRun({});
+    }
+
+    testing::TemporaryFolder folder_;
+    fs::path file_ = folder_ / "a.tscope";
+};
+
+constexpr int kMany = 26; // steps, of some 2,000 events each
+
+TEST_F(RunTotals, OfKernelsAreWhatTheEventsAddUpTo)
+{
+    write(kMany);
+    const store::RunReader reader(file_);
+    const auto totals = reader.totals(kRun);
+    ASSERT_TRUE(totals);
+    KernelSums expected;
+    reader.eachDeviceEvent({.run = kRun}, [&](const DeviceEvent& event) {
+        if (event.step != kNoStep)
+            expected.add(event);
+        return true;
+    });
+    const auto keyOf = [](const store::KernelTotal& total) {
+        return std::tuple(total.kind, total.name.value, total.path.value);
+    };
+    std::map<std::tuple<DeviceEventKind, std::uint32_t, std::uint32_t>, store::KernelTotal> byKey;
+    for (const store::KernelTotal& total : totals->kernels)
+        EXPECT_TRUE(byKey.emplace(keyOf(total), total).second);
+    const std::vector<store::KernelTotal> list = std::move(expected).list();
+    ASSERT_EQ(byKey.size(), list.size());
+    EXPECT_GT(list.size(), 60u) << "all kinds, several names, many paths and none";
+    for (const store::KernelTotal& total : list) {
+        ASSERT_TRUE(byKey.contains(keyOf(total)));
+        const store::KernelTotal& found = byKey.at(keyOf(total));
+        EXPECT_EQ(found.instances, total.instances);
+        EXPECT_EQ(found.total, total.total);
+        EXPECT_EQ(found.shortest, total.shortest);
+        EXPECT_EQ(found.longest, total.longest);
+        EXPECT_NEAR(found.squares, total.squares, 1e-9 * total.squares);
+    }
+}
+
+TEST_F(RunTotals, OfRangesAreWhatTheEventsAddUpTo)
+{
+    write(kMany);
+    const store::RunReader reader(file_);
+    const auto totals = reader.totals(kRun);
+    ASSERT_TRUE(totals);
+    const RangesTable expected = ranges(reader, {.run = kRun});
+    ASSERT_EQ(totals->paths.size(), expected.rows.size());
+    ASSERT_EQ(expected.rows.size(), 3u + 16u);
+    for (std::size_t i = 0; i < expected.rows.size(); ++i) {
+        EXPECT_EQ(totals->paths[i].path, expected.rows[i].path) << i;
+        EXPECT_EQ(totals->paths[i].instances, expected.rows[i].instances) << i;
+        EXPECT_EQ(totals->paths[i].wall, expected.rows[i].wall) << i;
+        EXPECT_EQ(totals->paths[i].gpu, expected.rows[i].gpu) << i;
+    }
+}
+
+TEST_F(RunTotals, PartitionEachStepAsItsEventsDo)
+{
+    write(kMany);
+    const store::RunReader reader(file_);
+    const auto totals = reader.totals(kRun);
+    ASSERT_TRUE(totals);
+    const StepsTable expected = steps(reader, {.run = kRun});
+    ASSERT_EQ(totals->steps.size(), std::size_t(kMany));
+    ASSERT_EQ(expected.rows.size(), std::size_t(kMany));
+    Nanoseconds tracing{0};
+    Nanoseconds waiting{0};
+    Nanoseconds unexplained{0};
+    for (std::size_t i = 0; i < expected.rows.size(); ++i) {
+        const store::StepTotal& found = totals->steps[i];
+        const analysis::StepPartition& parts = expected.rows[i].partition;
+        EXPECT_EQ(found.step, expected.rows[i].step);
+        EXPECT_EQ(found.start, parts.wall.start);
+        EXPECT_EQ(found.end, parts.wall.end);
+        EXPECT_EQ(found.gpuBusy, parts.gpuBusy) << i;
+        EXPECT_EQ(found.launching, parts.launching) << i;
+        EXPECT_EQ(found.synchronizing, parts.synchronizing) << i;
+        EXPECT_EQ(found.tracing, parts.tracing) << i;
+        EXPECT_EQ(found.unexplained, parts.unexplained) << i;
+        tracing += parts.tracing;
+        waiting += parts.synchronizing;
+        unexplained += parts.unexplained;
+    }
+    EXPECT_GT(tracing.count(), 0);
+    EXPECT_GT(waiting.count(), 0);
+    EXPECT_GT(unexplained.count(), 0);
+}
+
+TEST_F(RunTotals, GiveTheOverviewThatTheEventsGive)
+{
+    write(kMany);
+    const store::RunReader reader(file_);
+    ASSERT_TRUE(reader.totals(kRun));
+    const RunOverview overview = runOverview(reader, kRun, never);
+    const StepsTable table = steps(reader, {.run = kRun});
+    ASSERT_TRUE(overview.step);
+    double busy = 0;
+    for (const StepRow& row : table.rows)
+        busy += double(row.partition.gpuBusy.count()) / kMany;
+    EXPECT_NEAR(overview.step->gpuBusy, busy, 1e-6 * busy);
+    EXPECT_TRUE(overview.step->onGpu);
+    std::map<Hue, double> families;
+    for (const KernelRow& row : kernels(reader, {.run = kRun, .grouping = Grouping::Family}).rows)
+        families[hueOfFamily(row.key)] += double(row.total.count()) / kMany;
+    ASSERT_EQ(overview.families.size(), families.size());
+    EXPECT_GE(families.size(), 5u);
+    for (const FamilyShare& share : overview.families)
+        EXPECT_NEAR(share.perStep, families.at(share.hue), 1e-6 * share.perStep);
+    const RangesTable expected = ranges(reader, {.run = kRun});
+    ASSERT_EQ(overview.ranges.rows.size(), expected.rows.size());
+    EXPECT_EQ(overview.ranges.gpu, expected.gpu);
+    EXPECT_EQ(overview.ranges.gpuInModules, expected.gpuInModules);
+    for (std::size_t i = 0; i < expected.rows.size(); ++i)
+        EXPECT_NEAR(overview.ranges.rows[i].percent, expected.rows[i].percent, 1e-9);
+}
+
+// A step's own table is added up from its events, the table of all steps from the totals.
+TEST_F(RunTotals, OfAllStepsAreTheSumOfEachStepsKernels)
+{
+    write(kMany);
+    const store::RunReader reader(file_);
+    for (const Grouping grouping : {Grouping::Name, Grouping::Family, Grouping::Range, Grouping::Phase}) {
+        std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
+        for (std::int32_t step = 0; step < kMany; ++step)
+            for (const KernelWorkRow& row :
+                 kernelWork(reader, {.run = kRun, .grouping = grouping, .step = step}, never).rows) {
+                sums[row.key].first += row.instances;
+                sums[row.key].second += row.total;
+            }
+        const KernelWorkTable all = kernelWork(reader, {.run = kRun, .grouping = grouping}, never);
+        ASSERT_EQ(all.rows.size(), sums.size());
+        for (const KernelWorkRow& row : all.rows) {
+            EXPECT_EQ(row.instances, sums.at(row.key).first) << row.key;
+            EXPECT_EQ(row.total, sums.at(row.key).second) << row.key;
+        }
+    }
+}
+
+TEST_F(RunTotals, AreLeftOutOfASmallRun)
+{
+    write(3);
+    EXPECT_FALSE(store::RunReader(file_).totals(kRun));
+}
+
+TEST_F(RunTotals, AreMadeAnewInOtherFilesAndGoWithTheirRun)
+{
+    write(kMany);
+    const fs::path merged = folder_ / "merged.tscope";
+    const fs::path sources[] = {file_};
+    store::merge(sources, merged);
+    EXPECT_TRUE(store::verify(merged).ok());
+    const store::RunReader before(file_);
+    const store::RunReader after(merged);
+    ASSERT_TRUE(after.totals(kRun));
+    EXPECT_EQ(after.totals(kRun)->kernels.size(), before.totals(kRun)->kernels.size());
+    EXPECT_EQ(after.totals(kRun)->paths.size(), before.totals(kRun)->paths.size());
+    store::deleteRun(file_, kRun);
+    EXPECT_TRUE(store::verify(file_).ok());
+}
+
+TEST_F(RunTotals, TheBlocksAtThePeakAreThoseOfTheWholeHistory)
+{
+    for (const int steps : {3, kMany}) { // without and with a track that tells when the peak was
+        write(steps);
+        const store::RunReader reader(file_);
+        const LiveMemoryTable expected = liveMemory(reader, {.run = kRun}, {});
+        const LiveMemoryTable found = memoryAtPeak(reader, kRun, never);
+        EXPECT_EQ(found.device, expected.device);
+        EXPECT_EQ(found.at, expected.at);
+        EXPECT_EQ(found.allocated, expected.allocated);
+        EXPECT_EQ(found.untraced, expected.untraced);
+        ASSERT_EQ(found.blocks.size(), expected.blocks.size());
+        ASSERT_GT(found.blocks.size(), 10u);
+        for (std::size_t i = 0; i < expected.blocks.size(); ++i) {
+            EXPECT_EQ(found.blocks[i].address, expected.blocks[i].address) << i;
+            EXPECT_EQ(found.blocks[i].bytes, expected.blocks[i].bytes) << i;
+            EXPECT_EQ(found.from.text(found.from.events[found.blocks[i].event].path),
+                      expected.from.text(expected.from.events[expected.blocks[i].event].path));
+        }
+        fs::remove(file_);
+    }
+}
+
+} // namespace
+} // namespace tilescope::query
