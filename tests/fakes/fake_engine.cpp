@@ -106,7 +106,11 @@ public:
         copy.kind = "copy";
         copy.value = 2e10;
         copy.unit = "B/s";
-        return {matmul, copy};
+        Ceiling launch = matmul;
+        launch.kind = "launch";
+        launch.value = 1e5;
+        launch.unit = "1/s";
+        return {matmul, copy, launch};
     }
 
     RunResult run(const ExperimentSpec& spec, session::PointRecord& record, std::stop_token stop) override

@@ -197,7 +197,6 @@ TEST_F(ExperimentWindow, SaysWhatAPredictorSays)
         QStringLiteral("workload: attention\nmemory_limit: 2 GiB\nsweep: {batch: [1, 2, 4]}\n");
     replace(spec);
     ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
-    EXPECT_THAT(text("forecast"), HasSubstr("no prediction yet"));
     EXPECT_THAT(text("forecast"), HasSubstr("memory_limit 2"));
     page->setForecaster(std::make_shared<FakeForecaster>());
     ASSERT_TRUE(QTest::qWaitFor(
@@ -205,6 +204,24 @@ TEST_F(ExperimentWindow, SaysWhatAPredictorSays)
     EXPECT_THAT(text("forecast"), HasSubstr("about 3.0 s"));
     EXPECT_THAT(text("expectedOom"), HasSubstr("1 expected OOM"));
     EXPECT_EQ(statuses(), QStringList({"waiting", "waiting", "expected OOM"}));
+}
+
+TEST_F(ExperimentWindow, ForetellsTheMemoryOfEachPointBeforeItRuns)
+{
+    replace(QStringLiteral("workload: attention\ndevice: cpu\nmemory_limit: 64 MiB\nbatch: 1\n"
+                           "sweep: {seq_len: [256, 4096]}\n"));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    EXPECT_THAT(text("forecast"), HasSubstr("predicted peak"));
+    EXPECT_EQ(statuses(), QStringList({"waiting", "expected OOM"}));
+    EXPECT_THAT(text("expectedOom"), HasSubstr("1 expected OOM"));
+    // Live: the text is read again a moment after it changed.
+    replace(QStringLiteral("workload: attention\ndevice: cpu\nmemory_limit: 8 GiB\nbatch: 1\n"
+                           "sweep: {seq_len: [256, 4096]}\n"));
+    ASSERT_TRUE(QTest::qWaitFor(
+        [this] {
+            return statuses() == QStringList({"waiting", "waiting"});
+        },
+        kPatienceMs));
 }
 
 TEST_F(ExperimentWindow, StartsFromPresetsAndExamples)
@@ -226,7 +243,7 @@ TEST_F(ExperimentWindow, StartsFromPresetsAndExamples)
             continue;
         emit action->menu()->aboutToShow();
         for (QAction* part : action->menu()->actions())
-            if (part->text().startsWith("flash-torch"))
+            if (part->text().startsWith("flash-torch") && !part->text().startsWith("flash-torch-long"))
                 part->trigger();
     }
     ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "56 points"; }, kPatienceMs)) << verdict();
@@ -243,6 +260,7 @@ TEST_F(ExperimentWindow, RemembersPageAndDraft)
     window->show();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
     EXPECT_EQ(window->currentPageName(), "experiment");
+    waitUntilSettled();
     EXPECT_EQ(window->findChild<QPlainTextEdit*>(QStringLiteral("spec"))->toPlainText(),
               "workload: attention\nbatch: 2\n");
 }

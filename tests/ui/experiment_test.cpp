@@ -174,6 +174,27 @@ TEST_F(ExperimentWindow, FillsTheGridOfPointsWithTimes)
     EXPECT_FALSE(grid->isVisible()) << "the list is a choice away";
 }
 
+TEST_F(ExperimentWindow, KeepsTheGridReadableOnASmallScreenWhileItRuns)
+{
+    window->resize(1366, 768);
+    replace(QStringLiteral("name: grid\nworkload: attention\ndevice: cpu\nsteps: 3\nsweep:\n"
+                           "  backend: [naive, flash-torch, sdpa]\n  precision: [fp32, bf16]\n"
+                           "  seq_len: [64, 128, 256, 512, 1024]\n"));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    setenv("FAKE_SCRIPT", "slow", 1);
+    QTest::mouseClick(runButton, Qt::LeftButton);
+    ASSERT_TRUE(page->isRunning());
+    QTest::qWait(100);
+    auto* grid = page->findChild<PointGridView*>();
+    EXPECT_GE(grid->viewport()->height(), grid->wantedHeight() - 1) << "all five lengths are seen";
+    EXPECT_LE(window->height(), 768);
+    for (const char* plot : {"steps", "memory"})
+        EXPECT_GE(page->findChild<QWidget*>(QLatin1String(plot))->height(), 90) << plot;
+    page->stopAll();
+    page->queue().cancel();
+    ASSERT_TRUE(waitForEnd());
+}
+
 TEST_F(ExperimentWindow, ShowsTheSweepInTheStatusBarAndCancelsItThere)
 {
     setenv("FAKE_SCRIPT", "ok,slow", 1);

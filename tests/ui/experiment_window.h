@@ -15,6 +15,7 @@
 #include "ui/pages/experiment/yaml_editor.h"
 #include "ui/pages/experiment_page.h"
 #include "ui/pages/main_window.h"
+#include "ui/pages/screenshots.h"
 #include "ui/plots/table_view.h"
 #include "ui/theme/theme.h"
 
@@ -63,6 +64,7 @@ protected:
         window->show();
         ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
         ASSERT_TRUE(window->showPage(QStringLiteral("experiment")));
+        waitUntilSettled(); // the page is made in several turns of the event loop
         page = qobject_cast<ExperimentPage*>(window->page(QStringLiteral("experiment")));
         ASSERT_NE(page, nullptr);
         runButton = page->findChild<QPushButton*>(QStringLiteral("run"));

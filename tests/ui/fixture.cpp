@@ -290,7 +290,7 @@ private:
         event.time = timestampAt(now_);
         event.action = action;
         event.device = kGpu;
-        event.address = 0x7f68'6300'0000ULL + std::uint64_t(allocated_);
+        event.address = 0x7f68'6300'0000ULL + std::uint64_t(allocated_ - bytes); // where the last one ended
         event.bytes = bytes;
         event.allocated = allocated_;
         event.reserved = reserved_;

@@ -442,21 +442,6 @@ TEST_F(TimelineWindowTest, AGapTellsWhyAndForWhatTheDeviceWaits)
     EXPECT_TRUE(text.contains(QStringLiteral("stream 7"))) << text.toStdString();
 }
 
-TEST_F(TimelineWindowTest, EveryKeyOfTheTimelineIsInTheListOfKeys)
-{
-    const std::vector<QAction*> actions = page<TimelinePage>("timeline").actions().all();
-    ASSERT_GT(actions.size(), 10U);
-    window_.showHelp(QStringLiteral("keys"));
-    const QString keys = window_.findChild<QTextBrowser*>()->toPlainText();
-    for (const QAction* action : actions) {
-        const QString shortcut = action->shortcut().toString();
-        if (!shortcut.isEmpty()) {
-            EXPECT_TRUE(keys.contains(shortcut))
-                << shortcut.toStdString() << ": " << action->text().toStdString();
-        }
-    }
-}
-
 TEST_F(TimelineWindowTest, TwoRunsLeaveAsShapesWithText)
 {
     showBothRuns();

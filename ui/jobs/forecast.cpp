@@ -1,5 +1,6 @@
 #include "ui/jobs/forecast.h"
 
+#include "core/session/forecast.h"
 #include "core/session/sweep_text.h"
 #include "ui/plots/number_text.h"
 
@@ -21,15 +22,47 @@ QString limitText(std::int64_t bytes)
     return bytes % kMiB == 0 ? withUnit(wholeNumber(bytes / kMiB), "MiB") : byteText(double(bytes));
 }
 
+class MachineForecaster final : public Forecaster {
+public:
+    std::optional<SweepForecast> forecast(const std::vector<session::SweepPoint>& points,
+                                          const std::function<bool()>& cancelled) const override
+    {
+        SweepForecast sweep;
+        QStringList devices;
+        for (const session::PointForecast& point : session::forecast(points, {}, cancelled)) {
+            const QString device = QString::fromStdString(point.device);
+            if (!devices.contains(device))
+                devices << device;
+            sweep.isHere = sweep.isHere && point.isHere;
+            PointForecast told;
+            told.seconds = point.seconds;
+            told.stepSeconds = point.stepSeconds;
+            if (point.memory) {
+                told.peakBytes = point.memory->peakAllocated.count;
+                told.outOfMemory = point.memory->outOfMemory.has_value();
+            }
+            sweep.points.push_back(told);
+        }
+        sweep.device = devices.join(QStringLiteral(", "));
+        return sweep;
+    }
+};
+
 } // namespace
+
+std::shared_ptr<const Forecaster> machineForecaster()
+{
+    return std::make_shared<MachineForecaster>();
+}
 
 std::optional<double> SweepForecast::seconds() const
 {
     double sum = 0;
     for (const PointForecast& point : points) {
-        if (!point.seconds)
+        // One that runs out of memory ends soon.
+        if (!point.seconds && !point.outOfMemory)
             return {};
-        sum += *point.seconds;
+        sum += point.seconds.value_or(0);
     }
     return points.empty() ? std::nullopt : std::optional(sum);
 }
@@ -53,7 +86,12 @@ QString forecastWords(const SweepForecast& forecast)
     QStringList words;
     if (const auto seconds = forecast.seconds())
         words << QStringLiteral("about %1").arg(QString::fromStdString(session::durationText(*seconds))) +
-                     (forecast.device.isEmpty() ? QString() : QStringLiteral(" on this ") + forecast.device);
+                     (forecast.device.isEmpty() ? QString()
+                                                : (forecast.isHere ? QStringLiteral(" on this ")
+                                                                   : QStringLiteral(" on the calibrated ")) +
+                                                      forecast.device);
+    else if (!forecast.points.empty())
+        words << QStringLiteral("time not predicted: no calibration of this device");
     if (const auto peak = forecast.peakBytes())
         words << QStringLiteral("predicted peak %1").arg(byteText(double(*peak)));
     return words.join(QStringLiteral(", "));

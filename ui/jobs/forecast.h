@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -16,12 +17,14 @@ struct PointForecast {
     std::optional<double> seconds = {};
     std::optional<std::int64_t> peakBytes = {};
     bool outOfMemory = false; ///< its peak is above what it may take
+    std::optional<double> stepSeconds = {};
 };
 
 /// What a sweep is expected to take on one device.
 struct SweepForecast {
     QString device; ///< NVIDIA H200; what `on this …` names
     std::vector<PointForecast> points;
+    bool isHere = true; ///< the device is of this machine; else it was calibrated elsewhere
 
     std::optional<double> seconds() const;         ///< of all points; none where one is not known
     std::optional<std::int64_t> peakBytes() const; ///< the largest that is known
@@ -38,6 +41,10 @@ public:
     virtual std::optional<SweepForecast> forecast(const std::vector<session::SweepPoint>& points,
                                                   const std::function<bool()>& cancelled) const = 0;
 };
+
+/// Says what session::forecast says for the devices of this machine: memory of every point, time where a
+/// device was calibrated.
+std::shared_ptr<const Forecaster> machineForecaster();
 
 /// "about 2m40s on this NVIDIA H200, predicted peak 16.9 GiB"; what is not known is left out.
 QString forecastWords(const SweepForecast& forecast);

@@ -6,13 +6,22 @@
 
 #include <algorithm>
 
+#include <malloc.h>
+
 namespace tilescope::ui {
 
 namespace {
 
+constexpr int kLargeBlock = 1 << 20;
+
 // One thread for the long load, one for the short question behind it, whatever the machine.
 struct Pool : QThreadPool {
-    Pool() { setMaxThreadCount(std::max(2, QThread::idealThreadCount())); }
+    Pool()
+    {
+        setMaxThreadCount(std::max(2, QThread::idealThreadCount()));
+        // The allocator would keep what one job lets go of for the next: lists of millions of events.
+        mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+    }
 };
 
 } // namespace
@@ -38,7 +47,7 @@ JobTracker::~JobTracker()
 {
     ++state_->generation;
     const std::lock_guard lock(state_->mutex);
-    state_->owner = nullptr;
+    state_->inbox = nullptr;
 }
 
 } // namespace tilescope::ui

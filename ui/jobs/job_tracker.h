@@ -1,7 +1,7 @@
 #pragma once
 
-#include <QMetaObject>
-#include <QObject>
+#include "ui/jobs/handover.h"
+
 #include <QString>
 #include <QThreadPool>
 
@@ -31,7 +31,11 @@ QString failureSentence();
 /// waiting.
 class JobTracker {
 public:
-    explicit JobTracker(QObject* owner) : state_(std::make_shared<State>()) { state_->owner = owner; }
+    explicit JobTracker(QObject* owner)
+        : inbox_(std::make_unique<Inbox>(owner)), state_(std::make_shared<State>())
+    {
+        state_->inbox = inbox_.get();
+    }
     ~JobTracker();
     JobTracker(const JobTracker&) = delete;
     JobTracker& operator=(const JobTracker&) = delete;
@@ -43,8 +47,8 @@ public:
     void start(Job job, Done done, std::function<void(const QString&)> failed)
     {
         const int generation = ++state_->generation;
-        backgroundPool().start([state = state_, generation, job = std::move(job), done = std::move(done),
-                                failed = std::move(failed)]() mutable {
+        startOnPool(backgroundPool(), [state = state_, generation, job = std::move(job),
+                                       done = std::move(done), failed = std::move(failed)]() mutable {
             const auto stale = [&state, generation] { return state->generation != generation; };
             if (stale())
                 return;
@@ -68,23 +72,20 @@ private:
     struct State : std::enable_shared_from_this<State> {
         std::atomic<int> generation = 0;
         std::mutex mutex;
-        QObject* owner = nullptr; // guarded by mutex; null once the tracker is gone
+        Inbox* inbox = nullptr; // guarded by mutex; null once the tracker is gone
 
         template <class Call> void deliver(int from, Call call)
         {
             const std::lock_guard lock(mutex);
-            if (owner == nullptr || generation != from)
+            if (inbox == nullptr || generation != from)
                 return;
-            auto shared = std::make_shared<Call>(std::move(call));
-            QMetaObject::invokeMethod(
-                owner,
-                [self = shared_from_this(), from, shared] {
-                    if (self->generation == from)
-                        (*shared)();
-                },
-                Qt::QueuedConnection);
+            inbox->post([self = shared_from_this(), from, call = std::move(call)]() mutable {
+                if (self->generation == from)
+                    call();
+            });
         }
     };
+    std::unique_ptr<Inbox> inbox_;
     std::shared_ptr<State> state_;
 };
 

@@ -45,19 +45,20 @@ bool isMemory(const QString& quantity)
 }
 
 // Times in ns, memory in bytes; what the statistic does not have stays away.
-std::optional<ChartPoint> valueOf(const query::RunSummary& run, const ChartRecipe& recipe)
+std::optional<ChartPoint> valueOf(const query::RunSummary& run, const QString& quantity,
+                                  const ChartRecipe& recipe)
 {
     ChartPoint point;
-    if (isMemory(recipe.y)) {
+    if (isMemory(quantity)) {
         const auto& bytes =
-            recipe.y == QLatin1String("peak memory") ? run.result.peakAllocated : run.result.beforeBackward;
+            quantity == QLatin1String("peak memory") ? run.result.peakAllocated : run.result.beforeBackward;
         if (!bytes)
             return {};
         point.y = double(bytes->count);
         point.n = 1;
         return point;
     }
-    const QStringList words = recipe.y.split(QStringLiteral(", "));
+    const QStringList words = quantity.split(QStringLiteral(", "));
     const std::optional<Phase> phase = phaseOf(words.value(0));
     for (const query::PhaseTimes& times : run.phases) {
         if (times.phase != phase)
@@ -89,6 +90,29 @@ std::vector<const query::RunSummary*> namedRuns(const ChartRecipe& recipe,
             return !recipe.runs.contains(QString::fromStdString(run->uid));
         });
     return runs;
+}
+
+// Where a run lies along x: the value of a key, or of a quantity.
+std::optional<double> placeOf(const query::RunSummary& run, const ChartRecipe& recipe)
+{
+    if (!ChartRecipe::quantities().contains(recipe.x))
+        return numberOf(run.param(recipe.x.toStdString()));
+    const std::optional<ChartPoint> point = valueOf(run, recipe.x, recipe);
+    return point ? std::optional(point->y) : std::nullopt;
+}
+
+// A quantity along x has one unit too.
+void scaleX(Chart& chart, const QString& quantity)
+{
+    std::vector<double> values;
+    for (const ChartSeries& series : chart.series)
+        for (const ChartPoint& point : series.points)
+            values.push_back(point.x);
+    const Unit unit = columnUnit(values, isMemory(quantity) ? byteUnit : timeUnit);
+    for (ChartSeries& series : chart.series)
+        for (ChartPoint& point : series.points)
+            point.x /= unit.size;
+    chart.xTitle = QStringLiteral("%1, %2").arg(quantity, QLatin1String(unit.word));
 }
 
 // One unit for all points: that of the median.
@@ -347,12 +371,11 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
     chart.facetKey = recipe.facet;
     std::map<std::pair<QString, QString>, ChartSeries> series; // by facet and name
     Drawn drawn;
-    const std::string x = recipe.x.toStdString();
     const auto valueOfKey = [](const query::RunSummary& run, const QString& key) {
         return key.isEmpty() ? QString() : text(run.param(key.toStdString()));
     };
     for (const query::RunSummary* run : runs) {
-        const std::optional<double> at = numberOf(run->param(x));
+        const std::optional<double> at = placeOf(*run, recipe);
         const std::pair place(valueOfKey(*run, recipe.facet), valueOfKey(*run, recipe.series));
         if (at && run->result.status == RunStatus::Oom) {
             series[place].outOfMemory.push_back(*at);
@@ -360,12 +383,13 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
             drawn.runs.push_back(run);
             continue;
         }
-        std::optional<ChartPoint> point = valueOf(*run, recipe);
+        std::optional<ChartPoint> point = valueOf(*run, recipe.y, recipe);
         if (!at || !point) {
             ++drawn.leftOut;
             continue;
         }
         point->x = *at;
+        point->label = valueOfKey(*run, recipe.label);
         drawn.add(point->n);
         drawn.runs.push_back(run);
         series[place].points.push_back(std::move(*point));
@@ -394,6 +418,8 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
                                                                 }) != one.points.end();
         }
     scale(chart, isMemory(recipe.y));
+    if (ChartRecipe::quantities().contains(recipe.x))
+        scaleX(chart, recipe.x);
     for (ChartSeries& one : chart.series)
         one.fit = fitOf(one.points, recipe.fit);
     chart.yTitle = QStringLiteral("%1, %2").arg(recipe.y, chart.unit);

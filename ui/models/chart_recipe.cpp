@@ -1,6 +1,6 @@
 #include "ui/models/chart_recipe.h"
 
-#include "core/base/error.h"
+#include "ui/models/recipe_reader.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -29,91 +29,15 @@ constexpr double kMostInches = 40;
 constexpr double kLeastPoints = 4;
 constexpr double kMostPoints = 72;
 
-// Takes keys out of an object, so that what is left is what nobody knows.
-class Reader {
-public:
-    Reader(QJsonObject object, QString origin) : object_(std::move(object)), origin_(std::move(origin)) {}
+constexpr const char* kKnown =
+    "tilescope_chart, title, x, y, series, facet, label, filter, x_axis, y_axis, centre, bars, fit, "
+    "formula, oom, grid, columns, width, height, text, palette, dashes, runs";
 
-    [[noreturn]] void fail(const QString& what, const QString& mend) const
-    {
-        throw Error{.what = what.toStdString(), .where = origin_.toStdString(), .mend = mend.toStdString()};
-    }
-
-    QString text(const char* key, const QString& otherwise)
-    {
-        const QJsonValue value = object_.take(QLatin1String(key));
-        if (value.isUndefined())
-            return otherwise;
-        if (!value.isString())
-            fail(QStringLiteral("'%1' is no text").arg(QLatin1String(key)), {});
-        return value.toString();
-    }
-
-    int word(const char* key, const QStringList& words, int otherwise)
-    {
-        const QString value = text(key, words[otherwise]);
-        const auto at = words.indexOf(value);
-        if (at < 0)
-            fail(QStringLiteral("'%1' cannot be '%2'").arg(QLatin1String(key), value),
-                 QStringLiteral("allowed: ") + words.join(QStringLiteral(", ")));
-        return int(at);
-    }
-
-    QStringList texts(const char* key)
-    {
-        const QJsonValue value = object_.take(QLatin1String(key));
-        QStringList list;
-        if (!value.isUndefined() && !value.isArray())
-            fail(QStringLiteral("'%1' is no list").arg(QLatin1String(key)), {});
-        for (const QJsonValue item : value.toArray())
-            list << item.toString();
-        return list;
-    }
-
-    bool flag(const char* key, bool otherwise)
-    {
-        const QJsonValue value = object_.take(QLatin1String(key));
-        if (!value.isUndefined() && !value.isBool())
-            fail(QStringLiteral("'%1' is neither true nor false").arg(QLatin1String(key)), {});
-        return value.toBool(otherwise);
-    }
-
-    double between(const char* key, double least, double most, double otherwise)
-    {
-        const QJsonValue value = object_.take(QLatin1String(key));
-        if (value.isUndefined())
-            return otherwise;
-        if (!value.isDouble() || value.toDouble() < least || value.toDouble() > most)
-            fail(QStringLiteral("'%1' is no number from %2 to %3")
-                     .arg(QLatin1String(key))
-                     .arg(least)
-                     .arg(most),
-                 {});
-        return value.toDouble();
-    }
-
-    ChartRecipe::Axis axis(const char* key, ChartRecipe::Axis otherwise)
-    {
-        const int at = word(key, kAxes, int(otherwise));
-        return at == 3 ? otherwise : ChartRecipe::Axis(at);
-    }
-
-    int number(const char* key) { return object_.take(QLatin1String(key)).toInt(0); }
-
-    void end() const
-    {
-        if (!object_.isEmpty())
-            fail(QStringLiteral("unknown key '%1'").arg(object_.keys().front()),
-                 QStringLiteral(
-                     "known: tilescope_chart, title, x, y, series, facet, filter, x_axis, y_axis, "
-                     "centre, bars, fit, formula, oom, grid, columns, width, height, text, palette, "
-                     "dashes, runs"));
-    }
-
-private:
-    QJsonObject object_;
-    QString origin_;
-};
+ChartRecipe::Axis axisOf(RecipeReader& reader, const char* key, ChartRecipe::Axis otherwise)
+{
+    const int at = reader.word(key, kAxes, int(otherwise));
+    return at == 3 ? otherwise : ChartRecipe::Axis(at);
+}
 
 } // namespace
 
@@ -148,6 +72,7 @@ QString ChartRecipe::toJson() const
                        {QStringLiteral("y"), y},
                        {QStringLiteral("series"), series},
                        {QStringLiteral("facet"), facet},
+                       {QStringLiteral("label"), label},
                        {QStringLiteral("filter"), filter},
                        {QStringLiteral("x_axis"), kAxes[int(xAxis)]},
                        {QStringLiteral("y_axis"), kAxes[int(yAxis)]},
@@ -169,23 +94,17 @@ QString ChartRecipe::toJson() const
 
 ChartRecipe ChartRecipe::fromJson(const QByteArray& json, const QString& origin)
 {
-    QJsonParseError error;
-    const QJsonDocument document = QJsonDocument::fromJson(json, &error);
-    Reader reader(document.object(), origin);
-    if (error.error != QJsonParseError::NoError || !document.isObject())
-        reader.fail(QStringLiteral("this is no chart recipe: %1").arg(error.errorString()), {});
-    if (const int version = reader.number("tilescope_chart"); version != kVersion)
-        reader.fail(QStringLiteral("'tilescope_chart' is not %1").arg(kVersion),
-                    QStringLiteral("save the recipe with this version of Tilescope"));
+    RecipeReader reader(json, origin, "tilescope_chart", kVersion);
     ChartRecipe recipe;
     recipe.title = reader.text("title", recipe.title);
     recipe.x = reader.text("x", recipe.x);
     recipe.y = quantities()[reader.word("y", quantities(), 0)];
     recipe.series = reader.text("series", recipe.series);
     recipe.facet = reader.text("facet", recipe.facet);
+    recipe.label = reader.text("label", recipe.label);
     recipe.filter = reader.text("filter", recipe.filter);
-    recipe.xAxis = reader.axis("x_axis", recipe.xAxis);
-    recipe.yAxis = reader.axis("y_axis", recipe.yAxis);
+    recipe.xAxis = axisOf(reader, "x_axis", recipe.xAxis);
+    recipe.yAxis = axisOf(reader, "y_axis", recipe.yAxis);
     recipe.centre = Centre(reader.word("centre", kCentres, 0));
     recipe.bars = Bars(reader.word("bars", kBars, 1));
     recipe.fit = Fit(reader.word("fit", kFits, 0));
@@ -200,7 +119,7 @@ ChartRecipe ChartRecipe::fromJson(const QByteArray& json, const QString& origin)
     recipe.palette = Palette(reader.word("palette", kPalettes, 0));
     recipe.dashes = reader.flag("dashes", recipe.dashes);
     recipe.runs = reader.texts("runs");
-    reader.end();
+    reader.end(kKnown);
     return recipe;
 }
 

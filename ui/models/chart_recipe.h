@@ -28,10 +28,11 @@ struct ChartRecipe {
     enum class Palette { ColourBlind, OkabeIto, Grey };
 
     QString title;
-    QString x = QStringLiteral("seq_len");      ///< a key of the spec
+    QString x = QStringLiteral("seq_len");      ///< a key of the spec, or one of quantities()
     QString y = QStringLiteral("step, wall");   ///< one of quantities()
     QString series = QStringLiteral("backend"); ///< a key that tells lines apart; empty: one line
     QString facet;                              ///< a key that tells panels apart; empty: one panel
+    QString label;  ///< a key whose value is written beside each point; empty: none
     QString filter; ///< words that runs must have: precision=bf16, d_head=64,128, or a value of any key
     Axis xAxis = Axis::Log2;
     Axis yAxis = Axis::Log10;
@@ -64,6 +65,7 @@ struct ChartPoint {
     std::optional<double> high = {};
     std::int64_t n = 0;
     QString exact; ///< with unit, for the table
+    QString label = {};
 };
 
 /// y = c x^exponent, by least squares on the logarithms' scale of what it is shown on.

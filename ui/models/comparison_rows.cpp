@@ -60,6 +60,32 @@ TableCell bar(double value, double most, bool seen)
     return cell;
 }
 
+// Two digits: nobody knows a spread better than that.
+QString spreadText(double half)
+{
+    constexpr double kLeast = 0.001;
+    if (half < kLeast)
+        return half > 0 ? QStringLiteral("± <0.001") : QStringLiteral("± 0");
+    const int decimals = std::clamp(1 - int(std::floor(std::log10(half))), 0, 4);
+    return QStringLiteral("± ") + QString::number(half, 'f', decimals);
+}
+
+// Half the 95 % interval beside the difference; its ends on hover.
+TableCell spread(const ComparedGroup& group, const Unit& unit)
+{
+    const std::optional<analysis::ConfidenceInterval>& interval = group.difference.difference95;
+    if (!interval)
+        return makeWords(notMeasured(), QStringLiteral("too few traced steps to tell"), Tone::Dim);
+    const double half = (interval->high - interval->low) / 2;
+    TableCell cell = makeWords(spreadText(half / unit.size),
+                               QStringLiteral("95 % interval of B − A: %1 to %2")
+                                   .arg(signedDigits(interval->low / unit.size),
+                                        withUnit(signedDigits(interval->high / unit.size), unit.word)),
+                               Tone::Dim);
+    cell.sort = half;
+    return cell;
+}
+
 double mostOf(const std::vector<ComparedGroup>& groups)
 {
     double most = 0;
@@ -96,6 +122,17 @@ KernelChange changeKind(const ComparedGroup& group)
     return KernelChange::Same;
 }
 
+// Two digits tell enough, and nobody reads zeros.
+QString probability(double p)
+{
+    return p < 0.001 ? QStringLiteral("< 0.001") : QStringLiteral("= ") + QString::number(p, 'g', 2);
+}
+
+QString tested(const analysis::GroupDifference& difference)
+{
+    return difference.p ? QStringLiteral("p ") + probability(*difference.p) : QString();
+}
+
 TableCell changeWord(const ComparedGroup& group)
 {
     const analysis::GroupDifference& difference = group.difference;
@@ -108,11 +145,11 @@ TableCell changeWord(const ComparedGroup& group)
         return makeWords(difference.instancesB < difference.instancesA ? QStringLiteral("▾ fewer")
                                                                        : QStringLiteral("▴ more"));
     case GroupVerdict::Slower:
-        return makeWords(QStringLiteral("▴ slower"));
+        return makeWords(QStringLiteral("▴ slower"), tested(difference));
     case GroupVerdict::Faster:
-        return makeWords(QStringLiteral("▾ faster"));
+        return makeWords(QStringLiteral("▾ faster"), tested(difference));
     case GroupVerdict::Same:
-        return makeWords(QStringLiteral("≈ same"), {}, Tone::Dim);
+        return makeWords(QStringLiteral("≈ same"), tested(difference), Tone::Dim);
     case GroupVerdict::Untested:
         return makeWords(
             QStringLiteral("untested"),
@@ -121,10 +158,10 @@ TableCell changeWord(const ComparedGroup& group)
     return {};
 }
 
-// Two digits tell enough, and nobody reads zeros.
-QString probability(double p)
+QString intervalTip()
 {
-    return p < 0.001 ? QStringLiteral("< 0.001") : QString::number(p, 'g', 2);
+    return QStringLiteral(
+        "Half the 95 % interval of the difference, from the spread of the traced steps and of runs");
 }
 
 // What a run's peak is made of, added to one side of the list.
@@ -246,10 +283,13 @@ TableData differenceRows(const std::vector<ComparedGroup>& groups, const QString
     const Unit unit = timeUnit(longestOf(groups) / 3);
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
-    data.columns = {
-        makeColumn(title, Kind::Text, 0), makeColumn(QStringLiteral("A, ") + word, Kind::Number, 66),
-        makeColumn(QStringLiteral("B, ") + word, Kind::Number, 66), makeColumn({}, Kind::SignedBar, 110),
-        makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 88)};
+    data.columns = {makeColumn(title, Kind::Text, 0),
+                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 58),
+                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 58),
+                    makeColumn({}, Kind::SignedBar, 64),
+                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 80),
+                    makeColumn(QStringLiteral("95 %"), Kind::Number, 68, true)};
+    data.columns.back().tip = intervalTip();
     const double most = mostOf(groups);
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const ComparedGroup& group = groups[i];
@@ -257,8 +297,11 @@ TableData differenceRows(const std::vector<ComparedGroup>& groups, const QString
         TableRow row;
         row.id = std::int64_t(i);
         row.cells = {makeWords(QString::fromStdString(group.difference.key)),
-                     number(group.difference.a, unit), number(group.difference.b, unit),
-                     bar(changeOf(group), most, seen), change(changeOf(group), unit, seen)};
+                     number(group.difference.a, unit),
+                     number(group.difference.b, unit),
+                     bar(changeOf(group), most, seen),
+                     change(changeOf(group), unit, seen),
+                     spread(group, unit)};
         data.rows.push_back(std::move(row));
     }
     return data;
@@ -309,11 +352,12 @@ TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
                     makeColumn(QStringLiteral("B, ") + word, Kind::Number, 62),
                     makeColumn(QStringLiteral("faster | slower"), Kind::SignedBar, 100),
                     makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 82),
-                    makeColumn(QStringLiteral("p"), Kind::Number, 64, true)};
+                    makeColumn(QStringLiteral("95 %"), Kind::Number, 70, true)};
     data.columns[0].swatch = true;
-    data.columns[9].tip =
-        QStringLiteral("Of Welch's test on the traced steps; of what is called slower or faster at most "
-                       "one in twenty is expected to be wrong");
+    data.columns[2].tip =
+        QStringLiteral("By Welch's test on the traced steps; of what is called slower or faster at "
+                       "most one in twenty is expected to be wrong");
+    data.columns[9].tip = intervalTip();
     const double most = mostOf(comparison.kernels);
     for (std::size_t i = 0; i < comparison.kernels.size(); ++i) {
         const ComparedGroup& group = comparison.kernels[i];
@@ -325,8 +369,6 @@ TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
         row.id = std::int64_t(i);
         row.swatch =
             Swatch::of(ops ? query::hueOfOp(group.difference.key) : query::hueOfFamily(group.family));
-        TableCell p = makeWords(group.difference.p ? probability(*group.difference.p) : QString());
-        p.sort = group.difference.p.value_or(2);
         row.cells = {
             makeWords(group.shortName.empty() ? name : QString::fromStdString(group.shortName), name),
             makeWords(QString::fromStdString(group.family)),
@@ -337,7 +379,7 @@ TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
             number(group.difference.b, unit),
             bar(changeOf(group), most, seen),
             change(changeOf(group), unit, seen),
-            p};
+            spread(group, unit)};
         data.rows.push_back(std::move(row));
     }
     return data;
@@ -357,9 +399,9 @@ TableData memoryDifferenceRows(const ComparisonData& compared)
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
     data.columns = {makeColumn(QStringLiteral("Memory"), Kind::Text, 0),
-                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 66),
-                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 66),
-                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 88)};
+                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 54),
+                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 54),
+                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 78)};
     data.columns[0].swatch = true;
     const auto add = [&](const QString& name, std::optional<double> a, std::optional<double> b) -> TableRow& {
         TableRow& row = data.rows.emplace_back();

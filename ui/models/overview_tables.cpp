@@ -1,6 +1,7 @@
 #include "ui/models/overview_tables.h"
 
 #include "core/model/text.h"
+#include "ui/models/memory_rows.h"
 #include "ui/models/table_cells.h"
 #include "ui/plots/number_text.h"
 
@@ -60,9 +61,10 @@ std::vector<TableColumn> columnsOf(const PairTable& table, const QString& unit, 
     if (pair && table.difference)
         columns.push_back(makeColumn(QStringLiteral("B − A, ") + unit, Kind::Number, 80));
     if (table.counts) {
-        columns.push_back(makeColumn(pair ? QStringLiteral("A n") : QStringLiteral("n"), Kind::Number, 42));
+        columns.push_back(
+            makeColumn(pair ? QStringLiteral("A n") : QStringLiteral("n"), Kind::Number, 42, true));
         if (pair)
-            columns.push_back(makeColumn(QStringLiteral("B n"), Kind::Number, 42));
+            columns.push_back(makeColumn(QStringLiteral("B n"), Kind::Number, 42, true));
     }
     return columns;
 }
@@ -296,7 +298,6 @@ TableData runRows(const std::vector<NamedRun>& runs)
 
 TableData allocationRows(const OverviewData& data)
 {
-    static const QRegularExpression layer(QStringLiteral("layers\\.\\d+"));
     PairRows rows;
     for (std::size_t i = 0; i < data.runs.size(); ++i) {
         const auto& live = data.runs[i].data->live;
@@ -304,24 +305,20 @@ TableData allocationRows(const OverviewData& data)
             continue;
         for (const analysis::LiveBlock& block : live->blocks) {
             const AllocEvent& event = live->from.events[block.event];
-            const std::string_view text = live->from.text(event.category);
-            const QString category = text.empty() ? QStringLiteral("unattributed")
-                                                  : QString::fromUtf8(text.data(), qsizetype(text.size()));
-            QString where = belowStep(std::string(live->from.text(event.path)));
-            where.replace(layer, QStringLiteral("layers.*"));
-            if (where.isEmpty())
-                where = QStringLiteral("outside any range");
-            PairRow& row = rows.at(where + QLatin1Char('\n') + category);
-            row.name = where;
-            row.detail = category;
-            row.swatch = Swatch::ofCategory(category);
+            const QString group =
+                blockGroup(block.event < live->from.older.size(), live->from.text(event.path),
+                           live->from.name(block.event), live->from.text(event.category));
+            PairRow& row = rows.at(group);
+            row.name = group.section(QLatin1Char('\n'), 0, 0);
+            row.detail = group.section(QLatin1Char('\n'), 1);
+            row.swatch = Swatch::ofCategory(row.detail);
             row.values[i] = row.values[i].value_or(0) + double(block.bytes.count);
         }
         if (live->untraced > Bytes{}) {
             PairRow& row = rows.at(QString());
-            row.name = QStringLiteral("before the trace");
-            row.detail = QStringLiteral("not recorded");
-            row.swatch = Swatch::neutral();
+            row.name = QStringLiteral("in no block that is known");
+            row.detail = QStringLiteral("unattributed");
+            row.swatch = Swatch::ofCategory(row.detail);
             row.values[i] = double(live->untraced.count);
         }
     }

@@ -145,13 +145,20 @@ GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
     for (const SweepProgress::PointState& point : points)
         if (point.standing == Standing::Done && point.result.stepMs && *point.result.stepMs > 0)
             times.push_back(*point.result.stepMs * 1e6);
+    // Before there are times, expected ones tell the unit.
+    std::vector<double> shown = times;
+    for (std::size_t i = 0; times.empty() && i < points.size(); ++i)
+        if (const auto expected = progress.expectedStep(i); expected && !progress.expectsOom(i))
+            shown.push_back(*expected);
     GridCells made;
     Unit unit{"ms", 1e6};
     double least = 0;
     double span = 0;
-    if (!times.empty()) {
-        unit = columnUnit(times, timeUnit);
+    if (!shown.empty()) {
+        unit = columnUnit(shown, timeUnit);
         made.unit = QString::fromUtf8(unit.word);
+    }
+    if (!times.empty()) {
         const auto [low, high] = std::ranges::minmax(times);
         least = std::log(low);
         span = std::max(std::log(high) - least, std::log(kLeastSpan)); // noise is no shade
@@ -169,9 +176,12 @@ GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
         } else if (point.standing == Standing::Running) {
             cell = {Kind::Running, QStringLiteral("%1 %").arg(int(100 * progress.currentFraction()))};
         } else if (point.standing == Standing::Waiting) {
-            const bool oom = progress.expectsOom(std::size_t(position));
-            cell = {oom ? Kind::ExpectedOom : Kind::Waiting,
-                    oom ? QStringLiteral("OOM?") : QStringLiteral("–")};
+            const auto expected = progress.expectedStep(std::size_t(position));
+            if (progress.expectsOom(std::size_t(position)))
+                cell = {Kind::ExpectedOom, QStringLiteral("OOM?")};
+            else
+                cell = {Kind::Waiting, expected ? QStringLiteral("~") + threeDigits(*expected / unit.size)
+                                                : QStringLiteral("–")};
         } else if (status == "ok" && point.result.stepMs) {
             const double time = *point.result.stepMs * 1e6;
             cell = {Kind::Time, threeDigits(time / unit.size), (std::log(time) - least) / span};

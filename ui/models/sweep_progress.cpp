@@ -244,6 +244,14 @@ bool SweepProgress::expectsOom(std::size_t position) const
     return forecast_ && position < forecast_->points.size() && forecast_->points[position].outOfMemory;
 }
 
+std::optional<double> SweepProgress::expectedStep(std::size_t position) const
+{
+    if (!forecast_ || position >= forecast_->points.size() || !forecast_->points[position].stepSeconds)
+        return {};
+    constexpr double kNsPerSecond = 1e9;
+    return *forecast_->points[position].stepSeconds * kNsPerSecond;
+}
+
 double SweepProgress::fraction() const
 {
     return states_.empty() ? 0 : (double(finished_) + currentFraction()) / double(states_.size());
@@ -333,6 +341,11 @@ TableData SweepProgress::table(std::size_t most) const
             if (expected.outOfMemory) {
                 status.text = QStringLiteral("expected OOM");
                 status.tone = Tone::Warning;
+            }
+            if (const auto ns = expectedStep(i)) {
+                step.text = QStringLiteral("~") + timeText(*ns);
+                step.sort = *ns / 1e6;
+                step.tone = Tone::Dim;
             }
             if (expected.peakBytes) {
                 peak.text = QStringLiteral("~") + byteText(double(*expected.peakBytes));

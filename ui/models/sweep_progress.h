@@ -57,6 +57,8 @@ public:
     double currentFraction() const; ///< of the steps of the point that runs
     /// Whether a predictor says that the point will not fit.
     bool expectsOom(std::size_t position) const;
+    /// What it says a step of the point takes, in nanoseconds; none where it does not.
+    std::optional<double> expectedStep(std::size_t position) const;
     /// How long the rest takes if it goes on like this; none while that is a wild guess.
     std::optional<double> secondsLeft(double activeSeconds) const;
     /// "43 ok, 4 out of memory"; empty while no point has ended.

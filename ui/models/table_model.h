@@ -3,6 +3,7 @@
 #include "core/query/hue.h"
 
 #include <QAbstractTableModel>
+#include <QByteArray>
 #include <QColor>
 #include <QSortFilterProxyModel>
 #include <QString>
@@ -71,6 +72,12 @@ struct TableColumn {
 struct TableData {
     std::vector<TableColumn> columns;
     std::vector<TableRow> rows;
+};
+
+/// A table as text, and in words what it holds.
+struct TableText {
+    QByteArray text;
+    QString holds;
 };
 
 /// The model of every table of the window: shows a TableData.

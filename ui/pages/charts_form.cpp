@@ -116,6 +116,7 @@ void ChartsPage::addAxes(QFormLayout& form)
     form.addRow(tr("x axis"), xAxis_ = new Segments(scales));
     form.addRow(tr("y axis"), yAxis_ = new Segments(scales));
     auto* show = new QHBoxLayout;
+    show->setSpacing(sizes().of(16));
     show->addWidget(outOfMemory_ = makeCheck(tr("OOM")));
     show->addWidget(grid_ = makeCheck(tr("grid")));
     show->addStretch(1);
@@ -168,6 +169,7 @@ void ChartsPage::addPaper(QFormLayout& form)
 
 void ChartsPage::setRecipe(const ChartRecipe& recipe)
 {
+    chosen_ = true;
     recipe_ = recipe;
     title_->setText(recipe.title);
     filter_->setText(recipe.filter);
@@ -220,14 +222,40 @@ void ChartsPage::fillKeys()
             *std::max_element(numeric.begin(), numeric.end(), [&runs](const QString& a, const QString& b) {
                 return valuesOf(a, runs) < valuesOf(b, runs);
             });
-    const QStringList varying = QStringList{QString()} + varyingKeys(runs);
+    const QStringList vary = varyingKeys(runs);
+    if (!chosen_)
+        suggestRecipe(runs, numeric, vary);
+    const QStringList varying = QStringList{QString()} + vary;
     fill(*x_, numeric, recipe_.x);
     fill(*series_, varying, recipe_.series);
     fill(*facet_, varying, recipe_.facet);
 }
 
+// Until somebody has chosen something, any runs are to give a figure: a key that they have along x, and lines
+// by what tells them apart.
+void ChartsPage::suggestRecipe(const std::vector<const query::RunSummary*>& runs, const QStringList& numeric,
+                               const QStringList& varying)
+{
+    const auto has = [&runs](const QString& key) {
+        return std::any_of(
+            runs.begin(), runs.end(),
+            [name = key.toStdString()](const query::RunSummary* run) { return !run->param(name).empty(); });
+    };
+    if (numeric.isEmpty() && !has(recipe_.x))
+        for (const char* key : {"seq_len", "context", "batch"})
+            if (has(QLatin1String(key))) {
+                recipe_.x = QLatin1String(key);
+                break;
+            }
+    const auto line =
+        std::find_if(varying.begin(), varying.end(), [this](const QString& key) { return key != recipe_.x; });
+    if (!varying.contains(recipe_.series) && line != varying.end())
+        recipe_.series = *line;
+}
+
 void ChartsPage::readForm()
 {
+    chosen_ = true;
     recipe_.title = title_->text();
     recipe_.filter = filter_->text().simplified();
     recipe_.x = x_->currentText();

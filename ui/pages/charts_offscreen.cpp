@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "ui/models/chart_rows.h"
+#include "ui/pages/timeline_figure.h"
 #include "ui/plots/chart_plot.h"
 #include "ui/plots/exporter.h"
 
@@ -38,15 +39,20 @@ void writeText(const QString& path, const QString& text)
                     .kind = ErrorKind::Failure};
 }
 
-} // namespace
-
-ChartRecipe readRecipe(const QString& path)
+QByteArray recipeText(const QString& path)
 {
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))
         throw Error{.what = "cannot be read: " + file.errorString().toStdString(),
                     .where = path.toStdString()};
-    return ChartRecipe::fromJson(file.read(kLargestRecipe), path);
+    return file.read(kLargestRecipe);
+}
+
+} // namespace
+
+ChartRecipe readRecipe(const QString& path)
+{
+    return ChartRecipe::fromJson(recipeText(path), path);
 }
 
 void writeFigure(ChartPlot& plot, const Chart& chart, const ChartRecipe& recipe, const QString& path)
@@ -81,13 +87,18 @@ void writeCharts(const QStringList& recipes, const QStringList& recordings, cons
             runs.push_back(&run);
     const QString machine = machineWords(machines);
     for (const QString& path : recipes) {
-        const ChartRecipe recipe = readRecipe(path);
+        const QString base = QDir(folder).filePath(QFileInfo(path).completeBaseName());
+        const QByteArray json = recipeText(path);
+        if (TimelineRecipe::isOne(json)) {
+            writeTimelineFigure(TimelineRecipe::fromJson(json, path), recordings, base);
+            continue;
+        }
+        const ChartRecipe recipe = ChartRecipe::fromJson(json, path);
         const Chart chart = chartOf(recipe, runs, machine);
         if (!chart.empty.isEmpty())
             throw Error{.what = chart.empty.toStdString(), .where = path.toStdString()};
         ChartPlot plot;
         plot.show(chart, recipe);
-        const QString base = QDir(folder).filePath(QFileInfo(path).completeBaseName());
         for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg})
             writeFigure(plot, chart, recipe, base + QLatin1Char('.') + suffixOf(format));
         writeText(base + QStringLiteral(".csv"), csvOf(chartRows(chart)));

@@ -15,9 +15,9 @@ ChartRecipe readRecipe(const QString& path);
 /// beside it. \throws Error  it cannot be written, or the suffix is another
 void writeFigure(ChartPlot& plot, const Chart& chart, const ChartRecipe& recipe, const QString& path);
 
-/// Draws every recipe from all runs of the recordings into `folder`, named after the recipes: PDF, SVG,
-/// caption and the data as CSV. What `tilescope-gui --charts` does. \throws Error  as above, and where a
-/// recipe finds nothing to draw
+/// Draws every recipe, of a chart or of timelines, from the runs of the recordings into `folder`, named after
+/// the recipes: PDF and SVG, of a chart its caption and the data as CSV too. What `tilescope-gui --charts`
+/// does. \throws Error  as above, and where a recipe finds nothing to draw
 void writeCharts(const QStringList& recipes, const QStringList& recordings, const QString& folder);
 
 } // namespace tilescope::ui

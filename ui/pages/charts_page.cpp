@@ -79,6 +79,7 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
     stack_->addWidget(content);
     layout->addWidget(stack_, 1);
     setRecipe({});
+    chosen_ = false;
 }
 
 QWidget* ChartsPage::makeTools()

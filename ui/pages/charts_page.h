@@ -48,6 +48,8 @@ private:
     QDoubleSpinBox* makeSpin(const QString& name, double least, double most, const QString& unit);
     QWidget* makeBelow();
     void fillKeys();
+    void suggestRecipe(const std::vector<const query::RunSummary*>& runs, const QStringList& numeric,
+                       const QStringList& varying);
     void fillExamples(QMenu& menu);
     void readForm();
     void readPaper();
@@ -63,6 +65,7 @@ private:
     QString machine_; // of the selected runs
     std::vector<SelectedRun> runs_;
     ChartRecipe recipe_;
+    bool chosen_ = false; // somebody has chosen or changed the recipe
     Chart chart_;
     QLineEdit* title_ = nullptr;
     QLineEdit* filter_ = nullptr;

@@ -3,6 +3,7 @@
 #include "ui/pages/controls.h"
 #include "ui/pages/panel.h"
 #include "ui/plots/distribution_plot.h"
+#include "ui/plots/key_actions.h"
 #include "ui/plots/number_text.h"
 #include "ui/plots/table_view.h"
 #include "ui/theme/icons.h"
@@ -10,6 +11,7 @@
 
 #include <QGridLayout>
 #include <QLabel>
+#include <QScrollArea>
 #include <QStackedWidget>
 #include <QStyle>
 #include <QVBoxLayout>
@@ -19,6 +21,8 @@ namespace tilescope::ui {
 namespace {
 
 constexpr int kDifferenceColumn = 8;
+constexpr double kLeastPhase = 56; // height in which two distributions can be told apart
+constexpr double kLeastKernels = 210;
 constexpr int kMemoryRows = 7; // before the list scrolls
 
 QString twoLines(const QString& strong, const QString& dim)
@@ -50,15 +54,22 @@ ComparePage::ComparePage(Workspace& workspace, QWidget* parent)
     column->setSpacing(sizes().gap);
     column->addWidget(makeVerdict());
     auto* above = row();
-    above->addWidget(makeSamples(), 29);
-    above->addWidget(makeFamilies(), 20);
+    above->addWidget(makeSamples(), 27);
+    above->addWidget(makeFamilies(), 22);
     auto* below = row();
     below->addWidget(makeKernels(), 34);
     below->addWidget(makeMemory(), 15);
     column->addLayout(above, 10);
     column->addLayout(below, 11);
+    // Plots and tables stay large enough to be read; where the window is too low the page is scrolled.
+    auto* scroll = new QScrollArea;
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setAccessibleName(tr("Comparison of the selected runs"));
+    scroll->setWidget(content);
     stack_->addWidget(message_);
-    stack_->addWidget(content);
+    stack_->addWidget(scroll);
     layout->addWidget(stack_, 1);
     connect(&workspace, &Workspace::filesChanged, this, &ComparePage::fillChoices);
     connect(&Theme::instance(), &Theme::changed, this, &ComparePage::showVerdict);
@@ -69,10 +80,9 @@ QWidget* ComparePage::makeTools()
     auto* tools = new ToolBar;
     tools->addWord(QStringLiteral("A"));
     tools->add(a_);
-    auto* swap = tools->addButton({}, tr("Swap A and B (X)"));
+    auto* swap = tools->addButton({}, {});
     swap->setProperty("kind", "icon");
     swap->setAccessibleName(tr("Swap A and B"));
-    swap->setShortcut(QKeySequence(Qt::Key_X));
     const auto dress = [swap] { swap->setIcon(makeIcon(Icon::Swap, colours().text, sizes().of(14))); };
     dress();
     connect(&Theme::instance(), &Theme::changed, swap, dress);
@@ -84,11 +94,12 @@ QWidget* ComparePage::makeTools()
         box->setMinimumWidth(sizes().of(160));
         connect(box, &QComboBox::activated, this, &ComparePage::choose);
     }
-    connect(swap, &QPushButton::clicked, this, [this] {
+    const auto exchange = [this] {
         std::vector<RunKey> keys = this->workspace().selection();
         if (keys.size() == 2)
             this->workspace().select({keys[1], keys[0]});
-    });
+    };
+    bindButton(*swap, *addKey(*this, tr("Swap A and B"), {Qt::Key_X}, exchange, Qt::WindowShortcut));
     connect(aligned, &QPushButton::clicked, this,
             [this] { emit this->workspace().pageWanted(QStringLiteral("timeline")); });
     connect(tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")), &QPushButton::clicked,
@@ -133,7 +144,7 @@ QWidget* ComparePage::makeFamilies()
     families_ = new TableView;
     families_->setAccessibleName(tr("Families by difference"));
     families_->sortByColumn(4, Qt::DescendingOrder);
-    families_->setMinimumWidth(sizes().of(380));
+    families_->setMinimumWidth(sizes().of(400));
     families_->setToolTip(
         tr("Enter or a double click leads on: to a family's kernels, or to the aligned timeline"));
     groups_ = new Segments({tr("families"), tr("ranges")});
@@ -153,6 +164,7 @@ QWidget* ComparePage::makeKernels()
     kernels_ = new TableView;
     kernels_->setAccessibleName(tr("Kernels by difference"));
     kernels_->sortByColumn(kDifferenceColumn, Qt::DescendingOrder);
+    kernels_->setMinimumHeight(sizes().of(kLeastKernels));
     kernelPanel_->setContent(kernels_);
     connect(which_, &Segments::changed, this, &ComparePage::showKernels);
     connect(kernels_, &TableView::chosen, this, [this](std::int64_t id) {
@@ -278,6 +290,7 @@ void ComparePage::loaded(Loaded loaded)
     shown_ = std::move(loaded);
     const query::Comparison& comparison = *shown_.compared.comparison;
     samples_->show(shown_.compared.phases);
+    samples_->setMinimumHeight(int(shown_.compared.phases.size()) * sizes().of(kLeastPhase));
     if (comparison.families.empty())
         groups_->setCurrent(1);
     showGroups();

@@ -8,8 +8,12 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
+#include <QStyleOptionButton>
+#include <QStylePainter>
 #include <QVBoxLayout>
 #include <QWheelEvent>
+
+#include <algorithm>
 
 namespace tilescope::ui {
 
@@ -57,12 +61,20 @@ MenuButton::MenuButton(const QString& text, QWidget* parent) : QPushButton(text,
 QSize MenuButton::sizeHint() const
 {
     const QSize hint = QPushButton::sizeHint();
-    return {fontMetrics().horizontalAdvance(text()) + sizes().of(40), hint.height()};
+    return {fontMetrics().horizontalAdvance(text()) + sizes().of(text().isEmpty() ? 26 : 40), hint.height()};
 }
 
-void MenuButton::paintEvent(QPaintEvent* event)
+// The word to the left, so that it keeps away from the chevron.
+void MenuButton::paintEvent(QPaintEvent*)
 {
-    QPushButton::paintEvent(event);
+    QStylePainter painter(this);
+    QStyleOptionButton option;
+    initStyleOption(&option);
+    option.text.clear();
+    painter.drawControl(QStyle::CE_PushButton, option);
+    painter.setPen(isEnabled() ? colours().text : colours().strongLine);
+    painter.drawText(rect().adjusted(sizes().of(11), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text());
+    painter.end();
     paintChevron(*this);
 }
 
@@ -157,6 +169,52 @@ void ToolBar::addWord(const QString& text)
     auto* label = new QLabel(text);
     label->setProperty("kind", "dim");
     layout_->addWidget(label);
+    words_.push_back(label);
+}
+
+void ToolBar::mayGo(QWidget* widget)
+{
+    mayGo_.push_back(widget);
+}
+
+// It never makes its page wider than the window has room for.
+QSize ToolBar::minimumSizeHint() const
+{
+    return {0, sizes().tools};
+}
+
+void ToolBar::resizeEvent(QResizeEvent* event)
+{
+    QFrame::resizeEvent(event);
+    fit();
+}
+
+// A tool that says more needs more room.
+bool ToolBar::event(QEvent* event)
+{
+    const bool done = QFrame::event(event);
+    if (event->type() == QEvent::LayoutRequest)
+        fit();
+    return done;
+}
+
+void ToolBar::fit()
+{
+    std::vector<QWidget*> order = words_;
+    order.insert(order.end(), mayGo_.begin(), mayGo_.end());
+    const auto widthOf = [this](const QWidget& widget) {
+        return std::max(widget.minimumSizeHint().width(), widget.minimumWidth()) + layout_->spacing();
+    };
+    int needed = layout_->totalMinimumSize().width();
+    for (const QWidget* widget : order)
+        needed += widget->isHidden() ? widthOf(*widget) : 0;
+    for (QWidget* widget : order) {
+        const bool goes = needed > width();
+        if (goes)
+            needed -= widthOf(*widget);
+        if (widget->isHidden() != goes)
+            widget->setVisible(!goes);
+    }
 }
 
 void ToolBar::addStretch()

@@ -61,7 +61,8 @@ private:
     int current_ = 0;
 };
 
-/// The bar of tools above a page: things to the left, things to the right of a stretch.
+/// The bar of tools above a page: things to the left, things to the right of a stretch. Where it is too
+/// narrow for all, words go, then what may.
 class ToolBar : public QFrame {
     Q_OBJECT
 public:
@@ -72,9 +73,20 @@ public:
     void addStretch();
     void addGap();
     QPushButton* addButton(const QString& text, const QString& tip);
+    /// Leaves it out where the bar is too narrow: what a key or a menu does as well.
+    void mayGo(QWidget* widget);
+    QSize minimumSizeHint() const override;
+
+protected:
+    bool event(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
+    void fit();
+
     QHBoxLayout* layout_;
+    std::vector<QWidget*> words_;
+    std::vector<QWidget*> mayGo_; ///< the first goes first
 };
 
 } // namespace tilescope::ui

@@ -21,6 +21,7 @@
 #include <QSaveFile>
 #include <QSettings>
 #include <QSplitter>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -65,17 +66,28 @@ ExperimentPage::~ExperimentPage()
     settings.setValue(QStringLiteral("experiment/runs"), view_->splitter().saveState());
 }
 
+// The form alone is some hundred widgets: it is made in one turn of the event loop, the rest in the next, so
+// that none of them is long.
 void ExperimentPage::showEvent(QShowEvent* event)
 {
-    build();
     Page::showEvent(event);
+    if (editor_ == nullptr)
+        QTimer::singleShot(0, this, &ExperimentPage::prepare);
+}
+
+void ExperimentPage::prepare()
+{
+    if (editor_ != nullptr || prepared_)
+        return;
+    prepared_ = std::make_unique<SpecEditor>();
+    QTimer::singleShot(0, this, &ExperimentPage::build);
 }
 
 void ExperimentPage::build()
 {
     if (editor_ != nullptr)
         return;
-    editor_ = new SpecEditor;
+    editor_ = prepared_ ? prepared_.release() : new SpecEditor;
     bar_ = new RunBar(*queue_);
     view_ = new RunView(*queue_);
     QVBoxLayout* layout = makePlainColumn(this);

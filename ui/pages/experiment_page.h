@@ -50,6 +50,7 @@ protected:
     void showEvent(QShowEvent* event) override;
 
 private:
+    void prepare();
     void build();
     QWidget* makeTools();
     void fillStudies();
@@ -70,7 +71,8 @@ private:
     QString specPath_;
     MenuButton* studies_ = nullptr;
     MenuButton* presets_ = nullptr;
-    SpecEditor* editor_ = nullptr; ///< null until build()
+    std::unique_ptr<SpecEditor> prepared_; ///< between prepare() and build()
+    SpecEditor* editor_ = nullptr;         ///< null until build()
     RunBar* bar_ = nullptr;
     RunView* view_ = nullptr;
     QSplitter* splitter_ = nullptr;

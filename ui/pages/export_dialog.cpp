@@ -35,13 +35,13 @@ QSpinBox* makePixels(const QString& name)
 
 } // namespace
 
-ExportDialog::ExportDialog(QWidget& page, const QString& title, QWidget* parent)
-    : QDialog(parent), page_(page), title_(title), all_(exportablesOf(page, QObject::tr("the whole page"))),
-      what_(new ComboBox(tr("What to export"))),
+ExportDialog::ExportDialog(std::vector<Exportable> all, const QString& title, QWidget* parent)
+    : QDialog(parent), title_(title), all_(std::move(all)), what_(new ComboBox(tr("What to export"))),
       format_(new Segments(
           {QStringLiteral("PDF"), QStringLiteral("SVG"), QStringLiteral("PNG"), QStringLiteral("CSV")})),
       width_(makePixels(tr("Width"))), height_(makePixels(tr("Height"))), scale_(new QDoubleSpinBox),
-      paper_(new QCheckBox(tr("white ground, for paper"))), preview_(new QLabel), problem_(new QLabel)
+      paper_(new QCheckBox(tr("white ground, for paper"))), preview_(new QLabel), holds_(new QLabel),
+      problem_(new QLabel)
 {
     setWindowTitle(tr("Export"));
     for (const Exportable& one : all_)
@@ -52,6 +52,10 @@ ExportDialog::ExportDialog(QWidget& page, const QString& title, QWidget* parent)
     scale_->setPrefix(QStringLiteral("× "));
     scale_->setAccessibleName(tr("Scale"));
     paper_->setChecked(true);
+    holds_->setObjectName(QStringLiteral("holds"));
+    holds_->setProperty("kind", "dim");
+    holds_->setWordWrap(true);
+    holds_->hide();
     problem_->setProperty("kind", "error");
     problem_->setWordWrap(true);
     problem_->hide();
@@ -79,6 +83,7 @@ ExportDialog::ExportDialog(QWidget& page, const QString& title, QWidget* parent)
     layout->setSpacing(sizes().padding);
     layout->addWidget(preview_, 0, Qt::AlignCenter);
     layout->addLayout(form);
+    layout->addWidget(holds_);
     layout->addWidget(problem_);
     layout->addWidget(buttons);
     connect(what_, &QComboBox::currentIndexChanged, this, &ExportDialog::choose);
@@ -128,9 +133,12 @@ void ExportDialog::choose()
 void ExportDialog::chooseFormat()
 {
     const bool csv = options().format == ExportFormat::Csv;
-    const bool tableless = csv && !chosen().table;
+    const bool tableless = csv && !chosen().hasTable();
     problem_->setText(tr("This view has no table; choose one of the page's tables, or PDF, SVG or PNG."));
     problem_->setVisible(tableless);
+    holds_->setVisible(csv && chosen().hasTable());
+    if (holds_->isVisibleTo(this))
+        holds_->setText(tr("As CSV: %1").arg(csvOf(chosen()).holds));
     width_->setEnabled(!csv);
     height_->setEnabled(!csv);
     scale_->setEnabled(options().format == ExportFormat::Png);
@@ -173,8 +181,8 @@ void ExportDialog::save()
 
 void ExportDialog::copy()
 {
-    if (options().format == ExportFormat::Csv && chosen().table)
-        QApplication::clipboard()->setText(csvOf(*chosen().table));
+    if (options().format == ExportFormat::Csv && chosen().hasTable())
+        QApplication::clipboard()->setText(QString::fromUtf8(csvOf(chosen()).text));
     else
         inPaperColours([this] {
             QApplication::clipboard()->setImage(imageOf(chosen(), options().size, options().scale));

@@ -18,7 +18,9 @@ class Segments;
 class ExportDialog : public QDialog {
     Q_OBJECT
 public:
-    ExportDialog(QWidget& page, const QString& title, QWidget* parent);
+    /// \param all    what can be exported, at least one
+    /// \param title  of documents, and how file names begin
+    ExportDialog(std::vector<Exportable> all, const QString& title, QWidget* parent);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -33,7 +35,6 @@ private:
     const Exportable& chosen() const;
     template <class Does> void inPaperColours(const Does& does);
 
-    QWidget& page_;
     QString title_;
     std::vector<Exportable> all_;
     ComboBox* what_;
@@ -43,6 +44,7 @@ private:
     QDoubleSpinBox* scale_;
     QCheckBox* paper_;
     QLabel* preview_;
+    QLabel* holds_; ///< what the CSV has in it
     QLabel* problem_;
 };
 

@@ -25,6 +25,8 @@ namespace {
 constexpr const char* kFirst[] = {"start",  "keys",    "overview", "experiment", "timeline", "kernels",
                                   "memory", "compare", "charts",   "machine",    "spec",     "store"};
 
+constexpr const char* kKeys = "{{keys}}"; // where the tables of keys go
+
 QString titleOf(const QString& markdown, const QString& name)
 {
     for (const QString& line : markdown.split(QLatin1Char('\n')))
@@ -42,9 +44,10 @@ int rankOf(const QString& name)
 
 } // namespace
 
-HelpPage::HelpPage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), find_(makeFindField(tr("Search the help"), tr("Search the help"))),
-      list_(new QListWidget), browser_(new QTextBrowser)
+HelpPage::HelpPage(Workspace& workspace, std::function<QString()> keys, QWidget* parent)
+    : Page(workspace, parent), keys_(std::move(keys)),
+      find_(makeFindField(tr("Search the help"), tr("Search the help"))), list_(new QListWidget),
+      browser_(new QTextBrowser)
 {
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -146,7 +149,10 @@ void HelpPage::render()
     const auto found = std::find_if(topics_.begin(), topics_.end(),
                                     [this](const Topic& topic) { return topic.name == topic_; });
     const int scrolled = browser_->verticalScrollBar()->value();
-    browser_->setMarkdown(found == topics_.end() ? problem_ : found->text);
+    QString text = found == topics_.end() ? problem_ : found->text;
+    if (keys_ && text.contains(QLatin1String(kKeys)))
+        text.replace(QLatin1String(kKeys), keys_());
+    browser_->setMarkdown(text);
     dress();
     browser_->verticalScrollBar()->setValue(scrolled);
 }

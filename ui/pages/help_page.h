@@ -2,6 +2,8 @@
 
 #include "ui/pages/page.h"
 
+#include <functional>
+
 class QLineEdit;
 class QListWidget;
 class QTextBrowser;
@@ -12,7 +14,8 @@ namespace tilescope::ui {
 class HelpPage : public Page {
     Q_OBJECT
 public:
-    explicit HelpPage(Workspace& workspace, QWidget* parent = nullptr);
+    /// \param keys  makes the tables of keys, as Markdown, for the topic that has a place for them
+    explicit HelpPage(Workspace& workspace, std::function<QString()> keys = {}, QWidget* parent = nullptr);
 
     void startFind() override;
     /// Shows a topic by the name of its file without suffix; the contents where there is none of that name.
@@ -35,6 +38,7 @@ private:
     void dress();
 
     std::vector<Topic> topics_;
+    std::function<QString()> keys_;
     QString problem_; ///< why there are no topics
     QString topic_;
     QLineEdit* find_;

@@ -126,6 +126,7 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
     if (runs.empty()) {
         loading_.cancel();
         counting_.cancel();
+        measuring_.cancel();
         showMessage(
             emptyText(tr("A run traced on a GPU lists its kernels, copies and memsets on this page.")));
         return;
@@ -417,15 +418,33 @@ void KernelsPage::followKernel()
     histogramPanel_->setTitle(tr("Durations"));
     histogramPanel_->setSubtitle({});
     showOnTimeline_->setEnabled(false);
-    showLengths({}, query::Hue::Other, tr("Select a row to see how long its instances took."));
+    measuring_.cancel();
+    showDurations({}, query::Hue::Other, tr("Select a row to see how long its instances took."));
 }
 
-void KernelsPage::showLengths(std::vector<std::int64_t> lengths, query::Hue hue, const QString& otherwise)
+// With why there is nothing to see where that is so.
+void KernelsPage::showDurations(const Durations& durations, query::Hue hue, const QString& otherwise)
 {
-    histogram_->setVisible(!lengths.empty());
-    noHistogram_->setVisible(lengths.empty());
+    const bool any = !durations.histogram.counts.empty();
+    histogram_->setVisible(any);
+    noHistogram_->setVisible(!any);
     noHistogram_->setText(otherwise);
-    histogram_->show(std::move(lengths), hue);
+    histogram_->show(durations, hue);
+}
+
+// The names whose instances a line adds up; empty where they are not told by name.
+std::vector<bool> KernelsPage::namesOf(const KernelLine& line) const
+{
+    if (!quick_.timeline || range_->currentIndex() > 0)
+        return {};
+    std::vector<bool> names(quick_.timeline->names.size());
+    bool any = false;
+    const std::string name = line.name.toStdString();
+    for (const query::KernelStat& stat : quick_.stats)
+        if (grouping_->current() == ByFamily ? words(hueWord(stat.hue)) == line.name
+                                             : quick_.timeline->names[stat.name].text == name)
+            any = names[stat.name] = true;
+    return any ? names : std::vector<bool>{};
 }
 
 void KernelsPage::showHistogram(std::int64_t id)
@@ -434,19 +453,23 @@ void KernelsPage::showHistogram(std::int64_t id)
     histogramPanel_->setTitle(line.label);
     histogramPanel_->setSubtitle(tr("%1 instances").arg(wholeNumber(line.instances)));
     showOnTimeline_->setEnabled(grouping_->current() == ByName && !(full_ && full_->ops));
-    std::vector<std::int64_t> lengths;
-    if (quick_.timeline && range_->currentIndex() <= 0) {
-        const std::string name = line.name.toStdString();
-        for (const query::KernelStat& stat : quick_.stats)
-            if (grouping_->current() == ByFamily ? words(hueWord(stat.hue)) == line.name
-                                                 : quick_.timeline->names[stat.name].text == name)
-                for (const query::Instance& instance : instancesOf(*quick_.timeline, stat.name, stretch()))
-                    lengths.push_back(instance.length);
-    }
-    showLengths(std::move(lengths), line.swatch.hue,
-                full_ && full_->ops
-                    ? tr("Ops on a CPU are counted, not listed one by one here: the timeline has them.")
-                    : tr("Durations are shown by name or by family, of all ranges."));
+    const QString otherwise =
+        full_ && full_->ops
+            ? tr("Ops on a CPU are counted, not listed one by one here: the timeline has them.")
+            : tr("Durations are shown by name or by family, of all ranges.");
+    measuring_.cancel();
+    if (std::vector<bool> names = namesOf(line); names.empty())
+        showDurations({}, line.swatch.hue, otherwise);
+    else
+        measuring_.start(
+            [timeline = quick_.timeline, names = std::move(names),
+             within = stretch()](const query::Cancelled& cancelled) {
+                return durationsOf(lengthsOf(*timeline, names, within, cancelled));
+            },
+            [this, hue = line.swatch.hue, otherwise](const Durations& durations) {
+                showDurations(durations, hue, otherwise);
+            },
+            [this](const QString& sentence) { showDurations({}, query::Hue::Other, sentence); });
     emit selectionText(tr("1 %1 selected, %2 instances, %3")
                            .arg(grouping_->current() != ByName ? tr("group")
                                 : full_ && full_->ops          ? tr("op")

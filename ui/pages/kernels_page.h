@@ -13,6 +13,7 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class HistogramPlot;
+struct Durations;
 class KeyValueTable;
 class Panel;
 class RooflinePlot;
@@ -73,11 +74,13 @@ private:
     void showOnTimeline();
     void followKernel();
     void showHistogram(std::int64_t id);
-    void showLengths(std::vector<std::int64_t> lengths, query::Hue hue, const QString& otherwise);
+    void showDurations(const Durations& durations, query::Hue hue, const QString& otherwise);
+    std::vector<bool> namesOf(const KernelLine& line) const;
     void showMessage(const QString& text);
 
     JobTracker loading_{this};
     JobTracker counting_{this};
+    JobTracker measuring_{this};
     std::optional<SelectedRun> run_;
     Quick quick_;
     std::optional<Full> full_;

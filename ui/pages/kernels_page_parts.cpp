@@ -35,11 +35,10 @@ QWidget* KernelsPage::makeTools()
     }
     step_->setToolTip(tr("Kernels of this traced step"));
     range_->setToolTip(tr("Kernels that were launched within this range"));
-    // These words give way where the window is narrow.
     summary_->setProperty("kind", "dim");
-    summary_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    tools->addWide(summary_);
+    tools->addStretch();
+    tools->add(summary_);
+    tools->mayGo(summary_);
     auto* columns = new MenuButton(tr("Columns"));
     columns->setToolTip(tr("Which columns the table has"));
     connect(columns->menu(), &QMenu::aboutToShow, this,
@@ -102,7 +101,8 @@ QWidget* KernelsPage::makeFamilies()
     rule->setProperty("kind", "rule");
     rule->setFixedHeight(1);
     content->addWidget(rule);
-    auto* heading = new QLabel(tr("Softmax against matmul, in attention"));
+    auto* heading = new QLabel(tr("Softmax against matmul"));
+    heading->setToolTip(tr("Within the ranges of attention"));
     heading->setProperty("kind", "title");
     heading->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(2));
     content->addWidget(heading);

@@ -1,6 +1,7 @@
 #include "ui/pages/machine_page.h"
 
 #include "ui/models/machine_rows.h"
+#include "ui/models/table_cells.h"
 #include "ui/pages/controls.h"
 #include "ui/pages/panel.h"
 #include "ui/plots/table_view.h"
@@ -36,6 +37,13 @@ std::pair<Icon, QColor> signOf(Finding::Verdict verdict)
         return {Icon::Warning, p.warning};
     }
     return {Icon::Info, p.accent};
+}
+
+QString wordOf(Finding::Verdict verdict)
+{
+    return verdict == Finding::Verdict::Missing ? MachinePage::tr("missing")
+           : verdict == Finding::Verdict::Note  ? MachinePage::tr("note")
+                                                : MachinePage::tr("fine");
 }
 
 QLabel* makeText(const std::string& words, const char* kind)
@@ -141,9 +149,7 @@ void MachinePage::showFindings(const std::vector<Finding>& findings)
         auto* sign = new QLabel;
         const auto [icon, colour] = signOf(finding.verdict);
         sign->setPixmap(makeIcon(icon, colour, sizes().of(14)).pixmap(sizes().of(14)));
-        sign->setAccessibleName(finding.verdict == Finding::Verdict::Missing ? tr("missing")
-                                : finding.verdict == Finding::Verdict::Note  ? tr("note")
-                                                                             : tr("fine"));
+        sign->setAccessibleName(wordOf(finding.verdict));
         grid->addWidget(sign, row, 0, Qt::AlignTop);
         QLabel* topic = makeText(finding.topic, "title");
         topic->setWordWrap(false);
@@ -157,6 +163,22 @@ void MachinePage::showFindings(const std::vector<Finding>& findings)
         return finding.verdict == Finding::Verdict::Missing;
     });
     summary_->setText(tr("%1 findings, %2 missing").arg(shown_.size()).arg(missing));
+}
+
+TableData MachinePage::findingsTable() const
+{
+    using Kind = TableColumn::Kind;
+    TableData table;
+    table.columns = {makeColumn(tr("Topic"), Kind::Text, 130), makeColumn(tr("Verdict"), Kind::Text, 70),
+                     makeColumn(tr("Finding"), Kind::Text, 0), makeColumn(tr("Remedy"), Kind::Text, 260)};
+    for (const Finding& finding : shown_) {
+        TableRow& row = table.rows.emplace_back();
+        row.id = std::int64_t(table.rows.size()) - 1;
+        row.cells = {makeWords(QString::fromStdString(finding.topic)), makeWords(wordOf(finding.verdict)),
+                     makeWords(QString::fromStdString(finding.finding)),
+                     makeWords(QString::fromStdString(finding.remedy))};
+    }
+    return table;
 }
 
 void MachinePage::showRuns(const std::vector<SelectedRun>& runs)

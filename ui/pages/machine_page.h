@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/machine/machine.h"
+#include "ui/models/table_model.h"
 #include "ui/pages/page.h"
 
 class QGridLayout;
@@ -18,6 +19,9 @@ class MachinePage : public Page {
     Q_OBJECT
 public:
     explicit MachinePage(Workspace& workspace, QWidget* parent = nullptr);
+
+    /// The findings as a table: verdict, topic, finding, remedy.
+    TableData findingsTable() const;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;

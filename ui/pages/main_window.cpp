@@ -1,5 +1,6 @@
 #include "ui/pages/main_window.h"
 
+#include "ui/jobs/forecast.h"
 #include "ui/pages/charts_page.h"
 #include "ui/pages/compare_page.h"
 #include "ui/pages/experiment/job_status.h"
@@ -7,19 +8,26 @@
 #include "ui/pages/export_dialog.h"
 #include "ui/pages/help_page.h"
 #include "ui/pages/kernels_page.h"
+#include "ui/pages/key_sheet.h"
 #include "ui/pages/machine_page.h"
 #include "ui/pages/memory_page.h"
 #include "ui/pages/overview_page.h"
+#include "ui/pages/page_exports.h"
 #include "ui/pages/page_rail.h"
 #include "ui/pages/run_dock.h"
 #include "ui/pages/timeline_page.h"
 #include "ui/pages/window_menus.h"
+#include "ui/plots/key_figure_card.h"
 #include "ui/theme/theme.h"
 
+#include <QApplication>
+#include <QClipboard>
+#include <QContextMenuEvent>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QSettings>
@@ -55,6 +63,7 @@ MainWindow::MainWindow(QWidget* parent)
 
     addPage<OverviewPage>("overview", tr("Overview"), Icon::Overview);
     experiment_ = new ExperimentPage(*workspace_, stack_);
+    experiment_->setForecaster(machineForecaster());
     experiment_->hide();
     addPage(QStringLiteral("experiment"), tr("Experiment"), Icon::Experiment, [this] { return experiment_; });
     addPage<TimelinePage>("timeline", tr("Timeline"), Icon::Timeline);
@@ -64,7 +73,9 @@ MainWindow::MainWindow(QWidget* parent)
     addPage<ChartsPage>("charts", tr("Charts"), Icon::Charts);
     addPage<MachinePage>("machine", tr("Machine"), Icon::Machine);
     addPage(
-        QStringLiteral("help"), tr("Help"), Icon::Help, [this] { return new HelpPage(*workspace_); }, true);
+        QStringLiteral("help"), tr("Help"), Icon::Help,
+        [this] { return new HelpPage(*workspace_, [this] { return keysMarkdown(keyGroups(*this)); }); },
+        true);
     connect(workspace_, &Workspace::pageWanted, this, &MainWindow::showPage);
     connect(workspace_, &Workspace::targetWanted, this,
             [this](const QString& name, const PageTarget& target) {
@@ -152,7 +163,37 @@ void MainWindow::exportPage()
 {
     const std::vector<SelectedRun> runs = workspace_->selectedRuns();
     const QString name = runs.empty() ? QString() : runs.front().source() + QLatin1Char(' ');
-    ExportDialog(*currentPage(), name + currentPageName(), this).exec();
+    ExportDialog(exportsOf(*currentPage(), *dock_), name + currentPageName(), this).exec();
+}
+
+// Tables and plots have menus of their own; what has none comes here: cards, flags, findings, the grid of
+// points.
+void MainWindow::contextMenuEvent(QContextMenuEvent* event)
+{
+    if (!stack_->geometry().contains(centralWidget()->mapFrom(this, event->pos())))
+        return QMainWindow::contextMenuEvent(event);
+    QStringList names;
+    for (const QWidget* at = childAt(event->pos()); at != nullptr && at != currentPage();
+         at = at->parentWidget())
+        names << (dynamic_cast<const KeyFigureCard*>(at) != nullptr ? keyFiguresName()
+                                                                    : at->accessibleName());
+    if (dynamic_cast<const MachinePage*>(currentPage()) != nullptr)
+        names << findingsName();
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    for (const Exportable& one : exportsOf(*currentPage(), *dock_)) {
+        if (one.name.isEmpty() || !one.table || !names.contains(one.name))
+            continue;
+        menu->addAction(tr("Copy as image"), this, [one, ratio = devicePixelRatio()] {
+            QApplication::clipboard()->setImage(imageOf(one, one.size, ratio));
+        });
+        menu->addAction(tr("Copy data as table"), this, [table = *one.table] {
+            QApplication::clipboard()->setText(tableText(table, QLatin1Char('\t')));
+        });
+        break;
+    }
+    menu->addAction(tr("Export…"), this, &MainWindow::exportPage);
+    menu->popup(event->globalPos());
 }
 
 void MainWindow::showHelp(const QString& topic)

@@ -1,91 +1,231 @@
+// The memory page's parts and how they lie; what they show is in memory_loading.cpp and memory_instant.cpp.
+
 #include "ui/pages/memory_page.h"
 
-#include "ui/models/memory_rows.h"
 #include "ui/pages/controls.h"
+#include "ui/pages/key_value_table.h"
 #include "ui/pages/panel.h"
-#include "ui/plots/number_text.h"
+#include "ui/plots/memory_areas.h"
+#include "ui/plots/memory_blocks.h"
+#include "ui/plots/memory_legend.h"
+#include "ui/plots/memory_segments.h"
 #include "ui/plots/table_view.h"
 #include "ui/theme/theme.h"
 
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QScrollArea>
+#include <QShortcut>
+#include <QSlider>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
-
-#include <algorithm>
 
 namespace tilescope::ui {
 
 namespace {
 
-constexpr std::size_t kMostRows = 1000;
+QSplitter* makeSplitter(Qt::Orientation orientation)
+{
+    auto* splitter = new QSplitter(orientation);
+    splitter->setHandleWidth(orientation == Qt::Vertical ? sizes().of(12) : sizes().gap);
+    splitter->setChildrenCollapsible(false);
+    splitter->setStyleSheet(QStringLiteral("QSplitter::handle { background: transparent; }"));
+    return splitter;
+}
 
 } // namespace
 
 MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), run_(new ComboBox(tr("Run"))),
-      filter_(makeFindField(tr("Filter by range, op, category…"), tr("Filter blocks"))), summary_(new QLabel),
-      stack_(new QStackedWidget), message_(makeMessage()), plot_(new MemoryPlot), legend_(new QLabel),
-      blocks_(new Panel(tr("Alive at the peak"))), table_(new TableView)
+    : Page(workspace, parent), colourBy_(new Segments({tr("category"), tr("phase"), tr("module")})),
+      instantChoice_(new Segments({tr("peak"), tr("chosen"), tr("step end")})), run_(new ComboBox(tr("Run"))),
+      summary_(new QLabel), stack_(new QStackedWidget), message_(makeMessage()),
+      areas_(new MemoryAreas(axis_)), legend_(new MemoryLegend), blocks_(new MemoryBlocks(axis_)),
+      segments_(new MemorySegments), shares_(new TableView),
+      filter_(makeFindField(tr("Filter…"), tr("Filter blocks"))), table_(new TableView)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
     stack_->addWidget(message_);
     stack_->addWidget(makePanels());
     layout->addWidget(stack_, 1);
-    setFocusProxy(plot_);
-    table_->setAccessibleName(tr("Blocks alive at the peak"));
-    table_->sortByColumn(int(MemoryColumn::Bytes), Qt::DescendingOrder);
-    connect(table_, &TableView::chosen, this, &MemoryPage::chooseBlock);
-    connect(plot_, &MemoryPlot::cursorMoved, this, &Page::cursorText);
+    setFocusProxy(areas_);
     connect(&Theme::instance(), &Theme::changed, this, &MemoryPage::fillLegend);
+    connect(&axis_, &MemoryAxis::cursorChanged, this, &MemoryPage::fillLegend);
+    connect(&axis_, &MemoryAxis::spanChanged, this, &MemoryPage::tellSpan);
+    for (MemoryChart* chart : {static_cast<MemoryChart*>(areas_), static_cast<MemoryChart*>(blocks_)}) {
+        connect(chart, &MemoryChart::hovered, this, &Page::cursorText);
+        connect(chart, &MemoryChart::instantClicked, this, &MemoryPage::chooseInstant);
+    }
+    connect(blocks_, &MemoryBlocks::blockClicked, this, &MemoryPage::chooseBlock);
+    connect(segments_, &MemorySegments::blockClicked, this, &MemoryPage::chooseBlock);
+    connect(segments_, &MemorySegments::hovered, this, &Page::cursorText);
 }
 
 QWidget* MemoryPage::makeTools()
 {
     auto* tools = new ToolBar;
-    filter_->setMinimumWidth(sizes().of(220));
-    filter_->setToolTip(tr("Keep blocks that have every word (/)"));
-    tools->add(filter_);
+    tools->addWord(tr("Colour by"));
+    colourBy_->setAccessibleName(tr("Colour by"));
+    tools->add(colourBy_);
+    tools->addGap();
+    tools->addWord(tr("Instant"));
+    instantChoice_->setAccessibleName(tr("Instant"));
+    instantChoice_->setToolTip(tr("The moment that the tables are about; a click on a plot chooses one"));
+    tools->add(instantChoice_);
     run_->setMinimumWidth(sizes().of(120));
-    run_->setToolTip(tr("The run whose blocks the table lists"));
+    run_->setToolTip(tr("The run whose blocks are shown; the others lie over it as outlines"));
+    tools->addGap();
     tools->add(run_);
-    tools->addStretch();
     summary_->setProperty("kind", "dim");
-    tools->add(summary_);
-    connect(tools->addButton(tr("Fit"), tr("Show everything (F)")), &QPushButton::clicked, plot_,
-            &MemoryPlot::fit);
-    connect(run_, &QComboBox::activated, this, &MemoryPage::showBlocks);
+    summary_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    tools->addWide(summary_);
+    connect(tools->addButton(tr("Fit"), tr("Show everything (F)")), &QPushButton::clicked, &axis_,
+            &MemoryAxis::fit);
+    connect(tools->addButton(tr("Export…"), tr("Save what this page shows (Ctrl+E)")), &QPushButton::clicked,
+            this, &Page::exportWanted);
+    connect(colourBy_, &Segments::changed, this, &MemoryPage::group);
+    connect(instantChoice_, &Segments::changed, this, [this](int index) {
+        instantKind_ = Instant(index);
+        placeInstant();
+    });
+    connect(run_, &QComboBox::activated, this, &MemoryPage::load);
+    return tools;
+}
+
+Panel* MemoryPage::makeBlocks()
+{
+    auto* panel = new Panel(tr("Blocks"));
+    placement_ = new Segments({tr("by address"), tr("stacked"), tr("segments")});
+    placement_->setAccessibleName(tr("Where blocks stand"));
+    placement_->setToolTip(
+        tr("Over time at their addresses or on each other as they were allocated, or in the segments of the "
+           "instant"));
+    detail_ = new QSlider(Qt::Horizontal);
+    detail_->setRange(1, 1000);
+    detail_->setFixedWidth(sizes().of(110));
+    detail_->setAccessibleName(tr("Detail: the share of blocks that are drawn, the largest first"));
+    panel->addToHeader(placement_);
+    detailTools_ = new QWidget;
+    auto* tools = new QHBoxLayout(detailTools_);
+    tools->setContentsMargins(0, 0, 0, 0);
+    auto* word = new QLabel(tr("Detail"));
+    word->setProperty("kind", "dim");
+    tools->addWidget(word);
+    tools->addWidget(detail_);
+    panel->addToHeader(detailTools_);
+    placed_ = new QStackedWidget;
+    placed_->addWidget(blocks_);
+    placed_->addWidget(segments_);
+    auto* content = new QVBoxLayout;
+    content->setContentsMargins(sizes().of(8), sizes().of(4), sizes().of(4), sizes().of(4));
+    content->addWidget(placed_);
+    panel->setContent(content);
+    connect(placement_, &Segments::changed, this, &MemoryPage::place);
+    connect(detail_, &QSlider::valueChanged, this, &MemoryPage::layOut);
+    return panel;
+}
+
+QWidget* MemoryPage::makePlots()
+{
+    auto* curves = new Panel(tr("Allocated"));
+    auto* content = new QVBoxLayout;
+    content->setContentsMargins(sizes().of(8), sizes().of(6), sizes().of(4), sizes().of(4));
+    content->setSpacing(0);
+    auto* legend = new QHBoxLayout;
+    legend->setContentsMargins(sizes().of(8), 0, sizes().of(8), 0);
+    legend->addWidget(legend_);
+    content->addLayout(legend);
+    content->addWidget(areas_, 1);
+    curves->setContent(content);
+    blocksPanel_ = makeBlocks();
+    QSplitter* plots = makeSplitter(Qt::Vertical);
+    plots->addWidget(curves);
+    plots->addWidget(blocksPanel_);
+    plots->setStretchFactor(0, 4);
+    plots->setStretchFactor(1, 5);
+    return plots;
+}
+
+QWidget* MemoryPage::makeSide()
+{
+    sharesPanel_ = new Panel(tr("At the peak"));
+    sharesBy_ = new Segments({tr("category"), tr("phase"), tr("module"), tr("op")});
+    sharesBy_->setAccessibleName(tr("Group what is allocated by"));
+    sharesPanel_->addToHeader(sharesBy_);
+    shares_->setAccessibleName(tr("Allocated at the instant"));
+    shares_->setRowHeight(22);
+    sharesPanel_->setContent(shares_);
+    connect(sharesBy_, &Segments::changed, this, &MemoryPage::showLists);
+    connect(shares_, &TableView::chosen, this, &MemoryPage::chooseShare);
+
+    listPanel_ = new Panel(tr("Blocks alive"));
+    listKind_ = new Segments({tr("alive"), tr("ever"), tr("segments")});
+    listKind_->setAccessibleName(tr("What the list shows"));
+    listKind_->setToolTip(
+        tr("Blocks alive at the instant, the largest of all times, or the allocator's segments"));
+    table_->setAccessibleName(tr("Blocks of memory"));
+    table_->setRowHeight(22);
+    table_->sortByColumn(int(BlockColumn::Bytes), Qt::DescendingOrder);
+    filter_->setToolTip(tr("Keep rows that have every word (/)"));
+    auto* list = new QVBoxLayout;
+    list->setContentsMargins(0, 0, 0, 0);
+    list->setSpacing(0);
+    auto* find = new QHBoxLayout;
+    find->setContentsMargins(sizes().of(8), sizes().of(4), sizes().of(8), sizes().of(4));
+    find->addWidget(listKind_);
+    find->addWidget(filter_, 1);
+    list->addLayout(find);
+    list->addWidget(table_, 1);
+    listPanel_->setContent(list);
+    connect(listKind_, &Segments::changed, this, &MemoryPage::showLists);
+    connect(table_, &TableView::chosen, this, [this](std::int64_t id) {
+        if (List(listKind_->current()) != List::Segments)
+            chooseBlock(id);
+    });
     connect(filter_, &QLineEdit::textChanged, this,
             [this](const QString& words) { table_->filter().setWords(words); });
-    return tools;
+
+    factsPanel_ = new Panel(tr("No block selected"));
+    facts_ = new KeyValueTable;
+    facts_->setAccessibleName(tr("What is known of the selected block"));
+    auto* scroll = new QScrollArea;
+    scroll->setWidgetResizable(true);
+    scroll->setAccessibleName(tr("Selected block"));
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setWidget(facts_);
+    for (QWidget* ground : {scroll->viewport(), static_cast<QWidget*>(facts_)}) {
+        ground->setAutoFillBackground(false);
+        ground->setStyleSheet(QStringLiteral("background: transparent"));
+    }
+    factsPanel_->setContent(scroll);
+
+    QSplitter* side = makeSplitter(Qt::Vertical);
+    side->setMinimumWidth(sizes().of(356)); // whatever the panels' titles are: the plots keep their width
+    side->addWidget(sharesPanel_);
+    side->addWidget(listPanel_);
+    side->addWidget(factsPanel_);
+    for (const auto& [index, stretch] : {std::pair(0, 10), std::pair(1, 12), std::pair(2, 8)})
+        side->setStretchFactor(index, stretch);
+    side->setSizes({sizes().of(345), sizes().of(330), sizes().of(235)});
+    return side;
 }
 
 QWidget* MemoryPage::makePanels()
 {
-    auto* curves = new Panel(tr("Memory over time"));
-    legend_->setTextFormat(Qt::RichText);
-    curves->addToHeader(legend_);
-    auto* content = new QVBoxLayout;
-    content->setContentsMargins(sizes().of(8), sizes().of(4), sizes().of(8), sizes().of(8));
-    content->addWidget(plot_);
-    curves->setContent(content);
-    blocks_->setContent(table_);
-    auto* splitter = new QSplitter(Qt::Vertical);
-    splitter->addWidget(curves);
-    splitter->addWidget(blocks_);
-    splitter->setStretchFactor(0, 3);
-    splitter->setStretchFactor(1, 2);
-    splitter->setHandleWidth(sizes().of(12));
-    splitter->setChildrenCollapsible(false);
-    splitter->setStyleSheet(QStringLiteral("QSplitter::handle { background: transparent; }"));
+    QSplitter* both = makeSplitter(Qt::Horizontal);
+    both->addWidget(makePlots());
+    both->addWidget(makeSide());
+    both->setStretchFactor(0, 70);
+    both->setStretchFactor(1, 30);
+    both->setSizes({sizes().of(830), sizes().of(360)});
     auto* panels = new QWidget;
     auto* layout = new QVBoxLayout(panels);
     const int margin = sizes().of(12);
     layout->setContentsMargins(sizes().margin, margin, sizes().margin, margin);
-    layout->addWidget(splitter);
+    layout->addWidget(both);
     return panels;
 }
 
@@ -97,121 +237,20 @@ void MemoryPage::startFind()
 
 void MemoryPage::showMessage(const QString& text)
 {
+    isReading_ = false;
     shown_.clear();
-    plot_->show({});
+    groups_ = {};
+    layout_.reset();
+    block_.reset();
+    areas_->show({}, nullptr);
+    blocks_->clear();
     table_->show({});
+    shares_->show({});
+    legend_->show({});
     summary_->clear();
     run_->setVisible(false);
     message_->setText(text);
     stack_->setCurrentWidget(message_);
-}
-
-void MemoryPage::showRuns(const std::vector<SelectedRun>& runs)
-{
-    if (runs.empty()) {
-        loading_.cancel();
-        showMessage(emptyText(tr("A traced run shows what it allocated over time on this page, and what was "
-                                 "alive at the peak.")));
-        return;
-    }
-    loading_.start(
-        [runs](const query::Cancelled& cancelled) {
-            std::vector<Loaded> loaded;
-            for (const SelectedRun& run : runs) {
-                const auto timeline = run.file->timeline(run.key.run, cancelled);
-                if (!timeline || cancelled())
-                    break;
-                auto live = run.file->borrow()->liveAtPeak(run.key.run);
-                if (auto series = MemorySeries::of(timeline, live.device)) {
-                    series->letter = run.letter;
-                    loaded.push_back({run, std::move(*series),
-                                      std::make_shared<const query::LiveMemoryTable>(std::move(live))});
-                }
-            }
-            return loaded;
-        },
-        [this](std::vector<Loaded> loaded) { this->loaded(std::move(loaded)); },
-        [this](const QString& sentence) { showMessage(sentence); });
-}
-
-void MemoryPage::loaded(std::vector<Loaded> loaded)
-{
-    if (loaded.empty()) {
-        showMessage(tr("No allocations were recorded.\nGive the run trace: kernels or trace: full, and "
-                       "trace_steps above 0, to see its memory."));
-        return;
-    }
-    shown_ = std::move(loaded);
-    std::vector<MemorySeries> series;
-    run_->clear();
-    for (const Loaded& one : shown_) {
-        series.push_back(one.series);
-        run_->addItem(one.run.letter.isEmpty() ? one.run.title
-                                               : one.run.letter + QLatin1Char(' ') + one.run.title);
-    }
-    run_->setVisible(shown_.size() > 1);
-    plot_->show(std::move(series));
-    fillLegend();
-    showBlocks();
-    stack_->setCurrentIndex(1);
-}
-
-const MemoryPage::Loaded* MemoryPage::current() const
-{
-    const int at = std::max(0, run_->currentIndex());
-    return std::size_t(at) < shown_.size() ? &shown_[std::size_t(at)] : nullptr;
-}
-
-void MemoryPage::showBlocks()
-{
-    const Loaded* one = current();
-    if (one == nullptr)
-        return;
-    plot_->mark({});
-    const query::LiveMemoryTable& live = *one->live;
-    table_->show(memoryRows(live, kMostRows));
-    const auto blocks = std::int64_t(live.blocks.size());
-    blocks_->setSubtitle(
-        live.blocks.size() > kMostRows
-            ? tr("the largest %1 of %2 blocks").arg(wholeNumber(kMostRows), wholeNumber(blocks))
-            : tr("%1 blocks").arg(wholeNumber(blocks)));
-    const query::Lane& lane = *one->series.lane;
-    QString words = tr("allocated %1 at the peak").arg(byteText(double(live.allocated.count)));
-    if (one->series.hasReserved())
-        words += tr(", reserved up to %1").arg(byteText(double(lane.reserved.value(lane.reserved.peak()))));
-    summary_->setText(words);
-    emit selectionText({});
-}
-
-void MemoryPage::chooseBlock(std::int64_t id)
-{
-    const Loaded* one = current();
-    if (one == nullptr || id < 0 || std::size_t(id) >= one->live->blocks.size())
-        return;
-    const analysis::LiveBlock& block = one->live->blocks[std::size_t(id)];
-    const AllocEvent& event = one->live->from.events[block.event];
-    const double at = double((event.time - one->series.timeline->origin).count()) - double(one->series.zero);
-    plot_->mark(at);
-    emit selectionText(
-        tr("1 block selected, %1, allocated at %2").arg(byteText(double(block.bytes.count)), timeText(at)));
-}
-
-void MemoryPage::fillLegend()
-{
-    QStringList words;
-    const auto entry = [&words](const QColor& colour, const QString& word) {
-        words
-            << QStringLiteral("<span style='color:%1'>■</span> %2").arg(colour.name(), word.toHtmlEscaped());
-    };
-    for (std::size_t i = 0; i < shown_.size(); ++i)
-        entry(MemoryPlot::colourOf(i, shown_.size()),
-              shown_.size() == 1 ? tr("allocated")
-                                 : shown_[i].run.letter + QLatin1Char(' ') + shown_[i].run.title);
-    const bool outlined =
-        std::any_of(shown_.begin(), shown_.end(), [](const Loaded& one) { return one.series.hasReserved(); });
-    if (outlined)
-        words << (shown_.size() == 1 ? tr("outline: reserved") : tr("filled: allocated, outline: reserved"));
-    legend_->setText(words.join(QStringLiteral("&nbsp;&nbsp;&nbsp;")));
 }
 
 } // namespace tilescope::ui

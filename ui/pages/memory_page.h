@@ -1,61 +1,146 @@
 #pragma once
 
-#include "core/query/event_tables.h"
-#include "core/query/timeline.h"
+#include "core/query/memory_layout.h"
+#include "core/query/memory_strips.h"
+#include "ui/models/memory_rows.h"
 #include "ui/pages/page.h"
-#include "ui/plots/memory_plot.h"
+#include "ui/plots/memory_axis.h"
+
+#include <array>
 
 class QComboBox;
 class QLabel;
 class QLineEdit;
+class QSlider;
 class QStackedWidget;
 
 namespace tilescope::ui {
 
+class KeyValueTable;
+class MemoryAreas;
+class MemoryBlocks;
+class MemoryLegend;
+class MemorySegments;
 class Panel;
+class Segments;
 class TableView;
 
-/// The memory of the selected runs over time, and the blocks that one of them has at its peak.
+/// The memory of a run over time, its blocks, and what lives at an instant; others of the selected runs as
+/// outlines over it.
+///
+/// Of a long run the curves are there first, then the blocks, then the names of ops. All of it is read,
+/// grouped and placed in the background; the plots draw what came last.
 class MemoryPage : public Page {
     Q_OBJECT
 public:
     explicit MemoryPage(Workspace& workspace, QWidget* parent = nullptr);
 
-    MemoryPlot& plot() { return *plot_; }
-    TableView& table() { return *table_; }
+    enum class List { Alive, Ever, Segments };
+
+    MemoryAxis& axis() { return axis_; }
+    MemoryAreas& areas() { return *areas_; }
+    MemoryBlocks& blocks() { return *blocks_; }
+    MemorySegments& segments() { return *segments_; }
+    TableView& table() { return *table_; }   ///< blocks, or segments
+    TableView& shares() { return *shares_; } ///< what is allocated at the instant, by group
     void startFind() override;
+    void goTo(const PageTarget& target) override;
+    /// The instant that is looked at, from the run's first event. \pre a run is shown
+    std::int64_t instant() const;
+    void setInstant(std::int64_t time);
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
 
 private:
-    // One run with memory events.
-    struct Loaded {
-        SelectedRun run;
-        MemorySeries series;
-        std::shared_ptr<const query::LiveMemoryTable> live;
+    enum class Instant { Peak, Chosen, StepEnd };
+    struct Whole {
+        std::vector<MemoryRun> runs;
+        std::shared_ptr<const query::MemoryGroups> groups; ///< of the first
+    };
+    struct Lists {
+        MemoryShares shares;
+        BlockList blocks;
+        SegmentRows segments;
+        std::vector<query::MemoryStrip> strips;
     };
 
+    // Parts of the page.
     QWidget* makeTools();
     QWidget* makePanels();
-    void loaded(std::vector<Loaded> loaded);
-    void showBlocks();
-    void chooseBlock(std::int64_t id);
-    void fillLegend();
-    const Loaded* current() const;
+    QWidget* makePlots();
+    Panel* makeBlocks();
+    QWidget* makeSide();
     void showMessage(const QString& text);
 
-    JobTracker loading_{this};
-    std::vector<Loaded> shown_;
+    // What is shown of the runs.
+    void load();
+    void outlined(std::vector<MemoryRun> runs);
+    void loaded(Whole whole);
+    void showCurves();
+    void fitAxis();
+    void loadOps();
+    void group();
+    void grouped(std::shared_ptr<const query::MemoryGroups> groups);
+    void layOut();
+    void showDetail();
+    void fillLegend();
+
+    // The instant, the block and the span that are looked at.
+    void placeInstant();
+    void chooseInstant(double time);
+    void showLists();
+    void showInstant(Lists lists);
+    void hideAtFirst(List list);
+    void showStrips(std::vector<query::MemoryStrip> strips);
+    void chooseBlock(std::int64_t block);
+    void showBlock();
+    void place();
+    void chooseShare(std::int64_t row);
+    void tellSpan();
+    void showHovered();
+    QString instantWords() const;
+    const MemoryRun* main() const { return shown_.empty() ? nullptr : &shown_.front(); }
+    query::MemoryGrouping grouping() const;
+
+    JobTracker outlining_{this}, loading_{this}, namingOps_{this}, grouping_{this}, placing_{this},
+        listing_{this};
+    MemoryAxis axis_;
+    std::vector<SelectedRun> runs_;
+    std::vector<MemoryRun> shown_; ///< the first is the one whose blocks are shown
+    std::array<std::shared_ptr<const query::MemoryGroups>, 3> groups_; ///< of the first, by grouping
+    std::shared_ptr<const query::MemoryLayout> layout_;
+    Instant instantKind_ = Instant::Peak;
+    std::optional<std::uint32_t> block_;
+    bool isReading_ = false; ///< of what is selected now there are no blocks yet
+    QString wanted_;         ///< a block that a link leads to, until the blocks are there
+    std::vector<std::string> shareKeys_;
+    std::array<bool, 2> isHidingKnown_{}; ///< of blocks and of segments
+
+    Segments* colourBy_;
+    Segments* instantChoice_;
     QComboBox* run_;
-    QLineEdit* filter_;
     QLabel* summary_;
     QStackedWidget* stack_;
     QLabel* message_;
-    MemoryPlot* plot_;
-    QLabel* legend_;
-    Panel* blocks_;
+    MemoryAreas* areas_;
+    MemoryLegend* legend_;
+    Panel* blocksPanel_ = nullptr;
+    MemoryBlocks* blocks_;
+    MemorySegments* segments_;
+    QStackedWidget* placed_ = nullptr; ///< blocks over time, or the segments of an instant
+    QWidget* detailTools_ = nullptr;
+    Segments* placement_ = nullptr;
+    QSlider* detail_ = nullptr;
+    Panel* sharesPanel_ = nullptr;
+    Segments* sharesBy_ = nullptr;
+    TableView* shares_;
+    Panel* listPanel_ = nullptr;
+    Segments* listKind_ = nullptr;
+    QLineEdit* filter_;
     TableView* table_;
+    Panel* factsPanel_ = nullptr;
+    KeyValueTable* facts_ = nullptr;
 };
 
 } // namespace tilescope::ui

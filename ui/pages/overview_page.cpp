@@ -238,8 +238,11 @@ QWidget* OverviewPage::makeLists()
     rangePanel_ = makeList(tr("Ranges"), ranges_, QStringLiteral("timeline"), [](const TableRow& row) {
         return PageTarget{PageTarget::Kind::Range, QStringLiteral("step/") + row.cells[0].text};
     });
-    allocationPanel_ = makeList(tr("Largest allocations"), allocations_, QStringLiteral("memory"),
-                                [](const TableRow&) { return PageTarget{}; });
+    allocationPanel_ =
+        makeList(tr("Largest allocations"), allocations_, QStringLiteral("memory"), [](const TableRow& row) {
+            return PageTarget{PageTarget::Kind::Range,
+                              row.cells[0].text + QLatin1Char('\n') + row.swatch.category};
+        });
     layout->addWidget(familyPanel_, 10);
     layout->addWidget(rangePanel_, 11);
     layout->addWidget(allocationPanel_, 10);

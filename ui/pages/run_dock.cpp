@@ -1,6 +1,7 @@
 #include "ui/pages/run_dock.h"
 
 #include "core/model/text.h"
+#include "ui/models/table_cells.h"
 #include "ui/pages/controls.h"
 #include "ui/pages/key_value_table.h"
 #include "ui/pages/run_delegate.h"
@@ -38,8 +39,8 @@ QString text(std::string_view view)
 // Columns with their widths in design pixels, in the order of the list.
 constexpr std::pair<int, double> kWidths[] = {
     {RunTreeModel::Run, 0},      {RunTreeModel::Status, 66}, {RunTreeModel::Workload, 66},
-    {RunTreeModel::Backend, 78}, {RunTreeModel::Size, 52},   {RunTreeModel::Precision, 40},
-    {RunTreeModel::Step, 58},    {RunTreeModel::Peak, 66},   {RunTreeModel::Flags, 24}};
+    {RunTreeModel::Backend, 78}, {RunTreeModel::Size, 52},   {RunTreeModel::Precision, 36},
+    {RunTreeModel::Step, 58},    {RunTreeModel::Peak, 66},   {RunTreeModel::Flags, 18}};
 // The sign before a run's name tells its status, and the name its backend.
 constexpr int kHiddenAtFirst[] = {RunTreeModel::Status, RunTreeModel::Workload, RunTreeModel::Backend,
                                   RunTreeModel::Size};
@@ -343,25 +344,31 @@ void RunDock::fillColumnMenu(QMenu& menu)
     }
 }
 
-// Every run that the filter keeps, with every column.
-void RunDock::copyList() const
+TableData RunDock::table() const
 {
-    QString text;
-    QStringList line{tr("File"), QStringLiteral("#")};
-    for (int column = 0; column < RunTreeModel::ColumnCount; ++column)
-        line << RunTreeModel::titleOf(column);
-    text += line.join(QLatin1Char('\t')) + QLatin1Char('\n');
+    using Kind = TableColumn::Kind;
+    TableData list;
+    list.columns = {makeColumn(tr("File"), Kind::Text, 120),
+                    makeColumn(QStringLiteral("#"), Kind::Number, 40)};
+    for (int column = 0; column < RunTreeModel::ColumnCount; ++column) {
+        const bool number = column == RunTreeModel::Step || column == RunTreeModel::Peak;
+        const bool first = column == RunTreeModel::Run;
+        list.columns.push_back(
+            makeColumn(RunTreeModel::titleOf(column), number ? Kind::Number : Kind::Text, first ? 0 : 76));
+    }
     for (int file = 0; file < filter_->rowCount(); ++file) {
         const QModelIndex parent = filter_->index(file, 0);
-        for (int row = 0; row < filter_->rowCount(parent); ++row) {
-            const QModelIndex run = filter_->index(row, 0, parent);
-            line = {parent.data().toString(), run.data(RunTreeModel::RunNumberRole).toString()};
+        for (int at = 0; at < filter_->rowCount(parent); ++at) {
+            const QModelIndex run = filter_->index(at, 0, parent);
+            TableRow& row = list.rows.emplace_back();
+            row.id = std::int64_t(list.rows.size()) - 1;
+            row.cells = {makeWords(parent.data().toString()),
+                         makeWords(run.data(RunTreeModel::RunNumberRole).toString())};
             for (int column = 0; column < RunTreeModel::ColumnCount; ++column)
-                line << run.siblingAtColumn(column).data().toString();
-            text += line.join(QLatin1Char('\t')) + QLatin1Char('\n');
+                row.cells.push_back(makeWords(run.siblingAtColumn(column).data().toString()));
         }
     }
-    QApplication::clipboard()->setText(text);
+    return list;
 }
 
 void RunDock::focusFilter()
@@ -454,7 +461,8 @@ void RunDock::openMenu(const QPoint& at)
     menu.addAction(tr("Read again"), this, [this, file] { workspace_.refresh(file); });
     menu.addAction(tr("Close file"), this, [this, file] { workspace_.close(file); });
     menu.addSeparator();
-    menu.addAction(tr("Copy list as table"), this, &RunDock::copyList);
+    menu.addAction(tr("Copy list as table"), this,
+                   [this] { QApplication::clipboard()->setText(tableText(table(), QLatin1Char('\t'))); });
     fillColumnMenu(*menu.addMenu(tr("Columns")));
     menu.exec(tree_->viewport()->mapToGlobal(at));
 }

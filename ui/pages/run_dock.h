@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ui/models/run_tree_model.h"
+#include "ui/models/table_model.h"
 #include "ui/pages/workspace.h"
 
 #include <QDockWidget>
@@ -24,6 +25,8 @@ public:
     explicit RunDock(Workspace& workspace, QWidget* parent = nullptr);
 
     void focusFilter();
+    /// Every run that the filter keeps, with every column.
+    TableData table() const;
 
 private:
     std::vector<RunTreeFile> rows() const;
@@ -34,7 +37,6 @@ private:
     QWidget* makeTop();
     void layColumns();
     void fillColumnMenu(QMenu& menu);
-    void copyList() const;
 
     Workspace& workspace_;
     RunTreeModel* model_;

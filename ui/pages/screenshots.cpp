@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/pages/main_window.h"
+#include "ui/pages/timeline_page.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -24,6 +25,35 @@ void waitUntilSettled()
     }
 }
 
+namespace {
+
+// The longest box that a device ran in the step that the last run is aligned at: the one to ask about.
+std::optional<SectionItem> longestOf(const TimelineScene& scene)
+{
+    if (scene.sections.empty())
+        return {};
+    const std::size_t section = scene.sections.size() - 1;
+    const TimelineSection& run = scene.sections[section];
+    std::optional<SectionItem> longest;
+    std::int64_t length = 0;
+    for (std::size_t lane = 0; lane < run.timeline->lanes.size(); ++lane) {
+        if (run.timeline->lanes[lane].kind != query::Lane::Kind::Stream || !run.step)
+            continue;
+        const std::vector<query::Track>& rows = run.timeline->lanes[lane].rows;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            const auto [first, last] = rows[row].overlapping(run.step->start, run.step->end);
+            for (std::size_t i = first; i < last; ++i)
+                if (rows[row].length(i) > length) {
+                    length = rows[row].length(i);
+                    longest = SectionItem{section, {lane, row, i}};
+                }
+        }
+    }
+    return longest;
+}
+
+} // namespace
+
 void writeScreenshots(MainWindow& window, const QString& folder)
 {
     if (!QDir().mkpath(folder))
@@ -35,6 +65,10 @@ void writeScreenshots(MainWindow& window, const QString& folder)
         for (const QString& name : window.pageNames()) {
             window.showPage(name);
             waitUntilSettled();
+            if (auto* timeline = dynamic_cast<TimelinePage*>(window.currentPage())) {
+                timeline->view().select(longestOf(timeline->view().scene()));
+                waitUntilSettled();
+            }
             const QString file = QStringLiteral("%1/%2_%3.png").arg(folder, name, QLatin1String(suffix));
             if (!window.grab().save(file))
                 throw Error{.what = "cannot write the picture",

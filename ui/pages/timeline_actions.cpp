@@ -1,8 +1,11 @@
 #include "ui/pages/timeline_actions.h"
 
+#include "ui/models/timeline_csv.h"
 #include "ui/pages/timeline_notebook.h"
 #include "ui/pages/timeline_ties.h"
 #include "ui/pages/workspace.h"
+#include "ui/plots/exporter.h"
+#include "ui/plots/key_actions.h"
 #include "ui/plots/lane_arrangement.h"
 
 #include <QAction>
@@ -17,6 +20,8 @@ namespace tilescope::ui {
 namespace {
 
 constexpr double kTallerBy = 1.25;
+constexpr double kCloserBy = 0.7; // of the window, for a turn of W
+constexpr double kPanBy = 0.15;
 
 } // namespace
 
@@ -24,26 +29,23 @@ TimelineActions::TimelineActions(Workspace& workspace, TimelineView& view, Timel
                                  TimelineNotebook& notebook, QObject* parent)
     : QObject(parent), workspace_(workspace), view_(view), ties_(ties), notebook_(notebook)
 {
+    makeMoves();
     makeLinks();
     makeLanes();
     makeNotes();
     connect(&view_, &TimelineView::menuWanted, this, &TimelineActions::openMenu);
 }
 
-QAction* TimelineActions::add(const QString& text, const QKeySequence& key, const std::function<void()>& does)
+QAction* TimelineActions::add(const QString& text, const QList<QKeySequence>& keys,
+                              const std::function<void()>& does)
 {
-    auto* action = new QAction(text, this);
-    action->setShortcut(key);
-    action->setShortcutContext(Qt::WidgetShortcut);
-    connect(action, &QAction::triggered, this, does);
-    view_.addAction(action);
-    return action;
+    return addKey(view_, text, keys, does, Qt::WidgetShortcut, group_);
 }
 
 QAction* TimelineActions::addLane(const QString& text, const QKeySequence& key,
                                   const std::function<void(LanePlace)>& does)
 {
-    return add(text, key, [this, does] {
+    return add(text, {key}, [this, does] {
         if (const auto place = view_.currentLane()) {
             view_.setCurrentLane(place);
             does(*place);
@@ -70,33 +72,54 @@ QString TimelineActions::selectedName() const
         timeline.names[timeline.lanes[item.lane].rows[item.row].name(item.index)].text);
 }
 
+void TimelineActions::makeMoves()
+{
+    group_ = tr("Timeline");
+    add(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [this] { view_.zoomBy(kCloserBy); });
+    add(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus}, [this] { view_.zoomBy(1 / kCloserBy); });
+    add(tr("Move left"), {Qt::Key_A, Qt::Key_Left}, [this] { view_.pan(-kPanBy); });
+    add(tr("Move right"), {Qt::Key_D, Qt::Key_Right}, [this] { view_.pan(kPanBy); });
+    add(tr("Scroll the lanes up"), {Qt::Key_Up}, [this] { view_.scrollLanes(-1); });
+    add(tr("Scroll the lanes down"), {Qt::Key_Down}, [this] { view_.scrollLanes(1); });
+    fit_ = add(tr("Fit the traced steps"), {Qt::Key_F}, [this] { view_.fit(); });
+    zoom_ = add(tr("Zoom to the selection"), {Qt::Key_Z}, [this] { view_.zoomToSelection(); });
+    measure_ =
+        add(tr("Measure: make the selected box the span"), {Qt::Key_M}, [this] { view_.measureSelection(); });
+    add(tr("Clear selection and span"), {Qt::Key_Escape}, [this] { view_.clearSelection(); });
+}
+
 void TimelineActions::makeLinks()
 {
-    zoom_ = add(tr("Zoom to it"), {}, [this] { view_.zoomToSelection(); });
-    measure_ = add(tr("Make it the span"), {}, [this] { view_.measureSelection(); });
-    fit_ = add(tr("Fit"), {}, [this] { view_.fit(); });
-    launch_ = add(tr("Go to its launch, or to what it launched"), QKeySequence(Qt::Key_L),
+    group_ = tr("Timeline: the selected box");
+    launch_ = add(tr("Go to its launch, or to what it launched"), {Qt::Key_L},
                   [this] { select(ties_.acrossLaunch()); });
-    autograd_ = add(tr("Go to its forward or backward op"), QKeySequence(Qt::Key_O),
-                    [this] { select(ties_.acrossAutograd()); });
-    nextInstance_ = add(tr("Next instance of the kernel"), QKeySequence(Qt::Key_BracketRight),
-                        [this] { select(ties_.instance(1)); });
-    previousInstance_ = add(tr("Previous instance of the kernel"), QKeySequence(Qt::Key_BracketLeft),
+    autograd_ =
+        add(tr("Go to its forward or backward op"), {Qt::Key_O}, [this] { select(ties_.acrossAutograd()); });
+    nextInstance_ =
+        add(tr("Next instance of the kernel"), {Qt::Key_BracketRight}, [this] { select(ties_.instance(1)); });
+    previousInstance_ = add(tr("Previous instance of the kernel"), {Qt::Key_BracketLeft},
                             [this] { select(ties_.instance(-1)); });
-    kernels_ = add(tr("Show on the Kernels page"), QKeySequence(Qt::Key_K), [this] {
+    kernels_ = add(tr("Show on the Kernels page"), {Qt::Key_K}, [this] {
         if (!selectedName().isEmpty())
             workspace_.setKernel(selectedName());
         emit workspace_.pageWanted(QStringLiteral("kernels"));
     });
     find_ = add(tr("Find all of this name"), {}, [this] { emit findWanted(selectedName()); });
-    copyName_ = add(tr("Copy its name"), QKeySequence(QKeySequence::Copy),
+    copyName_ = add(tr("Copy its name"), {QKeySequence(QKeySequence::Copy)},
                     [this] { QApplication::clipboard()->setText(selectedName()); });
+    copyImage_ = add(tr("Copy the timeline as image"), {},
+                     [this] { QApplication::clipboard()->setPixmap(view_.grab()); });
+    copyTable_ = add(tr("Copy the window's events as table"), {}, [this] {
+        const TableText table = timelineCsv(excerptsOf(view_.scene()), '\t');
+        QApplication::clipboard()->setText(QString::fromUtf8(table.text));
+    });
 }
 
 void TimelineActions::makeLanes()
 {
-    add(tr("Next lane"), QKeySequence(Qt::CTRL | Qt::Key_Down), [this] { view_.stepLane(1); });
-    add(tr("Previous lane"), QKeySequence(Qt::CTRL | Qt::Key_Up), [this] { view_.stepLane(-1); });
+    group_ = tr("Timeline: lanes");
+    add(tr("Next lane"), {Qt::CTRL | Qt::Key_Down}, [this] { view_.stepLane(1); });
+    add(tr("Previous lane"), {Qt::CTRL | Qt::Key_Up}, [this] { view_.stepLane(-1); });
     fold_ = addLane(tr("Fold or unfold the lane"), QKeySequence(Qt::Key_C), [this](LanePlace place) {
         view_.setFolded(place, !view_.scene().sections[place.section].lanes[place.view].folded);
     });
@@ -113,17 +136,19 @@ void TimelineActions::makeLanes()
     };
     taller_ = addLane(tr("Make the lane taller"), QKeySequence(Qt::CTRL | Qt::Key_Plus), scale(kTallerBy));
     lower_ = addLane(tr("Make the lane lower"), QKeySequence(Qt::CTRL | Qt::Key_Minus), scale(1 / kTallerBy));
-    showAll_ =
-        add(tr("Show all lanes"), QKeySequence(Qt::SHIFT | Qt::Key_H), [this] { view_.showAllLanes(); });
-    reset_ = add(tr("Lanes as they were at first"), QKeySequence(Qt::CTRL | Qt::Key_0),
-                 [this] { view_.resetLanes(); });
+    fitLanes_ = add(tr("Fit all lanes on the screen"), {Qt::SHIFT | Qt::Key_F}, [] {});
+    fitLanes_->setCheckable(true);
+    connect(fitLanes_, &QAction::toggled, &view_, &TimelineView::setFitsLanes);
+    connect(&view_, &TimelineView::fitsLanesChanged, fitLanes_, &QAction::setChecked);
+    showAll_ = add(tr("Show all lanes"), {Qt::SHIFT | Qt::Key_H}, [this] { view_.showAllLanes(); });
+    reset_ = add(tr("Lanes as they were at first"), {Qt::CTRL | Qt::Key_0}, [this] { view_.resetLanes(); });
 }
 
 void TimelineActions::makeNotes()
 {
-    note_ = add(tr("Bookmark or note here"), QKeySequence(Qt::Key_B), [this] { notebook_.startNote(); });
-    listNotes_ =
-        add(tr("List the notes"), QKeySequence(Qt::SHIFT | Qt::Key_B), [this] { emit notesWanted(); });
+    group_ = tr("Timeline: notes");
+    note_ = add(tr("Bookmark or note here"), {Qt::Key_B}, [this] { notebook_.startNote(); });
+    listNotes_ = add(tr("List the notes"), {Qt::SHIFT | Qt::Key_B}, [this] { emit notesWanted(); });
 }
 
 std::vector<QAction*> TimelineActions::all() const
@@ -165,7 +190,7 @@ void TimelineActions::fillBox(QMenu& menu)
     if (!notebook_.notes().empty())
         menu.addAction(listNotes_);
     menu.addSeparator();
-    menu.addAction(fit_);
+    menu.addActions({fit_, copyImage_, copyTable_});
 }
 
 void TimelineActions::fillLane(QMenu& menu)
@@ -174,7 +199,7 @@ void TimelineActions::fillLane(QMenu& menu)
     menu.addSeparator();
     menu.addActions({up_, down_, taller_, lower_});
     menu.addSeparator();
-    menu.addActions({showAll_, reset_});
+    menu.addActions({fitLanes_, showAll_, reset_});
 }
 
 // A lane is listed once, though every run has it.
@@ -202,7 +227,7 @@ void TimelineActions::fillLanes(QMenu& menu)
     menu.addSeparator();
     menu.addActions({fold_, up_, down_, taller_, lower_});
     menu.addSeparator();
-    menu.addActions({showAll_, reset_});
+    menu.addActions({fitLanes_, showAll_, reset_});
 }
 
 } // namespace tilescope::ui

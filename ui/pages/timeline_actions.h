@@ -18,8 +18,8 @@ class TimelineNotebook;
 class TimelineTies;
 class Workspace;
 
-/// The commands of the timeline: each is one action with its key, in the menus and on the keyboard alike. The
-/// help page `keys` lists them. Owned by the page; GUI thread.
+/// The commands of the timeline: each is one action with its key, in the menus and on the keyboard alike.
+/// Owned by the page; GUI thread.
 class TimelineActions : public QObject {
     Q_OBJECT
 public:
@@ -34,6 +34,10 @@ public:
     QAction* nextInstance() const { return nextInstance_; }
     QAction* previousInstance() const { return previousInstance_; }
     QAction* kernels() const { return kernels_; }
+    QAction* fit() const { return fit_; }
+    QAction* measure() const { return measure_; }
+    QAction* listNotes() const { return listNotes_; }
+    QAction* fitLanes() const { return fitLanes_; }
 
     /// Everything that has a key, for tests and help.
     std::vector<QAction*> all() const;
@@ -45,13 +49,14 @@ signals:
     void findWanted(const QString& text);
 
 private:
+    void makeMoves();
     void makeLinks();
     void makeLanes();
     void makeNotes();
     void openMenu(QPoint at, bool onLane);
     void fillBox(QMenu& menu);
     void fillLane(QMenu& menu);
-    QAction* add(const QString& text, const QKeySequence& key, const std::function<void()>& does);
+    QAction* add(const QString& text, const QList<QKeySequence>& keys, const std::function<void()>& does);
     /// Does something with the current lane, if there is one.
     QAction* addLane(const QString& text, const QKeySequence& key,
                      const std::function<void(LanePlace)>& does);
@@ -59,13 +64,14 @@ private:
     QString selectedName() const;
 
     Workspace& workspace_;
+    QString group_; // that the actions being made belong to, in the list of keys
     TimelineView& view_;
     TimelineTies& ties_;
     TimelineNotebook& notebook_;
     QPointer<QMenu> open_;
     QAction *launch_, *autograd_, *nextInstance_, *previousInstance_, *measure_, *zoom_, *kernels_, *find_;
-    QAction *copyName_, *fit_;
-    QAction *fold_, *hide_, *up_, *down_, *taller_, *lower_, *showAll_, *reset_;
+    QAction *copyName_, *fit_, *copyImage_, *copyTable_;
+    QAction *fold_, *hide_, *up_, *down_, *taller_, *lower_, *fitLanes_, *showAll_, *reset_;
     QAction *note_, *listNotes_;
 };
 

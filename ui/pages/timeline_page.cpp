@@ -53,6 +53,9 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
       stack_(new QStackedWidget), message_(makeMessage()), view_(new TimelineView),
       splitter_(new QSplitter(Qt::Vertical)), panel_(new TimelinePanel(workspace))
 {
+    ties_ = new TimelineTies(workspace, *view_, this);
+    notebook_ = new TimelineNotebook(*view_, this);
+    actions_ = new TimelineActions(workspace, *view_, *ties_, *notebook_, this);
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
     splitter_->addWidget(view_);
@@ -67,9 +70,6 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
 
     findSoon_.setSingleShot(true);
     rememberSoon_.setSingleShot(true);
-    ties_ = new TimelineTies(workspace, *view_, this);
-    notebook_ = new TimelineNotebook(*view_, this);
-    actions_ = new TimelineActions(workspace, *view_, *ties_, *notebook_, this);
     connectParts();
 }
 
@@ -130,6 +130,7 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
     found_ = {};
     foundCount_->clear();
     aligning_.cancel();
+    reaching_.cancel();
     growing_.cancel();
     isGrowing_ = false;
     reading_ = !runs.empty();
@@ -260,18 +261,23 @@ void TimelinePage::reachTarget()
     const PageTarget target = std::exchange(target_, {});
     const std::vector<TimelineSection>& sections = view_->scene().sections;
     if (target.kind == PageTarget::Kind::Kernel) {
-        for (std::size_t run = 0; run < sections.size(); ++run) {
-            const query::Timeline& timeline = *sections[run].timeline;
-            const auto name = query::findName(timeline, target.text.toStdString());
-            const auto instances =
-                name ? query::instancesOf(timeline, *name, {}) : std::vector<query::Instance>{};
-            if (instances.empty())
-                continue;
-            const SectionItem item{run, instances.front().item};
-            view_->reveal(item);
-            view_->select(item);
-            return;
-        }
+        std::vector<std::shared_ptr<const query::Timeline>> timelines;
+        for (const TimelineSection& section : sections)
+            timelines.push_back(section.timeline);
+        reaching_.start(
+            [timelines, name = target.text.toStdString()](const query::Cancelled& cancelled) {
+                for (std::size_t run = 0; run < timelines.size(); ++run)
+                    if (const auto item = firstInstance(*timelines[run], name, cancelled))
+                        return std::optional(SectionItem{run, *item});
+                return std::optional<SectionItem>();
+            },
+            [this](const std::optional<SectionItem>& item) {
+                if (!item)
+                    return;
+                view_->reveal(*item);
+                view_->select(item);
+            },
+            [this](const QString& sentence) { showMessage(sentence); });
     } else if (target.kind == PageTarget::Kind::Range && !sections.empty()) {
         int at = alignment_->findData(target.text, kPathRole);
         if (at < 0) {

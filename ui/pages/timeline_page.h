@@ -7,6 +7,7 @@
 
 #include <QTimer>
 
+class QAction;
 class QComboBox;
 class QLabel;
 class QLineEdit;
@@ -71,6 +72,7 @@ private:
 
     JobTracker loading_{this};
     JobTracker aligning_{this};
+    JobTracker reaching_{this};
     JobTracker finding_{this};
     JobTracker growing_{this};
     bool isGrowing_ = false;    // a look at what has come is under way
@@ -86,8 +88,8 @@ private:
     Segments* scale_;
     QLineEdit* find_;
     QLabel* foundCount_ = nullptr;
-    QPushButton* back_ = nullptr;
-    QPushButton* forward_ = nullptr;
+    QAction* back_ = nullptr;
+    QAction* forward_ = nullptr;
     QStackedWidget* stack_;
     QLabel* message_;
     TimelineView* view_;

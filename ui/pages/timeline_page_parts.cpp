@@ -4,17 +4,19 @@
 #include "ui/pages/timeline_actions.h"
 #include "ui/pages/timeline_page.h"
 #include "ui/pages/timeline_panel.h"
+#include "ui/plots/key_actions.h"
 #include "ui/plots/number_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
+#include <QAction>
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
-#include <QShortcut>
+#include <QSettings>
 
 #include <algorithm>
 
@@ -23,16 +25,17 @@ namespace tilescope::ui {
 namespace {
 
 constexpr int kFindAfterMs = 20;
+constexpr const char* kFitsLanes = "timeline/fitsLanes";
 constexpr std::size_t kMostRows = 1000;
 
 // A button that is one of a pair, with an icon.
-QPushButton* pairButton(Icon icon, const char* segment, const QString& name, const QString& tip)
+QPushButton* pairButton(Icon icon, const char* segment, QAction& action)
 {
     auto* button = new QPushButton;
     button->setProperty("kind", "icon");
     button->setProperty("segment", segment);
-    button->setAccessibleName(name);
-    button->setToolTip(tip);
+    button->setAccessibleName(action.text());
+    bindButton(*button, action);
     button->setFocusPolicy(Qt::TabFocus);
     const auto dress = [button, icon] { button->setIcon(makeIcon(icon, colours().text, sizes().of(14))); };
     dress();
@@ -58,6 +61,7 @@ QWidget* TimelinePage::makeTools()
     auto* tools = new ToolBar;
     tools->addWord(tr("Align"));
     alignment_->setMinimumWidth(sizes().of(120));
+    alignment_->setMaximumWidth(sizes().of(200));
     alignment_->setToolTip(tr("What lies at 0 in every run"));
     tools->add(alignment_);
     tools->addGap();
@@ -76,48 +80,41 @@ QWidget* TimelinePage::makeTools()
 
 void TimelinePage::makeFind(ToolBar& tools)
 {
-    find_->setMinimumWidth(sizes().of(200));
+    find_->setMinimumWidth(sizes().of(150));
     find_->setToolTip(tr("Boxes whose name holds this text (/)"));
-    tools.add(find_);
+    find_->setMaximumWidth(sizes().of(220));
+    tools.addWide(find_);
     foundCount_ = new QLabel;
     foundCount_->setObjectName(QStringLiteral("found"));
     foundCount_->setProperty("kind", "dim");
     tools.add(foundCount_);
-    auto* previous =
-        pairButton(Icon::ChevronLeft, "first", tr("Previous found box"), tr("Previous found box (Shift+N)"));
-    auto* next = pairButton(Icon::ChevronRight, "last", tr("Next found box"), tr("Next found box (N)"));
-    tools.add(pairOfButtons(previous, next));
-    connect(previous, &QPushButton::clicked, this, [this] { stepThroughFound(-1); });
-    connect(next, &QPushButton::clicked, this, [this] { stepThroughFound(1); });
+    QAction* previous = addKey(
+        *view_, tr("Previous found box"), {Qt::SHIFT | Qt::Key_N}, [this] { stepThroughFound(-1); },
+        Qt::WidgetShortcut, tr("Timeline"));
+    QAction* next = addKey(
+        *view_, tr("Next found box"), {Qt::Key_N}, [this] { stepThroughFound(1); }, Qt::WidgetShortcut,
+        tr("Timeline"));
+    tools.add(pairOfButtons(pairButton(Icon::ChevronLeft, "first", *previous),
+                            pairButton(Icon::ChevronRight, "last", *next)));
     connect(find_, &QLineEdit::textChanged, this, [this] { findSoon_.start(kFindAfterMs); });
     connect(find_, &QLineEdit::returnPressed, this, [this] { stepThroughFound(1); });
-    for (const auto& [key, by] :
-         {std::pair(QKeySequence(Qt::Key_N), 1), std::pair(QKeySequence(Qt::SHIFT | Qt::Key_N), -1)}) {
-        auto* shortcut = new QShortcut(key, view_, nullptr, nullptr, Qt::WidgetShortcut);
-        connect(shortcut, &QShortcut::activated, this, [this, by = by] { stepThroughFound(by); });
-    }
 }
 
 void TimelinePage::makeZoom(ToolBar& tools)
 {
     tools.addWord(tr("Zoom"));
-    back_ = pairButton(Icon::Back, "first", tr("Zoom back"), tr("Back to the window before (Alt+Left)"));
-    forward_ = pairButton(Icon::Forward, "last", tr("Zoom forward"), tr("Forward again (Alt+Right)"));
-    tools.add(pairOfButtons(back_, forward_));
-    connect(back_, &QPushButton::clicked, view_, &TimelineView::back);
-    connect(forward_, &QPushButton::clicked, view_, &TimelineView::forward);
-    // A button's own shortcut would press it for a tenth of a second first.
-    const auto shortcut = [this](Qt::Key key, void (TimelineView::*does)()) {
-        auto* made = new QShortcut(QKeySequence(Qt::ALT | key), this, nullptr, nullptr,
-                                   Qt::WidgetWithChildrenShortcut);
-        connect(made, &QShortcut::activated, view_, does);
-    };
-    shortcut(Qt::Key_Left, &TimelineView::back);
-    shortcut(Qt::Key_Right, &TimelineView::forward);
-    connect(tools.addButton(tr("Fit"), tr("Show the traced steps (F)")), &QPushButton::clicked, view_,
-            &TimelineView::fit);
-    connect(tools.addButton(tr("Measure"), tr("Make the selected box the span (M)")), &QPushButton::clicked,
-            view_, &TimelineView::measureSelection);
+    back_ = addKey(
+        *this, tr("Zoom back to the window before"), {Qt::ALT | Qt::Key_Left}, [this] { view_->back(); },
+        Qt::WidgetWithChildrenShortcut);
+    forward_ = addKey(
+        *this, tr("Zoom forward again"), {Qt::ALT | Qt::Key_Right}, [this] { view_->forward(); },
+        Qt::WidgetWithChildrenShortcut);
+    tools.add(
+        pairOfButtons(pairButton(Icon::Back, "first", *back_), pairButton(Icon::Forward, "last", *forward_)));
+    bindButton(*tools.addButton(tr("Fit"), {}), *actions_->fit());
+    QPushButton* measure = tools.addButton(tr("Measure"), {});
+    bindButton(*measure, *actions_->measure());
+    tools.mayGo(measure);
 }
 
 void TimelinePage::makeMenus(ToolBar& tools)
@@ -129,8 +126,17 @@ void TimelinePage::makeMenus(ToolBar& tools)
     lanes->setMenu(menu);
     connect(menu, &QMenu::aboutToShow, this, [this, menu] { actions_->fillLanes(*menu); });
     tools.add(lanes);
-    connect(tools.addButton(tr("Notes"), tr("Bookmarks and notes of the shown runs (Shift+B); B makes one")),
-            &QPushButton::clicked, this, [this] { emit actions_->notesWanted(); });
+    QPushButton* fit = tools.addButton(tr("Fit lanes"), {});
+    bindButton(*fit, *actions_->fitLanes());
+    tools.mayGo(fit);
+    setKeyTip(*actions_->fitLanes(), tr("All lanes on the screen at once, however low"));
+    connect(view_, &TimelineView::fitsLanesChanged, this,
+            [](bool fits) { QSettings().setValue(QLatin1String(kFitsLanes), fits); });
+    view_->setFitsLanes(QSettings().value(QLatin1String(kFitsLanes), false).toBool());
+    QPushButton* notes = tools.addButton(tr("Notes"), {});
+    bindButton(*notes, *actions_->listNotes());
+    tools.mayGo(notes);
+    setKeyTip(*actions_->listNotes(), tr("Bookmarks and notes of the shown runs; B makes one"));
     connect(tools.addButton(tr("Export"), tr("Export as PDF, SVG, PNG or CSV (Ctrl+E)")),
             &QPushButton::clicked, this, &Page::exportWanted);
 }

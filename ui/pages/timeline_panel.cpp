@@ -1,6 +1,7 @@
 #include "ui/pages/timeline_panel.h"
 
 #include "ui/pages/key_value_table.h"
+#include "ui/plots/key_actions.h"
 #include "ui/plots/number_text.h"
 #include "ui/plots/table_view.h"
 #include "ui/theme/theme.h"
@@ -10,7 +11,6 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
-#include <QShortcut>
 #include <QSplitter>
 
 namespace tilescope::ui {
@@ -93,11 +93,12 @@ QWidget* TimelinePanel::makeTable()
         else if (shows_ == Shows::Notes)
             emit noteEdited(std::size_t(id));
     });
-    auto* remove = new QShortcut(QKeySequence::Delete, table_, nullptr, nullptr, Qt::WidgetShortcut);
-    connect(remove, &QShortcut::activated, this, [this] {
+    const auto remove = [this] {
         if (const auto id = table_->currentId(); id && shows_ == Shows::Notes)
             emit noteRemoved(std::size_t(*id));
-    });
+    };
+    addKey(*table_, tr("Remove the note (in their list)"), {QKeySequence(QKeySequence::Delete)}, remove,
+           Qt::WidgetShortcut, tr("Timeline: notes"));
     return widget;
 }
 

@@ -1,9 +1,11 @@
 #include "ui/pages/window_menus.h"
 
 #include "core/base/version.h"
+#include "ui/pages/key_sheet.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/page.h"
 #include "ui/pages/run_dock.h"
+#include "ui/plots/key_actions.h"
 #include "ui/theme/theme.h"
 
 #include <QActionGroup>
@@ -49,7 +51,9 @@ WindowMenus::WindowMenus(MainWindow& window) : QObject(&window), window_(window)
 QAction* WindowMenus::add(QMenu* menu, const QString& text, const QKeySequence& keys,
                           const std::function<void()>& does)
 {
-    return menu->addAction(text, keys, this, does);
+    QAction* action = menu->addAction(text, keys, this, does);
+    setKeyTip(*action);
+    return action;
 }
 
 void WindowMenus::makeFile()
@@ -126,6 +130,11 @@ void WindowMenus::makeHelp()
     QMenu* help = window_.menuBar()->addMenu(tr("&Help"));
     add(help, tr("Help on this page"), QKeySequence(Qt::Key_F1),
         [this] { window_.showHelp(window_.currentPageName()); });
+    add(help, tr("All keys"), QKeySequence(Qt::Key_Question), [this] {
+        auto* sheet = new KeySheet(window_);
+        sheet->setAttribute(Qt::WA_DeleteOnClose);
+        sheet->show();
+    });
     add(help, tr("Keys and mouse"), QKeySequence(Qt::SHIFT | Qt::Key_F1),
         [this] { window_.showHelp(QStringLiteral("keys")); });
     help->addSeparator();

@@ -18,8 +18,8 @@ public:
     static void add(const QString& path);
 };
 
-/// The window's menus: every action of the window has its place and its key here, and the help page `keys`
-/// lists them. Owned by the window; GUI thread.
+/// The window's menus: every action of the window has its place and its key here. Owned by the window; GUI
+/// thread.
 class WindowMenus : public QObject {
     Q_OBJECT
 public:

@@ -23,9 +23,9 @@ QString shortCount(const QString& number)
 
 // Keys that tell runs of one file apart, beside the backend and what the list has columns for.
 constexpr const char* kPrecision = "precision"; // the list has a column for it
-constexpr const char* kTelling[] = {"size",   "layers",  "d_model", "heads",        "kv_heads", "d_head",
-                                    "batch",  "context", "mode",    "compile",      "causal",   "tile_q",
-                                    "tile_k", "seed",    "threads", "checkpointing"};
+constexpr const char* kTelling[] = {"size",   "layers",  "d_model", "heads",   "kv_heads",     "d_head",
+                                    "batch",  "context", "mode",    "grad",    "compile",      "causal",
+                                    "tile_q", "tile_k",  "seed",    "threads", "checkpointing"};
 
 // batch 4, but train and graph without their keys; none where the value is the absence of something.
 QString telling(std::string_view key, std::string_view value)

@@ -24,7 +24,8 @@ constexpr double kReferenceText = 8; // points: what lengths are given for
 constexpr double kPixelsPerInch = 96;
 constexpr std::size_t kMostInRow = 3;
 constexpr double kMostZoom = 1.6;
-constexpr double kGreyStep = 0.07; // of lightness: less is not told apart in print
+constexpr double kFarthestBar = 10; // down a logarithmic axis: longer bars end at the axis
+constexpr double kGreyStep = 0.07;  // of lightness: less is not told apart in print
 
 // Apart for colour-blind readers and, with their markers, in grey.
 constexpr QRgb kColourBlind[] = {0xFF1B2026, 0xFF8F5F00, 0xFF0072B2, 0xFFC44A00,
@@ -210,13 +211,18 @@ void ChartPlot::addSeries(const ChartSeries& series, QCPAxisRect& panel)
     bars->setDataPlottable(graph);
     bars->setPen(QPen(pen.color(), points(0.8)));
     bars->setWhiskerWidth(points(4));
-    const bool logarithmic = isLogarithmic(recipe_.yAxis);
+    // What reaches down to nothing has no end on a logarithmic axis: its bar ends at the axis.
+    const double floor = panel.axis(QCPAxis::atLeft)->range().lower;
     for (const ChartPoint& point : series.points) {
         graph->addData(point.x, point.y);
-        // What reaches below nothing has no end on a logarithmic axis.
-        const bool below = point.low && !(logarithmic && *point.low <= 0);
-        bars->addData(below ? point.y - *point.low : 0, point.high ? *point.high - point.y : 0);
+        const double low = std::max(point.low.value_or(point.y), std::min(floor, point.y));
+        bars->addData(point.y - low, point.high ? *point.high - point.y : 0);
     }
+    for (const ChartPoint& point : series.points)
+        if (!point.label.isEmpty())
+            pointLabels_.push_back({addText(panel, point.x, point.y, point.label, pen.color(),
+                                            Qt::AlignHCenter | Qt::AlignBottom, false),
+                                    &panel, point.x, point.y});
     if (panels_.size() > 1)
         return; // a legend names the lines of all panels
     const ChartPoint& last = series.points.back();
@@ -276,7 +282,8 @@ void ChartPlot::setRanges(QCPAxisRect& panel) const
         for (const ChartPoint& point : series.points) {
             lowX = std::min(lowX, point.x);
             highX = std::max(highX, point.x);
-            lowY = std::min(lowY, logY ? point.y : std::min(point.y, point.low.value_or(point.y)));
+            const double low = std::min(point.y, point.low.value_or(point.y));
+            lowY = std::min(lowY, !logY ? low : low > 0 ? std::max(low, point.y / kFarthestBar) : point.y);
             highY = std::max(highY, point.high.value_or(point.y));
         }
     }
@@ -352,6 +359,7 @@ void ChartPlot::layOut()
     plotLayout()->clear();
     panels_.clear();
     names_.clear();
+    pointLabels_.clear();
     formulas_.clear();
     const auto addWords = [this](QCPLayoutGrid& grid, int row, int column, const QString& text, bool bold) {
         auto* words = new QCPTextElement(this, text, font(bold));
@@ -401,39 +409,7 @@ void ChartPlot::show(const Chart& chart, const ChartRecipe& recipe)
     plotLayout()->update(QCPLayoutElement::upLayout);
     turnFormulas();
     partLabels();
-}
-
-// Formulas run along their lines, below them, and end before the lines' names.
-void ChartPlot::turnFormulas()
-{
-    for (const Formula& formula : formulas_) {
-        QCPAxis& x = *formula.panel->axis(QCPAxis::atBottom);
-        QCPAxis& y = *formula.panel->axis(QCPAxis::atLeft);
-        const QPointF start(x.coordToPixel(formula.x[0]), y.coordToPixel(formula.y[0]));
-        const QPointF line = QPointF(x.coordToPixel(formula.x[1]), y.coordToPixel(formula.y[1])) - start;
-        const double length = std::hypot(line.x(), line.y());
-        if (length < 1)
-            continue;
-        const double half = QFontMetricsF(font()).horizontalAdvance(formula.item->text()) / 2;
-        const double along = std::min(0.45 * length, length - half - points(12));
-        const QPointF centre = start + line * (along / length);
-        formula.item->position->setCoords(x.pixelToCoord(centre.x()), y.pixelToCoord(centre.y()));
-        formula.item->setRotation(std::atan2(line.y(), line.x()) * 180 / M_PI);
-    }
-}
-
-// Names whose lines end near each other step aside, in the order of their lines.
-void ChartPlot::partLabels()
-{
-    std::sort(names_.begin(), names_.end(), [](const Label& a, const Label& b) { return a.y > b.y; });
-    const double height = QFontMetricsF(font(true)).height();
-    double lowest = -std::numeric_limits<double>::max();
-    for (const Label& label : names_) {
-        QCPAxis& y = *label.panel->axis(QCPAxis::atLeft);
-        const double pixel = std::max(y.coordToPixel(label.y), lowest + height);
-        lowest = pixel;
-        label.item->position->setCoords(label.x, y.pixelToCoord(pixel));
-    }
+    partPointLabels();
 }
 
 void ChartPlot::drawVectors(QPainter& painter, const QSize& size)

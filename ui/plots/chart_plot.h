@@ -53,6 +53,7 @@ private:
     void addLegend();
     void turnFormulas();
     void partLabels();
+    void partPointLabels();
     QCPItemText* addText(QCPAxisRect& panel, double x, double y, const QString& text, const QColor& colour,
                          Qt::Alignment alignment, bool bold);
     QPen penOf(std::size_t place) const;
@@ -64,6 +65,7 @@ private:
     ChartRecipe recipe_;
     std::vector<QCPAxisRect*> panels_;
     std::vector<Label> names_; // of the lines, behind their last points
+    std::vector<Label> pointLabels_;
     std::vector<Formula> formulas_;
 };
 

@@ -8,6 +8,7 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilescope::ui {
 
@@ -34,6 +35,7 @@ std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pair
         DifferenceShape shape;
         double width;
         QString text;
+        QString name; ///< of the range
     };
     std::vector<Candidate> candidates;
     for (const RangePair& pair : pairs) {
@@ -59,8 +61,11 @@ std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pair
                          std::clamp(d, area.left(), area.right())) /
                             4,
                         area.center().y()};
-        candidates.push_back(
-            {std::move(shape), std::max(b - a, c - d), signedTimeText(double(pair.difference()))});
+        const query::Timeline& timeline = *above.timeline;
+        const query::Track& row = timeline.lanes[pair.a.lane].rows[pair.a.row];
+        candidates.push_back({std::move(shape), std::max(b - a, c - d),
+                              signedTimeText(double(pair.difference())),
+                              QString::fromStdString(timeline.names[row.name(pair.a.index)].label)});
     }
     // Phases lie behind, attention's ranges over them.
     std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& x, const Candidate& y) {
@@ -68,15 +73,31 @@ std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pair
     });
     std::vector<DifferenceShape> shapes;
     std::vector<QRectF> taken;
-    for (auto candidate = candidates.rbegin(); candidate != candidates.rend(); ++candidate) {
-        const double needed = widthOf(candidate->text) + sizes().of(8);
-        const QRectF place(candidate->shape.centre.x() - needed / 2, area.top(), needed, area.height());
+    const auto place = [&](Candidate& candidate, const QString& text, double share) {
+        const double needed = widthOf(text) + sizes().of(8);
+        const QRectF box(candidate.shape.centre.x() - needed / 2, area.top(), needed, area.height());
         const bool free = std::none_of(taken.begin(), taken.end(),
-                                       [&place](const QRectF& other) { return other.intersects(place); });
-        if (candidate->width >= needed * 0.9 && free) {
-            candidate->shape.text = candidate->text;
-            taken.push_back(place);
-        }
+                                       [&box](const QRectF& other) { return other.intersects(box); });
+        if (candidate.width < needed * share || !free)
+            return false;
+        candidate.shape.text = text;
+        taken.push_back(box);
+        return true;
+    };
+    for (auto candidate = candidates.rbegin(); candidate != candidates.rend(); ++candidate)
+        place(*candidate, candidate->text, 0.9);
+    // Their ranges' names too, where all differences are told and there is room left.
+    for (auto candidate = candidates.rbegin(); candidate != candidates.rend(); ++candidate) {
+        if (candidate->shape.text.isEmpty())
+            continue;
+        const double centre = candidate->shape.centre.x();
+        const auto own = std::find_if(taken.begin(), taken.end(), [centre](const QRectF& box) {
+            return std::abs(box.center().x() - centre) < 0.5;
+        });
+        const QRectF before = *own;
+        taken.erase(own);
+        if (!place(*candidate, candidate->name + QLatin1Char(' ') + candidate->text, 1))
+            taken.push_back(before);
     }
     for (Candidate& candidate : candidates)
         shapes.push_back(std::move(candidate.shape));

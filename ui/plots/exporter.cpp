@@ -1,9 +1,12 @@
 #include "ui/plots/exporter.h"
 
 #include "core/base/error.h"
+#include "ui/models/timeline_csv.h"
 #include "ui/plots/chart_plot.h"
 #include "ui/plots/copy_menu.h"
 #include "ui/plots/distribution_plot.h"
+#include "ui/plots/memory_chart.h"
+#include "ui/plots/number_text.h"
 #include "ui/plots/step_bar_plot.h"
 #include "ui/plots/table_view.h"
 #include "ui/plots/themed_plot.h"
@@ -21,6 +24,7 @@
 #include <QWidget>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilescope::ui {
 
@@ -151,11 +155,11 @@ void writeExport(const Exportable& what, const ExportOptions& options, const QSt
             fail(file, out.errorString());
         break;
     case ExportFormat::Csv:
-        if (!what.table)
+        if (!what.hasTable())
             throw Error{.what = what.name.toStdString() + " has no table",
                         .where = file.toStdString(),
                         .mend = "choose PDF, SVG or PNG"};
-        out.write(csvOf(*what.table).toUtf8());
+        out.write(csvOf(what).text);
         break;
     }
     if (!out.commit())
@@ -184,7 +188,18 @@ std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
                                TimelinePainter drawer;
                                drawer.paint(painter, view->wholeScene(), size.width(), size.height(), vector);
                            },
-                           {}});
+                           {},
+                           [view] { return timelineCsv(excerptsOf(view->scene())); }});
+    for (MemoryChart* chart : page.findChildren<MemoryChart*>())
+        if (chart->isVisibleTo(&page))
+            all.push_back(
+                {nameOf(*chart, QObject::tr("Memory")),
+                 chart->size(),
+                 [chart](QPainter& painter, const QSize& size, bool vector) {
+                     chart->draw(painter, size, vector);
+                 },
+                 {},
+                 [chart] { return csvOf(Exportable{.name = {}, .size = {}, .table = chart->table()}); }});
     for (ThemedPlot* plot : page.findChildren<ThemedPlot*>())
         if (plot->isVisibleTo(&page))
             all.push_back(
@@ -215,6 +230,36 @@ std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
             all.push_back({nameOf(*view, QObject::tr("Table")), size, {}, std::move(table)});
         }
     return all;
+}
+
+std::vector<TimelineExcerpt> excerptsOf(const TimelineScene& scene)
+{
+    std::vector<TimelineExcerpt> excerpts;
+    for (const TimelineSection& section : scene.sections) {
+        const auto within = [&section](double time) {
+            return std::int64_t(std::clamp(time, 0.0, double(section.timeline->length)));
+        };
+        TimelineExcerpt excerpt;
+        excerpt.run = QStringLiteral("%1 %2").arg(section.source, section.title).trimmed();
+        excerpt.timeline = section.timeline;
+        excerpt.from = within(std::floor(section.toTimeline(scene.window.from)));
+        excerpt.to = within(std::ceil(section.toTimeline(scene.window.to)));
+        excerpt.zero = std::int64_t(section.alignAt);
+        for (const LaneView& lane : section.lanes)
+            if (!lane.hidden)
+                excerpt.lanes.push_back(lane.lane);
+        excerpts.push_back(std::move(excerpt));
+    }
+    return excerpts;
+}
+
+TableText csvOf(const Exportable& what)
+{
+    if (what.text)
+        return what.text();
+    const auto rows = std::int64_t(what.table->rows.size());
+    return {csvOf(*what.table).toUtf8(),
+            rows == 1 ? QObject::tr("1 row") : QObject::tr("%1 rows").arg(wholeNumber(rows))};
 }
 
 QSize sizeOfTable(const TableData& table, int width)

@@ -15,6 +15,9 @@ class QWidget;
 
 namespace tilescope::ui {
 
+struct TimelineExcerpt;
+struct TimelineScene;
+
 /// Something on a page that can leave it: a picture, a table, or both.
 struct Exportable {
     QString name; ///< Timeline, Kernels, …
@@ -22,8 +25,18 @@ struct Exportable {
     /// Draws it into the logical rectangle (0, 0, size); `vector` where shapes must stay shapes. None for a
     /// table that is drawn as one.
     std::function<void(QPainter& painter, const QSize& size, bool vector)> draw = {};
-    std::optional<TableData> table = {}; ///< what it shows, for CSV
+    std::optional<TableData> table = {};  ///< what it shows, for CSV
+    std::function<TableText()> text = {}; ///< makes the CSV of what is too long for a TableData
+
+    bool hasTable() const { return table || text; }
 };
+
+/// What a thing to be exported has as CSV. \pre hasTable()
+TableText csvOf(const Exportable& what);
+
+/// What the view's window shows, for timelineCsv: every lane that is not hidden, folded ones too. Times count
+/// from where the runs are aligned.
+std::vector<TimelineExcerpt> excerptsOf(const TimelineScene& scene);
 
 /// The kinds of files that an export can be.
 enum class ExportFormat { Pdf, Svg, Png, Csv };

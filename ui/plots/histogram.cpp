@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace tilescope::ui {
 
@@ -22,6 +23,23 @@ Histogram histogramOf(const std::vector<std::int64_t>& values, int bins)
     for (const std::int64_t value : values)
         ++histogram.counts[std::size_t((double(value) - histogram.from) / histogram.width)];
     return histogram;
+}
+
+Durations durationsOf(std::vector<std::int64_t> lengths)
+{
+    constexpr int kBins = 24;
+    Durations durations;
+    if (lengths.empty())
+        return durations;
+    durations.histogram = histogramOf(lengths, kBins);
+    durations.mean =
+        double(std::accumulate(lengths.begin(), lengths.end(), std::int64_t(0))) / double(lengths.size());
+    const auto middle = lengths.begin() + std::ptrdiff_t(lengths.size() / 2);
+    std::nth_element(lengths.begin(), middle, lengths.end());
+    durations.median = double(*middle);
+    if (lengths.size() % 2 == 0)
+        durations.median = (durations.median + double(*std::max_element(lengths.begin(), middle))) / 2;
+    return durations;
 }
 
 } // namespace tilescope::ui

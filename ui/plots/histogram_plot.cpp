@@ -1,11 +1,9 @@
 #include "ui/plots/histogram_plot.h"
 
-#include "ui/plots/histogram.h"
 #include "ui/plots/number_text.h"
 #include "ui/theme/theme.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace tilescope::ui {
 
@@ -37,13 +35,18 @@ void HistogramPlot::dress()
     median_->setPen(QPen(p.text, 1.2, Qt::DashLine));
     legend_->setFont(Theme::instance().small());
     legend_->setColor(p.dimText);
+    QColor ground = p.surface; // bars and lines do not cross the words out
+    ground.setAlphaF(0.85F);
+    legend_->setBrush(ground);
+    legend_->setPen(Qt::NoPen);
 }
 
-void HistogramPlot::show(std::vector<std::int64_t> lengths, query::Hue hue)
+void HistogramPlot::show(const Durations& durations, query::Hue hue)
 {
     hue_ = hue;
     dress();
-    const bool any = !lengths.empty();
+    const Histogram& histogram = durations.histogram;
+    const bool any = !histogram.counts.empty();
     mean_->setVisible(any);
     median_->setVisible(any);
     legend_->setVisible(any);
@@ -52,14 +55,8 @@ void HistogramPlot::show(std::vector<std::int64_t> lengths, query::Hue hue)
         replot();
         return;
     }
-    const Histogram histogram = histogramOf(lengths, 24);
-    const double mean =
-        double(std::accumulate(lengths.begin(), lengths.end(), std::int64_t(0))) / double(lengths.size());
-    const auto middle = lengths.begin() + std::ptrdiff_t(lengths.size() / 2);
-    std::nth_element(lengths.begin(), middle, lengths.end());
-    double median = double(*middle);
-    if (lengths.size() % 2 == 0)
-        median = (median + double(*std::max_element(lengths.begin(), middle))) / 2;
+    const double mean = durations.mean;
+    const double median = durations.median;
     const Unit unit = timeUnit(mean);
     QVector<double> keys;
     QVector<double> values;

@@ -1,10 +1,8 @@
 #pragma once
 
 #include "core/query/hue.h"
+#include "ui/plots/histogram.h"
 #include "ui/plots/themed_plot.h"
-
-#include <cstdint>
-#include <vector>
 
 namespace tilescope::ui {
 
@@ -13,8 +11,7 @@ class HistogramPlot : public ThemedPlot {
     Q_OBJECT
 public:
     explicit HistogramPlot(QWidget* parent = nullptr);
-    /// \param lengths  nanoseconds
-    void show(std::vector<std::int64_t> lengths, query::Hue hue);
+    void show(const Durations& durations, query::Hue hue);
 
 private:
     void dress();

@@ -14,6 +14,7 @@ public:
     explicit KeyFigureCard(QWidget* parent = nullptr);
 
     void show(KeyFigure figure);
+    const KeyFigure& figure() const { return figure_; }
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 

@@ -19,6 +19,7 @@ constexpr std::size_t kLabels = 6; // of the costliest; the current one comes on
 constexpr double kGreatestRadius = 15;
 constexpr double kLeastRadius = 2.5;
 constexpr double kWorthShowing = 0.01; // of the costliest's time
+constexpr double kRoomForWords = 8;    // above the highest roof
 constexpr double kReach = 4;           // pixels beside a bubble that still are it
 
 QString rateText(double rate, const char* what)
@@ -111,7 +112,7 @@ void RooflinePlot::setRanges()
     yAxis->setLabel(unit_ == 1e12 ? QStringLiteral("TFLOP/s") : QStringLiteral("GFLOP/s"));
     // A decade at least, and room for bubbles and for the roofs' words.
     xAxis->setRange(lowX / 2.5, std::max(highX * 3, lowX * 10));
-    yAxis->setRange(std::min(lowY / 2.5, highY / 10) / unit_, highY * 3 / unit_);
+    yAxis->setRange(std::min(lowY / 2.5, highY / 10) / unit_, highY * kRoomForWords / unit_);
 }
 
 QPointF RooflinePlot::pixelOf(double intensity, double rate) const
@@ -157,18 +158,23 @@ void RooflinePlot::addRoof(const Roof& roof, bool strong)
     line->addData(x.upper, at(x.upper));
     if (!roof.flops)
         return;
-    auto* words = new QCPItemText(this);
-    words->position->setCoords(x.upper, *roof.flops / unit_);
-    // The lower of two roofs has its words below itself.
-    const bool below = std::any_of(roofs_.begin(), roofs_.end(), [&roof](const Roof& other) {
-        return other.flops && *other.flops > *roof.flops && *other.flops < 2 * *roof.flops;
+    // In the corner above all roofs, one line a roof, the highest first: no bubble is there.
+    const auto above = std::count_if(roofs_.begin(), roofs_.end(), [&roof](const Roof& other) {
+        return other.flops && *other.flops > *roof.flops;
     });
-    words->setPositionAlignment(Qt::AlignRight | (below ? Qt::AlignTop : Qt::AlignBottom));
+    auto* words = new QCPItemText(this);
+    words->position->setType(QCPItemPosition::ptAxisRectRatio);
+    words->position->setCoords(1, 0);
+    words->setPositionAlignment(Qt::AlignRight | Qt::AlignTop);
     words->setText(roof.source + QLatin1Char(' ') + rateText(*roof.flops, "FLOP/s") +
-                   (roof.bytes ? QStringLiteral(", ") + rateText(*roof.bytes, "B/s") : QString()));
+                   (roof.bytes ? QStringLiteral(", ") + rateText(*roof.bytes, "B/s") : QString()) +
+                   (roofs_.size() < 2 ? QString()
+                    : strong          ? tr(" (line)")
+                                      : tr(" (dashed)")));
     words->setFont(Theme::instance().small());
     words->setColor(strong ? colours().text : colours().dimText);
-    words->setPadding(QMargins(0, 1, 4, 1));
+    const int height = QFontMetrics(Theme::instance().small()).height();
+    words->setPadding(QMargins(0, 1 + int(above) * height, 4, 0));
 }
 
 void RooflinePlot::addBubble(const RooflineBubble& bubble)

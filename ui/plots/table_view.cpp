@@ -1,5 +1,6 @@
 #include "ui/plots/table_view.h"
 
+#include "ui/plots/key_actions.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -72,6 +73,19 @@ Toned tonedBy(Tone tone, const Palette& p)
 }
 
 namespace {
+
+// Total of "Total, µs".
+QString withoutUnit(const QString& title)
+{
+    return title.section(QLatin1Char(','), 0, 0);
+}
+
+// Columns that differ by their unit at most keep the widths that somebody gave them.
+bool isAlike(const TableColumn& one, const TableColumn& other)
+{
+    return withoutUnit(one.title) == withoutUnit(other.title) && one.kind == other.kind &&
+           one.width == other.width && one.dim == other.dim;
+}
 
 void paintBars(QPainter& painter, const QRect& rect, const TableCell& cell, const QColor& colour,
                const Palette& p)
@@ -211,12 +225,18 @@ void TableHeader::paintSection(QPainter* painter, const QRect& rect, int section
     const int pad = sizes().of(6);
     const QRect inner = rect.adjusted(
         logicalIndexAt(0) == section && visualIndex(section) == 0 ? sizes().of(10) : pad, 0, -pad, 0);
-    painter->drawText(inner, alignment | Qt::TextSingleLine, text);
+    // Over a bar that had to get short there is no room for words, and half a word is none.
+    const bool narrow = rect.width() < sizes().of(48);
+    if (!narrow || painter->fontMetrics().horizontalAdvance(text) <= inner.width())
+        painter->drawText(inner, alignment | Qt::TextSingleLine, text);
     painter->restore();
 }
 
 TableView::TableView(QWidget* parent)
-    : QTableView(parent), model_(new TableModel(this)), filter_(new TableFilter(this))
+    : QTableView(parent), model_(new TableModel(this)), filter_(new TableFilter(this)),
+      copy_(addKey(
+          *this, tr("Copy table"), {QKeySequence(QKeySequence::Copy)}, [this] { copyTable(); },
+          Qt::WidgetShortcut, tr("Tables")))
 {
     filter_->setSourceModel(model_);
     setModel(filter_);
@@ -259,7 +279,9 @@ void TableView::setRowHeight(double design)
 void TableView::show(TableData rows)
 {
     const std::optional<std::int64_t> current = currentId();
-    const bool otherColumns = rows.columns.size() != model_->table().columns.size();
+    const bool otherColumns =
+        !std::equal(rows.columns.begin(), rows.columns.end(), model_->table().columns.begin(),
+                    model_->table().columns.end(), isAlike);
     quiet_ = true;
     model_->setData(std::move(rows));
     if (otherColumns)
@@ -295,11 +317,10 @@ void TableView::setCurrentId(std::optional<std::int64_t> id)
 
 namespace {
 
-// Total of "Total, µs".
-QString withoutUnit(const QString& title)
-{
-    return title.section(QLatin1Char(','), 0, 0);
-}
+constexpr double kLeastText = 90; // design pixels
+constexpr double kReadableText = 128;
+constexpr double kMostText = 180; // beyond which a text need not be whole before anything gives way
+constexpr double kLeastBar = 28;
 
 } // namespace
 
@@ -308,24 +329,64 @@ bool TableView::isHidden(int column) const
     return hidden_.contains(withoutUnit(model_->table().columns[std::size_t(column)].title));
 }
 
-// Fixed columns keep their width; those of width 0 share what is left.
+// What the texts of a column take; of the first rows, which are those that are seen.
+int TableView::textWidth(std::size_t column) const
+{
+    constexpr std::size_t kLooked = 40;
+    const std::vector<TableRow>& rows = model_->table().rows;
+    const QFontMetrics metrics(font());
+    int widest = 0;
+    for (std::size_t i = 0; i < std::min(kLooked, rows.size()); ++i)
+        widest = std::max(widest, metrics.horizontalAdvance(rows[i].cells[column].text));
+    const bool swatch = model_->table().columns[column].swatch;
+    return std::clamp(widest + sizes().of(swatch ? 40 : 20), sizes().of(kLeastText), sizes().of(kMostText));
+}
+
+// Columns keep their width and those of width 0 share what is left. Where that is too little to read them,
+// bars get shorter, then dim words go, which a swatch tells, too, then names are elided, then dim numbers go.
 void TableView::layColumns()
 {
     const std::vector<TableColumn>& columns = model_->table().columns;
-    int fixed = 0;
+    std::vector<int> widths(columns.size(), 0); // 0: hidden
+    int needed = 0;
     int free = 0;
-    for (int c = 0; c < int(columns.size()); ++c) {
-        if (isHidden(c))
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        if (isHidden(int(c)))
             continue;
-        fixed += sizes().of(columns[std::size_t(c)].width);
-        free += columns[std::size_t(c)].width == 0 ? 1 : 0;
+        widths[c] = columns[c].width > 0 ? sizes().of(columns[c].width) : textWidth(c);
+        needed += widths[c];
+        free += columns[c].width == 0 ? 1 : 0;
     }
-    const int left = std::max(viewport()->width() - fixed, free * sizes().of(90));
-    for (int c = 0; c < int(columns.size()); ++c) {
-        const double width = columns[std::size_t(c)].width;
-        setColumnHidden(c, isHidden(c));
-        if (!isHidden(c))
-            setColumnWidth(c, width > 0 ? sizes().of(width) : left / std::max(1, free));
+    const int room = viewport()->width();
+    const auto shrink = [&](std::size_t c, int to) {
+        const int less = std::clamp(needed - room, 0, std::max(0, widths[c] - to));
+        widths[c] -= less;
+        needed -= less;
+    };
+    for (std::size_t c = 0; c < columns.size(); ++c)
+        if (columns[c].kind != TableColumn::Kind::Text && columns[c].kind != TableColumn::Kind::Number)
+            shrink(c, sizes().of(kLeastBar));
+    const auto drop = [&](TableColumn::Kind kind) {
+        for (std::size_t c = 1; c < columns.size(); ++c)
+            if (columns[c].dim && columns[c].kind == kind && needed > room) {
+                needed -= widths[c];
+                widths[c] = 0;
+            }
+    };
+    const auto elide = [&](double to) {
+        for (std::size_t c = 0; c < columns.size(); ++c)
+            if (columns[c].width == 0)
+                shrink(c, sizes().of(to));
+    };
+    drop(TableColumn::Kind::Text);
+    elide(kReadableText);
+    drop(TableColumn::Kind::Number);
+    elide(kLeastText);
+    const int more = free > 0 ? std::max(0, room - needed) / free : 0;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        setColumnHidden(int(c), widths[c] == 0);
+        if (widths[c] > 0)
+            setColumnWidth(int(c), widths[c] + (columns[c].width == 0 ? more : 0));
     }
 }
 
@@ -393,14 +454,6 @@ void TableView::copyTable()
     QApplication::clipboard()->setText(tableText(shown(), QLatin1Char('\t')));
 }
 
-void TableView::keyPressEvent(QKeyEvent* event)
-{
-    if (event->matches(QKeySequence::Copy))
-        copyTable();
-    else
-        QTableView::keyPressEvent(event);
-}
-
 void TableView::contextMenuEvent(QContextMenuEvent* event)
 {
     QMenu menu(this);
@@ -409,7 +462,7 @@ void TableView::contextMenuEvent(QContextMenuEvent* event)
         menu.addAction(tr("Copy cell"), this, [index] {
             QApplication::clipboard()->setText(index.data(TableModel::ExactRole).toString());
         });
-    menu.addAction(tr("Copy table"), QKeySequence::Copy, this, &TableView::copyTable);
+    menu.addAction(copy_);
     menu.addAction(tr("Copy as image"), this, &TableView::copyImage);
     menu.addSeparator();
     fillColumnMenu(*menu.addMenu(tr("Columns")));

@@ -9,6 +9,7 @@
 #include <QStyledItemDelegate>
 #include <QTableView>
 
+class QAction;
 class QMenu;
 
 namespace tilescope::ui {
@@ -75,11 +76,11 @@ signals:
 
 protected:
     void resizeEvent(QResizeEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
     void layColumns();
+    int textWidth(std::size_t column) const;
     void copyTable();
     void copyImage();
     void openColumnMenu(const QPoint& at);
@@ -87,6 +88,7 @@ private:
 
     TableModel* model_;
     TableFilter* filter_;
+    QAction* copy_;
     QSet<QString> hidden_; // titles without units: units change with what is shown
     bool quiet_ = false;
 };

@@ -19,6 +19,9 @@ using query::Track;
 
 namespace {
 
+constexpr int kLeastFont = 6;            // pixels
+constexpr double kWorthTelling = 0.0005; // of a step: less is 0.0 %
+
 // The rows that say best what a run is about from far away: the device's, else the host's.
 std::vector<const Track*> overviewTracks(const query::Timeline& timeline)
 {
@@ -270,7 +273,8 @@ void TimelinePainter::paintHeader(QPainter& painter, const TimelineScene& scene,
             const double total = double(std::max<std::int64_t>(1, step.end - step.start));
             for (const Hue hue : {Hue::Busy, Hue::GapLaunching, Hue::GapSynchronising, Hue::GapTracing,
                                   Hue::GapUnexplained}) {
-                if (covered[std::size_t(hue)] == 0)
+                const double share = double(covered[std::size_t(hue)]) / total;
+                if (share < kWorthTelling)
                     continue;
                 x += sizes().of(14);
                 const double side = sizes().of(9);
@@ -286,8 +290,7 @@ void TimelinePainter::paintHeader(QPainter& painter, const TimelineScene& scene,
                 const std::string_view word = hueWord(hue);
                 put(painter, x, area, theme.body(), p.dimText,
                     QString::fromUtf8(word.data(), qsizetype(word.size())) + QLatin1Char(' '));
-                put(painter, x, area, theme.body(), p.text,
-                    percentText(double(covered[std::size_t(hue)]) / total));
+                put(painter, x, area, theme.body(), p.text, percentText(share));
             }
             break;
         }
@@ -315,17 +318,23 @@ void TimelinePainter::paintLabelColumn(QPainter& painter, const TimelineScene& s
         painter.fillRect(column, p.selectedRow);
         painter.fillRect(QRect(column.left(), column.top(), sizes().of(3), column.height()), p.accent);
     }
-    const int line = QFontMetrics(theme.body()).height();
-    const int chevron = sizes().of(12);
+    // In a lane lower than a line of text, what fits of its first.
+    QFont font = theme.body();
+    const bool isLow = column.height() < QFontMetrics(font).height();
+    if (isLow) // one size for lanes that differ by a pixel
+        font.setPixelSize(std::clamp((column.height() - 1) & ~1, kLeastFont, QFontInfo(font).pixelSize()));
+    const int line = isLow ? column.height() : QFontMetrics(font).height();
+    const int chevron = std::min(sizes().of(12), column.height());
     const int lineTop = column.top() + (std::min(column.height(), sizes().of(20)) - line) / 2;
     paintIcon(painter, view.folded ? Icon::ChevronRight : Icon::ChevronDown,
               QRectF(sizes().of(10), lineTop + (line - chevron) / 2.0, chevron, chevron), p.dimText);
     const int textLeft = sizes().of(28);
-    painter.setFont(theme.body());
+    painter.setFont(font);
     painter.setPen(p.text);
     painter.drawText(QRect(textLeft, lineTop, column.width() - textLeft - 4, line),
                      Qt::AlignVCenter | Qt::AlignLeft, QString::fromStdString(lane.title));
-    painter.setFont(theme.small());
+    if (!isLow)
+        painter.setFont(theme.small());
     painter.setPen(p.dimText);
     const int second = lineTop - column.top() + line - 1 + painter.fontMetrics().ascent() + 3;
     if (!view.folded && !lane.detail.empty() && column.height() >= second)
@@ -341,7 +350,7 @@ void TimelinePainter::paintLabelColumn(QPainter& painter, const TimelineScene& s
         const MemoryRange range = memoryRange(lane);
         const Unit unit = byteUnit(range.to);
         painter.drawText(right, Qt::AlignTop | Qt::AlignRight, threeDigits(range.to / unit.size));
-        if (!view.folded)
+        if (!view.folded && column.height() > 2 * painter.fontMetrics().ascent())
             painter.drawText(right, Qt::AlignBottom | Qt::AlignRight,
                              withUnit(threeDigits(range.from / unit.size), unit.word));
     }
@@ -368,11 +377,19 @@ void TimelinePainter::paintMemoryMarks(QPainter& painter, const TimelineScene& s
     painter.setPen(QPen(p.text, 1.5));
     painter.setBrush(p.surface);
     painter.drawEllipse(QPointF(x, y), radius, radius);
+    if (area.height() < QFontMetrics(Theme::instance().small()).ascent())
+        return painter.restore();
     const QString text = QStringLiteral("peak ") + byteText(bytes);
     painter.setFont(Theme::instance().small());
-    const double width = QFontMetricsF(painter.font()).horizontalAdvance(text);
+    const QFontMetricsF font(painter.font());
+    const double width = font.horizontalAdvance(text);
     const bool leftFits = x - width - 10 > scene.sizes.label;
-    const QRectF box(leftFits ? x - width - 8 : x + 8, area.top() - 1, width + 1, area.height() / 2.0);
+    // In its usual height the words need the upper half of the lane.
+    const QRectF box(leftFits ? x - width - 8 : x + 8, area.top() - 1, width + 1,
+                     std::min(area.height() / 2.0, font.height()));
+    QColor ground = p.laneGround; // the curve does not cross the words out
+    ground.setAlphaF(0.78F);
+    painter.fillRect(box.adjusted(-2, 1, 2, 0), ground);
     painter.setPen(p.text);
     painter.drawText(box, Qt::AlignVCenter | Qt::AlignLeft, text);
     painter.restore();

@@ -5,7 +5,6 @@
 
 #include <QApplication>
 #include <QContextMenuEvent>
-#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QScrollBar>
 #include <QWheelEvent>
@@ -175,50 +174,30 @@ void TimelineView::contextMenuEvent(QContextMenuEvent* event)
     emit menuWanted(at, onLane);
 }
 
-void TimelineView::keyPressEvent(QKeyEvent* event)
+// What keys do
+// ------------------------------------------------------------------------------------------------------------------
+
+void TimelineView::zoomBy(double factor)
 {
-    const double centre =
-        cursor_.x() >= scene_.sizes.label ? cursor_.x() : (width() + scene_.sizes.label) / 2.0;
-    const double shift = scene_.window.length() * 0.15;
-    switch (event->key()) {
-    case Qt::Key_W:
-    case Qt::Key_Plus:
-        zoom(0.7, centre);
-        break;
-    case Qt::Key_S:
-    case Qt::Key_Minus:
-        zoom(1 / 0.7, centre);
-        break;
-    case Qt::Key_A:
-    case Qt::Key_Left:
-        setWindow(scene_.window.panned(-shift));
-        break;
-    case Qt::Key_D:
-    case Qt::Key_Right:
-        setWindow(scene_.window.panned(shift));
-        break;
-    case Qt::Key_Up:
-    case Qt::Key_Down:
-        verticalScrollBar()->triggerAction(event->key() == Qt::Key_Up ? QScrollBar::SliderSingleStepSub
-                                                                      : QScrollBar::SliderSingleStepAdd);
-        break;
-    case Qt::Key_F:
-        fit();
-        break;
-    case Qt::Key_Z:
-        zoomToSelection();
-        break;
-    case Qt::Key_M:
-        measureSelection();
-        break;
-    case Qt::Key_Escape:
-        setSpan({});
-        select({});
-        setCurrentLane({});
-        break;
-    default:
-        QAbstractScrollArea::keyPressEvent(event);
-    }
+    zoom(factor, cursor_.x() >= scene_.sizes.label ? cursor_.x() : (width() + scene_.sizes.label) / 2.0);
+}
+
+void TimelineView::pan(double share)
+{
+    setWindow(scene_.window.panned(share * scene_.window.length()));
+}
+
+void TimelineView::scrollLanes(int by)
+{
+    verticalScrollBar()->triggerAction(by < 0 ? QScrollBar::SliderSingleStepSub
+                                              : QScrollBar::SliderSingleStepAdd);
+}
+
+void TimelineView::clearSelection()
+{
+    setSpan({});
+    select({});
+    setCurrentLane({});
 }
 
 } // namespace tilescope::ui

@@ -102,6 +102,16 @@ void TimelineView::moveLane(LanePlace place, int by)
         moveLane(place, std::size_t(to));
 }
 
+void TimelineView::setFitsLanes(bool fits)
+{
+    if (fitsLanes_ == fits)
+        return;
+    fitsLanes_ = fits;
+    relayout();
+    viewport()->update();
+    emit fitsLanesChanged(fits);
+}
+
 void TimelineView::showAllLanes()
 {
     for (TimelineSection& section : scene_.sections)

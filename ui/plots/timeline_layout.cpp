@@ -11,26 +11,30 @@ using query::Lane;
 
 namespace {
 
-/// \param room  0 to 1: from dense to usual, and to 2: close
+/// \param room  -1 to 0: from least to dense, to 1: usual, and to 2: close
 LaneSizes sizesFor(double room)
 {
     const Sizes& s = sizes();
-    const auto pick = [&](double dense, double usual, double close) {
-        return s.of(room <= 1 ? dense + room * (usual - dense) : usual + (room - 1) * (close - usual));
+    const auto pick = [&](double least, double dense, double usual, double close) {
+        return s.of(room <= 0   ? dense + room * (dense - least)
+                    : room <= 1 ? dense + room * (usual - dense)
+                                : usual + (room - 1) * (close - usual));
     };
     LaneSizes result;
     result.label = s.of(152);
     result.overview = s.of(60);
     result.ruler = s.of(24);
-    result.header = pick(22, 24, 24);
-    result.difference = pick(30, 36, 36);
-    result.range = pick(15, 16, 21);
-    result.op = pick(6, 11, 16);
-    result.stream = pick(20, 30, 32);
-    result.busy = pick(15, 16, 20);
-    result.memory = pick(28, 36, 36);
-    result.folded = pick(16, 20, 20);
-    result.gap = pick(2, 4, 4);
+    result.header = pick(20, 22, 24, 24);
+    result.difference = pick(28, 30, 36, 36);
+    result.range = pick(15, 15, 16, 21); // names stand in them
+    result.op = pick(3, 6, 11, 16);
+    result.stream = pick(16, 20, 30, 32);
+    result.busy = pick(14, 15, 16, 20);
+    result.memory = pick(24, 28, 36, 36);
+    result.folded = pick(15, 16, 20, 20);
+    result.gap = pick(1, 2, 4, 4);
+    // Two lines of label need their place; where there is least, one must do.
+    result.labelled = room < 0 ? result.folded : 2 * result.busy;
     return result;
 }
 
@@ -56,13 +60,31 @@ LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<Tim
     if (sections.size() < 2 || fits(usual))
         return usual;
     constexpr int kGrades = 8; // of less room, until the lanes fit
-    for (int grade = kGrades - 1; grade >= 0; --grade)
+    for (int grade = kGrades - 1; grade >= -kGrades; --grade)
         if (const LaneSizes smaller = sizesFor(double(grade) / kGrades); fits(smaller))
             return smaller;
-    return usual;
+    return usual; // what must be scrolled anyway need not be small
+}
+
+LaneSizes LaneSizes::fitting(const std::vector<TimelineSection>& sections, int height)
+{
+    LaneSizes sizes = of(Density::Dense);
+    sizes.gap = 1;
+    const int room = height - sizes.overview - sizes.ruler;
+    double low = 0;
+    double high = 1;
+    constexpr int kSteps = 14; // to a tenth of a pixel in all
+    for (int step = 0; step < kSteps; ++step) {
+        sizes.share = (low + high) / 2;
+        (layOut(sections, sizes).height <= room ? low : high) = sizes.share;
+    }
+    sizes.share = low;
+    return sizes;
 }
 
 namespace {
+
+constexpr double kLeastLane = 4; // pixels
 
 int usualRowHeight(const Lane& lane, const LaneSizes& sizes)
 {
@@ -93,8 +115,7 @@ int heightOf(const Lane& lane, const LaneSizes& sizes, double tall)
     if (lane.kind == Lane::Kind::Memory)
         return int(sizes.memory * tall);
     const int rows = rowHeightOf(lane, sizes, tall) * int(lane.rows.size());
-    // Two lines of label need their place.
-    const int least = int((lane.detail.empty() ? sizes.folded : 2 * sizes.busy) * tall);
+    const int least = int((lane.detail.empty() ? sizes.folded : sizes.labelled) * tall);
     return lane.kind == Lane::Kind::Busy ? rows : std::max(rows, least);
 }
 
@@ -111,27 +132,34 @@ const Band* TimelineLayout::at(int y) const
 TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSizes& sizes)
 {
     TimelineLayout layout;
-    int y = 0;
+    double y = 0; // whole but for lanes that are made to fit
     for (std::size_t s = 0; s < sections.size(); ++s) {
         if (s > 0) {
-            layout.bands.push_back({Band::Kind::Difference, s, 0, y, sizes.difference, 0});
+            layout.bands.push_back({Band::Kind::Difference, s, 0, int(y), sizes.difference, 0});
             y += sizes.difference;
         }
-        layout.bands.push_back({Band::Kind::Header, s, 0, y, sizes.header, 0});
+        layout.bands.push_back({Band::Kind::Header, s, 0, int(y), sizes.header, 0});
         y += sizes.header + sizes.gap;
         for (std::size_t v = 0; v < sections[s].lanes.size(); ++v) {
             const LaneView& view = sections[s].lanes[v];
             if (view.hidden)
                 continue;
             const Lane& lane = sections[s].timeline->lanes[view.lane];
-            const int height = view.folded ? sizes.folded : heightOf(lane, sizes, view.tall);
-            const int row = view.folded ? std::max(1, sizes.folded / std::max(1, int(lane.rows.size())))
-                                        : rowHeightOf(lane, sizes, view.tall);
-            layout.bands.push_back({Band::Kind::Lane, s, v, y, height, row});
+            const int rows = std::max(1, int(lane.rows.size()));
+            double height = view.folded ? sizes.folded : heightOf(lane, sizes, view.tall);
+            int row = view.folded ? std::max(1, sizes.folded / rows) : rowHeightOf(lane, sizes, view.tall);
+            const int top = int(y);
+            if (sizes.share < 1) {
+                if (!view.folded)
+                    height = std::max(height, double(sizes.labelled)); // all have a label to be read
+                height = std::max(kLeastLane, height * sizes.share);
+                row = lane.kind == Lane::Kind::Memory ? 0 : std::max(1, (int(y + height) - top) / rows);
+            }
+            layout.bands.push_back({Band::Kind::Lane, s, v, top, int(y + height) - top, row});
             y += height + sizes.gap;
         }
     }
-    layout.height = y;
+    layout.height = int(y);
     return layout;
 }
 

@@ -5,6 +5,7 @@
 
 #include <QString>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -53,14 +54,19 @@ struct LaneSizes {
     int label, overview, ruler, header, difference;
     int range, op, stream, busy, memory; ///< a row of each kind
     int folded, gap;
+    int labelled;     ///< the least of a lane whose label has a second line
+    double share = 1; ///< of these heights, where all lanes are to be seen at once
 
-    /// Dense lanes show two whole runs at a glance; close ones have rows tall enough for labels.
-    enum class Density { Dense, Usual, Close };
+    /// Dense lanes show two whole runs at a glance, least ones do with nothing to spare; close ones have rows
+    /// tall enough for labels.
+    enum class Density { Least = -1, Dense, Usual, Close };
     static LaneSizes of(Density density);
     /// Close from half a microsecond a pixel on, or earlier where the lanes then still fit in `height`; dense
     /// where several runs fit only so.
     static LaneSizes forWindow(double nanosecondsPerPixel, const std::vector<TimelineSection>& sections,
                                int height);
+    /// Lanes as low as it takes for all that are shown to fit in `height`, four pixels at least.
+    static LaneSizes fitting(const std::vector<TimelineSection>& sections, int height);
 };
 
 /// A horizontal band of the view: a run's header, a lane, or the band between two runs.
@@ -74,6 +80,11 @@ struct Band {
     int rowHeight = 0; ///< of one row of boxes
 
     int rowAt(int y) const { return rowHeight > 0 ? (y - top) / rowHeight : 0; }
+    /// Where a row begins; those for which a low lane has no place share its last one.
+    int rowTop(std::size_t row) const
+    {
+        return top + std::min(int(row) * rowHeight, std::max(0, height - rowHeight));
+    }
     bool operator==(const Band&) const = default;
 };
 

@@ -91,7 +91,7 @@ QRect TimelineScene::rectOf(const SectionItem& item, int width, int height) cons
         const Track& row = section.timeline->lanes[item.item.lane].rows[item.item.row];
         const double left = xOf(section.toAxis(double(row.start(item.item.index))), width);
         const double right = xOf(section.toAxis(double(row.end(item.item.index))), width);
-        const int top = area.top() - scroll + band.top + int(item.item.row) * band.rowHeight;
+        const int top = area.top() - scroll + band.rowTop(item.item.row);
         // Far outside, the exact place does not matter and would overflow.
         const int from = int(std::floor(std::clamp(left, double(-10), double(width + 10))));
         const int to = int(std::ceil(std::clamp(right, double(-10), double(width + 10))));
@@ -224,7 +224,7 @@ void TimelinePainter::fillLane(BoxTarget& target, const TimelineScene& scene, co
     }
     const int gap = band.rowHeight > 8 ? 1 : 0;
     for (std::size_t row = 0; row < lane.rows.size(); ++row) {
-        const int rowTop = top + int(row) * band.rowHeight;
+        const int rowTop = band.rowTop(row) - scene.scroll;
         if (rowTop + band.rowHeight < 0 || rowTop > plot.height())
             continue;
         makeBoxes(lane.rows[row], from, perColumn, columns, columns_, boxes_);
@@ -236,6 +236,15 @@ void TimelinePainter::fillLane(BoxTarget& target, const TimelineScene& scene, co
     }
 }
 
+namespace {
+
+bool isNumber(const QString& text)
+{
+    return !text.isEmpty() && std::all_of(text.begin(), text.end(), [](QChar c) { return c.isDigit(); });
+}
+
+} // namespace
+
 const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std::uint32_t name, double width)
 {
     std::vector<Label>& labels = labels_[&timeline];
@@ -246,7 +255,7 @@ const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std
         const QFontMetricsF metrics(font);
         QString text = QString::fromStdString(timeline.names[name].label);
         constexpr int kMostPrefixes = 5;
-        for (int i = 0; i < kMostPrefixes && text.size() > 1; ++i) {
+        for (int i = 0; i < kMostPrefixes && (text.size() > 1 || (i > 0 && isNumber(text))); ++i) {
             QStaticText prepared(text);
             prepared.setTextFormat(Qt::PlainText);
             prepared.prepare(QTransform(), font);
@@ -254,6 +263,12 @@ const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std
             auto cut = text.size() - 1;
             while (cut > 0 && text[cut].isLetterOrNumber())
                 --cut;
+            // Of layers.7 the number tells more than the word, which its neighbours share.
+            const QString last = text.mid(cut + 1);
+            if (cut > 0 && text[cut] == QLatin1Char('.') && isNumber(last)) {
+                text = last;
+                continue;
+            }
             text = text.left(cut);
             while (!text.isEmpty() && !text.back().isLetterOrNumber())
                 text.chop(1);

@@ -86,6 +86,10 @@ void TimelineView::relayout()
     scene_.sizes = LaneSizes::forWindow(scene_.window.length() / std::max(1, width() - sizes().of(152)),
                                         scene_.sections, height());
     scene_.layout = layOut(scene_.sections, scene_.sizes);
+    if (fitsLanes_ && scene_.layout.height > scene_.plot(width(), height()).height()) {
+        scene_.sizes = LaneSizes::fitting(scene_.sections, height());
+        scene_.layout = layOut(scene_.sections, scene_.sizes);
+    }
     const int visible = scene_.plot(width(), height()).height();
     verticalScrollBar()->setRange(0, std::max(0, scene_.layout.height - visible));
     verticalScrollBar()->setPageStep(visible);

@@ -41,12 +41,20 @@ public:
     void setWindow(const TimeWindow& window, bool remember = true);
     void fit();
     void zoomToSelection();
+    /// To `factor` of the window, about the cursor where it is over the lanes, else about the middle.
+    void zoomBy(double factor);
+    /// By a share of the window; to later times where it is positive.
+    void pan(double share);
+    /// Scrolls the lanes by a step, down where it is positive.
+    void scrollLanes(int by);
     void back();
     void forward();
     bool canGoBack() const { return !past_.empty(); }
     bool canGoForward() const { return !future_.empty(); }
 
     void select(std::optional<SectionItem> item);
+    /// Neither box, span nor lane is selected.
+    void clearSelection();
     void setSpan(std::optional<TimeWindow> span);
     /// Makes the span that of the selected box.
     void measureSelection();
@@ -68,6 +76,9 @@ public:
     void moveLane(LanePlace place, std::size_t to);
     /// Moves it past the next shown lane above (-1) or below (1).
     void moveLane(LanePlace place, int by);
+    /// All lanes that are shown on screen at once, as low as that takes; else at their usual heights.
+    void setFitsLanes(bool fits);
+    bool fitsLanes() const { return fitsLanes_; }
     void showAllLanes();
     /// All lanes in their natural order and height, the idle ones folded.
     void resetLanes();
@@ -96,6 +107,7 @@ signals:
     void cursorMoved(const QString& text);
     /// Somebody arranged the lanes of this section.
     void lanesChanged();
+    void fitsLanesChanged(bool fits);
     /// A menu is asked for: what is at `at` is selected, or is the current lane.
     void menuWanted(QPoint at, bool onLane);
     void noteClicked(const QString& id);
@@ -109,7 +121,6 @@ protected:
     void mouseMoveEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
     bool viewportEvent(QEvent* event) override;
 
@@ -147,6 +158,7 @@ private:
     std::vector<TimeWindow> past_;
     std::vector<TimeWindow> future_;
     QElapsedTimer sinceMove_; // since the last window that the history counts to its latest step
+    bool fitsLanes_ = false;
     Drag drag_ = Drag::None;
     QPoint pressedAt_;
     TimeWindow pressedWindow_;

@@ -7,11 +7,14 @@
 #include "ui/pages/memory_page.h"
 #include "ui/pages/screenshots.h"
 #include "ui/pages/timeline_page.h"
+#include "ui/plots/memory_areas.h"
+#include "ui/plots/memory_blocks.h"
 
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollBar>
+#include <QSlider>
 
 #include <cmath>
 #include <cstdio>
@@ -66,6 +69,18 @@ int lanesOnScreen(const ui::TimelineView& view)
     return lanes;
 }
 
+/// Frames of lanes at their usual heights, of which a part is on screen.
+void measureUsualFrames(Screen& screen, int frames, QJsonObject& figures)
+{
+    RandomMoves moves(screen.timeline(), 2);
+    FrameTimes times;
+    for (int i = 0; i < frames; ++i)
+        times.add(moves.next());
+    times.write(figures, QStringLiteral("usual_lanes_frame"));
+    screen.timeline().verticalScrollBar()->setValue(0);
+}
+
+/// Frames of all lanes at once.
 void measureFrames(Screen& screen, int frames, QJsonObject& figures)
 {
     ui::TimelineView& view = screen.timeline();
@@ -143,6 +158,7 @@ void measurePages(Screen& screen, QJsonObject& figures)
         ui::waitUntilSettled();
         QGuiApplication::sync();
         pages[name] = watch.read().wall;
+        std::printf("page %s: %.0f ms, then %.0f MB\n", qPrintable(name), watch.read().wall, residentMb());
         slowest = std::max(slowest, watch.read().wall);
     }
     figures[QStringLiteral("pages_first_paint_ms")] = pages;
@@ -155,6 +171,8 @@ void putBlocks(WatchedApplication& application, QJsonObject& figures, const QStr
     figures[prefix + QStringLiteral("gui_blocks_over_50ms")] = blocks.wall;
     figures[prefix + QStringLiteral("gui_blocks_over_50ms_cpu")] = blocks.cpu;
     figures[prefix + QStringLiteral("gui_longest_event_ms")] = blocks.longestMs;
+    std::printf("%sblocks of the GUI thread over 50 ms: %d, longest event %.1f ms in %s\n",
+                qPrintable(prefix), blocks.wall, blocks.longestMs, blocks.longestIn.constData());
 }
 
 } // namespace
@@ -164,11 +182,14 @@ QJsonObject measureTimeline(WatchedApplication& application, const QString& file
 {
     QJsonObject figures;
     Screen screen("timeline");
+    screen.timeline().setFitsLanes(false); // whatever an earlier session left
     application.takeBlocks();
     const Times opened = openOnTimeline(screen, file);
     figures[QStringLiteral("open_first_paint_ms")] = opened.wall;
     figures[QStringLiteral("open_first_paint_ms_gui_cpu")] = opened.cpu;
     ui::waitUntilSettled();
+    measureUsualFrames(screen, frames / 4, figures);
+    screen.timeline().setFitsLanes(true);
     measureFrames(screen, frames, figures);
     figures[QStringLiteral("rss_mb")] = residentMb();
     if (!pictures.empty())
@@ -189,28 +210,53 @@ QJsonObject measureMemory(WatchedApplication& application, const QString& file, 
 {
     QJsonObject figures;
     Screen screen("memory");
-    auto& plot = dynamic_cast<ui::MemoryPage&>(*screen.window.page(QStringLiteral("memory"))).plot();
+    auto& page = dynamic_cast<ui::MemoryPage&>(*screen.window.page(QStringLiteral("memory")));
     const Stopwatch watch;
     screen.window.open({file});
-    runUntil("the memory is there", [&] { return !plot.series().empty() && plot.isVisible(); });
-    QCoreApplication::processEvents();
-    QGuiApplication::sync();
-    figures[QStringLiteral("memory_first_paint_ms")] = watch.read().wall;
+    const auto painted = [&watch] {
+        QCoreApplication::processEvents();
+        QGuiApplication::sync();
+        return watch.read().wall;
+    };
+    runUntil("the curves are there",
+             [&] { return !page.areas().runs().empty() && page.areas().isVisible(); });
+    figures[QStringLiteral("memory_first_paint_ms")] = painted();
+    runUntil("the blocks are there", [&] { return page.blocks().layout() != nullptr; });
+    figures[QStringLiteral("memory_blocks_paint_ms")] = painted();
+    ui::waitUntilSettled();
+    putBlocks(application, figures, QStringLiteral("memory_open_"));
+    figures[QStringLiteral("memory_boxes")] = qint64(page.blocks().layout()->boxes.size());
+    std::mt19937_64 random(1);
+    const double whole = page.axis().bounds().length();
+    // By turns over the curves and over the blocks: either moves both.
+    const auto measure = [&](const QString& name) {
+        FrameTimes times;
+        for (int i = 0; i < frames; ++i) {
+            QWidget& plot = i % 2 == 0 ? static_cast<QWidget&>(page.areas()) : page.blocks();
+            // Never the whole: that cannot be panned.
+            const double wanted = whole / std::exp2(std::uniform_real_distribution<double>(0.2, 12)(random));
+            const double turns = std::log(wanted / page.axis().window().length()) / std::log(0.8);
+            const QPointF at(std::uniform_real_distribution<double>(0.2, 0.8)(random) * plot.width(),
+                             plot.height() / 2.0);
+            const bool atBegin = page.axis().window().from <= page.axis().bounds().from;
+            const bool atEnd = page.axis().window().to >= page.axis().bounds().to;
+            times.add(i % 4 < 2 ? frame(plot, wheel(plot, at, turns * 120, Qt::ControlModifier))
+                                : frame(plot, wheel(plot, at, atBegin || (!atEnd && i % 8 < 4) ? -120 : 120,
+                                                    Qt::ShiftModifier)));
+        }
+        times.write(figures, name);
+    };
+    measure(QStringLiteral("memory_frame"));
+    putBlocks(application, figures, QStringLiteral("memory_"));
+    // All blocks there are, not only the largest.
+    auto* detail = page.findChild<QSlider*>();
+    detail->setValue(detail->maximum());
     ui::waitUntilSettled();
     application.takeBlocks();
-    std::mt19937_64 random(1);
-    FrameTimes times;
-    const double whole = plot.window().length();
-    for (int i = 0; i < frames; ++i) {
-        const double wanted = whole / std::exp2(std::uniform_real_distribution<double>(0, 12)(random));
-        const double turns = std::log(wanted / plot.window().length()) / std::log(0.8);
-        const QPointF at(std::uniform_real_distribution<double>(0.2, 0.8)(random) * plot.width(),
-                         plot.height() / 2.0);
-        times.add(frame(plot, wheel(plot, at, turns * 120, Qt::NoModifier)));
-    }
-    times.write(figures, QStringLiteral("memory_frame"));
+    figures[QStringLiteral("memory_all_boxes")] = qint64(page.blocks().layout()->boxes.size());
+    measure(QStringLiteral("memory_all_frame"));
+    putBlocks(application, figures, QStringLiteral("memory_all_"));
     figures[QStringLiteral("memory_rss_mb")] = residentMb();
-    putBlocks(application, figures, QStringLiteral("memory_"));
     return figures;
 }
 

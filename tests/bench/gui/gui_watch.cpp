@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tilescope::bench {
 
@@ -48,16 +49,26 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event)
         busyCpu_ = clockNs(guiClock_);
         busySince_ = nowNs();
     }
+    // Before it is handled: a receiver may delete itself.
+    const char* const receiverClass = receiver->metaObject()->className();
+    const int type = event->type();
     const bool result = QApplication::notify(receiver, event);
-    if (outermost)
+    if (outermost) {
+        if (const std::int64_t length = nowNs() - busySince_; length > longestWhole_) {
+            longestWhole_ = length;
+            longestIn_ = QByteArray(receiverClass) + " event " + QByteArray::number(type);
+        }
         busySince_ = 0;
+    }
     --depth_;
     return result;
 }
 
 WatchedApplication::Blocks WatchedApplication::takeBlocks()
 {
-    return {wallBlocks_.exchange(0), cpuBlocks_.exchange(0), 1e-6 * double(longest_.exchange(0))};
+    longestWhole_ = 0;
+    return {wallBlocks_.exchange(0), cpuBlocks_.exchange(0), 1e-6 * double(longest_.exchange(0)),
+            std::exchange(longestIn_, {})};
 }
 
 void WatchedApplication::watch(const std::stop_token& stop)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QApplication>
+#include <QByteArray>
 
 #include <atomic>
 #include <chrono>
@@ -44,6 +45,7 @@ public:
         int wall = 0;
         int cpu = 0;
         double longestMs = 0;
+        QByteArray longestIn = {}; ///< class of the receiver and type of that event
     };
     Blocks takeBlocks();
 
@@ -57,7 +59,9 @@ private:
     std::atomic<int> wallBlocks_ = 0;
     std::atomic<int> cpuBlocks_ = 0;
     std::atomic<std::int64_t> longest_ = 0;
-    std::jthread watchdog_; // last: it ends before the rest goes
+    std::int64_t longestWhole_ = 0; // GUI thread
+    QByteArray longestIn_;          // GUI thread
+    std::jthread watchdog_;         // last: it ends before the rest goes
 };
 
 } // namespace tilescope::bench

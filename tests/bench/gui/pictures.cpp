@@ -34,6 +34,17 @@ QString kindOf(Lane::Kind kind)
     return {};
 }
 
+// Where a lane shows what it holds: the middle of each row; the foot of a curve.
+std::vector<int> heightsOf(const ui::Band& band, const Lane& lane)
+{
+    if (lane.kind == Lane::Kind::Memory)
+        return {band.top + band.height - 1};
+    std::vector<int> heights;
+    for (std::size_t row = 0; row < lane.rows.size(); ++row)
+        heights.push_back(band.rowTop(row) + band.rowHeight / 2);
+    return heights;
+}
+
 // A letter a column: whether any of the lane's rows has a colour of its own there.
 QString inked(const QImage& picture, const ui::TimelineScene& scene, const ui::Band& band, const Lane& lane,
               const QRect& plot)
@@ -43,8 +54,8 @@ QString inked(const QImage& picture, const ui::TimelineScene& scene, const ui::B
     const QRgb grid = palette.grid.rgb();
     const QRgb step = palette.strongLine.rgb();
     QString columns(plot.width(), QLatin1Char('.'));
-    for (int row = 0; row < int(lane.rows.size()); ++row) {
-        const int y = plot.top() + band.top - scene.scroll + row * band.rowHeight + band.rowHeight / 2;
+    for (const int inLane : heightsOf(band, lane)) {
+        const int y = plot.top() - scene.scroll + inLane;
         for (int x = 0; x < plot.width(); ++x) {
             const QRgb pixel = picture.pixel(plot.left() + x, y);
             if (pixel != ground && pixel != grid && pixel != step)
@@ -56,6 +67,10 @@ QString inked(const QImage& picture, const ui::TimelineScene& scene, const ui::B
 
 double coveredNs(const Lane& lane, double from, double perColumn, int columns)
 {
+    // Of the device's own lane only the time in which it was busy: its gaps are boxes too.
+    if (lane.kind == Lane::Kind::Busy)
+        return double(lane.rows.front().coveredByHue(
+            std::int64_t(from), std::int64_t(from + perColumn * columns))[std::size_t(query::Hue::Busy)]);
     std::vector<query::Column> out(static_cast<std::size_t>(columns));
     double covered = 0;
     for (const query::Track& row : lane.rows) {
@@ -79,10 +94,14 @@ QJsonArray lanesOf(const ui::TimelineView& view, const QImage& picture)
         if (band.kind != ui::Band::Kind::Lane || top < 0 || top + band.height > plot.height())
             continue;
         const Lane& lane = section.timeline->lanes[section.lanes[band.view].lane];
-        if (lane.kind == Lane::Kind::Busy || lane.kind == Lane::Kind::Memory)
-            continue;
+        std::pair<std::int64_t, std::int64_t> extremes{0, 0};
+        if (lane.kind == Lane::Kind::Memory)
+            extremes =
+                lane.allocated.extremes(std::int64_t(from), std::int64_t(from + perColumn * plot.width()));
         lanes.append(
-            QJsonObject{{QStringLiteral("kind"), kindOf(lane.kind)},
+            QJsonObject{{QStringLiteral("lowest"), qint64(extremes.first)},
+                        {QStringLiteral("highest"), qint64(extremes.second)},
+                        {QStringLiteral("kind"), kindOf(lane.kind)},
                         {QStringLiteral("thread"), qint64(lane.thread.value)},
                         {QStringLiteral("stream"), qint64(lane.stream.value)},
                         {QStringLiteral("covered_ns"), coveredNs(lane, from, perColumn, plot.width())},

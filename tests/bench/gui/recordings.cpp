@@ -1,5 +1,6 @@
 #include "recordings.h"
 
+#include "core/model/memory.h"
 #include "core/store/run_writer.h"
 #include "tests/bench/query/event_generator.h"
 
@@ -41,6 +42,32 @@ public:
         for (int layer = 0; layer < 24; ++layer)
             paths_.push_back(strings.intern("step/forward/layers." + std::to_string(layer)));
         stepPath_ = strings.intern("step");
+    }
+
+    /// The segments, and the model's tensors in the first of them.
+    static MemoryFacts facts(Timestamp time)
+    {
+        MemoryFacts facts;
+        std::uint64_t address = kBase - std::uint64_t(kTensors * kTensorBytes);
+        const auto segment = [&](std::uint64_t at, std::int64_t bytes) {
+            facts.segments.push_back({.time = time, .device = DeviceIndex{0}, .address = at, .bytes = bytes});
+            facts.segments.back().isLarge = true;
+        };
+        segment(address, kTensors * kTensorBytes);
+        segment(kBase, kPool);
+        for (int i = 0; i < kTensors; ++i) {
+            MemoryBlock& block = facts.blocks.emplace_back();
+            block.time = time;
+            block.device = DeviceIndex{0};
+            block.address = address;
+            block.bytes = block.size = kTensorBytes;
+            block.category = i < kTensors / 3 ? MemoryCategory::Parameters : MemoryCategory::Optimizer;
+            block.name = "layers." + std::to_string(i % 24) + "/ffn/down";
+            address += std::uint64_t(kTensorBytes);
+        }
+        facts.blocks.push_back(
+            {.time = time, .device = DeviceIndex{0}, .address = kBase, .size = kPool, .isFree = true});
+        return facts;
     }
 
     /// Adds a step of `blocks` blocks, an event for each's begin and end.
@@ -94,12 +121,15 @@ private:
     AllocEvent stamped(AllocEvent event)
     {
         event.time = time_ += Nanoseconds(500 + random_() % 2000);
-        event.allocated = std::int64_t(top_ - kBase);
-        event.reserved = 1LL << 34;
+        event.allocated = kTensors * kTensorBytes + std::int64_t(top_ - kBase);
+        event.reserved = kTensors * kTensorBytes + kPool;
         return event;
     }
 
     static constexpr std::uint64_t kBase = 0x7f00'0000'0000ULL;
+    static constexpr std::int64_t kPool = 8LL << 30; ///< segment of what steps allocate
+    static constexpr std::int64_t kTensors = 300;    ///< there before the trace, in a segment below
+    static constexpr std::int64_t kTensorBytes = 4LL << 20;
     std::mt19937_64 random_{1};
     Timestamp time_;
     std::uint64_t top_ = kBase; ///< the allocator is a stack: what is freed was allocated last
@@ -132,7 +162,9 @@ void makeAllocations(const fs::path& file, std::int64_t events)
     StringTable strings;
     store::RunWriter writer(file, strings);
     writer.beginRun(header());
-    StepOfAllocations steps(strings, TraceClock::now());
+    const Timestamp begin = TraceClock::now();
+    StepOfAllocations steps(strings, begin);
+    writer.writeMemory(StepOfAllocations::facts(begin));
     for (std::int64_t written = 0; written < events; written += 2LL * kBlocksAStep) {
         TraceBatch batch;
         steps.addTo(batch, kBlocksAStep);

@@ -28,6 +28,7 @@ EventGenerator::EventGenerator(StringTable& strings, Timestamp origin, std::uint
             paths_.push_back(strings_.intern(phase + module));
             names_.push_back(strings_.intern("part" + std::to_string(i % 8)));
         }
+    stepPath_ = strings_.intern("step");
     for (const char* category : {"parameters", "gradients", "activations", "temporaries"})
         categories_.push_back(strings_.intern(category));
     for (std::uint32_t i = 0; i < 700; ++i)
@@ -48,13 +49,13 @@ std::uint64_t EventGenerator::random(std::uint64_t below)
 /// is freed.
 void EventGenerator::step(TraceBatch& batch)
 {
-    const auto module = static_cast<std::size_t>(nextRange_ % paths_.size());
+    const std::size_t module = module_;
+    module_ = (module_ + 1) % paths_.size();
     if (module == 0)
-        ++step_;
+        beginStep();
     Range range;
     range.id = RangeId{nextRange_++};
-    range.parent =
-        module == 0 ? RangeId::none() : RangeId{range.id.value - static_cast<std::uint32_t>(module)};
+    range.parent = stepRange_.id;
     range.path = paths_[module];
     range.name = names_[module];
     range.thread = ThreadId{kThread};
@@ -100,6 +101,25 @@ void EventGenerator::step(TraceBatch& batch)
         allocate(batch, range);
     range.end = time_ += Nanoseconds(100);
     batch.ranges.push_back(range);
+    if (module_ == 0)
+        endStep(batch);
+}
+
+void EventGenerator::beginStep()
+{
+    stepRange_ = {};
+    stepRange_.id = RangeId{nextRange_++};
+    stepRange_.path = stepRange_.name = stepPath_;
+    stepRange_.thread = ThreadId{kThread};
+    stepRange_.step = ++step_;
+    stepRange_.start = time_;
+}
+
+/// A range is known when it has ended, as with a tracer.
+void EventGenerator::endStep(TraceBatch& batch)
+{
+    stepRange_.end = time_;
+    batch.ranges.push_back(stepRange_);
 }
 
 void EventGenerator::allocate(TraceBatch& batch, const Range& range)

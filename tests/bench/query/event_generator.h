@@ -24,7 +24,8 @@ public:
     static constexpr std::uint32_t kThreads = 24;
     static constexpr std::uint32_t kStreams = 37;
 
-    /// The next kEventsPerBatch events, into `batch`, whose space is used again.
+    /// The next kEventsPerBatch events, and a range for each step that ends among them, into `batch`, whose
+    /// space is used again.
     void next(TraceBatch& batch);
 
     Timestamp now() const { return time_; }
@@ -32,6 +33,8 @@ public:
 private:
     std::uint64_t random(std::uint64_t below);
     void step(TraceBatch& batch);
+    void beginStep();
+    void endStep(TraceBatch& batch);
     void allocate(TraceBatch& batch, const Range& range);
     void freeOldest(TraceBatch& batch, const Range& range);
     void addAllocation(TraceBatch& batch, AllocEvent event);
@@ -46,6 +49,9 @@ private:
     std::uint32_t nextRange_ = 0;
     std::uint32_t nextCorrelation_ = 1;
     std::int32_t step_ = 0;
+    std::size_t module_ = 0; ///< that comes next, within the step
+    Range stepRange_;        ///< that is open
+    StringId stepPath_;
     std::int64_t allocated_ = 0;
     std::uint64_t nextAddress_ = 0x7f00'0000'0000ULL;
     std::deque<AllocEvent> live_; ///< the oldest in front

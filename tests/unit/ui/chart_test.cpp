@@ -244,6 +244,43 @@ TEST(ChartPlot, NamesOfLinesDoNotLieOnEachOther)
     EXPECT_GE(heights[2] - heights[1], 8);
 }
 
+TEST(ChartPlot, ErrorBarsEndWithinTheAxes)
+{
+    // Spreads of half, nearly all and more than the mean: on a logarithmic axis the last ones have no lower
+    // end.
+    for (const double spread : {0.5, 0.999, 3.0}) {
+        std::vector<query::RunSummary> runs = attention();
+        for (query::RunSummary& run : runs)
+            for (query::PhaseTimes& phase : run.phases)
+                phase.wallMs->standardDeviation = spread * phase.wallMs->mean;
+        for (const auto axis :
+             {ChartRecipe::Axis::Log2, ChartRecipe::Axis::Log10, ChartRecipe::Axis::Linear}) {
+            ChartRecipe recipe;
+            recipe.yAxis = axis;
+            ChartPlot plot;
+            plot.show(chartOf(recipe, pointersTo(runs)), recipe);
+            const QCPRange range = plot.panels()[0]->axis(QCPAxis::atLeft)->range();
+            int checked = 0;
+            for (int i = 0; i < plot.plottableCount(); ++i) {
+                auto* bars = qobject_cast<QCPErrorBars*>(plot.plottable(i));
+                if (bars == nullptr)
+                    continue;
+                for (int at = 0; at < bars->dataCount(); ++at) {
+                    const double y = bars->dataPlottable()->interface1D()->dataMainValue(at);
+                    const QCPErrorBarsData& data = bars->data()->at(at);
+                    const double bottom =
+                        axis == ChartRecipe::Axis::Linear ? std::min(0.0, y * (1 - spread)) : range.lower;
+                    EXPECT_GE(y - data.errorMinus, bottom - 1e-12) << spread;
+                    EXPECT_LE(y + data.errorPlus, range.upper) << spread;
+                    EXPECT_GT(data.errorMinus, 0) << "a bar that ends at the axis is drawn";
+                    ++checked;
+                }
+            }
+            EXPECT_EQ(checked, 7);
+        }
+    }
+}
+
 TEST(ChartPlot, ThePaletteOfGreysStaysApartInGrey)
 {
     EXPECT_TRUE(ChartPlot::staysApartInGrey(ChartRecipe::Palette::Grey, 4));
@@ -362,6 +399,74 @@ TEST(ChartFiles, AreWrittenForEachRecipeFromARecording)
     bad.write(recipe.toJson().toUtf8());
     bad.close();
     EXPECT_THROW(writeCharts({path}, {QString::fromStdString(file.string())}, to), Error);
+}
+
+TEST(Chart, AQuantityMayLieAlongXAndPointsMayHaveLabels)
+{
+    std::vector<query::RunSummary> runs{runOf("naive", 1024, 3), runOf("naive", 4096, 2)};
+    std::vector<const query::RunSummary*> pointers{&runs[0], &runs[1]};
+    ChartRecipe recipe;
+    recipe.x = QStringLiteral("peak memory");
+    recipe.y = QStringLiteral("step, wall");
+    recipe.label = QStringLiteral("seq_len");
+    const Chart chart = chartOf(recipe, pointers);
+    ASSERT_EQ(chart.series.size(), 1U) << chart.empty.toStdString();
+    ASSERT_EQ(chart.series[0].points.size(), 2U);
+    EXPECT_EQ(chart.xTitle, QStringLiteral("peak memory, MiB"));
+    EXPECT_EQ(chart.series[0].points[0].x, 1);
+    EXPECT_EQ(chart.series[0].points[0].label, QStringLiteral("1024"));
+    EXPECT_EQ(chart.series[0].points[1].x, 4);
+    EXPECT_EQ(ChartRecipe::fromJson(recipe.toJson().toUtf8(), QStringLiteral("x")), recipe);
+}
+
+QString written(const std::filesystem::path& file, const QByteArray& text)
+{
+    QFile out(QString::fromStdString(file.string()));
+    if (!out.open(QIODevice::WriteOnly) || out.write(text) != text.size())
+        throw std::runtime_error("cannot write " + file.string());
+    return out.fileName();
+}
+
+TEST(ChartFiles, TimelinesAreDrawnFromARecipeToo)
+{
+    Theme::instance().apply(ThemeChoice::Light);
+    const testing::TemporaryFolder folder;
+    const std::filesystem::path file = folder / "lm.tscope";
+    test::writeLmFile(file);
+    const query::FileSnapshot runs = query::FileSession(file).snapshot();
+    const QByteArray two = "\"" + QByteArray::fromStdString(runs.runs[0].uid) + "\",\"" +
+                           QByteArray::fromStdString(runs.runs[1].uid) + "\"";
+    const QString recording = QString::fromStdString(file.string());
+    const QString to = QString::fromStdString((folder / "figures").string());
+    try {
+        writeCharts({written(folder / "pair.json", "{\"tilescope_timeline\": 1, \"runs\": [" + two + "]}")},
+                    {recording}, to);
+    } catch (const Error& error) {
+        FAIL() << error.sentence();
+    }
+    QFile figure(to + QStringLiteral("/pair.svg"));
+    ASSERT_TRUE(figure.open(QIODevice::ReadOnly));
+    const QByteArray svg = figure.readAll();
+    EXPECT_TRUE(svg.contains("naive"));
+    EXPECT_TRUE(svg.contains("flash"));
+    EXPECT_TRUE(svg.contains("Difference")); // of one with the other
+    EXPECT_TRUE(QFile::exists(to + QStringLiteral("/pair.pdf")));
+
+    const auto sentence = [&](const QByteArray& recipe) {
+        try {
+            writeCharts({written(folder / "bad.json", recipe)}, {recording}, to);
+        } catch (const Error& error) {
+            return error.sentence();
+        }
+        return std::string("no error");
+    };
+    EXPECT_NE(sentence(R"({"tilescope_timeline": 1, "runs": ["nobody"]})").find("the run nobody"),
+              std::string::npos);
+    EXPECT_NE(sentence(R"({"tilescope_timeline": 1, "runs": []})").find("names no run"), std::string::npos);
+    EXPECT_NE(sentence(R"({"tilescope_timeline": 2, "runs": ["a"]})").find("'tilescope_timeline' is not 1"),
+              std::string::npos);
+    EXPECT_NE(sentence(R"({"tilescope_timeline": 1, "runs": ["a"], "runz": 1})").find("unknown key 'runz'"),
+              std::string::npos);
 }
 
 } // namespace

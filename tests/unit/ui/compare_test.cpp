@@ -76,6 +76,28 @@ TEST_F(CompareTest, EachKindOfChangeListsItsKernelsAndTogetherTheyAreAll)
     }
 }
 
+TEST_F(CompareTest, EveryDifferenceHasItsIntervalBesideIt)
+{
+    const query::Comparison& comparison = *compared_.comparison;
+    const std::pair<TableData, const std::vector<query::ComparedGroup>*> tables[] = {
+        {kernelDifferenceRows(comparison, KernelChange::All), &comparison.kernels},
+        {familyDifferenceRows(comparison), &comparison.families},
+        {rangeDifferenceRows(comparison), &comparison.ranges}};
+    for (const auto& [table, groups] : tables) {
+        ASSERT_FALSE(table.rows.empty());
+        EXPECT_EQ(table.columns.back().title, QStringLiteral("95 %"));
+        for (const TableRow& row : table.rows) {
+            const analysis::GroupDifference& difference = (*groups)[std::size_t(row.id)].difference;
+            ASSERT_TRUE(difference.difference95) << difference.key << ": four traced steps each";
+            const TableCell& cell = row.cells.back();
+            EXPECT_TRUE(cell.text.startsWith(QStringLiteral("± "))) << cell.text.toStdString();
+            EXPECT_LE(cell.text.size(), 8) << "fits its column: " << cell.text.toStdString();
+            EXPECT_DOUBLE_EQ(cell.sort, (difference.difference95->high - difference.difference95->low) / 2);
+            EXPECT_TRUE(cell.exact.startsWith(QStringLiteral("95 % interval of B − A: ")));
+        }
+    }
+}
+
 TEST_F(CompareTest, BarsOfFamiliesAreSharesOfTheGreatestDifference)
 {
     double most = 0;

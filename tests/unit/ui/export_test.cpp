@@ -34,7 +34,7 @@ protected:
                        {QStringLiteral("idle"), query::Hue::GapLaunching, 1e6}}}});
         histogram_ = new HistogramPlot;
         histogram_->setAccessibleName(QStringLiteral("Durations"));
-        histogram_->show({1000, 1100, 1200, 5000}, query::Hue::Matmul);
+        histogram_->show(durationsOf({1000, 1100, 1200, 5000}), query::Hue::Matmul);
         table_ = new TableView;
         table_->setAccessibleName(QStringLiteral("Kernels"));
         table_->show(rows());

@@ -1,4 +1,6 @@
+#include "tests/support/fake_memory.h"
 #include "ui/models/memory_rows.h"
+#include "ui/plots/memory_axis.h"
 #include "ui/plots/step_points.h"
 
 #include <QAbstractItemModelTester>
@@ -6,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 
 namespace tilescope::ui {
@@ -50,56 +53,161 @@ TEST(StepPoints, AMillionChangesKeepEveryPixelsExtremesInFewPoints)
     EXPECT_NEAR(least->time, 6'543'210, length / kPixels);
 }
 
-query::LiveMemoryTable liveBlocks()
+constexpr std::int64_t kMiB = 1 << 20;
+
+/// 30 + 20 + 4 MiB of activations and 60 MiB that nobody tells of, at 40 ns; the 4 MiB are freed at 60.
+MemoryRun someRun(testing::FakeMemory& memory)
 {
-    constexpr std::int64_t kMiB = 1 << 20;
-    query::LiveMemoryTable live;
-    for (const std::int64_t mib : {30, 20, 4}) {
-        AllocEvent event;
-        event.bytes = mib * kMiB;
-        event.path = StringId{1};
-        event.category = StringId{2};
-        event.op = OpId{std::uint32_t(mib)};
-        live.blocks.push_back({std::uint64_t(mib), Bytes{event.bytes}, live.from.events.size()});
-        live.from.events.push_back(event);
+    memory.untold(60 * kMiB).step(1, 5, 100).older(9, 8 * kMiB, "layers.0/ffn/down");
+    memory.op("aten::mm", "f32[8]").alloc(1, 30 * kMiB, 20, "step/forward/layers.3/ffn");
+    memory.op("", "").alloc(2, 20 * kMiB, 30, "step/backward", MemoryCategory::Gradients);
+    memory.op("aten::add", "").alloc(3, 4 * kMiB, 40, "").free(3, 60);
+    MemoryRun run{.letter = {}, .title = {}, .history = memory.history(query::MemoryParts::WithoutOps)};
+    run.ops = memory.ops(*run.history);
+    run.steps = memory.steps(run.history->origin);
+    return run;
+}
+
+QString cell(const TableData& table, std::size_t row, int column)
+{
+    return table.rows[row].cells[std::size_t(column)].text;
+}
+
+TEST(MemoryRows, BlocksSayWhatTheyAreAndWhoHoldsThem)
+{
+    testing::FakeMemory memory;
+    const MemoryRun run = someRun(memory);
+    const BlockList alive = blockRows(run, {.time = run.history->peakTime});
+    EXPECT_EQ(alive.blocks, 4U);
+    EXPECT_EQ(alive.bytes, 62 * kMiB);
+    ASSERT_EQ(alive.table.rows.size(), alive.blocks)
+        << "as many as are counted: what is in no block has no row";
+    EXPECT_EQ(cell(alive.table, 0, int(BlockColumn::Name)), QStringLiteral("layers.3/ffn mm"));
+    EXPECT_EQ(cell(alive.table, 0, int(BlockColumn::Category)), QStringLiteral("activations"));
+    EXPECT_EQ(cell(alive.table, 0, int(BlockColumn::Bytes)), QStringLiteral("30.0"));
+    EXPECT_EQ(cell(alive.table, 0, int(BlockColumn::Place)), QStringLiteral("forward/layers.3/ffn"));
+    EXPECT_EQ(alive.table.columns[std::size_t(BlockColumn::Bytes)].title, QStringLiteral("MiB"));
+    EXPECT_EQ(cell(alive.table, 2, int(BlockColumn::Name)), QStringLiteral("layers.0/ffn/down"));
+    EXPECT_EQ(cell(alive.table, 2, int(BlockColumn::From)), QStringLiteral("before"));
+    EXPECT_EQ(cell(alive.table, 3, int(BlockColumn::Name)), QStringLiteral("add"));
+    EXPECT_EQ(blockRows(run, {.time = run.history->length}).blocks, 3U) << "one is freed by then";
+    EXPECT_EQ(blockRows(run, {}).blocks, 4U) << "at any time";
+    EXPECT_EQ(blockRows(run, {.time = {}, .most = 2}).table.rows.size(), 2U);
+
+    const auto block = std::uint32_t(alive.table.rows[0].id);
+    std::map<QString, QString> facts;
+    for (const auto& [key, value] : blockFacts(run, block))
+        facts[key] = value;
+    EXPECT_EQ(facts[QStringLiteral("Made by")], QStringLiteral("aten::mm"));
+    EXPECT_EQ(facts[QStringLiteral("Given")], QStringLiteral("f32[8]"));
+    EXPECT_EQ(facts[QStringLiteral("Module")], QStringLiteral("layers.3/ffn"));
+    EXPECT_EQ(facts[QStringLiteral("Step")], QStringLiteral("1"));
+    EXPECT_EQ(facts[QStringLiteral("Address")], QStringLiteral("0x1"));
+    EXPECT_TRUE(facts[QStringLiteral("Lives")].endsWith(QStringLiteral("beyond the trace")));
+    EXPECT_EQ(blockGroup(run, block), QStringLiteral("forward/layers.*/ffn\nactivations"));
+}
+
+TEST(MemoryRows, SharesAddUpToTheAllocatorsCountHoweverTheyAreGrouped)
+{
+    testing::FakeMemory memory;
+    memory.untold(3000).older(0x9, 77, "embedding").random(3000, 11);
+    MemoryRun run{.letter = {}, .title = {}, .history = memory.history(query::MemoryParts::WithoutOps)};
+    run.ops = memory.ops(*run.history);
+    for (const MemoryTable by :
+         {MemoryTable::Category, MemoryTable::Phase, MemoryTable::Module, MemoryTable::Op}) {
+        const auto groups =
+            by == MemoryTable::Op ? nullptr : query::memoryGroups(run.history, query::MemoryGrouping(by));
+        for (std::int64_t time = 1; time < run.history->length; time += 977) {
+            const MemoryShares shares = memoryShareRows(run, by, groups.get(), time);
+            std::int64_t sum = 0;
+            for (const TableRow& row : shares.table.rows)
+                sum += row.id < 0 ? 0 : std::int64_t(row.cells[std::size_t(MemoryShareColumn::Bytes)].sort);
+            ASSERT_EQ(sum, run.history->allocated.at(time)) << "by " << int(by) << " at " << time;
+            ASSERT_EQ(shares.sum, shares.allocated);
+        }
     }
-    live.from.texts = {{StringId{1}, "step/forward/ffn"}, {StringId{2}, "activations"}};
-    live.from.ops = {{OpId{30}, "aten::mm"}};
-    live.untraced = Bytes{60 * kMiB};
-    return live;
 }
 
-TEST(MemoryRows, SayWhereEachBlockIsFromAndKeepWhatIsOlderLast)
+TEST(MemoryRows, OpsOfAnInstantAreTheirBlocksOps)
 {
-    const TableData rows = memoryRows(liveBlocks(), 1000);
-    ASSERT_EQ(rows.rows.size(), 4U);
-    const std::vector<TableCell>& first = rows.rows.front().cells;
-    EXPECT_EQ(first[std::size_t(MemoryColumn::Path)].text, QStringLiteral("step/forward/ffn"));
-    EXPECT_EQ(first[std::size_t(MemoryColumn::Op)].text, QStringLiteral("aten::mm"));
-    EXPECT_EQ(first[std::size_t(MemoryColumn::Category)].text, QStringLiteral("activations"));
-    EXPECT_EQ(first[std::size_t(MemoryColumn::Bytes)].text, QStringLiteral("30.0"));
-    EXPECT_EQ(rows.columns[std::size_t(MemoryColumn::Bytes)].title, QStringLiteral("MiB"));
-    EXPECT_DOUBLE_EQ(first[std::size_t(MemoryColumn::Bar)].bar, 0.5) << "of the greatest, which is older";
-    EXPECT_TRUE(rows.rows.back().section);
-    EXPECT_EQ(rows.rows.back().cells[std::size_t(MemoryColumn::Bytes)].text, QStringLiteral("60.0"));
-    EXPECT_EQ(memoryRows(liveBlocks(), 2).rows.size(), 3U);
+    testing::FakeMemory memory;
+    const MemoryRun run = someRun(memory);
+    const MemoryShares shares = memoryShareRows(run, MemoryTable::Op, nullptr, run.history->peakTime);
+    ASSERT_EQ(shares.table.rows.size(), 6U);
+    EXPECT_EQ(shares.keys, (std::vector<std::string>{"unattributed", "aten::mm", "outside any op",
+                                                     "before the trace", "aten::add"}));
+    EXPECT_EQ(cell(shares.table, 1, int(MemoryShareColumn::Blocks)), QStringLiteral("1"));
+    EXPECT_TRUE(shares.table.rows.back().strong);
+    EXPECT_EQ(cell(shares.table, 5, int(MemoryShareColumn::Share)), QStringLiteral("100.0"));
 }
 
-TEST(MemoryRows, TheirModelKeepsItsPromisesWhileRunsAreChangedAndFiltered)
+TEST(MemoryRows, SegmentsSayHowMuchOfThemIsUsed)
+{
+    testing::FakeMemory memory;
+    memory.segment(0x200000, 2 * kMiB).freeBlock(0x200000, 2 * kMiB).alloc(0x200000, 1000, 10, "");
+    const auto history = memory.history();
+    EXPECT_TRUE(segmentRows(*history, history->length).summary.contains(QStringLiteral("1 segments")));
+    const TableData rows = segmentRows(*history, history->length).table;
+    ASSERT_EQ(rows.rows.size(), 1U);
+    EXPECT_EQ(rows.rows[0].cells[int(SegmentColumn::Used)].sort, 1024) << "rounded up";
+    EXPECT_EQ(rows.rows[0].cells[int(SegmentColumn::Free)].sort, double(2 * kMiB - 1024));
+    EXPECT_EQ(rows.rows[0].cells[int(SegmentColumn::LargestFree)].sort, double(2 * kMiB - 1024));
+    EXPECT_EQ(cell(rows, 0, int(SegmentColumn::Blocks)), QStringLiteral("1"));
+}
+
+TEST(MemoryRows, TheirModelsKeepTheirPromisesWhileTheyAreChangedAndFiltered)
 {
     constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
+    testing::FakeMemory memory;
+    const MemoryRun run = someRun(memory);
     TableModel model;
     TableFilter filter;
     filter.setSourceModel(&model);
     const QAbstractItemModelTester tester(&model, kFatal);
     const QAbstractItemModelTester filterTester(&filter, kFatal);
-    model.setData(memoryRows(liveBlocks(), 1000));
-    filter.sort(int(MemoryColumn::Bytes), Qt::AscendingOrder);
-    EXPECT_EQ(filter.index(0, int(MemoryColumn::Bytes)).data().toString(), QStringLiteral("4.00"));
-    filter.setWords(QStringLiteral("aten::mm"));
-    EXPECT_EQ(filter.index(0, int(MemoryColumn::Op)).data().toString(), QStringLiteral("aten::mm"));
+    model.setData(blockRows(run, {}).table);
+    filter.sort(int(BlockColumn::Bytes), Qt::AscendingOrder);
+    EXPECT_EQ(filter.index(0, int(BlockColumn::Bytes)).data().toString(), QStringLiteral("4.00"));
+    filter.setWords(QStringLiteral("ffn mm"));
+    EXPECT_EQ(filter.rowCount(), 1);
+    EXPECT_EQ(filter.index(0, 0).data().toString(), QStringLiteral("layers.3/ffn mm"));
+    filter.setWords({});
+    model.setData(memoryShareRows(run, MemoryTable::Op, nullptr, 0).table);
+    model.setData(segmentRows(*run.history, 0).table);
     model.setData({});
     EXPECT_EQ(model.rowCount(), 0);
+}
+
+TEST(MemoryGroups, KeepTheirColoursWhereverTheyAreShown)
+{
+    using query::MemoryGrouping;
+    EXPECT_EQ(swatchOfGroup(MemoryGrouping::Category, "gradients").category, QStringLiteral("gradients"));
+    EXPECT_EQ(swatchOfGroup(MemoryGrouping::Phase, "unattributed").category, QStringLiteral("unattributed"));
+    EXPECT_EQ(swatchOfGroup(MemoryGrouping::Module, "attention").hue, query::Hue::Attention);
+    EXPECT_EQ(swatchOfGroup(MemoryGrouping::Module, "attention_norm").hue, query::Hue::Norm);
+    EXPECT_EQ(swatchOfGroup(MemoryGrouping::Module, "made up").hue,
+              swatchOfGroup(MemoryGrouping::Module, "made up").hue);
+}
+
+TEST(MemoryAxis, RemembersWindowsAndKeepsThemNearTheData)
+{
+    MemoryAxis axis;
+    axis.start({0, 10'000});
+    const TimeWindow whole = axis.window();
+    axis.setWindow({1000, 2000});
+    axis.setWindow({1200, 1300});
+    axis.back();
+    EXPECT_EQ(axis.window(), (TimeWindow{1000, 2000}));
+    axis.forward();
+    EXPECT_EQ(axis.window(), (TimeWindow{1200, 1300}));
+    axis.back();
+    axis.back();
+    EXPECT_EQ(axis.window(), whole);
+    EXPECT_FALSE(axis.canGoBack());
+    axis.setWindow({900'000, 901'000});
+    EXPECT_LE(axis.window().from, whole.to);
+    axis.setWindow({5, 6});
+    EXPECT_GE(axis.window().length(), 100);
 }
 
 } // namespace

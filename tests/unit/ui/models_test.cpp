@@ -172,5 +172,20 @@ TEST(Histogram, HoldsEveryValueInRoundBins)
     EXPECT_EQ(histogram.counts.front(), 1);
 }
 
+TEST(Durations, HaveTheMeanAndTheMedianOfTheirValues)
+{
+    const Durations odd = durationsOf({30, 10, 20});
+    EXPECT_DOUBLE_EQ(odd.mean, 20);
+    EXPECT_DOUBLE_EQ(odd.median, 20);
+    const Durations even = durationsOf({100, 10, 20, 30});
+    EXPECT_DOUBLE_EQ(even.mean, 40);
+    EXPECT_DOUBLE_EQ(even.median, 25);
+    std::int64_t counted = 0;
+    for (const std::int64_t count : even.histogram.counts)
+        counted += count;
+    EXPECT_EQ(counted, 4);
+    EXPECT_TRUE(durationsOf({}).histogram.counts.empty());
+}
+
 } // namespace
 } // namespace tilescope::ui

@@ -84,5 +84,20 @@ TEST(PointGrid, ShadesTimesByTheirLogarithmAndNamesTheRest)
         << "5 of 13 steps, traced ones too: " << cells.cells[4].text.toStdString();
 }
 
+TEST(PointGrid, ShowsWhatIsExpectedUntilThereAreTimes)
+{
+    auto all = points("sweep: {seq_len: [1, 2, 3]}\n");
+    SweepForecast forecast;
+    forecast.points = {{.stepSeconds = 0.0012}, {.outOfMemory = true, .stepSeconds = 10}, {}};
+    const auto plan = SweepPlan::of(std::make_shared<const std::vector<session::SweepPoint>>(all), forecast);
+    ASSERT_TRUE(plan->grid);
+    const GridCells cells = cellsOf(*plan->grid, plan->progress);
+    EXPECT_EQ(cells.unit, "ms");
+    EXPECT_EQ(cells.cells[0].text, "~1.20");
+    EXPECT_EQ(cells.cells[0].kind, GridCell::Kind::Waiting);
+    EXPECT_EQ(cells.cells[1].kind, GridCell::Kind::ExpectedOom);
+    EXPECT_EQ(cells.cells[2].text, QString::fromUtf8("–"));
+}
+
 } // namespace
 } // namespace tilescope::ui

@@ -369,18 +369,59 @@ TEST_F(TimelineSceneTest, TwoRunsAreDenseWhereTheyFitOnlySo)
     const double far = 10'000; // ns a pixel
     const int usual = layOut(scene_.sections, LaneSizes::of(LaneSizes::Density::Usual)).height;
     const int dense = layOut(scene_.sections, LaneSizes::of(LaneSizes::Density::Dense)).height;
+    const int least = layOut(scene_.sections, LaneSizes::of(LaneSizes::Density::Least)).height;
     ASSERT_LT(dense, usual);
+    ASSERT_LT(least, dense);
     const int frame = scene_.sizes.overview + scene_.sizes.ruler;
     const auto heightFor = [&](int height) {
         return layOut(scene_.sections, LaneSizes::forWindow(far, scene_.sections, height + frame)).height;
     };
     EXPECT_EQ(heightFor(usual), usual);
-    for (int height = dense; height < usual; height += 20) {
+    for (int height = least; height < usual; height += 20) {
         EXPECT_LE(heightFor(height), height) << "fits";
-        EXPECT_GE(heightFor(height), dense);
+        if (height >= dense) {
+            EXPECT_GE(heightFor(height), dense);
+        }
     }
     EXPECT_GT(heightFor(usual - 1), dense) << "no denser than it must be";
-    EXPECT_EQ(heightFor(dense - 1), usual) << "what must be scrolled anyway need not be small";
+    EXPECT_GT(heightFor(dense - 1), least) << "nor here";
+    EXPECT_EQ(heightFor(least - 1), usual) << "what must be scrolled anyway need not be small";
+}
+
+TEST_F(TimelineSceneTest, LanesThatAreMadeToFitAreAllSeenAndLieApart)
+{
+    std::size_t lanes = 0;
+    for (const TimelineSection& section : scene_.sections)
+        lanes += section.lanes.size();
+    scene_.sections[0].lanes[1].folded = true;
+    const int frame = scene_.sizes.overview + scene_.sizes.ruler;
+    const int dense = layOut(scene_.sections, LaneSizes::of(LaneSizes::Density::Dense)).height;
+    const int frames = 2 * scene_.sizes.header + scene_.sizes.difference;
+    for (int height = frames + int(lanes) * 8; height < dense; height += 37) {
+        const TimelineLayout layout =
+            layOut(scene_.sections, LaneSizes::fitting(scene_.sections, height + frame));
+        EXPECT_LE(layout.height, height);
+        EXPECT_GT(layout.height, height - 4) << "no lower than it takes";
+        std::size_t seen = 0;
+        int end = 0;
+        for (const Band& band : layout.bands) {
+            EXPECT_GE(band.top, end);
+            end = band.top + band.height;
+            if (band.kind != Band::Kind::Lane)
+                continue;
+            ++seen;
+            EXPECT_GE(band.height, 4);
+            const TimelineSection& section = scene_.sections[band.section];
+            const query::Lane& lane = section.timeline->lanes[section.lanes[band.view].lane];
+            for (std::size_t row = 0; row < lane.rows.size(); ++row)
+                EXPECT_LE(band.rowTop(row) + band.rowHeight, end) << "a row stays in its lane";
+        }
+        EXPECT_EQ(seen, lanes);
+    }
+    // Where there is no place for four pixels a lane, they are four pixels and scroll.
+    const TimelineLayout least = layOut(scene_.sections, LaneSizes::fitting(scene_.sections, frame + 20));
+    for (const Band& band : least.bands)
+        EXPECT_TRUE(band.kind != Band::Kind::Lane || band.height >= 4);
 }
 
 } // namespace

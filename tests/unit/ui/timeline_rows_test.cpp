@@ -150,6 +150,9 @@ TEST_F(TimelineRowsTest, ATrapezoidJoinsTheEdgesOfItsRanges)
         }
     }
     EXPECT_FALSE(texts.empty());
+    EXPECT_TRUE(std::any_of(shapes.begin(), shapes.end(), [](const DifferenceShape& shape) {
+        return shape.text.startsWith(QStringLiteral("backward "));
+    })) << "a wide one says whose difference it is";
     for (std::size_t i = 0; i < texts.size(); ++i)
         for (std::size_t j = 0; j < i; ++j)
             EXPECT_FALSE(texts[i].intersects(texts[j])) << "texts lie over each other";

@@ -97,11 +97,17 @@ QRect PointGridView::cellRect(const Layout& layout, std::size_t row, std::size_t
             layout.row - 2};
 }
 
+int PointGridView::wantedHeight() const
+{
+    const Layout layout = measure();
+    return layout.header + int(grid_.rows.size()) * layout.row + sizes().of(8);
+}
+
 void PointGridView::setScrollRanges()
 {
     const Layout layout = measure();
     const int width = layout.label + int(grid_.columns.size()) * layout.cell + sizes().of(8);
-    const int height = layout.header + int(grid_.rows.size()) * layout.row + sizes().of(8);
+    const int height = wantedHeight();
     horizontalScrollBar()->setRange(0, std::max(0, width - viewport()->width()));
     horizontalScrollBar()->setPageStep(viewport()->width());
     horizontalScrollBar()->setSingleStep(layout.cell);

@@ -17,6 +17,8 @@ public:
     void show(const SweepProgress& progress);
     const GridCells& cells() const { return cells_; }
     const PointGrid& grid() const { return grid_; }
+    /// The height that shows all rows.
+    int wantedHeight() const;
 
 signals:
     /// What is under the cursor or marked, in words; empty where nothing is.

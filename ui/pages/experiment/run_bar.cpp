@@ -1,9 +1,11 @@
 #include "ui/pages/experiment/run_bar.h"
 
 #include "ui/pages/experiment/queue_list.h"
+#include "ui/plots/key_actions.h"
 #include "ui/plots/number_text.h"
 #include "ui/theme/theme.h"
 
+#include <QAction>
 #include <QCheckBox>
 #include <QDir>
 #include <QFileDialog>
@@ -33,9 +35,12 @@ QPushButton* makeButton(const QString& text, const char* name, const QString& ti
 RunBar::RunBar(SweepQueue& queue, QWidget* parent)
     : QFrame(parent), queue_(queue), plan_(new QLabel), forecast_(new QLabel), warning_(new QLabel),
       output_(new QLineEdit), onlyMissing_(new QCheckBox(tr("only what is missing"))),
-      run_(makeButton(tr("Run"), "run", tr("Run every point of the sweep (Ctrl+R)"))),
-      enqueue_(
-          makeButton(tr("Queue"), "enqueue", tr("Run it when what runs and waits is done (Ctrl+Shift+R)"))),
+      run_(addKey(
+          *this, tr("Run every point of the sweep"), {Qt::CTRL | Qt::Key_R}, [this] { submit(); },
+          Qt::WindowShortcut)),
+      enqueue_(addKey(
+          *this, tr("Run it when what runs and waits is done"), {Qt::CTRL | Qt::SHIFT | Qt::Key_R},
+          [this] { submit(); }, Qt::WindowShortcut)),
       pause_(makeButton(tr("Pause after this point"), "pause", {})),
       cancel_(makeButton(tr("Cancel"), "cancel", tr("Stop after the step that runs; again: at once")))
 {
@@ -53,9 +58,11 @@ RunBar::RunBar(SweepQueue& queue, QWidget* parent)
     output_->setMinimumWidth(sizes().of(160));
     onlyMissing_->setObjectName(QStringLiteral("onlyMissing"));
     onlyMissing_->setToolTip(tr("Pass over the points that the file holds already, as --resume does"));
-    run_->setProperty("kind", "primary");
-    run_->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_R));
-    enqueue_->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R));
+    auto* run = makeButton(tr("Run"), "run", {});
+    run->setProperty("kind", "primary");
+    bindButton(*run, *run_);
+    auto* enqueue = makeButton(tr("Queue"), "enqueue", {});
+    bindButton(*enqueue, *enqueue_);
     auto* choose = makeButton(tr("…"), "chooseOutput", tr("Choose the file to record into"));
     choose->setAccessibleName(tr("Choose output file"));
     auto* word = new QLabel(tr("Record into"));
@@ -73,7 +80,7 @@ RunBar::RunBar(SweepQueue& queue, QWidget* parent)
     bottom->addWidget(choose);
     bottom->addWidget(onlyMissing_);
     bottom->addSpacing(sizes().of(8));
-    for (QPushButton* button : {enqueue_, run_, pause_, cancel_})
+    for (QPushButton* button : {enqueue, run, pause_, cancel_})
         bottom->addWidget(button);
     auto* rows = new QVBoxLayout;
     rows->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(8));
@@ -89,8 +96,6 @@ RunBar::RunBar(SweepQueue& queue, QWidget* parent)
     connect(output_, &QLineEdit::textEdited, this, [this] { outputChosen_ = true; });
     connect(output_, &QLineEdit::textChanged, this, &RunBar::update);
     connect(choose, &QPushButton::clicked, this, &RunBar::chooseOutput);
-    connect(run_, &QPushButton::clicked, this, &RunBar::submit);
-    connect(enqueue_, &QPushButton::clicked, this, &RunBar::submit);
     connect(pause_, &QPushButton::clicked, this, [this] {
         if (queue_.state() == SweepQueue::State::Held)
             queue_.resume();

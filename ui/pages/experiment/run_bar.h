@@ -5,6 +5,7 @@
 
 #include <QFrame>
 
+class QAction;
 class QCheckBox;
 class QLabel;
 class QLineEdit;
@@ -46,8 +47,8 @@ private:
     QLabel* warning_;
     QLineEdit* output_;
     QCheckBox* onlyMissing_;
-    QPushButton* run_;
-    QPushButton* enqueue_;
+    QAction* run_;
+    QAction* enqueue_;
     QPushButton* pause_;
     QPushButton* cancel_;
 };

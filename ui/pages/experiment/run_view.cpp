@@ -21,6 +21,8 @@
 #include <QStyle>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 namespace {
@@ -31,6 +33,8 @@ constexpr int kClockMs = 1000;
 constexpr int kLogLines = 2000;
 constexpr qsizetype kLinesAtOnce = 500; // of a flood, the last ones
 constexpr int kBarSteps = 1000;
+constexpr double kLeastPoints = 76;      // height in which a few points can be read
+constexpr double kMostLeastPoints = 190; // which a grid may ask for before it scrolls
 constexpr const char* kGridKey = "experiment/grid";
 
 void setKind(QLabel* label, const char* kind)
@@ -134,7 +138,6 @@ QWidget* RunView::makePoints()
     choice_->hide();
     views_->setCurrentWidget(nothing);
     pointsPanel_->setContent(content);
-    pointsPanel_->setMinimumHeight(sizes().of(110));
     return pointsPanel_;
 }
 
@@ -197,6 +200,9 @@ void RunView::setGrid(const std::optional<PointGrid>& grid)
     const bool wanted = QSettings().value(QLatin1String(kGridKey), true).toBool();
     choice_->setCurrent(wanted ? 0 : 1);
     views_->setCurrentWidget(grid_ && wanted ? static_cast<QWidget*>(gridView_) : table_);
+    // On a small screen the points keep their place before everything else; a scroll bar may be among them.
+    const int rows = grid_ ? gridView_->wantedHeight() + sizes().of(14) : sizes().of(kLeastPoints);
+    views_->setMinimumHeight(std::clamp(rows, sizes().of(kLeastPoints), sizes().of(kMostLeastPoints)));
 }
 
 void RunView::chooseView(bool grid)

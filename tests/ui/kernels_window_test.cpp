@@ -1,0 +1,131 @@
+// The Kernels page as a person uses it, by mouse and keyboard.
+
+#include "tests/ui/window_fixture.h"
+#include "ui/models/kernel_rows.h"
+#include "ui/pages/kernels_page.h"
+#include "ui/pages/timeline_page.h"
+#include "ui/plots/exporter.h"
+#include "ui/plots/roofline_plot.h"
+#include "ui/plots/table_view.h"
+
+#include <QLineEdit>
+#include <QPushButton>
+#include <QtTest>
+
+#include <gtest/gtest.h>
+
+namespace tilescope::ui {
+namespace {
+
+TEST_F(WindowTest, AClickSelectsAKernelAndAFilterKeepsThoseOfItsName)
+{
+    clickRail(QStringLiteral("Kernels"));
+    TableView& table = page<KernelsPage>("kernels").table();
+    const int rows = table.model()->rowCount();
+    ASSERT_GT(rows, 3);
+    const QModelIndex second = table.model()->index(1, 0);
+    clickRow(table, second);
+    EXPECT_EQ(table.currentIndex().row(), 1);
+    const QString chosen = window_.workspace().kernel();
+    EXPECT_FALSE(chosen.isEmpty());
+    QTest::keyClick(&table, Qt::Key_Down);
+    EXPECT_EQ(table.currentIndex().row(), 2);
+    EXPECT_NE(window_.workspace().kernel(), chosen) << "the keyboard selects as the mouse does";
+
+    QTest::keyClick(&table, Qt::Key_Slash);
+    auto& filter = named<QLineEdit>(QStringLiteral("Filter kernels"));
+    QTest::keyClicks(&filter, QStringLiteral("softmax"));
+    const int kept = table.model()->rowCount();
+    EXPECT_GT(kept, 0);
+    EXPECT_LT(kept, rows);
+    filter.clear();
+    EXPECT_EQ(table.model()->rowCount(), rows);
+}
+
+TEST_F(WindowTest, AKernelLeadsToTheTimelineWhereItIsSelected)
+{
+    clickRail(QStringLiteral("Kernels"));
+    TableView& table = page<KernelsPage>("kernels").table();
+    clickRow(table, table.model()->index(2, 0));
+    const std::string kernel = window_.workspace().kernel().toStdString();
+    QTest::keyClick(&table, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("timeline"));
+    const TimelineScene& scene = page<TimelinePage>("timeline").view().scene();
+    ASSERT_TRUE(scene.selected);
+    const query::Timeline& timeline = *scene.sections[scene.selected->section].timeline;
+    const query::TimelineItem& item = scene.selected->item;
+    EXPECT_EQ(timeline.names[timeline.lanes[item.lane].rows[item.row].name(item.index)].text, kernel);
+}
+
+TEST_F(WindowTest, KernelsAreGroupedAndAGroupOpensIntoItsKernels)
+{
+    clickRail(QStringLiteral("Kernels"));
+    TableView& table = page<KernelsPage>("kernels").table();
+    const auto total = [&table] {
+        double sum = 0;
+        for (int row = 0; row < table.model()->rowCount(); ++row)
+            sum += table.model()->index(row, int(KernelColumn::Total)).data(TableModel::SortRole).toDouble();
+        return sum;
+    };
+    const double all = total();
+    ASSERT_GT(all, 0);
+    for (const char* word : {"family", "range", "module", "phase"}) {
+        for (QPushButton* button : window_.page(QStringLiteral("kernels"))->findChildren<QPushButton*>())
+            if (button->text() == QLatin1String(word))
+                QTest::mouseClick(button, Qt::LeftButton);
+        waitUntilSettled();
+        EXPECT_NEAR(total(), all, 1) << word << ": the same time, grouped otherwise";
+    }
+    ASSERT_EQ(table.model()->rowCount(), 4) << "forward, loss, backward, optimizer";
+    const double first =
+        table.model()->index(0, int(KernelColumn::Total)).data(TableModel::SortRole).toDouble();
+    clickRow(table, table.model()->index(0, 0));
+    table.setFocus();
+    QTest::keyClick(&table, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_NEAR(total(), first, 1) << "the kernels of that phase alone";
+    EXPECT_EQ(table.model()->headerData(0, Qt::Horizontal).toString(), QStringLiteral("Kernel"));
+}
+
+TEST_F(WindowTest, ABubbleOfTheRooflineIsARowOfTheTable)
+{
+    clickRail(QStringLiteral("Kernels"));
+    KernelsPage& kernels = page<KernelsPage>("kernels");
+    RooflinePlot& roofline = kernels.roofline();
+    ASSERT_GT(roofline.bubbles().size(), 1U) << "the linears have shapes";
+    QTest::qWait(50); // the plot draws itself when the window is idle
+    const RooflineBubble& smallest = roofline.bubbles().back();
+    std::optional<QPoint> at;
+    for (int y = 0; y < roofline.height() && !at; ++y)
+        for (int x = 0; x < roofline.width() && !at; ++x)
+            if (roofline.bubbleAt(QPointF(x, y)) == smallest.id)
+                at = QPoint(x, y);
+    ASSERT_TRUE(at);
+    QTest::mouseClick(&roofline, Qt::LeftButton, {}, *at + QPoint(2, 2));
+    waitUntilSettled();
+    EXPECT_EQ(kernels.table().currentId(), smallest.id);
+}
+
+TEST_F(WindowTest, ColumnsThatAreHiddenStayHiddenAndAreNotExported)
+{
+    clickRail(QStringLiteral("Kernels"));
+    TableView& table = page<KernelsPage>("kernels").table();
+    const std::size_t columns = table.shown().columns.size();
+    QMenu menu;
+    table.fillColumnMenu(menu);
+    for (QAction* action : menu.actions())
+        if (action->text() == QLatin1String("Share, %"))
+            action->trigger();
+    EXPECT_TRUE(table.isColumnHidden(int(KernelColumn::Share)));
+    EXPECT_EQ(table.shown().columns.size(), columns - 1);
+    EXPECT_EQ(table.shown().rows.front().cells.size(), columns - 1);
+    for (QPushButton* button : window_.page(QStringLiteral("kernels"))->findChildren<QPushButton*>())
+        if (button->text() == QLatin1String("family"))
+            QTest::mouseClick(button, Qt::LeftButton);
+    waitUntilSettled();
+    EXPECT_TRUE(table.isColumnHidden(int(KernelColumn::Share)));
+}
+
+} // namespace
+} // namespace tilescope::ui

@@ -1,0 +1,161 @@
+// The list of runs as a person uses it, by mouse and keyboard.
+
+#include "tests/ui/window_fixture.h"
+#include "ui/models/run_tree_model.h"
+#include "ui/pages/key_value_table.h"
+#include "ui/pages/memory_page.h"
+#include "ui/pages/run_dock.h"
+#include "ui/plots/memory_areas.h"
+#include "ui/plots/table_view.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMenuBar>
+#include <QPushButton>
+#include <QTreeView>
+#include <QtTest>
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace tilescope::ui {
+namespace {
+
+TEST_F(WindowTest, ManyRunsAreDescribedByWhatVaries)
+{
+    const int file = window_.workspace().files()[0].id;
+    const std::filesystem::path other = folder_ / "other.tscope";
+    test::writeLmFile(other);
+    window_.open({QString::fromStdString(other.string())});
+    waitUntilSettled();
+    const int second = window_.workspace().files()[1].id;
+    window_.workspace().select(
+        {{file, RunId{1}}, {file, RunId{2}}, {file, RunId{3}}, {second, RunId{1}}, {second, RunId{2}}});
+    waitUntilSettled();
+    QStringList titles;
+    for (const QLabel* label : window_.dock().findChildren<QLabel*>())
+        titles << label->text();
+    EXPECT_TRUE(titles.contains(QStringLiteral("5 runs selected")));
+    auto& details = *window_.dock().findChild<KeyValueTable*>();
+    std::map<QString, QStringList> rows;
+    for (const KeyValueRow& row : details.rows())
+        rows[row.key] = row.values;
+    EXPECT_EQ(rows[QStringLiteral("varies")], QStringList{QStringLiteral("backend")});
+    EXPECT_EQ(rows[QStringLiteral("status")], QStringList{QStringLiteral("4 ok, 1 oom")});
+}
+
+TEST_F(WindowTest, TheRunListFiltersAndItsSelectionIsWhatPagesShow)
+{
+    clickRail(QStringLiteral("Memory"));
+    auto& tree = named<QTreeView>(QStringLiteral("Runs"));
+    auto& filter = named<QLineEdit>(QStringLiteral("Filter runs"));
+    const auto runs = [&tree] { return tree.model()->rowCount(tree.model()->index(0, 0)); };
+    const auto run = [&tree](int row) { return tree.model()->index(row, 0, tree.model()->index(0, 0)); };
+    ASSERT_EQ(runs(), 3);
+    QTest::keyClicks(&filter, QStringLiteral("status:oom"));
+    EXPECT_EQ(runs(), 1);
+    ASSERT_EQ(window_.workspace().selection().size(), 1U);
+    EXPECT_EQ(window_.workspace().selection().front().run, RunId{1}) << "hidden, yet what pages show";
+    filter.clear();
+    EXPECT_EQ(runs(), 3);
+    EXPECT_TRUE(tree.selectionModel()->isSelected(run(0)));
+
+    clickRow(tree, run(1));
+    ASSERT_EQ(window_.workspace().selection().size(), 1U);
+    EXPECT_EQ(window_.workspace().selection().front().run, RunId{2});
+    MemoryPage& memory = page<MemoryPage>("memory");
+    EXPECT_EQ(memory.table().model()->rowCount(), 10) << "without the two score matrices";
+    clickRow(tree, run(0), Qt::ControlModifier);
+    EXPECT_EQ(window_.workspace().selection().size(), 2U);
+    EXPECT_EQ(memory.areas().runs().size(), 2U);
+
+    clickRow(tree, run(2));
+    EXPECT_FALSE(memory.areas().isVisible()) << "a run without a trace says so instead";
+    EXPECT_TRUE(memory.areas().runs().empty());
+}
+
+TEST_F(WindowTest, TheRunListShowsTheColumnsThatAreWantedAndSortsByThem)
+{
+    auto& tree = named<QTreeView>(QStringLiteral("Runs"));
+    EXPECT_TRUE(tree.isColumnHidden(RunTreeModel::Backend));
+    QMenu& menu = *named<QPushButton>(QStringLiteral("Columns of the run list")).menu();
+    QMetaObject::invokeMethod(&menu, "aboutToShow");
+    QStringList titles;
+    for (QAction* action : menu.actions()) {
+        titles << action->text();
+        if (action->text() == QLatin1String("Backend"))
+            action->trigger();
+    }
+    for (const char* title :
+         {"Status", "Workload", "Backend", "Size", "Type", "Step, ms", "Peak, MiB", "Flags"})
+        EXPECT_TRUE(titles.contains(QLatin1String(title))) << title;
+    ASSERT_FALSE(tree.isColumnHidden(RunTreeModel::Backend));
+    const QHeaderView& header = *tree.header();
+    QTest::mouseClick(header.viewport(), Qt::LeftButton, {},
+                      {header.sectionViewportPosition(RunTreeModel::Backend) + 5, header.height() / 2});
+    waitUntilSettled();
+    QStringList backends;
+    for (int row = 0; row < 3; ++row)
+        backends
+            << tree.model()->index(row, RunTreeModel::Backend, tree.model()->index(0, 0)).data().toString();
+    QStringList sorted = backends;
+    sorted.sort();
+    if (tree.header()->sortIndicatorOrder() == Qt::DescendingOrder)
+        std::reverse(sorted.begin(), sorted.end());
+    EXPECT_EQ(backends, sorted);
+    EXPECT_NE(backends.front(), backends.back());
+    const MainWindow another;
+    for (const QTreeView* other : another.findChildren<QTreeView*>())
+        EXPECT_FALSE(other->isColumnHidden(RunTreeModel::Backend)) << "remembered";
+}
+
+TEST_F(WindowTest, SizeDockPageAndColumnsSurviveARestart)
+{
+    clickRail(QStringLiteral("Kernels"));
+    window_.resize(1210, 790);
+    window_.dock().toggleViewAction()->trigger();
+    waitUntilSettled();
+    ASSERT_FALSE(window_.dock().isVisible());
+    ASSERT_TRUE(window_.close());
+    MainWindow another;
+    another.show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&another));
+    EXPECT_EQ(another.size(), QSize(1210, 790));
+    EXPECT_FALSE(another.dock().isVisible());
+    EXPECT_EQ(another.currentPageName(), QStringLiteral("kernels"));
+    another.dock().toggleViewAction()->trigger();
+    another.close();
+}
+
+TEST_F(WindowTest, AFileThatWasOpenIsOpenedAgainFromTheMenu)
+{
+    QMenu* recent = nullptr;
+    for (QMenu* menu : window_.menuBar()->findChildren<QMenu*>())
+        if (menu->title() == QLatin1String("Open recent"))
+            recent = menu;
+    ASSERT_NE(recent, nullptr);
+    QTest::keyClick(&window_, Qt::Key_W, Qt::ControlModifier);
+    waitUntilSettled();
+    ASSERT_TRUE(window_.workspace().files().empty());
+    emit recent->aboutToShow();
+    ASSERT_FALSE(recent->actions().isEmpty());
+    QAction* first = recent->actions().front();
+    EXPECT_TRUE(first->text().startsWith(QStringLiteral("lm.tscope"))) << first->text().toStdString();
+    EXPECT_TRUE(first->text().contains(QString::fromStdString(folder_.path().string())))
+        << "files of one name are told apart";
+    first->trigger();
+    waitUntilSettled();
+    ASSERT_EQ(window_.workspace().files().size(), 1U);
+    EXPECT_TRUE(window_.workspace().files()[0].problem.isEmpty());
+    emit recent->aboutToShow();
+    int named = 0;
+    for (const QAction* action : recent->actions())
+        named += action->text().contains(QString::fromStdString(folder_.path().string())) ? 1 : 0;
+    EXPECT_EQ(named, 1) << "listed once";
+}
+
+} // namespace
+} // namespace tilescope::ui

@@ -1,0 +1,110 @@
+// Background work: delivered in the owner's thread, once, and not at all where it is stale or nobody waits.
+
+#include "ui/jobs/job_tracker.h"
+
+#include <QCoreApplication>
+#include <QTest>
+#include <QThread>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <stdexcept>
+
+namespace tilescope::ui {
+namespace {
+
+constexpr int kPatienceMs = 20'000;
+
+void nobodyFails(const QString& sentence)
+{
+    ADD_FAILURE() << sentence.toStdString();
+}
+
+TEST(JobTracker, WorksElsewhereAndDeliversHere)
+{
+    QObject owner;
+    JobTracker jobs(&owner);
+    QThread* worked = nullptr;
+    QThread* delivered = nullptr;
+    std::string value;
+    jobs.start(
+        [&worked](const auto&) {
+            worked = QThread::currentThread();
+            return std::string("made");
+        },
+        [&](std::string made) {
+            value = std::move(made);
+            delivered = QThread::currentThread();
+        },
+        nobodyFails);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return delivered != nullptr; }, kPatienceMs));
+    EXPECT_EQ(value, "made");
+    EXPECT_EQ(delivered, QThread::currentThread());
+    EXPECT_NE(worked, QThread::currentThread());
+}
+
+TEST(JobTracker, WhatAJobThrowsIsTold)
+{
+    QObject owner;
+    JobTracker jobs(&owner);
+    QString told;
+    jobs.start([](const auto&) -> int { throw std::runtime_error("no such file"); },
+               [](int) { ADD_FAILURE(); }, [&told](const QString& sentence) { told = sentence; });
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !told.isEmpty(); }, kPatienceMs));
+    EXPECT_TRUE(told.contains("no such file")) << told.toStdString();
+}
+
+TEST(JobTracker, ANewJobMakesTheOneBeforeStale)
+{
+    QObject owner;
+    JobTracker jobs(&owner);
+    std::atomic<bool> sawIt = false;
+    std::optional<int> value;
+    jobs.start(
+        [&sawIt](const auto& cancelled) {
+            while (!cancelled())
+                QThread::yieldCurrentThread();
+            sawIt = true;
+            return 1;
+        },
+        [&value](int made) { value = made; }, nobodyFails);
+    QThread::msleep(20);
+    jobs.start([](const auto&) { return 2; }, [&value](int made) { value = made; }, nobodyFails);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return value.has_value(); }, kPatienceMs));
+    finishBackgroundWork();
+    QCoreApplication::processEvents();
+    EXPECT_EQ(value, 2);
+    EXPECT_TRUE(sawIt);
+}
+
+TEST(JobTracker, WhatIsOnItsWayWhenTheTrackerGoesIsDropped)
+{
+    QObject owner;
+    bool delivered = false;
+    {
+        JobTracker jobs(&owner);
+        jobs.start([](const auto&) { return 1; }, [&delivered](int) { delivered = true; }, nobodyFails);
+        finishBackgroundWork(); // posted, not yet delivered
+    }
+    QCoreApplication::processEvents();
+    EXPECT_FALSE(delivered);
+}
+
+TEST(JobTracker, MayGoWhileItDelivers)
+{
+    QObject owner;
+    auto jobs = std::make_unique<JobTracker>(&owner);
+    bool delivered = false;
+    jobs->start([](const auto&) { return 1; },
+                [&](int) {
+                    jobs.reset();
+                    delivered = true;
+                },
+                nobodyFails);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return delivered; }, kPatienceMs));
+}
+
+} // namespace
+} // namespace tilescope::ui

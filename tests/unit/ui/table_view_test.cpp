@@ -1,0 +1,93 @@
+// What a table shows where there is little room: names first.
+
+#include "ui/models/table_cells.h"
+#include "ui/plots/table_view.h"
+#include "ui/theme/theme.h"
+
+#include <QApplication>
+#include <QScrollBar>
+
+#include <gtest/gtest.h>
+
+namespace tilescope::ui {
+namespace {
+
+class TableViewTest : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        using Kind = TableColumn::Kind;
+        Theme::instance().apply(ThemeChoice::Light);
+        TableData data;
+        data.columns = {makeColumn(QStringLiteral("Kernel"), Kind::Text, 0),
+                        makeColumn(QStringLiteral("Family"), Kind::Text, 84, true),
+                        makeColumn(QStringLiteral("Total, ms"), Kind::Number, 70),
+                        makeColumn({}, Kind::Bar, 100),
+                        makeColumn(QStringLiteral("95 %"), Kind::Number, 70, true)};
+        for (const char* name : {"xmma gemm bf16 128x128", "softmax"}) {
+            TableRow& row = data.rows.emplace_back();
+            row.id = std::int64_t(data.rows.size());
+            row.cells = {makeWords(QString::fromLatin1(name)), makeWords(QStringLiteral("matmul")),
+                         makeWords(QStringLiteral("12.3")), makeBar(1, 2),
+                         makeWords(QStringLiteral("± 0.1"))};
+        }
+        view_.show(data);
+        view_.setVisible(true);
+    }
+
+    // Which columns are shown at a width, by their first letters; bars as -.
+    QString at(double design)
+    {
+        view_.resize(sizes().of(design), 200);
+        QApplication::processEvents();
+        QString shown;
+        for (int c = 0; c < view_.model()->columnCount(); ++c)
+            if (!view_.isColumnHidden(c))
+                shown +=
+                    c == 3 ? QStringLiteral("-") : view_.model()->headerData(c, Qt::Horizontal).toString()[0];
+        return shown;
+    }
+
+    bool scrolls() const { return view_.horizontalScrollBar()->maximum() > 0; }
+
+    TableView view_;
+};
+
+TEST_F(TableViewTest, GivesUpBarsThenWhatIsDimBeforeNames)
+{
+    EXPECT_EQ(at(600), QStringLiteral("KFT-9"));
+    const int bar = view_.columnWidth(3);
+    const int name = view_.columnWidth(0);
+    EXPECT_EQ(at(430), QStringLiteral("KFT-9"));
+    EXPECT_LT(view_.columnWidth(3), bar) << "the bar gets shorter first";
+    EXPECT_FALSE(scrolls());
+    EXPECT_EQ(at(345), QStringLiteral("KT-9")) << "the swatch tells the family, too";
+    EXPECT_FALSE(scrolls());
+    EXPECT_EQ(at(260), QStringLiteral("KT-"));
+    EXPECT_FALSE(scrolls());
+    EXPECT_EQ(at(600), QStringLiteral("KFT-9")) << "all come back";
+    EXPECT_EQ(view_.columnWidth(3), bar);
+    EXPECT_EQ(view_.columnWidth(0), name);
+}
+
+TEST_F(TableViewTest, AColumnThatTookThePlaceOfADroppedOneIsShown)
+{
+    using Kind = TableColumn::Kind;
+    EXPECT_EQ(at(345), QStringLiteral("KT-9"));
+    TableData other = view_.table();
+    other.columns[1] = makeColumn(QStringLiteral("A, MiB"), Kind::Number, 58);
+    view_.show(other);
+    EXPECT_FALSE(view_.isColumnHidden(1));
+    EXPECT_GE(view_.columnWidth(1), sizes().of(58));
+    EXPECT_EQ(at(600), QStringLiteral("KAT-9"));
+}
+
+TEST_F(TableViewTest, WhatIsCopiedHasEveryColumnHoweverNarrowTheViewIs)
+{
+    at(260);
+    EXPECT_EQ(view_.shown().columns.size(), 5U);
+    EXPECT_TRUE(tableText(view_.shown(), QLatin1Char('\t')).contains(QStringLiteral("± 0.1")));
+}
+
+} // namespace
+} // namespace tilescope::ui

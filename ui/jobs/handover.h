@@ -1,0 +1,78 @@
+#pragma once
+
+#include <QEvent>
+#include <QObject>
+#include <QRunnable>
+#include <QThreadPool>
+
+#include <atomic>
+#include <utility>
+
+namespace tilescope::ui {
+
+/// Orders what one thread made before what another does with it, beside Qt's own locks: ThreadSanitizer hears
+/// of it, which it does not of locks within Qt's libraries. give() once the thing is made, take() before it
+/// is looked at.
+class Handover {
+public:
+    static void give() { counter().fetch_add(1, std::memory_order_release); }
+    static void take() { static_cast<void>(counter().load(std::memory_order_acquire)); }
+
+private:
+    static std::atomic<unsigned>& counter();
+};
+
+/// Runs `work()` on a thread of the pool.
+template <class Work> void startOnPool(QThreadPool& pool, Work work)
+{
+    class Run : public QRunnable {
+    public:
+        explicit Run(Work made) : work_(std::move(made)) {}
+        ~Run() override { Handover::take(); }
+        void run() override
+        {
+            Handover::take();
+            work_();
+        }
+
+    private:
+        Work work_;
+    };
+    auto* const run = new Run(std::move(work)); // the pool deletes it
+    Handover::give();
+    pool.start(run);
+}
+
+/// Calls in its own thread what other threads post, in their order. What is still posted when it goes is
+/// dropped.
+class Inbox : public QObject {
+public:
+    using QObject::QObject;
+
+    /// Any thread, as long as the inbox lives.
+    template <class Call> void post(Call call)
+    {
+        class Posted : public Letter {
+        public:
+            explicit Posted(Call made) : call_(std::move(made)) {}
+            void open() override { call_(); }
+
+        private:
+            Call call_;
+        };
+        send(new Posted(std::move(call)));
+    }
+
+    bool event(QEvent* event) override;
+
+private:
+    class Letter : public QEvent {
+    public:
+        Letter();
+        ~Letter() override { Handover::take(); }
+        virtual void open() = 0;
+    };
+    void send(Letter* letter);
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <QDialog>
+#include <QString>
+
+#include <vector>
+
+namespace tilescope::ui {
+
+class MainWindow;
+
+/// What one key does.
+struct KeyLine {
+    QString keys; ///< "W, +"
+    QString does;
+};
+
+/// Keys that hold in one place: everywhere, on a page, in tables.
+struct KeyGroup {
+    QString title;
+    std::vector<KeyLine> lines;
+};
+
+/// Every key of the window, read from the actions that the keys trigger: what is not here does not exist.
+/// Makes the pages that nobody has looked at yet.
+std::vector<KeyGroup> keyGroups(MainWindow& window);
+
+/// The same as tables, for the help.
+QString keysMarkdown(const std::vector<KeyGroup>& groups);
+
+/// All keys on one sheet, opened by `?` over whatever page is shown. GUI thread.
+class KeySheet : public QDialog {
+    Q_OBJECT
+public:
+    explicit KeySheet(MainWindow& window);
+};
+
+} // namespace tilescope::ui

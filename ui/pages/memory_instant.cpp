@@ -1,0 +1,296 @@
+// The instant, the block and the span that the memory page looks at, and its tables about them.
+
+#include "ui/pages/controls.h"
+#include "ui/pages/key_value_table.h"
+#include "ui/pages/memory_page.h"
+#include "ui/pages/panel.h"
+#include "ui/plots/memory_areas.h"
+#include "ui/plots/memory_blocks.h"
+#include "ui/plots/memory_segments.h"
+#include "ui/plots/number_text.h"
+#include "ui/plots/table_view.h"
+
+#include "core/analysis/path_glob.h"
+#include "core/model/text.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QStackedWidget>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+namespace {
+
+QString signedBytes(std::int64_t bytes)
+{
+    const QString text = byteText(double(std::abs(bytes)));
+    return bytes < 0 ? QChar(0x2212) + text : QLatin1Char('+') + text;
+}
+
+} // namespace
+
+std::int64_t MemoryPage::instant() const
+{
+    return std::llround(axis_.instant()) + main()->zero();
+}
+
+void MemoryPage::setInstant(std::int64_t time)
+{
+    chooseInstant(double(time - main()->zero()));
+}
+
+void MemoryPage::placeInstant()
+{
+    const MemoryRun* run = main();
+    if (run == nullptr)
+        return;
+    std::int64_t time = instant();
+    if (instantKind_ == Instant::Peak) {
+        time = run->history->peakTime;
+    } else if (instantKind_ == Instant::StepEnd && !run->steps.empty()) {
+        const query::TimelineStep* step = run->stepAt(time);
+        time = step != nullptr ? step->end : run->steps.back().end;
+    }
+    axis_.setInstant(double(time - run->zero()));
+    instantChoice_->setCurrent(int(instantKind_));
+    fillLegend();
+    showLists();
+}
+
+void MemoryPage::chooseInstant(double time)
+{
+    const MemoryRun* run = main();
+    if (run == nullptr)
+        return;
+    const double first = double(run->history->allocated.time(0) - run->zero());
+    const double last = double(run->history->length - run->zero());
+    axis_.setInstant(std::floor(std::clamp(time, first, last)));
+    instantKind_ = Instant::Chosen;
+    placeInstant();
+}
+
+QString MemoryPage::instantWords() const
+{
+    const std::int64_t time = instant();
+    QString words;
+    if (const query::TimelineStep* step = main()->stepAt(time))
+        words = tr("step %1, ").arg(step->step);
+    return words + timeText(axis_.instant());
+}
+
+void MemoryPage::showLists()
+{
+    if (main() == nullptr || main()->isOutline)
+        return;
+    const auto by = MemoryTable(sharesBy_->current());
+    const List list = List(listKind_->current());
+    auto groups = by == MemoryTable::Op ? nullptr : groups_[std::size_t(by)];
+    listing_.start(
+        [run = *main(), by, list, groups, time = instant(),
+         strips = placed_->currentIndex() == 1](const query::Cancelled& cancelled) {
+            Lists lists;
+            auto grouped = groups;
+            if (by != MemoryTable::Op && !grouped)
+                grouped = query::memoryGroups(run.history, query::MemoryGrouping(by), cancelled);
+            if (cancelled())
+                return lists;
+            lists.shares = memoryShareRows(run, by, grouped.get(), time);
+            if (list == List::Segments)
+                lists.segments = segmentRows(*run.history, time);
+            else
+                lists.blocks = blockRows(
+                    run, {.time = list == List::Ever ? std::nullopt : std::optional<std::int64_t>(time)});
+            if (strips)
+                lists.strips = query::memoryStrips(*run.history, time);
+            return lists;
+        },
+        [this](Lists lists) { showInstant(std::move(lists)); },
+        [this](const QString& sentence) { showMessage(sentence); });
+}
+
+void MemoryPage::showInstant(Lists lists)
+{
+    if (main() == nullptr)
+        return;
+    const MemoryRun& run = *main();
+    const std::int64_t time = instant();
+    const bool peak = instantKind_ == Instant::Peak;
+    sharesPanel_->setTitle(peak ? tr("At the peak") : tr("At %1").arg(timeText(axis_.instant())));
+    shareKeys_ = std::move(lists.shares.keys);
+    shares_->show(std::move(lists.shares.table));
+    const List list = List(listKind_->current());
+    if (list == List::Segments) {
+        const bool none = lists.segments.table.rows.empty();
+        listPanel_->setTitle(tr("Segments"));
+        listPanel_->setSubtitle(
+            none ? (run.hasReserved() ? tr("were not recorded") : tr("a CPU's allocator has none"))
+                 : wholeNumber(std::int64_t(lists.segments.table.rows.size())));
+        table_->setToolTip(lists.segments.summary);
+        table_->show(std::move(lists.segments.table));
+        hideAtFirst(list);
+    } else {
+        const auto listed = std::int64_t(lists.blocks.table.rows.size());
+        const auto all = std::int64_t(lists.blocks.blocks);
+        listPanel_->setTitle(list == List::Ever ? tr("Largest ever")
+                             : peak             ? tr("Alive at the peak")
+                                                : tr("Alive"));
+        listPanel_->setSubtitle(listed < all ? tr("%1 of %2").arg(wholeNumber(listed), wholeNumber(all))
+                                             : tr("%1 blocks").arg(wholeNumber(all)));
+        table_->setToolTip({});
+        table_->show(std::move(lists.blocks.table));
+        hideAtFirst(list);
+        if (block_)
+            table_->setCurrentId(*block_);
+    }
+    if (placed_->currentIndex() == 1)
+        showStrips(std::move(lists.strips));
+    const auto allocated = double(run.history->allocated.at(time));
+    QString words = peak ? tr("allocated %1 at the peak").arg(byteText(allocated))
+                         : tr("allocated %1 at %2").arg(byteText(allocated), timeText(axis_.instant()));
+    if (run.hasReserved())
+        words += tr(" of %1 reserved").arg(byteText(double(run.history->reserved.at(time))));
+    summary_->setText(words);
+    if (!wanted_.isEmpty()) {
+        PageTarget target;
+        target.kind = PageTarget::Kind::Range;
+        target.text = std::exchange(wanted_, {});
+        goTo(target);
+    }
+}
+
+// Columns that there is no room for stay hidden until somebody asks for them in the header's menu.
+void MemoryPage::hideAtFirst(List list)
+{
+    bool& known = isHidingKnown_[list == List::Segments ? 1 : 0];
+    if (std::exchange(known, true))
+        return;
+    QMenu columns;
+    table_->fillColumnMenu(columns);
+    const QStringList hidden = list == List::Segments
+                                   ? QStringList{tr("Free"), tr("Blocks"), tr("Stream")}
+                                   : QStringList{tr("Asked for in"), tr("From"), tr("Lives")};
+    for (QAction* action : columns.actions())
+        if (hidden.contains(action->text().section(QLatin1Char(','), 0, 0)))
+            action->trigger();
+}
+
+void MemoryPage::showStrips(std::vector<query::MemoryStrip> strips)
+{
+    const auto& groups = groups_[std::size_t(grouping())];
+    if (!groups)
+        return;
+    std::int64_t used = 0;
+    std::int64_t all = 0;
+    for (const query::MemoryStrip& strip : strips) {
+        used += strip.used;
+        all += strip.segment.bytes;
+    }
+    blocksPanel_->setSubtitle(
+        strips.empty() ? QString()
+                       : tr("%1 segments at %2, %3 of them used")
+                             .arg(wholeNumber(std::int64_t(strips.size())), instantWords(),
+                                  percentText(double(used) / double(std::max<std::int64_t>(1, all)))));
+    if (strips.empty())
+        segments_->showMessage(
+            main()->hasReserved()
+                ? tr("The segments of this run were not recorded: an older program wrote it.")
+                : tr("The allocator of a CPU has no segments."));
+    else
+        segments_->show(*main(), groups, std::move(strips));
+    segments_->select(block_);
+}
+
+void MemoryPage::chooseBlock(std::int64_t block)
+{
+    const MemoryRun* run = main();
+    if (run == nullptr)
+        return;
+    block_ = block >= 0 && std::size_t(block) < run->history->blocks.size()
+                 ? std::optional(std::uint32_t(block))
+                 : std::nullopt;
+    blocks_->select(block_);
+    segments_->select(block_);
+    if (List(listKind_->current()) != List::Segments)
+        table_->setCurrentId(block_ ? std::optional<std::int64_t>(*block_) : std::nullopt);
+    showBlock();
+}
+
+void MemoryPage::showBlock()
+{
+    if (!block_ || main() == nullptr) {
+        factsPanel_->setTitle(tr("No block selected"));
+        factsPanel_->setSubtitle(tr("click one in the plot or in the list"));
+        facts_->setRows({});
+        emit selectionText({});
+        return;
+    }
+    const query::MemoryLife& block = main()->history->blocks[*block_];
+    factsPanel_->setTitle(blockName(*main(), *block_));
+    factsPanel_->setSubtitle({});
+    std::vector<KeyValueRow> rows;
+    for (const auto& [key, value] : blockFacts(*main(), *block_))
+        rows.push_back({.key = key, .values = {value}});
+    facts_->setRows(std::move(rows), true);
+    const std::string_view category = wordOf(block.category);
+    emit selectionText(tr("1 block selected, %1, %2")
+                           .arg(byteText(double(block.bytes)),
+                                QString::fromUtf8(category.data(), qsizetype(category.size()))));
+}
+
+// A group of the table keeps the list to its blocks.
+void MemoryPage::chooseShare(std::int64_t row)
+{
+    if (row < 0 || std::size_t(row) >= shareKeys_.size())
+        return;
+    const auto by = MemoryTable(sharesBy_->current());
+    if (by == MemoryTable::Category)
+        filter_->setText(QString::fromStdString(shareKeys_[std::size_t(row)]));
+    else if (by == MemoryTable::Op)
+        filter_->setText(
+            QString::fromStdString(shareKeys_[std::size_t(row)]).remove(QStringLiteral("aten::")));
+}
+
+// What the allocator did within the selected span.
+void MemoryPage::tellSpan()
+{
+    const MemoryRun* run = main();
+    if (run == nullptr)
+        return;
+    if (!axis_.span())
+        return showBlock();
+    const auto from = std::int64_t(std::floor(axis_.span()->from)) + run->zero();
+    const auto to = std::int64_t(std::ceil(axis_.span()->to)) + run->zero();
+    const query::StepCurve& curve = run->history->allocated;
+    const auto begun = std::ranges::lower_bound(run->history->blocks, from, {}, &query::MemoryLife::begin);
+    const auto ended = std::ranges::upper_bound(run->history->blocks, to, {}, &query::MemoryLife::begin);
+    emit selectionText(tr("%1: %2 allocated, %3 at most, %4 blocks asked for")
+                           .arg(timeText(axis_.span()->length()), signedBytes(curve.at(to) - curve.at(from)),
+                                byteText(double(curve.extremes(from, to).second)),
+                                wholeNumber(std::int64_t(std::max<std::ptrdiff_t>(0, ended - begun)))));
+}
+
+// To the largest block at the peak that blockGroup() calls so: range and category.
+void MemoryPage::goTo(const PageTarget& target)
+{
+    if (target.kind != PageTarget::Kind::Range)
+        return;
+    if (isReading_ || main() == nullptr) {
+        wanted_ = target.text;
+        return;
+    }
+    const MemoryRun& run = *main();
+    for (const std::uint32_t block : run.history->aliveAt(run.history->peakTime))
+        if (blockGroup(run, block) == target.text) {
+            instantKind_ = Instant::Peak;
+            placeInstant();
+            chooseBlock(block);
+            return;
+        }
+}
+
+} // namespace tilescope::ui
