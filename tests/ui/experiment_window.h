@@ -24,7 +24,6 @@
 #include <QCheckBox>
 #include <QClipboard>
 #include <QCompleter>
-#include <QElapsedTimer>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -47,7 +46,8 @@ namespace tilescope::ui {
 using ::testing::HasSubstr;
 
 inline constexpr int kPatienceMs = 30'000;
-inline constexpr int kFluidMs = 400; // on a machine whose cores the engine and others use, too
+inline constexpr int kFluidBeats =
+    10; // of a timer of 5 ms in a run of seconds: a window that hangs beats once or twice
 
 class ExperimentWindow : public ::testing::Test {
 protected:
