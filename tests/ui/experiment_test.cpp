@@ -92,7 +92,7 @@ TEST_F(ExperimentWindow, StaysFluidWhileAnEngineFloodsAndPrintsGarbage)
     QTimer beat;
     QObject::connect(&beat, &QTimer::timeout, [&] { ++beats; });
     type(QStringLiteral(
-        "workload: attention\nseq_len: 64\ndevice: cpu\nsteps: 3\ntimeout: 1\nsweep: {seed: [0, 1, 2]}"));
+        "workload: attention\nseq_len: 64\ndevice: cpu\nsteps: 3\ntimeout: 5\nsweep: {seed: [0, 1, 2]}"));
     ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
     beat.start(5);
     QTest::mouseClick(runButton, Qt::LeftButton);
