@@ -173,39 +173,25 @@ bool placeStacked(MemoryLayout& layout, const MemoryHistory& history, const std:
     return layout.boxes.size() <= kMostBoxes;
 }
 
-/// What the allocator counts and none of the shown blocks is.
-StepCurve restOf(const MemoryHistory& history, const std::vector<std::uint32_t>& shown)
-{
-    const StepCurve& count = history.allocated;
-    std::vector<std::pair<std::int64_t, std::int64_t>> changes;
-    for (const std::uint32_t i : shown) {
-        const MemoryLife& block = history.blocks[i];
-        changes.emplace_back(std::max(block.begin, count.time(0)), block.bytes);
-        if (block.end != MemoryLife::kAfter)
-            changes.emplace_back(block.end, -block.bytes);
-    }
-    std::ranges::sort(changes, {}, &std::pair<std::int64_t, std::int64_t>::first);
+/// A curve while it is being drawn: a point wherever the value changes.
+struct Drawing {
     std::vector<std::int64_t> times;
     std::vector<std::int64_t> values;
-    std::int64_t told = 0;
-    std::size_t change = 0;
-    std::size_t counted = 0;
-    while (change < changes.size() || counted < count.size()) {
-        const std::int64_t time =
-            std::min(change < changes.size() ? changes[change].first : MemoryLife::kAfter,
-                     counted < count.size() ? count.time(counted) : MemoryLife::kAfter);
-        for (; change < changes.size() && changes[change].first == time; ++change)
-            told += changes[change].second;
-        for (; counted < count.size() && count.time(counted) == time; ++counted)
-            ;
-        const std::int64_t rest = (counted == 0 ? 0 : count.value(counted - 1)) - told;
-        if (values.empty() || values.back() != rest) {
-            times.push_back(time);
-            values.push_back(rest);
-        }
+
+    void add(std::int64_t time, std::int64_t value)
+    {
+        if (!values.empty() && values.back() == value)
+            return;
+        times.push_back(time);
+        values.push_back(value);
     }
-    return {std::move(times), std::move(values)};
-}
+    StepCurve curve()
+    {
+        times.shrink_to_fit();
+        values.shrink_to_fit();
+        return {std::move(times), std::move(values)};
+    }
+};
 
 double byteTime(const MemoryHistory& history, const MemoryLife& block)
 {
@@ -214,6 +200,53 @@ double byteTime(const MemoryHistory& history, const MemoryLife& block)
 }
 
 } // namespace
+
+std::int64_t MemoryLayout::restAt(const MemoryHistory& history, std::int64_t time) const
+{
+    if (!rest_.empty())
+        return rest_.at(time);
+    const std::int64_t counted = std::max(time, history.allocated.time(0));
+    const std::int64_t told = told_.empty() || counted < told_.time(0) ? 0 : told_.at(counted);
+    return history.allocated.at(counted) - told;
+}
+
+void MemoryLayout::setRest(const MemoryHistory& history, const std::vector<std::uint32_t>& shown)
+{
+    const StepCurve& count = history.allocated;
+    std::vector<std::pair<std::int64_t, std::int64_t>> changes;
+    changes.reserve(2 * shown.size());
+    for (const std::uint32_t i : shown) {
+        const MemoryLife& block = history.blocks[i];
+        changes.emplace_back(std::max(block.begin, count.time(0)), block.bytes);
+        if (block.end != MemoryLife::kAfter)
+            changes.emplace_back(block.end, -block.bytes);
+    }
+    std::ranges::sort(changes, {}, &std::pair<std::int64_t, std::int64_t>::first);
+    Drawing told;
+    Drawing rest;
+    std::int64_t bytes = 0;
+    restMost = 0;
+    std::size_t change = 0;
+    std::size_t counted = 0;
+    while (change < changes.size() || counted < count.size()) {
+        const std::int64_t time =
+            std::min(change < changes.size() ? changes[change].first : MemoryLife::kAfter,
+                     counted < count.size() ? count.time(counted) : MemoryLife::kAfter);
+        for (; change < changes.size() && changes[change].first == time; ++change)
+            bytes += changes[change].second;
+        while (counted < count.size() && count.time(counted) == time)
+            ++counted;
+        const std::int64_t left = (counted == 0 ? 0 : count.value(counted - 1)) - bytes;
+        restMost = std::max(restMost, left);
+        told.add(time, bytes);
+        // No longer than the other: only the shorter is kept.
+        if (rest.times.size() <= 2 * shown.size())
+            rest.add(time, left);
+    }
+    const bool isRestShorter = rest.times.size() <= told.times.size();
+    rest_ = isRestShorter ? rest.curve() : StepCurve();
+    told_ = isRestShorter ? StepCurve() : told.curve();
+}
 
 void MemoryLayout::index()
 {
@@ -269,8 +302,7 @@ std::shared_ptr<const MemoryLayout> memoryLayout(const MemoryHistory& history, M
                 return nullptr;
             shown = largest(history, shown.size() / 2);
         }
-    layout->rest = restOf(history, shown);
-    layout->restMost = std::max<std::int64_t>(0, layout->rest.value(layout->rest.peak()));
+    layout->setRest(history, shown);
     if (placing == MemoryPlacing::Address)
         placeByAddress(*layout, history, shown);
     layout->blocks = shown.size();

@@ -38,10 +38,12 @@ public:
     double byteShare = 0;               ///< theirs of the bytes times time of all blocks
     std::vector<MemoryBox> boxes = {};  ///< in the order in which they begin
     std::vector<MemoryArea> areas = {}; ///< of Address, by address
-    StepCurve rest;                     ///< allocated bytes that no box stands for
     /// Where the band of the rest begins: at the foot of Address, on top of the boxes of Stacked.
     std::int64_t restMost = 0;
     std::int64_t height = 1; ///< of the picture, bytes
+
+    /// Allocated bytes that no box stands for. \param history  the one that was laid out
+    std::int64_t restAt(const MemoryHistory& history, std::int64_t time) const;
 
     /// Calls `take` with the index of each box that is seen within [from, to).
     template <class Take> void eachWithin(double from, double to, Take take) const
@@ -62,11 +64,16 @@ public:
     /// The area that an address lies in; none where there is none.
     const MemoryArea* areaOf(std::uint64_t address) const;
 
+    /// What restAt() tells, of these blocks: sets restMost too.
+    void setRest(const MemoryHistory& history, const std::vector<std::uint32_t>& shown);
     /// Call once everything above is set.
     void index();
 
 private:
     static constexpr std::size_t kStretch = 256;
+    // Of few blocks their bytes change less often than the rest does, of all of them the rest: one is empty.
+    StepCurve told_; // bytes that boxes stand for
+    StepCurve rest_;
     std::vector<std::int64_t> latestEnds_; // of each kStretch boxes
 };
 
@@ -75,49 +82,5 @@ private:
 std::shared_ptr<const MemoryLayout> memoryLayout(const MemoryHistory& history, MemoryPlacing placing,
                                                  std::size_t most,
                                                  const std::function<bool()>& cancelled = {});
-
-/// The stretch of time and bytes that a picture of `width` times `height` pixels shows.
-struct MemoryFrame {
-    double from = 0;
-    double to = 1;
-    double low = 0;
-    double high = 1;
-    int width = 1;
-    int height = 1;
-
-    double x(double time) const { return (time - from) / (to - from) * width; }
-    double y(double bytes) const { return (high - bytes) / (high - low) * height; } ///< 0 at the top
-};
-
-/// Boxes too small to be drawn one by one, merged: within pixel columns [from, to) of a row of pixels, the
-/// group that has most there and how much of it all of them cover.
-struct MergedMemory {
-    int row = 0;
-    int from = 0;
-    int to = 0;
-    std::uint8_t group = 0;
-    float share = 0; ///< 0 to 1
-};
-
-/// A box that is drawn by itself, in pixels, cut at the frame's edges.
-struct DrawnMemory {
-    double left = 0;
-    double right = 0;
-    double top = 0;
-    double bottom = 0;
-    std::uint32_t box = 0;
-    std::uint8_t group = 0;
-};
-
-/// What is drawn of a layout: together they cover what the boxes do, at any zoom.
-struct MemoryDrawing {
-    std::vector<MergedMemory> merged;
-    std::vector<DrawnMemory> boxes;
-};
-
-/// \param groupOf  of each block of the history
-/// O(boxes that are seen + pixels).
-MemoryDrawing drawMemory(const MemoryLayout& layout, std::span<const std::uint8_t> groupOf,
-                         const MemoryFrame& frame);
 
 } // namespace tilescope::query

@@ -99,7 +99,8 @@ void MemoryPage::showRuns(const std::vector<SelectedRun>& runs)
 
 void MemoryPage::load()
 {
-    for (JobTracker* job : {&outlining_, &loading_, &namingOps_, &grouping_, &placing_, &listing_})
+    for (JobTracker* job :
+         {&outlining_, &loading_, &namingOps_, &grouping_, &placing_, &levelling_, &listing_})
         job->cancel();
     if (runs_.empty())
         return showMessage(
@@ -235,7 +236,7 @@ void MemoryPage::grouped(std::shared_ptr<const query::MemoryGroups> groups)
     if (placed_->currentIndex() == 1)
         showLists();
     if (layout_)
-        blocks_->show(*main(), groups, layout_);
+        showBlocks();
     else
         layOut();
 }
@@ -252,11 +253,28 @@ void MemoryPage::layOut()
             return query::memoryLayout(*history, placing, most, cancelled);
         },
         [this](std::shared_ptr<const query::MemoryLayout> layout) {
-            const auto& groups = groups_[std::size_t(grouping())];
-            if (!layout || !groups)
+            if (!layout)
                 return;
             layout_ = std::move(layout);
-            blocks_->show(*main(), groups, layout_);
+            showBlocks();
+        },
+        [this](const QString& sentence) { showMessage(sentence); });
+}
+
+// With what makes frames of many of them short.
+void MemoryPage::showBlocks()
+{
+    const auto& groups = groups_[std::size_t(grouping())];
+    if (!groups)
+        return;
+    levelling_.start(
+        [layout = layout_, groups](const query::Cancelled& cancelled) {
+            return query::memoryLevels(*layout, groups->groupOf, cancelled);
+        },
+        [this, layout = layout_, groups](std::shared_ptr<const query::MemoryLevels> levels) {
+            if (!levels || main() == nullptr)
+                return;
+            blocks_->show(*main(), groups, layout, std::move(levels));
             blocks_->select(block_);
             showDetail();
         },

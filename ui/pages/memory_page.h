@@ -83,6 +83,7 @@ private:
     void group();
     void grouped(std::shared_ptr<const query::MemoryGroups> groups);
     void layOut();
+    void showBlocks();
     void showDetail();
     void fillLegend();
 
@@ -104,7 +105,7 @@ private:
     query::MemoryGrouping grouping() const;
 
     JobTracker outlining_{this}, loading_{this}, namingOps_{this}, grouping_{this}, placing_{this},
-        listing_{this};
+        levelling_{this}, listing_{this};
     MemoryAxis axis_;
     std::vector<SelectedRun> runs_;
     std::vector<MemoryRun> shown_; ///< the first is the one whose blocks are shown

@@ -7,10 +7,10 @@
 #include "ui/plots/table_view.h"
 #include "ui/theme/theme.h"
 
-#include <QImage>
 #include <QPainter>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace tilescope::ui {
@@ -19,11 +19,34 @@ namespace {
 
 constexpr double kNear = 4; ///< pixels by which a click may miss a box
 
-// Colour over ground by coverage, in eighths, never so little that it could be overlooked.
-QRgb merged(const QColor& colour, const QColor& ground, float share)
+/// A group's colour over the ground by coverage, in eighths, never so little that it could be overlooked.
+class Shades {
+public:
+    Shades(const QColor& colour, const QColor& ground)
+    {
+        for (int eighth = 1; eighth <= kSteps; ++eighth)
+            shades_[std::size_t(eighth) - 1] =
+                blend(colour, ground, std::max(0.34, double(eighth) / kSteps)).rgb();
+    }
+    QRgb of(float share) const
+    {
+        return shades_[std::size_t(std::clamp(int(std::ceil(share * kSteps)), 1, kSteps)) - 1];
+    }
+    QRgb whole() const { return shades_.back(); }
+
+private:
+    static constexpr int kSteps = 8;
+    std::array<QRgb, kSteps> shades_{};
+};
+
+/// Whole pixels: neighbours neither overlap nor leave seams, but for a hair where there is room for it.
+QRect pixelsOf(const query::DrawnMemory& box)
 {
-    const double eighths = std::ceil(std::clamp(double(share), 0.0, 1.0) * 8) / 8;
-    return blend(colour, ground, std::max(0.34, eighths)).rgb();
+    const int left = int(std::lround(box.left));
+    const int top = int(std::lround(box.top));
+    const int width = std::max(int(std::lround(box.right)) - left, 1);
+    const int height = std::max(int(std::lround(box.bottom)) - top, 1);
+    return {left, top, width - (width > 4 ? 1 : 0), height - (height > 4 ? 1 : 0)};
 }
 
 } // namespace
@@ -34,13 +57,15 @@ MemoryBlocks::MemoryBlocks(MemoryAxis& axis, QWidget* parent) : MemoryChart(axis
 }
 
 void MemoryBlocks::show(const MemoryRun& run, std::shared_ptr<const query::MemoryGroups> groups,
-                        std::shared_ptr<const query::MemoryLayout> layout)
+                        std::shared_ptr<const query::MemoryLayout> layout,
+                        std::shared_ptr<const query::MemoryLevels> levels)
 {
     const bool same = run_ && run_->history == run.history && layout_ && layout &&
                       layout_->placing == layout->placing && low_ > 0;
     run_ = run;
     groups_ = std::move(groups);
     layout_ = std::move(layout);
+    levels_ = std::move(levels);
     if (!same && layout_) {
         low_ = 0;
         high_ = double(layout_->height);
@@ -52,6 +77,7 @@ void MemoryBlocks::clear()
 {
     run_.reset();
     layout_.reset();
+    levels_.reset();
     groups_.reset();
     selected_.reset();
     outdate();
@@ -235,9 +261,9 @@ void MemoryBlocks::drawRest(QPainter& painter, const QRect& plot) const
     const bool stacked = layout_->placing == query::MemoryPlacing::Stacked;
     for (int i = first; i < last; ++i) {
         const double from = frame.from + perColumn * i;
-        const std::int64_t time =
-            (stacked ? count : layout_->rest).highest(std::int64_t(from), std::int64_t(from + perColumn));
-        const double rest = double(layout_->rest.at(time));
+        // The moment at which most was allocated, as the curves above show it.
+        const std::int64_t time = count.highest(std::int64_t(from), std::int64_t(from + perColumn));
+        const double rest = double(layout_->restAt(*run_->history, time));
         const double low = stacked ? double(count.at(time)) - rest : 0;
         bands.push_back({int(std::lround(yOf(low + rest, plot))), int(std::lround(yOf(low, plot)))});
     }
@@ -245,44 +271,55 @@ void MemoryBlocks::drawRest(QPainter& painter, const QRect& plot) const
     hatchBands(painter, plot.left() + first, bands, p.unattributed, blend(p.unattributed, p.surface, 0.35));
 }
 
-void MemoryBlocks::drawMerged(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing,
-                              bool vector) const
+// As shapes, in a file.
+void MemoryBlocks::drawShapes(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing) const
 {
-    if (drawing.merged.empty())
-        return;
-    const Palette& p = colours();
-    std::vector<QColor> groups;
-    for (std::size_t group = 0; group < groups_->names.size(); ++group)
-        groups.push_back(colourOfGroup(group));
-    if (vector) {
-        for (const query::MergedMemory& run : drawing.merged)
-            painter.fillRect(QRectF(plot.left() + run.from, plot.top() + run.row, run.to - run.from, 1),
-                             QColor(merged(groups[run.group], p.laneGround, run.share)));
-        return;
+    std::vector<QColor> colours;
+    std::vector<Shades> shades;
+    for (std::size_t group = 0; group < groups_->names.size(); ++group) {
+        colours.push_back(colourOfGroup(group));
+        shades.emplace_back(colours.back(), ui::colours().laneGround);
     }
-    QImage image(plot.size(), QImage::Format_ARGB32_Premultiplied);
-    image.fill(Qt::transparent);
-    for (const query::MergedMemory& run : drawing.merged) {
-        auto* line = reinterpret_cast<QRgb*>(image.scanLine(run.row));
-        std::fill(line + run.from, line + run.to, merged(groups[run.group], p.laneGround, run.share));
-    }
-    painter.drawImage(plot.topLeft(), image);
+    for (const query::MergedMemory& run : drawing.merged)
+        painter.fillRect(QRectF(plot.left() + run.from, plot.top() + run.row, run.to - run.from, 1),
+                         QColor(shades[run.group].of(run.share)));
+    for (const query::DrawnMemory& box : drawing.boxes)
+        painter.fillRect(pixelsOf(box).translated(plot.topLeft()), colours[box.group]);
 }
 
-void MemoryBlocks::drawBoxes(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing) const
+// On screen: one picture, in which each pixel is written once.
+void MemoryBlocks::drawPixels(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing)
+{
+    if (drawing.merged.empty() && drawing.boxes.empty())
+        return;
+    std::vector<Shades> shades;
+    for (std::size_t group = 0; group < groups_->names.size(); ++group)
+        shades.emplace_back(colourOfGroup(group), colours().laneGround);
+    if (image_.size() != plot.size())
+        image_ = QImage(plot.size(), QImage::Format_ARGB32_Premultiplied);
+    image_.fill(Qt::transparent);
+    const auto line = [this](int row) { return reinterpret_cast<QRgb*>(image_.scanLine(row)); };
+    for (const query::MergedMemory& run : drawing.merged)
+        std::fill(line(run.row) + run.from, line(run.row) + run.to, shades[run.group].of(run.share));
+    for (const query::DrawnMemory& box : drawing.boxes) {
+        const QRect pixels = pixelsOf(box) & image_.rect();
+        const QRgb colour = shades[box.group].whole();
+        for (int row = pixels.top(); row <= pixels.bottom(); ++row)
+            std::fill_n(line(row) + pixels.left(), pixels.width(), colour);
+    }
+    painter.drawImage(plot.topLeft(), image_);
+}
+
+// Of the boxes that have room for them.
+void MemoryBlocks::drawNames(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing) const
 {
     const QFontMetrics metrics = painter.fontMetrics();
     const double lineHeight = metrics.height() + 1;
     for (const query::DrawnMemory& box : drawing.boxes) {
-        // Whole pixels: neighbours neither overlap nor leave seams.
         const double left = plot.left() + std::round(box.left);
-        const double right = plot.left() + std::max(std::round(box.right), std::round(box.left) + 1);
+        const double right = plot.left() + std::round(box.right);
         const double top = plot.top() + std::round(box.top);
-        const double bottom = plot.top() + std::max(std::round(box.bottom), std::round(box.top) + 1);
-        const QColor fill = colourOfGroup(box.group);
-        const double hairX = right - left > 4 ? 1 : 0;
-        const double hairY = bottom - top > 4 ? 1 : 0;
-        painter.fillRect(QRectF(left, top, right - left - hairX, bottom - top - hairY), fill);
+        const double bottom = plot.top() + std::round(box.bottom);
         const double room = right - left - sizes().of(10);
         if (bottom - top < lineHeight || room < sizes().of(36))
             continue;
@@ -298,7 +335,7 @@ void MemoryBlocks::drawBoxes(QPainter& painter, const QRect& plot, const query::
         }
         if (text.isEmpty())
             continue;
-        painter.setPen(textOn(fill));
+        painter.setPen(textOn(colourOfGroup(box.group)));
         painter.drawText(QRectF(left + sizes().of(5), top, room + sizes().of(5), bottom - top),
                          Qt::AlignLeft | Qt::AlignVCenter, text);
     }
@@ -310,9 +347,13 @@ void MemoryBlocks::drawData(QPainter& painter, const QRect& plot, bool vector)
     painter.save();
     painter.setClipRect(plot, Qt::IntersectClip);
     drawRest(painter, plot);
-    const query::MemoryDrawing drawing = query::drawMemory(*layout_, groups_->groupOf, frameOf(plot));
-    drawMerged(painter, plot, drawing, vector);
-    drawBoxes(painter, plot, drawing);
+    const query::MemoryDrawing& drawing =
+        drawer_.draw(*layout_, groups_->groupOf, frameOf(plot), levels_.get());
+    if (vector)
+        drawShapes(painter, plot, drawing);
+    else
+        drawPixels(painter, plot, drawing);
+    drawNames(painter, plot, drawing);
     painter.restore();
 }
 
@@ -361,7 +402,7 @@ QString MemoryBlocks::tip(QPointF at) const
     const auto box = boxAt(at);
     if (!box) {
         const auto time = std::int64_t(timeAt(at.x())) + run_->zero();
-        const double rest = layout_->restMost > 0 ? double(layout_->rest.at(time)) : 0;
+        const double rest = layout_->restMost > 0 ? double(layout_->restAt(*run_->history, time)) : 0;
         const double bytes = bytesAt(at.y());
         const double low = layout_->placing == query::MemoryPlacing::Stacked
                                ? double(run_->history->allocated.at(time)) - rest

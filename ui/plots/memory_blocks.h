@@ -1,8 +1,10 @@
 #pragma once
 
-#include "core/query/memory_layout.h"
+#include "core/query/memory_drawing.h"
 #include "ui/models/memory_rows.h"
 #include "ui/plots/memory_chart.h"
+
+#include <QImage>
 
 namespace tilescope::ui {
 
@@ -14,8 +16,10 @@ public:
     explicit MemoryBlocks(MemoryAxis& axis, QWidget* parent = nullptr);
 
     /// Keeps the stretch of bytes where the placing stays. Nothing of a null layout.
+    /// \param levels  of this layout and these groups; null: every frame looks at every box that it shows
     void show(const MemoryRun& run, std::shared_ptr<const query::MemoryGroups> groups,
-              std::shared_ptr<const query::MemoryLayout> layout);
+              std::shared_ptr<const query::MemoryLayout> layout,
+              std::shared_ptr<const query::MemoryLevels> levels);
     void clear();
     /// Names of ops came later.
     void setOps(std::shared_ptr<const query::MemoryOps> ops);
@@ -55,13 +59,16 @@ private:
     void zoomTo(const query::MemoryBox& box);
     void drawScale(QPainter& painter, const QRect& plot) const;
     void drawRest(QPainter& painter, const QRect& plot) const;
-    void drawMerged(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing,
-                    bool vector) const;
-    void drawBoxes(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing) const;
+    void drawShapes(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing) const;
+    void drawPixels(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing);
+    void drawNames(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing) const;
 
     std::optional<MemoryRun> run_;
     std::shared_ptr<const query::MemoryGroups> groups_;
     std::shared_ptr<const query::MemoryLayout> layout_;
+    std::shared_ptr<const query::MemoryLevels> levels_;
+    query::MemoryDrawer drawer_;
+    QImage image_; // its space is used again by every frame
     std::optional<std::uint32_t> selected_;
     double low_ = 0;
     double high_ = 1;

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <random>
+#include <algorithm>
+#include <array>
 
 namespace tilescope::query {
 namespace {
@@ -103,8 +103,8 @@ TEST(MemoryLayout, TheRestIsWhatTheAllocatorCountsBeyondTheLargestBlocks)
             for (std::size_t block = 0; block < shown.size(); ++block)
                 if (shown[block] && history->blocks[block].isAliveAt(time))
                     told += history->blocks[block].bytes;
-            ASSERT_EQ(layout->rest.at(time), history->allocated.at(time) - told) << time;
-            most = std::max(most, layout->rest.at(time));
+            ASSERT_EQ(layout->restAt(*history, time), history->allocated.at(time) - told) << time;
+            most = std::max(most, layout->restAt(*history, time));
         }
         EXPECT_EQ(layout->restMost, most);
         for (std::size_t block = 0; block < shown.size(); ++block)
@@ -131,7 +131,7 @@ TEST(MemoryLayout, StackedBlocksNeverOverlapAndReachUpToTheRest)
             ASSERT_EQ(low, top) << "at " << time;
             top = high;
         }
-        ASSERT_EQ(top, history->allocated.at(time) - layout->rest.at(time)) << "at " << time;
+        ASSERT_EQ(top, history->allocated.at(time) - layout->restAt(*history, time)) << "at " << time;
     }
 }
 
@@ -148,103 +148,6 @@ TEST(MemoryLayout, FindsTheBoxAtAPlaceOrTheNearest)
     EXPECT_EQ(blockAt(15, 50, 1), 0);
     EXPECT_EQ(blockAt(24, 150, 1), -1) << "freed long before";
     EXPECT_EQ(blockAt(24, 150, 8), 1) << "but the nearest";
-}
-
-// Brute force: what every box covers of every pixel.
-void expectTrueCoverage(const MemoryLayout& layout, std::span<const std::uint8_t> groups,
-                        const MemoryFrame& frame)
-{
-    const auto pixels = static_cast<std::size_t>(frame.width) * static_cast<std::size_t>(frame.height);
-    const auto pixelAt = [&frame](int x, int y) {
-        return static_cast<std::size_t>(y) * static_cast<std::size_t>(frame.width) +
-               static_cast<std::size_t>(x);
-    };
-    std::vector<double> wanted(pixels, 0);
-    const auto cover = [&](std::vector<double>& into, double left, double right, double top, double bottom,
-                           double share) {
-        for (int y = std::max(0, static_cast<int>(top)); y < std::min<double>(frame.height, bottom); ++y)
-            for (int x = std::max(0, static_cast<int>(left)); x < std::min<double>(frame.width, right); ++x) {
-                const double width = std::min(right, x + 1.0) - std::max(left, static_cast<double>(x));
-                const double height = std::min(bottom, y + 1.0) - std::max(top, static_cast<double>(y));
-                if (width > 0 && height > 0)
-                    into[pixelAt(x, y)] += share * width * height;
-            }
-    };
-    double area = 0;
-    for (const MemoryBox& box : layout.boxes) {
-        const double left = std::max(0.0, frame.x(static_cast<double>(box.from)));
-        const double right = std::min<double>(frame.width, frame.x(static_cast<double>(box.to)));
-        const double top = std::max(0.0, frame.y(static_cast<double>(box.high)));
-        const double bottom = std::min<double>(frame.height, frame.y(static_cast<double>(box.low)));
-        if (right <= left || bottom <= top)
-            continue;
-        cover(wanted, left, right, top, bottom, 1);
-        area += (right - left) * (bottom - top);
-    }
-    const MemoryDrawing drawing = drawMemory(layout, groups, frame);
-    std::vector<double> got(pixels, 0);
-    double drawn = 0;
-    for (const DrawnMemory& box : drawing.boxes) {
-        cover(got, box.left, box.right, box.top, box.bottom, 1);
-        drawn += (box.right - box.left) * (box.bottom - box.top);
-        EXPECT_EQ(box.group, groups[layout.boxes[box.box].block]);
-    }
-    for (const MergedMemory& run : drawing.merged) {
-        drawn += static_cast<double>(run.share) * (run.to - run.from);
-        for (int x = run.from; x < run.to; ++x)
-            got[pixelAt(x, run.row)] += static_cast<double>(run.share);
-    }
-    EXPECT_NEAR(drawn, area, 1e-3 * area + 0.05) << "nothing vanishes, nothing is drawn twice";
-    for (std::size_t i = 0; i < pixels; ++i) {
-        // Runs of pixels keep their mean, of pixels within an eighth of each other.
-        ASSERT_NEAR(got[i], wanted[i], 0.126) << "pixel " << i % static_cast<std::size_t>(frame.width) << ", "
-                                              << i / static_cast<std::size_t>(frame.width);
-        // A box is seen wherever it is.
-        ASSERT_EQ(got[i] > 0, wanted[i] > 1e-4 || got[i] > 0);
-        ASSERT_TRUE(wanted[i] < 1e-4 || got[i] > 0);
-    }
-}
-
-TEST(MemoryDrawing, CoversWhatTheBoxesDoAtEveryZoom)
-{
-    for (const MemoryPlacing placing : {MemoryPlacing::Address, MemoryPlacing::Stacked}) {
-        FakeMemory memory;
-        memory.random(6000, 20'261'124);
-        const auto history = memory.history();
-        const auto groups = memoryGroups(history, MemoryGrouping::Category);
-        const auto layout = memoryLayout(*history, placing, 2000);
-        std::mt19937 random(5);
-        const auto length = static_cast<double>(history->length);
-        const auto height = static_cast<double>(layout->height);
-        expectTrueCoverage(*layout, groups->groupOf, {0, length, 0, height, 200, 120});
-        for (int i = 0; i < 12; ++i) {
-            const double part = std::exp2(-static_cast<double>(random() % 9));
-            const double from = static_cast<double>(random() % 1000) / 1000 * length * (1 - part);
-            const double low = static_cast<double>(random() % 1000) / 1000 * height * (1 - part);
-            expectTrueCoverage(
-                *layout, groups->groupOf,
-                {from, from + part * length, low, low + (i % 2 ? part : 1) * height, 200, 120});
-        }
-    }
-}
-
-TEST(MemoryDrawing, BoxesLargeEnoughAreDrawnOneByOne)
-{
-    FakeMemory memory;
-    memory.alloc(1, 1000, 0, "")
-        .alloc(2, 1, 100, "")
-        .alloc(3, 1000, 500, "")
-        .free(3, 501)
-        .alloc(4, 1, 1000, "");
-    const auto history = memory.history();
-    const auto layout = memoryLayout(*history, MemoryPlacing::Stacked, 10);
-    const std::vector<std::uint8_t> groups{0, 1, 2, 3};
-    const MemoryDrawing drawing =
-        drawMemory(*layout, groups, {0, 1000, 0, static_cast<double>(layout->height), 100, 100});
-    ASSERT_EQ(drawing.boxes.size(), 1u) << "one is too thin, one too short";
-    EXPECT_EQ(drawing.boxes[0].group, 0);
-    EXPECT_TRUE(std::ranges::any_of(drawing.merged, [](const MergedMemory& run) { return run.group == 1; }));
-    EXPECT_TRUE(std::ranges::any_of(drawing.merged, [](const MergedMemory& run) { return run.group == 2; }));
 }
 
 } // namespace
