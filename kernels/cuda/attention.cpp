@@ -31,7 +31,8 @@ constexpr bool kAllKernels = true;
 /// The Hopper kernels are for compute capability 9.0 alone.
 bool useHopper()
 {
-    return kAllKernels && kernelChoice() == KernelChoice::Best && currentDeviceFacts().computeMajor == 9;
+    const bool wanted = kernelChoice() == KernelChoice::Best || kernelChoice() == KernelChoice::WgmmaTf32;
+    return kAllKernels && wanted && currentDeviceFacts().computeMajor == 9;
 }
 
 /// The mma.sync launcher of the smallest head dim that holds the problem's; null where this build has none.
@@ -144,6 +145,10 @@ void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors&
     if constexpr (kAllKernels) {
         if (useHopper() && hopper::forwardTakes(problem, tensors)) {
             return check(hopper::forward(problem, tensors, stream), problem);
+        }
+        if (useHopper() && kernelChoice() == KernelChoice::WgmmaTf32 &&
+            hopper::forwardTf32Takes(problem, tensors)) {
+            return check(hopper::forwardTf32(problem, tensors, stream), problem);
         }
     }
     const ForwardParameters parameters{.shape = kernelShape(problem),

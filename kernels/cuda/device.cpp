@@ -35,8 +35,13 @@ KernelChoice kernelChoice()
     static const KernelChoice choice = [] {
         const char* variable = std::getenv("TILESCOPE_ATTENTION");
         const std::string_view value = variable ? variable : "";
-        return value == "mma" ? KernelChoice::Mma
-                              : (value == "compact" ? KernelChoice::Compact : KernelChoice::Best);
+        if (value == "mma") {
+            return KernelChoice::Mma;
+        }
+        if (value == "compact") {
+            return KernelChoice::Compact;
+        }
+        return value == "wgmma-tf32" ? KernelChoice::WgmmaTf32 : KernelChoice::Best;
     }();
     return choice;
 }

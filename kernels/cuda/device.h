@@ -12,8 +12,9 @@ namespace tilescope::kernels {
 inline constexpr int kMaxDevices = 64;
 
 /// To compare kernels and to test here what other devices run, TILESCOPE_ATTENTION may be set to `mma` (no
-/// Hopper kernels) or `compact` (nor more shared memory than the least of all devices).
-enum class KernelChoice : unsigned char { Best, Mma, Compact };
+/// Hopper kernels) or `compact` (nor more shared memory than the least of all devices); or to `wgmma-tf32`,
+/// to let Hopper's wgmma do TF32 forward, which no GPU has run yet (kernels/NOTES.md).
+enum class KernelChoice : unsigned char { Best, Mma, Compact, WgmmaTf32 };
 KernelChoice kernelChoice();
 
 struct DeviceFacts {

@@ -24,12 +24,10 @@
 ///     keyEmpty/valueEmpty every consumer warp  their producer, before the stage is filled again
 #include "kernels/cuda/hopper/forward.h"
 
-#include "kernels/cuda/device.h"
 #include "kernels/cuda/hopper/forward_consumer.h"
+#include "kernels/cuda/hopper/forward_launch.h"
 #include "kernels/cuda/hopper/forward_producers.h"
-#include "kernels/cuda/hopper/tensor_map.h"
-
-#include <numeric>
+#include "kernels/cuda/hopper/forward_rows.h"
 
 namespace tilescope::kernels::hopper {
 namespace {
@@ -63,77 +61,23 @@ __global__ void __launch_bounds__(Tile::threads, 1)
         if (threadIdx.x == 0)
             produceKeys<Tile>(queryMap, keyMap, valueMap, arguments, shared);
         else if (threadIdx.x == 32)
-            produceValues<Tile>(valueMap, arguments, shared);
+            produceValues<Tile>(valueMap, arguments, shared,
+                                Deliveries{shared.value, shared.valueFull, shared.valueEmpty});
     } else {
         takeRegisters<Tile::consumerRegisters>();
-        ForwardConsumer<Tile, Element>{outputMap, arguments, shared}.run();
+        ForwardConsumer<Tile, ForwardRows<Tile, Element>>{outputMap, arguments, shared}.run();
     }
-}
-
-/// Query heads of one key head that share a tile, so that k and v are loaded once for all: as many as leave
-/// each warp one head.
-template <class Tile> int packedHeads(const AttentionShape& shape)
-{
-    for (const int heads : {8, 4, 2})
-        if (shape.queryHeads / shape.keyHeads % heads == 0 && Tile::queries / heads % 16 == 0)
-            return heads;
-    return 1;
-}
-
-template <class Tile, class Element>
-cudaError_t launch(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream)
-{
-    const AttentionShape& shape = problem.shape;
-    const int packed = packedHeads<Tile>(shape);
-    const int rowsPerHead = Tile::queries / packed;
-    const int rowsPerStore = std::gcd(rowsPerHead, kRowsPerConsumer);
-    const auto map = [&](const auto& view, std::int64_t heads, std::int64_t rows, int boxRows, int boxHeads) {
-        return tensorMap(problem.type, const_cast<void*>(static_cast<const void*>(view.data)), shape.headDim,
-                         rows, heads, shape.batch, view.rowStride, view.headStride, view.batchStride, boxRows,
-                         boxHeads);
-    };
-    const CUtensorMap query = map(tensors.q, shape.queryHeads, shape.queries, rowsPerHead, packed);
-    const CUtensorMap key = map(tensors.k, shape.keyHeads, shape.keys, Tile::keys, 1);
-    const CUtensorMap value = map(tensors.v, shape.keyHeads, shape.keys, Tile::keys, 1);
-    const CUtensorMap output = map(tensors.o, shape.queryHeads, shape.queries, rowsPerStore, 1);
-
-    constexpr double kLog2E = 1.4426950408889634;
-    const int queryTiles = static_cast<int>((shape.queries + rowsPerHead - 1) / rowsPerHead);
-    const int tileHeads = static_cast<int>(shape.queryHeads / packed);
-    const std::int64_t bytesPerHead = 4 * shape.keys * shape.headDim; // k and v
-    // Short rows pass as much of q and o through the cache as of k and v, and gain from smaller groups; but
-    // few tiles must not be dealt in groups, whose ends leave CTAs idle.
-    const bool smallGroups = queryTiles <= 16 && queryTiles * tileHeads * shape.batch >= 1024;
-    const ForwardArguments arguments{
-        .order = TileOrder::make(queryTiles, tileHeads, static_cast<int>(shape.batch), problem.causal,
-                                 bytesPerHead, std::int64_t{smallGroups ? 16 : 32} << 20),
-        .mask = {static_cast<int>(shape.queries), static_cast<int>(shape.keys), problem.causal},
-        .scaleLog2 = static_cast<float>(problem.scale * kLog2E),
-        .queryHeads = static_cast<int>(shape.queryHeads),
-        .packedHeads = packed,
-        .rowsPerHead = rowsPerHead,
-        .rowsPerStore = rowsPerStore,
-        .tilesPerKeyHead = static_cast<int>(shape.queryHeads / shape.keyHeads / packed),
-        .keys = tensors.k,
-        .headDim = shape.headDim,
-        .logSumExp = static_cast<float*>(tensors.logSumExp),
-        .tickets = nextTickets(),
-    };
-    constexpr auto kernel = attentionForward<Tile, Element>;
-    constexpr int bytes = sizeof(ForwardMemory<Tile>);
-    if (const cudaError_t error = allowSharedMemory<kernel>(bytes); error != cudaSuccess)
-        return error;
-    const int grid = std::min(arguments.order.tiles, currentDeviceFacts().multiprocessors);
-    kernel<<<grid, Tile::threads, bytes, stream>>>(query, key, value, output, arguments);
-    return cudaGetLastError();
 }
 
 template <int HeadDim, int Consumers, int Keys>
 cudaError_t launchFor(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream)
 {
     using Chosen = ForwardTile<HeadDim, Consumers, Keys>;
-    return problem.type == ElementType::BFloat16 ? launch<Chosen, __nv_bfloat16>(problem, tensors, stream)
-                                                 : launch<Chosen, __half>(problem, tensors, stream);
+    constexpr int kBytes = sizeof(ForwardMemory<Chosen>);
+    return problem.type == ElementType::BFloat16
+               ? launchForward<Chosen, attentionForward<Chosen, __nv_bfloat16>>(problem, tensors, kBytes,
+                                                                                stream)
+               : launchForward<Chosen, attentionForward<Chosen, __half>>(problem, tensors, kBytes, stream);
 }
 
 } // namespace

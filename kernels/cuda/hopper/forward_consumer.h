@@ -15,17 +15,20 @@ template <int Consumers> struct Turn {
 
 /// One consumer warpgroup's walk over the tiles. Products never pause at the end of a tile: the first q k^T
 /// of the next one is issued before the last P v of this one.
-template <class Tile, class Element> struct ForwardConsumer {
-    using State = ForwardRows<Tile, Element>;
+///
+/// \tparam State  what a thread holds of its rows: ForwardRows or Tf32Rows
+template <class Tile, class State> struct ForwardConsumer {
+    using Element = typename State::Element;
 
     const CUtensorMap& outputMap;
     const ForwardArguments& arguments;
     ForwardMemory<Tile>& shared;
+    static constexpr int kProducers = Tile::threads / kWarpgroup - Tile::consumers; ///< warpgroups before it
     const int consumer =
-        __shfl_sync(~0U, threadIdx.x / kWarpgroup, 0) - 1; // so that the compiler sees it is uniform
+        __shfl_sync(~0U, threadIdx.x / kWarpgroup, 0) - kProducers; // so that the compiler sees it is uniform
     const Turn<Tile::consumers> turn{consumer};
-    RingPosition<Tile::stages> keyRing, valueRing;
-    RingPosition<Tile::queryStages> queryRing;
+    RingPosition<Tile::stages> keyRing{}, valueRing{};
+    RingPosition<Tile::queryStages> queryRing{};
 
     // A warp's 16 rows belong to one head.
     const int warpRow = consumer * kRowsPerConsumer + threadIdx.x % kWarpgroup / 32 * 16;
@@ -93,12 +96,13 @@ template <class Tile, class Element> struct ForwardConsumer {
 #pragma unroll 1
             for (int i = 0; i < kRowsPerConsumer; i += arguments.rowsPerStore) {
                 const int rowInTile = consumer * kRowsPerConsumer + i;
-                const int row = at.queryTile * arguments.rowsPerHead + rowInTile % arguments.rowsPerHead;
+                const int rowOfHead =
+                    at.queryTile * arguments.rowsPerHead + rowInTile % arguments.rowsPerHead;
                 const int head = at.head * arguments.packedHeads + rowInTile / arguments.rowsPerHead;
 #pragma unroll
                 for (int panel = 0; panel < Tile::panels; ++panel)
-                    storeBox(outputMap, rows + (panel * Tile::queries + i) * kRowBytes, panel * kPanelColumns,
-                             row, head, at.batch);
+                    storeBox(outputMap, rows + (panel * Tile::queries + i) * kRowBytes,
+                             panel * Tile::panelColumns, rowOfHead, head, at.batch);
             }
             commitStores();
         }
@@ -161,7 +165,7 @@ template <class Tile, class Element> struct ForwardConsumer {
     }
     __device__ std::uint64_t valueOperand() const
     {
-        return matrixDescriptor(sharedAddress(shared.value[valueRing.stage]), Tile::keys * kRowBytes);
+        return State::valueOperand(sharedAddress(shared.value[valueRing.stage]));
     }
 
     __device__ void run()
@@ -174,17 +178,26 @@ template <class Tile, class Element> struct ForwardConsumer {
 
     /// Exponentials of the scores of the present key tile, where an offset is at hand or easily chosen.
     /// False: not done, a row's largest score must be found.
-    __device__ bool exponentiate(State& state, typename State::Scores& scores, bool fresh) const
+    /// \param shrink  what the output must be multiplied with after the products under way
+    __device__ bool exponentiate(State& state, typename State::Scores& scores, bool fresh,
+                                 [[maybe_unused]] float (&shrink)[2]) const
     {
-        if (firstMasked())
-            return false;
-        if (fresh)
-            state.chooseOffset(scores, arguments.scaleLog2);
-        if (Tile::skipsHidden && masked())
-            return state.template exponentiateAsChosen<true>(scores, arguments.scaleLog2, seen());
-        if (!Tile::skipsHidden && masked())
-            State::hide(scores, seen());
-        return state.template exponentiateAsChosen<false>(scores, arguments.scaleLog2, {});
+        if constexpr (State::kFollowsLargest) {
+            if (masked())
+                State::hide(scores, seen());
+            state.exponentiate(scores, arguments.scaleLog2, shrink);
+            return true;
+        } else {
+            if (firstMasked())
+                return false;
+            if (fresh)
+                state.chooseOffset(scores, arguments.scaleLog2);
+            if (Tile::skipsHidden && masked())
+                return state.template exponentiateAsChosen<true>(scores, arguments.scaleLog2, seen());
+            if (!Tile::skipsHidden && masked())
+                State::hide(scores, seen());
+            return state.template exponentiateAsChosen<false>(scores, arguments.scaleLog2, {});
+        }
     }
 
     /// The tile's last product, with no other beside it.
@@ -265,10 +278,11 @@ template <class Tile, class Element> struct ForwardConsumer {
             keyRing.advance();
             if (last)
                 state.clearSoftmax();
-            const bool done = exponentiate(state, scores, last);
+            float shrink[2];
+            [[maybe_unused]] const bool done = exponentiate(state, scores, last, shrink);
             // Never taken. Without a branch that hangs on the sums ptxas puts the wait for the products
             // before the softmax that they should hide. (At head dim 256 it finds no registers with it.)
-            if constexpr (Tile::headDim <= 128 && Tile::keys <= 160)
+            if constexpr (kGoesOn)
                 if (state.sum[0] + state.sum[1] < 0)
                     __trap();
 
@@ -281,11 +295,12 @@ template <class Tile, class Element> struct ForwardConsumer {
                 store(finished, state, inverse);
                 state.clearOutput();
             }
-            if (!done) {
+            if constexpr (State::kFollowsLargest) {
+                state.shrinkOutput(shrink);
+            } else if (!done) {
                 if (!firstMasked())
                     multiplyKeysAlone(scores);
                 State::hide(scores, seen());
-                float shrink[2];
                 state.exponentiate(scores, arguments.scaleLog2, shrink);
                 state.shrinkOutput(shrink);
             }

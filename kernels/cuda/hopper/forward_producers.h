@@ -23,8 +23,8 @@ __device__ void prefetch(const CUtensorMap& keyMap, const CUtensorMap& valueMap,
         return;
     const TilePosition at = arguments.order.position(tile);
     const int head = at.head / arguments.tilesPerKeyHead;
-    prefetchTile<Tile::panels>(keyMap, 0, head, at.batch);
-    prefetchTile<Tile::panels>(valueMap, 0, head, at.batch);
+    prefetchTile<Tile::panels, Tile::panelColumns>(keyMap, 0, head, at.batch);
+    prefetchTile<Tile::panels, Tile::panelColumns>(valueMap, 0, head, at.batch);
 }
 
 /// One thread draws the tiles, announces them and loads q and k.
@@ -47,17 +47,18 @@ __device__ void produceKeys(const CUtensorMap& queryMap, const CUtensorMap& keyM
             break;
         }
         arriveExpecting(announced, Tile::queryBytes);
-        loadTile<Tile::panels>(queryMap, shared.query[queryRing.stage], announced, Tile::queries,
-                               place.at.queryTile * arguments.rowsPerHead,
-                               place.at.head * arguments.packedHeads, place.at.batch);
+        loadTile<Tile::panels, Tile::panelColumns>(queryMap, shared.query[queryRing.stage], announced,
+                                                   Tile::queries, place.at.queryTile * arguments.rowsPerHead,
+                                                   place.at.head * arguments.packedHeads, place.at.batch);
         queryRing.advance();
         const int keyHead = place.at.head / arguments.tilesPerKeyHead;
 #pragma unroll 1
         for (int keyTile = 0; keyTile < place.keyTiles; ++keyTile) {
             wait(shared.keyEmpty[ring.stage], ring.parity ^ 1);
             arriveExpecting(shared.keyFull[ring.stage], Tile::keyBytes);
-            loadTile<Tile::panels>(keyMap, shared.key[ring.stage], shared.keyFull[ring.stage], Tile::keys,
-                                   keyTile * Tile::keys, keyHead, place.at.batch);
+            loadTile<Tile::panels, Tile::panelColumns>(keyMap, shared.key[ring.stage],
+                                                       shared.keyFull[ring.stage], Tile::keys,
+                                                       keyTile * Tile::keys, keyHead, place.at.batch);
             ring.advance();
             if (keyTile == 0)
                 prefetch<Tile>(keyMap, valueMap, arguments, next);
@@ -67,12 +68,19 @@ __device__ void produceKeys(const CUtensorMap& queryMap, const CUtensorMap& keyM
     returnTickets(*arguments.tickets, gridDim.x);
 }
 
+/// A ring of places that the copy engine delivers to.
+template <int Stages, int Bytes> struct Deliveries {
+    unsigned char (&place)[Stages][Bytes];
+    Barrier (&full)[Stages];
+    Barrier (&empty)[Stages];
+};
+
 /// Another loads v: k is wanted a step earlier, and must not wait for it.
-template <class Tile>
+template <class Tile, int Stages>
 __device__ void produceValues(const CUtensorMap& valueMap, const ForwardArguments& arguments,
-                              ForwardMemory<Tile>& shared)
+                              ForwardMemory<Tile>& shared, Deliveries<Stages, Tile::keyBytes> values)
 {
-    RingPosition<Tile::stages> ring;
+    RingPosition<Stages> ring;
     RingPosition<Tile::queryStages> queryRing;
     while (true) {
         wait(shared.queryFull[queryRing.stage], queryRing.parity);
@@ -84,10 +92,11 @@ __device__ void produceValues(const CUtensorMap& valueMap, const ForwardArgument
         const int keyHead = place.at.head / arguments.tilesPerKeyHead;
 #pragma unroll 1
         for (int keyTile = 0; keyTile < place.keyTiles; ++keyTile) {
-            wait(shared.valueEmpty[ring.stage], ring.parity ^ 1);
-            arriveExpecting(shared.valueFull[ring.stage], Tile::keyBytes);
-            loadTile<Tile::panels>(valueMap, shared.value[ring.stage], shared.valueFull[ring.stage],
-                                   Tile::keys, keyTile * Tile::keys, keyHead, place.at.batch);
+            wait(values.empty[ring.stage], ring.parity ^ 1);
+            arriveExpecting(values.full[ring.stage], Tile::keyBytes);
+            loadTile<Tile::panels, Tile::panelColumns>(valueMap, values.place[ring.stage],
+                                                       values.full[ring.stage], Tile::keys,
+                                                       keyTile * Tile::keys, keyHead, place.at.batch);
             ring.advance();
         }
     }

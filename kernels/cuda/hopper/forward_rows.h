@@ -10,12 +10,15 @@
 namespace tilescope::kernels::hopper {
 
 /// What a consumer thread holds of its two rows (lane / 4 and that + 8 of its warp's 16).
-template <class Tile, class Element> struct ForwardRows {
+template <class Tile, class Element_> struct ForwardRows {
+    using Element = Element_;
+    /// Whether the offset of a row's exponentials is always its largest score.
+    static constexpr bool kFollowsLargest = false;
     static constexpr int kScores = Tile::keys / 2; // accumulator registers of a 64 x keys tile
     static constexpr int kOutputs = Tile::headDim / 2;
     using Scores = float[kScores];
 
-    std::uint32_t weights[kScores / 2]; // P in pairs, as the second product's A operand
+    std::uint32_t weights[kScores * sizeof(Element) / 4]; // P as the second product's A operand
     float output[kOutputs];
     float offset[2]; // what exponents were lowered by, -infinity where a row has seen no key
     float sum[2];    // of this thread's columns; the four threads of a row add up at the end
@@ -37,12 +40,15 @@ template <class Tile, class Element> struct ForwardRows {
     __device__ static void multiplyKeys(Scores& scores, std::uint64_t query, std::uint64_t key)
     {
 #pragma unroll
-        for (int step = 0; step < Tile::headDim / 16; ++step) {
-            const int panel = step / 4;
-            const int within = step % 4 * 32;
-            product<Element>(scores, advance(query, panel * Tile::queries * kRowBytes + within),
-                             advance(key, panel * Tile::keys * kRowBytes + within), step > 0);
-        }
+        for (int step = 0; step < Tile::headDim / Instruction<Element>::kDepth; ++step)
+            product<Element>(scores, advance(query, stepOffset(Tile::queries, step)),
+                             advance(key, stepOffset(Tile::keys, step)), step > 0);
+    }
+
+    /// V as the copy engine delivered it, its rows across the depth of the product.
+    __device__ static std::uint64_t valueOperand(std::uint32_t address)
+    {
+        return matrixDescriptor(address, Tile::keys * kRowBytes);
     }
 
     /// output += weights v. Asynchronous.

@@ -17,7 +17,8 @@ template <int HeadDim_, int Consumers, int Keys> struct ForwardTile {
     static constexpr int consumers = Consumers;
     static constexpr int queries = consumers * kRowsPerConsumer;
     static constexpr int keys = Keys;
-    static constexpr int panels = (headDim + kPanelColumns - 1) / kPanelColumns;
+    static constexpr int panelColumns = kPanelColumns;
+    static constexpr int panels = (headDim + panelColumns - 1) / panelColumns;
     static constexpr int stages = panels == 1 ? 4 : 2; ///< of k and v: as many as fit, for short rows
     static constexpr int threads = (consumers + 1) * kWarpgroup;
     static constexpr int producerRegisters = consumers == 3 ? 32 : (headDim <= 128 ? 40 : 24);

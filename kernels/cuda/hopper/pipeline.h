@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/hopper/layout.h"
 #include "kernels/cuda/hopper/ptx.h"
 
 #include <cuda_bf16.h>
@@ -7,16 +8,11 @@
 
 #include <type_traits>
 
-/// What the warp-specialised kernels have in common: how tiles lie in shared memory, and how producer and
-/// consumers hand stages of them to each other.
-///
-/// A tile is one panel of 64 columns (128 bytes, what one swizzled row holds) after another. Within each
-/// group of eight rows the 16-byte chunk c of row r lies at place c ^ r % 8: the 128-byte swizzle of TMA and
-/// wgmma.
+/// What the warp-specialised kernels have in common: how producers and consumers hand stages of tiles in
+/// shared memory (layout.h) to each other.
 namespace tilescope::kernels::hopper {
 
-constexpr int kPanelColumns = 64;
-constexpr int kRowBytes = 2 * kPanelColumns;
+constexpr int kPanelColumns = kRowBytes / 2; ///< of 2-byte elements
 constexpr int kWarpgroup = 128;
 constexpr int kRowsPerConsumer = 64; ///< rows of one wgmma
 
@@ -34,22 +30,22 @@ template <int Stages> struct RingPosition {
 };
 
 /// Starts loading `rows` rows of a tile, panel by panel; `full` must expect rows * Panels * kRowBytes bytes.
-template <int Panels>
+template <int Panels, int Columns = kPanelColumns>
 __device__ inline void loadTile(const CUtensorMap& map, unsigned char* tile, Barrier& full, int rows, int row,
                                 int head, int batch)
 {
 #pragma unroll
     for (int panel = 0; panel < Panels; ++panel)
-        loadBox(map, tile + panel * rows * kRowBytes, full, panel * kPanelColumns, row, head, batch);
+        loadBox(map, tile + panel * rows * kRowBytes, full, panel * Columns, row, head, batch);
 }
 
 /// Has a tile brought to the second-level cache.
-template <int Panels>
+template <int Panels, int Columns = kPanelColumns>
 __device__ inline void prefetchTile(const CUtensorMap& map, int row, int head, int batch)
 {
 #pragma unroll
     for (int panel = 0; panel < Panels; ++panel)
-        prefetchBox(map, panel * kPanelColumns, row, head, batch);
+        prefetchBox(map, panel * Columns, row, head, batch);
 }
 
 /// One arrival a warp: none of its lanes reads the stage any more.
@@ -80,7 +76,7 @@ template <class Element> __device__ inline std::uint32_t pack(float first, float
 /// Address of a 16-byte chunk of a row, in a tile whose panels have `panelRows` rows.
 __device__ inline std::uint32_t chunkAddress(const unsigned char* tile, int panelRows, int row, int chunk)
 {
-    return sharedAddress(tile) + (chunk / 8 * panelRows + row) * kRowBytes + ((chunk % 8) ^ (row % 8)) * 16;
+    return sharedAddress(tile) + chunkOffset(panelRows, row, chunk);
 }
 
 /// Where pair i of a thread's accumulators (wgmma.h) belongs in a tile whose panels have `panelRows` rows.
@@ -89,8 +85,8 @@ __device__ inline std::uint32_t* accumulatorPlace(unsigned char* tile, int panel
 {
     const int chunk = i / 2; // of 8 columns
     const int local = row + 8 * (i % 2);
-    return reinterpret_cast<std::uint32_t*>(tile + chunk / 8 * panelRows * kRowBytes + local * kRowBytes +
-                                            ((chunk % 8) ^ (local % 8)) * 16 + threadIdx.x % 4 * 4);
+    return reinterpret_cast<std::uint32_t*>(tile + chunkOffset(panelRows, local, chunk) +
+                                            threadIdx.x % 4 * 4);
 }
 
 } // namespace tilescope::kernels::hopper

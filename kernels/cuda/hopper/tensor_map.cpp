@@ -25,28 +25,36 @@ Encoder findEncoder()
     return reinterpret_cast<Encoder>(function);
 }
 
+CUtensorMapDataType dataType(ElementType type, Delivery delivery)
+{
+    if (type == ElementType::Float32) {
+        return delivery == Delivery::RoundedToTf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
+                                                   : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    }
+    return type == ElementType::BFloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+}
+
 } // namespace
 
 CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::int64_t rows,
                       std::int64_t heads, std::int64_t batch, std::int64_t rowStride, std::int64_t headStride,
-                      std::int64_t batchStride, int boxRows, int boxHeads)
+                      std::int64_t batchStride, int boxRows, int boxHeads, Delivery delivery)
 {
+    const cuuint64_t elementBytes = type == ElementType::Float32 ? 4 : 2;
     static const Encoder encode = findEncoder();
     const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows),
                                 static_cast<cuuint64_t>(heads), static_cast<cuuint64_t>(batch)};
-    const cuuint64_t strides[] = {static_cast<cuuint64_t>(rowStride) * 2,
-                                  static_cast<cuuint64_t>(headStride) * 2,
-                                  static_cast<cuuint64_t>(batchStride) * 2};
-    const cuuint32_t box[] = {64, static_cast<cuuint32_t>(boxRows), static_cast<cuuint32_t>(boxHeads), 1};
+    const cuuint64_t strides[] = {static_cast<cuuint64_t>(rowStride) * elementBytes,
+                                  static_cast<cuuint64_t>(headStride) * elementBytes,
+                                  static_cast<cuuint64_t>(batchStride) * elementBytes};
+    const cuuint32_t box[] = {static_cast<cuuint32_t>(128 / elementBytes), static_cast<cuuint32_t>(boxRows),
+                              static_cast<cuuint32_t>(boxHeads), 1};
     const cuuint32_t steps[] = {1, 1, 1, 1};
     CUtensorMap map;
     const auto tryOnce = [&] {
-        return encode(&map,
-                      type == ElementType::BFloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
-                                                    : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-                      4, data, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        return encode(&map, dataType(type, delivery), 4, data, sizes, strides, box, steps,
+                      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     };
     CUresult result = tryOnce();
     // A driver's function: a thread that has not used the runtime yet (autograd's, at its first op) has no

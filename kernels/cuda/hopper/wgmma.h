@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/hopper/layout.h"
 #include "kernels/cuda/hopper/ptx.h"
 
 #include <cuda_bf16.h>
@@ -14,22 +15,6 @@
 /// % 2) and column 8 * (i / 4) + 2 * (lane % 4) + i % 2. The A operand in registers has the same layout after
 /// packing pairs, so that P = exp(S) goes from one product into the next without leaving its thread.
 namespace tilescope::kernels::hopper {
-
-/// Where a warpgroup finds an operand in shared memory: 128-byte rows with the 128-byte swizzle that TMA
-/// writes, in groups of eight rows of 1024 bytes. `panelBytes` is the distance between panels of 64 columns;
-/// only operands whose rows run along K (V, the transposed ones) use it.
-__device__ inline std::uint64_t matrixDescriptor(std::uint32_t address, std::uint32_t panelBytes = 16)
-{
-    constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
-    constexpr std::uint64_t kGroupStride = std::uint64_t{1024 >> 4} << 32;
-    return kSwizzle128 | kGroupStride | std::uint64_t{panelBytes >> 4} << 16 | (address >> 4);
-}
-
-/// The descriptor `bytes` further on.
-__device__ inline std::uint64_t advance(std::uint64_t descriptor, std::uint32_t bytes)
-{
-    return descriptor + (bytes >> 4);
-}
 
 /// Orders register accesses of this warpgroup before the products that follow.
 __device__ inline void fenceProducts()

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "tests/unit/kernels/emulator/machine.h"
+
+#include <cuda.h>
+
+#include <cstdint>
+
+/// The copy engine, as PTX ISA 9.0 (5.5, 9.7.9.27) describes it: boxes of a tensor to and from shared memory
+/// with the 128-byte swizzle.
+namespace tilescope::kernels::emulator {
+
+/// What a CUtensorMap says, kept in its bytes.
+struct TensorMap {
+    unsigned char* data;
+    std::int64_t sizes[4];   ///< columns, rows, heads, batch
+    std::int64_t strides[3]; ///< of rows, heads, batch; in bytes
+    int elementBytes;
+    int boxRows;
+    int boxHeads;
+    bool roundToTf32; ///< to nearest, ties to even
+
+    CUtensorMap encoded() const;
+    static TensorMap decoded(const CUtensorMap& map);
+};
+
+/// What the swizzle makes of an address of shared memory: bits 4 to 6 are changed by bits 7 to 9.
+constexpr std::uint32_t swizzled(std::uint32_t address)
+{
+    return address ^ (address >> 7 & 7) << 4;
+}
+
+/// Both do their work some time later.
+void startLoad(const CUtensorMap& map, void* destination, Barrier& barrier, int column, int row, int head,
+               int batch);
+void startStore(const CUtensorMap& map, const void* source, int column, int row, int head, int batch);
+/// Until this thread's stores have read shared memory.
+void awaitStores();
+
+} // namespace tilescope::kernels::emulator

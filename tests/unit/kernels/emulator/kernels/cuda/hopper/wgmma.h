@@ -1,0 +1,38 @@
+#pragma once
+
+/// What kernels/cuda/hopper/wgmma.h is on a device, for TF32 kernels that run in the emulator.
+
+#include "kernels/cuda/hopper/layout.h"
+#include "kernels/cuda/hopper/ptx.h"
+#include "tests/unit/kernels/emulator/products.h"
+
+namespace tilescope::kernels::hopper {
+
+inline void fenceProducts() {}
+inline void commitProducts()
+{
+    emulator::commit();
+}
+template <int Pending> void waitProducts()
+{
+    emulator::awaitProducts(Pending);
+}
+template <class T, int Count> void pin(T (&)[Count]) {}
+
+template <class Element> struct Instruction;
+template <> struct Instruction<float> {
+    static constexpr int kDepth = 8;
+};
+
+template <class Element, int Count>
+void product(float (&d)[Count], std::uint64_t a, std::uint64_t b, bool accumulate)
+{
+    emulator::issue({d, 2 * Count, nullptr, a, b, accumulate});
+}
+template <class Element, int Count>
+void productFromRegisters(float (&d)[Count], const std::uint32_t* a, std::uint64_t b)
+{
+    emulator::issue({d, 2 * Count, a, 0, b, true});
+}
+
+} // namespace tilescope::kernels::hopper
