@@ -55,4 +55,14 @@ ForwardArguments forwardArguments(const AttentionProblem& problem, const Forward
     };
 }
 
+/// How many CTAs share the tiles: one a multiprocessor, which go from tile to tile. Such a CTA holds the o of
+/// one tile while it asks for the next. Tiles none of whose rows sees a key are written on the way, and when
+/// as many of them came as there are places for q, the place of that o would be waited for: where there are
+/// such tiles (causal, many more queries than keys), every tile has a CTA of its own.
+inline int forwardCtas(const ForwardArguments& arguments, int multiprocessors)
+{
+    const bool blind = arguments.mask.keysSeenBy(arguments.rowsPerHead - 1) == 0;
+    return blind ? arguments.order.tiles : std::min(arguments.order.tiles, multiprocessors);
+}
+
 } // namespace tilescope::kernels::hopper

@@ -34,8 +34,8 @@ cudaError_t launchForward(const AttentionProblem& problem, const ForwardTensors&
     arguments.tickets = nextTickets();
     if (const cudaError_t error = allowSharedMemory<kKernel>(sharedBytes); error != cudaSuccess)
         return error;
-    const int grid = std::min(arguments.order.tiles, currentDeviceFacts().multiprocessors);
-    kKernel<<<grid, Tile::threads, sharedBytes, stream>>>(query, key, value, output, arguments);
+    const int ctas = forwardCtas(arguments, currentDeviceFacts().multiprocessors);
+    kKernel<<<ctas, Tile::threads, sharedBytes, stream>>>(query, key, value, output, arguments);
     return cudaGetLastError();
 }
 

@@ -101,7 +101,7 @@ Outputs run(const AttentionProblem& problem, Inputs& inputs, int multiprocessors
     const CUtensorMap key = inputs.k.map(Tile::keys, 1, true).encoded();
     const CUtensorMap value = inputs.v.map(Tile::keys, 1, true).encoded();
     const CUtensorMap output = outputs.o.map(arguments.rowsPerStore, 1, false).encoded();
-    const auto ctas = static_cast<unsigned>(std::min(arguments.order.tiles, multiprocessors));
+    const auto ctas = static_cast<unsigned>(hopper::forwardCtas(arguments, multiprocessors));
     gridDim.x = ctas;
     for (blockIdx.x = 0; blockIdx.x < ctas; ++blockIdx.x) {
         Machine machine(Tile::threads, sizeof(Memory), seed + blockIdx.x, pace);
@@ -213,6 +213,12 @@ TEST(ForwardTf32, PadsHeadDims)
         {.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 140, .keys = 170, .headDim = 80}, true);
     check<hopper::Tf32Tile<32, 128>>(
         {.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 140, .keys = 170, .headDim = 20}, false);
+}
+
+TEST(ForwardTf32, WritesZerosWhereARowSeesNoKey)
+{
+    check<hopper::Tf32Tile<64, 128>>(
+        {.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 300, .keys = 20, .headDim = 64}, true);
 }
 
 } // namespace
