@@ -86,7 +86,7 @@ function(tilescope_test name)
     endif()
     target_precompile_headers(test_${name} REUSE_FROM ${arg_PCH})
     if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 120)
+        set(arg_TIMEOUT 300) # on a machine that others keep busy
     endif()
     if(arg_WHOLE)
         add_test(NAME ${name} COMMAND test_${name})

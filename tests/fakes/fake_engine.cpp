@@ -8,7 +8,7 @@
 //                segv kill abort   dies by that signal in the middle of a step
 //                exit     ends with code 7 and last words
 //                garbage  prints lines that are no events, one of 3 MB, then does its work
-//                lag      a second of silence, then its work
+//                gate     silence until the file that FAKE_GATE names is there, then its work
 //                samples  tells samples without end, faster than any window paints
 //                flood    prints garbage and log events without end
 //                partial  prints half an event and dies
@@ -28,6 +28,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -185,8 +186,9 @@ private:
             for (;;)
                 print(std::string(10'000, 'y') +
                       "\n{\"event\":\"log\",\"level\":\"info\",\"text\":\"flood\"}\n");
-        else if (word == "lag")
-            std::this_thread::sleep_for(1s);
+        else if (word == "gate")
+            while (!std::filesystem::exists(variable("FAKE_GATE")))
+                std::this_thread::sleep_for(5ms);
         else if (word == "samples")
             for (std::int64_t step = 0;; ++step)
                 print("{\"event\":\"sample\",\"run\":1,\"step\":" + std::to_string(step % 1000) +

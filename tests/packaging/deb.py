@@ -86,7 +86,7 @@ def start(usr, folder):
     check(ran.returncode == 4 and len(ran.stderr.splitlines()) == 1 and "TILESCOPE_TORCH" in ran.stderr,
           "without LibTorch a run is refused in one sentence", ran.stderr)
     pictures = folder / "pictures"
-    subprocess.run([usr / "bin/tilescope-gui", "--screenshots", pictures], env=environment, check=True, timeout=60)
+    subprocess.run([usr / "bin/tilescope-gui", "--screenshots", pictures], env=environment, check=True, timeout=250)
     check(any(pictures.iterdir()), "the window paints itself")
 
 

@@ -10,12 +10,15 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 namespace tilescope::testing {
 
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr auto kPatience = 90s; // on a machine that others keep busy
 
 std::string contentOf(const std::filesystem::path& file)
 {
@@ -79,12 +82,30 @@ std::string Program::outputSoFar() const
 
 bool Program::waitFor(const std::string& text)
 {
-    for (const auto until = std::chrono::steady_clock::now() + 60s;
+    for (const auto until = std::chrono::steady_clock::now() + kPatience;
          std::chrono::steady_clock::now() < until;) {
         if (outputSoFar().find(text) != std::string::npos)
             return true;
         if (ended())
             return outputSoFar().find(text) != std::string::npos;
+        std::this_thread::sleep_for(5ms);
+    }
+    return false;
+}
+
+bool Program::takes(int signal)
+{
+    const std::filesystem::path status = std::filesystem::path("/proc") / std::to_string(pid_) / "status";
+    for (const auto until = std::chrono::steady_clock::now() + kPatience;
+         std::chrono::steady_clock::now() < until && !ended();) {
+        std::ifstream lines(status);
+        std::string name;
+        for (std::string word; lines >> word;) {
+            if (std::exchange(name, word) != "ShdPnd:")
+                continue;
+            if ((std::stoull(word, nullptr, 16) >> (signal - 1) & 1) == 0)
+                return true;
+        }
         std::this_thread::sleep_for(5ms);
     }
     return false;

@@ -29,8 +29,10 @@ public:
     int pid() const { return pid_; }
     /// What it has written to standard output so far.
     std::string outputSoFar() const;
-    /// Waits until standard output holds `text`; false where it ended or a minute passed before.
+    /// Waits until standard output holds `text`; false where it ended or a minute and a half passed before.
     bool waitFor(const std::string& text);
+    /// Waits until a signal sent to it, which it blocks and reads, is no longer pending; false as above.
+    bool takes(int signal);
     ProgramResult wait();
 
 private:

@@ -258,7 +258,7 @@ TEST_F(ExperimentWindow, RemembersPageAndDraft)
     window->close();
     window = std::make_unique<MainWindow>();
     window->show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get(), kPatienceMs));
     EXPECT_EQ(window->currentPageName(), "experiment");
     waitUntilSettled();
     EXPECT_EQ(window->findChild<QPlainTextEdit*>(QStringLiteral("spec"))->toPlainText(),

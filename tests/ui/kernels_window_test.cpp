@@ -94,14 +94,16 @@ TEST_F(WindowTest, ABubbleOfTheRooflineIsARowOfTheTable)
     KernelsPage& kernels = page<KernelsPage>("kernels");
     RooflinePlot& roofline = kernels.roofline();
     ASSERT_GT(roofline.bubbles().size(), 1U) << "the linears have shapes";
-    QTest::qWait(50); // the plot draws itself when the window is idle
     const RooflineBubble& smallest = roofline.bubbles().back();
     std::optional<QPoint> at;
-    for (int y = 0; y < roofline.height() && !at; ++y)
-        for (int x = 0; x < roofline.width() && !at; ++x)
-            if (roofline.bubbleAt(QPointF(x, y)) == smallest.id)
-                at = QPoint(x, y);
-    ASSERT_TRUE(at);
+    const auto isDrawn = [&] {
+        for (int y = 0; y < roofline.height() && !at; ++y)
+            for (int x = 0; x < roofline.width() && !at; ++x)
+                if (roofline.bubbleAt(QPointF(x, y)) == smallest.id)
+                    at = QPoint(x, y);
+        return at.has_value();
+    };
+    ASSERT_TRUE(QTest::qWaitFor(isDrawn, kPatienceMs)) << "the plot draws itself when the window is idle";
     QTest::mouseClick(&roofline, Qt::LeftButton, {}, *at + QPoint(2, 2));
     waitUntilSettled();
     EXPECT_EQ(kernels.table().currentId(), smallest.id);

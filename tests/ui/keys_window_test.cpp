@@ -43,7 +43,7 @@ TEST_F(KeysTest, OneSheetHasEveryKeyOfTheWindow)
     QTest::keyClick(&window_, Qt::Key_Question);
     auto* sheet = window_.findChild<KeySheet*>();
     ASSERT_NE(sheet, nullptr);
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(sheet));
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(sheet, kPatienceMs));
     std::set<QString> shown;
     for (const QLabel* label : sheet->findChildren<QLabel*>()) {
         EXPECT_TRUE(label->isVisible());

@@ -122,7 +122,7 @@ TEST_F(WindowTest, SizeDockPageAndColumnsSurviveARestart)
     ASSERT_TRUE(window_.close());
     MainWindow another;
     another.show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(&another));
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&another, kPatienceMs));
     EXPECT_EQ(another.size(), QSize(1210, 790));
     EXPECT_FALSE(another.dock().isVisible());
     EXPECT_EQ(another.currentPageName(), QStringLiteral("kernels"));

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 
 namespace tilescope::ui {
 namespace {
@@ -19,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using State = SweepQueue::State;
 
-constexpr int kWaitMs = 30'000;
+constexpr int kWaitMs = 90'000; // on a machine that others keep busy
 
 class Queue : public ::testing::Test {
 protected:
@@ -28,6 +29,7 @@ protected:
         setenv("TILESCOPE_ENGINE", FAKE_ENGINE, 1);
         setenv("FAKE_SCRIPT", "ok", 1);
         unsetenv("FAKE_START");
+        setenv("FAKE_GATE", (folder / "gate").c_str(), 1);
         QObject::connect(&queue, &SweepQueue::told, [this](const std::vector<session::Event>& events) {
             told += int(events.size());
             largest = std::max(largest, events.size());
@@ -57,7 +59,6 @@ protected:
             spec.device = {DeviceRequest::Kind::Cpu};
             spec.steps = 3;
             spec.seed = seed;
-            spec.timeoutSeconds = 20;
             specs.push_back(spec);
         }
         SweepJob made;
@@ -67,6 +68,9 @@ protected:
         made.file = QString::fromStdString((folder / file).string());
         return made;
     }
+
+    /// Lets points of the behaviour `gate` go on.
+    void openGate() const { std::ofstream(folder / "gate"); }
 
     bool waitFor(State state)
     {
@@ -114,10 +118,12 @@ TEST_F(Queue, RunsSweepsInTheOrderInWhichTheyStand)
 TEST_F(Queue, PausesAfterThePointThatRunsAndGoesOnWithTheRest)
 {
     onPoint = [this](std::int64_t index) {
-        if (index == 1)
-            queue.pause();
+        if (index != 1)
+            return;
+        queue.pause();
+        openGate();
     };
-    setenv("FAKE_SCRIPT", "ok,lag,ok", 1);
+    setenv("FAKE_SCRIPT", "ok,gate,ok", 1);
     queue.add(job("paused", {0, 1, 2, 3}));
     queue.add(job("next", {0}));
     ASSERT_TRUE(waitFor(State::Held));
@@ -141,8 +147,11 @@ TEST_F(Queue, PausesAfterThePointThatRunsAndGoesOnWithTheRest)
 
 TEST_F(Queue, CancelsAPausedSweepWithoutAnEngine)
 {
-    onPoint = [this](std::int64_t) { queue.pause(); };
-    setenv("FAKE_SCRIPT", "lag", 1);
+    onPoint = [this](std::int64_t) {
+        queue.pause();
+        openGate();
+    };
+    setenv("FAKE_SCRIPT", "gate", 1);
     queue.add(job("paused", {0, 1}));
     ASSERT_TRUE(waitFor(State::Held));
     queue.cancel();

@@ -8,6 +8,7 @@
 #include "ui/pages/timeline_page.h"
 #include "ui/pages/timeline_ties.h"
 #include "ui/plots/exporter.h"
+#include "ui/plots/lane_arrangement.h"
 #include "ui/plots/table_view.h"
 
 #include <QAction>
@@ -156,7 +157,7 @@ TEST_F(TimelineWindowTest, LaunchesOfAllThatIsShownAreDrawnWhereTheyCanBeToldApa
     const SectionItem kernel = firstKernel("softmax_warp_forward");
     view_->select(kernel);
     view_->zoomToSelection();
-    ASSERT_TRUE(QTest::qWaitFor([this] { return !view_->scene().launches.empty(); }));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !view_->scene().launches.empty(); }, kPatienceMs));
     for (const SceneLink& link : view_->scene().launches)
         EXPECT_EQ(nameOf(link.from), "cudaLaunchKernel");
 }
@@ -208,7 +209,10 @@ TEST_F(TimelineWindowTest, AClickOnALabelFoldsADragMovesAndBothAreRemembered)
     EXPECT_EQ(viewOf(memory), place);
     EXPECT_EQ(viewOf(stream), place + 1);
     EXPECT_EQ(view_->scene().sections[1].lanes[place].lane, laneOf(Lane::Kind::Memory, 1));
-    QTest::qWait(400); // what is dragged is remembered when the hand rests
+    // It is remembered when the hand rests.
+    ASSERT_TRUE(QTest::qWaitFor(
+        [this] { return LaneArrangement::read(recording()) == arrangementOf(view_->scene().sections[0]); },
+        kPatienceMs));
 
     MainWindow another;
     another.open({recording()});
@@ -331,7 +335,7 @@ TEST_F(TimelineWindowTest, ASidecarThatIsNoneIsSaidAndLeftAlone)
     MainWindow another;
     another.open({recording()});
     another.show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(&another));
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&another, kPatienceMs));
     QStringList said;
     TimelinePage& timelinePage = dynamic_cast<TimelinePage&>(*another.page(QStringLiteral("timeline")));
     QObject::connect(&timelinePage.notebook(), &TimelineNotebook::problem, &another,
@@ -386,10 +390,11 @@ TEST_F(TimelineWindowTest, TheHistoryTakesABurstOfWheelTurnsAsOneStep)
 {
     const TimeWindow whole = view_->window();
     ASSERT_FALSE(view_->canGoBack());
+    view_->setBurst(std::chrono::hours(1));
     for (int i = 0; i < 4; ++i)
         wheel(*view_->viewport(), view_->viewport()->rect().center(), 1, Qt::ControlModifier);
     const TimeWindow close = view_->window();
-    QTest::qWait(450);
+    view_->setBurst(std::chrono::milliseconds(0));
     wheel(*view_->viewport(), view_->viewport()->rect().center(), 1, Qt::ControlModifier);
     const TimeWindow closer = view_->window();
     key(Qt::Key_Left, Qt::AltModifier);

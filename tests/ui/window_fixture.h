@@ -16,6 +16,8 @@
 
 namespace tilescope::ui {
 
+inline constexpr int kPatienceMs = 90'000; // on a machine that others keep busy
+
 /// The window with a recording of two runs, used by mouse and keyboard.
 class WindowTest : public ::testing::Test {
 protected:
@@ -25,7 +27,7 @@ protected:
         test::writeLmFile(file);
         window_.open({QString::fromStdString(file.string())});
         window_.show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_));
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
         window_.activateWindow();
         waitUntilSettled();
         ASSERT_EQ(window_.workspace().selection().size(), 1U) << "a file that opens shows its first run";

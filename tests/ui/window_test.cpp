@@ -360,7 +360,8 @@ TEST_F(WindowTest, TwoRunsAreComparedAndSwapped)
     };
     EXPECT_NE(verdict().find("B is faster"), std::string::npos) << verdict();
     QTest::keyClick(&window_, Qt::Key_X);
-    EXPECT_TRUE(QTest::qWaitFor([&] { return verdict().find("B is slower") != std::string::npos; }))
+    EXPECT_TRUE(
+        QTest::qWaitFor([&] { return verdict().find("B is slower") != std::string::npos; }, kPatienceMs))
         << verdict();
     EXPECT_EQ(window_.workspace().selectedRuns()[0].letter, QStringLiteral("A"));
     EXPECT_EQ(window_.workspace().selectedRuns()[0].key.run, RunId{2});
@@ -390,7 +391,8 @@ TEST_F(WindowTest, TheTimelineFindsAndStepsThroughWhatItFound)
     ASSERT_TRUE(field.hasFocus());
     QTest::keyClicks(&field, QStringLiteral("softmax"));
     auto& count = *window_.page(QStringLiteral("timeline"))->findChild<QLabel*>(QStringLiteral("found"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return count.text().toInt() > 2; })) << count.text().toStdString();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return count.text().toInt() > 2; }, kPatienceMs))
+        << count.text().toStdString();
     ASSERT_TRUE(view.scene().found);
     EXPECT_FALSE(view.scene().found->empty());
     QTest::keyClick(&field, Qt::Key_Return);

@@ -73,6 +73,13 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     connectParts();
 }
 
+// A window that is closed while the hand still rests on a lane remembers it no less.
+TimelinePage::~TimelinePage()
+{
+    if (rememberSoon_.isActive())
+        rememberLanes();
+}
+
 void TimelinePage::connectParts()
 {
     connect(&findSoon_, &QTimer::timeout, this, &TimelinePage::find);

@@ -29,6 +29,7 @@ class TimelinePage : public Page {
     Q_OBJECT
 public:
     explicit TimelinePage(Workspace& workspace, QWidget* parent = nullptr);
+    ~TimelinePage() override;
 
     TimelineView& view() { return *view_; }
     TimelineActions& actions() { return *actions_; }

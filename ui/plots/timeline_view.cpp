@@ -17,7 +17,6 @@ using query::Track;
 namespace {
 
 constexpr std::size_t kHistory = 100;
-constexpr qint64 kBurstMs = 400;
 
 } // namespace
 
@@ -127,7 +126,7 @@ void TimelineView::setWindow(const TimeWindow& window, bool remember)
 // Puts the window into the history. A burst of wheel turns or of a held key is one step of it.
 void TimelineView::remember()
 {
-    const bool burst = sinceMove_.isValid() && sinceMove_.elapsed() < kBurstMs && !past_.empty();
+    const bool burst = sinceMove_.isValid() && sinceMove_.elapsed() < burst_.count() && !past_.empty();
     sinceMove_.start();
     future_.clear();
     if (burst)

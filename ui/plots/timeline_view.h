@@ -6,6 +6,7 @@
 #include <QElapsedTimer>
 #include <QPoint>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ public:
     const TimeWindow& window() const { return scene_.window; }
     /// Moves to a window; recorded in the zoom history where `remember` is set.
     void setWindow(const TimeWindow& window, bool remember = true);
+    /// Moves that follow each other sooner than this are one step of the history.
+    void setBurst(std::chrono::milliseconds burst) { burst_ = burst; }
     void fit();
     void zoomToSelection();
     /// To `factor` of the window, about the cursor where it is over the lanes, else about the middle.
@@ -157,6 +160,7 @@ private:
     TimelinePainter painter_;
     std::vector<TimeWindow> past_;
     std::vector<TimeWindow> future_;
+    std::chrono::milliseconds burst_{400};
     QElapsedTimer sinceMove_; // since the last window that the history counts to its latest step
     bool fitsLanes_ = false;
     Drag drag_ = Drag::None;

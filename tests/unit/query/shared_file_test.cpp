@@ -181,7 +181,7 @@ TEST_F(SharedFileTest, ARunWhoseWriterIsKilledIsSeenAsInterruptedWithoutAChange)
     EXPECT_EQ(kernelsOf(shared), 50u);
     writing.kill();
     std::shared_ptr<const FileSnapshot> seen;
-    for (int i = 0; i < 200 && !seen; ++i) {
+    for (int i = 0; i < 1200 && !seen; ++i) {
         seen = shared.look();
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }

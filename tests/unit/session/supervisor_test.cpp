@@ -27,10 +27,11 @@ protected:
         unsetenv("FAKE_START");
         base.name = "sweep";
         base.steps = 3;
-        base.timeoutSeconds = 20;
         options.file = folder / "a.tscope";
         options.engine = FAKE_ENGINE;
-        options.patience = {.startUp = 5s, .pastTimeout = 300ms, .afterStop = 10s, .sealing = 20s};
+        // Long, so that a busy machine changes no verdict: a test of force shortens the one it is about, and
+        // one that waited in vain for another ends with ctest's own limit.
+        options.patience = {.startUp = 10min, .pastTimeout = 10min, .afterStop = 10min, .sealing = 10min};
     }
 
     /// As many points as the script has words.
@@ -40,6 +41,8 @@ protected:
         std::vector<ExperimentSpec> specs(1 + std::ranges::count(script, ','), base);
         for (std::size_t i = 0; i < specs.size(); ++i)
             specs[i].seed = static_cast<std::int64_t>(i);
+        if (firstTimeout)
+            specs[0].timeoutSeconds = *firstTimeout;
         return runSweep(
             specs, options, [this](const Event& event) { take(event); }, stop.get_token());
     }
@@ -86,6 +89,7 @@ protected:
     testing::TemporaryFolder folder;
     SweepOptions options;
     ExperimentSpec base;
+    std::optional<double> firstTimeout; ///< seconds, of the first point alone: the others need what they need
     std::stop_source stop;
     std::function<void(const Event&)> onEvent;
     std::vector<Event> events;
@@ -186,23 +190,23 @@ TEST_F(Supervised, ThreeDeathsRunningEndTheSweep)
 
 TEST_F(Supervised, AHangIsEndedByForceAfterItsTimeout)
 {
-    base.timeoutSeconds = 0.5;
-    const auto began = std::chrono::steady_clock::now();
+    firstTimeout = 0.5;
+    options.patience.pastTimeout = 300ms;
     EXPECT_EQ(run("hang,ok").exitCode(), 3);
-    EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
     EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Error, RunStatus::Ok));
     EXPECT_THAT(all<ResultEvent>()[0].reason, HasSubstr("timed out after 0.5 s"));
 }
 
 TEST_F(Supervised, AStepThatEndsAfterTheTimeoutKeepsItsEngine)
 {
-    base.timeoutSeconds = 0.3;
-    base.steps = 1000;
+    firstTimeout = 0.3;
+    base.steps = 10'000;
     EXPECT_EQ(run("slow,ok").exitCode(), 3);
     EXPECT_EQ(starts(), 1U);
     EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Error, RunStatus::Ok));
     EXPECT_THAT(all<ResultEvent>()[0].reason, HasSubstr("timed out after 0.3 s; its steps so far are kept"));
-    EXPECT_GT(store::RunReader(options.file).samples(RunId{1}).size(), 5U);
+    EXPECT_GE(store::RunReader(options.file).samples(RunId{1}).size(), 2U)
+        << "the warm-up, and a step at least";
 }
 
 TEST_F(Supervised, GarbageAndOverlongLinesAreNoHindrance)
@@ -214,7 +218,8 @@ TEST_F(Supervised, GarbageAndOverlongLinesAreNoHindrance)
 
 TEST_F(Supervised, AFloodEndsWithThePointsTimeout)
 {
-    base.timeoutSeconds = 0.5;
+    firstTimeout = 0.5;
+    options.patience.pastTimeout = 300ms; // it reads no request
     EXPECT_EQ(run("flood,ok").exitCode(), 3);
     EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Error, RunStatus::Ok));
     EXPECT_LT(all<LogEvent>().size(), 1200U) << "a flood of log events is thinned out";
@@ -264,16 +269,13 @@ TEST_F(Supervised, ASecondStopKillsAtOnce)
 {
     std::stop_source atOnce;
     options.atOnce = atOnce.get_token();
-    options.patience.afterStop = 60s;
     onEvent = [&](const Event& event) {
         if (std::holds_alternative<SampleEvent>(event)) {
             stop.request_stop();
             atOnce.request_stop();
         }
     };
-    const auto began = std::chrono::steady_clock::now();
     EXPECT_EQ(run("hang,ok").exitCode(), 130);
-    EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
     EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Cancelled));
     EXPECT_THAT(all<ResultEvent>()[0].reason, HasSubstr("stopped at once"));
 }

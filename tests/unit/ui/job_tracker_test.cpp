@@ -15,7 +15,7 @@
 namespace tilescope::ui {
 namespace {
 
-constexpr int kPatienceMs = 20'000;
+constexpr int kPatienceMs = 90'000;
 
 void nobodyFails(const QString& sentence)
 {
@@ -60,17 +60,19 @@ TEST(JobTracker, ANewJobMakesTheOneBeforeStale)
 {
     QObject owner;
     JobTracker jobs(&owner);
+    std::atomic<bool> began = false;
     std::atomic<bool> sawIt = false;
     std::optional<int> value;
     jobs.start(
-        [&sawIt](const auto& cancelled) {
+        [&began, &sawIt](const auto& cancelled) {
+            began = true;
             while (!cancelled())
                 QThread::yieldCurrentThread();
             sawIt = true;
             return 1;
         },
         [&value](int made) { value = made; }, nobodyFails);
-    QThread::msleep(20);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return began.load(); }, kPatienceMs));
     jobs.start([](const auto&) { return 2; }, [&value](int made) { value = made; }, nobodyFails);
     ASSERT_TRUE(QTest::qWaitFor([&] { return value.has_value(); }, kPatienceMs));
     finishBackgroundWork();
