@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kPatience{300}; // on a machine that others keep busy
 
 /// What a program that ended wrote, and how it ended; killed where it takes too long.
 struct Ended {
@@ -59,7 +59,7 @@ Ended runToItsEnd(const fs::path& program, const std::vector<std::string>& argum
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     ended.well = status && status->signal == 0 && status->code == 0;
     if (!status)
-        ended.said = "it took more than a minute";
+        ended.said = "it took more than five minutes";
     else if (ended.said.empty() && !ended.well)
         ended.said = status->text();
     return ended;
@@ -110,9 +110,13 @@ report::Drawings drawFigures(const report::Document& document, const fs::path& f
             std::vector<std::string> arguments{"--charts", recipe.string(), "-o", folder.string()};
             arguments.insert(arguments.end(), figure.files.begin(), figure.files.end());
             const Ended ended = runToItsEnd(window, arguments);
-            if (ended.well)
+            if (ended.well) {
                 drawings.svg.emplace(figure.id, textOf(folder / (figure.id + ".svg")));
-            else
+                std::string caption = textOf(folder / (figure.id + ".caption.txt"));
+                while (caption.ends_with('\n'))
+                    caption.pop_back();
+                drawings.captions.emplace(figure.id, std::move(caption));
+            } else
                 drawings.whyNone = lastLine(ended.said);
         }
     return drawings;

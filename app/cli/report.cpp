@@ -92,6 +92,16 @@ void write(std::string_view format, const report::Document& document, const repo
         writeTables(document, folder / "tables");
 }
 
+/// What a figure shows is said by its template; of what it was drawn, by who drew it.
+void addCaptions(report::Document& document, const report::Drawings& drawings)
+{
+    for (report::Section& section : document.sections)
+        for (report::Figure& figure : section.figures)
+            if (const auto drawn = drawings.captions.find(figure.id);
+                drawn != drawings.captions.end() && !drawn->second.empty())
+                figure.caption += (figure.caption.ends_with('.') ? " " : ". ") + drawn->second;
+}
+
 } // namespace
 
 int reportCommand(int argc, char** argv)
@@ -117,10 +127,11 @@ int reportCommand(int argc, char** argv)
                     .where = "report",
                     .mend = "write tilescope report FILE -o DIR"};
     const std::vector<std::string_view> formats = formatsOf(formatList);
-    const report::Document document =
+    report::Document document =
         report::makeReport(std::vector<fs::path>(files.begin(), files.end()), options);
     makeFolder(fs::path(folder) / "figures");
     const report::Drawings drawings = drawFigures(document, fs::path(folder) / "figures");
+    addCaptions(document, drawings);
     for (const std::string_view format : formats)
         write(format, document, drawings, folder);
     if (!drawings.whyNone.empty())

@@ -15,7 +15,7 @@ struct Step {
     const char* suffix;
 };
 
-constexpr std::array kTimes{Step{1, "ns"}, Step{1e3, "us"}, Step{1e6, "ms"}, Step{1e9, "s"}};
+constexpr std::array kTimes{Step{1, "ns"}, Step{1e3, "µs"}, Step{1e6, "ms"}, Step{1e9, "s"}};
 constexpr std::array kBytes{Step{1, "B"}, Step{1024, "KiB"}, Step{1024.0 * 1024, "MiB"},
                             Step{1024.0 * 1024 * 1024, "GiB"}, Step{1024.0 * 1024 * 1024 * 1024, "TiB"}};
 

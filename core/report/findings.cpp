@@ -42,18 +42,47 @@ std::vector<Group> groupsOf(const FindingTemplate& wanted, const StudyRuns& stud
     return groups;
 }
 
-/// `show FILE runs` for what is read off runs.
-std::string commandOf(const FindingTemplate& wanted, const StudyRuns& study)
+/// The section of `show` that has a metric of one run; empty for those of all runs, which `show FILE runs`
+/// has.
+std::string sectionOf(const std::string& metric)
+{
+    const auto is = [&metric](std::string_view kind) { return metric.starts_with(kind); };
+    if (is("answer.")) {
+        const std::string question = metric.substr(metric.find('.') + 1);
+        return "answers " + question.substr(0, question.find('.'));
+    }
+    return is("memory.")                   ? "memory --group category"
+           : is("tensor.")                 ? "memory --names"
+           : is("residual")                ? "saved"
+           : is("result.")                 ? "environment"
+           : is("timed.") || is("warmup.") ? "samples"
+           : metric == "mfu"               ? "mfu"
+           : metric == "gpu_busy"          ? "steps"
+                                           : "";
+}
+
+/// What shows what a finding rests on. \param of  the runs that it names, for metrics that are shown run by
+/// run
+std::string commandOf(const FindingTemplate& wanted, const StudyRuns& study, const RunList& of = {})
 {
     const RunList runs = select(study, wanted.part, {});
     if (runs.empty())
         return {};
-    return "tilescope show " + runs.front()->recording().file.string() + " runs --format json";
+    const std::string section = sectionOf(wanted.quantity.value);
+    std::string commands;
+    for (const RunPtr& run : of)
+        if (const std::string one = run->command(section);
+            !section.empty() && commands.find(one) == std::string::npos)
+            commands += (commands.empty() ? "" : "; ") + one;
+    return commands.empty()
+               ? "tilescope show " + runs.front()->recording().file.string() + " runs --format json"
+               : commands;
 }
 
 struct Value {
     Measured measured;
     std::string at;
+    RunPtr run;
 };
 
 /// The quantity of each group whose run ended ok.
@@ -64,30 +93,52 @@ std::vector<Value> valuesOf(const FindingTemplate& wanted, const StudyRuns& stud
         RunPtr run;
         const Fact fact = quantityOf(group.runs, wanted.quantity, run);
         if (const auto* measured = std::get_if<Measured>(&fact); measured && run->status() == RunStatus::Ok)
-            values.push_back({*measured, group.label});
+            values.push_back({*measured, group.label, run});
     }
     std::ranges::stable_sort(values, {}, [](const Value& value) { return value.measured.value; });
     return values;
 }
 
-/// `0.29 (size small) to 0.33 (size xl)`; of a single point, that.
+/// `0.29 (size small) to 0.33 (size xl)`; of a single point, that; of points that agree, that they do.
 std::string rangeOf(const std::vector<Value>& values)
 {
     const auto text = [](const Value& value) {
         return textOf(value.measured) + (value.at.empty() ? "" : " (" + value.at + ")");
     };
-    return values.size() == 1 ? text(values.front()) : text(values.front()) + " to " + text(values.back());
+    if (values.size() == 1)
+        return text(values.front());
+    const std::string same = textOf(values.front().measured);
+    if (same == textOf(values.back().measured))
+        return fmt::format("{} at all {} points", same, values.size());
+    return text(values.front()) + " to " + text(values.back());
 }
 
-std::vector<Finding> untold(const FindingTemplate& wanted, const StudyRuns& study, std::string why)
+/// What a finding would have said, its figures left out.
+std::string outline(std::string_view say)
 {
-    return {{"Not told: " + std::move(why), wanted.rule, commandOf(wanted, study)}};
+    std::string text;
+    for (std::size_t open = say.find('{'); open != std::string_view::npos; open = say.find('{')) {
+        text += say.substr(0, open);
+        text += "…";
+        const std::size_t close = say.find('}', open);
+        say.remove_prefix(close == std::string_view::npos ? say.size() : close + 1);
+    }
+    text += say;
+    while (text.ends_with('.'))
+        text.pop_back();
+    return text;
+}
+
+std::vector<Finding> untold(const FindingTemplate& wanted, const StudyRuns& study, const std::string& why)
+{
+    return {{fmt::format("Not told (“{}”): {}", outline(wanted.say), why), wanted.rule,
+             commandOf(wanted, study)}};
 }
 
 std::vector<Finding> told(const FindingTemplate& wanted, const StudyRuns& study,
-                          const Placeholders& placeholders, std::string rule)
+                          const Placeholders& placeholders, std::string rule, const RunList& of = {})
 {
-    return {{filled(wanted.say, placeholders), std::move(rule), commandOf(wanted, study)}};
+    return {{filled(wanted.say, placeholders), std::move(rule), commandOf(wanted, study, of)}};
 }
 
 std::vector<Finding> spread(const FindingTemplate& wanted, const StudyRuns& study)
@@ -109,7 +160,8 @@ std::vector<Finding> spread(const FindingTemplate& wanted, const StudyRuns& stud
                  {"largest_at", values.back().at},
                  {"median", textOf(median)},
                  {"points", std::to_string(values.size())}},
-                "The least, the largest and the median over the points that ran.");
+                "The least, the largest and the median over the points that ran.",
+                {values.front().run, values.back().run});
 }
 
 std::vector<Finding> geometricMean(const FindingTemplate& wanted, const StudyRuns& study)
@@ -199,9 +251,11 @@ std::vector<Finding> crossover(const FindingTemplate& wanted, const StudyRuns& s
     }
     if (list.empty())
         return untold(wanted, study, "no point was run.");
-    return told(wanted, study, {{"crossovers", list}},
-                "The least " + wanted.x + " from which " + wanted.second + " is below " + wanted.first +
-                    " at every larger point that both have.");
+    return told(
+        wanted, study, {{"crossovers", list}},
+        "The least " + wanted.x + " from which " + wanted.second + " is below " + wanted.first +
+            " at every larger point that both have, by more than their spread explains (Welch's test on "
+            "the logarithms, 5 %).");
 }
 
 std::vector<Finding> boundary(const FindingTemplate& wanted, const StudyRuns& study)

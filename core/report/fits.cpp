@@ -2,6 +2,7 @@
 
 #include "core/analysis/student_t.h"
 #include "core/config/schema.h"
+#include "core/exchange/number.h"
 #include "core/report/selection.h"
 
 #include <fmt/format.h>
@@ -50,40 +51,82 @@ std::optional<std::array<double, 3>> solved(std::array<std::array<double, 4>, 3>
     return std::array{rows[0][3] / rows[0][0], rows[1][3] / rows[1][1], rows[2][3] / rows[2][2]};
 }
 
-/// `(4.58e+07 ± 1.2e+06) + (6.49e+03 ± 700) N + (161 ± 0.1) N² bytes`, with 95 % intervals where there are
-/// any.
+/// `(45,800,000 ± 1,200,000) + (6,490 ± 700) N + 161 N² bytes`: with 95 % intervals where they are wide
+/// enough to be seen among three digits.
 std::string formulaOf(const Parabola& fit)
 {
     constexpr std::array kPowers{"", " N", " N²"};
+    constexpr double kSeen = 5e-4;
+    const exchange::Scale plain;
     std::string text;
+    bool intervals = false;
     for (std::size_t i = 0; i < 3; ++i) {
-        const std::string term = fit.half ? fmt::format("({:.3g} ± {:.2g})", fit.terms[i], (*fit.half)[i])
-                                          : fmt::format("{:.3g}", fit.terms[i]);
-        text += (i == 0 ? "" : " + ") + term + kPowers[i];
+        const double term = fit.terms[i];
+        const bool wide = fit.half && (*fit.half)[i] > kSeen * std::abs(term);
+        intervals = intervals || wide;
+        text += (i == 0 ? "" : " + ") +
+                (wide ? fmt::format("({} ± {})", plain.text(term), plain.text((*fit.half)[i]))
+                      : plain.text(term)) +
+                kPowers[i];
     }
-    return text + " bytes" + (fit.half ? ", ± 95 %" : "");
+    return text + " bytes" + (intervals ? ", ± 95 %" : "");
 }
 
 } // namespace
 
+// -1: b is below a; 1: above; 0: their spread does not let that be said.
+int signOf(const CurvePoint& a, const CurvePoint& b)
+{
+    const double difference = std::log(b.y) - std::log(a.y);
+    const double variance = a.error * a.error + b.error * b.error;
+    if (variance > 0) {
+        // Welch and Satterthwaite's degrees of freedom.
+        const double dof =
+            variance * variance / (std::pow(a.error, 4) / a.dof + std::pow(b.error, 4) / b.dof);
+        if (std::abs(difference) <= analysis::studentCritical(0.05, dof) * std::sqrt(variance))
+            return 0;
+    }
+    return difference < 0 ? -1 : difference > 0 ? 1 : 0;
+}
+
+/// What is added up of the runs at one x.
+struct LogSum {
+    double sum = 0;
+    double variance = 0; ///< of the sum
+    double dof = 0;
+    int count = 0;
+
+    void add(const Measured& y)
+    {
+        sum += std::log(y.value);
+        ++count;
+        if (!y.spread || y.n < 2)
+            return;
+        const double share = *y.spread / y.value;
+        variance += share * share / static_cast<double>(y.n);
+        dof += static_cast<double>(y.n - 1);
+    }
+    CurvePoint at(double x) const
+    {
+        return {x, std::exp(sum / count), std::sqrt(variance) / count, std::max(dof, 1.0)};
+    }
+};
+
 std::vector<Curve> curvesOf(const FindingTemplate& wanted, const StudyRuns& study)
 {
-    std::map<std::string, std::map<double, std::pair<double, int>>>
-        logs; // series, x: sum of logarithms, count
+    std::map<std::string, std::map<double, LogSum>> logs; // series, x
     for (const auto& run : select(study, wanted.part, wanted.quantity.from)) {
         const std::optional<double> x = at(*run, wanted.x);
         const auto y = run->status() == RunStatus::Ok ? run->number(wanted.quantity.value) : std::nullopt;
         if (!passes(x) || !y || !(y->value > 0))
             continue;
-        auto& [sum, count] = logs[wanted.series.empty() ? "" : std::string(run->param(wanted.series))][*x];
-        sum += std::log(y->value);
-        ++count;
+        logs[wanted.series.empty() ? "" : std::string(run->param(wanted.series))][*x].add(*y);
     }
     std::vector<Curve> curves;
     for (const auto& [name, points] : logs) {
         Curve& curve = curves.emplace_back(Curve{.name = name});
         for (const auto& [x, sum] : points)
-            curve.points.push_back({x, std::exp(sum.first / sum.second)});
+            curve.points.push_back(sum.at(x));
     }
     return curves;
 }
@@ -129,18 +172,21 @@ std::optional<std::string> crossoverOf(const std::vector<Curve>& curves, const s
     const auto b = curve(second);
     if (a == curves.end() || b == curves.end())
         return {};
-    std::vector<std::pair<double, bool>> common; // x, and whether second is below
+    std::vector<std::pair<double, int>> common; // x, and where second lies
     for (const CurvePoint& point : a->points)
         for (const CurvePoint& other : b->points)
             if (other.x == point.x)
-                common.emplace_back(point.x, other.y < point.y);
+                common.emplace_back(point.x, signOf(point, other));
     if (common.size() < 2)
         return {};
     std::size_t from = common.size();
-    while (from > 0 && common[from - 1].second)
+    while (from > 0 && common[from - 1].second < 0)
         --from;
     if (from == common.size())
-        return fmt::format("nowhere up to {:.0f}", common.back().first);
+        return common.back().second > 0
+                   ? fmt::format("nowhere up to {:.0f}", common.back().first)
+                   : fmt::format("not told, at {:.0f} they differ by no more than their spread",
+                                 common.back().first);
     return from == 0 ? fmt::format("from the first point, {:.0f}, on", common.front().first)
                      : fmt::format("from {:.0f} on", common[from].first);
 }

@@ -70,6 +70,14 @@ query::EventQuery onlyOf(RunId run)
     return query;
 }
 
+/// A count that is all of a text; none where it is words.
+std::optional<double> wholeOf(const std::string& text)
+{
+    double value = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return problem == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
 std::string plainText(const nlohmann::json& value)
 {
     return value.is_string() ? value.get<std::string>()
@@ -111,13 +119,8 @@ std::optional<Measured> RunFacts::number(const std::string& metric) const
     if (const auto* measured = std::get_if<Measured>(&known))
         return *measured;
     const auto* text = std::get_if<std::string>(&known);
-    double value = 0;
-    if (!text || text->empty())
-        return {};
-    const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (problem != std::errc() || end != text->data() + text->size())
-        return {};
-    return Measured{value, {}, 1, Unit::None};
+    const auto value = text ? wholeOf(*text) : std::nullopt;
+    return value ? std::optional(Measured{*value, {}, 1, Unit::None}) : std::nullopt;
 }
 
 Fact RunFacts::read(const std::string& metric) const
@@ -162,8 +165,12 @@ Fact RunFacts::read(const std::string& metric) const
     const std::size_t dot = metric.find('.');
     if (fromWord<Phase>(metric.substr(0, dot)) && (dot == std::string::npos || metric.substr(dot) == ".gpu"))
         return phaseTime(metric.substr(0, dot), dot != std::string::npos);
-    if (const auto found = params_.find(metric); found != params_.end())
+    if (const auto found = params_.find(metric); found != params_.end()) {
+        if (const config::KeyInfo* key = config::findKey(metric); key && key->type == config::ValueType::Size)
+            if (const auto bytes = wholeOf(found->second))
+                return Measured{*bytes, {}, 1, Unit::Bytes};
         return found->second;
+    }
     return {};
 }
 

@@ -1,5 +1,6 @@
 #include "core/report/tables.h"
 
+#include "core/config/schema.h"
 #include "core/exchange/number.h"
 #include "core/report/selection.h"
 
@@ -78,7 +79,7 @@ public:
             if (!why.empty())
                 cell.note = noteOf(std::move(why));
         }
-        const bool told = cell.kind == Cell::Kind::Missing || isAboutStatus();
+        const bool told = cell.kind == Cell::Kind::Missing || isKnownWithoutResult();
         if (const auto* text = std::get_if<std::string>(&fact); text && told && !text->empty())
             cell = {.text = *text};
         else if (const auto* measured = std::get_if<Measured>(&fact); measured && told)
@@ -131,9 +132,12 @@ public:
     }
 
 private:
-    bool isAboutStatus() const
+    /// How a run ended, and what was asked of it, is known whatever it came to.
+    bool isKnownWithoutResult() const
     {
-        return wanted_.quantity.value == "status" || wanted_.quantity.value == "reason";
+        const std::string& value = wanted_.quantity.value;
+        return value == "status" || value == "reason" ||
+               (wanted_.quantity.over.empty() && config::findKey(value) != nullptr);
     }
 
     /// Whole numbers of things, which stay whole.

@@ -146,7 +146,8 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
         writeFigure(out, figure, drawings);
     out << "<p class=\"setting\">";
     for (const auto& [key, value] : section.setting)
-        out << "<b>" << escapeHtml(key) << "</b> " << escapeHtml(value) << "; ";
+        out << (&value == &section.setting.front().second ? "" : "; ") << "<b>" << escapeHtml(key) << "</b> "
+            << escapeHtml(value);
     out << "</p>\n</section>\n";
 }
 

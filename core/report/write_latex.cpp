@@ -128,8 +128,9 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
         writeFigure(out, figure, drawings);
     out << "{\\footnotesize Setting:";
     for (const auto& [key, value] : section.setting)
-        out << ' ' << escapeLatex(key) << ": " << escapeLatex(value) << ';';
-    out << "\\par}\n\\clearpage\n\n";
+        out << (&value == &section.setting.front().second ? " " : "; ") << escapeLatex(key) << ": "
+            << escapeLatex(value);
+    out << ".\\par}\n\\clearpage\n\n";
 }
 
 } // namespace

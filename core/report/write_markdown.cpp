@@ -74,8 +74,9 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
         writeFigure(out, figure, drawings);
     out << "Setting:";
     for (const auto& [key, value] : section.setting)
-        out << ' ' << escapeMarkdown(key) << ": " << escapeMarkdown(value) << ";";
-    out << "\n\n";
+        out << (&value == &section.setting.front().second ? " " : "; ") << escapeMarkdown(key) << ": "
+            << escapeMarkdown(value);
+    out << ".\n\n";
 }
 
 } // namespace

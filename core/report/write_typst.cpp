@@ -104,8 +104,8 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
         writeFigure(out, figure, drawings);
     out << "#text(size: 8pt)[Setting:";
     for (const auto& [key, value] : section.setting)
-        out << ' ' << shown(key + ": " + value + ";");
-    out << "]\n\n";
+        out << (&value == &section.setting.front().second ? " " : "; ") << shown(key + ": " + value);
+    out << ".]\n\n";
 }
 
 } // namespace

@@ -13,7 +13,9 @@ namespace tilescope::report {
 struct Drawings {
     std::string folder = "figures";              ///< as the report names it
     std::map<std::string, std::string> svg = {}; ///< id: the drawing itself, for the format that holds it
-    std::string whyNone = {};                    ///< why the figures that are missing are
+    std::map<std::string, std::string> captions =
+        {};                   ///< id: what was drawn, of how many samples, on what machine
+    std::string whyNone = {}; ///< why the figures that are missing are
 
     bool has(const std::string& id) const { return svg.contains(id); }
 };

@@ -39,6 +39,26 @@ std::optional<Phase> phaseOf(const QString& word)
     return {};
 }
 
+// As axes and captions call it: the wall's clock goes without saying.
+QString wordsOf(const QString& quantity)
+{
+    const qsizetype comma = quantity.indexOf(QStringLiteral(", "));
+    if (comma < 0)
+        return quantity;
+    const QString clock = quantity.mid(comma + 2);
+    return quantity.left(comma) +
+           (clock == QLatin1String("wall") ? QStringLiteral(" time") : QStringLiteral(" %1 time").arg(clock));
+}
+
+// The same of what lies along x: a quantity, or a key of the spec.
+QString wordsOfX(const QString& x)
+{
+    if (ChartRecipe::quantities().contains(x))
+        return wordsOf(x);
+    return x == QLatin1String("seq_len") ? QStringLiteral("sequence length N")
+                                         : QString(x).replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
 bool isMemory(const QString& quantity)
 {
     return quantity.contains(QLatin1String("memory"));
@@ -112,7 +132,7 @@ void scaleX(Chart& chart, const QString& quantity)
     for (ChartSeries& series : chart.series)
         for (ChartPoint& point : series.points)
             point.x /= unit.size;
-    chart.xTitle = QStringLiteral("%1, %2").arg(quantity, QLatin1String(unit.word));
+    chart.xTitle = QStringLiteral("%1, %2").arg(wordsOf(quantity), QString::fromUtf8(unit.word));
 }
 
 // One unit for all points: that of the median.
@@ -171,13 +191,14 @@ QString fitWords(ChartRecipe::Fit fit)
                         : fit == ChartRecipe::Fit::Quadratic ? QStringLiteral("c·x²")
                                                              : QStringLiteral("c·x^p");
     return QStringLiteral(
-               "Thin lines: least-squares fits of %1 to the larger half of the points, on logarithms. ")
+               "Dashed lines: least-squares fits of %1 to the larger half of the points, on logarithms. ")
         .arg(law);
 }
 
 QString captionOf(const ChartRecipe& recipe, const Drawn& drawn, const QString& machine)
 {
-    QString caption = QStringLiteral("%1 against %2").arg(recipe.y, recipe.x);
+    QString caption = QStringLiteral("%1 against %2").arg(wordsOf(recipe.y), wordsOfX(recipe.x));
+    caption[0] = caption[0].toUpper();
     if (!recipe.series.isEmpty())
         caption += QStringLiteral(" by %1").arg(recipe.series);
     if (!recipe.facet.isEmpty())
@@ -365,8 +386,7 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
     std::erase_if(runs, [&recipe](const query::RunSummary* run) { return !hasWords(*run, recipe.filter); });
     Chart chart;
     const bool length = recipe.x == QLatin1String("seq_len");
-    chart.xTitle = length ? QStringLiteral("sequence length N, tokens")
-                          : QString(recipe.x).replace(QLatin1Char('_'), QLatin1Char(' '));
+    chart.xTitle = wordsOfX(recipe.x) + (length ? QStringLiteral(", tokens") : QString());
     chart.xWord = length ? QStringLiteral("N") : recipe.x;
     chart.facetKey = recipe.facet;
     std::map<std::pair<QString, QString>, ChartSeries> series; // by facet and name
@@ -374,9 +394,14 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
     const auto valueOfKey = [](const query::RunSummary& run, const QString& key) {
         return key.isEmpty() ? QString() : text(run.param(key.toStdString()));
     };
+    // A number alone does not say what it is one of.
+    const auto nameOf = [&](const query::RunSummary& run) {
+        const QString value = valueOfKey(run, recipe.series);
+        return numberOf(value.toStdString()) ? recipe.series + QLatin1Char(' ') + value : value;
+    };
     for (const query::RunSummary* run : runs) {
         const std::optional<double> at = placeOf(*run, recipe);
-        const std::pair place(valueOfKey(*run, recipe.facet), valueOfKey(*run, recipe.series));
+        const std::pair place(valueOfKey(*run, recipe.facet), nameOf(*run));
         if (at && run->result.status == RunStatus::Oom) {
             series[place].outOfMemory.push_back(*at);
             drawn.outOfMemory = true;
@@ -422,7 +447,7 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
         scaleX(chart, recipe.x);
     for (ChartSeries& one : chart.series)
         one.fit = fitOf(one.points, recipe.fit);
-    chart.yTitle = QStringLiteral("%1, %2").arg(recipe.y, chart.unit);
+    chart.yTitle = QStringLiteral("%1, %2").arg(wordsOf(recipe.y), chart.unit);
     chart.caption = captionOf(recipe, drawn, machine);
     if (chart.series.empty())
         chart.empty =

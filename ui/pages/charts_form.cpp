@@ -154,6 +154,7 @@ void ChartsPage::addPaper(QFormLayout& form)
     size->addWidget(width_ = makeSpin(tr("Width"), 1, 40, tr("in")));
     size->addWidget(new QLabel(QStringLiteral("×")));
     size->addWidget(height_ = makeSpin(tr("Height"), 1, 40, tr("in")));
+    size->addStretch(1);
     form.addRow(tr("Size"), size);
     textSize_ = makeSpin(tr("Text size"), 4, 72, tr("pt"));
     textSize_->setDecimals(1);
@@ -212,8 +213,9 @@ void ChartsPage::fillKeys()
         if (!wanted.isEmpty() && !keys.contains(wanted))
             keys.prepend(wanted);
         box.clear();
-        box.addItems(keys);
-        box.setCurrentText(wanted);
+        for (const QString& key : keys)
+            box.addItem(key.isEmpty() ? tr("none") : key, key);
+        box.setCurrentIndex(box.findData(wanted));
     };
     const QStringList numeric = numericKeys(runs);
     // A recipe that was not chosen by hand follows what the experiment varies.
@@ -258,10 +260,10 @@ void ChartsPage::readForm()
     chosen_ = true;
     recipe_.title = title_->text();
     recipe_.filter = filter_->text().simplified();
-    recipe_.x = x_->currentText();
+    recipe_.x = x_->currentData().toString();
     recipe_.y = y_->currentText();
-    recipe_.series = series_->currentText();
-    recipe_.facet = facet_->currentText();
+    recipe_.series = series_->currentData().toString();
+    recipe_.facet = facet_->currentData().toString();
     recipe_.xAxis = ChartRecipe::Axis(xAxis_->current());
     recipe_.yAxis = ChartRecipe::Axis(yAxis_->current());
     recipe_.centre = ChartRecipe::Centre(centre_->current());

@@ -29,16 +29,6 @@ ExportFormat formatOf(const QString& path)
                 .mend = "give it a name that ends in .pdf, .svg or .png"};
 }
 
-void writeText(const QString& path, const QString& text)
-{
-    QSaveFile file(path);
-    const QByteArray bytes = text.toUtf8();
-    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
-        throw Error{.what = "cannot write: " + file.errorString().toStdString(),
-                    .where = path.toStdString(),
-                    .kind = ErrorKind::Failure};
-}
-
 QByteArray recipeText(const QString& path)
 {
     QFile file(path);
@@ -49,6 +39,16 @@ QByteArray recipeText(const QString& path)
 }
 
 } // namespace
+
+void writeTextFile(const QString& path, const QString& text)
+{
+    QSaveFile file(path);
+    const QByteArray bytes = text.toUtf8();
+    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
+        throw Error{.what = "cannot write: " + file.errorString().toStdString(),
+                    .where = path.toStdString(),
+                    .kind = ErrorKind::Failure};
+}
 
 ChartRecipe readRecipe(const QString& path)
 {
@@ -65,8 +65,8 @@ void writeFigure(ChartPlot& plot, const Chart& chart, const ChartRecipe& recipe,
         {}};
     writeExport(figure, {formatOf(path), size, kPngScale, recipe.title}, path);
     const QFileInfo info(path);
-    writeText(info.dir().filePath(info.completeBaseName() + QStringLiteral(".caption.txt")),
-              chart.caption + QLatin1Char('\n'));
+    writeTextFile(info.dir().filePath(info.completeBaseName() + QStringLiteral(".caption.txt")),
+                  chart.caption + QLatin1Char('\n'));
 }
 
 void writeCharts(const QStringList& recipes, const QStringList& recordings, const QString& folder)
@@ -90,7 +90,7 @@ void writeCharts(const QStringList& recipes, const QStringList& recordings, cons
         const QString base = QDir(folder).filePath(QFileInfo(path).completeBaseName());
         const QByteArray json = recipeText(path);
         if (TimelineRecipe::isOne(json)) {
-            writeTimelineFigure(TimelineRecipe::fromJson(json, path), recordings, base);
+            writeTimelineFigure(TimelineRecipe::fromJson(json, path), recordings, machine, base);
             continue;
         }
         const ChartRecipe recipe = ChartRecipe::fromJson(json, path);
@@ -99,9 +99,9 @@ void writeCharts(const QStringList& recipes, const QStringList& recordings, cons
             throw Error{.what = chart.empty.toStdString(), .where = path.toStdString()};
         ChartPlot plot;
         plot.show(chart, recipe);
-        for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg})
+        for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg, ExportFormat::Png})
             writeFigure(plot, chart, recipe, base + QLatin1Char('.') + suffixOf(format));
-        writeText(base + QStringLiteral(".csv"), csvOf(chartRows(chart)));
+        writeTextFile(base + QStringLiteral(".csv"), csvOf(chartRows(chart)));
     }
 }
 

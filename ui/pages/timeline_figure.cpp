@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "ui/models/recipe_reader.h"
+#include "ui/pages/charts_offscreen.h"
 #include "ui/pages/timeline_loading.h"
 #include "ui/plots/exporter.h"
 #include "ui/plots/timeline_view.h"
@@ -16,6 +17,7 @@ constexpr const char* kKind = "tilescope_timeline";
 constexpr int kVersion = 1;
 constexpr int kLeastWidth = 300;
 constexpr int kMostWidth = 8000;
+constexpr double kPngScale = 2; // it is drawn to a screen's measures
 
 /// Everything of the recordings, from which the recipe's runs are taken. The runs' pointers stay valid while
 /// it lives.
@@ -59,6 +61,24 @@ std::vector<SelectedRun> chosen(const TimelineRecipe& recipe, const Recordings& 
     return runs;
 }
 
+/// What is drawn, in words; the machine's facts are those of all recordings.
+QString captionOf(const TimelineRecipe& recipe, const std::vector<SelectedRun>& runs,
+                  const TimelineScene& scene, const QString& machine)
+{
+    QStringList titles;
+    for (const SelectedRun& run : runs)
+        titles << (run.letter.isEmpty() ? run.title : run.letter + QLatin1Char(' ') + run.title);
+    const QString& at = scene.sections.front().alignedAt;
+    QString caption =
+        QStringLiteral("Traced %1 of %2")
+            .arg(at.isEmpty() ? QStringLiteral("steps") : at, titles.join(QStringLiteral(", above ")));
+    if (runs.size() > 1)
+        caption += recipe.equalLengths ? QStringLiteral(", drawn to equal lengths")
+                                       : QStringLiteral(", on one scale of time");
+    caption += QStringLiteral(". ");
+    return machine.isEmpty() ? caption.trimmed() : caption + machine + QLatin1Char('.');
+}
+
 } // namespace
 
 bool TimelineRecipe::isOne(const QByteArray& json)
@@ -84,7 +104,8 @@ TimelineRecipe TimelineRecipe::fromJson(const QByteArray& json, const QString& o
     return recipe;
 }
 
-void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& recordings, const QString& base)
+void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& recordings, const QString& machine,
+                         const QString& base)
 {
     const Recordings given(recordings);
     const std::vector<SelectedRun> runs = chosen(recipe, given);
@@ -115,8 +136,11 @@ void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& record
                                                         vector);
                             },
                             {}};
-    for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg})
-        writeExport(figure, {format, size, 1, recipe.title}, base + QLatin1Char('.') + suffixOf(format));
+    for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg, ExportFormat::Png})
+        writeExport(figure, {format, size, format == ExportFormat::Png ? kPngScale : 1, recipe.title},
+                    base + QLatin1Char('.') + suffixOf(format));
+    writeTextFile(base + QStringLiteral(".caption.txt"),
+                  captionOf(recipe, runs, scene, machine) + QLatin1Char('\n'));
 }
 
 } // namespace tilescope::ui

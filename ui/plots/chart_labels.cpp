@@ -50,6 +50,7 @@ void ChartPlot::partPointLabels()
     const QFontMetricsF metrics(font());
     const double same = points(8);
     const double marker = points(5);
+    const double beside = points(2.5); // the error bar
     struct Placed {
         Label* label;
         QPointF point;
@@ -61,7 +62,7 @@ void ChartPlot::partPointLabels()
         const double height = metrics.height();
         const QSizeF size(metrics.horizontalAdvance(text) + points(3), height);
         const double top = line > 0 ? -marker - height * line : marker + height * (-line - 1);
-        return QRectF({point.x() - size.width() / 2, point.y() + top}, size);
+        return QRectF({point.x() + beside, point.y() + top}, size);
     };
     const auto isFree = [&placed](const QRectF& rect) {
         return std::none_of(placed.begin(), placed.end(),
@@ -77,9 +78,8 @@ void ChartPlot::partPointLabels()
             QCPItemText& text = *near->label->item;
             text.setText(text.text() + QStringLiteral(", ") + label.item->text());
             label.item->setVisible(false);
-            const QPointF centre = near->rect.center();
             near->rect.setWidth(metrics.horizontalAdvance(text.text()) + points(3));
-            near->rect.moveCenter(centre);
+            text.position->setCoords(near->rect.center());
             continue;
         }
         QRectF rect = rectOf(label.item->text(), point, 1);

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 
 namespace tilescope::ui {
@@ -150,6 +151,7 @@ void ChartPlot::setAxis(QCPAxis& axis, const QString& title, ChartRecipe::Axis s
     axis.grid()->setPen(recipe_.grid && axis.orientation() == Qt::Vertical ? QPen(kGrid, points(0.7))
                                                                            : QPen(Qt::NoPen));
     axis.grid()->setZeroLinePen(Qt::NoPen);
+    axis.grid()->setVisible(recipe_.grid); // an axis that is added has none by itself
 }
 
 QCPItemText* ChartPlot::addText(QCPAxisRect& panel, double x, double y, const QString& text,
@@ -190,8 +192,13 @@ void ChartPlot::addFit(const ChartSeries& series, QCPAxisRect& panel, const QPen
     line->setName(tr("fit of %1").arg(series.name));
     if (!recipe_.formula)
         return;
-    QCPItemText* words = addText(panel, from, y.front(), series.fit->formula(chart_.xWord, chart_.unit),
-                                 pen.color(), Qt::AlignHCenter | Qt::AlignTop, false);
+    // A law that the points do not follow says so itself.
+    constexpr double kFollowed = 0.95;
+    QString law = series.fit->formula(chart_.xWord, chart_.unit);
+    if (series.fit->r2 < kFollowed)
+        law += tr(" (R² %1)").arg(series.fit->r2, 0, 'f', 2);
+    QCPItemText* words =
+        addText(panel, from, y.front(), law, pen.color(), Qt::AlignHCenter | Qt::AlignTop, false);
     formulas_.push_back({words, &panel, {from, to}, {y.front(), y.back()}});
 }
 
@@ -237,7 +244,7 @@ void ChartPlot::addOutOfMemory(QCPAxisRect& panel, const QString& facet)
     std::map<double, int> above; // markers at an x
     const QCPRange range = panel.axis(QCPAxis::atLeft)->range();
     const auto heightAt = [&](int place) {
-        const double share = 1 - 0.05 * place;
+        const double share = 0.97 - 0.05 * place; // whole markers, below the edge at which they are cut
         return isLogarithmic(recipe_.yAxis) ? range.lower * std::pow(range.upper / range.lower, share)
                                             : range.lower + share * range.size();
     };
@@ -303,6 +310,25 @@ void ChartPlot::setRanges(QCPAxisRect& panel) const
         y.setRange(std::min(0.0, lowY), 1.12 * highY);
 }
 
+// Where x has but a few values they are the ticks: a scale of round numbers beside them says less.
+void ChartPlot::setFewTicks(QCPAxis& axis) const
+{
+    constexpr std::size_t kFew = 3;
+    std::set<double> values;
+    for (const ChartSeries& series : chart_.series) {
+        for (const ChartPoint& point : series.points)
+            values.insert(point.x);
+        values.insert(series.outOfMemory.begin(), series.outOfMemory.end());
+    }
+    if (values.empty() || values.size() > kFew)
+        return;
+    auto ticks = QSharedPointer<QCPAxisTickerText>::create();
+    for (const double value : values)
+        ticks->addTick(value,
+                       value == std::floor(value) ? wholeNumber(std::int64_t(value)) : threeDigits(value));
+    axis.setTicker(ticks);
+}
+
 QCPAxisRect* ChartPlot::addPanel(QCPLayoutGrid& grid, int row, int column, bool lowest, const QString& facet)
 {
     auto* panel = new QCPAxisRect(this, false);
@@ -316,6 +342,7 @@ QCPAxisRect* ChartPlot::addPanel(QCPLayoutGrid& grid, int row, int column, bool 
     setAxis(*x, lowest ? chart_.xTitle : QString(), recipe_.xAxis);
     setAxis(*y, column == 0 ? chart_.yTitle : QString(), recipe_.yAxis);
     setRanges(*panel);
+    setFewTicks(*x);
     panel->setMinimumMargins(
         QMargins(int(points(8)), int(points(facet.isEmpty() ? 12 : 4)), int(points(8)), int(points(6))));
     if (chart_.facets.size() > 1)

@@ -47,6 +47,7 @@ private:
     QCPAxisRect* addPanel(QCPLayoutGrid& grid, int row, int column, bool lowest, const QString& facet);
     void setAxis(QCPAxis& axis, const QString& title, ChartRecipe::Axis scale) const;
     void setRanges(QCPAxisRect& panel) const;
+    void setFewTicks(QCPAxis& axis) const;
     void addSeries(const ChartSeries& series, QCPAxisRect& panel);
     void addFit(const ChartSeries& series, QCPAxisRect& panel, const QPen& pen);
     void addOutOfMemory(QCPAxisRect& panel, const QString& facet);

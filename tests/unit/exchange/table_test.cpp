@@ -67,7 +67,7 @@ TEST(Scale, ShowsThreeSignificantDigitsInOneUnit)
     EXPECT_EQ(milliseconds.text(-12'345'678.0), "-12.3");
     EXPECT_EQ(scaleFor(Unit::Nanoseconds, 999).suffix, "ns");
     EXPECT_EQ(scaleFor(Unit::Nanoseconds, 999'600).suffix, "ms");
-    EXPECT_EQ(scaleFor(Unit::Milliseconds, 0.5).suffix, "us");
+    EXPECT_EQ(scaleFor(Unit::Milliseconds, 0.5).suffix, "µs");
     EXPECT_EQ(scaleFor(Unit::Milliseconds, 0.5).text(0.5), "500");
     EXPECT_EQ(scaleFor(Unit::Bytes, 1000).suffix, "B");
     EXPECT_EQ(scaleFor(Unit::Bytes, 5.5 * 1024 * 1024).text(std::int64_t{5'767'168}), "5.50");

@@ -130,8 +130,41 @@ TEST_F(Findings, NothingIsClaimedWithoutData)
                         .say = "{range}",
                         .quantity = {.value = "counter.tensor_active"},
                         .by = {"seq_len"}}),
-              "Not told: no point ran that measured it.");
-    EXPECT_THAT(sentence({.rule = "boundary", .say = "{predicted}", .x = "seq_len"}), HasSubstr("Not told:"));
+              "Not told (“…”): no point ran that measured it.");
+    EXPECT_EQ(sentence({.rule = "mean",
+                        .say = "Forward is {mean} times as fast ({range}).",
+                        .quantity = {.value = "counter.tensor_active"},
+                        .by = {"seq_len"}}),
+              "Not told (“Forward is … times as fast (…)”): no point ran that has both.");
+    EXPECT_THAT(sentence({.rule = "boundary", .say = "{predicted}", .x = "seq_len"}),
+                HasSubstr("Not told (“…”):"));
+}
+
+TEST_F(Findings, PointsThatAgreeAreNoRange)
+{
+    EXPECT_EQ(sentence({.rule = "spread",
+                        .say = "Backward takes {range} of forward.",
+                        .quantity = {.value = "backward", .over = "forward"},
+                        .by = {"backend", "seq_len"}}),
+              "Backward takes 2.00 at all 32 points of forward.");
+}
+
+TEST_F(Findings, EachNamesTheCommandThatShowsWhatItRestsOn)
+{
+    const auto command = [this](const std::string& metric) {
+        const FindingTemplate wanted{.rule = "spread",
+                                     .say = "{range}",
+                                     .part = "lengths",
+                                     .quantity = {.value = metric},
+                                     .by = {"backend", "seq_len"}};
+        return makeFindings(wanted, study).at(0).command;
+    };
+    EXPECT_THAT(command("step"), ::testing::EndsWith("s.tscope runs --format json"));
+    // The first step of the least and of the largest point; runs are shown one by one there.
+    EXPECT_THAT(
+        command("timed.1"),
+        ::testing::MatchesRegex("tilescope show .*s.tscope samples --run [0-9]+; tilescope show .*s.tscope "
+                                "samples --run [0-9]+"));
 }
 
 TEST(Boundary, ForetellsWhereMemoryEndsAndSaysWhetherThePointsAgree)

@@ -85,4 +85,28 @@ TEST(Crossover, IsFromWhereOneStaysBelow)
               "from the first point, 1, on");
 }
 
+TEST(Crossover, ClaimsNothingThatTheSpreadExplains)
+{
+    // Ten per cent below at each point: seen where a mean is known to one per cent, lost where it is to
+    // twenty.
+    const auto curves = [](double error) {
+        return std::vector<Curve>{{"naive", {{128, 1.0, error, 9}, {256, 2.0, error, 9}}},
+                                  {"flash", {{128, 0.9, error, 9}, {256, 1.8, error, 9}}}};
+    };
+    EXPECT_EQ(crossoverOf(curves(0.01), "naive", "flash"), "from the first point, 128, on");
+    EXPECT_EQ(crossoverOf(curves(0.2), "naive", "flash"),
+              "not told, at 256 they differ by no more than their spread");
+    EXPECT_EQ(crossoverOf(curves(0.2), "flash", "naive"),
+              "not told, at 256 they differ by no more than their spread");
+    // t of two degrees of freedom is 4.303, of one 12.706: the same means, fewer samples.
+    EXPECT_EQ(
+        crossoverOf({{"a", {{1, 1, 0.02, 1}, {2, 1, 0.02, 1}}}, {"b", {{1, 0.9, 0, 1}, {2, 0.9, 0, 1}}}}, "a",
+                    "b"),
+        "not told, at 2 they differ by no more than their spread");
+    EXPECT_EQ(
+        crossoverOf({{"a", {{1, 1, 0.02, 2}, {2, 1, 0.02, 2}}}, {"b", {{1, 0.9, 0, 1}, {2, 0.9, 0, 1}}}}, "a",
+                    "b"),
+        "from the first point, 1, on");
+}
+
 } // namespace tilescope::report

@@ -203,6 +203,61 @@ TEST(Chart, FitsTellWhatTheyPredictAndHowSureTheyAre)
     EXPECT_GT(chart.series[0].fit->spread, 0.1) << "flash is linear here";
 }
 
+TEST(Chart, ItsWordsAreThoseOfPaper)
+{
+    const std::vector<query::RunSummary> runs = attention();
+    ChartRecipe recipe;
+    EXPECT_EQ(chartOf(recipe, pointersTo(runs)).yTitle, QStringLiteral("step time, ms"));
+    EXPECT_TRUE(chartOf(recipe, pointersTo(runs))
+                    .caption.startsWith(QStringLiteral("Step time against sequence length N by backend. ")));
+    recipe.series = QStringLiteral("seq_len");
+    EXPECT_TRUE(chartOf(recipe, pointersTo(runs)).names.contains(QStringLiteral("seq_len 256")))
+        << "a number alone does not say of what";
+}
+
+TEST(ChartPlot, HasAGridWhereItIsWanted)
+{
+    const std::vector<query::RunSummary> runs = attention();
+    ChartRecipe recipe;
+    ChartPlot plot;
+    for (const bool wanted : {true, false}) {
+        recipe.grid = wanted;
+        plot.show(chartOf(recipe, pointersTo(runs)), recipe);
+        EXPECT_EQ(plot.panels()[0]->axis(QCPAxis::atLeft)->grid()->visible(), wanted);
+    }
+}
+
+TEST(ChartPlot, AFewValuesOfXAreItsTicks)
+{
+    const std::vector<query::RunSummary> runs{runOf("naive", 300, 2), runOf("flash", 300, 1),
+                                              runOf("naive", 700, 9)};
+    ChartPlot plot;
+    plot.show(chartOf({}, pointersTo(runs)), {});
+    const auto ticks = plot.panels()[0]->axis(QCPAxis::atBottom)->ticker().dynamicCast<QCPAxisTickerText>();
+    ASSERT_TRUE(ticks);
+    EXPECT_EQ(ticks->ticks().keys(), QList<double>({300, 700}));
+    const std::vector<query::RunSummary> many = attention();
+    plot.show(chartOf({}, pointersTo(many)), {});
+    EXPECT_FALSE(plot.panels()[0]->axis(QCPAxis::atBottom)->ticker().dynamicCast<QCPAxisTickerText>());
+}
+
+TEST(ChartPlot, MarksOfWhatRanOutOfMemoryAreWhole)
+{
+    const std::vector<query::RunSummary> runs = attention();
+    ChartPlot plot;
+    plot.show(chartOf({}, pointersTo(runs)), {});
+    const QCPAxis& y = *plot.panels()[0]->axis(QCPAxis::atLeft);
+    int marks = 0;
+    for (int i = 0; i < plot.graphCount(); ++i)
+        if (plot.graph(i)->name().endsWith(QStringLiteral("out of memory")))
+            for (const QCPGraphData& mark : *plot.graph(i)->data()) {
+                EXPECT_GE(y.coordToPixel(mark.value) - y.coordToPixel(y.range().upper),
+                          plot.graph(i)->scatterStyle().size() / 2);
+                ++marks;
+            }
+    EXPECT_EQ(marks, 1);
+}
+
 TEST(ChartPlot, OnPaperItIsAsLargeAndWrittenAsItsRecipeSays)
 {
     ChartRecipe recipe;
