@@ -41,8 +41,16 @@ void selectRuns(ui::MainWindow& window, const QString& numbers)
     if (window.workspace().files().empty())
         throw Error{.what = "there is no file to select runs of", .where = "--runs"};
     std::vector<ui::RunKey> keys;
-    for (const QString& number : numbers.split(QLatin1Char(',')))
-        keys.push_back({window.workspace().files().front().id, RunId{number.toLongLong()}});
+    for (const QString& number : numbers.split(QLatin1Char(','))) {
+        const RunId run{number.toLongLong()};
+        const ui::OpenFile& file = window.workspace().files().front();
+        const auto is = [run](const query::RunSummary& one) { return one.run == run; };
+        if (!file.snapshot || std::ranges::none_of(file.snapshot->runs, is))
+            throw Error{.what = "there is no run '" + number.toStdString() + "'",
+                        .where = "--runs",
+                        .mend = "name numbers of the run list: 1,2"};
+        keys.push_back({file.id, run});
+    }
     window.workspace().select(std::move(keys));
 }
 
@@ -56,13 +64,15 @@ QSize sizeOf(const QString& words)
     return size;
 }
 
-// Charts are drawn where there is no display: on a cluster's node.
+// Charts and pictures are drawn where there is no display, on a cluster's node, and help is given there.
 void needNoDisplay(int argc, char** argv)
 {
+    constexpr std::string_view kWithout[] = {"--charts", "--screenshots", "--help", "-h", "--version", "-v"};
     for (int i = 1; i < argc; ++i)
-        if (std::string_view(argv[i]).starts_with("--charts") &&
-            qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))
-            qputenv("QT_QPA_PLATFORM", "offscreen");
+        for (const std::string_view option : kWithout)
+            if (std::string_view(argv[i]).substr(0, std::string_view(argv[i]).find('=')) == option &&
+                qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))
+                qputenv("QT_QPA_PLATFORM", "offscreen");
 }
 
 // For benchmarks: when the window stood there, by the clock that all processes share.
@@ -134,7 +144,9 @@ int run(int argc, char** argv)
     if (parser.isSet(spec))
         window.openSpec(parser.value(spec));
     if (parser.isSet(page) && !window.showPage(parser.value(page)))
-        throw Error{.what = "unknown page '" + parser.value(page).toStdString() + "'", .where = "--page"};
+        throw Error{.what = "unknown page '" + parser.value(page).toStdString() + "'",
+                    .where = "--page",
+                    .mend = "allowed: " + window.pageNames().join(QStringLiteral(", ")).toStdString()};
     if (parser.isSet(size))
         window.resize(sizeOf(parser.value(size)));
     if (parser.isSet(painted))

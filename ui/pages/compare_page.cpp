@@ -20,6 +20,13 @@ namespace tilescope::ui {
 
 namespace {
 
+// How often something runs in a step: a whole number in most runs, a mean of the traced steps in some.
+QString countText(double count)
+{
+    const double whole = std::round(count);
+    return std::abs(count - whole) < 1e-9 ? wholeNumber(std::int64_t(whole)) : threeDigits(count);
+}
+
 constexpr int kDifferenceColumn = 8;
 constexpr double kLeastPhase = 56; // height in which two distributions can be told apart
 constexpr double kLeastKernels = 210;
@@ -372,13 +379,15 @@ void ComparePage::showVerdict()
         a += group.difference.instancesA;
         b += group.difference.instancesB;
     }
-    kernelFact_->setText(twoLines(tr("%1 %2 a step")
-                                      .arg(comparison.opsForKernels ? tr("Ops") : tr("Kernels"),
-                                           b == a ? QStringLiteral("±0") : signedDigits(b - a)),
-                                  tr("%1 to %2, %3 gone, %4 new")
-                                      .arg(threeDigits(a), threeDigits(b))
-                                      .arg(countOf(comparison, KernelChange::Gone))
-                                      .arg(countOf(comparison, KernelChange::New))));
+    kernelFact_->setText(
+        twoLines(tr("%1 %2 a step")
+                     .arg(comparison.opsForKernels ? tr("Ops") : tr("Kernels"),
+                          b == a ? QStringLiteral("±0")
+                                 : (b < a ? QChar(0x2212) : QLatin1Char('+')) + countText(std::abs(b - a))),
+                 tr("%1 to %2, %3 gone, %4 new")
+                     .arg(countText(a), countText(b))
+                     .arg(countOf(comparison, KernelChange::Gone))
+                     .arg(countOf(comparison, KernelChange::New))));
     emit selectionText(tr("A against B"));
 }
 

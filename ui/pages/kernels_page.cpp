@@ -132,6 +132,7 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
         return;
     }
     run_ = runs.front();
+    ofSeveral_ = runs.size() > 1;
     load();
 }
 
@@ -249,6 +250,8 @@ KernelTitles KernelsPage::titles() const
     const QString first[] = {ops ? tr("Op") : tr("Kernel"), tr("Family"), tr("Range"), tr("Module"),
                              tr("Phase")};
     KernelTitles titles{first[grouping_->current()], {}, {}};
+    if (ofSeveral_ && run_) // the page is about one of the runs that are selected
+        titles.first += tr(" of %1 %2").arg(run_->letter, run_->title);
     if (!full_) {
         titles.noWork = titles.noTensor = tr("still being counted");
         return titles;

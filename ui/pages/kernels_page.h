@@ -82,6 +82,7 @@ private:
     JobTracker counting_{this};
     JobTracker measuring_{this};
     std::optional<SelectedRun> run_;
+    bool ofSeveral_ = false; // several runs are selected: this is the first of them
     Quick quick_;
     std::optional<Full> full_;
     std::vector<KernelLine> lines_;

@@ -44,6 +44,7 @@ QWidget* KernelsPage::makeTools()
     connect(columns->menu(), &QMenu::aboutToShow, this,
             [this, columns] { table_->fillColumnMenu(*columns->menu()); });
     tools->add(columns);
+    tools->mayGo(columns); // a right click on the table's header offers the same
     connect(tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")), &QPushButton::clicked,
             this, &Page::exportWanted);
     connect(grouping_, &Segments::changed, this, &KernelsPage::load);

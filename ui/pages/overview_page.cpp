@@ -352,6 +352,14 @@ void OverviewPage::showMachine(const query::RunOverview& run)
         if (!value.isEmpty())
             rows.push_back({key, {value}});
     };
+    // Two facts in a row; where one of them is not known, the other alone.
+    const auto addBoth = [&](const QString& key, const QString& value, const QString& otherKey,
+                             const QString& other) {
+        if (!value.isEmpty() && !other.isEmpty())
+            add(key + QStringLiteral(", ") + otherKey, value + QStringLiteral(", ") + other);
+        else
+            add(value.isEmpty() ? otherKey : key, value + other);
+    };
     const auto bytes = [](std::string_view value) {
         bool good = false;
         const double number = text(value).toDouble(&good);
@@ -359,11 +367,9 @@ void OverviewPage::showMachine(const query::RunOverview& run)
     };
     if (run.run.result.device.starts_with("cuda")) {
         add(tr("GPU"), text(run.fact("gpu.0.name")));
-        add(tr("SMs, memory"),
-            QStringList({text(run.fact("gpu.0.multiprocessors")), bytes(run.fact("gpu.0.memory"))})
-                .join(QStringLiteral(", ")));
-        add(tr("Driver, CUDA"), QStringList({text(run.fact("driver")), text(run.fact("cuda_runtime"))})
-                                    .join(QStringLiteral(", ")));
+        addBoth(tr("SMs"), text(run.fact("gpu.0.multiprocessors")), tr("memory"),
+                bytes(run.fact("gpu.0.memory")));
+        addBoth(tr("Driver"), text(run.fact("driver")), tr("CUDA"), text(run.fact("cuda_runtime")));
         const QString throttled = text(run.fact("gpu.throttle_reasons.after"));
         if (!run.fact("gpu.clock.sm.after").empty())
             add(tr("Clock"), tr("%1 MHz, %2")

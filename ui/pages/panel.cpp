@@ -3,13 +3,42 @@
 #include "ui/theme/theme.h"
 
 #include <QHBoxLayout>
+#include <QHelpEvent>
 #include <QLabel>
+#include <QPainter>
+#include <QToolTip>
 #include <QVBoxLayout>
 
 namespace tilescope::ui {
 
+namespace {
+
+/// Dim words of one line that end in an ellipsis where there is no room for all of them; a hover then has
+/// them whole.
+class Subtitle : public QLabel {
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        QPainter painter(this);
+        painter.setPen(colours().dimText);
+        painter.drawText(rect(), Qt::AlignVCenter | Qt::AlignLeft,
+                         fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+    }
+    bool event(QEvent* event) override
+    {
+        if (event->type() == QEvent::ToolTip && toolTip().isEmpty() &&
+            fontMetrics().horizontalAdvance(text()) > width()) {
+            QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text(), this);
+            return true;
+        }
+        return QLabel::event(event);
+    }
+};
+
+} // namespace
+
 Panel::Panel(const QString& title, QWidget* parent)
-    : QFrame(parent), title_(new QLabel(title)), subtitle_(new QLabel), header_(new QHBoxLayout),
+    : QFrame(parent), title_(new QLabel(title)), subtitle_(new Subtitle), header_(new QHBoxLayout),
       layout_(new QVBoxLayout(this))
 {
     setProperty("kind", "panel");

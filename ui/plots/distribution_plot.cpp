@@ -60,7 +60,11 @@ void drawTicks(QPainter& painter, const QRectF& rect, double from, double to, do
     const Palette& p = colours();
     painter.setFont(Theme::instance().small());
     const QFontMetricsF metrics(painter.font());
-    const double step = roundStep((to - from) / wanted);
+    // One tick alone is no scale: the next finer steps, of which a few are enough.
+    const auto ticksOf = [&](double step) { return std::floor(to / step) - std::ceil(from / step) + 1; };
+    double step = roundStep((to - from) / wanted);
+    for (int finer = 0; finer < 3 && ticksOf(step) < 2; ++finer)
+        step = roundStep(step / 2.6); // steps are 2 or 2.5 apart
     painter.setPen(p.strongLine);
     painter.drawLine(rect.bottomLeft(), rect.bottomRight());
     for (double tick = std::ceil(from / step) * step; tick <= to; tick += step) {

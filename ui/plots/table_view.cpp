@@ -174,7 +174,8 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
         const int side = sizes().of(10);
         painter->save();
         painter->setRenderHint(QPainter::Antialiasing);
-        painter->setPen(Qt::NoPen);
+        // Colours of a figure on white paper may be those of this ground.
+        painter->setPen(row.swatch.kind == Swatch::Kind::Own ? QPen(p.strongLine, 1) : QPen(Qt::NoPen));
         painter->setBrush(colour);
         painter->drawRoundedRect(QRectF(rect.left(), rect.center().y() - side / 2.0 + 1, side, side), 2, 2);
         painter->restore();
@@ -185,8 +186,11 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     painter->setPen(column.dim && cell.tone == Tone::Plain && !row.strong ? p.dimText : toned.colour);
     const QFontMetrics metrics(painter->font());
     const bool number = column.kind == TableColumn::Kind::Number;
-    const QString text =
-        metrics.elidedText(cell.text, number ? Qt::ElideLeft : Qt::ElideMiddle, rect.width());
+    // A part of a number is another number.
+    const bool fits = metrics.horizontalAdvance(cell.text) <= rect.width();
+    const QString text = fits     ? cell.text
+                         : number ? QStringLiteral("…")
+                                  : metrics.elidedText(cell.text, Qt::ElideMiddle, rect.width());
     painter->drawText(rect, (number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter | Qt::TextSingleLine,
                       text);
     if (toned.sign && !cell.text.isEmpty()) {
@@ -343,7 +347,8 @@ int TableView::textWidth(std::size_t column) const
 }
 
 // Columns keep their width and those of width 0 share what is left. Where that is too little to read them,
-// bars get shorter, then dim words go, which a swatch tells, too, then names are elided, then dim numbers go.
+// bars get shorter, then dim words go, which a swatch tells, too, then names are elided, then dim numbers go,
+// then bars.
 void TableView::layColumns()
 {
     const std::vector<TableColumn>& columns = model_->table().columns;
@@ -382,6 +387,13 @@ void TableView::layColumns()
     elide(kReadableText);
     drop(TableColumn::Kind::Number);
     elide(kLeastText);
+    // Before a number is cut, the bars that show what it says go altogether.
+    for (std::size_t c = 1; c < columns.size(); ++c)
+        if (columns[c].kind != TableColumn::Kind::Text && columns[c].kind != TableColumn::Kind::Number &&
+            needed > room) {
+            needed -= widths[c];
+            widths[c] = 0;
+        }
     const int more = free > 0 ? std::max(0, room - needed) / free : 0;
     for (std::size_t c = 0; c < columns.size(); ++c) {
         setColumnHidden(int(c), widths[c] == 0);

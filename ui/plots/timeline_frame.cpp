@@ -224,7 +224,10 @@ void TimelinePainter::paintRuler(QPainter& painter, const TimelineScene& scene, 
     painter.setClipRect(area.adjusted(scene.sizes.label, 0, 0, 0));
     for (const Tick& tick :
          timeTicks(scene.window, area.width() - scene.sizes.label, scene.sizes.label * 0.6)) {
-        const double x = scene.xOf(tick.at, area.width());
+        // At the edges a label moves inwards, so that it and its unit are whole.
+        const double half = painter.fontMetrics().horizontalAdvance(tick.label) / 2.0 + 2;
+        const double x =
+            std::clamp(scene.xOf(tick.at, area.width()), scene.sizes.label + half, area.right() - half);
         painter.drawText(QRectF(x - 100, area.top(), 200, area.height()), Qt::AlignCenter, tick.label);
     }
     if (scene.span) {

@@ -9,6 +9,8 @@
 #include <QLabel>
 #include <QLineEdit>
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 namespace {
@@ -87,7 +89,10 @@ void KeyField::show(const SpecForm& form, const QString& problem)
         values_->setInvalid(!problem.isEmpty());
         // One value has the room of a number; several take what there is.
         const bool narrow = !values_->isList() && key_.type == config::ValueType::Integer;
-        values_->setMaximumWidth(narrow ? sizes().of(kFieldWidth) : QWIDGETSIZE_MAX);
+        const int words =
+            values_->edit()->fontMetrics().horizontalAdvance(values_->edit()->placeholderText());
+        values_->setMaximumWidth(narrow ? std::max(sizes().of(kFieldWidth), words + sizes().of(40))
+                                        : QWIDGETSIZE_MAX);
     }
     times_->setText(readOnly                     ? tr("by points")
                     : swept && values.size() > 1 ? tr("× %1").arg(values.size())

@@ -123,7 +123,10 @@ void RunBar::showPlan(const SpecEditor::Judged* judged)
     warning_->hide();
     if (judged == nullptr || !judged->verdict.good()) {
         plan_->setText(tr("Nothing to run yet"));
-        forecast_->setText(judged == nullptr ? QString() : tr("the spec is not valid"));
+        const bool chosen = judged != nullptr && judged->verdict.form && judged->verdict.form->workload();
+        forecast_->setText(judged == nullptr ? QString()
+                           : chosen          ? tr("the spec is not valid")
+                                             : tr("choose a workload first"));
         return;
     }
     const auto count = std::int64_t(judged->verdict.points->size());

@@ -250,8 +250,10 @@ void SpecEditor::showForm()
     else
         setLocked({});
     restore_->setVisible(!tooLarge);
+    // Nothing written is nothing wrong.
+    const bool judgedNow = current_ && !text().trimmed().isEmpty();
     if (!tooLarge)
-        view_->show(form_, current_ ? judged_.verdict.problems : std::vector<config::SpecProblem>());
+        view_->show(form_, judgedNow ? judged_.verdict.problems : std::vector<config::SpecProblem>());
     product_->setText(productText(form_));
 }
 

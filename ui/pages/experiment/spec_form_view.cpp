@@ -10,6 +10,7 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -158,6 +159,7 @@ void SpecFormView::layOut(Group& group, const SpecForm& form)
     }
     group.laid = std::move(laid);
     group.wide = std::move(wide);
+    updateGeometry();
 }
 
 KeyField* SpecFormView::field(std::string_view key) const
@@ -165,6 +167,12 @@ KeyField* SpecFormView::field(std::string_view key) const
     const auto found =
         std::ranges::find_if(fields_, [key](const KeyField* f) { return f->key().name == key; });
     return found == fields_.end() ? nullptr : *found;
+}
+
+QSize SpecFormView::minimumSizeHint() const
+{
+    const int bar = verticalScrollBar()->sizeHint().width();
+    return {widget()->minimumSizeHint().width() + bar, QScrollArea::minimumSizeHint().height()};
 }
 
 void SpecFormView::light(const config::KeyInfo* key)

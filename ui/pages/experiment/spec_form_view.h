@@ -29,6 +29,9 @@ public:
     /// Lights up the name of the key that the cursor of the YAML is in; null: none.
     void light(const config::KeyInfo* key);
 
+    /// What its fields need side by side: nothing of them is cut, since there is no way to scroll sideways.
+    QSize minimumSizeHint() const override;
+
 signals:
     void edited(const tilescope::config::KeyInfo& key, const QStringList& values);
     /// The keyboard is in the field of this key.
