@@ -252,6 +252,18 @@ TEST_F(ExperimentWindow, StartsFromPresetsAndExamples)
     ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "8 points"; }, kPatienceMs)) << verdict();
 }
 
+TEST_F(ExperimentWindow, NothingWrittenIsNothingWrong)
+{
+    auto* view = page->findChild<SpecFormView*>();
+    ASSERT_TRUE(
+        QTest::qWaitFor([this] { return text("forecast") == "choose a workload first"; }, kPatienceMs))
+        << text("forecast");
+    EXPECT_TRUE(view->field("workload")->problem().isEmpty())
+        << view->field("workload")->problem().toStdString();
+    type(QStringLiteral("batch: 2"));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return !view->field("workload")->problem().isEmpty(); }, kPatienceMs));
+}
+
 TEST_F(ExperimentWindow, RemembersPageAndDraft)
 {
     replace(QStringLiteral("workload: attention\nbatch: 2\n"));

@@ -4,6 +4,7 @@
 
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/longest_turn.h"
+#include "tests/ui/patience.h"
 #include "ui/jobs/forecast.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/pages/controls.h"
@@ -46,8 +47,7 @@ namespace tilescope::ui {
 
 using ::testing::HasSubstr;
 
-inline constexpr int kPatienceMs = 90'000; // on a machine whose cores the engine and others use, too
-inline constexpr double kFluidMs = 400;    // of the GUI thread's own processor time, unoptimised
+inline constexpr double kFluidMs = 400; // of the GUI thread's own processor time, unoptimised
 
 class ExperimentWindow : public ::testing::Test {
 protected:

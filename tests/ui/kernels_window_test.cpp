@@ -88,6 +88,18 @@ TEST_F(WindowTest, KernelsAreGroupedAndAGroupOpensIntoItsKernels)
     EXPECT_EQ(table.model()->headerData(0, Qt::Horizontal).toString(), QStringLiteral("Kernel"));
 }
 
+TEST_F(WindowTest, KernelsSayWhichOfSeveralRunsTheyAreOf)
+{
+    clickRail(QStringLiteral("Kernels"));
+    TableView& table = page<KernelsPage>("kernels").table();
+    const auto title = [&table] { return table.model()->headerData(0, Qt::Horizontal).toString(); };
+    EXPECT_EQ(title(), QStringLiteral("Kernel"));
+    const int file = window_.workspace().files()[0].id;
+    window_.workspace().select({{file, RunId{2}}, {file, RunId{1}}});
+    waitUntilSettled();
+    EXPECT_EQ(title(), QStringLiteral("Kernel of A flash"));
+}
+
 TEST_F(WindowTest, ABubbleOfTheRooflineIsARowOfTheTable)
 {
     clickRail(QStringLiteral("Kernels"));

@@ -4,6 +4,7 @@
 #include "core/store/run_writer.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
+#include "tests/ui/patience.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/screenshots.h"
@@ -23,8 +24,6 @@ namespace tilescope::ui {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kPatienceMs = 90'000; // on a machine that others keep busy
 
 /// Writes a traced run in pieces, as an engine does.
 class PiecemealRun {

@@ -4,6 +4,7 @@
 #include "ui/pages/controls.h"
 #include "ui/pages/page.h"
 #include "ui/pages/run_dock.h"
+#include "ui/plots/table_view.h"
 #include "ui/theme/theme.h"
 
 #include <QAbstractButton>
@@ -37,6 +38,30 @@ protected:
                     << page.toStdString() << ": tools " << j << " and " << i << " overlap";
         }
     }
+
+    // Its columns have room for their numbers, and its viewport for its columns.
+    void expectWholeNumbers(const QString& page, const TableView& table)
+    {
+        const TableData& shown = table.table();
+        int width = 0;
+        for (int c = 0; c < int(shown.columns.size()); ++c) {
+            if (table.isColumnHidden(c))
+                continue;
+            width += table.columnWidth(c);
+            if (shown.columns[std::size_t(c)].kind != TableColumn::Kind::Number)
+                continue;
+            for (const TableRow& row : shown.rows) {
+                const QFontMetrics metrics(row.strong ? Theme::instance().bold() : Theme::instance().body());
+                const QString& text = row.cells[std::size_t(c)].text;
+                EXPECT_LE(metrics.horizontalAdvance(text) + sizes().of(12), table.columnWidth(c))
+                    << page.toStdString() << ": " << text.toStdString() << " of "
+                    << table.accessibleName().toStdString() << " is cut";
+            }
+        }
+        EXPECT_LE(width, table.viewport()->width())
+            << page.toStdString() << ": " << table.accessibleName().toStdString()
+            << " is wider than its place";
+    }
 };
 
 TEST_P(SizesTest, NoPageIsCut)
@@ -52,6 +77,9 @@ TEST_P(SizesTest, NoPageIsCut)
         QWidget& page = *window_.page(name);
         for (const ToolBar* bar : page.findChildren<ToolBar*>())
             expectApart(name, *bar);
+        for (const TableView* table : page.findChildren<TableView*>())
+            if (table->isVisible())
+                expectWholeNumbers(name, *table);
         for (const QAbstractButton* button : page.findChildren<QAbstractButton*>())
             if (button->isVisible() && !button->text().contains(QLatin1Char('\n')))
                 expectWholeText(name, *button, QString(button->text()).remove(QLatin1Char('&')));
@@ -74,7 +102,8 @@ TEST_P(SizesTest, NoPageIsCut)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Screens, SizesTest, ::testing::Values(QSize(1366, 768), QSize(1920, 1080)),
+INSTANTIATE_TEST_SUITE_P(Screens, SizesTest,
+                         ::testing::Values(QSize(1280, 720), QSize(1366, 768), QSize(1920, 1080)),
                          [](const auto& size) { return "At" + std::to_string(size.param.width()); });
 
 } // namespace

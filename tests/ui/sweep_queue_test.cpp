@@ -4,6 +4,7 @@
 
 #include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/ui/patience.h"
 
 #include <QTest>
 
@@ -19,8 +20,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using State = SweepQueue::State;
-
-constexpr int kWaitMs = 90'000; // on a machine that others keep busy
 
 class Queue : public ::testing::Test {
 protected:
@@ -74,7 +73,7 @@ protected:
 
     bool waitFor(State state)
     {
-        return QTest::qWaitFor([&] { return queue.state() == state; }, kWaitMs);
+        return QTest::qWaitFor([&] { return queue.state() == state; }, kPatienceMs);
     }
 
     std::vector<RunStatus> stored(const char* file = "a.tscope") const
@@ -257,7 +256,7 @@ TEST_F(Queue, EndsItsEngineWhenItGoes)
             begins = begins || std::holds_alternative<session::SampleEvent>(event);
     });
     own->add(slow);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return begins; }, kWaitMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return begins; }, kPatienceMs));
     own.reset();
     EXPECT_THAT(stored("b.tscope"), ElementsAre(RunStatus::Cancelled));
 }

@@ -2,6 +2,7 @@
 
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
+#include "tests/ui/patience.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/page_rail.h"
 #include "ui/pages/screenshots.h"
@@ -15,8 +16,6 @@
 #include <gtest/gtest.h>
 
 namespace tilescope::ui {
-
-inline constexpr int kPatienceMs = 90'000; // on a machine that others keep busy
 
 /// The window with a recording of two runs, used by mouse and keyboard.
 class WindowTest : public ::testing::Test {

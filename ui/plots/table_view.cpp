@@ -321,7 +321,8 @@ void TableView::setCurrentId(std::optional<std::int64_t> id)
 
 namespace {
 
-constexpr double kLeastText = 90; // design pixels
+constexpr double kLeastText = 90;    // design pixels
+constexpr double kShortestText = 56; // before a number is cut
 constexpr double kReadableText = 128;
 constexpr double kMostText = 180; // beyond which a text need not be whole before anything gives way
 constexpr double kLeastBar = 28;
@@ -394,6 +395,7 @@ void TableView::layColumns()
             needed -= widths[c];
             widths[c] = 0;
         }
+    elide(kShortestText);
     const int more = free > 0 ? std::max(0, room - needed) / free : 0;
     for (std::size_t c = 0; c < columns.size(); ++c) {
         setColumnHidden(int(c), widths[c] == 0);
