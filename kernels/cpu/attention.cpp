@@ -1,4 +1,4 @@
-// Cuts the CPU kernels' work into tasks and picks the instruction set.
+// Cuts the CPU kernels' work into tasks.
 #include "kernels/cpu/instruction_set.h"
 
 #include <algorithm>
@@ -9,30 +9,6 @@
 namespace tilescope::kernels {
 
 namespace {
-
-const CpuInstructionSet& widestInstructionSet()
-{
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
-        return kAvx512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) {
-        return kAvx2;
-    }
-    return kSse2;
-}
-
-const CpuInstructionSet& instructionSet()
-{
-    static const CpuInstructionSet* const widest = &widestInstructionSet();
-    return *widest;
-}
-
-const CpuTileKernels& kernelsFor(ElementType type)
-{
-    return instructionSet().kernels[static_cast<std::size_t>(type)];
-}
 
 constexpr std::size_t kAlignment = 64;
 
@@ -58,57 +34,77 @@ std::int64_t tiles(std::int64_t count, std::int64_t tile)
 }
 
 /// Into how many parts the keys of a head are split. Two tasks a thread even out causal parts.
-std::int64_t keyParts(const AttentionShape& shape, int threads)
+std::int64_t keyParts(const CpuTileKernels& kernels, const AttentionShape& shape, int threads)
 {
     const std::int64_t heads = shape.batch * shape.keyHeads;
     const std::int64_t wanted = heads >= threads ? 1 : tiles(2 * threads, heads);
-    return std::clamp<std::int64_t>(wanted, 1,
-                                    std::min<std::int64_t>(8, tiles(shape.keys, instructionSet().keyTile)));
+    return std::clamp<std::int64_t>(wanted, 1, std::min<std::int64_t>(8, tiles(shape.keys, kernels.keyTile)));
 }
 
-/// Calls body(batch, head, firstQuery) for every tile of queries, last tiles first: under a causal mask they
-/// are the longest, and what starts last should be short.
+/// Calls body(batch, head, first row) for every tile of `rows` rows of every head, last tiles first: under a
+/// causal mask they are the longest, and what starts last should be short.
 template <class Body>
-void forEachQueryTile(const AttentionShape& shape, const ParallelFor& parallelFor, const Body& body)
+void forEachTile(std::int64_t batch, std::int64_t headsPerBatch, std::int64_t rows, std::int64_t tile,
+                 const ParallelFor& parallelFor, const Body& body)
 {
-    const std::int64_t tile = instructionSet().queryTile;
-    const std::int64_t heads = shape.batch * shape.queryHeads;
-    const std::int64_t tilesPerHead = tiles(shape.queries, tile);
+    const std::int64_t heads = batch * headsPerBatch;
+    const std::int64_t tilesPerHead = tiles(rows, tile);
     parallelFor(heads * tilesPerHead, [&](std::int64_t task) {
         const std::int64_t index = tilesPerHead - 1 - task / heads;
         const std::int64_t head = task % heads;
-        body(head / shape.queryHeads, head % shape.queryHeads, index * tile);
+        body(head / headsPerBatch, head % headsPerBatch, index * tile);
     });
+}
+
+template <class Body>
+void forEachQueryTile(const CpuTileKernels& kernels, const AttentionShape& shape,
+                      const ParallelFor& parallelFor, const Body& body)
+{
+    forEachTile(shape.batch, shape.queryHeads, shape.queries, kernels.queryTile, parallelFor, body);
 }
 
 } // namespace
 
-std::size_t cpuBackwardWorkspaceBytes(const AttentionProblem& problem, int threads)
+std::size_t cpuForwardWorkspaceBytes(const CpuTileKernels& kernels, const AttentionProblem& problem)
 {
-    return kernelsFor(problem.type).workspace(problem.shape, keyParts(problem.shape, threads));
+    return kernels.forwardWorkspace(problem.shape);
 }
 
-void attentionForwardCpu(const AttentionProblem& problem, const ForwardTensors& tensors,
-                         const ParallelFor& parallelFor)
+std::size_t cpuBackwardWorkspaceBytes(const CpuTileKernels& kernels, const AttentionProblem& problem,
+                                      int threads)
 {
-    const CpuTileKernels& kernels = kernelsFor(problem.type);
-    const std::size_t scratch = kernels.forwardScratch(problem.shape.headDim);
-    forEachQueryTile(problem.shape, parallelFor,
+    return kernels.backwardWorkspace(problem.shape, keyParts(kernels, problem.shape, threads));
+}
+
+void attentionForwardCpu(const CpuTileKernels& kernels, const AttentionProblem& problem,
+                         const ForwardTensors& tensors, const ParallelFor& parallelFor)
+{
+    const AttentionShape& shape = problem.shape;
+    if (kernels.pack) {
+        forEachTile(shape.batch, shape.keyHeads, shape.keys, kernels.keyTile, parallelFor,
+                    [&](std::int64_t batch, std::int64_t head, std::int64_t key) {
+                        kernels.pack(problem, tensors, batch, head, key);
+                    });
+    }
+    const std::size_t scratch = kernels.forwardScratch(shape.headDim);
+    forEachQueryTile(kernels, shape, parallelFor,
                      [&](std::int64_t batch, std::int64_t head, std::int64_t query) {
                          kernels.forward(problem, tensors, threadScratch(scratch), batch, head, query);
                      });
 }
 
-void attentionBackwardCpu(const AttentionProblem& problem, const BackwardTensors& tensors, int threads,
-                          const ParallelFor& parallelFor)
+void attentionBackwardCpu(const CpuTileKernels& kernels, const AttentionProblem& problem,
+                          const BackwardTensors& tensors, int threads, const ParallelFor& parallelFor)
 {
     const AttentionShape& shape = problem.shape;
-    const CpuTileKernels& kernels = kernelsFor(problem.type);
     const std::size_t scratch = kernels.backwardScratch(shape.headDim);
-    const std::int64_t parts = keyParts(shape, threads);
-    forEachQueryTile(shape, parallelFor, [&](std::int64_t batch, std::int64_t head, std::int64_t query) {
-        kernels.delta(problem, tensors, batch, head, query);
-    });
+    const std::int64_t parts = keyParts(kernels, shape, threads);
+    if (kernels.delta) {
+        forEachQueryTile(kernels, shape, parallelFor,
+                         [&](std::int64_t batch, std::int64_t head, std::int64_t query) {
+                             kernels.delta(problem, tensors, batch, head, query);
+                         });
+    }
     // Part 0 sees the first keys, which under a causal mask the most queries see.
     const std::int64_t heads = shape.batch * shape.keyHeads;
     parallelFor(heads * parts, [&](std::int64_t task) {
@@ -116,9 +112,32 @@ void attentionBackwardCpu(const AttentionProblem& problem, const BackwardTensors
         kernels.backward(problem, tensors, threadScratch(scratch), head / shape.keyHeads,
                          head % shape.keyHeads, task / heads, parts);
     });
-    forEachQueryTile(shape, parallelFor, [&](std::int64_t batch, std::int64_t head, std::int64_t query) {
-        kernels.gradQ(problem, tensors, parts, batch, head, query);
-    });
+    forEachQueryTile(kernels, shape, parallelFor,
+                     [&](std::int64_t batch, std::int64_t head, std::int64_t query) {
+                         kernels.gradQ(problem, tensors, parts, batch, head, query);
+                     });
+}
+
+std::size_t cpuForwardWorkspaceBytes(const AttentionProblem& problem)
+{
+    return cpuForwardWorkspaceBytes(cpuTileKernels(problem.type), problem);
+}
+
+std::size_t cpuBackwardWorkspaceBytes(const AttentionProblem& problem, int threads)
+{
+    return cpuBackwardWorkspaceBytes(cpuTileKernels(problem.type), problem, threads);
+}
+
+void attentionForwardCpu(const AttentionProblem& problem, const ForwardTensors& tensors,
+                         const ParallelFor& parallelFor)
+{
+    attentionForwardCpu(cpuTileKernels(problem.type), problem, tensors, parallelFor);
+}
+
+void attentionBackwardCpu(const AttentionProblem& problem, const BackwardTensors& tensors, int threads,
+                          const ParallelFor& parallelFor)
+{
+    attentionBackwardCpu(cpuTileKernels(problem.type), problem, tensors, threads, parallelFor);
 }
 
 } // namespace tilescope::kernels

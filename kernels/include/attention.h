@@ -19,7 +19,7 @@ namespace tilescope::kernels {
 enum class ElementType : std::uint8_t { Float32, Float64, Float16, BFloat16 };
 
 /// How fp32 inputs are multiplied on a GPU: with fp32's accuracy, or rounded to TF32 (10 bits of mantissa) on
-/// tensor cores. The CPU always multiplies in fp32.
+/// tensor cores. The CPU always multiplies with fp32's accuracy.
 enum class Fp32Mode : std::uint8_t { Ieee, Tf32 };
 
 inline constexpr int kMaxHeadDim = 256;
@@ -39,7 +39,7 @@ struct AttentionProblem {
     AttentionShape shape;
     ElementType type = ElementType::Float32;
     Fp32Mode fp32 = Fp32Mode::Ieee;
-    double scale = 1; ///< not negative (the torch layer turns a negative one into negated queries)
+    double scale = 1; ///< positive (the torch layer turns other scales into negated queries, or queries of 0)
     /// Query i sees key j when j <= i + keys - queries (aligned bottom right). Rows that see no key give o =
     /// 0, log-sum-exp = -infinity and gradients 0.
     bool causal = false;
@@ -66,9 +66,9 @@ constexpr bool keepsRowStatistics(ElementType type, Fp32Mode fp32)
 }
 
 /// The probability of score s in a row is exp(s * scale - offset) * reciprocal, to the last bit as forward
-/// had it. Rows without keys: reciprocal 0.
+/// had it (on AMX exp((s - offset) * scale) * reciprocal). Rows without keys: reciprocal 0.
 template <class Accumulator> struct RowStatistics {
-    Accumulator offset;     ///< the row's largest scaled score, rounded
+    Accumulator offset;     ///< the row's largest scaled score, rounded (on AMX the largest score itself)
     Accumulator reciprocal; ///< one over the sum of the row's exponentials
 };
 
@@ -78,6 +78,7 @@ struct ForwardTensors {
     MutableView o;
     void* logSumExp = nullptr;  ///< natural logarithm
     void* statistics = nullptr; ///< RowStatistics, or null where nobody wants them
+    void* workspace = nullptr;  ///< CPU: as large as cpuForwardWorkspaceBytes() says; contents do not matter
 };
 
 struct BackwardTensors {
@@ -92,12 +93,17 @@ struct BackwardTensors {
 using ParallelFor =
     std::function<void(std::int64_t count, const std::function<void(std::int64_t task)>& body)>;
 
+/// Where the CPU kernels keep keys and values in the layout of their products, for types that need one (bf16,
+/// and fp16 where the processor multiplies bf16 in tiles): as large as k and v, at most twice.
+std::size_t cpuForwardWorkspaceBytes(const AttentionProblem& problem);
+
 /// Where the CPU kernels keep delta and the partial query gradients: linear in queries, never queries x keys.
 /// \param threads  how many will work: more threads than heads split the keys of a head
 std::size_t cpuBackwardWorkspaceBytes(const AttentionProblem& problem, int threads);
 
-/// The CPU kernels, in the widest vectors that this processor has (AVX-512, AVX2 or SSE2).
-/// Return when the outputs are written; no exceptions of their own.
+/// The CPU kernels, in the best instructions that this processor has: AVX-512, AVX2 or SSE2, and for 16-bit
+/// types the products of bf16 pairs of AMX or AVX512_BF16. All sum in fp32 (fp64 for fp64 inputs). Return
+/// when the outputs are written; no exceptions of their own.
 void attentionForwardCpu(const AttentionProblem& problem, const ForwardTensors& tensors,
                          const ParallelFor& parallelFor);
 void attentionBackwardCpu(const AttentionProblem& problem, const BackwardTensors& tensors, int threads,

@@ -26,8 +26,10 @@ void runTasks(std::int64_t count, const std::function<void(std::int64_t)>& body)
 
 } // namespace
 
-void launchForwardCpu(const AttentionProblem& problem, const ForwardTensors& tensors)
+void launchForwardCpu(const AttentionProblem& problem, ForwardTensors tensors)
 {
+    const c10::DataPtr workspace = c10::GetCPUAllocator()->allocate(cpuForwardWorkspaceBytes(problem));
+    tensors.workspace = workspace.get();
     attentionForwardCpu(problem, tensors, runTasks);
 }
 

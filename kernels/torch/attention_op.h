@@ -38,7 +38,7 @@ ConstView constView(const at::Tensor& tensor);
 MutableView mutableView(const at::Tensor& tensor);
 
 /// Forward and backward on 4-D tensors of checked sizes, per device. Outputs are allocated by the caller.
-void launchForwardCpu(const AttentionProblem& problem, const ForwardTensors& tensors);
+void launchForwardCpu(const AttentionProblem& problem, ForwardTensors tensors);
 void launchBackwardCpu(const AttentionProblem& problem, BackwardTensors tensors);
 void launchForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, c10::Device device);
 void launchBackwardCuda(const AttentionProblem& problem, BackwardTensors tensors, c10::Device device);

@@ -1,0 +1,480 @@
+// The CPU kernels of every instruction set that this processor has, against attention by its definition in
+// fp64: the op picks the best set alone, and would leave the others untested.
+#include "kernels/cpu/instruction_set.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <thread>
+
+namespace tilescope::kernels {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// The nearest fp16 number, to even where there are two; infinity beyond the largest.
+double roundedToHalf(double value)
+{
+    if (value == 0 || !std::isfinite(value)) {
+        return value;
+    }
+    const double quantum = std::ldexp(1.0, std::max(std::ilogb(value), -14) - 10);
+    const double result = std::nearbyint(value / quantum) * quantum;
+    return std::abs(result) > 65504 ? std::copysign(kInfinity, value) : result;
+}
+
+std::uint16_t halfBits(double rounded)
+{
+    const std::uint16_t sign = std::signbit(rounded) ? 0x8000 : 0;
+    const double magnitude = std::abs(rounded);
+    if (magnitude < 0x1p-14) {
+        return sign | static_cast<std::uint16_t>(magnitude * 0x1p24);
+    }
+    const int exponent = std::ilogb(magnitude);
+    const auto mantissa = static_cast<std::uint16_t>((std::ldexp(magnitude, -exponent) - 1) * 1024);
+    return static_cast<std::uint16_t>(sign | (exponent + 15) << 10 | mantissa);
+}
+
+double halfValue(std::uint16_t bits)
+{
+    const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+    const double sign = bits & 0x8000 ? -1 : 1;
+    if (exponent == 31) {
+        return mantissa ? NAN : sign * kInfinity;
+    }
+    return sign * (exponent == 0 ? mantissa * 0x1p-24 : std::ldexp(1024 + mantissa, exponent - 25));
+}
+
+double rounded(double value, ElementType type)
+{
+    switch (type) {
+    case ElementType::Float64:
+        return value;
+    case ElementType::Float32:
+        return static_cast<float>(value);
+    case ElementType::Float16:
+        return roundedToHalf(value);
+    case ElementType::BFloat16: {
+        const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+        return std::bit_cast<float>((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000);
+    }
+    }
+    return NAN;
+}
+
+std::size_t bytesOf(ElementType type)
+{
+    return type == ElementType::Float64 ? 8 : type == ElementType::Float32 ? 4 : 2;
+}
+
+using Values = std::vector<double>;
+using Memory = std::vector<std::byte>;
+
+template <class Element> void put(Memory& memory, std::size_t index, Element element)
+{
+    std::memcpy(memory.data() + index * sizeof(Element), &element, sizeof(Element));
+}
+template <class Element> Element get(const Memory& memory, std::size_t index)
+{
+    Element element;
+    std::memcpy(&element, memory.data() + index * sizeof(Element), sizeof(Element));
+    return element;
+}
+
+Memory encoded(const Values& values, ElementType type)
+{
+    Memory memory(values.size() * bytesOf(type));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        switch (type) {
+        case ElementType::Float64:
+            put(memory, i, values[i]);
+            break;
+        case ElementType::Float32:
+            put(memory, i, static_cast<float>(values[i]));
+            break;
+        case ElementType::Float16:
+            put(memory, i, halfBits(values[i]));
+            break;
+        case ElementType::BFloat16:
+            put(memory, i,
+                static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(values[i])) >>
+                                           16));
+            break;
+        }
+    }
+    return memory;
+}
+
+Values decoded(const Memory& memory, ElementType type)
+{
+    Values values(memory.size() / bytesOf(type));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        switch (type) {
+        case ElementType::Float64:
+            values[i] = get<double>(memory, i);
+            break;
+        case ElementType::Float32:
+            values[i] = get<float>(memory, i);
+            break;
+        case ElementType::Float16:
+            values[i] = halfValue(get<std::uint16_t>(memory, i));
+            break;
+        case ElementType::BFloat16:
+            values[i] = std::bit_cast<float>(std::uint32_t{get<std::uint16_t>(memory, i)} << 16);
+            break;
+        }
+    }
+    return values;
+}
+
+struct Case {
+    std::int64_t queries, keys;
+    int headDim;
+    bool causal;
+    int group = 1;       ///< query heads that share a key head
+    double factor = 1;   ///< of q and v
+    double scale = 0.25; ///< of the scores
+};
+
+/// o, lse, dq, dk, dv in fp64.
+struct Results {
+    Values o, logSumExp, gradQ, gradK, gradV;
+};
+
+/// Two batches of one key head, rows `headDim + 3` apart, so that no row but the first starts aligned.
+struct Inputs {
+    Inputs(const Case& wanted, ElementType precision, std::uint32_t seed) : shape(wanted), type(precision)
+    {
+        std::mt19937 generator(seed);
+        std::normal_distribution<double> normal;
+        const auto draw = [&](std::int64_t heads, std::int64_t rows, double factor) {
+            Values values(static_cast<std::size_t>(kBatch * heads * rows * stride()));
+            for (double& value : values) {
+                value = rounded(factor * normal(generator), type);
+            }
+            return values;
+        };
+        q = draw(shape.group, shape.queries, shape.factor);
+        k = draw(1, shape.keys, 1);
+        v = draw(1, shape.keys, shape.factor);
+        gradO = draw(shape.group, shape.queries, 1);
+    }
+    static constexpr std::int64_t kBatch = 2;
+    std::int64_t stride() const { return shape.headDim + 3; }
+
+    Case shape;
+    ElementType type;
+    Values q, k, v, gradO;
+};
+
+/// Attention by its definition, each step rounded to `type` as the naive form does; Float64 is the reference.
+class Definition {
+public:
+    Definition(const Inputs& inputs, ElementType type) : in_(inputs), type_(type)
+    {
+        const auto zeros = [](const Values& like) { return Values(like.size(), 0.0); };
+        results_ = {zeros(in_.q),
+                    Values(static_cast<std::size_t>(Inputs::kBatch * in_.shape.group * in_.shape.queries)),
+                    zeros(in_.q), zeros(in_.k), zeros(in_.v)};
+        for (std::int64_t head = 0; head < Inputs::kBatch * in_.shape.group; ++head) {
+            for (std::int64_t i = 0; i < in_.shape.queries; ++i) {
+                row(head, i);
+            }
+        }
+        for (Values* values : {&results_.o, &results_.gradQ, &results_.gradK, &results_.gradV}) {
+            for (double& value : *values) {
+                value = rounded(value, type_);
+            }
+        }
+    }
+    const Results& results() const { return results_; }
+
+private:
+    static double dot(const double* a, const double* b, int count)
+    {
+        double sum = 0;
+        for (int c = 0; c < count; ++c) {
+            sum += a[c] * b[c];
+        }
+        return sum;
+    }
+    static void add(double factor, const double* from, int count, double* to)
+    {
+        for (int c = 0; c < count; ++c) {
+            to[c] += factor * from[c];
+        }
+    }
+
+    void row(std::int64_t head, std::int64_t i)
+    {
+        const Case& shape = in_.shape;
+        const int d = shape.headDim;
+        const auto at = [&](auto& values, std::int64_t index) {
+            return values.data() + index * in_.stride();
+        };
+        const std::int64_t query = head * shape.queries + i;
+        const std::int64_t firstKey = head / shape.group * shape.keys;
+        const std::int64_t seen =
+            shape.causal ? std::clamp<std::int64_t>(i + 1 + shape.keys - shape.queries, 0, shape.keys)
+                         : shape.keys;
+        Values p(static_cast<std::size_t>(seen)), dp(p.size());
+        double maximum = -kInfinity, sum = 0, delta = 0;
+        for (std::int64_t j = 0; j < seen; ++j) {
+            p[j] = rounded(rounded(dot(at(in_.q, query), at(in_.k, firstKey + j), d), type_) * shape.scale,
+                           type_);
+            maximum = std::max(maximum, p[j]);
+        }
+        for (double& score : p) {
+            score = std::exp(score - maximum);
+            sum += score;
+        }
+        results_.logSumExp[query] = seen == 0 ? -kInfinity : maximum + std::log(sum);
+        for (std::int64_t j = 0; j < seen; ++j) {
+            p[j] = rounded(p[j] / sum, type_);
+            dp[j] = rounded(dot(at(in_.gradO, query), at(in_.v, firstKey + j), d), type_);
+            delta += p[j] * dp[j];
+        }
+        for (std::int64_t j = 0; j < seen; ++j) {
+            const double ds = rounded(rounded(p[j] * (dp[j] - delta), type_) * shape.scale, type_);
+            add(p[j], at(in_.v, firstKey + j), d, at(results_.o, query));
+            add(p[j], at(in_.gradO, query), d, at(results_.gradV, firstKey + j));
+            add(ds, at(in_.k, firstKey + j), d, at(results_.gradQ, query));
+            add(ds, at(in_.q, query), d, at(results_.gradK, firstKey + j));
+        }
+    }
+
+    const Inputs& in_;
+    ElementType type_;
+    Results results_;
+};
+
+/// As LibTorch's threads do it: each takes the next task.
+void onThreads(int threads, std::int64_t count, const std::function<void(std::int64_t)>& body)
+{
+    std::atomic<std::int64_t> next{0};
+    std::vector<std::jthread> workers;
+    for (int i = 0; i < threads; ++i) {
+        workers.emplace_back([&] {
+            for (std::int64_t task = next++; task < count; task = next++) {
+                body(task);
+            }
+        });
+    }
+}
+
+/// What the kernels make of the inputs. Outputs and workspaces start as NaN.
+Results computed(const CpuTileKernels& kernels, const Inputs& in, int threads)
+{
+    const Case& shape = in.shape;
+    const AttentionProblem problem{.shape = {.batch = Inputs::kBatch,
+                                             .queryHeads = shape.group,
+                                             .keyHeads = 1,
+                                             .queries = shape.queries,
+                                             .keys = shape.keys,
+                                             .headDim = shape.headDim},
+                                   .type = in.type,
+                                   .fp32 = Fp32Mode::Ieee,
+                                   .scale = shape.scale,
+                                   .causal = shape.causal,
+                                   .deterministic = false};
+    const auto poisoned = [](std::size_t bytes) { return Memory(bytes, std::byte{0xff}); };
+    const auto viewOf = [&](Memory& memory, std::int64_t heads, std::int64_t rows) {
+        return MutableView{memory.data(), heads * rows * in.stride(), rows * in.stride(), in.stride()};
+    };
+    const auto constant = [](const MutableView& view) {
+        return ConstView{view.data, view.batchStride, view.headStride, view.rowStride};
+    };
+    const auto parallelFor = [&](std::int64_t count, const std::function<void(std::int64_t)>& body) {
+        onThreads(threads, count, body);
+    };
+    Memory q = encoded(in.q, in.type), k = encoded(in.k, in.type), v = encoded(in.v, in.type);
+    Memory gradO = encoded(in.gradO, in.type);
+    Memory o = poisoned(q.size()), gradQ = poisoned(q.size()), gradK = poisoned(k.size()),
+           gradV = poisoned(v.size());
+    const std::size_t rows = static_cast<std::size_t>(Inputs::kBatch * shape.group * shape.queries);
+    const std::size_t accumulator = in.type == ElementType::Float64 ? 8 : 4;
+    Memory logSumExp = poisoned(rows * accumulator), statistics = poisoned(2 * rows * accumulator);
+    const bool exact = keepsRowStatistics(in.type, problem.fp32);
+    const MutableView queries = viewOf(q, shape.group, shape.queries), keys = viewOf(k, 1, shape.keys);
+    const MutableView values = viewOf(v, 1, shape.keys), output = viewOf(o, shape.group, shape.queries);
+    // Kernels place whole cache lines in it.
+    const auto aligned = [](Memory& memory) {
+        void* start = memory.data();
+        std::size_t space = memory.size();
+        return std::align(64, memory.size() - 64, start, space);
+    };
+    Memory forwardWorkspace = poisoned(cpuForwardWorkspaceBytes(kernels, problem) + 64);
+    attentionForwardCpu(kernels, problem,
+                        {.q = constant(queries),
+                         .k = constant(keys),
+                         .v = constant(values),
+                         .o = output,
+                         .logSumExp = logSumExp.data(),
+                         .statistics = exact ? statistics.data() : nullptr,
+                         .workspace = aligned(forwardWorkspace)},
+                        parallelFor);
+    Memory backwardWorkspace = poisoned(cpuBackwardWorkspaceBytes(kernels, problem, threads) + 64);
+    attentionBackwardCpu(kernels, problem,
+                         {.q = constant(queries),
+                          .k = constant(keys),
+                          .v = constant(values),
+                          .o = constant(output),
+                          .gradO = constant(viewOf(gradO, shape.group, shape.queries)),
+                          .logSumExp = exact ? nullptr : logSumExp.data(),
+                          .statistics = exact ? statistics.data() : nullptr,
+                          .gradQ = viewOf(gradQ, shape.group, shape.queries),
+                          .gradK = viewOf(gradK, 1, shape.keys),
+                          .gradV = viewOf(gradV, 1, shape.keys),
+                          .workspace = aligned(backwardWorkspace)},
+                         threads, parallelFor);
+    return {decoded(o, in.type),
+            decoded(logSumExp, accumulator == 8 ? ElementType::Float64 : ElementType::Float32),
+            decoded(gradQ, in.type), decoded(gradK, in.type), decoded(gradV, in.type)};
+}
+
+/// Largest distance of rows of `headDim` numbers; what lies between the rows is not looked at. NaN counts as
+/// infinite.
+double distance(const Values& a, const Values& b, const Inputs& in)
+{
+    double largest = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (static_cast<std::int64_t>(i) % in.stride() < in.shape.headDim) {
+            largest = std::max(largest, std::isnan(a[i]) ? kInfinity : std::abs(a[i] - b[i]));
+        }
+    }
+    return largest;
+}
+
+struct SetAndType {
+    const CpuInstructionSet* set;
+    ElementType type;
+};
+
+std::string nameOf(ElementType type)
+{
+    constexpr const char* kNames[] = {"fp32", "fp64", "fp16", "bf16"};
+    return kNames[static_cast<std::size_t>(type)];
+}
+
+class CpuInstructionSets : public testing::TestWithParam<SetAndType> {
+protected:
+    void SetUp() override
+    {
+        const auto& sets = cpuInstructionSets();
+        if (std::find(sets.begin(), sets.end(), GetParam().set) == sets.end()) {
+            GTEST_SKIP() << "this processor (or its operating system) has no " << GetParam().set->name;
+        }
+    }
+    const CpuTileKernels& kernels() const
+    {
+        return *GetParam().set->kernels[static_cast<std::size_t>(GetParam().type)];
+    }
+
+    /// Naive's error in the same precision, twice. Where rounding of the sums alone makes it, of the largest
+    /// value 2^-17 (fp64: 2^-42), more where larger scores bring larger roundings.
+    double allowed(const Values& naive, const Values& reference, const Inputs& in) const
+    {
+        double largest = 0;
+        for (const double value : reference) {
+            largest = std::max(largest, std::abs(value));
+        }
+        const double exponent = GetParam().type == ElementType::Float64 ? -42 : -17;
+        const bool exact = keepsRowStatistics(GetParam().type, Fp32Mode::Ieee);
+        return exact ? std::exp2(exponent) * largest * in.shape.factor
+                     : 2 * distance(naive, reference, in) + std::exp2(-14) * largest;
+    }
+
+    void holdsToTheRule(const Case& shape, int threads)
+    {
+        const Inputs in(shape, GetParam().type, 11);
+        SCOPED_TRACE(testing::Message() << shape.queries << " x " << shape.keys << " d" << shape.headDim
+                                        << (shape.causal ? " causal" : " full") << " group " << shape.group
+                                        << ", " << threads << " threads");
+        const Definition exact(in, ElementType::Float64), naive(in, in.type);
+        const Results& ref = exact.results();
+        const Results mine = computed(kernels(), in, threads);
+        const auto expectClose = [&](const char* name, Values Results::*part) {
+            EXPECT_LE(distance(mine.*part, ref.*part, in), allowed(naive.results().*part, ref.*part, in))
+                << name;
+        };
+        expectClose("o", &Results::o);
+        expectClose("gradient of q", &Results::gradQ);
+        expectClose("gradient of k", &Results::gradK);
+        expectClose("gradient of v", &Results::gradV);
+        for (std::size_t i = 0; i < ref.logSumExp.size(); ++i) {
+            if (std::isinf(ref.logSumExp[i])) {
+                ASSERT_EQ(mine.logSumExp[i], ref.logSumExp[i]) << "row " << i;
+            } else {
+                ASSERT_NEAR(mine.logSumExp[i], ref.logSumExp[i],
+                            1e-4 * std::max(1.0, std::abs(ref.logSumExp[i])))
+                    << "row " << i;
+            }
+        }
+    }
+};
+
+TEST_P(CpuInstructionSets, HoldToTheErrorRuleAtEveryHeadDim)
+{
+    for (const int headDim : {1, 16, 33, 64, 80, 128, 256}) {
+        holdsToTheRule({.queries = 70, .keys = 133, .headDim = headDim, .causal = headDim % 16 == 0}, 2);
+    }
+}
+
+TEST_P(CpuInstructionSets, HoldToTheErrorRuleAtRaggedShapes)
+{
+    for (const auto& [queries, keys] :
+         {std::pair{1, 1}, {239, 1}, {199, 3}, {32, 128}, {33, 129}, {150, 130}, {129, 300}}) {
+        for (const bool causal : {false, true}) {
+            holdsToTheRule({.queries = queries, .keys = keys, .headDim = 24, .causal = causal}, 1);
+        }
+    }
+}
+
+TEST_P(CpuInstructionSets, SumTheGradientsOfQueryHeadsThatShareAKeyHead)
+{
+    holdsToTheRule({.queries = 150, .keys = 170, .headDim = 32, .causal = true, .group = 3}, 2);
+}
+
+TEST_P(CpuInstructionSets, SplitTheKeysOfFewHeadsOverManyThreads)
+{
+    holdsToTheRule({.queries = 130, .keys = 520, .headDim = 16, .causal = true}, 6);
+    holdsToTheRule({.queries = 20, .keys = 700, .headDim = 256, .causal = false}, 6);
+}
+
+TEST_P(CpuInstructionSets, TakeTheKeysOfOneHeadInSeveralPanels)
+{
+    holdsToTheRule({.queries = 20, .keys = 700, .headDim = 256, .causal = false}, 1);
+}
+
+TEST_P(CpuInstructionSets, TakeLargeScoresAndAScaleOfNearlyZero)
+{
+    holdsToTheRule({.queries = 100, .keys = 200, .headDim = 64, .causal = true, .factor = 30}, 1);
+    holdsToTheRule({.queries = 100, .keys = 200, .headDim = 64, .causal = true, .scale = 1e-30}, 1);
+}
+
+std::vector<SetAndType> everySetAndType()
+{
+    std::vector<SetAndType> all;
+    for (const CpuInstructionSet* set : {&kSse2, &kAvx2, &kAvx512, &kAvx512Bf16, &kAmx, &kAmxFp16}) {
+        for (const ElementType type :
+             {ElementType::Float32, ElementType::Float64, ElementType::Float16, ElementType::BFloat16}) {
+            if (set->kernels[static_cast<std::size_t>(type)]) {
+                all.push_back({set, type});
+            }
+        }
+    }
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CpuInstructionSets, testing::ValuesIn(everySetAndType()), [](const auto& one) {
+    return nameOf(one.param.type) + "_on_" + one.param.set->name;
+});
+
+} // namespace
+} // namespace tilescope::kernels
