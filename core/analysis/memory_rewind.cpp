@@ -113,7 +113,8 @@ private:
                 .bytes = event.bytes,
                 .stream = event.stream,
                 .pool = event.pool,
-                .isLarge = event.bytes != kSmallSegment};
+                .isLarge = event.bytes != kSmallSegment,
+                .isExpandable = event.action == AllocAction::SegmentUnmap};
     }
 
     void undoRequest(const AllocEvent& event)
@@ -176,12 +177,15 @@ private:
     /// Puts back a part that was unmapped; neighbours are one segment again.
     void join(MemorySegment part)
     {
-        if (const auto next = segments_.find(endOf(part)); next != segments_.end()) {
+        if (const auto next = segments_.find(endOf(part));
+            next != segments_.end() && next->second.isExpandable) {
             part.bytes += next->second.bytes;
+            part.isLarge = next->second.isLarge;
             segments_.erase(next);
         }
         const auto after = segments_.upper_bound(part.address);
-        if (after != segments_.begin() && endOf(std::prev(after)->second) == part.address)
+        if (after != segments_.begin() && std::prev(after)->second.isExpandable &&
+            endOf(std::prev(after)->second) == part.address)
             std::prev(after)->second.bytes += part.bytes;
         else
             add(part);

@@ -9,16 +9,38 @@ namespace {
 
 constexpr std::int64_t kSmallestBlock = 512;
 constexpr std::int64_t kSmallestLargeRest = 1 << 20; ///< a rest must be larger to be split off
-constexpr std::int64_t kSmallSegment = 2 << 20;
+constexpr std::int64_t kSmallSegment = 2 << 20;      ///< and the page of an expandable one
+constexpr std::int64_t kLargePage = 20 << 20;
 
 std::int64_t rounded(std::int64_t bytes)
 {
     return std::max((bytes + kSmallestBlock - 1) / kSmallestBlock, std::int64_t{1}) * kSmallestBlock;
 }
 
-bool isSplit(std::int64_t rest, bool isLarge)
+bool isSplit(std::int64_t rest, const MemorySegment& segment)
 {
-    return isLarge ? rest > kSmallestLargeRest : rest >= kSmallestBlock;
+    return segment.isLarge && !segment.isExpandable ? rest > kSmallestLargeRest : rest >= kSmallestBlock;
+}
+
+std::uint64_t endOf(const MemorySegment& segment)
+{
+    return segment.address + static_cast<std::uint64_t>(segment.bytes);
+}
+
+std::uint64_t endOf(const PlacedBlock& block)
+{
+    return block.address + static_cast<std::uint64_t>(block.size);
+}
+
+/// Bytes of the pages of an expandable segment that lie in `block` as a whole. Mapped ranges begin with a
+/// page.
+std::int64_t wholePages(const MemorySegment& segment, const PlacedBlock& block)
+{
+    const std::int64_t page = segment.isLarge ? kLargePage : kSmallSegment;
+    const auto from = static_cast<std::int64_t>(block.address - segment.address);
+    const std::int64_t first = (from + page - 1) / page;
+    const std::int64_t last = (from + block.size) / page;
+    return std::max<std::int64_t>(0, last - first) * page;
 }
 
 } // namespace
@@ -53,19 +75,42 @@ SegmentMap::SegmentMap(std::span<const MemorySegment> segments, std::span<const 
         count(segment, 1);
 }
 
-/// Adds what a segment holds to the sums, or takes it away.
+/// Adds a block to the sums, or takes it away.
+void SegmentMap::count(const Segment& segment, const PlacedBlock& block, int sign)
+{
+    switch (block.state) {
+    case PlacedBlock::State::Allocated:
+        use_.requested += sign * block.bytes;
+        use_.rounding += sign * (block.size - block.bytes);
+        return;
+    case PlacedBlock::State::Pending:
+        use_.freeInUse += sign * block.size;
+        return;
+    case PlacedBlock::State::Free:
+        const std::int64_t back = segment.info.isExpandable ? wholePages(segment.info, block)
+                                  : segment.used == 0       ? block.size
+                                                            : 0;
+        use_.freeSegments += sign * back;
+        use_.freeInUse += sign * (block.size - back);
+        return;
+    }
+}
+
 void SegmentMap::count(const Segment& segment, int sign)
 {
-    std::int64_t requested = 0;
-    std::int64_t allocated = 0;
     for (const auto& [address, block] : segment.blocks)
-        if (block.state == PlacedBlock::State::Allocated) {
-            requested += block.bytes;
-            allocated += block.size;
-        }
-    use_.requested += sign * requested;
-    use_.rounding += sign * (allocated - requested);
-    (segment.used > 0 ? use_.freeInUse : use_.freeSegments) += sign * (segment.info.bytes - allocated);
+        count(segment, block, sign);
+}
+
+/// What is free in a segment counts elsewhere once the segment holds its first block, or no more.
+void SegmentMap::addUsed(Segment& segment, std::int64_t bytes)
+{
+    const bool changes = (segment.used == 0) != (segment.used + bytes == 0);
+    if (changes)
+        count(segment, -1);
+    segment.used += bytes;
+    if (changes)
+        count(segment, 1);
 }
 
 SegmentMap::Segment* SegmentMap::segmentOf(std::uint64_t address)
@@ -74,8 +119,7 @@ SegmentMap::Segment* SegmentMap::segmentOf(std::uint64_t address)
     if (after == segments_.begin())
         return nullptr;
     Segment& segment = std::prev(after)->second;
-    return address < segment.info.address + static_cast<std::uint64_t>(segment.info.bytes) ? &segment
-                                                                                           : nullptr;
+    return address < endOf(segment.info) ? &segment : nullptr;
 }
 
 void SegmentMap::apply(const AllocEvent& event)
@@ -91,60 +135,92 @@ void SegmentMap::apply(const AllocEvent& event)
     case AllocAction::SegmentMap:
         return addSegment(event);
     case AllocAction::SegmentFree:
-    case AllocAction::SegmentUnmap:
         return removeSegment(event);
+    case AllocAction::SegmentUnmap:
+        return unmap(event);
     case AllocAction::Snapshot:
     case AllocAction::Oom:
         return;
     }
 }
 
+/// The free block that begins there. Where none was known to, but could if the block before took more than
+/// rounding says, or less than its whole free block, it did.
+PlacedBlock* SegmentMap::freeBlockAt(Segment& segment, std::uint64_t address)
+{
+    const auto after = segment.blocks.upper_bound(address);
+    if (after == segment.blocks.begin())
+        return nullptr;
+    const auto found = std::prev(after);
+    PlacedBlock& block = found->second;
+    if (block.address == address)
+        return block.state == PlacedBlock::State::Free ? &block : nullptr;
+    if (address >= endOf(block))
+        return nullptr;
+    const auto skipped = static_cast<std::int64_t>(address - block.address);
+    const PlacedBlock rest{address, block.size - skipped, 0, PlacedBlock::State::Free};
+    PlacedBlock* taker = &block;
+    if (block.state == PlacedBlock::State::Free) {
+        if (found == segment.blocks.begin())
+            return nullptr;
+        taker = &std::prev(found)->second;
+        // To the next power of two at most.
+        if (taker->state == PlacedBlock::State::Free || skipped >= taker->size)
+            return nullptr;
+        count(segment, block, -1);
+        segment.blocks.erase(found);
+    } else if (block.state == PlacedBlock::State::Pending || skipped < rounded(block.bytes)) {
+        return nullptr;
+    }
+    const std::int64_t size = static_cast<std::int64_t>(address - taker->address);
+    addUsed(segment, size - taker->size);
+    count(segment, *taker, -1);
+    taker->size = size;
+    count(segment, *taker, 1);
+    const auto placed = segment.blocks.emplace(address, rest).first;
+    count(segment, rest, 1);
+    joinNext(segment, placed);
+    return &placed->second;
+}
+
 void SegmentMap::allocate(const AllocEvent& event)
 {
     Segment* segment = segmentOf(event.address);
-    const auto found = segment ? segment->blocks.find(event.address) : decltype(segment->blocks.find(0)){};
-    if (!segment || found == segment->blocks.end() || found->second.state != PlacedBlock::State::Free) {
-        ++inconsistent_;
-        return;
-    }
-    PlacedBlock& block = found->second;
+    PlacedBlock* block = segment ? freeBlockAt(*segment, event.address) : nullptr;
     const std::int64_t wanted = rounded(event.bytes);
-    const std::int64_t rest = block.size - wanted;
-    if (rest < 0) {
+    if (!block || block->size < wanted) {
         ++inconsistent_;
         return;
     }
-    if (isSplit(rest, segment->info.isLarge)) {
-        block.size = wanted;
-        const std::uint64_t address = block.address + static_cast<std::uint64_t>(wanted);
-        segment->blocks[address] = {address, rest, 0, PlacedBlock::State::Free};
+    const std::int64_t rest = block->size - wanted;
+    const std::int64_t taken = isSplit(rest, segment->info) ? wanted : block->size;
+    addUsed(*segment, taken);
+    count(*segment, *block, -1);
+    if (taken < block->size) {
+        const std::uint64_t address = block->address + static_cast<std::uint64_t>(taken);
+        const PlacedBlock left{address, rest, 0, PlacedBlock::State::Free};
+        segment->blocks[address] = left;
+        count(*segment, left, 1);
     }
-    if (segment->used == 0) {
-        use_.freeSegments -= segment->info.bytes;
-        use_.freeInUse += segment->info.bytes;
-    }
-    segment->used += block.size;
-    block.bytes = event.bytes;
-    block.state = PlacedBlock::State::Allocated;
-    use_.requested += block.bytes;
-    use_.rounding += block.size - block.bytes;
-    use_.freeInUse -= block.size;
+    block->size = taken;
+    block->bytes = event.bytes;
+    block->state = PlacedBlock::State::Allocated;
+    count(*segment, *block, 1);
 }
 
 void SegmentMap::requestFree(const AllocEvent& event)
 {
     Segment* segment = segmentOf(event.address);
-    const auto found = segment ? segment->blocks.find(event.address) : decltype(segment->blocks.find(0)){};
+    const auto found = segment ? segment->blocks.find(event.address) : Blocks::iterator{};
     if (!segment || found == segment->blocks.end() || found->second.state != PlacedBlock::State::Allocated) {
         ++inconsistent_;
         return;
     }
     PlacedBlock& block = found->second;
-    use_.requested -= block.bytes;
-    use_.rounding -= block.size - block.bytes;
-    use_.freeInUse += block.size;
+    count(*segment, block, -1);
     block.bytes = 0;
     block.state = PlacedBlock::State::Pending;
+    count(*segment, block, 1);
 }
 
 void SegmentMap::completeFree(const AllocEvent& event)
@@ -154,48 +230,82 @@ void SegmentMap::completeFree(const AllocEvent& event)
         ++inconsistent_;
         return;
     }
-    auto found = segment->blocks.find(event.address);
+    const auto found = segment->blocks.find(event.address);
     if (found->second.state == PlacedBlock::State::Allocated)
         requestFree(event);
     if (found->second.state != PlacedBlock::State::Pending) {
         ++inconsistent_;
         return;
     }
-    segment->used -= found->second.size;
+    const std::int64_t size = found->second.size;
+    count(*segment, found->second, -1);
     found->second.state = PlacedBlock::State::Free;
-    const auto joinNext = [&](auto block) {
-        const auto next = std::next(block);
-        if (next == segment->blocks.end() || next->second.state != PlacedBlock::State::Free)
-            return;
-        block->second.size += next->second.size;
-        segment->blocks.erase(next);
-    };
-    joinNext(found);
+    count(*segment, found->second, 1);
+    joinNext(*segment, found);
     if (found != segment->blocks.begin())
-        if (const auto before = std::prev(found); before->second.state == PlacedBlock::State::Free)
-            joinNext(before);
-    if (segment->used == 0) {
-        use_.freeInUse -= segment->info.bytes;
-        use_.freeSegments += segment->info.bytes;
-    }
+        joinNext(*segment, std::prev(found));
+    addUsed(*segment, -size);
+}
+
+/// Makes one of a block and the one behind it where both are free.
+void SegmentMap::joinNext(Segment& segment, Blocks::iterator block)
+{
+    const auto next = std::next(block);
+    if (next == segment.blocks.end() || block->second.state != PlacedBlock::State::Free ||
+        next->second.state != PlacedBlock::State::Free)
+        return;
+    count(segment, block->second, -1);
+    count(segment, next->second, -1);
+    block->second.size += next->second.size;
+    segment.blocks.erase(next);
+    count(segment, block->second, 1);
 }
 
 void SegmentMap::addSegment(const AllocEvent& event)
 {
-    Segment segment;
-    segment.info = {.time = event.time,
-                    .device = event.device,
-                    .address = event.address,
-                    .bytes = event.bytes,
-                    .stream = event.stream,
-                    .pool = event.pool,
-                    .isLarge = event.bytes != kSmallSegment};
+    Segment segment{.info = {.time = event.time,
+                             .device = event.device,
+                             .address = event.address,
+                             .bytes = event.bytes,
+                             .stream = event.stream,
+                             .pool = event.pool,
+                             .isLarge = event.bytes != kSmallSegment,
+                             .isExpandable = event.action == AllocAction::SegmentMap}};
     segment.blocks[event.address] = {event.address, event.bytes, 0, PlacedBlock::State::Free};
-    if (!segments_.emplace(event.address, std::move(segment)).second) {
+    const auto next = segments_.lower_bound(event.address);
+    if (event.bytes <= 0 || segmentOf(event.address) ||
+        (next != segments_.end() && next->second.info.address < endOf(segment.info))) {
         ++inconsistent_;
         return;
     }
-    use_.freeSegments += event.bytes;
+    const auto added = segments_.emplace(event.address, std::move(segment)).first;
+    count(added->second, 1);
+    joinSegment(added);
+    if (added != segments_.begin())
+        joinSegment(std::prev(added));
+}
+
+/// Makes one of an expandable segment and the one that begins where it ends.
+void SegmentMap::joinSegment(std::map<std::uint64_t, Segment>::iterator first)
+{
+    const auto second = std::next(first);
+    if (second == segments_.end() || !first->second.info.isExpandable || !second->second.info.isExpandable ||
+        endOf(first->second.info) != second->second.info.address)
+        return;
+    Segment& segment = first->second;
+    const bool hasSeam = !segment.blocks.empty();
+    const auto seam = hasSeam ? std::prev(segment.blocks.end()) : segment.blocks.end();
+    count(second->second, -1);
+    segment.info.bytes += second->second.info.bytes;
+    segment.used += second->second.used;
+    segment.blocks.merge(second->second.blocks);
+    segments_.erase(second);
+    // Its pages are counted from where the first begins.
+    for (auto block = hasSeam ? std::next(seam) : segment.blocks.begin(); block != segment.blocks.end();
+         ++block)
+        count(segment, block->second, 1);
+    if (hasSeam)
+        joinNext(segment, seam);
 }
 
 void SegmentMap::removeSegment(const AllocEvent& event)
@@ -207,6 +317,45 @@ void SegmentMap::removeSegment(const AllocEvent& event)
     }
     count(found->second, -1);
     segments_.erase(found);
+}
+
+/// Takes pages out of a segment: what is left of it before and behind them are two.
+void SegmentMap::unmap(const AllocEvent& event)
+{
+    Segment* segment = segmentOf(event.address);
+    const std::uint64_t end = event.address + static_cast<std::uint64_t>(event.bytes);
+    const auto after = segment ? segment->blocks.upper_bound(event.address) : Blocks::iterator{};
+    if (!segment || event.bytes <= 0 || after == segment->blocks.begin() ||
+        std::prev(after)->second.state != PlacedBlock::State::Free || endOf(std::prev(after)->second) < end) {
+        ++inconsistent_;
+        return;
+    }
+    count(*segment, -1);
+    const PlacedBlock whole = std::prev(after)->second;
+    segment->blocks.erase(std::prev(after));
+    const auto keep = [&](std::uint64_t from, std::uint64_t to) {
+        if (from < to)
+            segment->blocks[from] = {from, static_cast<std::int64_t>(to - from), 0, PlacedBlock::State::Free};
+    };
+    keep(whole.address, event.address);
+    keep(end, endOf(whole));
+    Segment back{.info = segment->info};
+    back.info.address = end;
+    back.info.bytes = static_cast<std::int64_t>(endOf(segment->info) - end);
+    for (auto block = segment->blocks.lower_bound(end); block != segment->blocks.end();) {
+        const std::int64_t used = block->second.state == PlacedBlock::State::Free ? 0 : block->second.size;
+        back.used += used;
+        segment->used -= used;
+        back.blocks.insert(segment->blocks.extract(block++));
+    }
+    segment->info.bytes = static_cast<std::int64_t>(event.address - segment->info.address);
+    count(*segment, 1);
+    if (segment->info.bytes == 0)
+        segments_.erase(event.address);
+    if (back.info.bytes > 0) {
+        count(back, 1);
+        segments_.emplace(end, std::move(back));
+    }
 }
 
 std::int64_t SegmentMap::largestFree() const

@@ -12,10 +12,11 @@ namespace tilescope::analysis {
 /// How the memory that a caching allocator took from the driver is used, all of it: the sum of the members
 /// is what is reserved.
 struct SegmentUse {
-    std::int64_t requested = 0;    ///< of blocks that are allocated
-    std::int64_t rounding = 0;     ///< that those blocks have beyond it
-    std::int64_t freeInUse = 0;    ///< free, or not yet done with, in segments that hold a block
-    std::int64_t freeSegments = 0; ///< of segments in which nothing is
+    std::int64_t requested = 0; ///< of blocks that are allocated
+    std::int64_t rounding = 0;  ///< that those blocks have beyond it
+    std::int64_t freeInUse = 0; ///< free, or not yet done with, where the driver cannot have it back
+    std::int64_t freeSegments =
+        0; ///< of segments in which nothing is, of whole free pages of expandable ones
 
     std::int64_t fragmentation() const { return rounding + freeInUse; }
     std::int64_t reserved() const { return requested + rounding + freeInUse + freeSegments; }
@@ -40,13 +41,20 @@ bool canFollow(std::span<const MemorySegment> segments, std::span<const AllocEve
 /// Events tell what was asked for, not what a block takes: that follows from the allocator's rules
 /// (c10/cuda/CUDACachingAllocator.cpp). A size is rounded up to 512 bytes, and the rest of the free block
 /// that it came from is split off if it is at least 512 bytes, in segments for large blocks if it is over
-/// 1 MiB. Neighbours that are free are one.
+/// 1 MiB. Neighbours that are free are one. Settings of the allocator change the first two
+/// (roundup_power2_divisions, max_split_size_mb): what a block took is then seen when another is put behind
+/// it.
+///
+/// An expandable segment (expandable_segments:True) is what is mapped of a range of addresses without a gap.
+/// It grows and shrinks by pages of 2 MiB, for large blocks 20 MiB; where pages are taken from its middle, it
+/// becomes two. Rests of 512 bytes are split off whatever it is for, and pages that are free as a whole can
+/// go back to the driver while others are in use.
 class SegmentMap {
 public:
     /// \param segments, blocks  of one device at one instant: each segment is full of blocks
     SegmentMap(std::span<const MemorySegment> segments, std::span<const MemoryBlock> blocks);
 
-    /// What follows, in order. O(log n).
+    /// What follows, in order. O(log n); of an expandable segment's unmapping O(its blocks).
     void apply(const AllocEvent& event);
 
     SegmentUse use() const { return use_; }
@@ -62,16 +70,24 @@ public:
 private:
     struct Segment {
         MemorySegment info;
-        std::int64_t used = 0;                       ///< by blocks that are not free
-        std::map<std::uint64_t, PlacedBlock> blocks; ///< by address; all of the segment
+        std::int64_t used = 0;                            ///< by blocks that are not free
+        std::map<std::uint64_t, PlacedBlock> blocks = {}; ///< by address; all of the segment
     };
 
+    using Blocks = std::map<std::uint64_t, PlacedBlock>;
+
     Segment* segmentOf(std::uint64_t address);
+    PlacedBlock* freeBlockAt(Segment& segment, std::uint64_t address);
     void allocate(const AllocEvent& event);
     void requestFree(const AllocEvent& event);
     void completeFree(const AllocEvent& event);
+    void joinNext(Segment& segment, Blocks::iterator block);
     void addSegment(const AllocEvent& event);
+    void joinSegment(std::map<std::uint64_t, Segment>::iterator first);
     void removeSegment(const AllocEvent& event);
+    void unmap(const AllocEvent& event);
+    void addUsed(Segment& segment, std::int64_t bytes);
+    void count(const Segment& segment, const PlacedBlock& block, int sign);
     void count(const Segment& segment, int sign);
 
     std::map<std::uint64_t, Segment> segments_; // by address

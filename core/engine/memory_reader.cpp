@@ -69,13 +69,13 @@ void addSegments(MemoryFacts& facts, DeviceIndex device, Timestamp now, const St
         if (info.device != device.value)
             continue;
         const auto pool = info.owner_private_pool_id;
-        facts.segments.push_back(
-            {.time = now,
-             .device = device,
-             .address = info.address,
-             .bytes = static_cast<std::int64_t>(info.total_size),
-             .pool = static_cast<std::uint32_t>(pool.first != 0 ? pool.first : pool.second),
-             .isLarge = info.is_large});
+        facts.segments.push_back({.time = now,
+                                  .device = device,
+                                  .address = info.address,
+                                  .bytes = static_cast<std::int64_t>(info.total_size),
+                                  .pool = poolNumber(pool.first, pool.second),
+                                  .isLarge = info.is_large,
+                                  .isExpandable = info.is_expandable});
         std::uint64_t address = info.address;
         for (const auto& block : info.blocks) {
             MemoryBlock known{};

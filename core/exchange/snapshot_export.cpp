@@ -22,8 +22,6 @@ namespace tilescope::exchange {
 
 namespace {
 
-constexpr std::uint32_t kOwnPool = 1U << 31; ///< of the program, not of a CUDA graph
-
 /// A block that is allocated: by which event, or which holder had it before the trace.
 struct Holding {
     std::int64_t bytes = 0;
@@ -324,7 +322,8 @@ private:
         pickle_.entry("stream", streamOf(segment.stream));
         pickle_.entry("segment_type", segment.isLarge ? "large" : "small");
         writePool(segment.pool);
-        pickle_.flagEntry("is_expandable", false);
+        pickle_.flagEntry("is_expandable", segment.isExpandable);
+        expandable_ = expandable_ || segment.isExpandable;
         frames_.none();
         pickle_.text("blocks");
         pickle_.beginList();
@@ -397,7 +396,7 @@ private:
     {
         pickle_.text("allocator_settings");
         pickle_.beginDict();
-        pickle_.flagEntry("expandable_segments", false);
+        pickle_.flagEntry("expandable_segments", expandable_);
         pickle_.endDict();
         pickle_.text("external_annotations");
         pickle_.beginList();
@@ -411,6 +410,7 @@ private:
     MemoryFacts facts_;
     std::vector<DeviceState> devices_; // by their numbers
     SnapshotFigures figures_;
+    bool expandable_ = false; ///< a segment is
 };
 
 } // namespace

@@ -28,7 +28,6 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 47; // of an address spac
 constexpr std::int64_t kMostTotal = std::int64_t{1} << 62;
 constexpr std::size_t kMostRows = 50'000'000;
 constexpr std::size_t kMostDevices = 1024;
-constexpr std::uint32_t kOwnPool = 1U << 31; ///< as in recordings of ours
 constexpr std::int64_t kSmallSegment = 2 << 20;
 
 /// Reads one snapshot.
@@ -133,8 +132,7 @@ private:
             return 0;
         const auto graph = PickleDocument::integer(document_.items(*id)[0]).value_or(0);
         const auto own = PickleDocument::integer(document_.items(*id)[1]).value_or(0);
-        return graph != 0 ? static_cast<std::uint32_t>(graph)
-                          : (own != 0 ? static_cast<std::uint32_t>(own) | kOwnPool : 0);
+        return poolNumber(static_cast<std::uint64_t>(graph), static_cast<std::uint64_t>(own));
     }
 
     void readSegments(const PickleValue& list)
@@ -154,6 +152,8 @@ private:
                                   .pool = pool(value)};
             const auto type = document_.find(value, "segment_type");
             segment.isLarge = type ? document_.text(*type) != "small" : segment.bytes != kSmallSegment;
+            if (const auto expandable = document_.find(value, "is_expandable"))
+                segment.isExpandable = expandable->kind == Kind::Boolean && expandable->bits != 0;
             readBlocks(memory, segment, field(value, "blocks", where), where);
             memory.after.segments.push_back(segment);
             ++imported_.segments;

@@ -60,6 +60,16 @@ struct MemoryBlock {
     bool operator==(const MemoryBlock&) const = default;
 };
 
+/// A caching allocator's pool as one number: those of CUDA graphs are {n, 0} there, the program's own {0, n},
+/// what belongs to none {0, 0}.
+constexpr std::uint32_t kOwnPool = 1U << 31;
+constexpr std::uint32_t poolNumber(std::uint64_t ofGraph, std::uint64_t ofProgram)
+{
+    return ofGraph != 0     ? static_cast<std::uint32_t>(ofGraph)
+           : ofProgram != 0 ? static_cast<std::uint32_t>(ofProgram) | kOwnPool
+                            : 0;
+}
+
 /// Memory that a caching allocator took from the driver, at an instant.
 struct MemorySegment {
     Timestamp time{};
@@ -68,7 +78,8 @@ struct MemorySegment {
     std::int64_t bytes = 0;
     StreamId stream = {};
     std::uint32_t pool = 0;
-    bool isLarge = false; ///< for blocks over 1 MiB
+    bool isLarge = false;      ///< for blocks over 1 MiB
+    bool isExpandable = false; ///< mapped pages of a range of addresses: it grows and shrinks
 
     bool operator==(const MemorySegment&) const = default;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace tilescope::query {
 
@@ -43,7 +44,7 @@ std::vector<MemoryArea> joined(std::vector<MemoryArea> ranges, std::uint64_t gap
     std::vector<MemoryArea> areas;
     for (const MemoryArea& range : ranges) {
         const std::uint64_t end = range.address + static_cast<std::uint64_t>(range.bytes);
-        // Segments that only touch stay two: no block spans them.
+        // Without a gap segments that only touch stay two: no block spans them.
         if (!areas.empty() &&
             range.address < areas.back().address + static_cast<std::uint64_t>(areas.back().bytes) + gap)
             areas.back().bytes = static_cast<std::int64_t>(
@@ -55,15 +56,31 @@ std::vector<MemoryArea> joined(std::vector<MemoryArea> ranges, std::uint64_t gap
     return areas;
 }
 
+/// What was ever mapped of expandable segments. Parts of one that were mapped after each other touch, and
+/// blocks span them: they are one range.
+void addMapped(std::vector<MemoryArea>& ranges, const MemoryHistory& history)
+{
+    std::vector<MemoryArea> mapped;
+    for (const MemorySegment& segment : history.segments)
+        if (segment.isExpandable)
+            mapped.push_back({segment.address, segment.bytes});
+    for (const AllocEvent& event : history.events)
+        if (event.action == AllocAction::SegmentMap)
+            mapped.push_back({event.address, event.bytes});
+    std::ranges::move(joined(std::move(mapped), 1), std::back_inserter(ranges));
+}
+
 /// The segments that there ever were; where an allocator has none, where its blocks were.
 std::vector<MemoryArea> areasOf(const MemoryHistory& history, const std::vector<std::uint32_t>& shown)
 {
     std::vector<MemoryArea> ranges;
     for (const MemorySegment& segment : history.segments)
-        ranges.push_back({segment.address, segment.bytes});
+        if (!segment.isExpandable)
+            ranges.push_back({segment.address, segment.bytes});
     for (const AllocEvent& event : history.events)
-        if (event.action == AllocAction::SegmentAlloc || event.action == AllocAction::SegmentMap)
+        if (event.action == AllocAction::SegmentAlloc)
             ranges.push_back({event.address, event.bytes});
+    addMapped(ranges, history);
     const bool hasSegments = !ranges.empty();
     for (const std::uint32_t i : shown)
         ranges.push_back({history.blocks[i].address, std::max<std::int64_t>(1, history.blocks[i].bytes)});

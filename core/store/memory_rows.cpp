@@ -90,7 +90,8 @@ MemorySegment segmentFrom(SQLite::Statement& row, const Reader& read)
             .bytes = row.getColumn("bytes").getInt64(),
             .stream = stream ? StreamId{static_cast<std::uint32_t>(*stream)} : StreamId::none(),
             .pool = row.getColumn("pool").getUInt(),
-            .isLarge = row.getColumn("large").getInt() != 0};
+            .isLarge = row.getColumn("large").getInt() != 0,
+            .isExpandable = integer(row, "expandable").has_value()};
 }
 
 MemoryReading readingFrom(SQLite::Statement& row, const Reader& read)
@@ -129,8 +130,9 @@ MemoryRows::MemoryRows(SQLite::Database& database, RowLedger& ledger)
     : blocks_(database, ledger, Source::MemoryBlock,
               {"id", "run", "start", "device", "address", "bytes", "size", "free", "category", "name",
                "shape", "dtype"}),
-      segments_(database, ledger, Source::MemorySegment,
-                {"id", "run", "start", "device", "address", "bytes", "stream", "pool", "large"}),
+      segments_(
+          database, ledger, Source::MemorySegment,
+          {"id", "run", "start", "device", "address", "bytes", "stream", "pool", "large", "expandable"}),
       readings_(database, ledger, Source::MemoryReading,
                 {"id", "run", "start", "device", "moment", "requested", "allocated", "reserved",
                  "device_used", "device_total", "process"}),
@@ -152,7 +154,8 @@ void MemoryRows::insert(const MemoryFacts& facts, const RowFrame& frame)
         segments_.insert(frame.run, {frame.run, timeCell(segment.time, frame), deviceCell(segment.device),
                                      addressCell(segment.address), segment.bytes,
                                      segment.stream ? Cell(std::int64_t{segment.stream.value}) : Cell(),
-                                     std::int64_t{segment.pool}, std::int64_t{segment.isLarge ? 1 : 0}});
+                                     std::int64_t{segment.pool}, std::int64_t{segment.isLarge ? 1 : 0},
+                                     segment.isExpandable ? Cell(std::int64_t{1}) : Cell()});
     for (const MemoryReading& reading : facts.readings)
         readings_.insert(frame.run, {frame.run, timeCell(reading.time, frame), deviceCell(reading.device),
                                      std::string_view(reading.moment), reading.requested, reading.allocated,

@@ -19,8 +19,10 @@ std::string insertSql(Source source, std::initializer_list<const char*> columns)
 
 } // namespace
 
-void bindCell(SQLite::Statement& statement, int position, const Cell& cell, RowDigest& digest)
+void bindCell(SQLite::Statement& statement, int position, const Cell& cell, Source source, RowDigest& digest)
 {
+    if (!beginColumn(position - 1, std::holds_alternative<std::monostate>(cell), source, digest))
+        return statement.bind(position);
     if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
         statement.bind(position, *integer);
         digest.add(*integer);
@@ -60,7 +62,7 @@ void RowInserter::insertAs(std::int64_t id, std::optional<std::int64_t> run,
     statement_.bind(1, id);
     int position = 1;
     for (const Cell& cell : cells)
-        bindCell(statement_, ++position, cell, digest);
+        bindCell(statement_, ++position, cell, source_, digest);
     statement_.exec();
     statement_.reset();
     ledger_.add(source_, run, id, digest);

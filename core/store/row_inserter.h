@@ -25,8 +25,8 @@ template <class T> Cell cellOf(const std::optional<T>& value)
     return value ? Cell(*value) : Cell();
 }
 
-/// Binds a cell and adds it to the row's digest.
-void bindCell(SQLite::Statement& statement, int position, const Cell& cell, RowDigest& digest);
+/// Binds a cell of a row of `source`, the position's column from 1, and adds it to the row's digest.
+void bindCell(SQLite::Statement& statement, int position, const Cell& cell, Source source, RowDigest& digest);
 
 /// Inserts rows into a table that is no event table and accounts for them.
 class RowInserter {

@@ -140,10 +140,11 @@ namespace {
 int firstColumns(Source source)
 {
     constexpr int kAll = 1000;
-    return source == Source::Run ? 32 : kAll;
+    return source == Source::Run ? 32 : source == Source::MemorySegment ? 9 : kAll;
 }
 
-/// Whether a column counts; one of a later version counts with its place.
+} // namespace
+
 bool beginColumn(int column, bool isNull, Source source, RowDigest& digest)
 {
     if (column < firstColumns(source))
@@ -153,8 +154,6 @@ bool beginColumn(int column, bool isNull, Source source, RowDigest& digest)
     digest.add(std::int64_t{column});
     return true;
 }
-
-} // namespace
 
 RowDigest digestOf(sqlite3_stmt* row, Source source)
 {

@@ -101,6 +101,10 @@ private:
     std::array<Chunk, kSources> open_{}; ///< of the tables that are no event tables; rows 0: none
 };
 
+/// Before a column of a row is added up: whether it counts. One that a later version of the table added
+/// counts with its place, and only where it holds something.
+bool beginColumn(int column, bool isNull, Source source, RowDigest& digest);
+
 /// Adds up the row that a query stands on, all columns of its table in their order: the same for the values
 /// that were bound as for those read back. Columns that a later version added count only where they hold
 /// something, so that a row adds up to the same before and after its file was upgraded.

@@ -46,7 +46,7 @@ public:
             const auto change = std::ranges::find_if(changes, [&](const Change& each) {
                 return std::string_view(each.column) == row_.getColumnName(i);
             });
-            bindCell(*insert_, i + 1, change == changes.end() ? cellAt(i) : change->cell, digest);
+            bindCell(*insert_, i + 1, change == changes.end() ? cellAt(i) : change->cell, source, digest);
             if (i == 0)
                 id = std::get<std::int64_t>(change == changes.end() ? cellAt(0) : change->cell);
         }

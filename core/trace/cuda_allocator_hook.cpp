@@ -1,5 +1,6 @@
 #include "core/trace/cuda_allocator_hook.h"
 
+#include "core/model/memory.h"
 #include "core/trace/device_alloc_log.h"
 
 #include <ATen/Context.h>
@@ -36,19 +37,11 @@ AllocAction actionOf(TraceEntry::Action action)
     return AllocAction::Snapshot;
 }
 
-/// Graph pools are {n, 0} and the program's own {0, n}: one number tells them apart.
-std::uint32_t poolOf(const c10::MempoolId_t& pool)
-{
-    constexpr std::uint32_t kOwn = 1U << 31;
-    return pool.first != 0 ? static_cast<std::uint32_t>(pool.first)
-                           : (pool.second != 0 ? static_cast<std::uint32_t>(pool.second) | kOwn : 0);
-}
-
 void note(const TraceEntry& entry)
 {
     if (DeviceAllocLog* log = DeviceAllocLog::of(DeviceIndex{entry.device_})) {
         log->note(actionOf(entry.action_), entry.addr_, static_cast<std::int64_t>(entry.size_), entry.stream_,
-                  poolOf(entry.mempool_));
+                  poolNumber(entry.mempool_.first, entry.mempool_.second));
     }
 }
 

@@ -39,10 +39,13 @@ public:
         return *this;
     }
     /// A segment that was there when the trace began, free but for the older blocks in it.
-    FakeMemory& segment(std::uint64_t address, std::int64_t bytes)
+    FakeMemory& segment(std::uint64_t address, std::int64_t bytes, bool isExpandable = false)
     {
-        facts_.segments.push_back(
-            {.time = timestampAt(1), .device = DeviceIndex{0}, .address = address, .bytes = bytes});
+        facts_.segments.push_back({.time = timestampAt(1),
+                                   .device = DeviceIndex{0},
+                                   .address = address,
+                                   .bytes = bytes,
+                                   .isExpandable = isExpandable});
         return *this;
     }
     /// A free block of a segment.

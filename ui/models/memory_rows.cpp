@@ -404,7 +404,8 @@ SegmentRows segmentRows(const query::MemoryHistory& history, std::int64_t time)
                           makeColumn(tr("Used"), Kind::Bar, 80),
                           makeColumn(tr("Blocks"), Kind::Number, 56, true),
                           makeColumn(inUnit(tr("Largest free")), Kind::Number, 112, true),
-                          makeColumn(tr("Stream"), Kind::Text, 54, true)};
+                          makeColumn(tr("Stream"), Kind::Text, 54, true),
+                          makeColumn(tr("Kind"), Kind::Text, 84, true)};
     for (const MemorySegment& segment : segments) {
         std::int64_t used = 0;
         std::int64_t largestFree = 0;
@@ -428,7 +429,10 @@ SegmentRows segmentRows(const query::MemoryHistory& history, std::int64_t time)
                      share,
                      countCell(blocks),
                      bytesCell(largestFree, unit),
-                     makeWords(QString::number(segment.stream.value))};
+                     makeWords(segment.stream ? QString::number(segment.stream.value) : QStringLiteral("–")),
+                     makeWords(segment.isExpandable ? tr("expandable")
+                               : segment.isLarge    ? tr("large")
+                                                    : tr("small"))};
         rows.table.rows.push_back(std::move(row));
     }
     const analysis::SegmentUse use = map.use();

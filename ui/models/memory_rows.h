@@ -76,7 +76,7 @@ struct BlockList {
 };
 BlockList blockRows(const MemoryRun& run, const BlockChoice& choice);
 
-enum class SegmentColumn { Address, Size, Used, Free, Bar, Blocks, LargestFree, Stream, Count };
+enum class SegmentColumn { Address, Size, Used, Free, Bar, Blocks, LargestFree, Stream, Kind, Count };
 
 /// The segments at an instant with what is used and free in them; ids are their places by address.
 struct SegmentRows {

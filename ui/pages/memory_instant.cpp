@@ -172,7 +172,7 @@ void MemoryPage::hideAtFirst(List list)
     QMenu columns;
     table_->fillColumnMenu(columns);
     const QStringList hidden = list == List::Segments
-                                   ? QStringList{tr("Free"), tr("Blocks"), tr("Stream")}
+                                   ? QStringList{tr("Free"), tr("Blocks"), tr("Stream"), tr("Kind")}
                                    : QStringList{tr("Asked for in"), tr("From"), tr("Lives")};
     for (QAction* action : columns.actions())
         if (hidden.contains(action->text().section(QLatin1Char(','), 0, 0)))

@@ -111,8 +111,9 @@ QString MemorySegments::words(const Place& place) const
                          : part.state == State::Pending
                              ? tr("freed, but a stream still uses it, %1").arg(size)
                              : tr("a block that nobody told of, %1").arg(size);
-    return tr("%1, at %2 of segment 0x%3, %4")
-        .arg(what, byteText(double(part.offset)))
+    const QString segment = strip.segment.isExpandable ? tr("%1, at %2 of expandable segment 0x%3, %4")
+                                                       : tr("%1, at %2 of segment 0x%3, %4");
+    return segment.arg(what, byteText(double(part.offset)))
         .arg(strip.segment.address, 0, 16)
         .arg(byteText(double(strip.segment.bytes)));
 }

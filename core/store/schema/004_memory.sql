@@ -77,7 +77,7 @@ select null as id, null as run, null as start, null as device, null as address, 
        null as free, null as category, null as name, null as shape, null as dtype where 0;
 create temp view memory_segment as
 select null as id, null as run, null as start, null as device, null as address, null as bytes, null as stream,
-       null as pool, null as large where 0;
+       null as pool, null as large, null as expandable where 0;
 create temp view memory_reading as
 select null as id, null as run, null as start, null as device, null as moment, null as requested, null as allocated,
        null as reserved, null as device_used, null as device_total, null as process where 0;

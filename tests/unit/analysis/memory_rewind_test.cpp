@@ -118,7 +118,8 @@ TEST(MemoryBefore, FollowingTheEventsFromThereLeadsBack)
 TEST(MemoryBefore, ExpandableSegmentsShrinkAndGrowBack)
 {
     MemoryStock after;
-    after.segments.push_back({.device = DeviceIndex{0}, .address = 0, .bytes = 6 * kMiB, .isLarge = true});
+    after.segments.push_back(
+        {.device = DeviceIndex{0}, .address = 0, .bytes = 6 * kMiB, .isLarge = true, .isExpandable = true});
     after.blocks = {{.device = DeviceIndex{0}, .size = 6 * kMiB, .isFree = true}};
     const std::vector<AllocEvent> events{event(AllocAction::SegmentUnmap, 6 * kMiB, 2 * kMiB),
                                          event(AllocAction::SegmentMap, 2 * kMiB, 4 * kMiB)};
@@ -128,6 +129,7 @@ TEST(MemoryBefore, ExpandableSegmentsShrinkAndGrowBack)
     EXPECT_EQ(before.segments[0].bytes, 2 * kMiB);
     EXPECT_EQ(before.segments[1].address, 6u * kMiB);
     EXPECT_EQ(before.segments[1].bytes, 2 * kMiB);
+    EXPECT_TRUE(before.segments[1].isExpandable);
 }
 
 TEST(MemoryBefore, CountsWhatDoesNotFit)

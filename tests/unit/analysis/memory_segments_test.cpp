@@ -118,6 +118,90 @@ TEST_F(SegmentMapTest, SaysWhatDoesNotFit)
     EXPECT_EQ(map.use(), (SegmentUse{.freeSegments = 2 * kMiB}));
 }
 
+TEST_F(SegmentMapTest, AnExpandableSegmentGrowsByWhatIsMappedBehindIt)
+{
+    apply(AllocAction::SegmentMap, 0x10000000, 20 * kMiB);
+    apply(AllocAction::Alloc, 0x10000000, 15 * kMiB);
+    apply(AllocAction::SegmentMap, 0x10000000 + 20 * kMiB, 20 * kMiB);
+    EXPECT_THAT(layout(map), ElementsAre(15 * kMiB, -25 * kMiB))
+        << "one segment, one free block across the seam";
+    // 15 to 20 MiB share a page with what is allocated; the next page is free as a whole.
+    EXPECT_EQ(map.use(),
+              (SegmentUse{.requested = 15 * kMiB, .freeInUse = 5 * kMiB, .freeSegments = 20 * kMiB}));
+    apply(AllocAction::Alloc, 0x10000000 + 15 * kMiB, 24 * kMiB + 512 * 1024);
+    EXPECT_THAT(layout(map), ElementsAre(15 * kMiB, 24 * kMiB + 512 * 1024, -512 * 1024))
+        << "a rest of less than 1 MiB is split off";
+    EXPECT_TRUE(map.segments().at(0).isExpandable);
+    EXPECT_EQ(map.use().reserved(), 40 * kMiB);
+    EXPECT_EQ(map.inconsistent(), 0);
+}
+
+TEST_F(SegmentMapTest, PagesThatAreUnmappedLeaveTwoSegments)
+{
+    for (const std::uint64_t page : {0, 1, 2})
+        apply(AllocAction::SegmentMap, 0x10000000 + page * 2 * kMiB, 2 * kMiB);
+    apply(AllocAction::Alloc, 0x10000000, kMiB);
+    apply(AllocAction::Alloc, 0x10000000 + kMiB, 3 * kMiB + 512);
+    apply(AllocAction::Alloc, 0x10000000 + 4 * kMiB + 512, kMiB);
+    free(0x10000000 + kMiB, 3 * kMiB + 512);
+    EXPECT_EQ(map.use().freeSegments, 2 * kMiB) << "the second page";
+    apply(AllocAction::SegmentUnmap, 0x10000000 + 2 * kMiB, 2 * kMiB);
+    ASSERT_EQ(map.segments().size(), 2u);
+    EXPECT_THAT(layout(map, 0), ElementsAre(kMiB, -kMiB));
+    EXPECT_THAT(layout(map, 1), ElementsAre(-512, kMiB, -(kMiB - 512)));
+    EXPECT_EQ(map.use(), (SegmentUse{.requested = 2 * kMiB, .freeInUse = 2 * kMiB}));
+    EXPECT_EQ(map.use().reserved(), 4 * kMiB);
+    apply(AllocAction::SegmentMap, 0x10000000 + 2 * kMiB, 2 * kMiB);
+    ASSERT_EQ(map.segments().size(), 1u) << "mapped again, they are one";
+    EXPECT_EQ(map.use().freeSegments, 2 * kMiB);
+    EXPECT_EQ(map.inconsistent(), 0);
+    apply(AllocAction::SegmentUnmap, 0x10000000, 2 * kMiB);
+    EXPECT_EQ(map.inconsistent(), 1) << "a block is in that page";
+    free(0x10000000, kMiB);
+    free(0x10000000 + 4 * kMiB + 512, kMiB);
+    EXPECT_EQ(map.use(), (SegmentUse{.freeSegments = 6 * kMiB}));
+    apply(AllocAction::SegmentUnmap, 0x10000000, 6 * kMiB);
+    EXPECT_EQ(map.use(), SegmentUse{});
+    EXPECT_TRUE(map.segments().empty());
+}
+
+TEST_F(SegmentMapTest, SegmentsOfTheDriverThatTouchStayTwo)
+{
+    apply(AllocAction::SegmentAlloc, 0x10000000, 20 * kMiB);
+    apply(AllocAction::SegmentAlloc, 0x10000000 + 20 * kMiB, 20 * kMiB);
+    apply(AllocAction::SegmentMap, 0x10000000 + 40 * kMiB, 20 * kMiB);
+    EXPECT_EQ(map.segments().size(), 3u);
+    apply(AllocAction::SegmentMap, 0x10000000 + 50 * kMiB, 20 * kMiB);
+    EXPECT_EQ(map.inconsistent(), 1) << "half of it is mapped already";
+}
+
+TEST_F(SegmentMapTest, ABlockThatTookMoreIsSeenByWhatIsPutBehindIt)
+{
+    // roundup_power2_divisions:1 makes 1 MiB of 700 KiB.
+    apply(AllocAction::SegmentAlloc, 0x10000000, 2 * kMiB);
+    apply(AllocAction::Alloc, 0x10000000, 700 * 1024);
+    EXPECT_THAT(layout(map), ElementsAre(700 * 1024, -(2 * kMiB - 700 * 1024)));
+    apply(AllocAction::Alloc, 0x10000000 + kMiB, kMiB);
+    EXPECT_THAT(layout(map), ElementsAre(kMiB, kMiB));
+    EXPECT_EQ(map.use(), (SegmentUse{.requested = kMiB + 700 * 1024, .rounding = 324 * 1024}));
+    EXPECT_EQ(map.inconsistent(), 0);
+    free(0x10000000, 700 * 1024);
+    apply(AllocAction::Alloc, 0x10000000 + kMiB - 512, 512);
+    EXPECT_EQ(map.inconsistent(), 1) << "nothing lies before it that could reach there";
+}
+
+TEST_F(SegmentMapTest, ABlockThatTookLessIsSeenByWhatIsPutBehindIt)
+{
+    // max_split_size_mb:32 was set when the segment was made, or an expandable segment's rest was split off.
+    apply(AllocAction::SegmentAlloc, 0x10000000, 20 * kMiB);
+    apply(AllocAction::Alloc, 0x10000000, 19 * kMiB + 512);
+    EXPECT_THAT(layout(map), ElementsAre(20 * kMiB));
+    apply(AllocAction::Alloc, 0x10000000 + 19 * kMiB + 512, kMiB / 2);
+    EXPECT_EQ(map.inconsistent(), 0);
+    EXPECT_EQ(map.use().requested, 19 * kMiB + 512 + kMiB / 2);
+    EXPECT_EQ(map.use().reserved(), 20 * kMiB);
+}
+
 // Against an allocator that keeps one list of blocks and walks it.
 TEST_F(SegmentMapTest, AgreesWithAnAllocatorOnRandomBlocks)
 {

@@ -41,6 +41,19 @@ TEST(MemoryLayout, SegmentsStandOnEachOtherAndBlocksAtTheirAddresses)
     EXPECT_EQ(layout->byteShare, 1);
 }
 
+TEST(MemoryLayout, PartsOfAnExpandableSegmentAreOneArea)
+{
+    constexpr std::int64_t kPage = 2 << 20;
+    FakeMemory memory;
+    for (const std::uint64_t page : {0, 1, 2})
+        memory.segment(0x100000000 + page * kPage, kPage, true).freeBlock(0x100000000 + page * kPage, kPage);
+    memory.segment(0x100000000 + 3 * kPage, kPage).freeBlock(0x100000000 + 3 * kPage, kPage);
+    memory.alloc(0x100000000, 1024, 10, "");
+    const auto layout = memoryLayout(*memory.history(), MemoryPlacing::Address, 100);
+    ASSERT_EQ(layout->areas.size(), 2u) << "the one beside it is another";
+    EXPECT_EQ(layout->areas[0].bytes, 3 * kPage);
+}
+
 TEST(MemoryStrips, TellWhatLiesInEachSegmentOfAnInstant)
 {
     constexpr std::int64_t kSegment = 2 << 20;

@@ -341,7 +341,8 @@ TEST_F(RoundTrip, KeepsWhatIsKnownOfTheMemory)
                        .bytes = 2 << 20,
                        .stream = StreamId{7},
                        .pool = 3,
-                       .isLarge = true}};
+                       .isLarge = true,
+                       .isExpandable = true}};
     facts.readings = {{.time = now,
                        .device = DeviceIndex{1},
                        .moment = "trace begins",

@@ -7,6 +7,7 @@
 #include "core/store/schema.h"
 #include "store_fixture.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -187,6 +188,40 @@ TEST_F(FirstVersion, IsMergedAndCompacted)
     expectContents(file);
     expectSound(file);
     EXPECT_EQ(merge(sources, merged).present, 2) << "the same runs, though of another version";
+}
+
+// Version 5 did not know expandable segments: its rows are read, copied and add up as before.
+TEST_F(FirstVersion, SegmentsOfVersionFiveAreNotExpandable)
+{
+    const fs::path older = folder / "version-5.tscope";
+    {
+        RunWriter writer(older, strings);
+        writer.beginRun(header("old"));
+        MemoryFacts facts;
+        facts.segments = {{.device = DeviceIndex{0}, .address = 4096, .bytes = 2 << 20, .pool = 3}};
+        writer.writeMemory(facts);
+        writer.endRun({});
+    }
+    SQLite::Database(older.string(), SQLite::OPEN_READWRITE)
+        .exec("alter table memory_segment drop column expandable; pragma user_version = 5");
+    const std::string before = contentsOf(older);
+    const auto expectSegment = [](const fs::path& path) {
+        const MemoryFacts facts = RunReader(path).memory(RunId{1});
+        ASSERT_EQ(facts.segments.size(), 1u);
+        EXPECT_EQ(facts.segments[0].pool, 3u);
+        EXPECT_FALSE(facts.segments[0].isExpandable);
+    };
+    expectSegment(older);
+    expectSound(older);
+    EXPECT_EQ(contentsOf(older), before);
+    const fs::path merged = folder / "merged.tscope";
+    merge(std::vector{older}, merged);
+    expectSegment(merged);
+    expectSound(merged);
+    setNote(older, RunId{1}, "upgraded");
+    EXPECT_EQ(readHeader(older).version, newestVersion());
+    expectSegment(older);
+    expectSound(older);
 }
 
 TEST_F(FirstVersion, ANewerFileIsRefused)
