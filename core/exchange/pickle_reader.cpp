@@ -70,6 +70,7 @@ public:
     {
         if (bytes_.size() > kMostBytes)
             refuse("has more than 2 GiB; a memory snapshot has less");
+        refuseOther();
         if (take(1) != 0x80)
             refuse("is no pickle of protocol 2 or later");
         if (const std::uint64_t protocol = take(1); protocol < 2 || protocol > 5)
@@ -90,6 +91,22 @@ private:
         throw Error{.what = what,
                     .where = fmt::format("{}, byte {}", document_.file_, opcodeAt_),
                     .mend = "only snapshots that torch.cuda.memory._dump_snapshot wrote can be imported"};
+    }
+
+    /// Files that are taken for snapshots, with how to get at the snapshot.
+    void refuseOther() const
+    {
+        const auto begins = [this](std::string_view with) { return bytes_.starts_with(with); };
+        if (begins("version https://git-lfs"))
+            throw Error{.what = "stands for a file that Git LFS has not fetched",
+                        .where = document_.file_,
+                        .mend = "git lfs pull fetches it"};
+        if (begins("\x1f\x8b"))
+            throw Error{.what = "is compressed", .where = document_.file_, .mend = "gunzip unpacks it"};
+        if (begins("PK\x03\x04"))
+            throw Error{.what = "is a zip archive, as torch.save writes one",
+                        .where = document_.file_,
+                        .mend = "pickle.dump(torch.cuda.memory._snapshot(), file) writes a snapshot"};
     }
 
     [[noreturn]] void refuseOpcode(unsigned char opcode) const

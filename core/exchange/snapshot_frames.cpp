@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 
 namespace tilescope::exchange {
 
@@ -76,6 +77,32 @@ std::string frameText(std::string_view name, std::string_view file, std::int64_t
 {
     return withoutSlashes(cut(withoutPackages(file))) + ":" + std::to_string(line) + ":" +
            withoutSlashes(cut(name));
+}
+
+bool isMachinery(const SnapshotFrame& frame)
+{
+    const auto within = [](std::string_view text, std::string_view part) {
+        return text.find(part) != std::string_view::npos;
+    };
+    const auto startsWithAny = [](std::string_view text, std::initializer_list<std::string_view> beginnings) {
+        return std::ranges::any_of(beginnings, [&](auto beginning) { return text.starts_with(beginning); });
+    };
+    const std::string_view name = frame.name;
+    const std::string_view file = frame.file;
+    if (startsWithAny(name, {"torch::unwind::", "torch::CapturedTraceback::", "__libc_"}) ||
+        name == "_start" || within(name, "gather_with_cpp") || within(name, "CachingAllocator::") ||
+        within(name, "wrap_kernel_functor_unboxed"))
+        return true;
+    if (within(file, "/core/boxing/") || file.starts_with("Register") || within(file, "/Register"))
+        return true;
+    const bool isC = file.ends_with(".c") || file.ends_with(".h");
+    if (isC && (within(file, "Objects/") || within(file, "Python/") || within(file, "Modules/") ||
+                within(file, "/Include/") || within(file, "pycore_")))
+        return true;
+    // Without debugging symbols the interpreter's functions have no file.
+    const bool noFile = file.empty() || file == "??";
+    return noFile && startsWithAny(name, {"Py", "_Py", "pymain_", "cfunction_", "method_vectorcall", "slot_",
+                                          "run_mod", "run_eval_code", "builtin_exec"});
 }
 
 std::vector<SnapshotFrame> framesOf(std::string_view path)

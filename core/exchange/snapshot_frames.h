@@ -19,6 +19,11 @@ struct SnapshotFrame {
 /// \param file  everything up to site-packages/ or dist-packages/ goes: it says where Python is, not what ran
 std::string frameText(std::string_view name, std::string_view file, std::int64_t line);
 
+/// Whether a frame tells nothing of who asked for memory: it is of the stack's own unwinding, of the
+/// allocator, of Python's interpreter or of the dispatcher's wrappers. Stacks with C++ frames (PyTorch's
+/// default) have more of them than of others.
+bool isMachinery(const SnapshotFrame& frame);
+
 /// The frames of a path that is made of such texts, the innermost first. A component that is none is a
 /// frame's name.
 std::vector<SnapshotFrame> framesOf(std::string_view path);

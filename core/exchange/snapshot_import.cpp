@@ -1,11 +1,11 @@
 #include "core/exchange/snapshot_import.h"
 
 #include "core/analysis/memory_curve.h"
-#include "core/analysis/memory_rewind.h"
 #include "core/base/error.h"
 #include "core/base/sha256.h"
 #include "core/base/version.h"
 #include "core/exchange/snapshot_stacks.h"
+#include "core/exchange/snapshot_trace.h"
 #include "core/exchange/text.h"
 #include "core/model/text.h"
 
@@ -26,7 +26,6 @@ using Kind = PickleValue::Kind;
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 47; // of an address space
 constexpr std::int64_t kMostTotal = std::int64_t{1} << 62;
-constexpr std::size_t kMostRows = 50'000'000;
 constexpr std::size_t kMostDevices = 1024;
 constexpr std::int64_t kSmallSegment = 2 << 20;
 
@@ -34,7 +33,8 @@ constexpr std::int64_t kSmallSegment = 2 << 20;
 class Importer {
 public:
     Importer(const PickleDocument& document, StringTable& strings)
-        : document_(document), strings_(strings), stacks_(document, strings, imported_.trace.ops)
+        : document_(document), strings_(strings), stacks_(document, strings, imported_.trace.ops),
+          seen_(document.containers())
     {
     }
 
@@ -47,6 +47,7 @@ public:
         readSegments(*segments);
         if (const auto traces = document_.find(root, "device_traces"); traces && traces->isSequence())
             readTraces(*traces);
+        readSettings(root);
         finish(name);
         return std::move(imported_);
     }
@@ -86,6 +87,15 @@ private:
         return size(field(dict, key, where), key, where);
     }
 
+    /// What an allocation that failed asked for: more than there ever was.
+    std::int64_t askedFor(const PickleValue& event, const std::string& where) const
+    {
+        const auto bytes = PickleDocument::integer(field(event, "size", where));
+        if (!bytes || *bytes < 0 || *bytes > kMostTotal)
+            refuse("`size` is no size in bytes", where);
+        return *bytes;
+    }
+
     std::uint64_t address(const PickleValue& value, std::string_view key, const std::string& where) const
     {
         const auto address = PickleDocument::address(value);
@@ -95,10 +105,16 @@ private:
         return *address;
     }
 
-    void countRow(const std::string& where)
+    /// A segment, block or event, which PyTorch writes once: a small file that refers to one again and again
+    /// would cost as much as a large one.
+    void countRow(const PickleValue& row, const std::string& where)
     {
-        if (++rows_ > kMostRows)
-            refuse(fmt::format("has more than {} blocks and events", kMostRows), where);
+        if (row.kind != Kind::Dict)
+            refuse("is no dict", where);
+        if (seen_[row.bits])
+            refuse("the file has it in another place already", where);
+        seen_[row.bits] = true;
+        ++rows_;
     }
 
     DeviceMemory& device(std::int64_t index, const std::string& where)
@@ -140,9 +156,7 @@ private:
         std::size_t number = 0;
         for (const PickleValue& value : document_.items(list)) {
             const std::string where = fmt::format("segment {}", number++);
-            countRow(where);
-            if (value.kind != Kind::Dict)
-                refuse("is no dict", where);
+            countRow(value, where);
             const std::int64_t index = integerOr(value, "device", 0);
             DeviceMemory& memory = device(index, where);
             MemorySegment segment{.device = DeviceIndex{static_cast<std::int16_t>(index)},
@@ -168,7 +182,7 @@ private:
             refuse("`blocks` is no list", where);
         std::uint64_t at = segment.address;
         for (const PickleValue& value : document_.items(list)) {
-            countRow(where);
+            countRow(value, where);
             MemoryBlock block{.device = segment.device, .address = at};
             block.size = sizeOf(value, "size", where);
             const std::string_view state = document_.text(field(value, "state", where));
@@ -189,15 +203,15 @@ private:
     {
         block.bytes = block.size;
         auto frames = document_.find(value, "frames");
-        if (const auto requested = document_.find(value, "requested_size")) {
-            block.bytes = size(*requested, "requested_size", where);
-        } else if (const auto history = document_.find(value, "history");
-                   history && !document_.items(*history).empty()) {
-            // As PyTorch 2.0 had it, and 2.1 still reads it.
+        if (const auto history = document_.find(value, "history");
+            history && history->isSequence() && !document_.items(*history).empty()) {
+            // As PyTorch 2.0 has it: who had the memory, the last first.
             const PickleValue& last = document_.items(*history).front();
             block.bytes = sizeOf(last, "real_size", where);
-            frames = document_.find(last, "frames");
+            frames = frames ? frames : document_.find(last, "frames");
         }
+        if (const auto requested = document_.find(value, "requested_size"))
+            block.bytes = size(*requested, "requested_size", where);
         ++imported_.blocks;
         imported_.allocated += Bytes{block.bytes};
         if (!frames)
@@ -224,7 +238,7 @@ private:
         std::int64_t number = 0;
         for (const PickleValue& value : document_.items(trace)) {
             const std::string where = fmt::format("device {}, event {}", index, number++);
-            countRow(where);
+            countRow(value, where);
             const std::string_view word = document_.text(field(value, "action", where));
             const auto action = fromWord<AllocAction>(word);
             if (!action) {
@@ -234,8 +248,9 @@ private:
             AllocEvent event;
             event.action = *action;
             event.device = DeviceIndex{static_cast<std::int16_t>(index)};
-            event.bytes = sizeOf(value, "size", where);
-            const std::string_view key = event.action == AllocAction::Oom ? "device_free" : "addr";
+            const bool failed = event.action == AllocAction::Oom;
+            event.bytes = failed ? askedFor(value, where) : sizeOf(value, "size", where);
+            const std::string_view key = failed ? "device_free" : "addr";
             event.address = address(field(value, key, where), key, where);
             event.stream = stream(value);
             event.time = timeOf(value, memory);
@@ -262,9 +277,20 @@ private:
         const Timestamp least =
             memory.events.empty() ? Timestamp::min() : memory.events.back().time + Nanoseconds(1);
         const Timestamp told = timestampAt(isKnown ? *us * 1000 : 0);
-        if (told + Nanoseconds(1000) < least)
+        if (isKnown && told + Nanoseconds(1000) < least)
             ++turnedBack_;
         return std::max(told, least);
+    }
+
+    /// How the allocator was set, from 2.3.
+    void readSettings(const PickleValue& root)
+    {
+        const auto settings = document_.find(root, "allocator_settings");
+        const auto told = settings ? document_.find(*settings, "PYTORCH_CUDA_ALLOC_CONF") : std::nullopt;
+        constexpr std::size_t kMost = 1000;
+        if (told && !document_.text(*told).empty())
+            imported_.environment.push_back(
+                {"env.PYTORCH_CUDA_ALLOC_CONF", validUtf8(document_.text(*told).substr(0, kMost))});
     }
 
     void finish(const std::string& name);
@@ -279,9 +305,13 @@ private:
     std::map<DeviceIndex, DeviceMemory> devices_;
     std::unordered_map<std::uint64_t, StreamId> streams_;
     std::int64_t total_ = 0;
-    std::size_t rows_ = 0;
+    std::vector<bool> seen_; ///< containers that are segments, blocks and events
+    std::int64_t rows_ = 0;  ///< how many
     std::int64_t unknownActions_ = 0;
     std::int64_t inconsistent_ = 0;
+    std::int64_t skippedRequests_ = 0;
+    std::int64_t skippedCompletions_ = 0;
+    std::int64_t unfollowed_ = 0;
     std::int64_t turnedBack_ = 0; ///< times before that of the event before
     bool timed_ = true;           ///< all events have a time
     Timestamp latest_{};          ///< of all devices' events
@@ -290,6 +320,13 @@ private:
 /// Adds what the allocator counted to the events of a device, and what was there before them.
 void Importer::finishDevice(DeviceIndex index, DeviceMemory& memory)
 {
+    const SkippedActions skipped = addSkipped(memory.events, memory.after);
+    skippedRequests_ += skipped.requests;
+    skippedCompletions_ += skipped.completions;
+    if (skipped.lacksAllocations) {
+        unfollowed_ += static_cast<std::int64_t>(memory.events.size());
+        memory.events.clear();
+    }
     if (memory.events.empty()) {
         // What there is was seen at some moment: the only one.
         AllocEvent event;
@@ -298,36 +335,8 @@ void Importer::finishDevice(DeviceIndex index, DeviceMemory& memory)
         event.device = index;
         memory.events.push_back(event);
     }
-    analysis::MemoryStock before = analysis::memoryBefore(memory.after, memory.events);
+    analysis::MemoryStock before = countThrough(memory.events, memory.after);
     inconsistent_ += before.inconsistent;
-    std::int64_t allocated = 0;
-    std::int64_t reserved = 0;
-    for (const MemoryBlock& block : before.blocks)
-        allocated += block.bytes;
-    for (const MemorySegment& segment : before.segments)
-        reserved += segment.bytes;
-    for (AllocEvent& event : memory.events) {
-        switch (event.action) {
-        case AllocAction::Alloc:
-            allocated += event.bytes;
-            break;
-        case AllocAction::FreeRequested:
-            allocated -= event.bytes;
-            break;
-        case AllocAction::SegmentAlloc:
-        case AllocAction::SegmentMap:
-            reserved += event.bytes;
-            break;
-        case AllocAction::SegmentFree:
-        case AllocAction::SegmentUnmap:
-            reserved -= event.bytes;
-            break;
-        default:
-            break;
-        }
-        event.allocated = allocated;
-        event.reserved = reserved;
-    }
     MemoryReading reading{.time = memory.events.back().time, .device = index, .moment = "snapshot"};
     for (const MemoryBlock& block : memory.after.blocks) {
         reading.requested += block.bytes;
@@ -350,6 +359,14 @@ void Importer::addLosses()
                 {strings_.intern(kind), severity, count, strings_.intern(detail)});
     };
     add("snapshot_action", LossSeverity::Warning, unknownActions_, "events whose action is not known");
+    add("snapshot_skipped", LossSeverity::Error, unfollowed_,
+        "events of a trace without any alloc: nothing can be followed, what was allocated at its end is "
+        "shown");
+    add("snapshot_skipped", LossSeverity::Info, skippedRequests_,
+        "free_requested events were not recorded: each is taken to come right before its free_completed, or "
+        "at the end");
+    add("snapshot_skipped", LossSeverity::Info, skippedCompletions_,
+        "free_completed events were not recorded: each is taken to come right after its free_requested");
     add("snapshot_order", LossSeverity::Warning, inconsistent_,
         "events or blocks that do not fit the segments at the end: the trace may lack some");
     add("snapshot_time", LossSeverity::Warning, turnedBack_, "events whose time lies before the one before");
@@ -388,7 +405,7 @@ void Importer::finish(const std::string& name)
     for (Op& op : imported_.trace.ops)
         op.start = op.end = origin;
     addLosses();
-    imported_.trace.recordsChecked = static_cast<std::int64_t>(rows_);
+    imported_.trace.recordsChecked = rows_;
     const DeviceIndex main = *analysis::mainMemoryDevice(events);
     RunResult& result = imported_.result;
     result.device = "cuda:" + std::to_string(main.value);
@@ -412,8 +429,8 @@ void Importer::finish(const std::string& name)
     imported_.header.clockOrigin = origin;
     if (nanosecondsOf(origin) > 0)
         imported_.header.startedUnixNs = nanosecondsOf(origin);
-    imported_.environment = {{"snapshot.file", name},
-                             {"snapshot.segments", std::to_string(imported_.segments)}};
+    imported_.environment.push_back({"snapshot.file", name});
+    imported_.environment.push_back({"snapshot.segments", std::to_string(imported_.segments)});
 }
 
 /// The bytes of a file that a person named.

@@ -12,6 +12,7 @@ namespace {
 
 /// Frames of one stack that are kept, from the innermost.
 constexpr std::size_t kMostFrames = 256;
+constexpr std::size_t kMostListed = 4096; ///< of which most may be the interpreter's
 /// Text of all stacks together. A list may hold one frame a million times: a small file must not become a
 /// large one.
 constexpr std::size_t kMostText = std::size_t{512} << 20;
@@ -32,23 +33,33 @@ const SnapshotStacks::Stack& SnapshotStacks::of(const PickleValue& frames)
     return byList_.emplace(frames.bits, read(frames)).first->second;
 }
 
-SnapshotFrame SnapshotStacks::frame(const PickleValue& value) const
+const SnapshotFrame& SnapshotStacks::frame(const PickleValue& value)
 {
+    static const SnapshotFrame none;
+    if (value.kind != PickleValue::Kind::Dict)
+        return none;
+    const auto [known, isNew] = frames_.try_emplace(value.bits);
+    if (!isNew)
+        return known->second;
     const auto text = [&](std::string_view key) {
         const auto found = document_.find(value, key);
         return found ? validUtf8(document_.text(*found)) : std::string();
     };
     const auto line = document_.find(value, "line");
-    return {text("name"), text("filename"), line ? PickleDocument::integer(*line).value_or(0) : 0};
+    known->second = {text("name"), text("filename"), line ? PickleDocument::integer(*line).value_or(0) : 0};
+    return known->second;
 }
 
 SnapshotStacks::Stack SnapshotStacks::read(const PickleValue& value)
 {
     const std::span<const PickleValue> items = document_.items(value);
     std::vector<SnapshotFrame> frames;
-    for (const PickleValue& item : items.first(std::min(items.size(), kMostFrames)))
-        frames.push_back(frame(item));
+    for (const PickleValue& item : items.first(std::min(items.size(), kMostListed)))
+        if (const SnapshotFrame& call = frame(item); frames.size() < kMostFrames && !isMachinery(call))
+            frames.push_back(call);
     Stack stack;
+    if (frames.empty())
+        return stack;
     const SnapshotFrame& innermost = frames.front();
     std::string path;
     std::string op = innermost.name;

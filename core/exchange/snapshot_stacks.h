@@ -35,13 +35,14 @@ public:
 
 private:
     Stack read(const PickleValue& frames);
-    SnapshotFrame frame(const PickleValue& value) const;
+    const SnapshotFrame& frame(const PickleValue& value);
     OpId opOf(StringId path, std::string_view name);
 
     const PickleDocument& document_;
     StringTable& strings_;
     std::vector<Op>& ops_;
     std::unordered_map<std::uint64_t, Stack> byList_;                         // by container
+    std::unordered_map<std::uint64_t, SnapshotFrame> frames_;                 // likewise
     std::unordered_map<StringId, std::unordered_map<StringId, OpId>> byPath_; // by path and name
     std::size_t textBytes_ = 0;
     Stack none_;

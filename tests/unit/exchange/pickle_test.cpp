@@ -179,6 +179,30 @@ TEST(Pickle, NothingThatCouldRunIsRead)
     EXPECT_THAT(refusalOf(pickle("]0.")), HasSubstr("opcode 0x30"));
 }
 
+TEST(Pickle, FilesThatAreTakenForSnapshotsAreNamed)
+{
+    EXPECT_THAT(refusalOf("version https://git-lfs.github.com/spec/v1\noid sha256:00\n"),
+                HasSubstr("git lfs pull"));
+    EXPECT_THAT(refusalOf("\x1f\x8b\x08\0"s), AllOf(HasSubstr("is compressed"), HasSubstr("gunzip")));
+    EXPECT_THAT(refusalOf("PK\x03\x04\0"s), AllOf(HasSubstr("zip archive"), HasSubstr("pickle.dump")));
+    EXPECT_THAT(refusalOf("(dp0\nS'segments'\n."), HasSubstr("no pickle of protocol 2"))
+        << "protocol 0 is text";
+}
+
+TEST(Pickle, FramesMustBeWhole)
+{
+    // pickle.dumps([1, 2], protocol=4), then with a frame that promises a byte more, and cut in the frame's
+    // length.
+    const std::string whole = "\x80\x04\x95\x09\0\0\0\0\0\0\0]\x94(K\x01K\x02"s
+                              "e."s;
+    EXPECT_EQ(PickleDocument(whole, "x").items(PickleDocument(whole, "x").root()).size(), 2u);
+    std::string longer = whole;
+    longer[3] = '\x0b';
+    EXPECT_THAT(refusalOf(longer), AllOf(HasSubstr("cut off"), HasSubstr("byte 2")));
+    EXPECT_THAT(refusalOf(whole.substr(0, 7)), HasSubstr("cut off"));
+    EXPECT_THAT(refusalOf("\x80\x04\x95\0\0\0\0\0\0\0\x80."s), HasSubstr("cut off"));
+}
+
 TEST(Pickle, WhatIsCutOffOrOutOfPlaceIsRefusedWithItsByte)
 {
     EXPECT_THAT(refusalOf(""), HasSubstr("cut off"));
@@ -206,6 +230,19 @@ TEST(Pickle, BombsAreRefusedBeforeTheyGrow)
     EXPECT_THAT(refusalOf(pickle("Nr\xff\xff\xff\xff.")), HasSubstr("keeps value 4294967295"));
     EXPECT_THAT(refusalOf(pickle("h\x05.")), HasSubstr("refers to value 5 where it has kept 0"));
     EXPECT_THAT(refusalOf(pickle(std::string(2000, '('))), HasSubstr("nested deeper than 1000"));
+    EXPECT_THAT(refusalOf(pickle("N" + std::string("q\x01.", 3))),
+                HasSubstr("keeps value 1 where it has kept 0"));
+    EXPECT_THAT(refusalOf(pickle("j\xff\xff\xff\x7f.")), HasSubstr("refers to value 2147483647"));
+    // Counts that only say that much will follow.
+    EXPECT_THAT(refusalOf("\x80\x04\x8d\0\0\0\x01\0\0\0\0x."s), HasSubstr("cut off"));
+    EXPECT_THAT(refusalOf(pickle("X\xff\xff\xff\x7fx.")), HasSubstr("cut off"));
+    EXPECT_THAT(refusalOf(pickle("\x8a\xff.")), HasSubstr("number of 255 bytes"));
+    // References double what is reached at each level, not what is kept: 2^40 leaves in 40 lists.
+    std::string doubling = "]\x94";
+    for (char level = 0; level < 40; ++level)
+        doubling += std::string("(h") + level + "h" + level + "l\x94";
+    const PickleDocument bomb("\x80\x04(" + doubling + "t.", "x");
+    EXPECT_EQ(bomb.containers(), 42u);
     // Lists in lists without end cost what they are: bytes.
     std::string deep = pickle(std::string(100'000, ']'));
     deep += std::string(99'999, 'a') + ".";

@@ -1,7 +1,6 @@
 #include "core/base/error.h"
 #include "core/exchange/pickle_writer.h"
 #include "core/exchange/snapshot_export.h"
-#include "core/exchange/snapshot_frames.h"
 #include "core/exchange/snapshot_import.h"
 #include "core/query/event_tables.h"
 #include "core/query/memory_history.h"
@@ -12,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <random>
 #include <sstream>
@@ -50,6 +50,16 @@ std::string refusalOf(const std::string& bytes)
         return error.sentence();
     }
     return {};
+}
+
+/// A pickle that is written so.
+std::string built(const std::function<void(PickleWriter&)>& build)
+{
+    std::ostringstream out;
+    PickleWriter writer(out);
+    build(writer);
+    writer.finish();
+    return out.str();
 }
 
 constexpr std::uint64_t kSegment = 0x10'0000;
@@ -329,6 +339,36 @@ TEST_F(Snapshot, CutOffAtAnyByteIsRefused)
         ASSERT_NE(refusalOf(real.substr(0, length)), "") << length;
 }
 
+TEST_F(Snapshot, WhatIsReferredToAgainAndAgainIsRefused)
+{
+    // One event a million times would be a file of two megabytes and a run of a hundred.
+    const auto withEvents = [&](int times) {
+        return built([&](PickleWriter& w) {
+            w.beginDict();
+            w.text("segments");
+            w.beginList();
+            w.endList();
+            w.text("device_traces");
+            w.beginList();
+            w.beginList();
+            w.beginDict();
+            const PickleWriter::Memo event = w.remember();
+            w.entry("action", "alloc");
+            w.entry("addr", 4096);
+            w.entry("size", 512);
+            w.endDict();
+            for (int i = 1; i < times; ++i)
+                w.recall(event);
+            w.endList();
+            w.endList();
+            w.endDict();
+        });
+    };
+    EXPECT_EQ(refusalOf(withEvents(1)), "");
+    EXPECT_EQ(refusalOf(withEvents(2)),
+              "x.pickle, device 0, event 1: the file has it in another place already");
+}
+
 TEST_F(Snapshot, NeitherFlippedNorShuffledBytesDoHarm)
 {
     const std::string whole = exported(gpuRun());
@@ -417,13 +457,6 @@ TEST_F(Snapshot, SharedListsDoNotMultiply)
 
 TEST_F(Snapshot, WhatIsNoSnapshotIsRefusedWithAReason)
 {
-    const auto built = [](const std::function<void(PickleWriter&)>& build) {
-        std::ostringstream out;
-        PickleWriter writer(out);
-        build(writer);
-        writer.finish();
-        return out.str();
-    };
     EXPECT_THAT(refusalOf(built([](PickleWriter& w) { w.integer(3); })), HasSubstr("no memory snapshot"));
     EXPECT_THAT(refusalOf(built([](PickleWriter& w) {
                     w.beginList();
@@ -460,23 +493,6 @@ TEST_F(Snapshot, RefusedOneLeavesNoRun)
                                                            << "cos\nsystem\n.";
     EXPECT_THROW(importSnapshotFile(folder / "bad.pickle", folder / "t.tscope"), Error);
     EXPECT_FALSE(std::filesystem::exists(folder / "t.tscope"));
-}
-
-TEST(SnapshotFrames, AreTextsAndBack)
-{
-    const std::string path =
-        frameText("<module>", "/home/x/train.py", 96) + "/" +
-        frameText("convert", "/usr/lib/python3/dist-packages/torch/nn/modules/module.py", 1370) + "/" +
-        frameText("at::_ops::mm::call(at::Tensor const&)", "??", 0);
-    const std::vector<SnapshotFrame> frames = framesOf(path);
-    ASSERT_EQ(frames.size(), 3u);
-    EXPECT_EQ(frames[2].name, "<module>");
-    EXPECT_EQ(frames[2].file, "/home/x/train.py");
-    EXPECT_EQ(frames[2].line, 96);
-    EXPECT_EQ(frames[1].file, "torch/nn/modules/module.py");
-    EXPECT_EQ(frames[0].name, "at::_ops::mm::call(at::Tensor const&)");
-    EXPECT_EQ(opOfFrame(frames[0].name), "aten::mm");
-    EXPECT_EQ(opOfFrame("convert"), "");
 }
 
 } // namespace tilescope::exchange
