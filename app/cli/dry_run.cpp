@@ -25,9 +25,16 @@ using session::SweepPoint;
 
 struct Total {
     std::optional<double> seconds = 0; ///< none where one point's are not known
+    double errorSeconds = 0; ///< by which they may be off, as all points may be in the same direction
     Bytes peak{};
     std::int64_t outOfMemory = 0;
     std::int64_t unknown = 0; ///< points of which no memory is known
+
+    /// As a share of the seconds.
+    std::optional<double> error() const
+    {
+        return seconds && *seconds > 0 ? std::optional(errorSeconds / *seconds) : std::nullopt;
+    }
 };
 
 Total totalOf(const std::vector<PointForecast>& forecasts)
@@ -38,6 +45,7 @@ Total totalOf(const std::vector<PointForecast>& forecasts)
         if (!point.memory || !point.memory->outOfMemory)
             total.seconds = total.seconds && point.seconds ? std::optional(*total.seconds + *point.seconds)
                                                            : std::nullopt;
+        total.errorSeconds += point.seconds.value_or(0) * point.error.value_or(0);
         if (!point.memory) {
             ++total.unknown;
             continue;
@@ -98,9 +106,10 @@ std::string pointJson(const SweepPoint& point, const PointForecast& forecast)
         session::toJsonLine(session::PointEvent{point.index, point.of, 0, config::toJson(point.spec)});
     line.pop_back();
     const auto stepMs = forecast.stepSeconds ? std::optional(*forecast.stepSeconds * 1e3) : std::nullopt;
-    return line + fmt::format(R"(,"forecast":{{"device":{},"memory":{},"step_ms":{},"seconds":{}}}}})",
-                              exchange::jsonString(forecast.device), memoryJson(forecast.memory),
-                              numberOrNull(stepMs), numberOrNull(forecast.seconds));
+    return line +
+           fmt::format(R"(,"forecast":{{"device":{},"memory":{},"step_ms":{},"seconds":{},"error":{}}}}})",
+                       exchange::jsonString(forecast.device), memoryJson(forecast.memory),
+                       numberOrNull(stepMs), numberOrNull(forecast.seconds), numberOrNull(forecast.error));
 }
 
 void writeJson(std::ostream& out, const std::vector<SweepPoint>& points,
@@ -110,9 +119,16 @@ void writeJson(std::ostream& out, const std::vector<SweepPoint>& points,
         out << pointJson(points[i], forecasts[i]) << '\n';
     const Total total = totalOf(forecasts);
     out << fmt::format(
-               R"({{"event":"forecast","points":{},"out_of_memory":{},"unknown":{},"peak_allocated":{},"seconds":{}}})",
-               points.size(), total.outOfMemory, total.unknown, total.peak.count, numberOrNull(total.seconds))
+               R"({{"event":"forecast","points":{},"out_of_memory":{},"unknown":{},"peak_allocated":{},"seconds":{},"error":{}}})",
+               points.size(), total.outOfMemory, total.unknown, total.peak.count, numberOrNull(total.seconds),
+               numberOrNull(total.error()))
         << std::endl;
+}
+
+/// 12 %
+std::string percentText(double share)
+{
+    return fmt::format("{:.0f} %", 100 * share);
 }
 
 Cell bytesCell(const std::optional<Bytes>& bytes)
@@ -146,6 +162,11 @@ exchange::Table tableOf(const std::vector<SweepPoint>& points, const std::vector
                 return seconds ? Cell(*seconds * 1e3) : Cell();
             },
             Unit::Milliseconds),
+        column("error", "±",
+               [&forecasts](std::size_t row) {
+                   const auto& error = forecasts[row].error;
+                   return error ? Cell(percentText(*error)) : Cell();
+               }),
         column("time", "in all",
                [&forecasts](std::size_t row) {
                    const auto& seconds = forecasts[row].seconds;
@@ -162,7 +183,7 @@ exchange::Table tableOf(const std::vector<SweepPoint>& points, const std::vector
             return Cell(m->outOfMemory ? "out of memory in " + m->outOfMemory->phase : std::string("yes"));
         })};
     table.columns[1].elidable = true;
-    table.columns[1].keep = table.columns[4].keep = table.columns.back().keep = 2;
+    table.columns[1].keep = table.columns[5].keep = table.columns.back().keep = 2;
     return table;
 }
 
@@ -192,7 +213,8 @@ void writeText(std::ostream& out, const std::vector<SweepPoint>& points,
     if (total.peak.count > 0)
         out << ", predicted peak " << exchange::withUnit(static_cast<double>(total.peak.count), Unit::Bytes);
     if (!points.empty() && total.seconds)
-        out << ", about " << session::durationText(*total.seconds);
+        out << ", about " << session::durationText(*total.seconds) << " ± "
+            << percentText(total.error().value_or(0));
     if (total.outOfMemory > 0)
         out << ", " << total.outOfMemory << " out of memory";
     out << "; nothing was run" << std::endl;

@@ -54,19 +54,6 @@ public:
 std::unique_ptr<AttentionMemory> makeAttention(Backend backend, const AttentionShape& shape,
                                                const TargetDevice& device, Ops& ops);
 
-/// The rate of a fused kernel as a share of that of large matrix products, at heads of 64 and of 128;
-/// narrower heads lose in proportion.
-struct FusedShare {
-    double at64 = 0;
-    double at128 = 0;
-
-    double of(std::int64_t headDim) const;
-};
-/// Tells who times that a fused attention kernel runs: two products of the visible pairs forward, five
-/// backward.
-void timeFused(Ops& ops, const AttentionShape& shape, FusedShare share, bool isBackward,
-               bool mayUseTf32 = true);
-
 std::unique_ptr<AttentionMemory> makeNaiveAttention(const AttentionShape& shape, Ops& ops);
 std::unique_ptr<AttentionMemory> makeTiledAttention(const AttentionShape& shape, Ops& ops);
 std::unique_ptr<AttentionMemory> makeFlashAttention(const AttentionShape& shape, const TargetDevice& device,

@@ -1,4 +1,5 @@
 #include "core/predict/attention.h"
+#include "core/predict/fused_kernels.h"
 
 #include <algorithm>
 
@@ -26,7 +27,7 @@ public:
 
     Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) override
     {
-        timeFused(ops_, shape_, share(false), false);
+        timeFused(ops_, shape_, FusedKernel::Flash, false);
         Tensor o = ops_.make(shape_.queryCount(), shape_.type, "output");
         Tensor statistics = ops_.make(shape_.rows(), Type::Float32, "log-sum-exp");
         if (keepsPairs() && ops_.recordsGraph())
@@ -65,19 +66,9 @@ private:
         return isPadded() ? ops_.temporary(paddedBytes(count), "result, padded") : Storage();
     }
 
-    // tests/bench/results/attention-h200.json
-    FusedShare share(bool isBackward) const
-    {
-        if (shape_.type != Type::Float32)
-            return isBackward ? FusedShare{0.72, 0.85} : FusedShare{0.85, 1.1};
-        if (device_.isCuda && shape_.isTf32)
-            return isBackward ? FusedShare{0.24, 0.25} : FusedShare{0.36, 0.38};
-        return isBackward ? FusedShare{0.7, 0.68} : FusedShare{0.9, 0.9};
-    }
-
     Tensors backward() const
     {
-        timeFused(ops_, shape_, share(true), true);
+        timeFused(ops_, shape_, FusedKernel::Flash, true);
         Tensors result;
         result[0] = ops_.make(shape_.queryCount(), shape_.type, "gradient of q");
         result[1] = ops_.make(shape_.keyCount(), shape_.type, "gradient of k");

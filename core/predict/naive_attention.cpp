@@ -29,7 +29,7 @@ public:
                                             .isSecondTransposed = true});
             if (shape_.isCausal)
                 ops_.passes(scores, 2);
-            weights = ops_.softmax(scores);
+            weights = ops_.softmax(scores, shape_.rows());
         }
         const Tensor o = ops_.bmm(weights, v, shape_.queryCount(), {.batch = shape_.batch * shape_.kvHeads});
         return shape_.blankRows() > 0 ? ops_.maskedFill(o) : o;

@@ -75,20 +75,20 @@ void Ops::useWorkspace()
 void Ops::setBackward(bool isBackward)
 {
     inBackward_ = isBackward;
-    if (clock_ != nullptr)
-        clock_->setBackward(isBackward);
+    if (log_ != nullptr)
+        log_->setBackward(isBackward);
 }
 
 // The sizes of a product from those of its factors: m k, k n and m n values of each of the batch.
 void Ops::multiplies(const Tensor& a, const Tensor& b, std::int64_t count, std::int64_t batch)
 {
-    if (clock_ == nullptr)
+    if (log_ == nullptr)
         return;
     const auto each = [batch](std::int64_t values) {
         return static_cast<double>(values) / static_cast<double>(batch);
     };
     const double inner = std::sqrt(each(a.count) * each(b.count) / each(count));
-    clock_->product(a.type, isTf32_, batch, each(a.count) / inner, each(b.count) / inner, inner);
+    log_->product(a.type, isTf32_, batch, each(a.count) / inner, each(b.count) / inner, inner);
 }
 
 Tensor Ops::to(const Tensor& x, Type type, const char* what)
@@ -248,7 +248,7 @@ Tensor Ops::bmm(const Tensor& a, const Tensor& b, std::int64_t count, Factors fa
     return product;
 }
 
-Tensor Ops::softmax(const Tensor& x)
+Tensor Ops::softmax(const Tensor& x, std::int64_t rows)
 {
     // A GPU's autocast has softmax in fp32, a CPU's does not. One kernel reads fp16 and writes fp32; there is
     // none for bf16.
@@ -257,11 +257,11 @@ Tensor Ops::softmax(const Tensor& x)
     const Tensor wide = widens && !isFused ? to(x, Type::Float32, "scores, cast") : x;
     Tensor y = make(x.count, widens ? Type::Float32 : x.type, "attention weights");
     if (wide.type == y.type)
-        passes(y, 2);
+        rowPasses(y, 2, rows);
     else
         moves(wide.bytes() + y.bytes());
-    record(y, {&wide}, {&y}, [this, y, type = wide.type](const Tensors& g) {
-        passes(g[0], 3);
+    record(y, {&wide}, {&y}, [this, y, rows, type = wide.type](const Tensors& g) {
+        rowPasses(g[0], 3, rows);
         if (isCuda_)
             passes(g[0], 3);
         Tensors result;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/predict/graph.h"
-#include "core/predict/work_clock.h"
+#include "core/predict/work_log.h"
 
 #include <cstdint>
 #include <functional>
@@ -25,27 +25,37 @@ public:
     bool isCuda() const { return isCuda_; }
     bool recordsGraph() const { return graph_ != nullptr; }
     Memory& memory() { return memory_; }
-    /// Tells `clock` what each operation computes and moves; nullptr: nobody. It outlives this.
-    void timeWith(WorkClock* clock) { clock_ = clock; }
-    WorkClock* clock() { return clock_; }
+    /// Tells `log` what each operation computes and moves; nullptr: nobody. It outlives this.
+    void logTo(WorkLog* log) { log_ = log; }
+    WorkLog* log() { return log_; }
     double multiprocessors() const { return multiprocessors_; }
     /// A kernel that moves so many bytes, for who times.
     void moves(std::int64_t bytes)
     {
-        if (clock_ != nullptr)
-            clock_->move(static_cast<double>(bytes));
+        if (log_ != nullptr)
+            log_->move(static_cast<double>(bytes));
     }
     /// A kernel that reads or writes a tensor so many times.
     void passes(const Tensor& x, int times)
     {
-        if (clock_ != nullptr)
-            clock_->move(static_cast<double>(times * x.bytes()), bytesOf(x.type) == 2);
+        if (log_ != nullptr)
+            log_->move(static_cast<double>(times * x.bytes()), x.type);
+    }
+    /// The same for a softmax or its gradient: rows of up to 1,024 values are shared by the threads of a
+    /// warp, longer ones have a thread block each.
+    void rowPasses(const Tensor& x, int times, std::int64_t rows)
+    {
+        constexpr std::int64_t kLongestOfWarp = 1024;
+        const bool hasBlocks = x.count > rows * kLongestOfWarp;
+        if (log_ != nullptr)
+            log_->move(static_cast<double>(times * x.bytes()), x.type,
+                       hasBlocks ? static_cast<double>(rows) : 0);
     }
     /// Views: nothing but the host's time.
     void views(int count)
     {
-        if (clock_ != nullptr)
-            clock_->host(count);
+        if (log_ != nullptr)
+            log_->views(count);
     }
 
     /// Autograd records into `graph` while this lives; into nothing for nullptr.
@@ -115,7 +125,8 @@ public:
         bool isSecondTransposed = false; ///< q k^T
     };
     Tensor bmm(const Tensor& a, const Tensor& b, std::int64_t count, Factors factors);
-    Tensor softmax(const Tensor& x);
+    /// \param rows  of values that add up to 1
+    Tensor softmax(const Tensor& x, std::int64_t rows);
     /// Out of place, as for rows that are to be 0.
     Tensor maskedFill(const Tensor& x);
     Tensor swiGlu(const Tensor& packed);
@@ -141,7 +152,7 @@ private:
     Storage workspaces_[2]; ///< of the forward and of the backward thread
     bool inBackward_ = false;
     bool isTf32_ = false;
-    WorkClock* clock_ = nullptr;
+    WorkLog* log_ = nullptr;
     Graph* graph_ = nullptr;
     std::optional<Type> autocast_;
     std::map<std::int32_t, Tensor> copies_; ///< of parameters, by leaf

@@ -1,5 +1,7 @@
 #include "core/predict/sdpa_kernels.h"
 
+#include "core/predict/fused_kernels.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -37,7 +39,7 @@ public:
     {
         const AttentionShape& shape = call.shape;
         const Storage mask = maskOfNumbers(call, ops);
-        timeFused(ops, shape, {0.68, 0.9}, false);
+        timeFused(ops, shape, FusedKernel::Cudnn, false);
         const Storage seed = ops.temporary(8, "random state");
         const Storage offset = ops.temporary(8, "random state");
         Tensor o = ops.make(shape.queryCount(), shape.type, "output");
@@ -47,7 +49,7 @@ public:
         ops.temporary(kFlags, "workspace of the kernel");
         ops.record(o, {&q, &k, &v}, {&q, &k, &v, &o, &logSumExp},
                    [&ops, shape, mask, seed, offset, q, k, v, o, logSumExp](const Tensors&) {
-                       timeFused(ops, shape, {0.62, 0.82}, true);
+                       timeFused(ops, shape, FusedKernel::Cudnn, true);
                        Tensors result;
                        result[0] = ops.make(shape.queryCount(), shape.type, "gradient of q");
                        result[1] = ops.make(shape.keyCount(), shape.type, "gradient of k");
@@ -138,7 +140,7 @@ private:
     static Tensor attend(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k, const Tensor& v)
     {
         const AttentionShape shape = call.shape;
-        timeFused(ops, shape, {0.44, 0.48}, false);
+        timeFused(ops, shape, FusedKernel::FlashAttention2, false);
         Tensor o = ops.make(shape.queryCount(), shape.type, "output");
         const Tensor logSumExp = ops.make(shape.rows(), Type::Float32, "log-sum-exp");
         Storage random;
@@ -164,7 +166,7 @@ private:
     static Tensors backward(Ops& ops, const AttentionShape& shape, bool isInOrder)
     {
         const std::int64_t bytes = shape.queryCount() * bytesOf(shape.type);
-        timeFused(ops, shape, {0.38, 0.42}, true);
+        timeFused(ops, shape, FusedKernel::FlashAttention2, true);
         // Heads are put behind rows, which moves nothing where there is one head.
         const Storage gradient =
             shape.heads > 1 && !isInOrder ? ops.temporary(bytes, "gradient of o, in order") : Storage();
@@ -190,7 +192,7 @@ public:
     {
         const AttentionShape& shape = call.shape;
         const Storage mask = maskOfNumbers(call, ops);
-        timeFused(ops, shape, share(shape, false), false, false);
+        timeFused(ops, shape, FusedKernel::Efficient, false);
         Tensor o = ops.make(shape.queryCount(), shape.type, "output");
         o.isTransposed = shape.heads > 1; // heads behind rows
         const Tensor logSumExp = shape.needsGradient && ops.recordsGraph()
@@ -205,16 +207,9 @@ public:
     }
 
 private:
-    static FusedShare share(const AttentionShape& shape, bool isBackward)
-    {
-        if (shape.type != Type::Float32)
-            return isBackward ? FusedShare{0.13, 0.17} : FusedShare{0.14, 0.2};
-        return isBackward ? FusedShare{0.5, 0.62} : FusedShare{0.45, 0.7};
-    }
-
     static Tensors backward(Ops& ops, const AttentionShape& shape, bool isInOrder)
     {
-        timeFused(ops, shape, share(shape, true), true, false);
+        timeFused(ops, shape, FusedKernel::Efficient, true);
         const bool moves = shape.heads > 1 && !isInOrder;
         const Storage gradient =
             moves ? ops.temporary(shape.queryCount() * bytesOf(shape.type), "gradient of o, in order")
@@ -250,7 +245,7 @@ public:
     {
         const AttentionShape& shape = call.shape;
         const std::int64_t threads = call.device.threads;
-        timeFused(ops, shape, {0.5, 0.5}, false);
+        timeFused(ops, shape, FusedKernel::Processor, false);
         Tensor o = ops.make(shape.queryCount(), shape.type, "output");
         const Tensor logSumExp = ops.make(shape.rows(), Type::Float32, "log-sum-exp");
         {
@@ -283,7 +278,7 @@ private:
 
     static Tensors backward(Ops& ops, const AttentionShape& shape, std::int64_t threads, bool isInOrder)
     {
-        timeFused(ops, shape, {0.5, 0.5}, true);
+        timeFused(ops, shape, FusedKernel::Processor, true);
         const bool moves = shape.heads > 1;
         const Storage gradient = moves && !isInOrder ? ops.temporary(shape.queryCount() * bytesOf(shape.type),
                                                                      "gradient of o, in order")

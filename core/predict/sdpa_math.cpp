@@ -26,7 +26,7 @@ public:
                 const Tensor scores =
                     ops.bmm(scaledQ, scaled(ops, keys), shape.scoreCount(),
                             {.batch = shape.batch * shape.heads, .isSecondTransposed = true});
-                weights = ops.softmax(scores);
+                weights = ops.softmax(scores, shape.rows());
                 lookForHiddenRows(ops, shape);
             }
             o = ops.bmm(weights, values, shape.queryCount(), {.batch = shape.batch * shape.heads});

@@ -71,30 +71,48 @@ private:
             ops_.temporary(crossed * keys, "mask of a tile");
     }
 
-    // All waves and tiles, of which each does so many operations on its scores: products, and about ten
-    // passes over the scores of which the cache has most.
-    void timeTiles(double operations, double products) const
+    // Pairs of a wave of queries and a tile of keys of which the former sees any.
+    double pairs(bool isBackward) const
     {
-        WorkClock* clock = ops_.clock();
-        if (clock == nullptr)
+        std::int64_t count = 0;
+        const std::int64_t first = shape_.blankRows();
+        const std::int64_t offset = shape_.keys - shape_.queries;
+        if (!isBackward)
+            for (std::int64_t begin = first; begin < shape_.queries; begin += waveRows_) {
+                const std::int64_t end = std::min(begin + waveRows_, shape_.queries);
+                const std::int64_t seen = shape_.isCausal ? std::min(shape_.keys, end + offset) : shape_.keys;
+                count += (seen + shape_.tileK - 1) / shape_.tileK;
+            }
+        // Backward goes from each tile of keys through the waves that begin where the first row sees it.
+        else
+            for (std::int64_t key = 0; key < shape_.keys; key += shape_.tileK) {
+                const std::int64_t row = std::max(shape_.isCausal ? key - offset : first, first);
+                const std::int64_t begin = first + (row - first) / shape_.tileQ * shape_.tileQ;
+                count += (shape_.queries - begin + waveRows_ - 1) / waveRows_;
+            }
+        return static_cast<double>(count);
+    }
+
+    // All pairs, of which each does so many operations on its scores, views among them: products, and about
+    // ten passes over the scores of which the cache has most.
+    void timeTiles(double operations, int products, bool isBackward) const
+    {
+        WorkLog* log = ops_.log();
+        if (log == nullptr)
             return;
-        const double waves = std::ceil(static_cast<double>(shape_.queries) / static_cast<double>(waveRows_));
-        const double tiles = std::ceil(static_cast<double>(shape_.keys) / static_cast<double>(shape_.tileK));
-        const double pairs =
-            std::max(1.0, shape_.visiblePairs() / static_cast<double>(heads()) /
-                              static_cast<double>(shape_.queries * shape_.keys) * waves * tiles);
         const double scores = shape_.visiblePairs();
         constexpr double kPasses = 10;
-        clock->repeat(pairs * operations, kPasses * scores * kWide, 0);
-        for (int i = 0; i < static_cast<int>(products); ++i)
-            clock->product(shape_.type, shape_.isTf32, heads(),
-                           scores / static_cast<double>(heads() * shape_.headDim),
-                           static_cast<double>(shape_.headDim), static_cast<double>(shape_.headDim));
+        constexpr double kAround = 12; // sums made, divided, narrowed
+        log->repeat(pairs(isBackward) * operations + kAround, kPasses * scores * kWide);
+        for (int i = 0; i < products; ++i)
+            log->product(shape_.type, shape_.isTf32, heads(),
+                         scores / static_cast<double>(heads() * shape_.headDim),
+                         static_cast<double>(shape_.headDim), static_cast<double>(shape_.headDim));
     }
 
     Tensor forward(Tensor& logSumExp) const
     {
-        timeTiles(isWide() ? 30 : 31, 2);
+        timeTiles(isWide() ? 30 : 31, 2, false);
         Tensor o = ops_.make(shape_.queryCount(), Type::Float32, "output, wide");
         Tensor sums = ops_.make(shape_.rows(), Type::Float32, "sums of rows");
         const Storage maxima = ops_.temporary(shape_.rows() * kWide, "maxima of rows");
@@ -134,7 +152,7 @@ private:
 
     Tensors backward() const
     {
-        timeTiles(isWide() ? 26 : 32, 5);
+        timeTiles(isWide() ? 26 : 32, 5, true);
         const Tensor delta = rowSums();
         Tensor q = ops_.make(shape_.queryCount(), Type::Float32, "gradient of q, wide");
         Tensor k = ops_.make(shape_.keyCount(), Type::Float32, "gradient of k, wide");

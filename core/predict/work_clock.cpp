@@ -3,30 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string_view>
-#include <utility>
 
 namespace tilescope::predict {
 
 namespace {
-
-// The least time of a kernel on a GPU, and what a phase takes besides: its first launch, the synchronisation
-// at its end, and for backward the way to autograd's thread and back.
-constexpr double kKernelSeconds = 2e-6;
-constexpr double kForwardPhaseSeconds = 30e-6;
-constexpr double kBackwardPhaseSeconds = 70e-6;
-// Of the bandwidth of a large copy: operations read and write several streams, through views of other
-// strides.
-constexpr double kStreamShare = 0.75;
-// Values of two bytes are read and written in smaller pieces.
-constexpr double kNarrowShare = 0.62;
-// TF32 needs far larger products than others to come near its ceiling.
-constexpr double kTf32Share = 0.7;
-
-// An operation of a model costs the host more than the in-place addition that the ceiling `launch` counts: it
-// allocates, records a node and goes through autocast. Seen on an H200's host with the lm.
-constexpr double kForwardOverLaunch = 2.4;
-constexpr double kBackwardOverLaunch = 2.9;
 
 /// Tiles that cuBLAS chooses among, and the share of the full rate that one can reach.
 struct Tile {
@@ -41,115 +21,142 @@ double wavesShare(double tiles, double slots)
     return tiles / (waves * slots);
 }
 
-const Ceiling* latest(std::span<const Ceiling> ceilings, const TargetDevice& device, std::string_view kind)
+double moveSeconds(double bytes, Type type, const DeviceRates& rates)
 {
-    const Ceiling* found = nullptr;
-    for (const Ceiling& ceiling : ceilings) {
-        const bool isThis = device.uuid.empty()
-                                ? ceiling.deviceName == device.name
-                                : ceiling.device == device.uuid || ceiling.deviceName == device.name;
-        if (isThis && ceiling.kind == kind &&
-            (found == nullptr || ceiling.measuredUnixNs > found->measuredUnixNs))
-            found = &ceiling;
-    }
-    return found;
+    const TimeFigures& figures = rates.figures;
+    double share = bytesOf(type) == 2 ? figures.narrowShare : figures.streamShare;
+    if (rates.isCuda && bytes < figures.cacheBytes)
+        share *= figures.cachedShare;
+    return bytes / (rates.bytes * share);
 }
+
+/// What the tiles of a product make of the device: the best that cuBLAS can choose.
+double productShare(const Work& work, const DeviceRates& rates)
+{
+    if (!rates.isCuda)
+        return 1;
+    double share = 0;
+    for (const Tile& tile : kTiles) {
+        const double rows = std::ceil(work.m / tile.rows);
+        const double columns = std::ceil(work.n / tile.columns);
+        const double edges = (work.m * work.n) / (rows * tile.rows * columns * tile.columns);
+        share = std::max(share,
+                         tile.share * edges * wavesShare(work.count * rows * columns, rates.multiprocessors));
+    }
+    return work.isTf32 && bytesOf(work.type) != 2 ? share * rates.figures.tf32Share : share;
+}
+
+double productSeconds(const Work& work, const DeviceRates& rates)
+{
+    const double rate = rates.flops(work.type, work.isTf32);
+    if (rate <= 0)
+        return 0;
+    const double values = work.m * work.k + work.k * work.n + work.m * work.n;
+    const double bytes = work.count * values * static_cast<double>(bytesOf(work.type));
+    const double flops = 2 * work.count * work.m * work.n * work.k;
+    return std::max(flops / (rate * productShare(work, rates)), moveSeconds(bytes, work.type, rates));
+}
+
+/// Both clocks of a phase.
+class Clocks {
+public:
+    explicit Clocks(const DeviceRates& rates) : rates_(rates), figures_(rates.figures) {}
+
+    void play(const Work& work)
+    {
+        const double seconds = deviceSeconds(work, rates_);
+        switch (work.kind) {
+        case Work::Kind::Views:
+            return onHost(work.count, figures_.plainOps);
+        case Work::Kind::Prepare:
+            return onHost(work.count, operation(work));
+        case Work::Kind::Repeat:
+            return repeat(work.count, seconds + work.count * betweenKernels());
+        default:
+            onHost(1, operation(work));
+            onDevice(host_, seconds + betweenKernels());
+        }
+    }
+
+    double host() const { return host_; }
+    double busy() const { return busy_; }
+    double end() const { return std::max(host_, device_); }
+
+private:
+    double betweenKernels() const { return rates_.isCuda ? figures_.kernelSeconds : 0; }
+    double operation(const Work& work) const
+    {
+        return work.isBackward ? figures_.backwardOps : figures_.forwardOps;
+    }
+
+    void onHost(double operations, double each)
+    {
+        const double before = std::exp(-started_ / figures_.coldOps);
+        started_ += operations;
+        const double cold =
+            figures_.coldShare * figures_.coldOps * (before - std::exp(-started_ / figures_.coldOps));
+        host_ += each * rates_.launch * (operations + (rates_.isCuda ? cold : 0));
+    }
+
+    void onDevice(double from, double seconds)
+    {
+        busy_ += seconds;
+        device_ = std::max(device_, from) + seconds;
+    }
+
+    // The device waits for each, or has more and more of them before it.
+    void repeat(double times, double seconds)
+    {
+        const double begin = host_;
+        onHost(times, figures_.plainOps);
+        onDevice(begin + (host_ - begin) / times, seconds);
+        device_ = std::max(device_, host_ + seconds / times);
+    }
+
+    const DeviceRates& rates_;
+    const TimeFigures& figures_;
+    double host_ = 0;    ///< when the host has started all kernels so far
+    double device_ = 0;  ///< when the device has ended them
+    double busy_ = 0;    ///< of the device
+    double started_ = 0; ///< operations so far
+};
 
 } // namespace
 
-double DeviceRates::flops(Type type, bool isTf32) const
+double deviceSeconds(const Work& work, const DeviceRates& rates)
 {
-    switch (type) {
-    case Type::BFloat16:
-        return bf16;
-    case Type::Float16:
-        return fp16;
-    default:
-        return isTf32 ? tf32 : fp32;
+    switch (work.kind) {
+    case Work::Kind::Product:
+        return productSeconds(work, rates);
+    case Work::Kind::Move: {
+        const double each = rates.isCuda ? rates.figures.rowSeconds / rates.multiprocessors : 0;
+        return moveSeconds(work.bytes, work.type, rates) + work.count * each;
     }
+    case Work::Kind::Fused:
+        return std::max(work.seconds, work.bytes / rates.bytes);
+    case Work::Kind::Repeat:
+        return work.bytes / rates.bytes;
+    case Work::Kind::Views:
+    case Work::Kind::Prepare:
+        break;
+    }
+    return 0;
 }
 
-std::optional<DeviceRates> DeviceRates::from(std::span<const Ceiling> ceilings, const TargetDevice& device)
+PhaseSeconds playedSeconds(std::span<const Work> works, const DeviceRates& rates, Replay how, bool isBackward)
 {
-    const auto rate = [&](std::string_view kind) {
-        const Ceiling* ceiling = latest(ceilings, device, kind);
-        return ceiling == nullptr ? 0.0 : ceiling->value;
-    };
-    DeviceRates rates{.fp32 = rate("matmul_fp32"),
-                      .tf32 = rate("matmul_tf32"),
-                      .bf16 = rate("matmul_bf16"),
-                      .fp16 = rate("matmul_fp16"),
-                      .bytes = rate("copy"),
-                      .isCuda = device.isCuda,
-                      .multiprocessors = device.multiprocessors};
-    const double launches = rate("launch");
-    if (rates.fp32 <= 0 || rates.bytes <= 0 || launches <= 0)
-        return {};
-    rates.launchForward = kForwardOverLaunch / launches;
-    rates.launchBackward = kBackwardOverLaunch / launches;
-    return rates;
-}
-
-void WorkClock::add(double seconds, double launches)
-{
-    device_ += rates_.isCuda ? std::max(seconds, launches * kKernelSeconds) : seconds;
-    host(launches);
-}
-
-void WorkClock::product(Type type, bool isTf32, std::int64_t count, double m, double n, double k)
-{
-    const auto batch = static_cast<double>(count);
-    const double rate = rates_.flops(type, isTf32);
-    if (rate <= 0)
-        return add(0);
-    const double flops = 2 * batch * m * n * k;
-    const double bytes = batch * (m * k + k * n + m * n) * static_cast<double>(bytesOf(type));
-    double share = rates_.isCuda ? 0 : 1;
-    if (rates_.isCuda)
-        for (const Tile& tile : kTiles) {
-            const double tiles = batch * std::ceil(m / tile.rows) * std::ceil(n / tile.columns);
-            const double edges =
-                (m * n) / (std::ceil(m / tile.rows) * tile.rows * std::ceil(n / tile.columns) * tile.columns);
-            share = std::max(share, tile.share * edges * wavesShare(tiles, rates_.multiprocessors));
-        }
-    const bool isNarrow = bytesOf(type) == 2;
-    if (rates_.isCuda && isTf32 && !isNarrow)
-        share *= kTf32Share;
-    add(std::max(flops / (rate * share), bytes / (rates_.bytes * (isNarrow ? kNarrowShare : kStreamShare))));
-}
-
-void WorkClock::host(double launches)
-{
-    host_ += launches * (isBackward_ ? rates_.launchBackward : rates_.launchForward);
-}
-
-void WorkClock::move(double bytes, bool isNarrow)
-{
-    add(bytes / (rates_.bytes * (isNarrow ? kNarrowShare : kStreamShare)));
-}
-
-void WorkClock::fused(Type type, bool isTf32, double flops, double share, double bytes, double blocks)
-{
-    const double rate = rates_.flops(type, isTf32) * share;
-    if (rate <= 0)
-        return add(0);
-    const double use = rates_.isCuda ? wavesShare(std::max(blocks, 1.0), rates_.multiprocessors) : 1;
-    add(std::max(flops / (rate * use), bytes / rates_.bytes));
-}
-
-void WorkClock::repeat(double times, double bytes, double seconds)
-{
-    add(seconds + bytes / rates_.bytes, times);
-}
-
-double WorkClock::takePhase(bool isGraph, bool isBackward)
-{
-    const double device = std::exchange(device_, 0);
-    const double host = std::exchange(host_, 0);
-    if (!rates_.isCuda)
-        return device + host;
-    const double around = isBackward ? kBackwardPhaseSeconds : kForwardPhaseSeconds;
-    return (isGraph ? device : std::max(device, host)) + around;
+    Clocks clocks(rates);
+    for (const Work& work : works)
+        clocks.play(work);
+    PhaseSeconds phase{.device = clocks.busy(), .host = clocks.host()};
+    const TimeFigures& figures = rates.figures;
+    if (!rates.isCuda)
+        phase.wall = phase.device + phase.host;
+    else if (how == Replay::Graph)
+        phase.wall = phase.device + figures.replayPhaseSeconds;
+    else
+        phase.wall = clocks.end() + (isBackward ? figures.backwardPhaseSeconds : figures.forwardPhaseSeconds);
+    return phase;
 }
 
 } // namespace tilescope::predict

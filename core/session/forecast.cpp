@@ -97,6 +97,7 @@ std::vector<PointForecast> forecast(const std::vector<SweepPoint>& points, const
             continue;
         told.stepSeconds = time->stepSeconds;
         told.seconds = time->seconds;
+        told.error = time->error;
     }
     return forecasts;
 }

@@ -24,6 +24,8 @@ struct PointForecast {
     std::optional<predict::MemoryPrediction> memory = {};
     std::optional<double> stepSeconds = {};
     std::optional<double> seconds = {}; ///< of all its steps, warm-up and traced ones too
+    std::optional<double> error =
+        {}; ///< the share of both times by which they may be off: predict::expectedError
 };
 
 /// The device that a request means on this machine. A GPU that is asked for where there is none is the one

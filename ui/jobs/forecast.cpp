@@ -7,6 +7,7 @@
 #include <QStringList>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilescope::ui {
 
@@ -37,6 +38,7 @@ public:
             PointForecast told;
             told.seconds = point.seconds;
             told.stepSeconds = point.stepSeconds;
+            told.error = point.error;
             if (point.memory) {
                 told.peakBytes = point.memory->peakAllocated.count;
                 told.outOfMemory = point.memory->outOfMemory.has_value();
@@ -67,6 +69,18 @@ std::optional<double> SweepForecast::seconds() const
     return points.empty() ? std::nullopt : std::optional(sum);
 }
 
+std::optional<double> SweepForecast::error() const
+{
+    const auto all = seconds();
+    if (!all || *all <= 0 ||
+        std::ranges::none_of(points, [](const PointForecast& point) { return point.error.has_value(); }))
+        return {};
+    double off = 0;
+    for (const PointForecast& point : points)
+        off += point.seconds.value_or(0) * point.error.value_or(0);
+    return off / *all;
+}
+
 std::optional<std::int64_t> SweepForecast::peakBytes() const
 {
     std::optional<std::int64_t> peak;
@@ -81,11 +95,18 @@ std::int64_t SweepForecast::outOfMemory() const
     return std::ranges::count(points, true, &PointForecast::outOfMemory);
 }
 
+QString percentWords(double share)
+{
+    return withUnit(wholeNumber(std::llround(100 * share)), "%");
+}
+
 QString forecastWords(const SweepForecast& forecast)
 {
     QStringList words;
     if (const auto seconds = forecast.seconds())
         words << QStringLiteral("about %1").arg(QString::fromStdString(session::durationText(*seconds))) +
+                     (forecast.error() ? QStringLiteral(" ± %1").arg(percentWords(*forecast.error()))
+                                       : QString()) +
                      (forecast.device.isEmpty() ? QString()
                                                 : (forecast.isHere ? QStringLiteral(" on this ")
                                                                    : QStringLiteral(" on the calibrated ")) +

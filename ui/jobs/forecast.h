@@ -18,6 +18,7 @@ struct PointForecast {
     std::optional<std::int64_t> peakBytes = {};
     bool outOfMemory = false; ///< its peak is above what it may take
     std::optional<double> stepSeconds = {};
+    std::optional<double> error = {}; ///< the share by which both times may be off
 };
 
 /// What a sweep is expected to take on one device.
@@ -26,7 +27,9 @@ struct SweepForecast {
     std::vector<PointForecast> points;
     bool isHere = true; ///< the device is of this machine; else it was calibrated elsewhere
 
-    std::optional<double> seconds() const;         ///< of all points; none where one is not known
+    std::optional<double> seconds() const; ///< of all points; none where one is not known
+    /// The share by which they may be off, as all points may be in the same direction.
+    std::optional<double> error() const;
     std::optional<std::int64_t> peakBytes() const; ///< the largest that is known
     std::int64_t outOfMemory() const;              ///< points that are expected to run out
 };
@@ -46,8 +49,11 @@ public:
 /// device was calibrated.
 std::shared_ptr<const Forecaster> machineForecaster();
 
-/// "about 2m40s on this NVIDIA H200, predicted peak 16.9 GiB"; what is not known is left out.
+/// "about 2m40s ± 20 % on this NVIDIA H200, predicted peak 16.9 GiB"; what is not known is left out.
 QString forecastWords(const SweepForecast& forecast);
+
+/// "20 %"
+QString percentWords(double share);
 
 /// What a sweep allows each point: "memory_limit auto", "memory_limit 8 GiB", "memory_limit 4 GiB to 8 GiB".
 QString memoryLimitWords(const std::vector<session::SweepPoint>& points);

@@ -344,6 +344,9 @@ TableData SweepProgress::table(std::size_t most) const
             }
             if (const auto ns = expectedStep(i)) {
                 step.text = QStringLiteral("~") + timeText(*ns);
+                if (expected.error)
+                    step.exact = QStringLiteral("predicted: %1 ± %2")
+                                     .arg(timeText(*ns), percentWords(*expected.error));
                 step.sort = *ns / 1e6;
                 step.tone = Tone::Dim;
             }

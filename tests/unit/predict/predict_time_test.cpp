@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace tilescope::predict {
 namespace {
 
@@ -50,35 +52,75 @@ TEST(DeviceRates, AreTheLatestOfThisDeviceAndNoneWhereSomethingIsMissing)
     EXPECT_FALSE(DeviceRates::from({}, kHopper));
 }
 
-TEST(WorkClock, TakesTheLongerOfDeviceAndHostOnAGpuAndBothOnACpu)
+/// A device that takes a second for a TFLOP or a TB, and whose host takes a millisecond for an operation.
+DeviceRates simpleDevice()
 {
-    DeviceRates rates{
-        .fp32 = 1e12, .bytes = 1e12, .launchForward = 1e-3, .launchBackward = 2e-3, .isCuda = true};
-    rates.multiprocessors = 100;
-    WorkClock clock(rates);
-    for (int i = 0; i < 10; ++i)
-        clock.move(0);
-    EXPECT_NEAR(clock.takePhase(false, false), 10e-3, 1e-4) << "bound by launches";
-    clock.move(7.5e12);
-    EXPECT_NEAR(clock.takePhase(false, false), 10, 1e-3) << "bound by three quarters of a copy's bandwidth";
-    clock.move(7.5e12);
-    for (int i = 0; i < 1000; ++i)
-        clock.host(100);
-    EXPECT_NEAR(clock.takePhase(true, false), 10, 1e-3) << "a graph waits for no host";
-    rates.isCuda = false;
-    WorkClock cpu(rates);
-    cpu.product(Type::Float32, false, 1, 1000, 1000, 1000);
-    EXPECT_NEAR(cpu.takePhase(false, false), 2e-3 + 1e-3, 1e-6);
+    DeviceRates rates{.fp32 = 1e12, .bytes = 1e12, .launch = 1e-3, .isCuda = true, .multiprocessors = 100};
+    rates.figures.forwardOps = rates.figures.backwardOps = 1;
+    rates.figures.coldShare = 0;
+    rates.figures.streamShare = 1;
+    return rates;
 }
 
-TEST(WorkClock, ProductsThatDoNotFillTheDeviceAreSlower)
+TEST(PlayedSeconds, TheHostRunsAheadOfABusyDeviceAndIsWaitedForByAnIdleOne)
 {
-    DeviceRates rates{.fp32 = 1e12, .bytes = 1e15, .launchForward = 1e-9, .isCuda = true};
+    const DeviceRates rates = simpleDevice();
+    WorkLog log(rates);
+    const auto played = [&](Replay how) { return playedSeconds(log.take(), rates, how, false).wall; };
+    for (int i = 0; i < 10; ++i)
+        log.move(0);
+    EXPECT_NEAR(played(Replay::Eager), 10e-3, 1e-4) << "bound by the host";
+    for (int i = 0; i < 10; ++i)
+        log.move(1e12);
+    EXPECT_NEAR(played(Replay::Eager), 10 + 1e-3, 1e-3) << "bound by bandwidth, after one operation";
+    // A long kernel at the end begins when the host has come to it; at the beginning it hides the others.
+    for (int i = 0; i < 99; ++i)
+        log.move(0);
+    log.move(0.1e12);
+    EXPECT_NEAR(played(Replay::Eager), 0.2, 1e-3);
+    log.move(0.1e12);
+    for (int i = 0; i < 99; ++i)
+        log.move(0);
+    EXPECT_NEAR(played(Replay::Eager), 0.101, 1e-3);
+    log.move(0.1e12);
+    log.views(1e6);
+    EXPECT_NEAR(played(Replay::Graph), 0.1, 1e-3) << "a graph waits for no host";
+}
+
+TEST(PlayedSeconds, AreTheSumOfBothOnACpu)
+{
+    DeviceRates rates = simpleDevice();
+    rates.isCuda = false;
+    WorkLog log(rates);
+    log.product(Type::Float32, false, 1, 1000, 1000, 1000);
+    EXPECT_NEAR(playedSeconds(log.take(), rates, Replay::Eager, false).wall, 2e-3 + 1e-3, 1e-6);
+}
+
+TEST(PlayedSeconds, TheFirstOperationsOfAPhaseFindTheCachesCold)
+{
+    DeviceRates rates = simpleDevice();
+    rates.figures.coldShare = 1;
+    rates.figures.coldOps = 10;
+    const auto perOperation = [&](int count) {
+        WorkLog log(rates);
+        for (int i = 0; i < count; ++i)
+            log.move(0);
+        return playedSeconds(log.take(), rates, Replay::Eager, false).host / count;
+    };
+    EXPECT_GT(perOperation(1), 1.9e-3);
+    EXPECT_NEAR(perOperation(10), (1 + 1 - std::exp(-1)) * 1e-3, 1e-6);
+    EXPECT_NEAR(perOperation(10000), 1e-3, 1e-5);
+}
+
+TEST(PlayedSeconds, ProductsThatDoNotFillTheDeviceAreSlower)
+{
+    DeviceRates rates = simpleDevice();
+    rates.bytes = 1e15;
     rates.multiprocessors = 132;
     const auto rate = [&](double m, double n, double k) {
-        WorkClock clock(rates);
-        clock.product(Type::Float32, false, 1, m, n, k);
-        return 2 * m * n * k / clock.takePhase(true, false);
+        WorkLog log(rates);
+        log.product(Type::Float32, false, 1, m, n, k);
+        return 2 * m * n * k / playedSeconds(log.take(), rates, Replay::Graph, false).device;
     };
     EXPECT_GT(rate(8192, 8192, 8192), 0.95e12);
     EXPECT_LT(rate(512, 768, 8192), 0.7e12);

@@ -122,16 +122,17 @@ TEST(SweepProgress, MarksPointsThatAreExpectedToRunOutOfMemory)
     forecast.device = "NVIDIA H200";
     forecast.points.resize(4);
     for (PointForecast& point : forecast.points)
-        point = {.seconds = 40, .peakBytes = std::int64_t(1) << 30, .stepSeconds = 0.012};
+        point = {.seconds = 40, .peakBytes = std::int64_t(1) << 30, .stepSeconds = 0.012, .error = 0.2};
     forecast.points[3] = {.seconds = 40, .peakBytes = std::int64_t(16) << 30, .outOfMemory = true};
     progress.setForecast(forecast);
     const TableData table = progress.table();
     EXPECT_EQ(table.rows[2].cells[2].text, "waiting");
     EXPECT_EQ(table.rows[2].cells[3].text, QString::fromUtf8("~12.0\u2009ms"));
+    EXPECT_EQ(table.rows[2].cells[3].exact, QString::fromUtf8("predicted: 12.0\u2009ms ± 20\u2009%"));
     EXPECT_EQ(table.rows[3].cells[2].text, "expected OOM");
     EXPECT_EQ(table.rows[3].cells[2].tone, Tone::Warning);
     EXPECT_EQ(forecastWords(forecast),
-              QString::fromUtf8("about 2m40s on this NVIDIA H200, predicted peak 16.0\u2009GiB"));
+              QString::fromUtf8("about 2m40s ± 15\u2009% on this NVIDIA H200, predicted peak 16.0\u2009GiB"));
     EXPECT_EQ(forecast.outOfMemory(), 1);
     forecast.isHere = false;
     EXPECT_TRUE(forecastWords(forecast).contains("on the calibrated NVIDIA H200"));

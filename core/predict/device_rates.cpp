@@ -1,0 +1,62 @@
+#include "core/predict/device_rates.h"
+
+#include <string_view>
+
+namespace tilescope::predict {
+
+namespace {
+
+bool isOf(const Ceiling& ceiling, const TargetDevice& device)
+{
+    return ceiling.deviceName == device.name || (!device.uuid.empty() && ceiling.device == device.uuid);
+}
+
+const Ceiling* latest(std::span<const Ceiling> ceilings, const TargetDevice& device, std::string_view kind)
+{
+    const Ceiling* found = nullptr;
+    for (const Ceiling& ceiling : ceilings) {
+        if (isOf(ceiling, device) && ceiling.kind == kind &&
+            (found == nullptr || ceiling.measuredUnixNs > found->measuredUnixNs))
+            found = &ceiling;
+    }
+    return found;
+}
+
+} // namespace
+
+double DeviceRates::flops(Type type, bool isTf32) const
+{
+    switch (type) {
+    case Type::BFloat16:
+        return bf16;
+    case Type::Float16:
+        return fp16;
+    default:
+        return isTf32 ? tf32 : fp32;
+    }
+}
+
+std::optional<DeviceRates> DeviceRates::from(std::span<const Ceiling> ceilings, const TargetDevice& device)
+{
+    const auto rate = [&](std::string_view kind) {
+        const Ceiling* ceiling = latest(ceilings, device, kind);
+        return ceiling == nullptr ? 0.0 : ceiling->value;
+    };
+    DeviceRates rates{.fp32 = rate("matmul_fp32"),
+                      .tf32 = rate("matmul_tf32"),
+                      .bf16 = rate("matmul_bf16"),
+                      .fp16 = rate("matmul_fp16"),
+                      .bytes = rate("copy"),
+                      .isCuda = device.isCuda,
+                      .multiprocessors = device.multiprocessors};
+    const double launches = rate("launch");
+    if (rates.fp32 <= 0 || rates.bytes <= 0 || launches <= 0)
+        return {};
+    rates.launch = 1 / launches;
+    for (const Ceiling& ceiling : ceilings)
+        if (ceiling.kind.starts_with("attention_") && isOf(ceiling, device))
+            rates.attention[ceiling.kind] = rate(ceiling.kind);
+    return rates;
+}
+
+} // namespace tilescope::predict

@@ -1,0 +1,186 @@
+#include "core/predict/fused_kernels.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tilescope::predict {
+
+namespace {
+
+struct Entry {
+    FusedFigures forward, backward;
+};
+
+// Chosen by tests/bench/results/attention-h200.json, kernels alone on an otherwise idle H200.
+constexpr double kMicro = 1e-6;
+
+Entry flashFigures(const AttentionShape& shape)
+{
+    if (shape.type != Type::Float32)
+        return {{128, {2, 0.87, true}, 0.49, 0.9, 1.22, 2.9 * kMicro, 7.6 * kMicro},
+                {128, {1, 1, true}, 0.49, 0.81, 0.93, 6.4 * kMicro, 4.5 * kMicro}};
+    if (shape.isTf32)
+        return {{128, {3, 0.67, false}, 0.41, 0.5, 0.41, 2.8 * kMicro, 4.9 * kMicro},
+                {128, {1, 1, true}, 0.18, 0.26, 0.28, 5 * kMicro, 8.9 * kMicro}};
+    return {{64, {1, 1, true}, 0.92, 1.09, 1.08, 3.6 * kMicro, 2.9 * kMicro},
+            {64, {2, 0.85, true}, 0.89, 0.99, 0.99, 14 * kMicro, 6.6 * kMicro}};
+}
+
+Entry figuresOf(FusedKernel kernel, const AttentionShape& shape)
+{
+    const bool isHalf = shape.type != Type::Float32;
+    switch (kernel) {
+    case FusedKernel::Flash:
+        return flashFigures(shape);
+    case FusedKernel::Cudnn:
+        return {{128, {2, 0.92, false}, 0.42, 0.81, 1.1, 2.4 * kMicro, 5.5 * kMicro},
+                {128, {1, 1, true}, 0.37, 0.7, 0.92, 14 * kMicro, 4.6 * kMicro}};
+    case FusedKernel::FlashAttention2:
+        return {{128, {2, 0.77, false}, 0.35, 0.47, 0.54, 2.2 * kMicro, 10 * kMicro},
+                {128, {1, 1, false}, 0.26, 0.38, 0.42, 10 * kMicro, 10 * kMicro}};
+    case FusedKernel::Efficient:
+        if (isHalf)
+            return {{64, {1, 1, false}, 0.1, 0.14, 0.2, 2 * kMicro, 5 * kMicro},
+                    {64, {1, 1, false}, 0.09, 0.13, 0.17, 2 * kMicro, 10 * kMicro}};
+        // Wider heads have other tiles.
+        if (shape.headDim > 64)
+            return {{64, {1, 1, false}, 0.42, 0.74, 0.9, 4.5 * kMicro, 2.6 * kMicro},
+                    {64, {1, 1, false}, 0.43, 0.7, 0.74, 10 * kMicro, 16 * kMicro}};
+        return {{64, {3, 0.52, false}, 0.42, 0.74, 0.9, 4.2 * kMicro, 2.5 * kMicro},
+                {64, {3, 0.62, false}, 0.43, 0.77, 0.74, 3.6 * kMicro, 23 * kMicro}};
+    case FusedKernel::Processor:
+        return {{64, {1, 1, false}, 0.4, 0.5, 0.5, 0, 0}, {64, {1, 1, false}, 0.4, 0.5, 0.5, 0, 0}};
+    }
+    return {};
+}
+
+bool usesTf32(FusedKernel kernel, const AttentionShape& shape)
+{
+    return shape.isTf32 && kernel == FusedKernel::Flash;
+}
+
+/// What the host does for a call beside an ordinary operation, as so many of those: on the H200's host 12 us
+/// a call of the product's own kernel, 18 of FlashAttention-2, 22 of cuDNN.
+double preparation(FusedKernel kernel)
+{
+    switch (kernel) {
+    case FusedKernel::FlashAttention2:
+        return 0.5;
+    case FusedKernel::Cudnn:
+        return 0.75;
+    default:
+        return 0;
+    }
+}
+
+double products(bool isBackward)
+{
+    return isBackward ? 5 : 2;
+}
+
+/// Keys that a tile of queries sees forward, or queries that see a tile of keys backward; tiles in the order
+/// in which the visible part grows.
+double visibleTo(const AttentionShape& shape, std::int64_t tile, std::int64_t rows, bool isBackward)
+{
+    const auto across = static_cast<double>(isBackward ? shape.queries : shape.keys);
+    if (!shape.isCausal)
+        return across;
+    // Forward the last rows see all; backward the first keys are seen by all, which the order turns round.
+    const double more = isBackward ? 0 : static_cast<double>(shape.keys - shape.queries);
+    return std::clamp(static_cast<double>((tile + 1) * rows) + more, 0.0, across);
+}
+
+/// How blocks share a multiprocessor that does `rate` when full, where one head of kLoneRows rows, each of
+/// its blocks on a multiprocessor of its own, is computed at `lone`: its time is that of its longest block.
+BlockSharing sharingOf(const FusedFigures& figures, bool isBackward, double lone, double rate)
+{
+    constexpr double kLoneRows = kLoneAttentionRows;
+    const double perPair = products(isBackward) * 2 * kLoneAttentionHeadDim;
+    const double took = perPair * kLoneRows * kLoneRows / 2 / lone - figures.startSeconds;
+    const double atFullRate = perPair * figures.tile * kLoneRows / rate;
+    BlockSharing sharing = figures.sharing;
+    sharing.alone = std::clamp(atFullRate / std::max(took, 1e-9), 0.1, 1.0);
+    sharing.resident = std::max(sharing.resident, static_cast<int>(std::ceil(1 / sharing.alone)));
+    return sharing;
+}
+
+} // namespace
+
+double FusedFigures::share(std::int64_t headDim) const
+{
+    const auto d = static_cast<double>(headDim);
+    if (d <= 32)
+        return at32 * d / 32;
+    if (d <= 64)
+        return at32 + (at64 - at32) * (d - 32) / 32;
+    return at64 + (at128 - at64) * (std::min(d, 128.0) - 64) / 64;
+}
+
+std::string ceilingKind(FusedKernel kernel, const AttentionShape& shape, bool isBackward)
+{
+    constexpr std::array kNames{"flash", "cudnn", "flash2", "efficient", "processor"};
+    std::string precision = shape.isTf32 ? "tf32" : "fp32";
+    if (shape.type != Type::Float32)
+        precision = shape.type == Type::BFloat16 ? "bf16" : "fp16";
+    return std::string("attention_") + kNames[static_cast<std::size_t>(kernel)] + '_' + precision +
+           (isBackward ? "_backward" : "_forward");
+}
+
+FusedFigures fusedFigures(FusedKernel kernel, const AttentionShape& shape, bool isBackward,
+                          const DeviceRates& rates)
+{
+    const Entry entry = figuresOf(kernel, shape);
+    FusedFigures figures = isBackward ? entry.backward : entry.forward;
+    const double peak = rates.flops(shape.type, shape.isTf32);
+    const std::string kind = ceilingKind(kernel, shape, isBackward);
+    const auto full = rates.attention.find(kind);
+    if (full == rates.attention.end() || peak <= 0)
+        return figures;
+    const double times = full->second / (peak * figures.at64);
+    figures.at32 *= times;
+    figures.at64 *= times;
+    figures.at128 *= times;
+    if (const auto lone = rates.attention.find(kind + "_lone"); lone != rates.attention.end())
+        figures.sharing = sharingOf(figures, isBackward, lone->second, full->second / rates.multiprocessors);
+    return figures;
+}
+
+double fusedSeconds(const FusedFigures& figures, const AttentionShape& shape, bool isBackward,
+                    const DeviceRates& rates)
+{
+    const double rate = rates.flops(shape.type, shape.isTf32) * figures.share(shape.headDim);
+    if (rate <= 0)
+        return 0;
+    const double flopsPerPair = products(isBackward) * 2 * static_cast<double>(shape.headDim);
+    if (!rates.isCuda)
+        return shape.visiblePairs() * flopsPerPair / rate;
+    const std::int64_t rows = isBackward ? shape.keys : shape.queries;
+    const std::int64_t tiles = (rows + figures.tile - 1) / figures.tile;
+    BlockGrid grid{.heads = shape.batch * (isBackward ? shape.kvHeads : shape.heads)};
+    const double perPair = flopsPerPair * rates.multiprocessors / rate;
+    const double share = isBackward ? static_cast<double>(shape.heads / shape.kvHeads) : 1;
+    for (std::int64_t tile = 0; tile < tiles; ++tile)
+        grid.seconds.push_back(perPair * share * figures.tile *
+                                   visibleTo(shape, tile, figures.tile, isBackward) +
+                               figures.blockSeconds * figures.sharing.alone);
+    return figures.startSeconds + scheduledSeconds(grid, figures.sharing, rates.multiprocessors);
+}
+
+void timeFused(Ops& ops, const AttentionShape& given, FusedKernel kernel, bool isBackward)
+{
+    if (ops.log() == nullptr)
+        return;
+    AttentionShape shape = given;
+    shape.isTf32 = usesTf32(kernel, shape);
+    const DeviceRates& rates = ops.log()->rates();
+    const double seconds =
+        fusedSeconds(fusedFigures(kernel, shape, isBackward, rates), shape, isBackward, rates);
+    const auto element = static_cast<double>(bytesOf(shape.type));
+    const auto q = static_cast<double>(shape.queryCount());
+    const auto k = static_cast<double>(shape.keyCount());
+    ops.log()->prepare(preparation(kernel));
+    ops.log()->fused(seconds, (isBackward ? 5 * q + 4 * k : 2 * q + 2 * k) * element);
+}
+
+} // namespace tilescope::predict

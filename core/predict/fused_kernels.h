@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/predict/attention.h"
+#include "core/predict/block_schedule.h"
+
+#include <string>
+
+namespace tilescope::predict {
+
+struct DeviceRates;
+
+/// Attention in one kernel a direction.
+enum class FusedKernel { Flash, Cudnn, FlashAttention2, Efficient, Processor };
+
+/// How such a kernel is built and what it reaches.
+struct FusedFigures {
+    int tile = 128; ///< query rows of a block forward, keys of a block backward
+    BlockSharing sharing = {};
+    // With the device full: shares of the rate of large matrix products, by head width. Narrower heads are
+    // padded, or as long in exponentials: they lose in proportion.
+    double at32 = 0;
+    double at64 = 0;
+    double at128 = 0;
+    double blockSeconds = 0; ///< a block's beginning and end
+    double startSeconds = 0; ///< the kernel's own, with the small ones before and after it
+
+    double share(std::int64_t headDim) const;
+};
+
+/// The causal attention that a ceiling `attention_…` measures: heads of this width, and for the ones that end
+/// in `_lone` a single one of so many rows.
+inline constexpr double kLoneAttentionHeadDim = 64;
+inline constexpr double kLoneAttentionRows = 4096;
+/// attention_flash_bf16_forward
+std::string ceilingKind(FusedKernel kernel, const AttentionShape& shape, bool isBackward);
+
+/// \param rates  whose measured kernels count before the figures that are written down
+FusedFigures fusedFigures(FusedKernel kernel, const AttentionShape& shape, bool isBackward,
+                          const DeviceRates& rates);
+
+/// Time of the kernel on the device alone.
+double fusedSeconds(const FusedFigures& figures, const AttentionShape& shape, bool isBackward,
+                    const DeviceRates& rates);
+
+/// Tells who times that such a kernel runs: two products of the visible pairs forward, five backward.
+void timeFused(Ops& ops, const AttentionShape& shape, FusedKernel kernel, bool isBackward);
+
+} // namespace tilescope::predict

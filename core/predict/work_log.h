@@ -1,0 +1,80 @@
+#pragma once
+
+#include "core/predict/device_rates.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tilescope::predict {
+
+/// One thing that a phase does, as far as its time hangs on it.
+struct Work {
+    enum class Kind : std::uint8_t {
+        Product, ///< `count` products of (m, k) by (k, n) in one kernel
+        Move,    ///< a kernel that moves `bytes`, by `count` thread blocks that have a row each; 0: by any
+        Fused,   ///< a kernel that takes `seconds`, or as long as its `bytes`
+        Repeat,  ///< `count` kernels below autograd that move `bytes` together
+        Views,   ///< `count` operations of the host without a kernel
+        Prepare  ///< work of the host for a call beside what all have, as `count` operations
+    };
+    Kind kind = Kind::Move;
+    Type type = Type::Float32;
+    bool isTf32 = false;
+    bool isBackward = false;
+    double count = 0;
+    double m = 0, n = 0, k = 0;
+    double bytes = 0;
+    double seconds = 0;
+};
+
+/// What an operation computes and moves, in the order in which the host starts it.
+class WorkLog {
+public:
+    explicit WorkLog(const DeviceRates& rates) : rates_(rates) {}
+
+    const DeviceRates& rates() const { return rates_; }
+    void setBackward(bool isBackward) { isBackward_ = isBackward; }
+    void product(Type type, bool isTf32, std::int64_t count, double m, double n, double k)
+    {
+        add({.kind = Work::Kind::Product,
+             .type = type,
+             .isTf32 = isTf32,
+             .count = static_cast<double>(count),
+             .m = m,
+             .n = n,
+             .k = k});
+    }
+    /// \param type  of its values: those of two bytes are moved in smaller pieces
+    void move(double bytes, Type type = Type::Float32, double rows = 0)
+    {
+        add({.type = type, .count = rows, .bytes = bytes});
+    }
+    void fused(double seconds, double bytes)
+    {
+        add({.kind = Work::Kind::Fused, .bytes = bytes, .seconds = seconds});
+    }
+    void repeat(double times, double bytes)
+    {
+        if (times > 0)
+            add({.kind = Work::Kind::Repeat, .count = times, .bytes = bytes});
+    }
+    void views(double count) { add({.kind = Work::Kind::Views, .count = count}); }
+    void prepare(double operations) { add({.kind = Work::Kind::Prepare, .count = operations}); }
+
+    /// What was added since the last call.
+    std::vector<Work> take() { return std::exchange(works_, {}); }
+
+private:
+    void add(Work work)
+    {
+        work.isBackward = isBackward_;
+        works_.push_back(work);
+    }
+
+    const DeviceRates& rates_;
+    std::vector<Work> works_;
+    bool isBackward_ = false;
+};
+
+} // namespace tilescope::predict
