@@ -12,11 +12,11 @@
 /// bytes a clock: of the same tile both consumers' products read 192 KB (Q and K for the scores, V), the copy
 /// engine writes 64, and transposing V reads and writes 32 each: 320 KB, 2560 clocks.
 ///
-/// How: as the bf16 kernel (forward.cu), with the same loads, consumers, order of tiles and turns. What is
-/// different: wgmma wants TF32 operands whose rows run along the depth of the product. Q and K lie so. V does
-/// not: the copy engine delivers it beside, and a warpgroup (forward_transposer.h) writes it transposed, its
-/// keys in the order in which P already lies in a consumer's registers (layout.h). Q, K and V are rounded to
-/// TF32 by the copy engine, P as it becomes an operand.
+/// How: as the bf16 kernel (forward_kernel.h), with the same loads, consumers, order of tiles and turns. What
+/// is different: wgmma wants TF32 operands whose rows run along the depth of the product. Q and K lie so. V
+/// does not: the copy engine delivers it beside, and a warpgroup (forward_transposer.h) writes it transposed,
+/// its keys in the order in which P already lies in a consumer's registers (layout.h). Q, K and V are rounded
+/// to TF32 by the copy engine, P as it becomes an operand.
 ///
 ///     barriers        filled by              waited for by
 ///     queryFull       TMA (q tile)           consumers, values' loader, transposer

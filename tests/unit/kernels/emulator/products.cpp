@@ -20,7 +20,6 @@ struct ProductQueue {
 
 namespace {
 
-constexpr int kDepth = 8;
 std::uint64_t unrounded = 0;
 
 ProductQueue& queueOf(unsigned thread)
@@ -32,38 +31,62 @@ ProductQueue& queueOf(unsigned thread)
     return *queue;
 }
 
-float operandValue(std::uint32_t bits)
+float tf32Value(std::uint32_t bits)
 {
     constexpr std::uint32_t kIgnored = 0x1fff;
     unrounded += (bits & kIgnored) != 0;
     return std::bit_cast<float>(bits & ~kIgnored);
 }
 
-/// Element (row, depth) of an operand in shared memory whose rows run along the depth.
-float elementAt(std::uint64_t descriptor, int row, int depth)
-{
-    const auto field = [descriptor](int shift) {
-        return static_cast<std::uint32_t>(descriptor >> shift & 0x3fff) << 4;
-    };
-    const auto swizzle = descriptor >> 62;
-    const auto baseOffset = descriptor >> 49 & 7;
-    if (swizzle != 1 || baseOffset != 0) {
-        throw std::runtime_error("a descriptor without the 128-byte swizzle, or with a base offset");
+struct Descriptor {
+    std::uint32_t address, panelStride, groupStride;
+
+    explicit Descriptor(std::uint64_t bits)
+        : address(field(bits, 0)), panelStride(field(bits, 16)), groupStride(field(bits, 32))
+    {
+        if (bits >> 62 != 1 || (bits >> 49 & 7) != 0) {
+            throw std::runtime_error("a descriptor without the 128-byte swizzle, or with a base offset");
+        }
     }
-    const std::uint32_t groupStride = field(32);
-    const std::uint32_t address = field(0) + static_cast<std::uint32_t>(row / 8) * groupStride +
-                                  static_cast<std::uint32_t>(row % 8 * 128 + depth * 4);
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, Machine::here().at(swizzled(address)), sizeof(bits));
-    return operandValue(bits);
+    static std::uint32_t field(std::uint64_t bits, int shift)
+    {
+        return static_cast<std::uint32_t>(bits >> shift & 0x3fff) << 4;
+    }
+};
+
+float bf16Value(std::uint32_t half)
+{
+    return std::bit_cast<float>(half << 16);
 }
 
-/// Element (row, depth) of an operand in registers: that row's four threads hold two elements each.
+/// Element (row, depth) of an operand in shared memory.
+float elementAt(const Product& product, std::uint64_t bits, bool acrossDepth, int row, int depth)
+{
+    const Descriptor descriptor(bits);
+    const std::uint32_t elementBytes = product.kind == Operands::Tf32 ? 4 : 2;
+    // Lines are 128 bytes, eight a group; an operand whose rows run across the depth has panels of 64 rows.
+    const auto line = static_cast<std::uint32_t>(acrossDepth ? depth : row);
+    const auto within = static_cast<std::uint32_t>(acrossDepth ? row % 64 : depth) * elementBytes;
+    const std::uint32_t panel =
+        acrossDepth ? static_cast<std::uint32_t>(row / 64) * descriptor.panelStride : 0;
+    const std::uint32_t address =
+        swizzled(descriptor.address + panel + line / 8 * descriptor.groupStride + line % 8 * 128 + within);
+    std::uint32_t value = 0;
+    std::memcpy(&value, Machine::here().at(address), elementBytes);
+    return product.kind == Operands::Tf32 ? tf32Value(value) : bf16Value(value);
+}
+
+/// Element (row, depth) of an operand in registers: that row's four threads share its elements.
 float elementOf(const ProductQueue* const (&quad)[4], std::size_t group, std::size_t index, int row,
                 int depth)
 {
-    const std::uint32_t* registers = quad[depth % 4]->committed[group][index].fromRegisters;
-    return operandValue(registers[row / 8 % 2 + depth / 4 * 2]);
+    const Product& product = quad[0]->committed[group][index];
+    const auto registersOf = [&](int lane) { return quad[lane]->committed[group][index].fromRegisters; };
+    if (product.kind == Operands::Tf32) {
+        return tf32Value(registersOf(depth % 4)[row / 8 % 2 + depth / 4 * 2]);
+    }
+    const std::uint32_t pair = registersOf(depth % 8 / 2)[row / 8 % 2 + depth / 8 * 2];
+    return bf16Value(depth % 2 == 0 ? pair & 0xffff : pair >> 16);
 }
 
 /// What this thread owns of one product.
@@ -75,10 +98,10 @@ void multiply(unsigned thread, const ProductQueue* const (&quad)[4], std::size_t
         const int row = firstRow + i / 2 % 2 * 8;
         const int column = i / 4 * 8 + static_cast<int>(thread % 4) * 2 + i % 2;
         float sum = product.accumulate ? product.accumulators[i] : 0;
-        for (int depth = 0; depth < kDepth; ++depth) {
+        for (int depth = 0; depth < (product.kind == Operands::Tf32 ? 8 : 16); ++depth) {
             const float first = product.fromRegisters ? elementOf(quad, group, index, row, depth)
-                                                      : elementAt(product.first, row, depth);
-            sum += first * elementAt(product.second, column, depth);
+                                                      : elementAt(product, product.first, false, row, depth);
+            sum += first * elementAt(product, product.second, product.acrossDepth, column, depth);
         }
         product.accumulators[i] = sum;
     }

@@ -3,12 +3,16 @@
 #include <cstdint>
 #include <vector>
 
-/// wgmma for TF32, as PTX ISA 9.0 (9.7.15.5) describes operands, descriptors and accumulators. Nothing here
-/// is taken from kernels/cuda/hopper/layout.h, which it is to judge.
+/// wgmma for TF32 and bf16, as PTX ISA 9.0 (9.7.15.5) describes operands, descriptors and accumulators.
+/// Nothing here is taken from kernels/cuda/hopper/layout.h, which it is to judge.
 namespace tilescope::kernels::emulator {
 
-/// One instruction: 64 x `columns` x 8.
+enum class Operands : unsigned char { Tf32, Bf16 };
+
+/// One instruction: 64 x `columns` x 8 (TF32) or 16 (bf16).
 struct Product {
+    Operands kind;
+    bool acrossDepth;    ///< how the rows of `second` run, of bf16
     float* accumulators; ///< of this thread
     int columns;
     const std::uint32_t* fromRegisters; ///< of this thread: the first operand; null: `first` describes it

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What kernels/cuda/hopper/wgmma.h is on a device, for TF32 kernels that run in the emulator.
+/// What kernels/cuda/hopper/wgmma.h is on a device, for TF32 and bf16 kernels that run in the emulator.
 
 #include "kernels/cuda/hopper/layout.h"
 #include "kernels/cuda/hopper/ptx.h"
@@ -22,17 +22,23 @@ template <class T, int Count> void pin(T (&)[Count]) {}
 template <class Element> struct Instruction;
 template <> struct Instruction<float> {
     static constexpr int kDepth = 8;
+    static constexpr auto kKind = emulator::Operands::Tf32;
+};
+template <> struct Instruction<__nv_bfloat16> {
+    static constexpr int kDepth = 16;
+    static constexpr auto kKind = emulator::Operands::Bf16;
 };
 
 template <class Element, int Count>
 void product(float (&d)[Count], std::uint64_t a, std::uint64_t b, bool accumulate)
 {
-    emulator::issue({d, 2 * Count, nullptr, a, b, accumulate});
+    emulator::issue({Instruction<Element>::kKind, false, d, 2 * Count, nullptr, a, b, accumulate});
 }
 template <class Element, int Count>
 void productFromRegisters(float (&d)[Count], const std::uint32_t* a, std::uint64_t b)
 {
-    emulator::issue({d, 2 * Count, a, 0, b, true});
+    constexpr auto kKind = Instruction<Element>::kKind;
+    emulator::issue({kKind, kKind == emulator::Operands::Bf16, d, 2 * Count, a, 0, b, true});
 }
 
 } // namespace tilescope::kernels::hopper
