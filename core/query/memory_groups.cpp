@@ -2,6 +2,7 @@
 
 #include "core/analysis/path_glob.h"
 #include "core/model/text.h"
+#include "core/query/memory_difference.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -29,6 +30,30 @@ std::string_view kindOfModule(std::string_view module)
         module.remove_prefix(slash + 1);
     }
     return module.substr(0, module.find_first_of("/ "));
+}
+
+/// Who asked for memory in a program whose snapshot was imported: file and function of the innermost Python
+/// frame that is not PyTorch's own. Components of a path are then `file:line:function`, with U+2215 for
+/// slashes.
+std::string callerOf(std::string_view path)
+{
+    constexpr std::string_view kSlash = "\xe2\x88\x95";
+    while (!path.empty()) {
+        const std::size_t cut = path.rfind('/');
+        const std::string_view call = cut == std::string_view::npos ? path : path.substr(cut + 1);
+        path = cut == std::string_view::npos ? std::string_view{} : path.substr(0, cut);
+        const std::size_t line = call.find(".py:");
+        const std::size_t function = line == std::string_view::npos ? line : call.find(':', line + 4);
+        if (function == std::string_view::npos)
+            continue;
+        std::string_view file = call.substr(0, line + 3);
+        if (file.starts_with("torch" + std::string(kSlash)))
+            continue;
+        if (const std::size_t folder = file.rfind(kSlash); folder != std::string_view::npos)
+            file.remove_prefix(folder + kSlash.size());
+        return std::string(file) + ' ' + std::string(call.substr(function + 1));
+    }
+    return {};
 }
 
 /// Numbers for keys in the order in which they first come.
@@ -89,11 +114,18 @@ void groupByModule(const MemoryHistory& history, MemoryGroups& groups)
 {
     Names names(groups);
     const std::uint8_t older = names.of(kOlderGroup);
-    const auto keyOfPath = [](std::string_view path) {
+    const bool isStack = history.run.workload == kSnapshotWorkload;
+    const auto keyOfPath = [isStack](std::string_view path) {
+        if (std::string caller = isStack ? callerOf(path) : std::string(); !caller.empty())
+            return caller;
         const std::string_view module = analysis::moduleOf(path);
-        return module.empty() ? kNoModuleGroup : kindOfModule(module);
+        return std::string(module.empty() ? kNoModuleGroup : kindOfModule(module));
     };
-    const std::vector<std::uint8_t> byName = groupsOfTexts(history, names, kindOfModule, &MemoryLife::name);
+    const auto keyOfName = [isStack](std::string_view name) {
+        std::string caller = isStack ? callerOf(name) : std::string();
+        return caller.empty() ? std::string(kindOfModule(name)) : caller;
+    };
+    const std::vector<std::uint8_t> byName = groupsOfTexts(history, names, keyOfName, &MemoryLife::name);
     const std::vector<std::uint8_t> byPath = groupsOfTexts(history, names, keyOfPath, &MemoryLife::path);
     const std::uint8_t none = names.of(kNoModuleGroup);
     for (const MemoryLife& block : history.blocks)

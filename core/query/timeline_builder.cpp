@@ -378,6 +378,9 @@ void TimelineBuilder::State::buildRangeLanes()
 void TimelineBuilder::State::buildHostLanes()
 {
     for (auto& [thread, host] : hosts) {
+        // Ops of no thread are those of an imported memory snapshot: names of stacks, which took no time.
+        if (!thread && !host.hasCalls)
+            continue;
         Lane lane;
         lane.kind = Lane::Kind::Thread;
         lane.thread = thread;

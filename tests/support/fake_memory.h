@@ -18,6 +18,8 @@ namespace tilescope::testing {
 /// frees. Times are nanoseconds; the run begins with its first event.
 class FakeMemory {
 public:
+    explicit FakeMemory(std::string workload = "lm") : workload_(std::move(workload)) {}
+
     /// A block that was there when the trace began.
     FakeMemory& older(std::uint64_t address, std::int64_t bytes, std::string name,
                       MemoryCategory category = MemoryCategory::Parameters)
@@ -130,7 +132,7 @@ public:
         if (!isWritten_) {
             isWritten_ = true;
             store::RunWriter writer(file_, strings_);
-            writer.beginRun({"test", "lm", "{}", "hash", "test"});
+            writer.beginRun({"test", workload_, "{}", "hash", "test"});
             TraceBatch batch = trace_.batch();
             for (const auto& [event, op] : ops_)
                 batch.allocEvents[event].op = op;
@@ -142,6 +144,7 @@ public:
     }
 
 private:
+    std::string workload_;
     TemporaryFolder folder_;
     std::filesystem::path file_ = folder_ / "memory.tscope";
     StringTable strings_;

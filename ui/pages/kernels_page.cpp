@@ -1,5 +1,6 @@
 #include "ui/pages/kernels_page.h"
 
+#include "core/query/memory_difference.h"
 #include "ui/pages/controls.h"
 #include "ui/pages/key_value_table.h"
 #include "ui/pages/panel.h"
@@ -233,6 +234,9 @@ void KernelsPage::fullLoaded(Full full)
         std::vector<KernelLine> lines = linesOf(*full_->ops, full_->opWork ? &*full_->opWork : nullptr);
         showLines(grouping_->current() == ByFamily ? byFamily(lines) : std::move(lines), titles());
     } else if (full_->kernels.rows.empty()) {
+        if (run_ && run_->run->workload == query::kSnapshotWorkload)
+            return showMessage(
+                tr("A memory snapshot tells of no kernels.\nWhat it holds is on the Memory page."));
         showMessage(
             tr("No kernel and no op was traced here.\nGive the run trace: kernels, and trace_steps above "
                "0; or choose all steps and all ranges."));

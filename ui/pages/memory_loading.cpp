@@ -1,5 +1,6 @@
 // How the memory page comes by what its plots show: curves, blocks, groups, places.
 
+#include "core/query/memory_difference.h"
 #include "ui/pages/controls.h"
 #include "ui/pages/memory_page.h"
 #include "ui/pages/panel.h"
@@ -109,6 +110,15 @@ void MemoryPage::load()
     isReading_ = true;
     std::vector<SelectedRun> runs = runs_;
     const auto first = std::ptrdiff_t(std::clamp(run_->currentIndex(), 0, int(runs.size()) - 1));
+    if (!isColourChosen_) {
+        // Nobody told a snapshot what its blocks are for, only who asked for them.
+        const bool isSnapshot = runs[std::size_t(first)].run->workload == query::kSnapshotWorkload;
+        const QSignalBlocker quiet(colourBy_);
+        const QSignalBlocker quietToo(sharesBy_);
+        const auto by = int(isSnapshot ? query::MemoryGrouping::Module : query::MemoryGrouping::Category);
+        colourBy_->setCurrent(by);
+        sharesBy_->setCurrent(by);
+    }
     std::rotate(runs.begin(), runs.begin() + first, runs.begin() + first + 1);
     const auto failed = [this](const QString& sentence) { showMessage(sentence); };
     outlining_.start([runs](const query::Cancelled& cancelled) { return outlinesOf(runs, cancelled); },

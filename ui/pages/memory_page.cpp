@@ -86,7 +86,10 @@ QWidget* MemoryPage::makeTools()
             &MemoryAxis::fit);
     connect(tools->addButton(tr("Export…"), tr("Save what this page shows (Ctrl+E)")), &QPushButton::clicked,
             this, &Page::exportWanted);
-    connect(colourBy_, &Segments::changed, this, &MemoryPage::group);
+    connect(colourBy_, &Segments::changed, this, [this] {
+        isColourChosen_ = true;
+        group();
+    });
     connect(instantChoice_, &Segments::changed, this, [this](int index) {
         instantKind_ = Instant(index);
         placeInstant();

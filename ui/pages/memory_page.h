@@ -112,6 +112,7 @@ private:
     std::array<std::shared_ptr<const query::MemoryGroups>, 3> groups_; ///< of the first, by grouping
     std::shared_ptr<const query::MemoryLayout> layout_;
     Instant instantKind_ = Instant::Peak;
+    bool isColourChosen_ = false; ///< by the person, not by what the run tells
     std::optional<std::uint32_t> block_;
     bool isReading_ = false; ///< of what is selected now there are no blocks yet
     QString wanted_;         ///< a block that a link leads to, until the blocks are there

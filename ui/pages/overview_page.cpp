@@ -1,5 +1,6 @@
 #include "ui/pages/overview_page.h"
 
+#include "core/query/memory_difference.h"
 #include "ui/models/overview_tables.h"
 #include "ui/pages/controls.h"
 #include "ui/pages/key_value_table.h"
@@ -365,6 +366,9 @@ void OverviewPage::showMachine(const query::RunOverview& run)
         const double number = text(value).toDouble(&good);
         return good ? byteText(number) : QString();
     };
+    add(tr("Snapshot"), text(run.fact("snapshot.file")));
+    if (run.run.workload == query::kSnapshotWorkload)
+        add(tr("Allocator"), text(run.fact("env.PYTORCH_CUDA_ALLOC_CONF")));
     if (run.run.result.device.starts_with("cuda")) {
         add(tr("GPU"), text(run.fact("gpu.0.name")));
         addBoth(tr("SMs"), text(run.fact("gpu.0.multiprocessors")), tr("memory"),
@@ -422,8 +426,17 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
 {
     describe(runs, overview);
     std::vector<KeyFigure> figures = keyFigures(overview);
-    for (std::size_t i = 0; i < kFigures; ++i)
+    // A memory snapshot has no steps: what would be about them is left out.
+    const bool isSnapshot =
+        std::all_of(overview.runs.begin(), overview.runs.end(), [](const OverviewRun& run) {
+            return run.data->run.workload == query::kSnapshotWorkload;
+        });
+    for (std::size_t i = 0; i < kFigures; ++i) {
+        cards_[i]->setVisible(!isSnapshot || figures[i].page == QLatin1String("memory"));
         cards_[i]->show(std::move(figures[i]));
+    }
+    for (Panel* panel : {stepPanel_, familyPanel_, rangePanel_})
+        panel->setVisible(!isSnapshot);
     const bool gpu = std::any_of(overview.runs.begin(), overview.runs.end(), [](const OverviewRun& run) {
         return run.data->step && run.data->step->onGpu;
     });

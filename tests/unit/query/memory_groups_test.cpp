@@ -46,6 +46,21 @@ TEST(MemoryGroups, TellBlocksApartByPhaseAndByKindOfModule)
     EXPECT_EQ(moduleOf(*history, history->blocks[2]), "layers.0/attention/qkv");
 }
 
+TEST(MemoryGroups, OfASnapshotAreTheFunctionsThatAskedForMemory)
+{
+    FakeMemory memory("snapshot");
+    memory.alloc(10, 5, 10,
+                 "main∕train.py:96:<module>/main∕model.py:24:forward/torch∕nn∕modules∕linear.py:134:forward");
+    memory.alloc(
+        11, 6, 20,
+        "main∕train.py:96:<module>/main∕model.py:30:forward/??:0:at::_ops::mm::call(at::Tensor const&)");
+    memory.alloc(12, 8, 30, "??:0:start_thread");
+    const auto groups = memoryGroups(memory.history(), MemoryGrouping::Module);
+    EXPECT_EQ(groups->names.at(groups->groupOf[0]), "model.py forward");
+    EXPECT_EQ(groups->groupOf[1], groups->groupOf[0]) << "whatever the line";
+    EXPECT_EQ(groups->names.at(groups->groupOf[2]), kNoModuleGroup);
+}
+
 TEST(MemoryGroups, ModulesBeyondWhatColoursTellApartAreOne)
 {
     FakeMemory memory;
