@@ -60,6 +60,16 @@ void sortByCost(std::vector<KernelStat>& stats)
     });
 }
 
+std::vector<KernelStat> statsOf(const std::vector<Sums>& sums)
+{
+    std::vector<KernelStat> stats;
+    for (std::uint32_t name = 0; name < sums.size(); ++name)
+        if (sums[name].instances > 0)
+            stats.push_back(statOf(name, sums[name]));
+    sortByCost(stats);
+    return stats;
+}
+
 } // namespace
 
 std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stretch> stretch,
@@ -81,12 +91,36 @@ std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stre
             }
         }
     }
-    std::vector<KernelStat> stats;
-    for (std::uint32_t name = 0; name < sums.size(); ++name)
-        if (sums[name].instances > 0)
-            stats.push_back(statOf(name, sums[name]));
-    sortByCost(stats);
-    return stats;
+    return statsOf(sums);
+}
+
+std::vector<KernelStat> opStats(const Timeline& timeline, std::optional<Stretch> stretch,
+                                const std::function<bool()>& cancelled)
+{
+    std::vector<Sums> sums(timeline.names.size());
+    for (const Lane& lane : timeline.lanes) {
+        if (lane.kind != Lane::Kind::Thread)
+            continue;
+        for (std::size_t r = 0; r < lane.rows.size(); ++r) {
+            if (cancelled())
+                return {};
+            const Track& row = lane.rows[r];
+            const Track* const called = r + 1 < lane.rows.size() ? &lane.rows[r + 1] : nullptr;
+            const auto [first, last] = startingIn(row, stretch);
+            std::size_t child = called && first < last ? called->firstFrom(row.start(first)) : 0;
+            for (std::size_t i = first; i < last; ++i) {
+                std::int64_t own = row.length(i);
+                for (; called && child < called->size() && called->start(child) < row.end(i); ++child)
+                    if (called->start(child) >= row.start(i))
+                        own -= called->length(child);
+                Sums& of = sums[row.name(i)];
+                if (of.instances == 0)
+                    of.hue = row.hue(i);
+                of.add(std::max<std::int64_t>(own, 0));
+            }
+        }
+    }
+    return statsOf(sums);
 }
 
 std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats)

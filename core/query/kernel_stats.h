@@ -29,6 +29,11 @@ using Stretch = std::pair<std::int64_t, std::int64_t>;
 std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stretch> stretch,
                                     const std::function<bool()>& cancelled);
 
+/// The same of a host's ops by their own time, that of the ops they call taken off: what a CPU did. Ops lie
+/// below those that call them in the rows of their thread.
+std::vector<KernelStat> opStats(const Timeline& timeline, std::optional<Stretch> stretch,
+                                const std::function<bool()>& cancelled);
+
 /// The same added up by hue; `name` is that of the costliest member.
 std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats);
 

@@ -48,7 +48,11 @@ struct KernelOfSpan {
 SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
                  const QString& letter, const std::function<bool()>& cancelled)
 {
-    SpanOfRun span{letter, timeline, stretch, kernelStats(*timeline, stretch, cancelled)};
+    SpanOfRun span{letter, timeline, stretch, {}};
+    span.ofOps = std::none_of(timeline->lanes.begin(), timeline->lanes.end(),
+                              [](const query::Lane& lane) { return lane.kind == query::Lane::Kind::Stream; });
+    span.kernels =
+        span.ofOps ? opStats(*timeline, stretch, cancelled) : kernelStats(*timeline, stretch, cancelled);
     if (stretch.second > stretch.first && !cancelled()) {
         span.busy = busyShare(*timeline, stretch);
         span.memory = memoryAcross(*timeline, stretch);
@@ -65,7 +69,8 @@ QString spanWords(const SpanOfRun& span)
     if (span.busy)
         parts << QStringLiteral("busy %1").arg(percentText(span.busy->busy()));
     if (span.busy || instances > 0)
-        parts << QStringLiteral("%1 kernels").arg(wholeNumber(instances));
+        parts << (span.ofOps ? QStringLiteral("%1 ops") : QStringLiteral("%1 kernels"))
+                     .arg(wholeNumber(instances));
     if (span.memory && span.memory->first != span.memory->second) {
         const double change = double(span.memory->second - span.memory->first);
         const Unit unit = byteUnit(change);
@@ -96,8 +101,11 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
     const Unit unit = timeUnit(double(most) / 10);
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
-    data.columns = {makeColumn(QStringLiteral("Kernel"), Kind::Text, 0),
-                    makeColumn(QStringLiteral("Family"), Kind::Text, 88, true)};
+    const bool ops = !runs.empty() &&
+                     std::all_of(runs.begin(), runs.end(), [](const SpanOfRun& run) { return run.ofOps; });
+    data.columns = {
+        makeColumn(ops ? QStringLiteral("Op, own time") : QStringLiteral("Kernel"), Kind::Text, 0),
+        makeColumn(QStringLiteral("Family"), Kind::Text, 88, true)};
     data.columns[0].swatch = true;
     for (std::size_t run = 0; run < shown; ++run) {
         data.columns.push_back(makeColumn(

@@ -15,12 +15,14 @@ struct SpanOfRun {
     QString letter; ///< A, B; empty where one run is shown
     std::shared_ptr<const query::Timeline> timeline;
     query::Stretch stretch;
-    std::vector<query::KernelStat> kernels;
+    std::vector<query::KernelStat> kernels; ///< of the device; without one, the host's ops by their own time
+    bool ofOps = false;
     std::optional<query::BusyShare> busy = {};
     std::optional<std::pair<std::int64_t, std::int64_t>> memory = {}; ///< bytes at both ends
 };
 
-/// Adds up what the device did. Reads the timeline's rows; empty where cancelled.
+/// Adds up what the device did, or the host where there is none. Reads the timeline's rows; empty where
+/// cancelled.
 SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
                  const QString& letter, const std::function<bool()>& cancelled);
 

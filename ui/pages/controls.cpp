@@ -4,12 +4,14 @@
 #include "ui/theme/theme.h"
 
 #include <QHBoxLayout>
+#include <QHelpEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
 #include <QStyleOptionButton>
 #include <QStylePainter>
+#include <QToolTip>
 #include <QVBoxLayout>
 #include <QWheelEvent>
 
@@ -37,9 +39,22 @@ ComboBox::ComboBox(const QString& accessibleName, QWidget* parent) : QComboBox(p
     setSizeAdjustPolicy(QComboBox::AdjustToContents);
 }
 
+// As QComboBox does, but a choice without room for it ends in an ellipsis.
 void ComboBox::paintEvent(QPaintEvent* event)
 {
-    QComboBox::paintEvent(event);
+    QStyleOptionComboBox option;
+    initStyleOption(&option);
+    const int room =
+        style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, this).width();
+    const QString words = fontMetrics().elidedText(option.currentText, Qt::ElideRight, room);
+    if (words == option.currentText) {
+        QComboBox::paintEvent(event);
+    } else {
+        option.currentText = words;
+        QStylePainter painter(this);
+        painter.drawComplexControl(QStyle::CC_ComboBox, option);
+        painter.drawControl(QStyle::CE_ComboBoxLabel, option);
+    }
     paintChevron(*this);
 }
 
@@ -76,6 +91,29 @@ void MenuButton::paintEvent(QPaintEvent*)
     painter.drawText(rect().adjusted(sizes().of(11), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text());
     painter.end();
     paintChevron(*this);
+}
+
+ElidedLabel::ElidedLabel(QWidget* parent) : QLabel(parent)
+{
+    setProperty("kind", "dim");
+    setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+}
+
+void ElidedLabel::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.setPen(colours().dimText);
+    painter.drawText(rect(), Qt::AlignVCenter | Qt::AlignLeft,
+                     fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+}
+
+bool ElidedLabel::event(QEvent* event)
+{
+    if (event->type() == QEvent::ToolTip && fontMetrics().horizontalAdvance(text()) > width()) {
+        QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text(), this);
+        return true;
+    }
+    return QLabel::event(event);
 }
 
 QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleName)

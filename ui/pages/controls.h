@@ -2,12 +2,12 @@
 
 #include <QComboBox>
 #include <QFrame>
+#include <QLabel>
 #include <QPushButton>
 
 #include <vector>
 
 class QHBoxLayout;
-class QLabel;
 class QLineEdit;
 class QVBoxLayout;
 
@@ -33,6 +33,18 @@ public:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+};
+
+/// Dim words of one line that take the room that others leave and end in an ellipsis where that is too
+/// little; a hover then has them whole.
+class ElidedLabel : public QLabel {
+    Q_OBJECT
+public:
+    explicit ElidedLabel(QWidget* parent = nullptr);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    bool event(QEvent* event) override;
 };
 
 /// A line edit with a magnifying glass.

@@ -115,9 +115,7 @@ QWidget* OverviewPage::makeHeader()
     layout->setSpacing(sizes().of(10));
     title_ = new QLabel;
     title_->setFont(Theme::instance().large());
-    subtitle_ = new QLabel;
-    subtitle_->setProperty("kind", "dim");
-    subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // names of runs may be long
+    subtitle_ = new ElidedLabel; // names of runs may be long
     machineLine_ = new QLabel;
     machineLine_->setProperty("kind", "dim");
     machineLine_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
@@ -333,7 +331,6 @@ void OverviewPage::describe(const std::vector<SelectedRun>& runs, const Overview
                                             : tr("%3 runs, of which A %1 and B %2 are compared")
                                                   .arg(runs[0].title, runs[1].title)
                                                   .arg(runs.size()));
-    subtitle_->setToolTip(subtitle_->text());
     const query::RunOverview& first = *overview.runs.front().data;
     QStringList words;
     const std::string_view gpu = first.run.result.device.starts_with("cuda") ? first.fact("gpu.0.name") : "";

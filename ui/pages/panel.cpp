@@ -1,44 +1,16 @@
 #include "ui/pages/panel.h"
 
+#include "ui/pages/controls.h"
 #include "ui/theme/theme.h"
 
 #include <QHBoxLayout>
-#include <QHelpEvent>
 #include <QLabel>
-#include <QPainter>
-#include <QToolTip>
 #include <QVBoxLayout>
 
 namespace tilescope::ui {
 
-namespace {
-
-/// Dim words of one line that end in an ellipsis where there is no room for all of them; a hover then has
-/// them whole.
-class Subtitle : public QLabel {
-protected:
-    void paintEvent(QPaintEvent*) override
-    {
-        QPainter painter(this);
-        painter.setPen(colours().dimText);
-        painter.drawText(rect(), Qt::AlignVCenter | Qt::AlignLeft,
-                         fontMetrics().elidedText(text(), Qt::ElideRight, width()));
-    }
-    bool event(QEvent* event) override
-    {
-        if (event->type() == QEvent::ToolTip && toolTip().isEmpty() &&
-            fontMetrics().horizontalAdvance(text()) > width()) {
-            QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text(), this);
-            return true;
-        }
-        return QLabel::event(event);
-    }
-};
-
-} // namespace
-
 Panel::Panel(const QString& title, QWidget* parent)
-    : QFrame(parent), title_(new QLabel(title)), subtitle_(new Subtitle), header_(new QHBoxLayout),
+    : QFrame(parent), title_(new QLabel(title)), subtitle_(new ElidedLabel), header_(new QHBoxLayout),
       layout_(new QVBoxLayout(this))
 {
     setProperty("kind", "panel");
@@ -51,8 +23,6 @@ Panel::Panel(const QString& title, QWidget* parent)
     header_->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
     header_->setSpacing(sizes().of(8));
     title_->setProperty("kind", "title");
-    subtitle_->setProperty("kind", "dim");
-    subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     header_->addWidget(title_);
     header_->addWidget(subtitle_, 1);
     layout_->addWidget(bar);

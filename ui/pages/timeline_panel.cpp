@@ -1,5 +1,6 @@
 #include "ui/pages/timeline_panel.h"
 
+#include "ui/pages/controls.h"
 #include "ui/pages/key_value_table.h"
 #include "ui/plots/key_actions.h"
 #include "ui/plots/number_text.h"
@@ -66,10 +67,8 @@ QWidget* TimelinePanel::makeTable()
     tableTitle_ = new QLabel;
     tableTitle_->setProperty("kind", "title");
     tableTitle_->setFixedHeight(sizes().panelHeader);
-    tableWords_ = new QLabel;
+    tableWords_ = new ElidedLabel;
     tableWords_->setObjectName(QStringLiteral("span"));
-    tableWords_->setProperty("kind", "dim");
-    tableWords_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     header->addWidget(tableTitle_);
     header->addWidget(tableWords_, 1);
     static_cast<QVBoxLayout*>(widget->layout())->addLayout(header);

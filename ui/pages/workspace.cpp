@@ -40,6 +40,14 @@ QString telling(std::string_view key, std::string_view value)
                   : text(value);
 }
 
+// What follows from another key, or does nothing, tells nothing.
+bool isImplied(std::string_view key, const query::RunSummary& run)
+{
+    if (key == "kv_heads")
+        return run.param(key) == run.param("heads");
+    return key.substr(0, 5) == "tile_" && run.param("backend") != "flash-torch";
+}
+
 constexpr int kTickMs = 250;
 // How long after a look at a file the next one follows: of one that changes, one that does not, and one that
 // cannot be read.
@@ -99,7 +107,7 @@ QString RunTitles::of(const query::RunSummary& run, bool withPrecision) const
     const auto group = groups_.find(run.workload);
     if (group != groups_.end()) {
         for (const char* key : kTelling)
-            if (group->second.varying.contains(key))
+            if (group->second.varying.contains(key) && !isImplied(key, run))
                 words << telling(key, run.param(key));
         if (withPrecision && group->second.varying.contains(kPrecision))
             words << text(run.param(kPrecision));

@@ -194,8 +194,12 @@ void DistributionPlot::drawRatio(QPainter& painter, const PhaseSamples& phase, c
     const double side = sizes().of(6);
     painter.fillRect(QRectF(x(difference.ratio) - side / 2, y - side / 2, side, side), toned.colour);
 
+    // No difference that is seen is none only where the interval leaves little room for one.
+    constexpr double kSame = 0.05;
+    const bool same = difference.ratio95.low > 1 - kSame && difference.ratio95.high < 1 + kSame;
     const QString text = difference.seen() ? withUnit(signedDigits(100 * (difference.ratio - 1)), "%")
-                                           : QStringLiteral("≈ same");
+                         : same            ? QStringLiteral("≈ same")
+                                           : QStringLiteral("not told");
     painter.setFont(difference.seen() ? Theme::instance().bold() : Theme::instance().body());
     painter.setPen(toned.colour);
     const QFontMetricsF metrics(painter.font());

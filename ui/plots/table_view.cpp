@@ -1,6 +1,7 @@
 #include "ui/plots/table_view.h"
 
 #include "ui/plots/key_actions.h"
+#include "ui/plots/number_text.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -232,7 +233,8 @@ void TableHeader::paintSection(QPainter* painter, const QRect& rect, int section
     // Over a bar that had to get short there is no room for words, and half a word is none.
     const bool narrow = rect.width() < sizes().of(48);
     if (!narrow || painter->fontMetrics().horizontalAdvance(text) <= inner.width())
-        painter->drawText(inner, alignment | Qt::TextSingleLine, text);
+        painter->drawText(inner, alignment | Qt::TextSingleLine,
+                          painter->fontMetrics().elidedText(text, Qt::ElideRight, inner.width()));
     painter->restore();
 }
 
@@ -347,9 +349,22 @@ int TableView::textWidth(std::size_t column) const
     return std::clamp(widest + sizes().of(swatch ? 40 : 20), sizes().of(kLeastText), sizes().of(kMostText));
 }
 
+// Whether nothing in it was measured in any row.
+bool TableView::holdsNothing(std::size_t column) const
+{
+    const std::vector<TableRow>& rows = model_->table().rows;
+    const TableColumn::Kind kind = model_->table().columns[column].kind;
+    if (rows.empty() || (kind != TableColumn::Kind::Number && kind != TableColumn::Kind::Strip))
+        return false;
+    return std::all_of(rows.begin(), rows.end(), [&](const TableRow& row) {
+        const TableCell& cell = row.cells[column];
+        return kind == TableColumn::Kind::Strip ? cell.strip[1] < 0 : cell.text == notMeasured();
+    });
+}
+
 // Columns keep their width and those of width 0 share what is left. Where that is too little to read them,
-// bars get shorter, then dim words go, which a swatch tells, too, then names are elided, then dim numbers go,
-// then bars.
+// those that hold nothing go, bars get shorter, then dim words go, which a swatch tells, too, then names are
+// elided, then dim numbers go, then bars.
 void TableView::layColumns()
 {
     const std::vector<TableColumn>& columns = model_->table().columns;
@@ -369,8 +384,14 @@ void TableView::layColumns()
         widths[c] -= less;
         needed -= less;
     };
+    for (std::size_t c = 1; c < columns.size(); ++c)
+        if (needed > room && holdsNothing(c)) {
+            needed -= widths[c];
+            widths[c] = 0;
+        }
     for (std::size_t c = 0; c < columns.size(); ++c)
-        if (columns[c].kind != TableColumn::Kind::Text && columns[c].kind != TableColumn::Kind::Number)
+        if (columns[c].kind != TableColumn::Kind::Text && columns[c].kind != TableColumn::Kind::Number &&
+            widths[c] > 0)
             shrink(c, sizes().of(kLeastBar));
     const auto drop = [&](TableColumn::Kind kind) {
         for (std::size_t c = 1; c < columns.size(); ++c)

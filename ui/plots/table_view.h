@@ -80,6 +80,7 @@ protected:
 
 private:
     void layColumns();
+    bool holdsNothing(std::size_t column) const;
     int textWidth(std::size_t column) const;
     void copyTable();
     void copyImage();

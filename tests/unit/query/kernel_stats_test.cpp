@@ -50,6 +50,36 @@ TEST(KernelStats, AddUpByNameCostliestFirst)
     EXPECT_EQ(stats[1].standardDeviation, std::nullopt);
 }
 
+TEST(KernelStats, OfOpsCountTheirOwnTime)
+{
+    // linear 0 to 100 calls mm 10 to 60 and add 70 to 80; linear 200 to 220 calls nothing.
+    Timeline made;
+    made.names = {{"aten::linear", "linear"}, {"aten::mm", "mm"}, {"aten::add", "add"}};
+    Lane thread;
+    thread.kind = Lane::Kind::Thread;
+    TrackBuilder outer;
+    outer.add(0, 100, 0, Hue::Other);
+    outer.add(200, 220, 0, Hue::Other);
+    thread.rows.push_back(std::move(outer).build());
+    TrackBuilder inner;
+    inner.add(10, 60, 1, Hue::Matmul);
+    inner.add(70, 80, 2, Hue::Elementwise);
+    thread.rows.push_back(std::move(inner).build());
+    made.lanes.push_back(std::move(thread));
+    made.length = 220;
+    const auto all = opStats(made, {}, never);
+    ASSERT_EQ(all.size(), 3U);
+    EXPECT_EQ(all[0].name, 0U);
+    EXPECT_EQ(all[0].total, 60) << "100 - 50 - 10, and 20";
+    EXPECT_EQ(all[0].instances, 2);
+    EXPECT_EQ(all[1].total, 50);
+    EXPECT_EQ(all[2].total, 10);
+    const auto part = opStats(made, Stretch{5, 150}, never);
+    ASSERT_EQ(part.size(), 2U) << "linear began before";
+    EXPECT_EQ(part[0].name, 1U);
+    EXPECT_TRUE(kernelStats(made, {}, never).empty()) << "no device ran anything";
+}
+
 TEST(KernelStats, OfAStretchCountWhatStartsInIt)
 {
     const auto stats = kernelStats(timeline(), Stretch{30, 100}, never);
