@@ -26,9 +26,11 @@ struct ImportedSnapshot {
     Bytes reserved{};
 };
 
-/// Reads what torch.cuda.memory._dump_snapshot wrote, of any PyTorch from 2.1, or what we export.
+/// Reads what torch.cuda.memory._dump_snapshot wrote, of any PyTorch from 2.1 (and what 2.0 wrote), or what
+/// we export.
 ///
 /// What was allocated before the trace begins follows from the segments at its end and the events between.
+/// What the versions write differently: resources/help/memory.md, PyTorch's snapshots.
 /// Stacks become paths: `train.py:96:<module>/…/module.py:1370:convert`, the outermost frame first.
 /// \param document  untrusted
 /// \param name      of the run
