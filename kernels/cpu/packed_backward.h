@@ -246,7 +246,10 @@ private:
         const PackedMatrix<T> keys = from(pieces_.keys, tile);
         const PackedMatrix<T> values = from(pieces_.values, tile);
         // Of each 32 keys the first group that sees them; groups after it do, too.
-        std::int64_t firstGroup[kKeyBlocks] = {groups_, groups_, groups_, groups_};
+        std::int64_t firstGroup[kKeyBlocks];
+        for (std::int64_t& first : firstGroup) {
+            first = groups_;
+        }
         for (std::int64_t g = groups_; g-- > 0;) {
             const std::int64_t query = firstQuery_ + g * kGroup;
             const std::int64_t last = smaller(query + kGroup, problem_.shape.queries) - 1;

@@ -169,10 +169,7 @@ private:
     void softmax(State& state, int half, std::int64_t rows, Matrix<float> output)
     {
         const float* const column = pieces_.scores.data + half * 16;
-        __m512 maximum = state.maximum[half];
-        for (std::int64_t j = 0; j < rows; ++j) {
-            maximum = _mm512_max_ps(_mm512_load_ps(column + j * kGroup), maximum);
-        }
+        const __m512 maximum = _mm512_max_ps(largest(column, rows), state.maximum[half]);
         const __m512 base = baseOf(maximum);
         // Where the maximum stays, exactly 1.
         const __m512 factor = exponential2<T>((state.maximum[half] - base) * scale_);
@@ -185,6 +182,27 @@ private:
                 _mm512_store_ps(at, _mm512_load_ps(at) * factor);
             }
         }
+    }
+
+    /// The largest scores of 16 columns, in several maxima that do not wait for each other.
+    static __m512 largest(const float* column, std::int64_t rows)
+    {
+        constexpr int kPartial = 8;
+        __m512 partial[kPartial];
+        for (int s = 0; s < kPartial; ++s) {
+            partial[s] = _mm512_load_ps(column + s * kGroup);
+        }
+        for (std::int64_t j = kPartial; j < rows; j += kPartial) {
+            for (int s = 0; s < kPartial; ++s) {
+                partial[s] = _mm512_max_ps(_mm512_load_ps(column + (j + s) * kGroup), partial[s]);
+            }
+        }
+        for (int count = kPartial / 2; count > 0; count /= 2) {
+            for (int s = 0; s < count; ++s) {
+                partial[s] = _mm512_max_ps(partial[s], partial[s + count]);
+            }
+        }
+        return partial[0];
     }
 
     /// Writes the exponentials of 16 columns as pairs of a right factor; returns their sum.
@@ -208,9 +226,9 @@ private:
                 }
             }
         }
-        for (int half_ = kPartial; half_ > 0; half_ /= 2) {
-            for (int s = 0; s < half_; ++s) {
-                partial[s] += partial[s + half_];
+        for (int count = kPartial; count > 0; count /= 2) {
+            for (int s = 0; s < count; ++s) {
+                partial[s] += partial[s + count];
             }
         }
         return partial[0];
