@@ -99,7 +99,8 @@ std::vector<Value> valuesOf(const FindingTemplate& wanted, const StudyRuns& stud
     return values;
 }
 
-/// `0.29 (size small) to 0.33 (size xl)`; of a single point, that; of points that agree, that they do.
+/// `0.29 (size small) to 0.33 (size xl)`; of a single point, that; of points that agree, `0.29 (all 5
+/// points)`.
 std::string rangeOf(const std::vector<Value>& values)
 {
     const auto text = [](const Value& value) {
@@ -109,7 +110,8 @@ std::string rangeOf(const std::vector<Value>& values)
         return text(values.front());
     const std::string same = textOf(values.front().measured);
     if (same == textOf(values.back().measured))
-        return fmt::format("{} at all {} points", same, values.size());
+        return values.size() == 2 ? same + " (both points)"
+                                  : fmt::format("{} (all {} points)", same, values.size());
     return text(values.front()) + " to " + text(values.back());
 }
 

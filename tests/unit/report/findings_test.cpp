@@ -143,10 +143,10 @@ TEST_F(Findings, NothingIsClaimedWithoutData)
 TEST_F(Findings, PointsThatAgreeAreNoRange)
 {
     EXPECT_EQ(sentence({.rule = "spread",
-                        .say = "Backward takes {range} of forward.",
+                        .say = "Backward takes {range} times forward.",
                         .quantity = {.value = "backward", .over = "forward"},
                         .by = {"backend", "seq_len"}}),
-              "Backward takes 2.00 at all 32 points of forward.");
+              "Backward takes 2.00 (all 32 points) times forward.");
 }
 
 TEST_F(Findings, EachNamesTheCommandThatShowsWhatItRestsOn)
