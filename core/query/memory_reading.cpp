@@ -26,7 +26,8 @@ std::pair<StepCurve, StepCurve> curvesOf(const store::RunReader& reader, RunId r
     });
     if (times.empty())
         return {};
-    return {StepCurve(times, std::move(allocated)), StepCurve(times, std::move(reserved))};
+    StepCurve held = StepCurve::ofChanges(times, reserved);
+    return {StepCurve(std::move(times), std::move(allocated)), std::move(held)};
 }
 
 } // namespace

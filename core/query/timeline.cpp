@@ -46,7 +46,7 @@ std::size_t Timeline::memory() const
     for (const Lane& lane : lanes) {
         for (const Track& row : lane.rows)
             total += row.memory();
-        total += (lane.allocated.size() + lane.reserved.size()) * 2 * sizeof(std::int64_t);
+        total += lane.allocated.memory() + lane.reserved.memory();
     }
     return total;
 }

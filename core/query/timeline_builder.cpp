@@ -463,8 +463,8 @@ void TimelineBuilder::State::buildMemoryLanes()
         lane.title = "Memory";
         if (curves.size() > 1)
             lane.detail = device ? "GPU " + std::to_string(device.value) : "host";
-        lane.allocated = StepCurve(curve.times, std::move(curve.allocated));
-        lane.reserved = StepCurve(std::move(curve.times), std::move(curve.reserved));
+        lane.reserved = StepCurve::ofChanges(curve.times, curve.reserved);
+        lane.allocated = StepCurve(std::move(curve.times), std::move(curve.allocated));
         timeline.lanes.push_back(std::move(lane));
     }
 }

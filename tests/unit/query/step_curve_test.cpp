@@ -44,6 +44,11 @@ TEST(StepCurve, ExtremesAgreeWithABruteForce)
             times[i] = time += std::int64_t(random() % 4);
             values[i] = std::int64_t(random() % 3'000); // some twice
         }
+        // Differences that take more than four bytes, of times and of values.
+        if (n == 257)
+            time = times.back() += 5'000'000'000;
+        if (n == 255)
+            values[100] = 80'000'000'000;
         const StepCurve curve(times, values);
         const auto greatest = std::max_element(values.begin(), values.end());
         ASSERT_EQ(curve.peak(), std::size_t(greatest - values.begin())) << n << ": the earliest of equals";
@@ -65,6 +70,34 @@ TEST(StepCurve, ExtremesAgreeWithABruteForce)
                     highest = times[i];
             ASSERT_EQ(curve.highest(from, to), highest) << n << ": " << from << " to " << to;
         }
+    }
+}
+
+TEST(StepCurve, OfChangesHasTheSameValueAtEveryTime)
+{
+    const std::vector<std::int64_t> times{1, 2, 2, 5, 6, 7, 9};
+    const std::vector<std::int64_t> values{4, 4, 8, 8, 8, -3, -3};
+    const StepCurve all(times, values);
+    const StepCurve changes = StepCurve::ofChanges(times, values);
+    EXPECT_EQ(changes.size(), 3U);
+    for (std::int64_t time = 0; time < 12; ++time)
+        EXPECT_EQ(changes.at(time), all.at(time)) << time;
+    EXPECT_TRUE(StepCurve::ofChanges({}, {}).empty());
+}
+
+TEST(StepCurve, TakesTenBytesAChange)
+{
+    std::vector<std::int64_t> times(10'000);
+    std::vector<std::int64_t> values(10'000);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        times[i] = 1'700'000'000'000'000'000 + 1'000 * std::int64_t(i);
+        values[i] = 40'000'000'000 + 512 * std::int64_t(i % 777);
+    }
+    const StepCurve curve(times, values);
+    EXPECT_LE(curve.memory(), 10 * times.size());
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        ASSERT_EQ(curve.time(i), times[i]);
+        ASSERT_EQ(curve.value(i), values[i]);
     }
 }
 
