@@ -4,29 +4,37 @@
 
 namespace tilescope::analysis {
 
-std::vector<BlockLife> blockLives(std::span<const AllocEvent> events, DeviceIndex device, std::size_t older)
+BlockLives blockLives(std::span<const AllocEvent> older, std::span<const AllocEvent> events,
+                      DeviceIndex device)
 {
-    std::vector<BlockLife> lives;
-    std::unordered_map<std::uint64_t, std::size_t> live; // address to index into lives
+    BlockLives result;
+    std::unordered_map<std::uint64_t, std::uint32_t> live; // address to index into lives
+    const auto begin = [&](const AllocEvent& event, Timestamp time, std::size_t index) {
+        const auto block = static_cast<std::uint32_t>(result.lives.size());
+        live[event.address] = block;
+        result.lives.push_back(
+            {.address = event.address, .bytes = event.bytes, .begin = time, .event = index});
+        return block;
+    };
+    for (std::size_t i = 0; i < older.size(); ++i)
+        begin(older[i], Timestamp::min(), i);
+    result.blockOf.assign(events.size(), BlockLives::kNone);
     for (std::size_t i = 0; i < events.size(); ++i) {
         const AllocEvent& event = events[i];
         if (event.device != device)
             continue;
         if (event.action == AllocAction::Alloc) {
-            live[event.address] = lives.size();
-            lives.push_back({.address = event.address,
-                             .bytes = event.bytes,
-                             .begin = i < older ? Timestamp::min() : event.time,
-                             .event = i});
+            result.blockOf[i] = begin(event, event.time, i);
         } else if (event.action == AllocAction::FreeRequested || event.action == AllocAction::FreeCompleted) {
             // CUDA says it twice; the first counts.
             if (const auto found = live.find(event.address); found != live.end()) {
-                lives[found->second].end = event.time;
+                result.blockOf[i] = found->second;
+                result.lives[found->second].end = event.time;
                 live.erase(found);
             }
         }
     }
-    return lives;
+    return result;
 }
 
 } // namespace tilescope::analysis

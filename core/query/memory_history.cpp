@@ -66,6 +66,9 @@ private:
         if (const auto span = reader_.span(run))
             history_->origin = span->first;
         std::vector<AllocEvent> events;
+        constexpr std::int64_t kMostAtOnce = 1 << 22; // as far as a file's word is taken for it
+        events.reserve(static_cast<std::size_t>(
+            std::clamp<std::int64_t>(reader_.counts(run).allocEvents, 0, kMostAtOnce)));
         std::size_t untilAsked = 0;
         bool stopped = false;
         reader_.eachAllocEvent({.run = run}, [&](const AllocEvent& event) {
@@ -153,17 +156,20 @@ private:
         std::vector<MemoryBlock> held = history.older;
         std::erase_if(held, [](const MemoryBlock& block) { return block.isFree || block.bytes == 0; });
         older_ = held.size();
-        std::vector<AllocEvent> events = analysis::asAllocations(held);
-        events.insert(events.end(), history.events.begin(), history.events.end());
-        for (const analysis::BlockLife& life : analysis::blockLives(events, history.device, older_)) {
-            const AllocEvent& event = events[life.event];
+        const std::vector<AllocEvent> before = analysis::asAllocations(held);
+        analysis::BlockLives told = analysis::blockLives(before, history.events, history.device);
+        blockOf_ = std::move(told.blockOf);
+        history.blocks.reserve(told.lives.size());
+        for (const analysis::BlockLife& life : told.lives) {
+            const bool isOlder = history.blocks.size() < older_;
+            const AllocEvent& event = isOlder ? before[life.event] : history.events[life.event];
             MemoryLife block{.address = life.address,
                              .bytes = life.bytes,
                              .begin = life.begin == Timestamp::min() ? MemoryLife::kBefore
                                                                      : fromOrigin(life.begin),
                              .end = life.end == Timestamp::max() ? MemoryLife::kAfter : fromOrigin(life.end),
                              .step = event.step};
-            if (life.event < older_) {
+            if (isOlder) {
                 const MemoryBlock& source = held[life.event];
                 block.category = source.category;
                 block.name = textIndex(source.name);
@@ -188,13 +194,8 @@ private:
         std::array<std::int64_t, kMemoryCategories> bytes{};
         Drawing allocated;
         Drawing reserved;
-        std::unordered_map<std::uint64_t, const MemoryLife*> live;
-        std::size_t nextBlock = 0;
-        for (; nextBlock < older_; ++nextBlock) {
-            const MemoryLife& block = history.blocks[nextBlock];
-            live[block.address] = &block;
-            bytes[indexOf(block.category)] += block.bytes;
-        }
+        for (std::size_t i = 0; i < older_; ++i)
+            bytes[indexOf(history.blocks[i].category)] += history.blocks[i].bytes;
         analysis::SegmentMap map = history.segmentsAt(MemoryLife::kBefore);
         std::int64_t followed = 0;
         for (const std::int64_t held : bytes)
@@ -215,20 +216,16 @@ private:
         };
         const std::int64_t start = std::min<std::int64_t>(0, fromOrigin(history.events.front().time));
         note(start, before, history.events.front().reserved);
-        for (const AllocEvent& event : history.events) {
-            if (event.action == AllocAction::Alloc) {
-                const MemoryLife& block = history.blocks[nextBlock++];
-                live[event.address] = &block;
-                bytes[indexOf(block.category)] += block.bytes;
+        for (std::size_t i = 0; i < history.events.size(); ++i) {
+            const AllocEvent& event = history.events[i];
+            if (blockOf_[i] != analysis::BlockLives::kNone) {
+                const MemoryLife& block = history.blocks[blockOf_[i]];
+                bytes[indexOf(block.category)] +=
+                    event.action == AllocAction::Alloc ? block.bytes : -block.bytes;
             } else if (event.action == AllocAction::FreeRequested ||
-                       event.action == AllocAction::FreeCompleted) {
-                if (const auto found = live.find(event.address); found != live.end()) {
-                    bytes[indexOf(found->second->category)] -= found->second->bytes;
-                    live.erase(found);
-                } else if (event.action == AllocAction::FreeRequested || !event.device) {
-                    // A block from before the trace that nobody told of.
-                    bytes[indexOf(MemoryCategory::Unattributed)] -= event.bytes;
-                }
+                       (event.action == AllocAction::FreeCompleted && !event.device)) {
+                // A block from before the trace that nobody told of.
+                bytes[indexOf(MemoryCategory::Unattributed)] -= event.bytes;
             }
             if (history.hasSegments())
                 map.apply(event);
@@ -246,6 +243,7 @@ private:
     const MemoryParts parts_;
     std::shared_ptr<MemoryHistory> history_;
     std::size_t older_ = 0;
+    std::vector<std::uint32_t> blockOf_; // by event: the block that begins or ends with it
     std::unordered_map<std::string, std::uint32_t> byText_;
     std::unordered_map<StringId, std::uint32_t> byId_;
     std::unordered_map<StringId, MemoryCategory> categories_;

@@ -146,6 +146,22 @@ void measureFind(Screen& screen, const QString& text, const QString& name, QJson
     ui::waitUntilSettled();
 }
 
+/// Of the page that shows more as more is read: when the curves are there and when the blocks are. Settled is
+/// it when ops have names too.
+void measureMemoryPage(Screen& screen, const Stopwatch& watch, QJsonObject& figures)
+{
+    auto& page = dynamic_cast<ui::MemoryPage&>(*screen.window.page(QStringLiteral("memory")));
+    const auto note = [&](const char* what, const char* name, const std::function<bool()>& isThere) {
+        runUntil(what, isThere);
+        QCoreApplication::processEvents();
+        QGuiApplication::sync();
+        figures[QLatin1String(name)] = watch.read().wall;
+        std::printf("page memory: %s after %.0f ms\n", what, watch.read().wall);
+    };
+    note("curves", "memory_page_curves_ms", [&] { return !page.areas().runs().empty(); });
+    note("blocks", "memory_page_blocks_ms", [&] { return page.blocks().layout() != nullptr; });
+}
+
 void measurePages(Screen& screen, QJsonObject& figures)
 {
     QJsonObject pages;
@@ -155,6 +171,8 @@ void measurePages(Screen& screen, QJsonObject& figures)
         ui::waitUntilSettled();
         const Stopwatch watch;
         screen.window.showPage(name);
+        if (name == QStringLiteral("memory"))
+            measureMemoryPage(screen, watch, figures);
         ui::waitUntilSettled();
         QGuiApplication::sync();
         pages[name] = watch.read().wall;
