@@ -39,21 +39,24 @@ QImage hatched(const std::vector<ColumnBand>& bands, int left, int top, int bott
     const int height = int(std::ceil((bottom - top) * ratio));
     QImage image(width, height, QImage::Format_ARGB32_Premultiplied);
     image.setDevicePixelRatio(ratio);
-    std::vector<ColumnBand> device(std::size_t(width), ColumnBand{});
+    // Lists of their own and a row of lines to shift: pixels are then chosen many at once.
+    std::vector<int> tops;
+    std::vector<int> bottoms;
     for (int x = 0; x < width; ++x) {
         const ColumnBand& band = bands[std::min(bands.size() - 1, std::size_t(x / ratio))];
-        device[std::size_t(x)] = {int(std::lround((band.top - top) * ratio)),
-                                  int(std::lround((band.bottom - top) * ratio))};
+        tops.push_back(int(std::lround((band.top - top) * ratio)));
+        bottoms.push_back(int(std::lround((band.bottom - top) * ratio)));
     }
+    std::vector<QRgb> row(std::size_t(width + every), ground);
+    for (std::size_t x = 0; x < row.size(); x += std::size_t(every))
+        row[x] = lines;
     const int shift = int(std::lround((left + top) * ratio));
     for (int y = 0; y < height; ++y) {
         auto* const line = reinterpret_cast<QRgb*>(image.scanLine(y));
-        int phase = (y + shift) % every;
+        const QRgb* const shifted = row.data() + ((y + shift) % every + every) % every;
         for (int x = 0; x < width; ++x) {
-            const ColumnBand& band = device[std::size_t(x)];
-            const bool inside = y >= band.top && y < band.bottom;
-            line[x] = !inside ? 0 : phase == 0 ? lines : ground;
-            phase = phase + 1 == every ? 0 : phase + 1;
+            const auto at = std::size_t(x);
+            line[x] = y >= tops[at] && y < bottoms[at] ? shifted[x] : 0;
         }
     }
     return image;
