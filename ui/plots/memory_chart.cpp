@@ -112,21 +112,20 @@ void MemoryChart::drawSteps(QPainter& painter, const QRect& plot) const
     double free = plot.left();
     for (const MemoryStepMark& step : steps_) {
         const double x = xAt(step.from, plot);
-        if (x < plot.left() || x > plot.right())
-            continue;
-        // Of thousands of steps no more lines than can be told apart.
-        if (x < free - sizes().of(4))
+        // Of thousands of steps no more lines than can be told apart, and than leave the data to be seen.
+        if (x < free || x > plot.right())
             continue;
         painter.setPen(p.strongLine);
         painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
+        const bool isNarrow = xAt(step.to, plot) - x < sizes().of(8);
+        if (!namesSteps_ && !isNarrow)
+            continue;
         const int width = metrics.horizontalAdvance(step.word);
-        if (namesSteps_ && x >= free && x + width + sizes().of(8) < plot.right()) {
+        if (namesSteps_ && x + width + sizes().of(8) < plot.right()) {
             painter.setPen(p.dimText);
             painter.drawText(QPointF(x + sizes().of(4), plot.top() + metrics.ascent() + 1), step.word);
-            free = x + width + sizes().of(12);
-        } else {
-            free = std::max(free, x + sizes().of(4));
         }
+        free = x + width + sizes().of(12);
     }
 }
 

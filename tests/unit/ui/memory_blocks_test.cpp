@@ -23,6 +23,7 @@ protected:
         run_.history = memory_.history(query::MemoryParts::WithoutOps);
         groups_ = query::memoryGroups(run_.history, query::MemoryGrouping::Category);
         axis_.start({0, double(run_.history->length)});
+        blocks_.resize(kSize);
     }
 
     void show(query::MemoryPlacing placing, std::size_t most = 2000)
@@ -83,6 +84,34 @@ TEST_F(MemoryBlocksTest, APictureOfAnotherSizeOrOfNothingKeepsNothingOfTheOneBef
     blocks_.clear();
     const QColor ground = colours().surface;
     EXPECT_EQ(drawn(false).pixelColor(kSize.width() / 2, kSize.height() / 3), ground);
+}
+
+TEST_F(MemoryBlocksTest, ThousandsOfStepsDoNotHideTheBlocksAndAFewHaveALineEach)
+{
+    show(query::MemoryPlacing::Address);
+    const auto stepsOf = [this](int count) {
+        std::vector<MemoryStepMark> steps;
+        const double length = double(run_.history->length) / count;
+        for (int i = 0; i < count; ++i)
+            steps.push_back({QStringLiteral("step %1").arg(i), i * length, (i + 1) * length});
+        return steps;
+    };
+    const auto lines = [&](int count) {
+        blocks_.setSteps(stepsOf(count), false);
+        const QImage image = drawn(false);
+        const int y = blocks_.plot().top();
+        int found = 0;
+        for (int x = 0; x < image.width(); ++x) {
+            bool isLine = true;
+            for (int row = 0; row < 100; ++row)
+                isLine = isLine && image.pixelColor(x, y + row) == colours().strongLine;
+            found += isLine;
+        }
+        return found;
+    };
+    EXPECT_EQ(lines(10), 10);
+    EXPECT_GE(lines(5000), 3);
+    EXPECT_LE(lines(5000), 30);
 }
 
 } // namespace
