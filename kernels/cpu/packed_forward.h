@@ -5,20 +5,19 @@
 namespace tilescope::kernels::TILESCOPE_ISA {
 
 /// Packed keys and values of all heads in the workspace, packed once and read by every tile of queries: for
-/// each tile of keys K as a left factor, then V^T as a left factor. As large as K and V themselves (fp16:
-/// twice).
+/// each tile of keys K as a left factor, then V^T as a left factor. As large as K and V themselves (times
+/// PartsOf<T>::kCount 16-bit numbers an element), filled up to 32 keys and 32 columns.
 template <class T> class PackedKeys {
 public:
     PackedKeys(void* memory, const AttentionShape& shape)
-        : blocks_(static_cast<Block*>(memory)),
-          tiles_(roundUp(std::int64_t{shape.keys}, kPackedKeyTile) / kPackedKeyTile), heads_(shape.keyHeads),
-          depth_(paddedDepth(shape.headDim))
+        : blocks_(static_cast<Block*>(memory)), keys_(roundUp(shape.keys, kBlockDepth)),
+          heads_(shape.keyHeads), depth_(paddedDepth(shape.headDim))
     {
     }
     static std::size_t bytes(const AttentionShape& shape)
     {
-        const PackedKeys keys(nullptr, shape);
-        return static_cast<std::size_t>(shape.batch * keys.heads_ * keys.tiles_ * keys.tileBlocks()) *
+        const PackedKeys packed(nullptr, shape);
+        return static_cast<std::size_t>(shape.batch * packed.heads_ * packed.blocksOf(packed.keys_)) *
                sizeof(Block);
     }
     PackedMatrix<T> keys(std::int64_t batch, std::int64_t head, std::int64_t firstKey) const
@@ -27,18 +26,21 @@ public:
     }
     PackedMatrix<T> valuesT(std::int64_t batch, std::int64_t head, std::int64_t firstKey) const
     {
-        return {tile(batch, head, firstKey) + tileBlocks() / 2, kKeyBlocks};
+        // The last tile may be shorter.
+        const std::int64_t rows = smaller(kPackedKeyTile, keys_ - firstKey);
+        return {tile(batch, head, firstKey) + blocksOf(rows) / 2, rows / kBlockDepth};
     }
 
 private:
-    std::int64_t tileBlocks() const { return 2 * packedBlocks<T>(kPackedKeyTile, depth_); }
+    /// Of K and V together.
+    std::int64_t blocksOf(std::int64_t keys) const { return 2 * packedBlocks<T>(keys, depth_); }
     Block* tile(std::int64_t batch, std::int64_t head, std::int64_t firstKey) const
     {
-        return blocks_ + ((batch * heads_ + head) * tiles_ + firstKey / kPackedKeyTile) * tileBlocks();
+        return blocks_ + (batch * heads_ + head) * blocksOf(keys_) + blocksOf(firstKey);
     }
 
     Block* blocks_;
-    std::int64_t tiles_, heads_, depth_;
+    std::int64_t keys_, heads_, depth_;
 };
 
 /// One tile of queries against every key that it sees, by products of bf16 pairs.
@@ -47,8 +49,8 @@ private:
 /// V^T P^T. The exponentials of two rows of scores^T are at once a row of pairs of P^T as a right factor, the
 /// running maximum and sum need no sums across lanes, and rescaling the output is a product of vectors.
 ///
-/// Bound: of each 16 scores the products take headDim / 8 clocks on AMX and the softmax about 8 (16
-/// instructions on two vector ports), so that at head dim 64 both cost the same.
+/// Bound: 16 scores take headDim / 16 clocks of tile products (bf16 on AMX) and about 8 of softmax (16
+/// instructions on two vector ports), so that at head dim 128 both cost the same.
 template <class T> class PackedForward {
 public:
     PackedForward(const AttentionProblem& problem, const ForwardTensors& tensors, std::byte* memory)
