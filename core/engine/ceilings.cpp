@@ -1,11 +1,14 @@
 #include "core/engine/ceilings.h"
 
+#include "core/engine/attention.h"
 #include "core/engine/device.h"
+#include "core/engine/failure.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -119,6 +122,65 @@ Ceiling launch(const Device& device)
     return ceilingOf("launch", rate, 1, "1/s");
 }
 
+/// Causal attention in one kernel, heads of 64 dimensions and many blocks: FLOP/s by the pairs that are seen,
+/// two products of them forward and five backward. Nothing where this build or device has no such kernel.
+void addAttention(std::vector<Ceiling>& ceilings, const Device& device, Backend backend,
+                  const std::string& kernel, at::ScalarType type)
+{
+    AttentionProblem problem;
+    problem.batch = device.isCuda() ? 4 : 1;
+    problem.heads = problem.kvHeads = device.isCuda() ? 16 : 4;
+    problem.queryLength = problem.keyLength = device.isCuda() ? 4096 : 1024;
+    problem.device = device.torch();
+    problem.dtype = type;
+    problem.needsGrad = true;
+    std::unique_ptr<AttentionBackend> attention;
+    try {
+        attention = makeAttention(backend, problem);
+    } catch (const Unsupported&) {
+        return;
+    }
+    const auto values = [&] {
+        const std::array shape{problem.batch, problem.heads, problem.queryLength, problem.headDim};
+        return at::randn(shape, at::device(problem.device)).to(type).requires_grad_();
+    };
+    const Tensor q = values();
+    const Tensor k = values();
+    const Tensor v = values();
+    const auto length = static_cast<double>(problem.queryLength);
+    const double pairs = static_cast<double>(problem.batch * problem.heads) * length * (length + 1) / 2;
+    const double product = 2 * pairs * static_cast<double>(problem.headDim);
+    const std::string kind = "attention_" + kernel + (type == at::kFloat ? "_fp32" : "_bf16");
+    const Stopwatch stopwatch(device);
+    ceilings.push_back(ceilingOf(kind + "_forward", stopwatch.rateOf([&] { attention->apply(q, k, v); }),
+                                 2 * product, "FLOP/s"));
+    const at::AutoGradMode grad(true);
+    const Tensor o = attention->apply(q, k, v);
+    const Tensor gradO = at::ones_like(o);
+    ceilings.push_back(ceilingOf(kind + "_backward", stopwatch.rateOf([&] {
+        torch::autograd::grad({o}, {q, k, v}, {gradO}, /*retain_graph=*/true);
+    }),
+                                 5 * product, "FLOP/s"));
+}
+
+/// The kernels that attention's backends `flash` and `sdpa` come to on the device.
+void addAttention(std::vector<Ceiling>& ceilings, const Device& device)
+{
+    if (!device.isCuda()) {
+        addAttention(ceilings, device, Backend::Flash, "flash", at::kFloat);
+        addAttention(ceilings, device, Backend::Sdpa, "processor", at::kFloat);
+        return;
+    }
+    cudaDeviceProp properties{};
+    const bool hasCudnn =
+        cudaGetDeviceProperties(&properties, device.torch().index()) == cudaSuccess && properties.major >= 9;
+    for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+        addAttention(ceilings, device, Backend::Flash, "flash", type);
+        const std::string half = hasCudnn ? "cudnn" : "flash2";
+        addAttention(ceilings, device, Backend::Sdpa, type == at::kFloat ? "efficient" : half, type);
+    }
+}
+
 std::int64_t freeBytes(const Device& device)
 {
     const DeviceScope scope(device);
@@ -142,6 +204,7 @@ std::vector<Ceiling> measureCeilings(const Device& device)
         ceilings.push_back(matmul(device, "matmul_bf16", at::kBFloat16, 512, false));
         ceilings.push_back(copy(device, std::int64_t{256} << 20));
         ceilings.push_back(launch(device));
+        addAttention(ceilings, device);
         return ceilings;
     }
     const DeviceScope scope(device);
@@ -156,6 +219,7 @@ std::vector<Ceiling> measureCeilings(const Device& device)
     ceilings.push_back(matmul(device, "matmul_fp16", at::kHalf, size, false));
     ceilings.push_back(copy(device, std::min(std::int64_t{2} << 30, budget / 2)));
     ceilings.push_back(launch(device));
+    addAttention(ceilings, device);
     return ceilings;
 }
 

@@ -10,8 +10,9 @@ class Device;
 
 /// What the device reaches in the best of circumstances, through LibTorch: large square matrix products of
 /// each precision it has (matmul_fp32, matmul_tf32, matmul_bf16, matmul_fp16; FLOP/s), a copy within its
-/// memory that no cache holds (copy; bytes read and written a second), and the smallest eager op (launch; ops
-/// a second, which bounds launch-bound steps).
+/// memory that no cache holds (copy; bytes read and written a second), the smallest eager op (launch; ops
+/// a second, which bounds launch-bound steps), and causal attention in the kernels that flash and sdpa come
+/// to (attention_flash_bf16_forward, attention_cudnn_bf16_backward, …; FLOP/s of the pairs that are seen).
 ///
 /// Each is the median of nine samples of at least 50 ms (20 ms on a CPU) of work in a row after a warm-up, so
 /// that clocks are those under load; the spread is their standard deviation. Takes some seconds and up to a

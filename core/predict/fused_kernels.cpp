@@ -12,7 +12,9 @@ struct Entry {
     FusedFigures forward, backward;
 };
 
-// Chosen by tests/bench/results/attention-h200.json, kernels alone on an otherwise idle H200.
+// Each: tile; blocks a multiprocessor holds, the share of its rate that one reaches alone, whether the
+// longest come first; shares of the products' rate at head width 32, 64 and 128; a block's own time, the
+// kernel's own. Chosen by tests/bench/results/attention-h200.json, kernels alone on an otherwise idle H200.
 constexpr double kMicro = 1e-6;
 
 Entry flashFigures(const AttentionShape& shape)
@@ -91,14 +93,14 @@ double visibleTo(const AttentionShape& shape, std::int64_t tile, std::int64_t ro
     return std::clamp(static_cast<double>((tile + 1) * rows) + more, 0.0, across);
 }
 
-/// How blocks share a multiprocessor that does `rate` when full, where one head of kLoneRows rows, each of
-/// its blocks on a multiprocessor of its own, is computed at `lone`: its time is that of its longest block.
+/// How blocks share a multiprocessor that does `rate` when full, where one head of kLoneAttentionRows, each
+/// of its blocks on a multiprocessor of its own, is computed at `lone`: its time is that of its longest
+/// block.
 BlockSharing sharingOf(const FusedFigures& figures, bool isBackward, double lone, double rate)
 {
-    constexpr double kLoneRows = kLoneAttentionRows;
     const double perPair = products(isBackward) * 2 * kLoneAttentionHeadDim;
-    const double took = perPair * kLoneRows * kLoneRows / 2 / lone - figures.startSeconds;
-    const double atFullRate = perPair * figures.tile * kLoneRows / rate;
+    const double took = perPair * kLoneAttentionRows * kLoneAttentionRows / 2 / lone - figures.startSeconds;
+    const double atFullRate = perPair * figures.tile * kLoneAttentionRows / rate;
     BlockSharing sharing = figures.sharing;
     sharing.alone = std::clamp(atFullRate / std::max(took, 1e-9), 0.1, 1.0);
     sharing.resident = std::max(sharing.resident, static_cast<int>(std::ceil(1 / sharing.alone)));
@@ -159,9 +161,10 @@ double fusedSeconds(const FusedFigures& figures, const AttentionShape& shape, bo
     const std::int64_t tiles = (rows + figures.tile - 1) / figures.tile;
     BlockGrid grid{.heads = shape.batch * (isBackward ? shape.kvHeads : shape.heads)};
     const double perPair = flopsPerPair * rates.multiprocessors / rate;
-    const double share = isBackward ? static_cast<double>(shape.heads / shape.kvHeads) : 1;
+    // Query heads that share a key head are seen by its blocks one after the other.
+    const std::int64_t groups = isBackward ? shape.heads / shape.kvHeads : 1;
     for (std::int64_t tile = 0; tile < tiles; ++tile)
-        grid.seconds.push_back(perPair * share * figures.tile *
+        grid.seconds.push_back(perPair * static_cast<double>(groups) * figures.tile *
                                    visibleTo(shape, tile, figures.tile, isBackward) +
                                figures.blockSeconds * figures.sharing.alone);
     return figures.startSeconds + scheduledSeconds(grid, figures.sharing, rates.multiprocessors);

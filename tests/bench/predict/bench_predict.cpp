@@ -184,7 +184,8 @@ nlohmann::json crossValidate(const char* what, RecordedRows& recorded, int round
     RowErrors errors;
     predict::DeviceRates rates = recorded.rates;
     for (const auto& [name, held] : groups) {
-        const Rows others = timedRows(recorded, [&](const RecordedRow& row) { return groupOf(row) != name; });
+        const std::string& left = name;
+        const Rows others = timedRows(recorded, [&](const RecordedRow& row) { return groupOf(row) != left; });
         const TimeFigures figures = chosen(others, recorded.rates, rounds);
         for (const RecordedRow* row : held)
             errors.emplace_back(row, errorOf(*row, rates, figures));

@@ -13,9 +13,13 @@ TEST(Ceilings, OfTheCpuAreRatesWithAUnitAndASpread)
     std::map<std::string, Ceiling> byKind;
     for (const Ceiling& ceiling : engine.measureCeilings({DeviceRequest::Kind::Cpu}))
         byKind[ceiling.kind] = ceiling;
-    ASSERT_EQ(byKind.size(), 4u);
-    for (const auto& [kind, unit] : {std::pair("matmul_fp32", "FLOP/s"), std::pair("matmul_bf16", "FLOP/s"),
-                                     std::pair("copy", "B/s"), std::pair("launch", "1/s")}) {
+    ASSERT_EQ(byKind.size(), 8u);
+    for (const auto& [kind, unit] :
+         {std::pair("matmul_fp32", "FLOP/s"), std::pair("matmul_bf16", "FLOP/s"), std::pair("copy", "B/s"),
+          std::pair("launch", "1/s"), std::pair("attention_flash_fp32_forward", "FLOP/s"),
+          std::pair("attention_flash_fp32_backward", "FLOP/s"),
+          std::pair("attention_processor_fp32_forward", "FLOP/s"),
+          std::pair("attention_processor_fp32_backward", "FLOP/s")}) {
         EXPECT_GT(byKind[kind].value, 0) << kind;
         EXPECT_EQ(byKind[kind].unit, unit);
         EXPECT_GE(byKind[kind].n, 5);
