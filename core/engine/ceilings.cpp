@@ -6,6 +6,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -122,6 +123,17 @@ Ceiling launch(const Device& device)
     return ceilingOf("launch", rate, 1, "1/s");
 }
 
+/// No rate, but what predictions of this device from elsewhere cannot do without.
+Ceiling multiprocessors(const Device& device)
+{
+    Ceiling ceiling;
+    ceiling.kind = "multiprocessors";
+    ceiling.value = at::cuda::getDeviceProperties(device.torch().index())->multiProcessorCount;
+    ceiling.unit = "1";
+    ceiling.n = 1;
+    return ceiling;
+}
+
 /// Causal attention in one kernel, heads of 64 dimensions and many blocks: FLOP/s by the pairs that are seen,
 /// two products of them forward and five backward. Nothing where this build or device has no such kernel.
 void addAttention(std::vector<Ceiling>& ceilings, const Device& device, Backend backend,
@@ -219,6 +231,7 @@ std::vector<Ceiling> measureCeilings(const Device& device)
     ceilings.push_back(matmul(device, "matmul_fp16", at::kHalf, size, false));
     ceilings.push_back(copy(device, std::min(std::int64_t{2} << 30, budget / 2)));
     ceilings.push_back(launch(device));
+    ceilings.push_back(multiprocessors(device));
     addAttention(ceilings, device);
     return ceilings;
 }

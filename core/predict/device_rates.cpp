@@ -59,4 +59,12 @@ std::optional<DeviceRates> DeviceRates::from(std::span<const Ceiling> ceilings, 
     return rates;
 }
 
+std::optional<int> multiprocessorsOf(std::span<const Ceiling> ceilings, const TargetDevice& device)
+{
+    const Ceiling* told = latest(ceilings, device, "multiprocessors");
+    if (told == nullptr || !(told->value >= 1 && told->value <= 4096))
+        return {};
+    return static_cast<int>(told->value);
+}
+
 } // namespace tilescope::predict

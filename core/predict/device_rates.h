@@ -32,4 +32,7 @@ struct DeviceRates {
     static std::optional<DeviceRates> from(std::span<const Ceiling> ceilings, const TargetDevice& device);
 };
 
+/// How many multiprocessors that GPU has, by its calibration; none where it is not told.
+std::optional<int> multiprocessorsOf(std::span<const Ceiling> ceilings, const TargetDevice& device);
+
 } // namespace tilescope::predict

@@ -17,8 +17,8 @@ struct TargetDevice {
     int computeMajor = 9;  ///< compute capability
     int computeMinor = 0;
     std::optional<Bytes> capacity = {}; ///< what a process may take; none: no end is known
-    int multiprocessors = 132;
-    int threads = 1; ///< of a CPU
+    int multiprocessors = 132;          ///< an H100's or H200's, where the calibration does not tell
+    int threads = 1;                    ///< of a CPU
 };
 
 } // namespace tilescope::predict

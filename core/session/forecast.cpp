@@ -1,6 +1,7 @@
 #include "core/session/forecast.h"
 
 #include "core/machine/capacity.h"
+#include "core/predict/device_rates.h"
 #include "core/predict/predict_time.h"
 #include "core/session/calibration.h"
 
@@ -53,14 +54,15 @@ predict::TargetDevice targetDevice(const DeviceRequest& request, const ForecastT
     predict::TargetDevice device = gpu ? predict::TargetDevice{.isCuda = true} : gpuFromElsewhere(ceilings);
     if (target.capacity)
         device.capacity = target.capacity;
-    if (!gpu)
-        return device;
-    device.name = gpu->name;
-    device.uuid = gpu->uuid;
-    device.computeMajor = gpu->computeMajor;
-    device.computeMinor = gpu->computeMinor;
-    if (!target.capacity && gpu->memory.count > kKeptByCuda)
-        device.capacity = Bytes{gpu->memory.count - kKeptByCuda};
+    if (gpu) {
+        device.name = gpu->name;
+        device.uuid = gpu->uuid;
+        device.computeMajor = gpu->computeMajor;
+        device.computeMinor = gpu->computeMinor;
+        if (!target.capacity && gpu->memory.count > kKeptByCuda)
+            device.capacity = Bytes{gpu->memory.count - kKeptByCuda};
+    }
+    device.multiprocessors = predict::multiprocessorsOf(ceilings, device).value_or(device.multiprocessors);
     return device;
 }
 

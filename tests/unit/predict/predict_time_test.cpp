@@ -52,6 +52,17 @@ TEST(DeviceRates, AreTheLatestOfThisDeviceAndNoneWhereSomethingIsMissing)
     EXPECT_FALSE(DeviceRates::from({}, kHopper));
 }
 
+TEST(DeviceRates, TheCalibrationTellsHowManyMultiprocessorsAGpuHas)
+{
+    std::vector<Ceiling> ceilings = h200();
+    EXPECT_FALSE(multiprocessorsOf(ceilings, kHopper));
+    ceilings.push_back(ceiling("multiprocessors", 108, 2));
+    EXPECT_EQ(multiprocessorsOf(ceilings, kHopper), 108);
+    ceilings.push_back(ceiling("multiprocessors", -1, 3)); // a file from others
+    EXPECT_FALSE(multiprocessorsOf(ceilings, kHopper));
+    EXPECT_FALSE(multiprocessorsOf({}, kHopper));
+}
+
 /// A device that takes a second for a TFLOP or a TB, and whose host takes a millisecond for an operation.
 DeviceRates simpleDevice()
 {
