@@ -6,6 +6,7 @@
 #include <ATen/record_function.h>
 
 #include <optional>
+#include <source_location>
 #include <string_view>
 
 namespace tilescope::engine {
@@ -13,10 +14,11 @@ namespace tilescope::engine {
 /// A range that is there only where it was asked for (annotate_attention).
 class Annotation {
 public:
-    Annotation(bool wanted, std::string_view component)
+    Annotation(bool wanted, std::string_view component,
+               std::source_location where = std::source_location::current())
     {
         if (wanted)
-            range_.emplace(component);
+            range_.emplace(component, where);
     }
 
 private:

@@ -154,6 +154,9 @@ std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, cons
         otherwise = c10::str("failed in another way (", condensed(error.what()), ")");
     }
     tracer.stop();
+    MemoryFacts facts;
+    facts.places = tracer.places();
+    observer.memoryLearnt(std::move(facts));
     if (!otherwise.empty())
         result.flags.push_back(c10::str("oom-not-seen: the setup ", otherwise, " when it was made again"));
     return nullptr;

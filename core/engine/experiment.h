@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -35,8 +36,9 @@ public:
     /// Puts the inputs of the next step where the last ones were.
     virtual void refreshInputs() = 0;
     virtual void dropGradients() = 0;
-    /// Called once, between warm-up and the timed steps.
-    virtual void settle() {}
+    /// Called once, between warm-up and the timed steps. Calls `before` with each phase that it captures as a
+    /// CUDA graph, before it does.
+    virtual void settle(const std::function<void(Phase)>& /*before*/) {}
     /// What settle() found out; becomes facts of the run, keyed `result.…`.
     virtual std::vector<EnvironmentEntry> facts() const { return {}; }
     /// Runs one phase; never Phase::Step.

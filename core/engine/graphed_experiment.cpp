@@ -27,7 +27,7 @@ public:
     void refreshInputs() override { inner_->refreshInputs(); }
     void dropGradients() override { inner_->dropGradients(); }
 
-    void settle() override
+    void settle(const std::function<void(Phase)>& before) override
     {
         // Library handles and workspaces must exist before a capture, so at least one step has to have run.
         runEagerly();
@@ -39,6 +39,7 @@ public:
             if (inner_->has(phase)) {
                 if (phase == Phase::Backward)
                     heldBeforeBackward_ = device_.memory().allocated;
+                before(phase);
                 capture(phase, pool);
             }
         captured_ = true;

@@ -82,7 +82,7 @@ void addSegments(MemoryFacts& facts, DeviceIndex device, Timestamp now, const St
             if (const auto holder = holders.find(address); block.allocated && holder != holders.end())
                 known = blockOf(holder->second);
             else if (block.allocated && pool.first != 0)
-                known.name = "pool of a CUDA graph";
+                known.name = kGraphPool;
             known.time = now;
             known.device = device;
             known.address = address;

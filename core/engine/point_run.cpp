@@ -127,21 +127,39 @@ tilescope::trace::Tracer& PointRun::tracer()
     return *tracer_;
 }
 
-// What a graph replays is known only where it is captured: which module asked for which kernel.
+// What a graph replays is known only where it is captured: which module asked for which kernel, and for which
+// memory.
 void PointRun::settle()
 {
     if (!tracing() || spec_.compile.kind != CompileRequest::Kind::Graph) {
-        experiment_.settle();
+        experiment_.settle([](Phase) {});
         return;
     }
     tracer().start(Recording::Capture);
     try {
-        experiment_.settle();
+        experiment_.settle([this](Phase phase) {
+            if (memory_ && phase == Phase::Backward)
+                memory_->lookAtGraph();
+        });
+        if (memory_)
+            memory_->lookAtHeld();
     } catch (...) {
         tracer().stop();
         throw;
     }
     tracer().stop();
+    if (memory_)
+        tellCaptured();
+}
+
+void PointRun::tellCaptured()
+{
+    MemoryFacts instants = memory_->takeInstants();
+    MemoryFacts facts;
+    facts.captured = tracer().captured();
+    facts.captured.held = std::move(instants.held);
+    facts.captured.saved = std::move(instants.saved);
+    observer_.memoryLearnt(std::move(facts));
 }
 
 void PointRun::trace()
@@ -248,6 +266,7 @@ void PointRun::autopsy()
     MemoryFacts facts = memory_->takeInstants();
     for (const TraceBatch& batch : keeper.batches)
         facts.rehearsed.insert(facts.rehearsed.end(), batch.allocEvents.begin(), batch.allocEvents.end());
+    facts.places = tracer.places();
     observer_.memoryLearnt(std::move(facts));
     for (TraceBatch& batch : keeper.batches)
         observer_.consume(std::move(batch));
@@ -259,6 +278,7 @@ void PointRun::noteMemoryAfter()
 {
     MemoryFacts facts;
     facts.readings.push_back(memory_->read("trace ends"));
+    facts.places = tracer().places();
     observer_.memoryLearnt(std::move(facts));
 }
 

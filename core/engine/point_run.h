@@ -42,6 +42,7 @@ private:
     tilescope::trace::TracerOptions tracerOptions() const;
     tilescope::trace::Tracer& tracer();
     void settle();
+    void tellCaptured();
     void rehearse();
     void autopsy();
     void noteMemoryAfter();

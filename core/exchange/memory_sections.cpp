@@ -83,6 +83,22 @@ std::string outsideNote(const query::MemoryGroupsTable& groups)
     return text + ".";
 }
 
+/// What a CUDA graph's replays work in, of which the allocator counts but what outlived the capture.
+std::string graphPoolNote(const query::GraphPool& pool)
+{
+    const auto size = [](Bytes bytes) { return withUnit(static_cast<double>(bytes.count), Unit::Bytes); };
+    std::string text = size(pool.held) + " lies in the private pool of a CUDA graph";
+    if (pool.replay)
+        text += ", where each replay works in " + size(*pool.replay) +
+                " at most without allocating: the rest of it counts as free (fragmentation, reserved_free)";
+    else
+        text += ": its steps work there, and replaying them allocates nothing";
+    text += ".";
+    if (pool.unknown.count > 0)
+        text += " " + size(pool.unknown) + " of it is unattributed: the capture was not seen to allocate it.";
+    return text;
+}
+
 } // namespace
 
 Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
@@ -119,11 +135,8 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
             (groups->grouping == query::Grouping::Category
                  ? " without fragmentation, reserved_free and context add up to what is allocated."
                  : " add up to what is allocated."));
-    if (groups->graphPool.count > 0)
-        table.notes.push_back(
-            withUnit(static_cast<double>(groups->graphPool.count), Unit::Bytes) +
-            " is the private pool of a CUDA graph: its steps work there, and replaying them "
-            "allocates nothing.");
+    if (groups->graphPool.held.count > 0 || groups->graphPool.replay)
+        table.notes.push_back(graphPoolNote(groups->graphPool));
     if (groups->peak && groups->grouping == query::Grouping::Category)
         table.notes.push_back(outsideNote(*groups));
     if (timed)
@@ -177,7 +190,12 @@ Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live)
              Unit::Address, 0),
         with(cell("device", "device",
                   [](const Events&, const AllocEvent& e) { return cellOf(deviceText(e.device)); }),
-             Unit::None, 0)};
+             Unit::None, 0),
+        elided(cell("code", "code",
+                    [](const Events& t, const AllocEvent& e) {
+                        return cellOrNull(t.places.lineOf(t.text(e.path)));
+                    }),
+               0)};
     if (live->from.events.empty()) {
         table.whyEmpty =
             whyNoEvents(live->from.run, "allocation events (memory: true and a traced step record them)");

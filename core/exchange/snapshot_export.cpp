@@ -10,6 +10,7 @@
 #include "core/exchange/snapshot_import.h"
 #include "core/exchange/snapshot_stacks.h"
 #include "core/model/text.h"
+#include "core/query/code_places.h"
 #include "core/query/memory_history.h"
 #include "core/query/run_tables.h"
 
@@ -61,6 +62,9 @@ public:
         });
     }
 
+    /// Where ranges were opened; told before the first stack.
+    void know(std::vector<CodePlace> places) { places_ = query::CodePlaces(std::move(places)); }
+
     void none()
     {
         pickle_.text("frames");
@@ -105,9 +109,12 @@ private:
     {
         if (isStack_)
             return stack(path);
-        // The op, then the ranges around it: what a stack of calls would be.
+        // The op, then the ranges around it, each with the function that opened it: what a stack of calls
+        // would be.
         frame(op.empty() ? "-" : op, path.empty() ? kOwnFrames : path, 0);
         while (!path.empty()) {
+            if (const CodePlace* place = places_.of(path))
+                frame(place->function, place->file, place->line);
             const std::size_t slash = path.rfind('/');
             const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
             path = slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
@@ -145,6 +152,7 @@ private:
     const store::RunReader& reader_;
     const bool isStack_;
     std::unordered_map<OpId, StringId> ops_;
+    query::CodePlaces places_;
     std::map<std::pair<StringId, StringId>, PickleWriter::Memo> byPlace_; // by path and op
     std::unordered_map<std::string, PickleWriter::Memo> byText_;
 };
@@ -161,6 +169,7 @@ public:
     {
         std::vector<AllocEvent> events = reader_.allocEvents({.run = run_.run});
         facts_ = reader_.memory(run_.run);
+        frames_.know(facts_.places);
         if (const auto count = events.empty() ? query::countOfBlocks(facts_) : std::nullopt)
             events.push_back(*count);
         if (events.empty())

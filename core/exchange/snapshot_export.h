@@ -31,7 +31,8 @@ struct SnapshotFigures {
 
 /// Writes a run's memory as the pickle that torch.cuda.memory._dump_snapshot writes, for PyTorch's
 /// memory_viz: segments with their blocks at that moment, and the allocation events until then. Frames are
-/// the op and the ranges around it; user_metadata is the memory's category. A CPU's memory is shown as device
+/// the op and the ranges around it, each with the C++ function, file and line that opened it where the run
+/// knows them; user_metadata is the memory's category. A CPU's memory is shown as device
 /// 0's.
 ///
 /// Ranges of a run that is an imported snapshot are its stacks again.

@@ -399,6 +399,7 @@ void Importer::finish(const std::string& name)
         finishDevice(index, memory);
     if (imported_.trace.allocEvents.empty())
         refuse("is a memory snapshot without any segment or event", {});
+    imported_.facts.places = stacks_.places();
     std::vector<AllocEvent>& events = imported_.trace.allocEvents;
     std::ranges::stable_sort(events, {}, &AllocEvent::time);
     const Timestamp origin = events.front().time;

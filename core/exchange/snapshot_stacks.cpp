@@ -65,7 +65,8 @@ SnapshotStacks::Stack SnapshotStacks::read(const PickleValue& value)
     std::string op = innermost.name;
     if (frames.back().file == kOwnFrames) {
         // Our own: the op, then the ranges around it.
-        path = innermost.file;
+        path = frames.size() > 1 ? innermost.file : std::string();
+        notePlaces(frames);
         op = op == "-" ? std::string() : op;
     } else if (const auto category = fromWord<MemoryCategory>(innermost.file);
                category && frames.size() == 1 && innermost.line == 0) {
@@ -88,6 +89,27 @@ SnapshotStacks::Stack SnapshotStacks::read(const PickleValue& value)
     if (!op.empty())
         stack.op = opOf(stack.path, op);
     return stack;
+}
+
+void SnapshotStacks::notePlaces(const std::vector<SnapshotFrame>& frames)
+{
+    for (std::size_t i = 1; i + 1 < frames.size(); ++i) {
+        const SnapshotFrame& call = frames[i];
+        const SnapshotFrame& range = frames[i + 1];
+        if (call.line <= 0 || range.line != 0)
+            continue;
+        std::string path = range.file == kOwnFrames ? range.name : range.file + "/" + range.name;
+        textBytes_ += path.size() + call.file.size() + call.name.size();
+        places_.try_emplace(path, CodePlace{path, call.file, call.line, call.name});
+    }
+}
+
+std::vector<CodePlace> SnapshotStacks::places() const
+{
+    std::vector<CodePlace> places;
+    for (const auto& [path, place] : places_)
+        places.push_back(place);
+    return places;
 }
 
 OpId SnapshotStacks::opOf(StringId path, std::string_view name)

@@ -2,6 +2,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/units.h"
+#include "core/model/code_place.h"
 #include "core/model/events.h"
 #include "core/model/memory_category.h"
 
@@ -84,11 +85,15 @@ struct MemorySegment {
     bool operator==(const MemorySegment&) const = default;
 };
 
+/// The moment of a reading that tells how much a captured step held at most in its graph's private pool:
+/// what each of its replays works in. The allocator counts most of that as free.
+inline constexpr const char* kReplayMoment = "a replay works in";
+
 /// What the allocator, the driver and NVML say at an instant.
 struct MemoryReading {
     Timestamp time{};
     DeviceIndex device = {};
-    std::string moment = {};                     ///< trace begins, trace ends
+    std::string moment = {};                     ///< before set-up, trace begins, trace ends, kReplayMoment
     std::int64_t requested = 0;                  ///< the program asked for and holds
     std::int64_t allocated = 0;                  ///< with what rounding adds
     std::int64_t reserved = 0;                   ///< from the driver
@@ -99,6 +104,19 @@ struct MemoryReading {
     bool operator==(const MemoryReading&) const = default;
 };
 
+/// What holders of memory are called that lies in the private pool of a CUDA graph, where replayed steps
+/// work. Alone, it says that no more is known; else it stands behind what is.
+inline constexpr const char* kGraphPool = "pool of a CUDA graph";
+
+/// What a step allocated while it was captured as a CUDA graph. Replays allocate nothing: they work in this
+/// memory, in the graph's private pool.
+struct CapturedStep {
+    std::vector<AllocEvent> events = {}; ///< of one device, in time order
+    std::vector<Op> ops = {};            ///< that allocations point to
+    std::vector<HeldStorage> held = {};  ///< at instants of the capture
+    std::vector<SavedTensor> saved = {}; ///< likewise, before backward was captured
+};
+
 /// What a run's allocation events do not tell by themselves.
 struct MemoryFacts {
     std::vector<AllocEvent> rehearsed = {};   ///< of one step before those that are traced
@@ -107,11 +125,13 @@ struct MemoryFacts {
     std::vector<MemoryBlock> blocks = {};     ///< when the trace began, by address
     std::vector<MemorySegment> segments = {}; ///< likewise; none on a CPU
     std::vector<MemoryReading> readings = {};
+    std::vector<CodePlace> places = {}; ///< of the ranges that allocations were asked for in
+    CapturedStep captured = {};         ///< before `blocks` were looked at
 
     bool empty() const
     {
         return rehearsed.empty() && held.empty() && saved.empty() && blocks.empty() && segments.empty() &&
-               readings.empty();
+               readings.empty() && places.empty() && captured.events.empty();
     }
 };
 

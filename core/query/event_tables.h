@@ -3,6 +3,7 @@
 #include "core/analysis/memory_curve.h"
 #include "core/analysis/range_totals.h"
 #include "core/analysis/step_partition.h"
+#include "core/query/code_places.h"
 #include "core/query/grouping.h"
 #include "core/query/run_tables.h"
 #include "core/store/run_reader.h"
@@ -107,6 +108,7 @@ struct MemoryEventsTable {
     std::unordered_map<OpId, std::string> shapes = {};    ///< of what those ops were given
     /// What the first events stand for where they only say what was allocated when the trace began.
     std::vector<MemoryBlock> older = {};
+    CodePlaces places = {}; ///< where the events' ranges were opened
 
     std::string_view text(StringId id) const;
     std::string_view op(OpId id) const;
@@ -138,6 +140,13 @@ struct OutsideAllocator {
     bool ofAllProcesses = false;           ///< the driver's count, where NVML tells of none by itself
 };
 
+/// What the private pools of CUDA graphs hold, in which replayed steps work without allocating.
+struct GraphPool {
+    Bytes held{};                     ///< allocated there; part of the categories
+    Bytes unknown{};                  ///< of it, unattributed: nobody saw it allocated
+    std::optional<Bytes> replay = {}; ///< most that the captured step held there at once; none where not seen
+};
+
 struct MemoryGroupsTable {
     store::RunRecord run = {};
     DeviceIndex device = {};
@@ -148,7 +157,7 @@ struct MemoryGroupsTable {
     Bytes allocated{}; ///< at the peak: the sum of the rows, less those beyond the allocator's count
     Bytes reserved{};
     std::optional<OutsideAllocator> outside = {}; ///< none where it was not measured
-    Bytes graphPool{}; ///< of what is unattributed: in the private pools of CUDA graphs
+    GraphPool graphPool = {};
 };
 
 /// What is not attributed to any category, range or op is `unattributed`. By category, range, phase, module

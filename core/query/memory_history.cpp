@@ -99,6 +99,7 @@ private:
         history_->events = std::move(events);
         history_->older = std::move(facts.blocks);
         history_->segments = std::move(facts.segments);
+        history_->places = CodePlaces(std::move(facts.places));
         return true;
     }
 

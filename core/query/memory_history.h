@@ -2,6 +2,7 @@
 
 #include "core/analysis/memory_segments.h"
 #include "core/model/memory.h"
+#include "core/query/code_places.h"
 #include "core/query/step_curve.h"
 #include "core/store/run_reader.h"
 
@@ -69,6 +70,7 @@ public:
     std::int64_t peakTime = 0;
     std::vector<MemorySegment> segments = {}; ///< when the trace began
     std::vector<MemoryBlock> older = {};      ///< likewise, free ones too
+    CodePlaces places = {};                   ///< where the blocks' ranges were opened
     /// Of the device; ids are the file's. No two are of one nanosecond: what came later is later, so that
     /// every state that the allocator was in has an instant.
     std::vector<AllocEvent> events = {};
@@ -96,10 +98,6 @@ private:
     static constexpr std::size_t kStretch = 1024;
     std::vector<std::int64_t> latestEnds_; // of each kStretch blocks
 };
-
-/// What holders of memory are called that lies in the private pool of a CUDA graph, where replayed steps
-/// work.
-inline constexpr std::string_view kGraphPool = "pool of a CUDA graph";
 
 /// What stands for the allocation events of a run that has none but whose blocks are known (its steps were
 /// replayed from a CUDA graph, and replays allocate nothing): one event that counts them. Nothing where none

@@ -53,6 +53,22 @@ std::optional<OutsideAllocator> outsideOf(const std::vector<MemoryReading>& read
     return outside;
 }
 
+/// What lies in the private pools of CUDA graphs.
+void addGraphPool(MemoryGroupsTable& table, std::span<const MemoryBlock> blocks,
+                  std::span<const MemoryReading> readings)
+{
+    for (const MemoryBlock& block : blocks) {
+        if (block.device != table.device || block.name.find(kGraphPool) == std::string::npos)
+            continue;
+        table.graphPool.held += Bytes{block.bytes};
+        if (block.name == kGraphPool)
+            table.graphPool.unknown += Bytes{block.bytes};
+    }
+    for (const MemoryReading& reading : readings)
+        if (reading.moment == kReplayMoment && reading.device == table.device)
+            table.graphPool.replay = Bytes{reading.requested};
+}
+
 /// What a device lost to the process beyond what the allocator counts as allocated.
 void addBeyondTheCount(MemoryGroupsTable& table, const MemoryHistory& history)
 {
@@ -137,6 +153,7 @@ MemoryEventsTable wholeHistory(const store::RunReader& reader, const EventQuery&
         table.events.push_back(*count);
         table.origin = count->time;
     }
+    table.places = CodePlaces(std::move(facts.places));
     table.older = std::move(facts.blocks);
     std::erase_if(table.older, [](const MemoryBlock& block) { return block.isFree; });
     std::vector<AllocEvent> events = analysis::asAllocations(table.older);
@@ -237,11 +254,10 @@ MemoryGroupsTable memoryGroups(const store::RunReader& reader, const EventQuery&
     for (const analysis::MemoryGroup& group : groups.groups)
         table.rows.push_back({keys.key(group.group), group.atPeak, group.max, group.allocations});
     addUnattributed(table, groups.untraced);
-    for (const MemoryBlock& block : history.older)
-        if (block.name == kGraphPool && block.device == table.device)
-            table.graphPool += Bytes{block.bytes};
+    const std::vector<MemoryReading> readings = reader.memory(table.run.run).readings;
+    addGraphPool(table, history.older, readings);
     const auto whole = memoryHistory(reader, table.run.run);
-    table.outside = outsideOf(reader.memory(table.run.run).readings, table.device);
+    table.outside = outsideOf(readings, table.device);
     if (table.grouping == Grouping::Category)
         addBeyondTheCount(table, *whole);
     else

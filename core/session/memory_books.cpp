@@ -1,5 +1,6 @@
 #include "core/session/memory_books.h"
 
+#include "core/analysis/graph_pool.h"
 #include "core/machine/machine.h"
 
 #include <iterator>
@@ -22,22 +23,40 @@ void MemoryBooks::learn(MemoryFacts&& facts)
         labels_.learn(facts);
         learnt_ = true;
     }
-    if (!facts.blocks.empty())
+    if (!facts.captured.events.empty())
+        learnCaptured(std::move(facts.captured));
+    if (!facts.blocks.empty()) {
+        analysis::attributeGraphPool(facts.blocks, captured_, strings_);
         labels_.begin(facts.blocks);
+    }
     append(facts_.blocks, facts.blocks);
     append(facts_.segments, facts.segments);
     for (MemoryReading& reading : facts.readings)
         if (reading.device && !reading.process)
             reading.process = machine::processMemory(reading.device.value);
     append(facts_.readings, facts.readings);
+    append(facts_.places, facts.places);
+}
+
+void MemoryBooks::learnCaptured(CapturedStep&& captured)
+{
+    captured_ = std::move(captured);
+    if (const auto most = analysis::mostInGraphPools(captured_))
+        facts_.readings.push_back({.time = captured_.events.back().time,
+                                   .device = captured_.events.back().device,
+                                   .moment = kReplayMoment,
+                                   .requested = *most,
+                                   .allocated = *most,
+                                   .reserved = captured_.events.back().reserved});
 }
 
 void MemoryBooks::label(TraceBatch& batch)
 {
     growth_.add(batch.allocEvents);
+    labels_.label(batch.allocEvents);
+    // Set-up, recorded where it ran out of memory, has no rehearsal.
     if (!learnt_)
         return;
-    labels_.label(batch.allocEvents);
     const std::int64_t unmatched = labels_.unmatched() - toldUnmatched_;
     if (unmatched == 0)
         return;

@@ -21,16 +21,19 @@ public:
     void learn(MemoryFacts&& facts);
     /// Also adds the loss `memory_unmatched` to a batch that ends with events the rehearsed step lacked.
     void label(TraceBatch& batch);
-    /// Blocks, segments, readings, saved tensors.
+    /// Blocks, segments, readings, saved tensors, places in the code.
     MemoryFacts facts() const;
     /// What is wrong with the memory of the traced steps: each left more allocated than the one before.
     std::vector<std::string> flags() const;
 
 private:
+    void learnCaptured(CapturedStep&& captured);
+
     StringTable& strings_;
     analysis::MemoryLabels labels_;
     MemoryFacts facts_;
-    bool learnt_ = false; ///< without a rehearsed step nothing is known
+    CapturedStep captured_; ///< empty where no CUDA graph was captured
+    bool learnt_ = false;   ///< a step was rehearsed
     std::int64_t toldUnmatched_ = 0;
     analysis::StepGrowth growth_;
 };

@@ -76,7 +76,7 @@ void deleteRun(const fs::path& file, RunId run)
               Source::Copy,          Source::Allocation,  Source::Track,       Source::Level,
               Source::TrackData,     Source::Counter,     Source::MemoryBlock, Source::MemorySegment,
               Source::MemoryReading, Source::SavedTensor, Source::KernelTotal, Source::RangeTotal,
-              Source::StepTotal}) {
+              Source::StepTotal,     Source::CodePlace}) {
             // The run's rows lie together: by its chunks they are found without a look at the others.
             const std::string table(nameOf(source));
             SQLite::Statement remove(target.database(),

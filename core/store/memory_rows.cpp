@@ -3,6 +3,7 @@
 #include "core/model/text.h"
 #include "core/store/columns.h"
 #include "core/store/stored_rows.h"
+#include "core/store/string_map.h"
 
 #include <string>
 #include <string_view>
@@ -124,12 +125,23 @@ SavedTensor savedFrom(SQLite::Statement& row, const Reader& read)
             .to = read.optionalTime(row, "freed")};
 }
 
+CodePlace placeFrom(SQLite::Statement& row, StoredRows& rows)
+{
+    const auto word = [&](const char* column) {
+        return std::string(rows.text(row.getColumn(column).getInt64()));
+    };
+    return {.path = word("path"),
+            .file = word("file"),
+            .line = row.getColumn("line").getInt64(),
+            .function = word("function")};
+}
+
 } // namespace
 
-MemoryRows::MemoryRows(SQLite::Database& database, RowLedger& ledger)
-    : blocks_(database, ledger, Source::MemoryBlock,
-              {"id", "run", "start", "device", "address", "bytes", "size", "free", "category", "name",
-               "shape", "dtype"}),
+MemoryRows::MemoryRows(SQLite::Database& database, RowLedger& ledger, StringMap& strings)
+    : strings_(strings), blocks_(database, ledger, Source::MemoryBlock,
+                                 {"id", "run", "start", "device", "address", "bytes", "size", "free",
+                                  "category", "name", "shape", "dtype"}),
       segments_(
           database, ledger, Source::MemorySegment,
           {"id", "run", "start", "device", "address", "bytes", "stream", "pool", "large", "expandable"}),
@@ -138,7 +150,8 @@ MemoryRows::MemoryRows(SQLite::Database& database, RowLedger& ledger)
                  "device_used", "device_total", "process"}),
       saved_(database, ledger, Source::SavedTensor,
              {"id", "run", "number", "start", "path", "op", "tensor", "shape", "dtype", "bytes", "address",
-              "storage_bytes", "shared_with", "category", "made", "freed"})
+              "storage_bytes", "shared_with", "category", "made", "freed"}),
+      places_(database, ledger, Source::CodePlace, {"id", "run", "path", "file", "line", "function"})
 {
 }
 
@@ -169,6 +182,11 @@ void MemoryRows::insert(const MemoryFacts& facts, const RowFrame& frame)
                        std::string_view(tensor.shape), std::string_view(tensor.dtype), tensor.bytes,
                        addressCell(tensor.address), tensor.storageBytes, cellOf(tensor.sharedWith),
                        wordOf(tensor.category), timeCell(tensor.from, frame), timeCell(tensor.to, frame)});
+    for (const CodePlace& place : facts.places) {
+        const std::int64_t path = strings_.intern(place.path);
+        const std::int64_t file = strings_.intern(place.file);
+        places_.insert(frame.run, {frame.run, path, file, place.line, strings_.intern(place.function)});
+    }
 }
 
 MemoryFacts readMemory(StoredRows& rows, RunId run)
@@ -184,6 +202,8 @@ MemoryFacts readMemory(StoredRows& rows, RunId run)
                  [&](SQLite::Statement& row) { facts.readings.push_back(readingFrom(row, read)); });
     rows.eachRow(run, Source::SavedTensor,
                  [&](SQLite::Statement& row) { facts.saved.push_back(savedFrom(row, read)); });
+    rows.eachRow(run, Source::CodePlace,
+                 [&](SQLite::Statement& row) { facts.places.push_back(placeFrom(row, rows)); });
     return facts;
 }
 

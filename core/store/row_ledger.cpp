@@ -21,7 +21,8 @@ std::string_view nameOf(Source source)
                                                                   "counter",        "memory_block",
                                                                   "memory_segment", "memory_reading",
                                                                   "saved_tensor",   "kernel_total",
-                                                                  "range_total",    "step_total"};
+                                                                  "range_total",    "step_total",
+                                                                  "code_place"};
     return names[static_cast<std::size_t>(source)];
 }
 

@@ -40,9 +40,10 @@ enum class Source : std::uint8_t {
     SavedTensor,
     KernelTotal,
     RangeTotal,
-    StepTotal
+    StepTotal,
+    CodePlace
 };
-inline constexpr std::size_t kSources = 26;
+inline constexpr std::size_t kSources = 27;
 std::string_view nameOf(Source source); ///< the table; ends with a null character
 inline Source sourceOf(EventKind kind)
 {

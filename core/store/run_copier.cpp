@@ -75,6 +75,16 @@ private:
     std::optional<SQLite::Statement> insert_;
 };
 
+/// Columns that refer to strings, of tables that are no event tables.
+std::vector<const char*> textColumnsOf(Source source)
+{
+    if (source == Source::Thread)
+        return {"name"};
+    if (source == Source::CodePlace)
+        return {"path", "file", "function"};
+    return {};
+}
+
 } // namespace
 
 std::int64_t RunCopier::copy(RunId run, std::optional<std::int64_t> number)
@@ -83,9 +93,9 @@ std::int64_t RunCopier::copy(RunId run, std::optional<std::int64_t> number)
         try {
             target_.begin();
             const std::int64_t copied = copyRunRow(run, number);
-            for (const Source source :
-                 {Source::Environment, Source::Sample, Source::Loss, Source::Thread, Source::Counter,
-                  Source::MemoryBlock, Source::MemorySegment, Source::MemoryReading, Source::SavedTensor})
+            for (const Source source : {Source::Environment, Source::Sample, Source::Loss, Source::Thread,
+                                        Source::Counter, Source::MemoryBlock, Source::MemorySegment,
+                                        Source::MemoryReading, Source::SavedTensor, Source::CodePlace})
                 copyRows(run, source);
             for (std::size_t kind = 0; kind < kEventKinds; ++kind)
                 copyEvents(run, static_cast<EventKind>(kind));
@@ -133,9 +143,9 @@ void RunCopier::copyRows(RunId run, Source source)
         if (!copy)
             copy.emplace(row, nameOf(source));
         std::vector<RowCopy::Change> changes{{"id", ledger.takeId(source)}, {"run", to_.run}};
-        if (source == Source::Thread)
-            if (const auto name = integer(row, "name"))
-                changes.push_back({"name", textOf(*name, false)});
+        for (const char* column : textColumnsOf(source))
+            if (const auto text = integer(row, column))
+                changes.push_back({column, textOf(*text, false)});
         copy->insert(target_.database(), ledger, source, to_.run, changes);
     });
 }

@@ -161,7 +161,7 @@ private:
         target.ledger(),
         Source::Ceiling,
         {"id", "device", "device_name", "kind", "value", "unit", "n", "spread", "measured", "program"}};
-    MemoryRows memory_{target.database(), target.ledger()};
+    MemoryRows memory_{target.database(), target.ledger(), target.strings()};
     std::size_t rowsSinceCommit_ = 0;
     std::int64_t lastOp_ = -1; ///< highest numbers that the open run's records refer to
     std::int64_t lastRange_ = -1;

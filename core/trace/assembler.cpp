@@ -1,5 +1,6 @@
 #include "core/trace/assembler.h"
 
+#include "core/trace/code_places.h"
 #include "core/trace/path_tree.h"
 
 #include <algorithm>
@@ -40,6 +41,8 @@ void Assembler::begin(Recording recording, Wanted wanted)
     } else if (recording == Recording::Launches) {
         listedLaunches_.clear();
         listedRanges_.clear();
+    } else if (recording == Recording::Capture) {
+        captured_ = {};
     } else if (recording == Recording::Events) {
         handOverRehearsedOps();
     }
@@ -64,6 +67,15 @@ StringId Assembler::textOf(std::uint32_t node, std::vector<StringId>& cache, boo
     return cache[node];
 }
 
+std::vector<CodePlace> Assembler::places() const
+{
+    std::vector<const PathNode*> nodes;
+    for (std::size_t node = 0; node < paths_.size(); ++node)
+        if (paths_[node])
+            nodes.push_back(PathTree::instance().node(static_cast<std::uint32_t>(node)));
+    return codePlaces(nodes);
+}
+
 RangeId Assembler::rangeId(std::uint32_t number) const
 {
     // A range that was open before this run was numbered has no row to point to.
@@ -83,6 +95,8 @@ void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
         rehearse(thread, record);
     if (recording_ == Recording::Launches)
         list(record);
+    if (recording_ == Recording::Capture && record.kind == HostRecord::Kind::Op)
+        keepCapturedOp(thread, record);
     if (recording_ != Recording::Events)
         return;
     if (record.kind == HostRecord::Kind::Step) {
@@ -129,6 +143,25 @@ void Assembler::rehearse(std::uint32_t thread, const HostRecord& record)
     } else if (record.kind == HostRecord::Kind::Launch && !wanted_.ops && wanted_.shapes) {
         rehearsal_.noteLaunch(thread, record);
     }
+}
+
+void Assembler::keepCapturedOp(std::uint32_t thread, const HostRecord& record)
+{
+    captured_.ops.push_back({.id = opId(record.op.id),
+                             .name = nameOf(record.op.name),
+                             .path = pathOf(record.context.path),
+                             .thread = ThreadId{thread}});
+}
+
+CapturedStep Assembler::captured() const
+{
+    CapturedStep step = captured_;
+    std::ranges::stable_sort(step.events, {}, &AllocEvent::time);
+    std::unordered_set<OpId> allocating;
+    for (const AllocEvent& event : step.events)
+        allocating.insert(event.op);
+    std::erase_if(step.ops, [&](const Op& op) { return !allocating.contains(op.id); });
+    return step;
 }
 
 /// What launches or allocations of the recording may point to.
@@ -287,7 +320,7 @@ void Assembler::addCpuAllocation(const HostRecord& record)
 
 void Assembler::addAllocation(const DeviceAllocRecord& record, DeviceIndex device, StreamId stream)
 {
-    if (recording_ != Recording::Events && recording_ != Recording::Rehearsal)
+    if (recording_ == Recording::Launches)
         return;
     if (recording_ == Recording::Events)
         ++recordsChecked_;
@@ -312,6 +345,8 @@ void Assembler::keepAllocation(const AllocEvent& event)
         // Ops of a rehearsal have no row where the recording has its own.
         if (wanted_.ops)
             rehearsedAllocations_.back().op = OpId::none();
+    } else if (recording_ == Recording::Capture) {
+        captured_.events.push_back(event);
     } else {
         batch_.allocEvents.push_back(event);
     }

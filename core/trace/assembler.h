@@ -1,6 +1,8 @@
 #pragma once
 
+#include "core/model/code_place.h"
 #include "core/model/events.h"
+#include "core/model/memory.h"
 #include "core/model/strings.h"
 #include "core/trace/device_alloc_log.h"
 #include "core/trace/graph_nodes.h"
@@ -55,6 +57,10 @@ public:
     std::int64_t recordsChecked() const { return recordsChecked_; }
     /// Allocations of the last rehearsal, by time.
     std::vector<AllocEvent> rehearsedAllocations() const;
+    /// What the last capture allocated, by time, with the ops that asked.
+    CapturedStep captured() const;
+    /// Where the ranges of this run's paths were opened.
+    std::vector<CodePlace> places() const;
     /// Kernel launches of the step that Recording::Launches recorded, in order.
     LaunchList launchList() const;
     /// Events waiting in the batch.
@@ -82,6 +88,7 @@ private:
     void rehearse(std::uint32_t thread, const HostRecord& record);
     void list(const HostRecord& record);
     void addGraphNode(const HostRecord& record);
+    void keepCapturedOp(std::uint32_t thread, const HostRecord& record);
     void addLaunch(std::uint32_t thread, const HostRecord& record);
     void addRange(std::uint32_t thread, const HostRecord& record);
     void addOp(std::uint32_t thread, const HostRecord& record);
@@ -111,6 +118,7 @@ private:
     Rehearsal rehearsal_;
     std::vector<Op> rehearsedOps_; // for launches and allocations to point to
     std::vector<AllocEvent> rehearsedAllocations_;
+    CapturedStep captured_;
     GraphNodes graphNodes_;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> listedLaunches_; // correlation id and path
     std::vector<std::uint32_t> listedRanges_;                             // paths

@@ -47,11 +47,11 @@ namespace detail {
 
 std::atomic<std::uint32_t> rangeListeners{0};
 
-std::uint32_t openRange(std::string_view component, std::string_view nvtxName)
+std::uint32_t openRange(std::string_view component, std::string_view nvtxName, std::source_location where)
 {
     std::uint32_t token = kNvtxOnly;
     if (ThreadLog* log = HostLogs::mine())
-        token = log->openRange(component, nvtxName);
+        token = log->openRange(component, nvtxName, where);
     if (const auto push = nvtxPush.load(std::memory_order_relaxed)) {
         // NVTX wants a terminated string; interned names are.
         PathTree& tree = PathTree::instance();

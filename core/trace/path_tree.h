@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,6 +21,14 @@ struct PathNode {
     /// Where the backward of this path's ops is told (see PathTree::backward); null until first asked for.
     mutable std::atomic<const PathNode*> backwardTwin{nullptr};
 
+    /// Where a range of this path, or the forward of this backward one, was opened last; line 0: none was.
+    /// As wide as a pointer: any thread reads and writes it while ranges are opened.
+    mutable std::atomic<std::source_location> opened{};
+
+    void noteOpened(std::source_location where) const noexcept
+    {
+        opened.store(where, std::memory_order_relaxed);
+    }
     bool isRoot() const { return !parent && id == 0; }
 };
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <source_location>
 #include <string_view>
 
 namespace tilescope::trace {
@@ -10,24 +11,31 @@ namespace detail {
 /// Not 0 while ranges are of use to someone: a tracer that records, or a tool that listens to NVTX. The only
 /// thing a ScopedRange looks at otherwise.
 extern std::atomic<std::uint32_t> rangeListeners;
-std::uint32_t openRange(std::string_view component, std::string_view nvtxName);
+std::uint32_t openRange(std::string_view component, std::string_view nvtxName, std::source_location where);
 void closeRange(std::uint32_t token) noexcept;
 } // namespace detail
 
 /// A named stretch of host time: opened here, closed at the end of the scope, in the calling thread.
 ///
 /// Nested ranges form paths (`step/forward/layers.3/attention`); the component `step` starts a path of its
-/// own, whatever is open around it. NVTX shows the last component in the domain `tilescope`. Costs one
-/// relaxed load while nobody listens. Any thread may use it.
+/// own, whatever is open around it. NVTX shows the last component in the domain `tilescope`. A path keeps
+/// where in the code it was opened last (CodePlace). Costs one relaxed load while nobody listens. Any thread
+/// may use it.
 class ScopedRange {
 public:
     /// \param component  the path's component; must live until the call returns
-    explicit ScopedRange(std::string_view component) : ScopedRange(component, component) {}
+    /// \param where      left to the caller's own place, but by what opens ranges for others
+    explicit ScopedRange(std::string_view component,
+                         std::source_location where = std::source_location::current())
+        : ScopedRange(component, component, where)
+    {
+    }
     /// \param nvtxName   what NVTX shows where it differs from the component: `step_3` for `step`
-    ScopedRange(std::string_view component, std::string_view nvtxName)
+    ScopedRange(std::string_view component, std::string_view nvtxName,
+                std::source_location where = std::source_location::current())
     {
         if (detail::rangeListeners.load(std::memory_order_relaxed))
-            token_ = detail::openRange(component, nvtxName);
+            token_ = detail::openRange(component, nvtxName, where);
     }
     ~ScopedRange()
     {

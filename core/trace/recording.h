@@ -12,7 +12,8 @@ enum class Recording : std::uint8_t {
     /// (Tracer::rehearsedAllocations) with the ops that made them, and how often the host calls what is not
     /// stored. Nothing goes to the sink before the next Events.
     Rehearsal,
-    /// While CUDA graphs are captured: which range each of their nodes was made in. Nothing goes to the sink.
+    /// While CUDA graphs are captured: which range each of their nodes was made in, and what was allocated
+    /// for them (Tracer::captured). Nothing goes to the sink.
     Capture,
     /// One step of which only the order of its kernel launches is kept. Nothing goes to the sink.
     Launches,

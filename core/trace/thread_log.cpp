@@ -52,7 +52,8 @@ void ThreadLog::enterRecording()
     adopt();
 }
 
-std::uint32_t ThreadLog::openRange(std::string_view component, std::string_view nvtxName)
+std::uint32_t ThreadLog::openRange(std::string_view component, std::string_view nvtxName,
+                                   std::source_location where)
 {
     HostLogs& logs = HostLogs::instance();
     PathTree& tree = PathTree::instance();
@@ -74,7 +75,11 @@ std::uint32_t ThreadLog::openRange(std::string_view component, std::string_view 
     }
     const PathNode* path = repeats ? above : names_.child(above ? above : tree.root(), component);
     // Known from here on, so that what is noted under an allocator's lock finds it without one of its own.
-    tree.backward(path);
+    const PathNode* twin = tree.backward(path);
+    path->noteOpened(where);
+    // Backward's modules are entered by autograd, at no place of ours; its phase is opened like any range.
+    if (twin && twin->component == path->component)
+        twin->noteOpened(where);
     const PathNode* name =
         nvtxName == std::string_view(path->component) ? path : names_.child(tree.names(), nvtxName);
     const std::uint32_t id = logs.nextRange_.fetch_add(1, std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <source_location>
 #include <string_view>
 
 namespace tilescope::trace {
@@ -33,7 +34,8 @@ class ThreadLog {
 public:
     explicit ThreadLog(std::size_t ringCapacity);
 
-    std::uint32_t openRange(std::string_view component, std::string_view nvtxName);
+    std::uint32_t openRange(std::string_view component, std::string_view nvtxName,
+                            std::source_location where);
     /// Does nothing for a range of an earlier recording.
     void closeRange(std::uint32_t id);
     void openOp(std::string_view name, std::int64_t sequence, OpScope scope, std::string_view shapes);

@@ -82,10 +82,12 @@ public:
         if (cupti_)
             untracedReason_ = cupti_->start(options_.level, recording);
         const bool rehearsing = recording == Recording::Rehearsal;
-        if (recording == Recording::Events || rehearsing)
+        const bool capturing = recording == Recording::Capture;
+        if (recording == Recording::Events || rehearsing || capturing)
             startAllocations();
         const bool shapes = rehearsing && (options_.shapes || options_.memory);
-        if (shapes || (opsRecorded() && (recording == Recording::Events || rehearsing)))
+        if (shapes || (opsRecorded() && (recording == Recording::Events || rehearsing)) ||
+            (capturing && options_.memory))
             OpRecorder::enable(shapes);
         {
             const std::scoped_lock lock(mutex_);
@@ -132,6 +134,10 @@ public:
     const std::string& untracedReason() const { return untracedReason_; }
 
     std::vector<AllocEvent> rehearsedAllocations() const { return assembler_.rehearsedAllocations(); }
+
+    CapturedStep captured() const { return assembler_.captured(); }
+
+    std::vector<CodePlace> places() const { return assembler_.places(); }
 
     LaunchList launches() const { return assembler_.launchList(); }
 
@@ -358,6 +364,16 @@ std::optional<Tracer::ClockOffsets> Tracer::clockOffsets() const
 std::vector<AllocEvent> Tracer::rehearsedAllocations() const
 {
     return impl_->rehearsedAllocations();
+}
+
+CapturedStep Tracer::captured() const
+{
+    return impl_->captured();
+}
+
+std::vector<CodePlace> Tracer::places() const
+{
+    return impl_->places();
 }
 
 LaunchList Tracer::launches() const

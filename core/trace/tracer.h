@@ -1,7 +1,9 @@
 #pragma once
 
 #include "core/base/units.h"
+#include "core/model/code_place.h"
 #include "core/model/events.h"
+#include "core/model/memory.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
 #include "core/trace/launch_list.h"
@@ -72,6 +74,13 @@ public:
     /// Allocations of the last Recording::Rehearsal, in the order in which they happened. Their ops are among
     /// those that the next Recording::Events hands on.
     std::vector<AllocEvent> rehearsedAllocations() const;
+
+    /// What the last Recording::Capture saw allocated on the device, and the ops that asked: events and ops
+    /// of a CapturedStep. Nothing where memory is not recorded.
+    CapturedStep captured() const;
+
+    /// Where in the code the ranges of the paths that were recorded were opened; between recordings.
+    std::vector<CodePlace> places() const;
 
     /// Kernel launches of the step of the last Recording::Launches.
     LaunchList launches() const;

@@ -60,6 +60,12 @@ public:
                                  .isFree = true});
         return *this;
     }
+    /// Where the range of a path was opened.
+    FakeMemory& opened(std::string path, std::string file, std::int64_t line, std::string function)
+    {
+        facts_.places.push_back({std::move(path), std::move(file), line, std::move(function)});
+        return *this;
+    }
     FakeMemory& step(std::int32_t number, std::int64_t from, std::int64_t to)
     {
         trace_.step(number, from, to);

@@ -278,6 +278,11 @@ std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::u
         add(tr("Made by"), life.op == 0 && !run.ops ? tr("being read…") : textOf(opOf(run, life)));
         add(tr("Range"), blockPlace(run, block));
         add(tr("Module"), textOf(moduleOf(history, life)));
+        if (const CodePlace* place = history.places.of(history.text(life.path)))
+            add(tr("Opened in"),
+                QStringLiteral("%1, %2:%3")
+                    .arg(QString::fromStdString(place->function), QString::fromStdString(place->file))
+                    .arg(place->line));
     }
     const std::string_view shapes = life.shape != 0 ? history.text(life.shape)
                                     : run.ops       ? run.ops->shapes(life.by)

@@ -114,6 +114,8 @@ inline MemoryFacts memoryOf(const FakeTrace& trace)
     parameter.category = MemoryCategory::Parameters;
     parameter.from = {};
     facts.saved = {product, again, parameter};
+    facts.places = {
+        {"step/forward/attention", "core/engine/lm.cpp", 199, "tilescope::engine::LanguageModel::attend"}};
     return facts;
 }
 

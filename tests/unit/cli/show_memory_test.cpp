@@ -29,6 +29,9 @@ TEST_F(Show, MemoryEventsGroupsAndWhatIsLive)
     EXPECT_TRUE(live[0]["t_ns"].is_null());
     EXPECT_EQ(live[1]["bytes"], 512);
     EXPECT_EQ(live[1]["category"], "activations");
+    EXPECT_EQ(live[1]["path"], "step/forward/attention");
+    EXPECT_EQ(live[1]["code"], "core/engine/lm.cpp:199");
+    EXPECT_TRUE(live[0]["code"].is_null());
     EXPECT_EQ(valid({"memory", "--run", "1", "--at", "90"}, "memory-live").size(), 1u);
     EXPECT_EQ(valid({"memory", "--run", "2"}, "memory"), json::array());
 }
@@ -120,8 +123,15 @@ TEST_F(Show, MemoryOfReplayedStepsIsWhatTheirGraphHolds)
              .category = MemoryCategory::Parameters,
              .name = "embedding"},
             {.device = device, .address = 8192, .bytes = 500, .size = 512, .name = "pool of a CUDA graph"},
-            {.device = device, .address = 8704, .size = 1536, .isFree = true}};
+            {.device = device,
+             .address = 8704,
+             .bytes = 512,
+             .size = 512,
+             .category = MemoryCategory::Temporaries,
+             .name = "lm_head aten::mm (forward, pool of a CUDA graph)"},
+            {.device = device, .address = 9216, .size = 1024, .isFree = true}};
         facts.readings = {{.device = device, .moment = "before set-up", .process = 1 << 20},
+                          {.device = device, .moment = kReplayMoment, .requested = 1500},
                           {.device = device, .moment = "trace begins", .reserved = 6144, .process = 3 << 20}};
         writer.writeMemory(facts);
         writer.endRun(okResult("cuda:0"));
@@ -138,10 +148,14 @@ TEST_F(Show, MemoryOfReplayedStepsIsWhatTheirGraphHolds)
         atPeak[row["key"]] = row["at_peak"];
     EXPECT_EQ(atPeak, (std::map<std::string, std::int64_t>{{"parameters", 4000},
                                                            {"unattributed", 500},
-                                                           {"fragmentation", 96 + 12 + 1536},
+                                                           {"temporaries", 512},
+                                                           {"fragmentation", 96 + 12 + 1024},
                                                            {"context", (3 << 20) - 6144}}));
     const std::string text = of({"--group", "category"});
-    EXPECT_THAT(text, HasSubstr("500 B is the private pool of a CUDA graph"));
+    EXPECT_THAT(text,
+                HasSubstr(" lies in the private pool of a CUDA graph, where each replay works in 1.46 KiB at "
+                          "most without allocating"));
+    EXPECT_THAT(text, HasSubstr("500 B of it is unattributed: the capture was not seen to allocate it."));
     EXPECT_THAT(
         text, HasSubstr("by NVML's count of this process (CUDA context, modules, libraries), 1.00 MiB of it "
                         "before the run made anything"));

@@ -102,6 +102,9 @@ void recordGpuRun(const std::filesystem::path& file)
                             .address = kSegment + 4 * kMiB,
                             .size = 16 * kMiB,
                             .isFree = true});
+    facts.places = {
+        {"step/forward", "core/engine/point_run.cpp", 300, "tilescope::engine::PointRun::execute"},
+        {"step/forward/attention", "core/engine/lm.cpp", 199, "tilescope::engine::LanguageModel::attend"}};
     store::RunWriter writer(file, trace.strings());
     writer.beginRun({"lm", "lm", R"({"workload":"lm"})", "h", "Tilescope test"});
     writer.write(batch);
@@ -217,10 +220,19 @@ TEST_F(Snapshot, ExportShowsSegmentsAtTheEndAndTheEventsUntilThen)
     const PickleValue alloc = document.items(trace)[0];
     EXPECT_EQ(document.text(*document.find(alloc, "action")), "alloc");
     EXPECT_EQ(document.text(*document.find(alloc, "user_metadata")), "activations");
+    // As PyTorch's own reader writes a frame, but for its cutting folders off.
     std::vector<std::string> frames;
     for (const PickleValue& frame : document.items(*document.find(alloc, "frames")))
-        frames.emplace_back(document.text(*document.find(frame, "name")));
-    EXPECT_EQ(frames, (std::vector<std::string>{"aten::mm", "attention", "forward", "step"}));
+        frames.push_back(std::string(document.text(*document.find(frame, "filename"))) + ":" +
+                         std::to_string(field(frame, "line")) + ":" +
+                         std::string(document.text(*document.find(frame, "name"))));
+    EXPECT_EQ(frames,
+              (std::vector<std::string>{"step/forward/attention:0:aten::mm",
+                                        "core/engine/lm.cpp:199:tilescope::engine::LanguageModel::attend",
+                                        "step/forward:0:attention",
+                                        "core/engine/point_run.cpp:300:tilescope::engine::PointRun::execute",
+                                        "step:0:forward", "tilescope:0:step"}))
+        << "the place of `step` is not known";
 }
 
 TEST_F(Snapshot, SegmentsOfARunThatBeganWithNothingFollowFromItsEvents)
@@ -281,6 +293,8 @@ TEST_F(Snapshot, OwnOneKeepsCategoriesRangesAndHolders)
     EXPECT_EQ(live.from.text(event.category), "activations");
     EXPECT_EQ(live.from.text(event.path), "step/forward/attention");
     EXPECT_EQ(live.from.op(event.op), "aten::mm");
+    EXPECT_EQ(reader.memory(RunId{1}).places, store::RunReader(gpuRun()).memory(RunId{1}).places);
+    EXPECT_EQ(reader.memory(RunId{1}).places.size(), 2u);
     EXPECT_EQ(query::memoryGroups(reader, {}).rows.at(0).key, "parameters");
 }
 

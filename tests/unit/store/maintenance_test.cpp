@@ -1,6 +1,7 @@
 #include "core/store/maintenance.h"
 
 #include "core/base/error.h"
+#include "core/model/memory.h"
 #include "store_fixture.h"
 
 #include <gmock/gmock.h>
@@ -62,10 +63,19 @@ protected:
         writer.write(batch);
         const CounterValue counters[] = {{"step/" + mark, "sm_active", 12.5, "%", 3, 1}};
         writer.writeCounters(counters);
+        MemoryFacts facts;
+        facts.places = {placeOf(mark)};
+        writer.writeMemory(facts);
         RunResult result;
         result.clockOffsetStart = Nanoseconds(1'900 + mark.size());
         writer.endRun(result);
         return uid;
+    }
+
+    static CodePlace placeOf(const std::string& mark)
+    {
+        return {"step/" + mark, "core/" + mark + ".cpp", static_cast<std::int64_t>(mark.size()),
+                "f::" + mark};
     }
 
     /// Everything of the run that writeRun() made carries its mark.
@@ -81,6 +91,7 @@ protected:
         EXPECT_FALSE(record->result.clockOffsetEnd);
         const CounterValue counter{"step/" + mark, "sm_active", 12.5, "%", 3, 1};
         EXPECT_THAT(reader.counters(run), ElementsAre(counter));
+        EXPECT_THAT(reader.memory(run).places, ElementsAre(placeOf(mark)));
         ASSERT_EQ(reader.environment(run).size(), 1u);
         EXPECT_EQ(reader.environment(run)[0].value, mark);
         EXPECT_EQ(reader.samples(run).at(0).wall, Nanoseconds(mark.size()));

@@ -203,7 +203,8 @@ TEST_F(FirstVersion, SegmentsOfVersionFiveAreNotExpandable)
         writer.endRun({});
     }
     SQLite::Database(older.string(), SQLite::OPEN_READWRITE)
-        .exec("alter table memory_segment drop column expandable; pragma user_version = 5");
+        .exec("drop view code_places; drop table code_place; "
+              "alter table memory_segment drop column expandable; pragma user_version = 5");
     const std::string before = contentsOf(older);
     const auto expectSegment = [](const fs::path& path) {
         const MemoryFacts facts = RunReader(path).memory(RunId{1});

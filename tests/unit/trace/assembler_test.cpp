@@ -74,6 +74,45 @@ protected:
     Assembler assembler{strings, kFirstRange, kFirstOp};
 };
 
+TEST_F(AssemblerTest, ACaptureTellsWhatItAllocatedAndWhichOpsAsked)
+{
+    assembler.begin(Recording::Capture);
+    const std::uint32_t head = path({"step", "forward", "lm_head"});
+    for (const std::uint32_t id : {kFirstOp + 1, kFirstOp + 2}) {
+        HostRecord record = at(HostRecord::Kind::Op, head, kFirstRange, kNone, kNoStep);
+        record.op = {.id = id,
+                     .name = name("aten::mm"),
+                     .ordinal = 0,
+                     .shapes = kNone,
+                     .sequence = -1,
+                     .start = 10,
+                     .end = 20};
+        assembler.addHost(kThread, record);
+    }
+    DeviceAllocRecord late{.time = 18, .address = 2, .bytes = 8, .pool = 7};
+    late.context.path = head;
+    late.action = AllocAction::Alloc;
+    DeviceAllocRecord early = late;
+    early.time = 15;
+    early.context.op = kFirstOp + 2;
+    assembler.addAllocation(late, DeviceIndex{0}, StreamId{});
+    assembler.addAllocation(early, DeviceIndex{0}, StreamId{});
+    const CapturedStep captured = assembler.captured();
+    ASSERT_THAT(captured.events, SizeIs(2));
+    EXPECT_EQ(captured.events[0].time, timestampAt(15));
+    EXPECT_EQ(captured.events[0].op, OpId{2});
+    EXPECT_EQ(captured.events[0].pool, 7U);
+    EXPECT_EQ(strings.text(captured.events[1].path), "step/forward/lm_head");
+    ASSERT_THAT(captured.ops, SizeIs(1)) << "of those that allocated";
+    EXPECT_EQ(captured.ops[0].id, OpId{2});
+    EXPECT_EQ(strings.text(captured.ops[0].name), "aten::mm");
+    assembler.begin(Recording::Events);
+    const TraceBatch batch = assembler.take();
+    EXPECT_THAT(batch.allocEvents, IsEmpty()) << "a capture is no part of what is recorded";
+    EXPECT_THAT(batch.ops, IsEmpty());
+    EXPECT_EQ(assembler.recordsChecked(), 0);
+}
+
 TEST_F(AssemblerTest, NumbersRangesAndOpsFromZero)
 {
     HostRecord record = at(HostRecord::Kind::Range, path({"step", "forward"}), kFirstRange + 3, kNone, 2);

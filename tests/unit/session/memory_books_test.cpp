@@ -1,0 +1,40 @@
+#include "core/session/memory_books.h"
+
+#include "tests/support/fake_trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilescope::session {
+
+TEST(MemoryBooks, BlocksOfAGraphsPoolAreWhatItsCaptureMadeThem)
+{
+    StringTable strings;
+    MemoryBooks books(strings);
+    MemoryFacts facts;
+    facts.captured.events = {{.time = timestampAt(5),
+                              .action = AllocAction::Alloc,
+                              .device = DeviceIndex{1},
+                              .address = 64,
+                              .bytes = 20,
+                              .reserved = 4096,
+                              .pool = 2,
+                              .path = strings.intern("step/forward/lm_head")}};
+    books.learn(std::move(facts));
+    MemoryFacts stock;
+    stock.blocks = {{.device = DeviceIndex{1}, .address = 64, .bytes = 20, .size = 512, .name = kGraphPool},
+                    {.device = DeviceIndex{1}, .address = 576, .bytes = 30, .size = 512, .name = kGraphPool}};
+    books.learn(std::move(stock));
+    const MemoryFacts told = books.facts();
+    ASSERT_EQ(told.blocks.size(), 2u);
+    EXPECT_EQ(told.blocks[0].category, MemoryCategory::Temporaries);
+    EXPECT_EQ(told.blocks[0].name, "lm_head (forward, pool of a CUDA graph)");
+    EXPECT_EQ(told.blocks[1].category, MemoryCategory::Unattributed);
+    ASSERT_EQ(told.readings.size(), 1u);
+    EXPECT_EQ(told.readings[0].moment, kReplayMoment);
+    EXPECT_EQ(told.readings[0].requested, 20);
+    EXPECT_EQ(told.readings[0].device, DeviceIndex{1});
+    EXPECT_TRUE(told.captured.events.empty()) << "what was learnt from it is kept, not itself";
+}
+
+} // namespace tilescope::session
