@@ -1,5 +1,6 @@
 #include "core/analysis/memory_labels.h"
 
+#include "core/model/set_up_path.h"
 #include "core/model/text.h"
 
 #include <algorithm>
@@ -126,7 +127,7 @@ void MemoryLabels::label(std::span<AllocEvent> events)
 void MemoryLabels::allocated(AllocEvent& event)
 {
     const bool inStep = event.step != kNoStep;
-    Block block{.category = event.path ? MemoryCategory::Temporaries : MemoryCategory::Unattributed};
+    Block block{.category = categoryOf(event.path)};
     const auto found = queues_.find({event.path, event.bytes, inStep});
     Queue* queue = found == queues_.end() ? nullptr : &found->second;
     if (queue && queue->step != event.step) {
@@ -152,6 +153,17 @@ void MemoryLabels::allocated(AllocEvent& event)
     }
     event.category = wordFor(block.category);
     live_[event.address] = block;
+}
+
+MemoryCategory MemoryLabels::categoryOf(StringId path)
+{
+    if (!path)
+        return MemoryCategory::Unattributed;
+    const auto [known, isNew] = ofPaths_.try_emplace(path, MemoryCategory::Temporaries);
+    if (isNew)
+        if (const auto made = setUpTensor(strings_.text(path)))
+            known->second = made->category;
+    return known->second;
 }
 
 void MemoryLabels::freed(AllocEvent& event)

@@ -30,6 +30,7 @@ std::vector<AllocationUse> allocationUses(std::span<const AllocEvent> events,
 
 /// Gives every allocation event of the traced steps its category, as the events come: a step allocates what
 /// the rehearsed one did, so the k-th allocation of so many bytes in a range is for what the k-th was there.
+/// What set-up allocates is for the tensor that its range names (setUpTensor).
 ///
 /// One thread at a time: learn() and begin() before the first label().
 class MemoryLabels {
@@ -77,10 +78,13 @@ private:
 
     void allocated(AllocEvent& event);
     void freed(AllocEvent& event);
+    /// What is asked for in a range and was not rehearsed.
+    MemoryCategory categoryOf(StringId path);
     StringId wordFor(MemoryCategory category);
 
     StringTable& strings_;
     std::unordered_map<MemoryCategory, StringId> words_;
+    std::unordered_map<StringId, MemoryCategory> ofPaths_;
     std::unordered_map<Key, Queue, KeyHash> queues_;
     std::unordered_map<std::uint64_t, Block> live_;
     std::vector<SavedTensor> saved_;

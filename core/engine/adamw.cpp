@@ -1,5 +1,7 @@
 #include "core/engine/adamw.h"
 
+#include "core/engine/set_up.h"
+
 #include <ATen/ATen.h>
 
 namespace tilescope::engine {
@@ -18,6 +20,9 @@ constexpr double kGrowth = 2;
 constexpr double kBackoff = 0.5;
 constexpr std::int64_t kGrowthInterval = 2000;
 
+constexpr const char* kFirstMoment = " first moment";
+constexpr const char* kSecondMoment = " second moment";
+
 // The same memory in row-major order. Maps are stored transposed, and the fused CPU kernel is ten times
 // slower on those.
 at::Tensor rowMajor(const at::Tensor& t)
@@ -27,15 +32,20 @@ at::Tensor rowMajor(const at::Tensor& t)
 
 } // namespace
 
-AdamW::AdamW(const std::vector<at::Tensor>& parameters, bool scaleLoss)
+AdamW::AdamW(const std::vector<at::Tensor>& parameters, const std::vector<std::string>& names, bool scaleLoss)
     : parameters_(parameters), scaled_(scaleLoss)
 {
     const auto options = at::device(parameters.front().device()).dtype(at::kFloat);
-    for (const at::Tensor& parameter : parameters) {
-        updated_.push_back(rowMajor(parameter.detach()));
-        firstMoments_.push_back(at::zeros_like(updated_.back()));
-        secondMoments_.push_back(at::zeros_like(updated_.back()));
+    const auto zerosFor = [](const std::string& name, const at::Tensor& like) {
+        const Making making(MemoryCategory::Optimizer, name);
+        return at::zeros_like(like);
+    };
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        updated_.push_back(rowMajor(parameters[i].detach()));
+        firstMoments_.push_back(zerosFor(names[i] + kFirstMoment, updated_.back()));
+        secondMoments_.push_back(zerosFor(names[i] + kSecondMoment, updated_.back()));
     }
+    const Making making(MemoryCategory::Optimizer, "counters");
     steps_ = at::zeros({}, options);
     stepOfEach_.assign(parameters.size(), steps_);
     lossScale_ = at::full({}, scaleLoss ? kInitialScale : 1.0, options);
@@ -46,8 +56,8 @@ AdamW::AdamW(const std::vector<at::Tensor>& parameters, bool scaleLoss)
 void AdamW::visitHeld(const std::vector<std::string>& names, const HoldVisitor& visit) const
 {
     for (std::size_t i = 0; i < names.size(); ++i) {
-        visit(MemoryCategory::Optimizer, names[i] + " first moment", firstMoments_[i]);
-        visit(MemoryCategory::Optimizer, names[i] + " second moment", secondMoments_[i]);
+        visit(MemoryCategory::Optimizer, names[i] + kFirstMoment, firstMoments_[i]);
+        visit(MemoryCategory::Optimizer, names[i] + kSecondMoment, secondMoments_[i]);
     }
     visit(MemoryCategory::Optimizer, "step count", steps_);
     visit(MemoryCategory::Optimizer, "loss scale", lossScale_);

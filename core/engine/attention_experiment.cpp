@@ -2,6 +2,7 @@
 #include "core/engine/attention.h"
 #include "core/engine/device.h"
 #include "core/engine/experiment.h"
+#include "core/engine/set_up.h"
 #include "core/trace/range.h"
 
 #include <ATen/ATen.h>
@@ -60,14 +61,16 @@ public:
     {
         const auto options = at::device(device.torch()).dtype(dtypeOf(spec.precision));
         const bool grouped = backend_->layout() == HeadLayout::Grouped;
-        const auto draw = [&](std::int64_t heads, std::int64_t length) {
+        const auto draw = [&](const char* name, std::int64_t heads, std::int64_t length) {
+            const Making making(MemoryCategory::Inputs, name);
             const Tensor t = at::randn({spec.batch, heads, length, spec.headDim}, options);
             return (grouped ? t.view({spec.batch * spec.kvHeads, -1, spec.headDim}) : t)
                 .set_requires_grad(needsGrad_);
         };
-        q_ = draw(spec.heads, spec.seqLen);
-        k_ = draw(spec.kvHeads, spec.kvLen);
-        v_ = draw(spec.kvHeads, spec.kvLen);
+        q_ = draw("q", spec.heads, spec.seqLen);
+        k_ = draw("k", spec.kvHeads, spec.kvLen);
+        v_ = draw("v", spec.kvHeads, spec.kvLen);
+        const Making making(MemoryCategory::Inputs, "grad_o");
         if (spec.mode != Mode::Forward)
             gradO_ = at::ones_like(q_);
     }

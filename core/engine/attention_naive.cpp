@@ -1,5 +1,6 @@
 #include "core/engine/annotation.h"
 #include "core/engine/attention.h"
+#include "core/engine/set_up.h"
 
 #include <limits>
 
@@ -15,6 +16,7 @@ public:
     {
         if (!problem.causal)
             return;
+        const Making making(MemoryCategory::Inputs, kMask);
         const std::int64_t offset = problem.keyLength - problem.queryLength;
         hidden_ =
             at::ones({problem.queryLength, problem.keyLength}, at::device(problem.device).dtype(at::kBool))
@@ -41,11 +43,13 @@ public:
     void visitHeld(const HoldVisitor& visit) const override
     {
         visit(MemoryCategory::Inputs, "attention/unread", unread_);
-        visit(MemoryCategory::Inputs, "attention/mask", hidden_);
+        visit(MemoryCategory::Inputs, kMask, hidden_);
         visit(MemoryCategory::Inputs, "attention/blank_rows", blank_);
     }
 
 private:
+    static constexpr const char* kMask = "attention/mask";
+
     at::Tensor scores(const at::Tensor& q, const at::Tensor& k) const
     {
         const Annotation range(problem_.annotate, "scores");

@@ -1,5 +1,6 @@
 #include "core/engine/attention.h"
 #include "core/engine/failure.h"
+#include "core/engine/set_up.h"
 #include "core/model/text.h"
 
 #include <ATen/Context.h>
@@ -11,6 +12,8 @@ namespace tilescope::engine {
 namespace {
 
 using at::Tensor;
+
+constexpr const char* kMask = "attention/mask";
 
 // LibTorch tells why a kernel cannot take a problem only in warnings.
 class WarningCollector final : public c10::WarningHandler {
@@ -68,10 +71,7 @@ public:
 
     Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) override;
 
-    void visitHeld(const HoldVisitor& visit) const override
-    {
-        visit(MemoryCategory::Inputs, "attention/mask", mask_);
-    }
+    void visitHeld(const HoldVisitor& visit) const override { visit(MemoryCategory::Inputs, kMask, mask_); }
 
 private:
     Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v) const;
@@ -94,10 +94,12 @@ SdpaAttention::SdpaAttention(Backend kernel, const AttentionProblem& problem)
     const bool causal = problem.causal && problem.queryLength > 1;
     blankRows_ = problem.causal && offset < 0 ? -offset : 0;
     causal_ = causal && offset <= 0;
-    if (causal && offset > 0)
+    if (causal && offset > 0) {
+        const Making making(MemoryCategory::Inputs, kMask);
         mask_ =
             at::ones({problem.queryLength, problem.keyLength}, at::device(problem.device).dtype(at::kBool))
                 .tril_(offset);
+    }
     requireCuda();
     requireKernelTakes();
 }

@@ -10,6 +10,7 @@
 #include "core/engine/memory_reader.h"
 #include "core/engine/numerics.h"
 #include "core/engine/point_run.h"
+#include "core/model/set_up_path.h"
 #include "core/model/text.h"
 #include "core/trace/cpu_allocator.h"
 #include "core/trace/range.h"
@@ -146,7 +147,7 @@ std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, cons
     std::string otherwise = "did not run out of memory";
     tracer.start();
     try {
-        const trace::ScopedRange range("setup");
+        const trace::ScopedRange range(kSetUpRange);
         makeExperiment(spec, device);
     } catch (const c10::OutOfMemoryError&) {
         otherwise.clear();

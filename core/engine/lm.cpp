@@ -1,6 +1,7 @@
 #include "core/engine/lm.h"
 
 #include "core/base/error.h"
+#include "core/engine/set_up.h"
 #include "core/trace/range.h"
 
 #include <ATen/autocast_mode.h>
@@ -84,8 +85,11 @@ LanguageModel::LanguageModel(const LmShape& shape, at::TensorOptions options,
     const std::int64_t d = shape.dModel;
     const std::int64_t f = shape.dFf;
     const std::int64_t headDim = d / shape.heads;
-    rotation_ = makeRotation(shape.batch, shape.heads, shape.context, headDim, shape.ropeTheta,
-                             1 / std::sqrt(static_cast<double>(headDim)), options);
+    {
+        const Making making(MemoryCategory::Inputs, "rotation");
+        rotation_ = makeRotation(shape.batch, shape.heads, shape.context, headDim, shape.ropeTheta,
+                                 1 / std::sqrt(static_cast<double>(headDim)), options);
+    }
     // Glorot's deviation of each map by itself: packing must not change how it starts.
     const auto glorot = [](std::int64_t in, std::int64_t out) {
         return std::sqrt(2.0 / static_cast<double>(in + out));
@@ -123,6 +127,7 @@ void LanguageModel::checkpoint(Checkpointing checkpointing)
 
 Tensor LanguageModel::weight(std::string name, std::int64_t in, std::int64_t out, double deviation)
 {
+    const Making making(MemoryCategory::Parameters, name);
     // An embedding is read by rows, a linear map is kept as nn.Linear keeps it.
     const bool isEmbedding = parameters_.empty();
     Tensor w = isEmbedding ? at::empty({in, out}, options_) : at::empty_strided({in, out}, {1, in}, options_);
@@ -134,6 +139,7 @@ Tensor LanguageModel::weight(std::string name, std::int64_t in, std::int64_t out
 
 Tensor LanguageModel::normWeight(std::string name)
 {
+    const Making making(MemoryCategory::Parameters, name);
     parameterNames_.push_back(std::move(name));
     parameters_.push_back(at::ones({shape_.dModel}, options_).set_requires_grad(true));
     return parameters_.back();

@@ -4,6 +4,7 @@
 #include "core/engine/device.h"
 #include "core/engine/experiment.h"
 #include "core/engine/lm.h"
+#include "core/engine/set_up.h"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -51,13 +52,10 @@ public:
                  makeAttention(spec.backend, attentionOf(spec, device)), spec.checkpointing),
           tokenSource_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(spec.seed)))
     {
-        // One token more than the context: the targets are the inputs, one place on.
-        hostTokens_ = at::empty({spec.batch, spec.context + 1}, at::kLong);
-        tokens_ = at::empty({spec.batch * spec.context}, at::device(device.torch()).dtype(at::kLong));
-        targets_ = at::empty_like(tokens_);
-        gradient_ = at::ones({}, at::device(device.torch()).dtype(at::kFloat));
+        makeInputs(device);
         if (spec.mode == Mode::Train) {
-            optimizer_.emplace(model_.parameters(), spec.precision == Precision::Fp16);
+            optimizer_.emplace(model_.parameters(), model_.parameterNames(),
+                               spec.precision == Precision::Fp16);
             gradient_ = optimizer_->lossGradient();
         }
     }
@@ -137,6 +135,26 @@ public:
     }
 
 private:
+    void makeInputs(const Device& device)
+    {
+        constexpr auto kInput = MemoryCategory::Inputs;
+        {
+            // One token more than the context: the targets are the inputs, one place on.
+            const Making making(kInput, "tokens on the host");
+            hostTokens_ = at::empty({spec_.batch, spec_.context + 1}, at::kLong);
+        }
+        {
+            const Making making(kInput, "tokens");
+            tokens_ = at::empty({spec_.batch * spec_.context}, at::device(device.torch()).dtype(at::kLong));
+        }
+        {
+            const Making making(kInput, "targets");
+            targets_ = at::empty_like(tokens_);
+        }
+        const Making making(kInput, "gradient of the loss");
+        gradient_ = at::ones({}, at::device(device.torch()).dtype(at::kFloat));
+    }
+
     void forward()
     {
         const at::AutoGradMode grad(spec_.mode != Mode::Forward || spec_.grad);

@@ -3,6 +3,7 @@
 #include "core/engine/device.h"
 #include "core/engine/experiment.h"
 #include "core/engine/failure.h"
+#include "core/engine/set_up.h"
 #include "core/trace/range.h"
 
 #include <ATen/ATen.h>
@@ -60,15 +61,17 @@ public:
     {
         const auto options = at::device(device.torch());
         if (lm_) {
+            const Making making(MemoryCategory::Inputs, "tokens");
             inputs_.push_back(at::empty({spec.batch, spec.context}, options.dtype(at::kLong)));
             return;
         }
-        const auto draw = [&](std::int64_t heads, std::int64_t length) {
+        const auto draw = [&](const char* name, std::int64_t heads, std::int64_t length) {
+            const Making making(MemoryCategory::Inputs, name);
             return at::randn({spec.batch, heads, length, spec.headDim},
                              options.dtype(dtypeOf(spec.precision)));
         };
-        inputs_ = {draw(spec.heads, spec.seqLen), draw(spec.kvHeads, spec.kvLen),
-                   draw(spec.kvHeads, spec.kvLen)};
+        inputs_ = {draw("q", spec.heads, spec.seqLen), draw("k", spec.kvHeads, spec.kvLen),
+                   draw("v", spec.kvHeads, spec.kvLen)};
     }
 
     void refreshInputs() override

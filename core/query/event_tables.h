@@ -113,7 +113,8 @@ struct MemoryEventsTable {
     std::string_view text(StringId id) const;
     std::string_view op(OpId id) const;
     std::string_view shapesOf(OpId id) const;
-    /// Who holds an older block: layers.3/ffn/down; empty for others and where it is not known.
+    /// Who holds an older block, or for whom set-up made one: layers.3/ffn/down; empty for others and where
+    /// it is not known.
     std::string_view name(std::size_t event) const;
 };
 

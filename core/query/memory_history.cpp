@@ -3,6 +3,7 @@
 #include "core/analysis/allocated_before.h"
 #include "core/analysis/memory_blocks.h"
 #include "core/analysis/memory_curve.h"
+#include "core/model/set_up_path.h"
 #include "core/model/text.h"
 #include "core/query/run_tables.h"
 
@@ -126,6 +127,16 @@ private:
         return place->second;
     }
 
+    /// The tensor that a range of set-up makes.
+    std::uint32_t nameOf(StringId path)
+    {
+        const auto [place, isNew] = made_.try_emplace(path, 0);
+        if (isNew)
+            if (const auto tensor = setUpTensor(reader_.text(path)))
+                place->second = textIndex(tensor->name);
+        return place->second;
+    }
+
     MemoryCategory categoryOf(StringId id)
     {
         const auto [place, isNew] = categories_.try_emplace(id, MemoryCategory::Unattributed);
@@ -181,6 +192,8 @@ private:
                 block.by = event.op;
                 if (const auto op = ops_.find(event.op); op != ops_.end())
                     std::tie(block.op, block.shape) = op->second;
+                if (event.step == kNoStep && event.path)
+                    block.name = nameOf(event.path);
             }
             history.blocks.push_back(block);
         }
@@ -248,6 +261,7 @@ private:
     std::unordered_map<std::string, std::uint32_t> byText_;
     std::unordered_map<StringId, std::uint32_t> byId_;
     std::unordered_map<StringId, MemoryCategory> categories_;
+    std::unordered_map<StringId, std::uint32_t> made_; ///< names, by path
     std::unordered_map<OpId, std::pair<std::uint32_t, std::uint32_t>> ops_;
 };
 

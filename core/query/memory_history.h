@@ -37,7 +37,7 @@ struct MemoryLife {
     // Indices into texts; 0: not known.
     std::uint32_t path = 0;  ///< range that asked for it
     std::uint32_t op = 0;    ///< op that asked for it
-    std::uint32_t name = 0;  ///< who holds what was there before: layers.3/ffn/down
+    std::uint32_t name = 0;  ///< holder of what was there before, or is made by set-up: layers.3/ffn/down
     std::uint32_t shape = 0; ///< of that tensor, or of what the op was given
     OpId by = {};            ///< op that asked for it; none of those that are older
 

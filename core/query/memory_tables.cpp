@@ -1,5 +1,6 @@
 #include "core/query/event_tables.h"
 
+#include "core/model/set_up_path.h"
 #include "core/model/text.h"
 #include "core/query/memory_history.h"
 #include "core/query/memory_stretches.h"
@@ -188,7 +189,10 @@ std::string_view MemoryEventsTable::shapesOf(OpId id) const
 
 std::string_view MemoryEventsTable::name(std::size_t event) const
 {
-    return event < older.size() ? std::string_view(older[event].name) : std::string_view{};
+    if (event < older.size())
+        return older[event].name;
+    const auto made = setUpTensor(text(events[event].path));
+    return made ? made->name : std::string_view{};
 }
 
 std::string_view LiveMemoryTable::name(std::size_t row) const

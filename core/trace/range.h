@@ -42,6 +42,8 @@ public:
         if (token_ != kOff)
             detail::closeRange(token_);
     }
+    /// Whether a range that is opened now is of use to someone.
+    static bool isHeard() { return detail::rangeListeners.load(std::memory_order_relaxed) != 0; }
     ScopedRange(const ScopedRange&) = delete;
     ScopedRange& operator=(const ScopedRange&) = delete;
 

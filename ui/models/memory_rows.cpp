@@ -244,8 +244,10 @@ QString blockGroup(const MemoryRun& run, std::uint32_t block)
 QString blockName(const MemoryRun& run, std::uint32_t block)
 {
     const MemoryLife& life = run.history->blocks[block];
+    if (life.name != 0)
+        return textOf(run.history->text(life.name));
     if (life.begin == MemoryLife::kBefore)
-        return life.name == 0 ? textOf(wordOf(life.category)) : textOf(run.history->text(life.name));
+        return textOf(wordOf(life.category));
     const QString module = textOf(moduleOf(*run.history, life));
     QString op = life.op == 0 && !run.ops ? QString() : textOf(opOf(run, life));
     op.remove(QStringLiteral("aten::"));

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <map>
+
 namespace tilescope {
 
 namespace {
@@ -126,6 +128,45 @@ TEST_F(ShowReal, EverySectionOfEveryRunKeepsItsSchema)
             const json rows = show(run, section.arguments, section.schema);
             EXPECT_TRUE(section.mayBeEmpty || !rows.empty()) << run << ' ' << section.schema;
         }
+}
+
+TEST_F(ShowReal, WhereSetUpRanOutOfMemoryEveryHolderIsNamed)
+{
+    // 0.5 MB each: the embedding, lm_head and two moments of each. The second moment of lm_head finds no
+    // room.
+    const ProgramResult recorded =
+        tilescope({"run",      "lm",      "--size",      "tiny",     "--d-model",
+                   "32",       "--d-ff",  "48",          "--layers", "1",
+                   "--heads",  "2",       "--vocab",     "4000",     "--context",
+                   "16",       "--batch", "1",           "--mode",   "train",
+                   "--device", "cpu",     "--steps",     "1",        "--memory-limit",
+                   "3MB",      "-o",      "setup.tscope"});
+    ASSERT_EQ(recorded.code, 0) << recorded.err;
+    const ProgramResult shown = tilescope({"show", "setup.tscope", "oom", "--format", "json"});
+    const json told = check(shown.out, "oom", "oom of set-up");
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_EQ(told[0]["phase"], "setup");
+    EXPECT_EQ(told[0]["path"], "setup/optimizer/lm_head second moment");
+    EXPECT_EQ(told[0]["requested"], 512'000);
+    ASSERT_EQ(told[0]["holders"].size(), 10u);
+    std::map<std::string, std::string> categories;
+    for (const json& holder : told[0]["holders"]) {
+        ASSERT_TRUE(holder["name"].is_string()) << holder;
+        categories[holder["name"]] = holder["category"];
+    }
+    EXPECT_EQ(categories["embedding"], "parameters");
+    EXPECT_EQ(categories["lm_head"], "parameters");
+    EXPECT_EQ(categories["embedding first moment"], "optimizer");
+    EXPECT_EQ(categories["embedding second moment"], "optimizer");
+    EXPECT_EQ(categories["lm_head first moment"], "optimizer");
+    EXPECT_FALSE(told[0]["categories"].contains("unattributed")) << told;
+    const json live =
+        check(tilescope({"show", "setup.tscope", "memory", "--at", "peak", "--format", "json"}).out,
+              "memory-live", "memory of set-up");
+    for (const json& block : live) {
+        EXPECT_TRUE(block["name"].is_string()) << block;
+        EXPECT_TRUE(block["code"].is_string()) << block;
+    }
 }
 
 TEST_F(ShowReal, EverySectionIsATableAndCsvToo)

@@ -8,6 +8,8 @@ namespace {
 
 using at::Tensor;
 
+const std::vector<std::string> kNames{"a", "b", "c"};
+
 std::vector<Tensor> parametersOf(int seed)
 {
     at::manual_seed(seed);
@@ -28,7 +30,7 @@ TEST(AdamW, UpdatesAsTorchsOwn)
 {
     const auto ours = parametersOf(1);
     const auto theirs = parametersOf(1);
-    AdamW optimizer(ours, false);
+    AdamW optimizer(ours, kNames, false);
     torch::optim::AdamW reference(theirs, torch::optim::AdamWOptions(1e-3));
     for (int step = 0; step < 5; ++step) {
         giveGradients(ours, 10 + step);
@@ -44,8 +46,8 @@ TEST(AdamW, UnscalesTheGradientsOfAScaledLoss)
 {
     const auto plain = parametersOf(1);
     const auto scaled = parametersOf(1);
-    AdamW plainOptimizer(plain, false);
-    AdamW scaledOptimizer(scaled, true);
+    AdamW plainOptimizer(plain, kNames, false);
+    AdamW scaledOptimizer(scaled, kNames, true);
     const double scale = scaledOptimizer.lossGradient().item<double>();
     EXPECT_EQ(scale, 65536);
     giveGradients(plain, 5);
@@ -60,7 +62,7 @@ TEST(AdamW, SkipsAnUpdateWithAnInfinityAndHalvesTheScale)
 {
     const auto parameters = parametersOf(1);
     const auto before = parametersOf(1);
-    AdamW optimizer(parameters, true);
+    AdamW optimizer(parameters, kNames, true);
     giveGradients(parameters, 5);
     parameters[1].mutable_grad()[2] = std::numeric_limits<float>::infinity();
     optimizer.step();
@@ -69,7 +71,7 @@ TEST(AdamW, SkipsAnUpdateWithAnInfinityAndHalvesTheScale)
     EXPECT_EQ(optimizer.lossGradient().item<double>(), 32768);
 
     // The next update is the first that counts: as if the skipped one had not been.
-    AdamW fresh(before, true);
+    AdamW fresh(before, kNames, true);
     giveGradients(parameters, 6, 32768);
     giveGradients(before, 6, 65536);
     optimizer.step();

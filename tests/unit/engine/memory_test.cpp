@@ -301,11 +301,18 @@ TEST(Memory, RunningOutInSetUpTellsWhoAskedAndWhoHadTheRest)
     ASSERT_NE(failure, events.end());
     EXPECT_EQ(Bytes{failure->bytes}, result.oom->requested);
     EXPECT_EQ(Bytes{failure->allocated}, result.oom->allocated);
-    EXPECT_EQ(strings.text(failure->path), "setup");
+    const std::string asking(strings.text(failure->path));
+    EXPECT_TRUE(asking.starts_with("setup/parameters/layers.0/")) << asking << " comes after the embedding";
     EXPECT_TRUE(ops.contains(failure->op));
     EXPECT_TRUE(std::ranges::any_of(events, [&](const AllocEvent& event) {
-        return event.action == AllocAction::Alloc && event.bytes == 4 * 4096 * spec.dModel;
+        return event.action == AllocAction::Alloc && event.bytes == 4 * 4096 * spec.dModel &&
+               strings.text(event.path) == "setup/parameters/embedding";
     })) << "the embedding had found room";
+    ASSERT_EQ(recorder.memory.size(), 1u);
+    const auto& places = recorder.memory[0].places;
+    const auto place = std::ranges::find(places, asking, &CodePlace::path);
+    ASSERT_NE(place, places.end());
+    EXPECT_EQ(place->file, "core/engine/lm.cpp");
     EXPECT_EQ(engine.runPoint(lm(Mode::Train), recorder, {}).status, RunStatus::Ok)
         << "the device is clean again";
 }

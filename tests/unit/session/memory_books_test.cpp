@@ -7,6 +7,37 @@
 
 namespace tilescope::session {
 
+namespace {
+
+using ::testing::ElementsAre;
+using tilescope::testing::FakeTrace;
+
+std::vector<std::string> categoriesOf(const TraceBatch& batch, const StringTable& strings)
+{
+    std::vector<std::string> words;
+    for (const AllocEvent& event : batch.allocEvents)
+        words.emplace_back(strings.text(event.category));
+    return words;
+}
+
+} // namespace
+
+TEST(MemoryBooks, SetUpIsForTheTensorsThatItsRangesName)
+{
+    StringTable strings;
+    FakeTrace trace(strings);
+    trace.alloc(1, 100, 10).at("setup/parameters/layers.0/ffn/down");
+    trace.alloc(2, 100, 11).at("setup/optimizer/layers.0/ffn/down first moment");
+    trace.alloc(3, 8, 12).at("setup/inputs/tokens");
+    trace.alloc(4, 8, 13).at("setup").free(4, 8, 14);
+    TraceBatch batch = trace.batch();
+    MemoryBooks books(strings);
+    books.label(batch);
+    EXPECT_THAT(categoriesOf(batch, strings), ElementsAre("parameters", "optimizer", "inputs", "temporaries",
+                                                          "temporaries", "temporaries"));
+    EXPECT_TRUE(batch.losses.empty()) << "nothing was to be rehearsed";
+}
+
 TEST(MemoryBooks, BlocksOfAGraphsPoolAreWhatItsCaptureMadeThem)
 {
     StringTable strings;
