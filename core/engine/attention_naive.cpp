@@ -11,9 +11,12 @@ namespace {
 // kept for backward.
 class NaiveAttention final : public AttentionBackend {
 public:
-    explicit NaiveAttention(const AttentionProblem& problem)
-        : problem_(problem), unread_(at::zeros({1}, at::device(problem.device).dtype(problem.dtype)))
+    explicit NaiveAttention(const AttentionProblem& problem) : problem_(problem)
     {
+        {
+            const Making making(MemoryCategory::Inputs, kUnread);
+            unread_ = at::zeros({1}, at::device(problem.device).dtype(problem.dtype));
+        }
         if (!problem.causal)
             return;
         const Making making(MemoryCategory::Inputs, kMask);
@@ -42,12 +45,13 @@ public:
 
     void visitHeld(const HoldVisitor& visit) const override
     {
-        visit(MemoryCategory::Inputs, "attention/unread", unread_);
+        visit(MemoryCategory::Inputs, kUnread, unread_);
         visit(MemoryCategory::Inputs, kMask, hidden_);
         visit(MemoryCategory::Inputs, "attention/blank_rows", blank_);
     }
 
 private:
+    static constexpr const char* kUnread = "attention/unread";
     static constexpr const char* kMask = "attention/mask";
 
     at::Tensor scores(const at::Tensor& q, const at::Tensor& k) const
