@@ -286,15 +286,20 @@ TEST_F(CuptiPipeline, ALongStepIsReadBeforeItsRingsAreFull)
     TracerOptions small = options();
     small.ringCapacity = 1 << 12;
     constexpr int kKernels = 20'000;
-    record(small, [&] {
-        for (int i = 0; i < kKernels; ++i) {
-            cupti.kernel(cupti.launch());
-            // Never ahead of the tracer's thread by more than half the ring, however late that thread gets a
-            // core: the test hangs where nobody reads the ring before the step has ended.
-            while (HostLogs::mineIfAny()->ring.size() > small.ringCapacity / 2)
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-    });
+    // A thread of its own: the ring of one that has noted before keeps its size.
+    std::thread([&] {
+        record(small, [&] {
+            const auto& ring = HostLogs::mineIfAny()->ring;
+            ASSERT_EQ(ring.capacity(), small.ringCapacity);
+            for (int i = 0; i < kKernels; ++i) {
+                cupti.kernel(cupti.launch());
+                // Never ahead of the tracer's thread by more than half the ring, however late that thread
+                // gets a core: the test hangs where nobody reads the ring before the step has ended.
+                while (ring.size() > ring.capacity() / 2)
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+        });
+    }).join();
     EXPECT_THAT(events(), SizeIs(kKernels));
     EXPECT_THAT(losses(), IsEmpty());
 }
