@@ -3,6 +3,7 @@
 #include "core/engine/device.h"
 #include "core/engine/experiment.h"
 #include "core/engine/set_up.h"
+#include "core/model/phases.h"
 #include "core/trace/range.h"
 
 #include <ATen/ATen.h>
@@ -94,11 +95,7 @@ public:
 
     void finish() override { o_.reset(); }
 
-    bool has(Phase phase) const override
-    {
-        return phase == Phase::Step || phase == Phase::Forward ||
-               (phase == Phase::Backward && spec_.mode != Mode::Forward);
-    }
+    bool has(Phase phase) const override { return hasPhase(Workload::Attention, spec_.mode, phase); }
 
     void visitHeld(const HoldVisitor& visit) const override
     {

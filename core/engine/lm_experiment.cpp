@@ -5,6 +5,7 @@
 #include "core/engine/experiment.h"
 #include "core/engine/lm.h"
 #include "core/engine/set_up.h"
+#include "core/model/phases.h"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -97,20 +98,7 @@ public:
         loss_.reset();
     }
 
-    bool has(Phase phase) const override
-    {
-        switch (phase) {
-        case Phase::Step:
-        case Phase::Forward:
-            return true;
-        case Phase::Loss:
-        case Phase::Backward:
-            return spec_.mode != Mode::Forward;
-        case Phase::Optimizer:
-            return spec_.mode == Mode::Train;
-        }
-        return false;
-    }
+    bool has(Phase phase) const override { return hasPhase(Workload::Lm, spec_.mode, phase); }
 
     std::optional<std::int64_t> parameters() const override { return model_.parameterCount(); }
 

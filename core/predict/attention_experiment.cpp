@@ -1,3 +1,4 @@
+#include "core/model/phases.h"
 #include "core/predict/attention.h"
 #include "core/predict/experiment.h"
 
@@ -21,7 +22,7 @@ public:
 
     bool has(Phase phase) const override
     {
-        return phase == Phase::Forward || (phase == Phase::Backward && mode_ != Mode::Forward);
+        return phase != Phase::Step && hasPhase(Workload::Attention, mode_, phase);
     }
 
     void dropGradients() override

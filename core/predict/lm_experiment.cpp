@@ -1,3 +1,4 @@
+#include "core/model/phases.h"
 #include "core/predict/experiment.h"
 #include "core/predict/lm.h"
 
@@ -33,18 +34,7 @@ public:
 
     bool has(Phase phase) const override
     {
-        switch (phase) {
-        case Phase::Step:
-            return false;
-        case Phase::Forward:
-            return true;
-        case Phase::Loss:
-        case Phase::Backward:
-            return spec_.mode != Mode::Forward;
-        case Phase::Optimizer:
-            return spec_.mode == Mode::Train;
-        }
-        return false;
+        return phase != Phase::Step && hasPhase(Workload::Lm, spec_.mode, phase);
     }
 
     void dropGradients() override

@@ -15,21 +15,6 @@ namespace tilescope::query {
 
 namespace {
 
-/// One curve while it is being drawn: a point wherever the value changes.
-struct Drawing {
-    std::vector<std::int64_t> times;
-    std::vector<std::int64_t> values;
-
-    void add(std::int64_t time, std::int64_t value)
-    {
-        if (!values.empty() && values.back() == value)
-            return;
-        times.push_back(time);
-        values.push_back(value);
-    }
-    StepCurve curve() { return times.empty() ? StepCurve() : StepCurve(std::move(times), std::move(values)); }
-};
-
 std::size_t indexOf(MemoryCategory category)
 {
     return static_cast<std::size_t>(category);
@@ -204,10 +189,10 @@ private:
     void drawCurves()
     {
         MemoryHistory& history = *history_;
-        std::array<Drawing, kMemoryCategories> drawings;
+        std::array<StepCurveDrawing, kMemoryCategories> drawings;
         std::array<std::int64_t, kMemoryCategories> bytes{};
-        Drawing allocated;
-        Drawing reserved;
+        StepCurveDrawing allocated;
+        StepCurveDrawing reserved;
         for (std::size_t i = 0; i < older_; ++i)
             bytes[indexOf(history.blocks[i].category)] += history.blocks[i].bytes;
         analysis::SegmentMap map = history.segmentsAt(MemoryLife::kBefore);
@@ -223,7 +208,7 @@ private:
                 bytes[indexOf(MemoryCategory::ReservedFree)] = map.use().freeSegments;
             }
             for (std::size_t i = 0; i < kMemoryCategories; ++i)
-                if (bytes[i] != 0 || !drawings[i].values.empty())
+                if (bytes[i] != 0 || !drawings[i].empty())
                     drawings[i].add(time, bytes[i]);
             allocated.add(time, total);
             reserved.add(time, held);

@@ -190,26 +190,6 @@ bool placeStacked(MemoryLayout& layout, const MemoryHistory& history, const std:
     return layout.boxes.size() <= kMostBoxes;
 }
 
-/// A curve while it is being drawn: a point wherever the value changes.
-struct Drawing {
-    std::vector<std::int64_t> times;
-    std::vector<std::int64_t> values;
-
-    void add(std::int64_t time, std::int64_t value)
-    {
-        if (!values.empty() && values.back() == value)
-            return;
-        times.push_back(time);
-        values.push_back(value);
-    }
-    StepCurve curve()
-    {
-        times.shrink_to_fit();
-        values.shrink_to_fit();
-        return {std::move(times), std::move(values)};
-    }
-};
-
 double byteTime(const MemoryHistory& history, const MemoryLife& block)
 {
     const auto [from, to] = lifeOf(history, block);
@@ -239,8 +219,8 @@ void MemoryLayout::setRest(const MemoryHistory& history, const std::vector<std::
             changes.emplace_back(block.end, -block.bytes);
     }
     std::ranges::sort(changes, {}, &std::pair<std::int64_t, std::int64_t>::first);
-    Drawing told;
-    Drawing rest;
+    StepCurveDrawing told;
+    StepCurveDrawing rest;
     std::int64_t bytes = 0;
     restMost = 0;
     std::size_t change = 0;
@@ -257,10 +237,10 @@ void MemoryLayout::setRest(const MemoryHistory& history, const std::vector<std::
         restMost = std::max(restMost, left);
         told.add(time, bytes);
         // No longer than the other: only the shorter is kept.
-        if (rest.times.size() <= 2 * shown.size())
+        if (rest.changes() <= 2 * shown.size())
             rest.add(time, left);
     }
-    const bool isRestShorter = rest.times.size() <= told.times.size();
+    const bool isRestShorter = rest.changes() <= told.changes();
     rest_ = isRestShorter ? rest.curve() : StepCurve();
     told_ = isRestShorter ? StepCurve() : told.curve();
 }

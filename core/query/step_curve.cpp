@@ -51,14 +51,10 @@ StepCurve::StepCurve(std::vector<std::int64_t> times, std::vector<std::int64_t> 
 
 StepCurve StepCurve::ofChanges(std::span<const std::int64_t> times, std::span<const std::int64_t> values)
 {
-    std::vector<std::int64_t> changeTimes;
-    std::vector<std::int64_t> changeValues;
+    StepCurveDrawing drawing;
     for (std::size_t i = 0; i < times.size(); ++i)
-        if (i == 0 || values[i] != values[i - 1]) {
-            changeTimes.push_back(times[i]);
-            changeValues.push_back(values[i]);
-        }
-    return {std::move(changeTimes), std::move(changeValues)};
+        drawing.add(times[i], values[i]);
+    return drawing.curve();
 }
 
 // Extremes of values [first, last): single values up to a block, then blocks, level by level, from both ends.

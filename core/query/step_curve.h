@@ -81,4 +81,25 @@ private:
     std::vector<std::vector<Extremes>> levels_; // levels_[l][i]: entries i * kFanout^(l+1) and on
 };
 
+/// A StepCurve while it is being drawn: a change wherever the value is another.
+class StepCurveDrawing {
+public:
+    /// \pre time is not before the last one
+    void add(std::int64_t time, std::int64_t value)
+    {
+        if (!values_.empty() && values_.back() == value)
+            return;
+        times_.push_back(time);
+        values_.push_back(value);
+    }
+    bool empty() const { return times_.empty(); }
+    std::size_t changes() const { return times_.size(); }
+    /// What was drawn; nothing stays here.
+    StepCurve curve() { return empty() ? StepCurve() : StepCurve(std::move(times_), std::move(values_)); }
+
+private:
+    std::vector<std::int64_t> times_;
+    std::vector<std::int64_t> values_;
+};
+
 } // namespace tilescope::query

@@ -1,52 +1,15 @@
 #pragma once
 
 #include "ui/models/table_model.h"
-#include "ui/theme/icons.h"
+#include "ui/plots/table_delegate.h"
 
-#include <QColor>
-#include <QHeaderView>
 #include <QSet>
-#include <QStyledItemDelegate>
 #include <QTableView>
 
 class QAction;
 class QMenu;
 
 namespace tilescope::ui {
-
-struct Palette;
-
-/// The colour of a swatch in a palette.
-QColor colourOf(const Swatch& swatch, const Palette& palette);
-/// The colour of a memory category by its word.
-QColor categoryColour(const QString& category, const Palette& palette);
-
-/// How text of a tone is drawn: a colour and, before the text, a sign that says the same.
-struct Toned {
-    QColor colour;
-    std::optional<Icon> sign;
-    bool bold = false;
-};
-Toned tonedBy(Tone tone, const Palette& palette);
-
-/// Draws the cells of a TableModel: swatches, bars, strips, tones.
-class TableDelegate : public QStyledItemDelegate {
-    Q_OBJECT
-public:
-    using QStyledItemDelegate::QStyledItemDelegate;
-    void paint(QPainter* painter, const QStyleOptionViewItem& option,
-               const QModelIndex& index) const override;
-};
-
-/// Headers in small dim type; the one that sorts in bold with a small triangle.
-class TableHeader : public QHeaderView {
-    Q_OBJECT
-public:
-    explicit TableHeader(QWidget* parent = nullptr);
-
-protected:
-    void paintSection(QPainter* painter, const QRect& rect, int section) const override;
-};
 
 /// A table on a TableModel behind a TableFilter, with our header, delegate, row heights, copying and
 /// keyboard.
