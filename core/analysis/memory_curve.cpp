@@ -50,9 +50,15 @@ bool countsMemory(const AllocEvent& event, DeviceIndex device)
 std::optional<MemoryPeak> memoryPeak(std::span<const AllocEvent> events, DeviceIndex device)
 {
     std::optional<MemoryPeak> peak;
-    for (const AllocEvent& event : events)
-        if (countsMemory(event, device) && (!peak || event.allocated > peak->allocated.count))
+    for (const AllocEvent& event : events) {
+        if (!countsMemory(event, device))
+            continue;
+        if (!peak || event.allocated > peak->allocated.count)
             peak = MemoryPeak{event.time, {event.allocated}, {event.reserved}};
+        // The last of the blocks from before the trace is as high as the count of them all, which knows this.
+        else if (event.allocated == peak->allocated.count && event.time == peak->time)
+            peak->reserved.count = std::max(peak->reserved.count, event.reserved);
+    }
     return peak;
 }
 

@@ -33,7 +33,7 @@ public:
         runEagerly();
         inner_->prepare();
         device_.synchronize();
-        const auto pool = at::cuda::graph_pool_handle();
+        c10::MempoolId_t pool{}; // the first graph's own, which tells it from pools of programs; then shared
         const Timestamp began = TraceClock::now();
         for (const Phase phase : kPhasesInOrder)
             if (inner_->has(phase)) {
@@ -41,6 +41,7 @@ public:
                     heldBeforeBackward_ = device_.memory().allocated;
                 before(phase);
                 capture(phase, pool);
+                pool = graphs_[phase].pool();
             }
         captured_ = true;
         // The first replay uploads the graphs to the device.

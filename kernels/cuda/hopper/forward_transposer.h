@@ -69,6 +69,7 @@ template <class Tile> __device__ void transposeValues(Tf32Memory<Tile>& shared)
             ValueColumns<Tile> columns;
             wait(shared.deliveredFull[deliveries.stage], deliveries.parity);
             columns.read(shared.delivered[deliveries.stage]);
+            fenceAsyncProxy(); // an arrival alone may pass loads under way, and the next V overtake them
             release(shared.deliveredEmpty[deliveries.stage]);
             deliveries.advance();
             wait(shared.valueEmpty[ring.stage], ring.parity ^ 1);

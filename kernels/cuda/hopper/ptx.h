@@ -157,7 +157,8 @@ __device__ inline void waitStoresDone()
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/// Orders this thread's ordinary writes to shared memory before later reads by the copy engine or wgmma.
+/// Orders this thread's ordinary reads and writes of shared memory before later accesses of the copy engine or
+/// wgmma.
 __device__ inline void fenceAsyncProxy()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -152,6 +152,7 @@ TEST_F(Show, MemoryOfReplayedStepsIsWhatTheirGraphHolds)
                                                            {"fragmentation", 96 + 12 + 1024},
                                                            {"context", (3 << 20) - 6144}}));
     const std::string text = of({"--group", "category"});
+    EXPECT_THAT(text, HasSubstr("4.89 KiB allocated, 6.00 KiB reserved, 0 ns after the first event"));
     EXPECT_THAT(text,
                 HasSubstr(" lies in the private pool of a CUDA graph, where each replay works in 1.46 KiB at "
                           "most without allocating"));
