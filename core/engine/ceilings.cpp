@@ -3,6 +3,7 @@
 #include "core/engine/attention.h"
 #include "core/engine/device.h"
 #include "core/engine/failure.h"
+#include "core/model/calibration.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
@@ -123,6 +124,16 @@ Ceiling launch(const Device& device)
     return ceilingOf("launch", rate, 1, "1/s");
 }
 
+/// The host's pace drifts by more than its samples differ among themselves: what was measured first is
+/// measured again at the end, and the better one is what the device reaches.
+void measureLaunchAgain(std::vector<Ceiling>& ceilings, const Device& device)
+{
+    const Ceiling again = launch(device);
+    for (Ceiling& ceiling : ceilings)
+        if (ceiling.kind == again.kind && again.value > ceiling.value)
+            ceiling = again;
+}
+
 /// No rate, but what predictions of this device from elsewhere cannot do without.
 Ceiling multiprocessors(const Device& device)
 {
@@ -134,17 +145,20 @@ Ceiling multiprocessors(const Device& device)
     return ceiling;
 }
 
-/// Causal attention in one kernel, heads of 64 dimensions and many blocks: FLOP/s by the pairs that are seen,
-/// two products of them forward and five backward. Nothing where this build or device has no such kernel.
+/// Attention in one kernel: FLOP/s by the pairs that are seen, two products of them forward and five
+/// backward. Nothing where this build or device has no such kernel.
 void addAttention(std::vector<Ceiling>& ceilings, const Device& device, Backend backend,
-                  const std::string& kernel, at::ScalarType type)
+                  const std::string& kernel, at::ScalarType type, bool tf32 = false)
 {
+    const CalibrationAttention shape = calibrationAttention(device.isCuda());
     AttentionProblem problem;
-    problem.batch = device.isCuda() ? 4 : 1;
-    problem.heads = problem.kvHeads = device.isCuda() ? 16 : 4;
-    problem.queryLength = problem.keyLength = device.isCuda() ? 4096 : 1024;
+    problem.batch = shape.batch;
+    problem.heads = problem.kvHeads = shape.heads;
+    problem.queryLength = problem.keyLength = shape.length;
+    problem.headDim = shape.headDim;
     problem.device = device.torch();
     problem.dtype = type;
+    problem.allowTf32 = tf32;
     problem.needsGrad = true;
     std::unique_ptr<AttentionBackend> attention;
     try {
@@ -162,7 +176,8 @@ void addAttention(std::vector<Ceiling>& ceilings, const Device& device, Backend 
     const auto length = static_cast<double>(problem.queryLength);
     const double pairs = static_cast<double>(problem.batch * problem.heads) * length * (length + 1) / 2;
     const double product = 2 * pairs * static_cast<double>(problem.headDim);
-    const std::string kind = "attention_" + kernel + (type == at::kFloat ? "_fp32" : "_bf16");
+    const std::string kind =
+        "attention_" + kernel + (type == at::kFloat ? (tf32 ? "_tf32" : "_fp32") : "_bf16");
     const Stopwatch stopwatch(device);
     ceilings.push_back(ceilingOf(kind + "_forward", stopwatch.rateOf([&] { attention->apply(q, k, v); }),
                                  2 * product, "FLOP/s"));
@@ -186,6 +201,7 @@ void addAttention(std::vector<Ceiling>& ceilings, const Device& device)
     cudaDeviceProp properties{};
     const bool hasCudnn =
         cudaGetDeviceProperties(&properties, device.torch().index()) == cudaSuccess && properties.major >= 9;
+    addAttention(ceilings, device, Backend::Flash, "flash", at::kFloat, true);
     for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
         addAttention(ceilings, device, Backend::Flash, "flash", type);
         const std::string half = hasCudnn ? "cudnn" : "flash2";
@@ -217,6 +233,7 @@ std::vector<Ceiling> measureCeilings(const Device& device)
         ceilings.push_back(copy(device, std::int64_t{256} << 20));
         ceilings.push_back(launch(device));
         addAttention(ceilings, device);
+        measureLaunchAgain(ceilings, device);
         return ceilings;
     }
     const DeviceScope scope(device);
@@ -233,6 +250,7 @@ std::vector<Ceiling> measureCeilings(const Device& device)
     ceilings.push_back(launch(device));
     ceilings.push_back(multiprocessors(device));
     addAttention(ceilings, device);
+    measureLaunchAgain(ceilings, device);
     return ceilings;
 }
 

@@ -1,5 +1,7 @@
 #include "core/predict/device_rates.h"
 
+#include "core/predict/fused_kernels.h"
+
 #include <string_view>
 
 namespace tilescope::predict {
@@ -53,9 +55,11 @@ std::optional<DeviceRates> DeviceRates::from(std::span<const Ceiling> ceilings, 
     if (rates.fp32 <= 0 || rates.bytes <= 0 || launches <= 0)
         return {};
     rates.launch = 1 / launches;
+    std::map<std::string, double> attention;
     for (const Ceiling& ceiling : ceilings)
         if (ceiling.kind.starts_with("attention_") && isOf(ceiling, device))
-            rates.attention[ceiling.kind] = rate(ceiling.kind);
+            attention[ceiling.kind] = rate(ceiling.kind);
+    rates.attentionPace = attentionPaces(attention, rates);
     return rates;
 }
 

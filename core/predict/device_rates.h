@@ -22,7 +22,9 @@ struct DeviceRates {
     double launch = 0; ///< seconds of the host for the smallest operation
     bool isCuda = false;
     int multiprocessors = 1;
-    std::map<std::string, double> attention = {}; ///< FLOP/s of attention kernels, by kind of ceiling
+    /// How much faster this device's attention kernels are than those that the figures in fused_kernels.cpp
+    /// were chosen for, by kind of ceiling; without an entry they count as they are.
+    std::map<std::string, double> attentionPace = {};
     TimeFigures figures = {};
 
     double flops(Type type, bool isTf32) const;

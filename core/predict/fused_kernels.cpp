@@ -1,5 +1,7 @@
 #include "core/predict/fused_kernels.h"
 
+#include "core/model/calibration.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,6 +18,9 @@ struct Entry {
 // longest come first; shares of the products' rate at head width 32, 64 and 128; a block's own time, the
 // kernel's own. Chosen by tests/bench/results/attention-h200.json, kernels alone on an otherwise idle H200.
 constexpr double kMicro = 1e-6;
+
+/// In the order of FusedKernel.
+constexpr std::array kKernelNames{"flash", "cudnn", "flash2", "efficient", "processor"};
 
 Entry flashFigures(const AttentionShape& shape)
 {
@@ -93,18 +98,31 @@ double visibleTo(const AttentionShape& shape, std::int64_t tile, std::int64_t ro
     return std::clamp(static_cast<double>((tile + 1) * rows) + more, 0.0, across);
 }
 
-/// How blocks share a multiprocessor that does `rate` when full, where one head of kLoneAttentionRows, each
-/// of its blocks on a multiprocessor of its own, is computed at `lone`: its time is that of its longest
-/// block.
-BlockSharing sharingOf(const FusedFigures& figures, bool isBackward, double lone, double rate)
+FusedFigures writtenFigures(FusedKernel kernel, const AttentionShape& shape, bool isBackward)
 {
-    const double perPair = products(isBackward) * 2 * kLoneAttentionHeadDim;
-    const double took = perPair * kLoneAttentionRows * kLoneAttentionRows / 2 / lone - figures.startSeconds;
-    const double atFullRate = perPair * figures.tile * kLoneAttentionRows / rate;
-    BlockSharing sharing = figures.sharing;
-    sharing.alone = std::clamp(atFullRate / std::max(took, 1e-9), 0.1, 1.0);
-    sharing.resident = std::max(sharing.resident, static_cast<int>(std::ceil(1 / sharing.alone)));
-    return sharing;
+    const Entry entry = figuresOf(kernel, shape);
+    return isBackward ? entry.backward : entry.forward;
+}
+
+FusedFigures atPace(FusedFigures figures, double pace)
+{
+    figures.at32 *= pace;
+    figures.at64 *= pace;
+    figures.at128 *= pace;
+    return figures;
+}
+
+/// The pace at which the shape takes `seconds`. Its time is a part that does not hang on the pace and one
+/// that goes with its inverse, so each round leaves of the error what the first part is of the whole.
+double paceAt(double seconds, const FusedFigures& written, const AttentionShape& shape, bool isBackward,
+              const DeviceRates& rates)
+{
+    constexpr int kRounds = 12;
+    double pace = 1;
+    for (int round = 0; round < kRounds; ++round)
+        pace = std::clamp(pace * fusedSeconds(atPace(written, pace), shape, isBackward, rates) / seconds, 0.1,
+                          10.0);
+    return pace;
 }
 
 } // namespace
@@ -121,31 +139,49 @@ double FusedFigures::share(std::int64_t headDim) const
 
 std::string ceilingKind(FusedKernel kernel, const AttentionShape& shape, bool isBackward)
 {
-    constexpr std::array kNames{"flash", "cudnn", "flash2", "efficient", "processor"};
     std::string precision = shape.isTf32 ? "tf32" : "fp32";
     if (shape.type != Type::Float32)
         precision = shape.type == Type::BFloat16 ? "bf16" : "fp16";
-    return std::string("attention_") + kNames[static_cast<std::size_t>(kernel)] + '_' + precision +
+    return std::string("attention_") + kKernelNames[static_cast<std::size_t>(kernel)] + '_' + precision +
            (isBackward ? "_backward" : "_forward");
+}
+
+std::map<std::string, double> attentionPaces(const std::map<std::string, double>& measured,
+                                             const DeviceRates& rates)
+{
+    const CalibrationAttention calibration = calibrationAttention(rates.isCuda);
+    AttentionShape shape;
+    shape.batch = calibration.batch;
+    shape.heads = shape.kvHeads = calibration.heads;
+    shape.queries = shape.keys = calibration.length;
+    shape.headDim = calibration.headDim;
+    std::map<std::string, double> paces;
+    const auto add = [&](FusedKernel kernel, bool isBackward) {
+        const std::string kind = ceilingKind(kernel, shape, isBackward);
+        const auto found = measured.find(kind);
+        if (found == measured.end() || found->second <= 0 || rates.flops(shape.type, shape.isTf32) <= 0)
+            return;
+        const double seconds =
+            shape.visiblePairs() * products(isBackward) * 2 * calibration.headDim / found->second;
+        paces[kind] = paceAt(seconds, writtenFigures(kernel, shape, isBackward), shape, isBackward, rates);
+    };
+    for (const Type type : {Type::Float32, Type::BFloat16, Type::Float16})
+        for (const bool isTf32 : {false, true})
+            for (std::size_t kernel = 0; kernel < kKernelNames.size(); ++kernel)
+                for (const bool isBackward : {false, true}) {
+                    shape.type = type;
+                    shape.isTf32 = isTf32 && type == Type::Float32;
+                    add(static_cast<FusedKernel>(kernel), isBackward);
+                }
+    return paces;
 }
 
 FusedFigures fusedFigures(FusedKernel kernel, const AttentionShape& shape, bool isBackward,
                           const DeviceRates& rates)
 {
-    const Entry entry = figuresOf(kernel, shape);
-    FusedFigures figures = isBackward ? entry.backward : entry.forward;
-    const double peak = rates.flops(shape.type, shape.isTf32);
-    const std::string kind = ceilingKind(kernel, shape, isBackward);
-    const auto full = rates.attention.find(kind);
-    if (full == rates.attention.end() || peak <= 0)
-        return figures;
-    const double times = full->second / (peak * figures.at64);
-    figures.at32 *= times;
-    figures.at64 *= times;
-    figures.at128 *= times;
-    if (const auto lone = rates.attention.find(kind + "_lone"); lone != rates.attention.end())
-        figures.sharing = sharingOf(figures, isBackward, lone->second, full->second / rates.multiprocessors);
-    return figures;
+    const FusedFigures figures = writtenFigures(kernel, shape, isBackward);
+    const auto pace = rates.attentionPace.find(ceilingKind(kernel, shape, isBackward));
+    return pace == rates.attentionPace.end() ? figures : atPace(figures, pace->second);
 }
 
 double fusedSeconds(const FusedFigures& figures, const AttentionShape& shape, bool isBackward,

@@ -3,6 +3,7 @@
 #include "core/predict/attention.h"
 #include "core/predict/block_schedule.h"
 
+#include <map>
 #include <string>
 
 namespace tilescope::predict {
@@ -27,14 +28,14 @@ struct FusedFigures {
     double share(std::int64_t headDim) const;
 };
 
-/// The causal attention that a ceiling `attention_…` measures: heads of this width, and for the ones that end
-/// in `_lone` a single one of so many rows.
-inline constexpr double kLoneAttentionHeadDim = 64;
-inline constexpr double kLoneAttentionRows = 4096;
 /// attention_flash_bf16_forward
 std::string ceilingKind(FusedKernel kernel, const AttentionShape& shape, bool isBackward);
 
-/// \param rates  whose measured kernels count before the figures that are written down
+/// What a device's attention kernels make of calibrationAttention(), as DeviceRates::attentionPace.
+/// \param measured  FLOP/s of the pairs that are seen, by kind of ceiling; others' kinds are passed over
+std::map<std::string, double> attentionPaces(const std::map<std::string, double>& measured,
+                                             const DeviceRates& rates);
+
 FusedFigures fusedFigures(FusedKernel kernel, const AttentionShape& shape, bool isBackward,
                           const DeviceRates& rates);
 

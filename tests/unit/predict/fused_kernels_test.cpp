@@ -69,22 +69,34 @@ TEST(FusedKernels, OneHeadLeavesMostOfTheDeviceIdle)
 
 TEST(FusedKernels, TakeAsLongAsTheDeviceWasMeasuredToTake)
 {
-    DeviceRates rates = h200();
-    const AttentionShape full = attention(Type::Float32, 8, 16, 8192, 64);
-    const double known = milliseconds(FusedKernel::Flash, full, false, rates);
-    const std::string kind = ceilingKind(FusedKernel::Flash, full, false);
-    EXPECT_EQ(kind, "attention_flash_fp32_forward");
-    rates.attention[kind] = 51.2e12 * 1.09 / 2;
-    EXPECT_NEAR(milliseconds(FusedKernel::Flash, full, false, rates), 2 * known, 0.03 * known);
-    // One head of 4,096 rows, its longest block alone on a multiprocessor.
-    AttentionShape lone = attention(Type::Float32, 1, 1, 4096, 64);
-    constexpr double kLoneFlops = 4e12;
-    rates.attention[kind + "_lone"] = kLoneFlops;
-    const double flops = 4.0 * 4096 * 4096 / 2 * 64;
-    EXPECT_NEAR(milliseconds(FusedKernel::Flash, lone, false, rates), 1e3 * flops / kLoneFlops,
-                0.03 * 1e3 * flops / kLoneFlops);
-    lone.isTf32 = true;
-    EXPECT_EQ(ceilingKind(FusedKernel::Flash, lone, true), "attention_flash_tf32_backward");
+    const AttentionShape measured = attention(Type::Float32, 4, 16, 4096, 64);
+    const double flops = measured.visiblePairs() * 64 * 2;
+    for (const FusedKernel kernel : {FusedKernel::Flash, FusedKernel::Efficient})
+        for (const bool isBackward : {false, true}) {
+            DeviceRates rates = h200();
+            const double known = milliseconds(kernel, measured, isBackward, rates);
+            for (const double slower : {0.5, 1.0, 3.0}) {
+                const double seconds = slower * known / 1e3;
+                const std::string kind = ceilingKind(kernel, measured, isBackward);
+                rates.attentionPace = attentionPaces(
+                    {{kind, flops * (isBackward ? 5 : 2) / seconds}, {"attention_other", 1}}, rates);
+                ASSERT_EQ(rates.attentionPace.size(), 1U) << kind;
+                // Which multiprocessor a block comes to jumps with the pace.
+                EXPECT_NEAR(milliseconds(kernel, measured, isBackward, rates), 1e3 * seconds, 20 * seconds)
+                    << kind << " takes " << slower << " times as long";
+            }
+        }
+    AttentionShape tf32 = measured;
+    tf32.isTf32 = true;
+    EXPECT_EQ(ceilingKind(FusedKernel::Flash, tf32, true), "attention_flash_tf32_backward");
+}
+
+TEST(FusedKernels, KeepAPaceThatNoMeasurementCanMean)
+{
+    // Faster than the kernel's own beginning and end.
+    const auto paces = attentionPaces(
+        {{"attention_flash_bf16_forward", 1e20}, {"attention_flash_bf16_backward", 0}}, h200());
+    EXPECT_EQ(paces, (std::map<std::string, double>{{"attention_flash_bf16_forward", 10.0}}));
 }
 
 } // namespace
