@@ -133,7 +133,7 @@ std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem)
         static_cast<std::size_t>(rows * problem.shape.headDim + rows + turnCount(problem)) * sizeof(float);
     if constexpr (kAllKernels) {
         // Which kernel will run also hangs on the tensors' strides, which are not known here.
-        if (useHopper() && hopper::backwardKnows(problem)) {
+        if (useHopper() && (hopper::backwardKnows(problem) || hopper::backwardTf32Knows(problem))) {
             return std::max(mma, hopper::backwardWorkspaceBytes(problem));
         }
     }
@@ -166,6 +166,10 @@ void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensor
     if constexpr (kAllKernels) {
         if (useHopper() && hopper::backwardTakes(problem, tensors)) {
             return check(hopper::backward(problem, tensors, stream), problem);
+        }
+        if (useHopper() && kernelChoice() == KernelChoice::WgmmaTf32 &&
+            hopper::backwardTf32Takes(problem, tensors)) {
+            return check(hopper::backwardTf32(problem, tensors, stream), problem);
         }
     }
     const std::int64_t rows = queryRows(problem.shape);

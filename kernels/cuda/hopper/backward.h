@@ -14,6 +14,13 @@ bool backwardTakes(const AttentionProblem& problem, const BackwardTensors& tenso
 /// The same from the problem alone: whether it takes tensors of some strides.
 bool backwardKnows(const AttentionProblem& problem);
 
+/// Whether the kernel for fp32 rounded to TF32 does this problem: as forwardTf32Takes(), and more than 64
+/// queries.
+bool backwardTf32Takes(const AttentionProblem& problem, const BackwardTensors& tensors);
+
+/// The same from the problem alone.
+bool backwardTf32Knows(const AttentionProblem& problem);
+
 /// Bytes of BackwardTensors::workspace: the fp32 query gradients, log-sum-exp and delta; linear in the
 /// queries.
 std::size_t backwardWorkspaceBytes(const AttentionProblem& problem);
@@ -21,5 +28,9 @@ std::size_t backwardWorkspaceBytes(const AttentionProblem& problem);
 /// Writes gradQ, gradK and gradV. Asynchronous on `stream`; three kernels.
 /// Requires compute capability 9.0 and backwardTakes().
 cudaError_t backward(const AttentionProblem& problem, const BackwardTensors& tensors, cudaStream_t stream);
+
+/// The same for a problem of backwardTf32Takes().
+cudaError_t backwardTf32(const AttentionProblem& problem, const BackwardTensors& tensors,
+                         cudaStream_t stream);
 
 } // namespace tilescope::kernels::hopper

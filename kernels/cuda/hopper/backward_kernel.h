@@ -43,14 +43,6 @@ inline constexpr int kThreads = (kConsumers + 1) * kWarpgroup;
 inline constexpr int kProducerRegisters = 24; // 240 * 256 + 24 * 128 is what 384 threads of 168 start with
 inline constexpr int kConsumerRegisters = 240;
 
-template <class Tile> __device__ BackwardPlace placeOf(const BackwardArguments& arguments, int tile)
-{
-    const TilePosition at = arguments.order.position(tile);
-    const int keyTiles = arguments.order.queryTiles;
-    const int keyTile = arguments.mask.causal ? keyTiles - 1 - at.queryTile : at.queryTile;
-    return {keyTile, at.head, at.batch, arguments.mask.firstQueryOf(keyTile * Tile::keys) / Tile::queries};
-}
-
 struct BackwardMaps {
     CUtensorMap query, key, value, gradO, gradKey, gradValue;
 };
@@ -134,7 +126,7 @@ template <class Tile>
 __device__ void addGradQueries(const BackwardArguments& arguments, const BackwardPlace& place,
                                BackwardShared<Tile>& shared, int consumer, bool leader)
 {
-    const GradQueryPiece piece = GradQueryPiece::of(consumer, arguments.headDim);
+    const GradQueryPiece piece = GradQueryPiece::of(consumer, arguments.headDim, Tile::queries);
     const std::uint32_t bytes = GradQueryPiece::kRows * piece.columns * sizeof(float);
     for (QueryWalk walk(arguments, place); walk.more(); walk.advance()) {
         namedWait(pieceWritten(consumer), kWithCarrier);

@@ -3,21 +3,33 @@
 #include "kernels/cuda/hopper/backward_passes.h"
 
 #include "kernels/cuda/hopper/pipeline.h"
+#include "kernels/cuda/ptx.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace tilescope::kernels::hopper {
 namespace {
 
+std::int64_t tileRowsOf(const AttentionProblem& problem)
+{
+    return backwardQueries(problem.type, problem.shape.headDim);
+}
+
 int queryTilesOf(const AttentionProblem& problem)
 {
-    const int rows = backwardQueries(problem.shape.headDim);
+    const std::int64_t rows = tileRowsOf(problem);
     return static_cast<int>((problem.shape.queries + rows - 1) / rows);
 }
 
 std::int64_t paddedRowsOf(const AttentionProblem& problem)
 {
-    return std::int64_t{queryTilesOf(problem)} * backwardQueries(problem.shape.headDim);
+    return queryTilesOf(problem) * tileRowsOf(problem);
+}
+
+int columnsOf(const AttentionProblem& problem)
+{
+    return (problem.shape.headDim + 7) / 8 * 8;
 }
 
 std::int64_t pairs(const AttentionProblem& problem)
@@ -25,10 +37,23 @@ std::int64_t pairs(const AttentionProblem& problem)
     return problem.shape.batch * problem.shape.queryHeads;
 }
 
-template <class Element> __device__ float toFloat(Element value)
-{
-    return static_cast<float>(value);
-}
+/// How elements are multiplied and added up for delta. In TF32 the output's gradient must be rounded as it is
+/// in the products, or its error does not cancel against dP's; and delta is subtracted from numbers of its
+/// own size, so that its sum is made in fp64.
+template <class Element> struct DeltaSum {
+    using Sum = float;
+    __device__ static Sum product(Element o, Element gradO)
+    {
+        return static_cast<float>(o) * static_cast<float>(gradO);
+    }
+};
+template <> struct DeltaSum<float> {
+    using Sum = double;
+    __device__ static Sum product(float o, float gradO)
+    {
+        return Sum{o} * Sum{__uint_as_float(ptx::roundTf32(__float_as_uint(gradO)))};
+    }
+};
 
 struct Rows {
     const unsigned char* data;
@@ -57,17 +82,19 @@ template <class Element> __global__ void prepare(PrepareArguments arguments)
         return reinterpret_cast<const Element*>(rows.data) + batch * rows.batchStride +
                head * rows.headStride + row * rows.rowStride;
     };
-    float sum = 0;
+    using Delta = DeltaSum<Element>;
+    typename Delta::Sum sum = 0;
     if (row < arguments.rows) {
         const Element* o = rowOf(arguments.o);
         const Element* gradO = rowOf(arguments.gradO);
-        for (int column = lane * 8; column < arguments.headDim; column += 64) {
+        constexpr int kCount = 16 / sizeof(Element);
+        for (int column = lane * kCount; column < arguments.headDim; column += 8 * kCount) {
             const uint4 a = *reinterpret_cast<const uint4*>(o + column);
             const uint4 b = *reinterpret_cast<const uint4*>(gradO + column);
 #pragma unroll
-            for (int i = 0; i < 8; ++i)
-                sum += toFloat(reinterpret_cast<const Element*>(&a)[i]) *
-                       toFloat(reinterpret_cast<const Element*>(&b)[i]);
+            for (int i = 0; i < kCount; ++i)
+                sum += Delta::product(reinterpret_cast<const Element*>(&a)[i],
+                                      reinterpret_cast<const Element*>(&b)[i]);
         }
     }
 #pragma unroll
@@ -78,11 +105,11 @@ template <class Element> __global__ void prepare(PrepareArguments arguments)
         constexpr float kLog2E = 1.4426950408889634f;
         const float lse =
             row < arguments.rows ? arguments.logSumExp[std::int64_t{pair} * arguments.rows + row] : -INFINITY;
-        arguments.workspace.delta[padded] = sum;
+        arguments.workspace.delta[padded] = static_cast<float>(sum);
         arguments.workspace.logSumExp2[padded] = lse == -INFINITY ? INFINITY : lse * kLog2E;
     }
     // The sums of these 32 rows' share of the pieces.
-    const std::int64_t floats = std::int64_t{arguments.workspace.paddedRows} * arguments.headDim;
+    const std::int64_t floats = std::int64_t{arguments.workspace.paddedRows} * arguments.workspace.columns;
     const std::int64_t share = (floats / 4 + arguments.blocks - 1) / arguments.blocks;
     auto* sums = reinterpret_cast<float4*>(arguments.workspace.gradQuery + pair * floats);
     const std::int64_t end = min((block + 1) * share, floats / 4);
@@ -98,7 +125,7 @@ struct FinishArguments {
     std::int64_t batchStride, headStride, rowStride;
     const float* sums;
     float scale;
-    int heads, rows, headDim, queryTiles;
+    int heads, rows, headDim, columns, tileRows, queryTiles;
 };
 
 /// Four lanes that each hold one word of each of four chunks: afterwards lane t holds chunk t, in the lanes'
@@ -118,19 +145,20 @@ __device__ inline void transposeWords(std::uint32_t (&words)[4])
     }
 }
 
-/// One block a piece, in accumulator order (wgmma.h). The four lanes of a row swap, so that each writes 16
-/// bytes and together they write 64.
+/// One block a piece, in accumulator order (wgmma.h). Of 2-byte elements the four lanes of a row swap, so
+/// that each writes 16 bytes and together they write 64; of fp32 each writes 8 bytes and together they
+/// write 32.
 template <class Element> __global__ void __launch_bounds__(128) finish(FinishArguments arguments)
 {
-    const int headDim = arguments.headDim;
-    const int pieces = GradQueryPiece::count(headDim);
+    const int columns = arguments.columns;
+    const int pieces = GradQueryPiece::count(columns);
     const int tile = blockIdx.x / pieces % arguments.queryTiles;
     const int pair = blockIdx.x / pieces / arguments.queryTiles;
-    const GradQueryPiece piece = GradQueryPiece::of(blockIdx.x % pieces, headDim);
-    const std::int64_t tileRows = backwardQueries(headDim);
+    const GradQueryPiece piece = GradQueryPiece::of(blockIdx.x % pieces, columns, arguments.tileRows);
+    const std::int64_t tileRows = arguments.tileRows;
     const auto* sums = reinterpret_cast<const float4*>(
-        arguments.sums + (std::int64_t{pair} * arguments.queryTiles + tile) * tileRows * headDim +
-        piece.offset(headDim));
+        arguments.sums + (std::int64_t{pair} * arguments.queryTiles + tile) * tileRows * columns +
+        piece.offset(columns));
     constexpr int kChunks = 8; // of 8 columns
     float4 mine[kChunks];      // row r: x, y; row r + 8: z, w
     awaitKernelBefore();
@@ -147,21 +175,34 @@ template <class Element> __global__ void __launch_bounds__(128) finish(FinishArg
         Element* out =
             reinterpret_cast<Element*>(arguments.gradQ) + pair / arguments.heads * arguments.batchStride +
             pair % arguments.heads * arguments.headStride + row * arguments.rowStride + piece.firstColumn;
+        const auto sumsOf = [&](int chunk) {
+            const float4& both = mine[chunk];
+            return make_float2((half ? both.z : both.x) * scale, (half ? both.w : both.y) * scale);
+        };
+        if constexpr (std::is_same_v<Element, float>) {
 #pragma unroll
-        for (int group = 0; group < kChunks; group += 4) {
-            if (group * 8 >= piece.columns)
-                continue;
-            std::uint32_t words[4];
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                const float4& chunk = mine[group + i];
-                words[i] =
-                    pack<Element>((half ? chunk.z : chunk.x) * scale, (half ? chunk.w : chunk.y) * scale);
+            for (int chunk = 0; chunk < kChunks; ++chunk) {
+                const int column = chunk * 8 + lane % 4 * 2;
+                if (row < arguments.rows && piece.firstColumn + column < arguments.headDim)
+                    *reinterpret_cast<float2*>(out + column) = sumsOf(chunk);
             }
-            transposeWords(words);
-            const int column = (group + lane % 4) * 8;
-            if (row < arguments.rows && column < piece.columns)
-                *reinterpret_cast<uint4*>(out + column) = make_uint4(words[0], words[1], words[2], words[3]);
+        } else {
+#pragma unroll
+            for (int group = 0; group < kChunks; group += 4) {
+                if (group * 8 >= piece.columns)
+                    continue;
+                std::uint32_t words[4];
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    const float2 two = sumsOf(group + i);
+                    words[i] = pack<Element>(two.x, two.y);
+                }
+                transposeWords(words);
+                const int column = (group + lane % 4) * 8;
+                if (row < arguments.rows && column < piece.columns)
+                    *reinterpret_cast<uint4*>(out + column) =
+                        make_uint4(words[0], words[1], words[2], words[3]);
+            }
         }
     }
 }
@@ -176,7 +217,7 @@ Rows rowsOf(const ConstView& view)
 std::size_t BackwardWorkspace::bytes(const AttentionProblem& problem)
 {
     const std::size_t rows = pairs(problem) * paddedRowsOf(problem);
-    return rows * problem.shape.headDim * sizeof(float) + 2 * rows * sizeof(float) +
+    return rows * columnsOf(problem) * sizeof(float) + 2 * rows * sizeof(float) +
            (problem.deterministic ? pairs(problem) * queryTilesOf(problem) * sizeof(unsigned) : 0);
 }
 
@@ -184,11 +225,14 @@ BackwardWorkspace BackwardWorkspace::at(void* memory, const AttentionProblem& pr
 {
     const std::size_t rows = pairs(problem) * paddedRowsOf(problem);
     auto* gradQuery = static_cast<float*>(memory);
-    float* logSumExp2 = gradQuery + rows * problem.shape.headDim;
+    float* logSumExp2 = gradQuery + rows * columnsOf(problem);
     float* delta = logSumExp2 + rows;
-    return {gradQuery, logSumExp2, delta,
+    return {gradQuery,
+            logSumExp2,
+            delta,
             problem.deterministic ? reinterpret_cast<unsigned*>(delta + rows) : nullptr,
-            static_cast<int>(paddedRowsOf(problem))};
+            static_cast<int>(paddedRowsOf(problem)),
+            columnsOf(problem)};
 }
 
 cudaError_t prepareBackward(const AttentionProblem& problem, const BackwardTensors& tensors,
@@ -205,10 +249,10 @@ cudaError_t prepareBackward(const AttentionProblem& problem, const BackwardTenso
                                      queryTilesOf(problem),
                                      (workspace.paddedRows + 31) / 32};
     const auto grid = static_cast<unsigned>(pairs(problem) * arguments.blocks);
-    if (problem.type == ElementType::BFloat16)
-        prepare<__nv_bfloat16><<<grid, 256, 0, stream>>>(arguments);
-    else
-        prepare<__half><<<grid, 256, 0, stream>>>(arguments);
+    const auto kernel = problem.type == ElementType::BFloat16  ? prepare<__nv_bfloat16>
+                        : problem.type == ElementType::Float16 ? prepare<__half>
+                                                               : prepare<float>;
+    kernel<<<grid, 256, 0, stream>>>(arguments);
     return cudaGetLastError();
 }
 
@@ -225,10 +269,14 @@ cudaError_t finishBackward(const AttentionProblem& problem, const BackwardTensor
                                     static_cast<int>(shape.queryHeads),
                                     static_cast<int>(shape.queries),
                                     shape.headDim,
+                                    columnsOf(problem),
+                                    static_cast<int>(tileRowsOf(problem)),
                                     queryTilesOf(problem)};
-    const auto grid =
-        static_cast<unsigned>(pairs(problem) * arguments.queryTiles * GradQueryPiece::count(shape.headDim));
-    const auto kernel = problem.type == ElementType::BFloat16 ? finish<__nv_bfloat16> : finish<__half>;
+    const auto grid = static_cast<unsigned>(pairs(problem) * arguments.queryTiles *
+                                            GradQueryPiece::count(arguments.columns));
+    const auto kernel = problem.type == ElementType::BFloat16  ? finish<__nv_bfloat16>
+                        : problem.type == ElementType::Float16 ? finish<__half>
+                                                               : finish<float>;
     return launchAfter(kernel, grid, 128, 0, stream, arguments);
 }
 

@@ -9,31 +9,31 @@
 namespace tilescope::kernels::hopper {
 
 /// Query rows that the backward kernel takes at a time.
-constexpr int backwardQueries(int headDim)
+constexpr int backwardQueries(ElementType type, int headDim)
 {
-    return headDim <= 64 ? 128 : 64;
+    return headDim <= 64 && type != ElementType::Float32 ? 128 : 64;
 }
 
-/// The part of a query tile's gradient that one consumer of the backward kernel computes at a time: 64 rows
-/// of it.
+/// A part of a query tile's gradient: 64 rows of up to 64 columns. One consumer of the backward kernel for
+/// 2-byte elements computes one at a time, one of the TF32 kernel all of a tile.
 struct GradQueryPiece {
     /// Of a tile: two, one for each consumer, or four of 64 columns.
-    static constexpr int count(int headDim) { return headDim <= 128 ? 2 : 4; }
+    static constexpr int count(int columns) { return columns <= 128 ? 2 : 4; }
     static constexpr int kRows = 64;
     int firstRow;
     int firstColumn;
     int columns;
 
     /// Below each other in a tile of 128 rows, side by side in one of 64.
-    static constexpr GradQueryPiece of(int piece, int headDim)
+    static constexpr GradQueryPiece of(int piece, int columns, int tileRows)
     {
-        if (backwardQueries(headDim) == 128)
-            return {kRows * piece, 0, headDim};
-        const int rest = headDim - 64 * piece;
+        if (tileRows == 128)
+            return {kRows * piece, 0, columns};
+        const int rest = columns - 64 * piece;
         return {0, 64 * piece, rest < 0 ? 0 : (rest < 64 ? rest : 64)};
     }
-    /// Where its sums begin in those of its tile, queries * headDim floats.
-    constexpr int offset(int headDim) const { return firstRow * headDim + kRows * firstColumn; }
+    /// Where its sums begin in those of its tile, queries * `all` columns of floats.
+    constexpr int offset(int all) const { return firstRow * all + kRows * firstColumn; }
 };
 
 /// What the backward kernel reads and sums besides its tensors; all of it linear in the queries.
@@ -48,6 +48,7 @@ struct BackwardWorkspace {
     unsigned*
         turns; ///< (batch x head, query tile): next key tile to add, where the order is fixed; else nullptr
     int paddedRows; ///< rows of a head
+    int columns;    ///< of gradQuery: the head dim's, in whole chunks of 8
 
     static std::size_t bytes(const AttentionProblem& problem);
     static BackwardWorkspace at(void* memory, const AttentionProblem& problem);

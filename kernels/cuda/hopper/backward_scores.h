@@ -146,10 +146,8 @@ __device__ inline void storeRows(unsigned char* rows, int panelRows, const std::
 /// in that order, so that none waits for one that has not begun.
 __device__ inline void awaitTurn(const unsigned* turn, unsigned mine)
 {
-    unsigned now;
-    do {
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(turn) : "memory");
-    } while (now != mine);
+    while (loadAcquire(turn) != mine) {
+    }
 }
 
 constexpr int kWithCarrier = kWarpgroup + 32; // threads of a consumer and the warp that carries for it

@@ -20,7 +20,7 @@ template <int HeadDim> struct BackwardTile {
     static constexpr int headDim = HeadDim;
     static constexpr bool wide = HeadDim > 128;
     static constexpr int keys = wide ? 64 : 128;
-    static constexpr int queries = backwardQueries(HeadDim);
+    static constexpr int queries = backwardQueries(ElementType::BFloat16, HeadDim);
     static constexpr int keyStages = wide ? 1 : 2;
     static constexpr int valueStages = HeadDim <= 64 ? 2 : 1;
     static constexpr int queryStages = 2; ///< of q, and of gradO
@@ -83,6 +83,15 @@ struct BackwardArguments {
     BackwardWorkspace workspace;
     TileTickets* tickets;
 };
+
+/// Where tile number `tile` of the order lies.
+template <class Tile> __device__ inline BackwardPlace placeOf(const BackwardArguments& arguments, int tile)
+{
+    const TilePosition at = arguments.order.position(tile);
+    const int keyTiles = arguments.order.queryTiles;
+    const int keyTile = arguments.mask.causal ? keyTiles - 1 - at.queryTile : at.queryTile;
+    return {keyTile, at.head, at.batch, arguments.mask.firstQueryOf(keyTile * Tile::keys) / Tile::queries};
+}
 
 /// Goes through the query tiles that a tile of keys meets: those that see it, in each head of the group.
 struct QueryWalk {

@@ -103,7 +103,8 @@ template <class Tile, class Element> struct BackwardWideConsumer : BackwardScore
     /// \param tile  of queries, among those of all heads
     __device__ void addGradQuery(const float (&gradQuery)[32], int tile, int piece) const
     {
-        const GradQueryPiece part = GradQueryPiece::of(2 * consumer + piece, valueHere(arguments.headDim));
+        const GradQueryPiece part =
+            GradQueryPiece::of(2 * consumer + piece, valueHere(arguments.headDim), Tile::queries);
         // Tested here: with the answer kept around the loop ptxas 13.0 took the branch for a null pointer.
         unsigned* turns = valueHere(arguments.workspace.turns);
         unsigned* turn = turns ? turns + tile : nullptr;

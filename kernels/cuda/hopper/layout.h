@@ -94,6 +94,17 @@ constexpr int accumulatorOfOperand(int i)
     return i / 4 * 4 + kOrder[i % 4];
 }
 
+// --- dS from accumulators to shared memory --------------------------------------------------------
+//
+// There dS has rows of queries, with the keys along them. Of each 16 keys a thread holds g and g + 8: they
+// are neighbours there, so that it writes two at a time, and K^T has its keys in the same order.
+
+/// Which key of a tile is column `column` of dS, and of the transposed K.
+constexpr int keyOfScoreColumn(int column)
+{
+    return column / 16 * 16 + column % 16 / 2 + column % 2 * 8;
+}
+
 // --- V transposed --------------------------------------------------------------------------------
 
 /// The way of V (keys x head dim, as the copy engine delivers it) to its transposed (head dim x keys), in

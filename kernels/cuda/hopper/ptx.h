@@ -139,6 +139,14 @@ __device__ inline void addFourFloats(float* destination, float a, float b, float
                  : "memory");
 }
 
+/// Reads what another multiprocessor released, and then what it had written before.
+__device__ inline unsigned loadAcquire(const unsigned* from)
+{
+    unsigned value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+    return value;
+}
+
 __device__ inline void commitStores()
 {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
@@ -157,8 +165,8 @@ __device__ inline void waitStoresDone()
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/// Orders this thread's ordinary reads and writes of shared memory before later accesses of the copy engine or
-/// wgmma.
+/// Orders this thread's ordinary reads and writes of shared memory before later accesses of the copy engine
+/// or wgmma.
 __device__ inline void fenceAsyncProxy()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

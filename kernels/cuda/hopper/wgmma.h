@@ -71,6 +71,21 @@ template <> struct Instruction<float> {
 // One function a shape: 64 x N x kDepth, N two for each register of d. a and b describe operands in shared
 // memory.
 
+/// d (+)= a b', 64 x 32; b is 32 rows in shared memory.
+template <class Element>
+__device__ inline void product(float (&d)[16], std::uint64_t a, std::uint64_t b, bool accumulate)
+{
+    asm volatile("{ .reg .pred accumulate; setp.ne.b32 accumulate, %18, 0; "
+                 "wgmma.mma_async.sync.aligned.m64n32%19 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+                 "}, %16, %17, accumulate, 1, 1%20; }"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+                   "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
+                   "+f"(d[14]), "+f"(d[15])
+                 : "l"(a), "l"(b), "r"(int(accumulate)), "C"(Instruction<Element>::kKind),
+                   "C"(Instruction<Element>::kAlongDepth));
+}
+
 /// d (+)= a b', 64 x 64; b is 64 rows in shared memory.
 template <class Element>
 __device__ inline void product(float (&d)[32], std::uint64_t a, std::uint64_t b, bool accumulate)
@@ -193,6 +208,25 @@ __device__ inline void productFromRegisters(float (&d)[32], const std::uint32_t*
                    "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "C"(Instruction<Element>::kKind),
                    "C"(Instruction<Element>::kFromRegisters));
+}
+
+/// d (+)= a b, 64 x 64, a in registers, as above.
+template <class Element>
+__device__ inline void productFromRegisters(float (&d)[32], const std::uint32_t* a, std::uint64_t b,
+                                            bool accumulate)
+{
+    asm volatile("{ .reg .pred accumulate; setp.ne.b32 accumulate, %37, 0; "
+                 "wgmma.mma_async.sync.aligned.m64n64%38 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
+                 "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+                 "}, {%32, %33, %34, %35}, %36, accumulate, 1, 1%39; }"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+                   "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
+                   "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
+                   "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
+                   "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(int(accumulate)),
+                   "C"(Instruction<Element>::kKind), "C"(Instruction<Element>::kFromRegisters));
 }
 
 /// d += a b, 64 x 128, a in registers; b is kDepth rows of 128 in shared memory (TF32: 128 rows, b').

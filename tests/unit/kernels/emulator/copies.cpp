@@ -80,6 +80,14 @@ void startLoad(const CUtensorMap& encoded, void* destination, Barrier& barrier, 
     });
 }
 
+void startLoad(void* destination, const void* source, std::uint32_t bytes, Barrier& barrier)
+{
+    Machine::here().later([destination, source, bytes, &barrier] {
+        std::memcpy(destination, source, bytes);
+        barrier.addBytes(-static_cast<std::int32_t>(bytes));
+    });
+}
+
 void startStore(const CUtensorMap& encoded, const void* source, int column, int row, int head, int batch)
 {
     Machine& here = Machine::here();

@@ -30,9 +30,10 @@ constexpr std::uint32_t swizzled(std::uint32_t address)
     return address ^ (address >> 7 & 7) << 4;
 }
 
-/// Both do their work some time later.
+/// All do their work some time later.
 void startLoad(const CUtensorMap& map, void* destination, Barrier& barrier, int column, int row, int head,
                int batch);
+void startLoad(void* destination, const void* source, std::uint32_t bytes, Barrier& barrier);
 void startStore(const CUtensorMap& map, const void* source, int column, int row, int head, int batch);
 /// Until this thread's stores have read shared memory.
 void awaitStores();

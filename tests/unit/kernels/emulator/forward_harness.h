@@ -1,66 +1,17 @@
 #pragma once
 
 #include "kernels/cuda/hopper/forward_arguments.h"
-#include "tests/unit/kernels/emulator/copies.h"
 #include "tests/unit/kernels/emulator/machine.h"
+#include "tests/unit/kernels/emulator/tensors.h"
 
-#include <cuda_bf16.h>
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
-#include <limits>
-#include <random>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 /// Problems for a Hopper forward kernel, its run in the emulator, and what must come out.
 namespace tilescope::kernels {
-
-/// A number as the kernel multiplies it.
-inline float multiplied(float value)
-{
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    return std::bit_cast<float>((bits + 0xfffU + (bits >> 13 & 1)) & ~0x1fffU);
-}
-inline float multiplied(__nv_bfloat16 value)
-{
-    return __bfloat162float(value);
-}
-
-/// (batch, rows, heads, columns), as a projection gives it: rows before heads.
-template <class Element> struct Tensor {
-    static constexpr int kBytes = sizeof(Element);
-    std::int64_t batch, heads, rows;
-    int columns;
-    std::vector<Element> values;
-
-    Tensor(std::int64_t theBatch, std::int64_t theHeads, std::int64_t theRows, int theColumns)
-        : batch(theBatch), heads(theHeads), rows(theRows), columns(theColumns),
-          values(static_cast<std::size_t>(theBatch * theHeads * theRows * theColumns),
-                 Element(std::numeric_limits<float>::quiet_NaN()))
-    {
-    }
-    std::int64_t headStride() const { return columns; }
-    std::int64_t rowStride() const { return heads * columns; }
-    std::int64_t batchStride() const { return rows * rowStride(); }
-    Element& at(std::int64_t b, std::int64_t head, std::int64_t row, std::int64_t column)
-    {
-        return values[static_cast<std::size_t>(b * batchStride() + row * rowStride() + head * headStride() +
-                                               column)];
-    }
-    emulator::TensorMap map(int boxRows, int boxHeads, bool roundToTf32)
-    {
-        return {.data = reinterpret_cast<unsigned char*>(values.data()),
-                .sizes = {columns, rows, heads, batch},
-                .strides = {kBytes * rowStride(), kBytes * headStride(), kBytes * batchStride()},
-                .elementBytes = kBytes,
-                .boxRows = boxRows,
-                .boxHeads = boxHeads,
-                .roundToTf32 = roundToTf32};
-    }
-};
 
 template <class Element> struct Inputs {
     Tensor<Element> q, k, v;
@@ -71,11 +22,8 @@ template <class Element> struct Inputs {
           v(shape.batch, shape.keyHeads, shape.keys, shape.headDim)
     {
         std::mt19937_64 random(seed);
-        std::normal_distribution<float> normal;
         for (Tensor<Element>* tensor : {&q, &k, &v}) {
-            for (Element& value : tensor->values) {
-                value = Element(normal(random));
-            }
+            tensor->fillNormal(random);
         }
     }
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 namespace tilescope::kernels::emulator {
 
@@ -236,6 +237,16 @@ int __all_sync(unsigned, int predicate)
 std::uint32_t __float_as_uint(float value)
 {
     return std::bit_cast<std::uint32_t>(value);
+}
+
+float __uint_as_float(std::uint32_t bits)
+{
+    return std::bit_cast<float>(bits);
+}
+
+unsigned atomicAdd(unsigned* address, unsigned value)
+{
+    return std::exchange(*address, *address + value);
 }
 
 float __fdividef(float x, float y)

@@ -134,5 +134,8 @@ float __shfl_xor_sync(unsigned mask, float value, int distance);
 int __any_sync(unsigned mask, int predicate);
 int __all_sync(unsigned mask, int predicate);
 std::uint32_t __float_as_uint(float value);
+float __uint_as_float(std::uint32_t bits);
+inline void __threadfence() {}
+unsigned atomicAdd(unsigned* address, unsigned value);
 float __fdividef(float x, float y);
 float __log2f(float x) noexcept; // glibc has one of that name

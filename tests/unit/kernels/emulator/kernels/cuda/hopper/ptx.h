@@ -47,15 +47,36 @@ inline void wait(Barrier& barrier, std::uint32_t parity)
     Machine::here().waitUntil("a barrier", [&barrier, parity] { return barrier.over(parity); });
 }
 
+inline void waitLong(Barrier& barrier, std::uint32_t parity)
+{
+    wait(barrier, parity);
+}
+
 inline void prefetchBox(const CUtensorMap&, int, int, int, int) {}
 inline void loadBox(const CUtensorMap& map, void* destination, Barrier& barrier, int column, int row,
                     int head, int batch)
 {
     emulator::startLoad(map, destination, barrier, column, row, head, batch);
 }
+inline void loadBytes(void* destination, const void* source, std::uint32_t bytes, Barrier& barrier)
+{
+    emulator::startLoad(destination, source, bytes, barrier);
+}
 inline void storeBox(const CUtensorMap& map, const void* source, int column, int row, int head, int batch)
 {
     emulator::startStore(map, source, column, row, head, batch);
+}
+inline void addFourFloats(float* destination, float a, float b, float c, float d)
+{
+    const float values[] = {a, b, c, d};
+    for (int i = 0; i < 4; ++i) {
+        destination[i] += values[i];
+    }
+}
+/// CTAs run one after another here: what is not there will not come.
+inline unsigned loadAcquire(const unsigned* from)
+{
+    return *from;
 }
 inline void commitStores() {}
 inline void waitStoresRead()
@@ -63,6 +84,7 @@ inline void waitStoresRead()
     emulator::awaitStores();
 }
 inline void fenceAsyncProxy() {}
+inline void awaitKernelBefore() {}
 
 std::uint32_t loadWord(const void* from);
 void storeMatrices(std::uint32_t address, std::uint32_t first, std::uint32_t second, std::uint32_t third,

@@ -35,10 +35,10 @@ void product(float (&d)[Count], std::uint64_t a, std::uint64_t b, bool accumulat
     emulator::issue({Instruction<Element>::kKind, false, d, 2 * Count, nullptr, a, b, accumulate});
 }
 template <class Element, int Count>
-void productFromRegisters(float (&d)[Count], const std::uint32_t* a, std::uint64_t b)
+void productFromRegisters(float (&d)[Count], const std::uint32_t* a, std::uint64_t b, bool accumulate = true)
 {
     constexpr auto kKind = Instruction<Element>::kKind;
-    emulator::issue({kKind, kKind == emulator::Operands::Bf16, d, 2 * Count, a, 0, b, true});
+    emulator::issue({kKind, kKind == emulator::Operands::Bf16, d, 2 * Count, a, 0, b, accumulate});
 }
 
 } // namespace tilescope::kernels::hopper

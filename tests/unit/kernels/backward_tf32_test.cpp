@@ -1,0 +1,82 @@
+// The TF32 backward kernel, as Hopper's threads would run it, in the emulator.
+#include "kernels/cuda/hopper/backward_tf32_kernel.h"
+
+#include "tests/unit/kernels/emulator/backward_harness.h"
+#include "tests/unit/kernels/emulator/products.h"
+
+#include <gtest/gtest.h>
+
+namespace tilescope::kernels {
+namespace {
+
+enum class Order : unsigned char { Any, Fixed };
+
+template <int HeadDim>
+void check(AttentionShape shape, bool causal, Order order = Order::Any, int multiprocessors = 1)
+{
+    const AttentionProblem problem{.shape = shape,
+                                   .type = ElementType::Float32,
+                                   .fp32 = Fp32Mode::Tf32,
+                                   .scale = 1 / std::sqrt(double(shape.headDim)),
+                                   .causal = causal,
+                                   .deterministic = order == Order::Fixed};
+    for (const auto pace : {emulator::Pace::Early, emulator::Pace::Late}) {
+        const std::uint64_t seed = 17 + static_cast<std::uint64_t>(pace);
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        BackwardCase given(problem, seed);
+        emulator::takeUnroundedOperands();
+        const Gradients gradients =
+            runBackward<hopper::Tf32BackwardTile<HeadDim>>(given, multiprocessors, seed, pace);
+        EXPECT_EQ(emulator::takeUnroundedOperands(), 0U);
+        expectGradient("gradV", given.gradV, gradients.v);
+        expectGradient("gradK", given.gradK, gradients.k);
+        expectGradient("gradQ", given.gradQ, gradients.q);
+    }
+}
+
+TEST(BackwardTf32, DifferentiatesAttentionAtHeadDim128)
+{
+    check<128>({.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 130, .keys = 600, .headDim = 128},
+               false);
+}
+
+TEST(BackwardTf32, HidesWhatTheCausalMaskHides)
+{
+    check<128>({.batch = 2, .queryHeads = 1, .keyHeads = 1, .queries = 200, .keys = 190, .headDim = 128},
+               true);
+    check<128>({.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 70, .keys = 530, .headDim = 128},
+               true);
+}
+
+TEST(BackwardTf32, AddsUpTheHeadsOfAGroup)
+{
+    check<64>({.batch = 1, .queryHeads = 6, .keyHeads = 2, .queries = 70, .keys = 150, .headDim = 64}, true);
+}
+
+TEST(BackwardTf32, AddsInAFixedOrder)
+{
+    check<64>({.batch = 1, .queryHeads = 2, .keyHeads = 2, .queries = 260, .keys = 390, .headDim = 64}, true,
+              Order::Fixed, 2);
+    check<128>({.batch = 1, .queryHeads = 2, .keyHeads = 1, .queries = 130, .keys = 140, .headDim = 128},
+               false, Order::Fixed);
+}
+
+TEST(BackwardTf32, PadsHeadDims)
+{
+    check<96>({.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 140, .keys = 170, .headDim = 96},
+              false);
+    check<96>({.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 140, .keys = 170, .headDim = 76}, true);
+    check<32>({.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 200, .keys = 170, .headDim = 32}, true);
+    check<32>({.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 140, .keys = 170, .headDim = 20},
+              false);
+    check<128>({.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 70, .keys = 70, .headDim = 100},
+               false);
+}
+
+TEST(BackwardTf32, GivesZerosWhereARowSeesNoKey)
+{
+    check<64>({.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 300, .keys = 20, .headDim = 64}, true);
+}
+
+} // namespace
+} // namespace tilescope::kernels

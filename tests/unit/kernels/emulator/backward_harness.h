@@ -1,0 +1,210 @@
+#pragma once
+
+#include "kernels/cuda/hopper/backward_tf32_kernel.h"
+#include "tests/unit/kernels/emulator/machine.h"
+#include "tests/unit/kernels/emulator/tensors.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+/// Problems for the TF32 backward kernel, its run in the emulator, and what must come out.
+namespace tilescope::kernels {
+
+/// What backward is given, and the gradients in fp64 of inputs as they are multiplied.
+struct BackwardCase {
+    /// A gradient and, for each of its elements, the sum of the sizes of what is added up: what its rounding
+    /// is measured by.
+    struct Expected {
+        std::vector<double> values, sizes;
+        explicit Expected(const Tensor<float>& like) : values(like.values.size()), sizes(values) {}
+        void add(std::size_t at, double term)
+        {
+            values[at] += term;
+            sizes[at] += std::abs(term);
+        }
+    };
+
+    AttentionProblem problem;
+    Tensor<float> q, k, v, gradO;
+    std::vector<double> logSumExp, delta; ///< (batch, head, query)
+    Expected gradQ, gradK, gradV;
+
+    BackwardCase(const AttentionProblem& what, std::uint64_t seed)
+        : problem(what), q(what.shape.batch, what.shape.queryHeads, what.shape.queries, what.shape.headDim),
+          k(what.shape.batch, what.shape.keyHeads, what.shape.keys, what.shape.headDim), v(k), gradO(q),
+          gradQ(q), gradK(k), gradV(k)
+    {
+        std::mt19937_64 random(seed);
+        for (Tensor<float>* tensor : {&q, &k, &v, &gradO}) {
+            tensor->fillNormal(random);
+        }
+        const AttentionShape& shape = problem.shape;
+        for (std::int64_t batch = 0; batch < shape.batch; ++batch) {
+            for (std::int64_t head = 0; head < shape.queryHeads; ++head) {
+                for (std::int64_t query = 0; query < shape.queries; ++query) {
+                    differentiateRow(batch, head, query);
+                }
+            }
+        }
+    }
+
+private:
+    static double dot(Tensor<float>& a, std::size_t from, Tensor<float>& b, std::size_t other)
+    {
+        double sum = 0;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(a.columns); ++i) {
+            sum += double{multiplied(a.values[from + i])} * multiplied(b.values[other + i]);
+        }
+        return sum;
+    }
+
+    void differentiateRow(std::int64_t batch, std::int64_t head, std::int64_t query)
+    {
+        const AttentionShape& shape = problem.shape;
+        const std::int64_t keyHead = head / (shape.queryHeads / shape.keyHeads);
+        const std::int64_t seen =
+            MaskPolicy<std::int64_t>{shape.queries, shape.keys, problem.causal}.keysSeenBy(query);
+        const std::size_t row = q.index(batch, head, query, 0);
+        std::vector<double> weights(static_cast<std::size_t>(seen));
+        std::vector<double> gradWeights(weights);
+        double sum = 0;
+        double weighted = 0;
+        for (std::int64_t key = 0; key < seen; ++key) {
+            const std::size_t other = k.index(batch, keyHead, key, 0);
+            const auto i = static_cast<std::size_t>(key);
+            weights[i] = std::exp(problem.scale * dot(q, row, k, other));
+            gradWeights[i] = dot(gradO, row, v, other);
+            sum += weights[i];
+            weighted += weights[i] * gradWeights[i];
+        }
+        logSumExp.push_back(std::log(sum)); // -infinity where it sees nothing
+        delta.push_back(seen > 0 ? weighted / sum : 0);
+        for (std::int64_t key = 0; key < seen; ++key) {
+            const std::size_t other = k.index(batch, keyHead, key, 0);
+            const auto i = static_cast<std::size_t>(key);
+            const double weight = weights[i] / sum;
+            const double gradScore = problem.scale * weight * (gradWeights[i] - delta.back());
+            for (std::size_t column = 0; column < static_cast<std::size_t>(shape.headDim); ++column) {
+                gradV.add(other + column, weight * multiplied(gradO.values[row + column]));
+                gradK.add(other + column, gradScore * multiplied(q.values[row + column]));
+                gradQ.add(row + column, gradScore * multiplied(k.values[other + column]));
+            }
+        }
+    }
+};
+
+struct Gradients {
+    Tensor<float> q, k, v;
+};
+
+/// What the passes before and after the kernel do, on the host: rows are padded to whole query tiles.
+struct PaddedRows {
+    std::vector<float> gradQuery, logSumExp2, delta;
+    std::vector<unsigned> turns;
+    hopper::BackwardWorkspace workspace{};
+
+    PaddedRows(const BackwardCase& given, int tileRows)
+    {
+        const AttentionShape& shape = given.problem.shape;
+        const auto rows = static_cast<std::size_t>(shape.queries);
+        const auto pairs = static_cast<std::size_t>(shape.batch * shape.queryHeads);
+        const std::size_t tiles =
+            (rows + static_cast<std::size_t>(tileRows) - 1) / static_cast<std::size_t>(tileRows);
+        const std::size_t padded = tiles * static_cast<std::size_t>(tileRows);
+        const int columns = (shape.headDim + 7) / 8 * 8;
+        constexpr float kInfinity = std::numeric_limits<float>::infinity();
+        gradQuery.resize(pairs * padded * static_cast<std::size_t>(columns));
+        logSumExp2.resize(pairs * padded, kInfinity);
+        delta.resize(pairs * padded);
+        turns.resize(pairs * tiles);
+        for (std::size_t pair = 0; pair < pairs; ++pair) {
+            for (std::size_t row = 0; row < rows; ++row) {
+                const double logSumExp = given.logSumExp[pair * rows + row];
+                const auto lse2 = static_cast<float>(logSumExp * 1.4426950408889634);
+                logSumExp2[pair * padded + row] = lse2 == -kInfinity ? kInfinity : lse2;
+                delta[pair * padded + row] = static_cast<float>(given.delta[pair * rows + row]);
+            }
+        }
+        workspace = {gradQuery.data(),
+                     logSumExp2.data(),
+                     delta.data(),
+                     given.problem.deterministic ? turns.data() : nullptr,
+                     static_cast<int>(padded),
+                     columns};
+    }
+
+    /// The sums, which lie in the order of accumulator registers, as gradQ.
+    void finish(const BackwardCase& given, Tensor<float>& gradQ) const
+    {
+        const AttentionShape& shape = given.problem.shape;
+        const int tiles = workspace.paddedRows / 64;
+        const float* sums = gradQuery.data();
+        for (std::int64_t pair = 0; pair < shape.batch * shape.queryHeads; ++pair) {
+            for (int tile = 0; tile < tiles; ++tile) {
+                for (int i = 0; i < workspace.columns / 2; ++i) {
+                    for (int thread = 0; thread < 128; ++thread) {
+                        const auto [row, column] = hopper::accumulatorAt(thread, i);
+                        const std::int64_t query = tile * 64 + row;
+                        if (query < shape.queries && column < shape.headDim) {
+                            gradQ.at(pair / shape.queryHeads, pair % shape.queryHeads, query, column) =
+                                static_cast<float>(given.problem.scale) *
+                                sums[i / 4 * 512 + thread * 4 + i % 4];
+                        }
+                    }
+                }
+                sums += 64 * workspace.columns;
+            }
+        }
+    }
+};
+
+/// Runs the kernel, one CTA after another, as on a device of that many multiprocessors.
+template <class Tile>
+Gradients runBackward(BackwardCase& given, int multiprocessors, std::uint64_t seed, emulator::Pace pace)
+{
+    Gradients gradients{{given.q}, {given.k}, {given.v}};
+    for (Tensor<float>* tensor : {&gradients.q, &gradients.k, &gradients.v}) {
+        std::ranges::fill(tensor->values, std::numeric_limits<float>::quiet_NaN());
+    }
+    PaddedRows rows(given, Tile::queries);
+    BackwardTensors tensors;
+    tensors.gradK = gradients.k.view();
+    tensors.gradV = gradients.v.view();
+    auto arguments = hopper::tf32BackwardArguments<Tile>(given.problem, tensors, rows.workspace);
+    hopper::TileTickets tickets{};
+    arguments.tickets = &tickets;
+    const hopper::Tf32BackwardMaps maps{.query = given.q.map(Tile::queries, 1, true).encoded(),
+                                        .key = given.k.map(Tile::keys, 1, true).encoded(),
+                                        .value = given.v.map(Tile::keys, 1, true).encoded(),
+                                        .gradO = given.gradO.map(Tile::queries, 1, true).encoded()};
+    using Memory = hopper::Tf32BackwardMemory<Tile>;
+    const auto ctas = static_cast<unsigned>(std::min(arguments.order.tiles, multiprocessors));
+    gridDim.x = ctas;
+    for (blockIdx.x = 0; blockIdx.x < ctas; ++blockIdx.x) {
+        emulator::Machine machine(Tile::threads, sizeof(Memory), seed + blockIdx.x, pace);
+        machine.run([&] {
+            hopper::runBackwardTf32<Tile>(maps, arguments, *reinterpret_cast<Memory*>(machine.shared()));
+        });
+    }
+    EXPECT_EQ(tickets.drawn, 0U) << "tickets that are not returned";
+    rows.finish(given, gradients.q);
+    return gradients;
+}
+
+/// What is left is the rounding of P and dS as operands, and fp32 sums.
+inline void expectGradient(const char* name, const BackwardCase::Expected& expected,
+                           const Tensor<float>& gradient)
+{
+    const std::int64_t rowLength = gradient.heads * gradient.columns;
+    for (std::size_t i = 0; i < gradient.values.size(); ++i) {
+        const double allowed = 0x1.1p-11 * expected.sizes[i] + 2e-6;
+        ASSERT_NEAR(gradient.values[i], expected.values[i], allowed)
+            << name << ", row " << static_cast<std::int64_t>(i) / rowLength << ", head and column "
+            << static_cast<std::int64_t>(i) % rowLength;
+    }
+}
+
+} // namespace tilescope::kernels
