@@ -330,22 +330,33 @@ template <class Tile> struct Tf32BackwardKeyConsumer : Tf32BackwardConsumer<Tile
             const int row = threadIdx.x % 4 * 2 + j;
             places[j] = shared.scores[1] + elementOffset(Tile::queries, row, column);
         }
+        // Half of them at a time: all that is read first costs one latency, and its registers are few.
+        constexpr int kHalf = Tile::queries / 4;
 #pragma unroll
-        for (int i = 0; i < Tile::queries / 2; i += 4) {
-            const float2 rows = *reinterpret_cast<const float2*>(delta + 2 * i + 2 * (threadIdx.x % 4));
-            const float4 weights = this->weightsOfThread()[i / 4 * kWarpgroup];
-            const std::uint32_t rounded[] = {
-                ptx::roundTf32(__float_as_uint(weights.x * (gradScores[i] - rows.x))),
-                ptx::roundTf32(__float_as_uint(weights.y * (gradScores[i + 1] - rows.y))),
-                ptx::roundTf32(__float_as_uint(weights.z * (gradScores[i + 2] - rows.x))),
-                ptx::roundTf32(__float_as_uint(weights.w * (gradScores[i + 3] - rows.y)))};
+        for (int first = 0; first < 2 * kHalf; first += kHalf) {
+            float4 weights[kHalf / 4];
+            float2 deltas[kHalf / 4];
 #pragma unroll
-            for (int j = 0; j < 4; ++j)
-                gradWeights[i + j] = rounded[accumulatorOfOperand(j)];
+            for (int i = 0; i < kHalf / 4; ++i) {
+                weights[i] = this->weightsOfThread()[(first / 4 + i) * kWarpgroup];
+                deltas[i] = *reinterpret_cast<const float2*>(delta + 2 * first + 8 * i + threadIdx.x % 4 * 2);
+            }
 #pragma unroll
-            for (int j = 0; j < 2; ++j)
-                *reinterpret_cast<uint2*>(places[j] + i / 4 * kGroupRows * kRowBytes) =
-                    make_uint2(rounded[j], rounded[j + 2]);
+            for (int i = 0; i < kHalf / 4; ++i) {
+                const float* gradients = gradScores + first + 4 * i;
+                const std::uint32_t rounded[] = {
+                    ptx::roundTf32(__float_as_uint(weights[i].x * (gradients[0] - deltas[i].x))),
+                    ptx::roundTf32(__float_as_uint(weights[i].y * (gradients[1] - deltas[i].y))),
+                    ptx::roundTf32(__float_as_uint(weights[i].z * (gradients[2] - deltas[i].x))),
+                    ptx::roundTf32(__float_as_uint(weights[i].w * (gradients[3] - deltas[i].y)))};
+#pragma unroll
+                for (int j = 0; j < 4; ++j)
+                    gradWeights[first + 4 * i + j] = rounded[accumulatorOfOperand(j)];
+#pragma unroll
+                for (int j = 0; j < 2; ++j)
+                    *reinterpret_cast<uint2*>(places[j] + (first / 4 + i) * kGroupRows * kRowBytes) =
+                        make_uint2(rounded[j], rounded[j + 2]);
+            }
         }
     }
 
