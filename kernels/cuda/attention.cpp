@@ -35,6 +35,12 @@ bool useHopper()
     return kAllKernels && wanted && currentDeviceFacts().computeMajor == 9;
 }
 
+/// Whether they may do TF32, too.
+bool useHopperTf32()
+{
+    return useHopper() && kernelChoice() == KernelChoice::WgmmaTf32;
+}
+
 /// The mma.sync launcher of the smallest head dim that holds the problem's; null where this build has none.
 template <class Launchers>
 auto mmaLauncher(const AttentionProblem& problem, const Launchers* bf16, const Launchers* fp16,
@@ -133,7 +139,8 @@ std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem)
         static_cast<std::size_t>(rows * problem.shape.headDim + rows + turnCount(problem)) * sizeof(float);
     if constexpr (kAllKernels) {
         // Which kernel will run also hangs on the tensors' strides, which are not known here.
-        if (useHopper() && (hopper::backwardKnows(problem) || hopper::backwardTf32Knows(problem))) {
+        if ((useHopper() && hopper::backwardKnows(problem)) ||
+            (useHopperTf32() && hopper::backwardTf32Knows(problem))) {
             return std::max(mma, hopper::backwardWorkspaceBytes(problem));
         }
     }
@@ -146,8 +153,7 @@ void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors&
         if (useHopper() && hopper::forwardTakes(problem, tensors)) {
             return check(hopper::forward(problem, tensors, stream), problem);
         }
-        if (useHopper() && kernelChoice() == KernelChoice::WgmmaTf32 &&
-            hopper::forwardTf32Takes(problem, tensors)) {
+        if (useHopperTf32() && hopper::forwardTf32Takes(problem, tensors)) {
             return check(hopper::forwardTf32(problem, tensors, stream), problem);
         }
     }
@@ -167,8 +173,7 @@ void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensor
         if (useHopper() && hopper::backwardTakes(problem, tensors)) {
             return check(hopper::backward(problem, tensors, stream), problem);
         }
-        if (useHopper() && kernelChoice() == KernelChoice::WgmmaTf32 &&
-            hopper::backwardTf32Takes(problem, tensors)) {
+        if (useHopperTf32() && hopper::backwardTf32Takes(problem, tensors)) {
             return check(hopper::backwardTf32(problem, tensors, stream), problem);
         }
     }

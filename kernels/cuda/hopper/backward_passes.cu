@@ -151,7 +151,7 @@ __device__ inline void transposeWords(std::uint32_t (&words)[4])
 template <class Element> __global__ void __launch_bounds__(128) finish(FinishArguments arguments)
 {
     const int columns = arguments.columns;
-    const int pieces = GradQueryPiece::count(columns);
+    const int pieces = GradQueryPiece::count(columns, arguments.tileRows);
     const int tile = blockIdx.x / pieces % arguments.queryTiles;
     const int pair = blockIdx.x / pieces / arguments.queryTiles;
     const GradQueryPiece piece = GradQueryPiece::of(blockIdx.x % pieces, columns, arguments.tileRows);
@@ -273,7 +273,7 @@ cudaError_t finishBackward(const AttentionProblem& problem, const BackwardTensor
                                     static_cast<int>(tileRowsOf(problem)),
                                     queryTilesOf(problem)};
     const auto grid = static_cast<unsigned>(pairs(problem) * arguments.queryTiles *
-                                            GradQueryPiece::count(arguments.columns));
+                                            GradQueryPiece::count(arguments.columns, arguments.tileRows));
     const auto kernel = problem.type == ElementType::BFloat16  ? finish<__nv_bfloat16>
                         : problem.type == ElementType::Float16 ? finish<__half>
                                                                : finish<float>;

@@ -17,8 +17,11 @@ constexpr int backwardQueries(ElementType type, int headDim)
 /// A part of a query tile's gradient: 64 rows of up to 64 columns. One consumer of the backward kernel for
 /// 2-byte elements computes one at a time, one of the TF32 kernel all of a tile.
 struct GradQueryPiece {
-    /// Of a tile: two, one for each consumer, or four of 64 columns.
-    static constexpr int count(int columns) { return columns <= 128 ? 2 : 4; }
+    /// Of a tile: two below each other, or as many as have columns.
+    static constexpr int count(int columns, int tileRows)
+    {
+        return tileRows == 128 ? 2 : (columns + 63) / 64;
+    }
     static constexpr int kRows = 64;
     int firstRow;
     int firstColumn;

@@ -124,11 +124,9 @@ template <class Tile> struct Tf32BackwardValueConsumer : Tf32BackwardConsumer<Ti
         while (this->nextTile()) {
             wait(shared.keyFull, number & 1);
             meet(QueryWalk(arguments, this->place()));
-            // dS(last) is multiplied, and was written after P(last) was read.
+            // dS(last) is multiplied, and was written after P(last) was read: v may take their place.
             fenceAsyncProxy();
-            release(shared.valueEmpty);
             release(shared.keyEmpty);
-            release(shared.keyTransposedEmpty);
             this->writeGradient(arguments.gradValue, 1);
             this->leaveTile();
         }
@@ -298,7 +296,6 @@ template <class Tile> struct Tf32BackwardKeyConsumer : Tf32BackwardConsumer<Tile
 #pragma unroll 1
             for (int step = 0; step < steps; ++step)
                 meet();
-            release(shared.valueEmpty);
             this->writeGradient(arguments.gradKey, arguments.scale);
             this->leaveTile();
         }

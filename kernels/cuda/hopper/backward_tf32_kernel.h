@@ -4,6 +4,41 @@
 #include "kernels/cuda/hopper/backward_tf32_producers.h"
 #include "kernels/cuda/hopper/backward_tf32_transposer.h"
 
+/// Attention backward on Hopper for fp32 inputs rounded to TF32: gradQ, gradK, gradV for head dims up to 128
+/// and more than 512 keys. backward_kernel.h has the five products and why scores are computed transposed.
+///
+/// Arithmetic: 2,048 operations a clock and SM, half of bf16's, so 64 keys x 64 queries at d = 128 take 2560
+/// clocks of products. Shared memory moves 128 bytes a clock: of the same step the products read 208 KB (S
+/// 64, dP 32, gradV 32, gradK 32, gradQ 48), the copy engine writes 64, transposing reads and writes 64 each,
+/// P and dS pass with 48: 448 KB, 3584 clocks, which is the bound. (At d = 64 1280 and 2048 clocks.)
+///
+/// How: wgmma wants TF32 operands whose rows run along the depth of the product. Of q, k, v, gradO only what
+/// S and dP need lies so: q and gradO are the second operands, k the first, and v is the first from
+/// registers. gradV and gradK need gradO and q transposed, gradQ k transposed: a warpgroup writes those
+/// (backward_tf32_transposer.h) from what the copy engine delivers, rounded. The order of queries in them is
+/// that of P^T and dS^T in a consumer's registers (layout.h). Two consumers share 64 keys
+/// (backward_tf32_consumers.h); one of 64 keys each would need k, v and k^T of 128 keys beside the transposed
+/// tiles, which 227 KB do not hold. gradQ is summed in global memory straight from registers, in their order.
+///
+/// CTAs stay on the device and draw tiles of keys, as in bf16.
+///
+///     barriers                 filled by                  waited for by
+///     placeFull                keys' loader               everyone
+///     placeEmpty               everyone                   keys' loader
+///     tileLoaded               queries' loader            keys' loader
+///     keyFull                  TMA (k)                    transposer, first consumer
+///     keyTransposedFull        every transposer warp      first consumer
+///     valueFull                TMA (v)                    second consumer
+///     keyEmpty                 transposer, first consumer keys' loader, for k and v
+///     queryFull                TMA (q + lse)              transposer, first consumer
+///     gradFull                 TMA (gradO + delta)        transposer, second consumer
+///     queryEmpty, gradEmpty    the same two               queries' loader
+///     gradTransposedFull       every transposer warp      first consumer
+///     queryTransposedFull      every transposer warp      second consumer
+///     ...TransposedEmpty       that consumer              transposer
+///     kValuesTaken             second consumer            first, before its first P
+///     kWeightsWritten          first consumer (P)         second
+///     kScoresWritten           second consumer (dS)       first
 namespace tilescope::kernels::hopper {
 
 template <class Tile> __device__ void initBarriers(Tf32BackwardMemory<Tile>& shared)
@@ -17,8 +52,8 @@ template <class Tile> __device__ void initBarriers(Tf32BackwardMemory<Tile>& sha
     for (int i = 0; i < kBackwardPlaces; ++i)
         init(shared.placeFull[i], 1, shared.placeEmpty[i], 1 + 3 * kWarps);
     init(shared.keyFull, 1, shared.keyEmpty, 2 * kWarps);
-    init(shared.keyTransposedFull, kWarps, shared.keyTransposedEmpty, kWarps);
-    init(shared.valueFull, 1, shared.valueEmpty, 2 * kWarps);
+    initBarrier(shared.keyTransposedFull, kWarps);
+    initBarrier(shared.valueFull, 1);
     for (int i = 0; i < Tile::stages; ++i) {
         init(shared.queryFull[i], 1, shared.queryEmpty[i], 2 * kWarps);
         init(shared.gradFull[i], 1, shared.gradEmpty[i], 2 * kWarps);

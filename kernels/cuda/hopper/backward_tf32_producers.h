@@ -25,14 +25,14 @@ __device__ void produceKeys(const Tf32BackwardMaps& maps, const BackwardArgument
         arrive(shared.placeFull[placeRing.stage]);
         if (place.keyTile < 0)
             break;
-        const auto load = [&](const CUtensorMap& map, unsigned char* to, Barrier& full, Barrier& empty) {
-            waitLong(empty, (number & 1) ^ 1);
+        const auto load = [&](const CUtensorMap& map, unsigned char* to, Barrier& full) {
             arriveExpecting(full, Tile::keyBytes);
             loadTile<Tile::panels, Tile::panelColumns>(map, to, full, Tile::keys, place.keyTile * Tile::keys,
                                                        place.keyHead, place.batch);
         };
-        load(maps.key, shared.key, shared.keyFull, shared.keyEmpty);
-        load(maps.value, shared.scores[0], shared.valueFull, shared.valueEmpty);
+        waitLong(shared.keyEmpty, (number & 1) ^ 1);
+        load(maps.key, shared.key, shared.keyFull);
+        load(maps.value, shared.scores[0], shared.valueFull);
     }
     returnTickets(*arguments.tickets, gridDim.x);
 }

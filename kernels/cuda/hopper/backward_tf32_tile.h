@@ -71,9 +71,8 @@ template <class Tile> struct Tf32BackwardMemory {
     BackwardPlace place[kBackwardPlaces];
     Barrier placeFull[kBackwardPlaces], placeEmpty[kBackwardPlaces];
     Barrier tileLoaded; // the last q and gradO of a tile are on their way
-    Barrier keyFull, keyEmpty;
-    Barrier keyTransposedFull, keyTransposedEmpty;
-    Barrier valueFull, valueEmpty; // empty: P and dS of the tile before are done with
+    Barrier keyFull, keyTransposedFull, valueFull;
+    Barrier keyEmpty; // k and K^T, and P and dS, whose place v takes, are done with
     Barrier queryFull[Tile::stages], queryEmpty[Tile::stages];
     Barrier gradFull[Tile::stages], gradEmpty[Tile::stages];
     Barrier queryTransposedFull[Tile::transposedStages], queryTransposedEmpty[Tile::transposedStages];

@@ -49,7 +49,6 @@ __device__ void transposeTiles(const BackwardArguments& arguments, Tf32BackwardM
         if (place.keyTile < 0)
             break;
         wait(shared.keyFull, number & 1);
-        wait(shared.keyTransposedEmpty, (number & 1) ^ 1);
         transpose<Tile::headDim, keyOfScoreColumn>(shared.key, shared.keyTransposed);
         release(shared.keyTransposedFull);
         release(shared.keyEmpty);
