@@ -1,7 +1,8 @@
 #pragma once
 
-#include "kernels/cuda/hopper/backward_tf32_consumers.h"
+#include "kernels/cuda/hopper/backward_tf32_pair.h"
 #include "kernels/cuda/hopper/backward_tf32_producers.h"
+#include "kernels/cuda/hopper/backward_tf32_single.h"
 #include "kernels/cuda/hopper/backward_tf32_transposer.h"
 
 /// Attention backward on Hopper for fp32 inputs rounded to TF32: gradQ, gradK, gradV for head dims up to 128
@@ -51,16 +52,17 @@ template <class Tile> __device__ void initBarriers(Tf32BackwardMemory<Tile>& sha
     initBarrier(shared.tileLoaded, 1);
     for (int i = 0; i < kBackwardPlaces; ++i)
         init(shared.placeFull[i], 1, shared.placeEmpty[i], 1 + 3 * kWarps);
-    init(shared.keyFull, 1, shared.keyEmpty, 2 * kWarps);
+    constexpr int kReaders = Tile::readers * kWarps;
+    init(shared.keyFull, 1, shared.keyEmpty, kReaders + kWarps);
     initBarrier(shared.keyTransposedFull, kWarps);
     initBarrier(shared.valueFull, 1);
     for (int i = 0; i < Tile::stages; ++i) {
-        init(shared.queryFull[i], 1, shared.queryEmpty[i], 2 * kWarps);
-        init(shared.gradFull[i], 1, shared.gradEmpty[i], 2 * kWarps);
+        init(shared.queryFull[i], 1, shared.queryEmpty[i], kReaders + kWarps);
+        init(shared.gradFull[i], 1, shared.gradEmpty[i], kReaders + kWarps);
     }
     for (int i = 0; i < Tile::transposedStages; ++i) {
-        init(shared.queryTransposedFull[i], kWarps, shared.queryTransposedEmpty[i], kWarps);
-        init(shared.gradTransposedFull[i], kWarps, shared.gradTransposedEmpty[i], kWarps);
+        init(shared.queryTransposedFull[i], kWarps, shared.queryTransposedEmpty[i], kReaders);
+        init(shared.gradTransposedFull[i], kWarps, shared.gradTransposedEmpty[i], kReaders);
     }
     fenceBarrierInit();
 }
@@ -85,8 +87,11 @@ __device__ void runBackwardTf32(const Tf32BackwardMaps& maps, const Tf32Backward
         transposeTiles<Tile>(arguments, shared);
     } else {
         takeRegisters<Tile::consumerRegisters>();
-        awaitKernelBefore(); // zeros to add to
-        if (threadIdx.x < 3 * kWarpgroup)
+        awaitKernelBefore();                                                    // zeros to add to
+        const int consumer = __shfl_sync(~0U, threadIdx.x / kWarpgroup, 0) - 2; // seen to be uniform
+        if constexpr (!Tile::sharesKeys)
+            Tf32BackwardSingleConsumer<Tile>(arguments, shared, consumer).run();
+        else if (consumer == 0)
             Tf32BackwardValueConsumer<Tile>(arguments, shared).run();
         else
             Tf32BackwardKeyConsumer<Tile>(arguments, shared).run();

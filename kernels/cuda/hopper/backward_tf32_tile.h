@@ -4,34 +4,35 @@
 
 namespace tilescope::kernels::hopper {
 
-/// What a TF32 backward kernel of a head dim differs in.
-struct Tf32BackwardStages {
+/// What the TF32 backward kernel of a head dim differs in. K and K^T take 8 d bytes of shared memory's 227 KB
+/// for each key, P and dS 32 KB, each place for q and gradO, or for their transposed, 512 d.
+struct Tf32BackwardShape {
+    int keys;       ///< of a tile: 64 a consumer, or shared by both
     int delivered;  ///< places for q, and for gradO, as the copy engine brings them
     int transposed; ///< places for their transposed
 };
 
-/// K, K^T and the exchanged scores take 512 d + 32 K bytes of shared memory's 227 KB, each place for q and
-/// gradO, or for their transposed, 512 d more.
-constexpr Tf32BackwardStages tf32BackwardStages(int headDim)
+constexpr Tf32BackwardShape tf32BackwardShape(int headDim)
 {
     if (headDim <= 64)
-        return {2, 2}; // 192 KB at 64: all that lets loads, transposer and products run a step apart
+        return {128, 2, 2}; // 224 KB at 64; both gradients and v of 64 keys take 96 of 224 registers
     if (headDim <= 96)
-        return {2, 1}; // 224 KB: what has the longer way is wanted early
-    return {1, 1};     // 224 KB: one of each
+        return {64, 2, 1}; // 224 KB: what has the longer way is wanted early
+    return {64, 1, 1};     // 224 KB: one of each
 }
 
-/// What the TF32 backward kernel takes at a time: 64 keys, shared by both consumers, and 64 queries. More
-/// keys or queries of 4 bytes an element fit at small head dims only.
+/// What the TF32 backward kernel takes at a time.
 template <int HeadDim> struct Tf32BackwardTile {
     static constexpr int headDim = HeadDim;
-    static constexpr int keys = kRowsPerConsumer;
+    static constexpr int keys = tf32BackwardShape(HeadDim).keys;
+    static constexpr bool sharesKeys = keys == kRowsPerConsumer;
     static constexpr int queries = backwardQueries(ElementType::Float32, HeadDim);
     static constexpr int panelColumns = kTf32Columns;
     static constexpr int panels = headDim / panelColumns;
-    static constexpr int stages = tf32BackwardStages(HeadDim).delivered;
-    static constexpr int transposedStages = tf32BackwardStages(HeadDim).transposed;
+    static constexpr int stages = tf32BackwardShape(HeadDim).delivered;
+    static constexpr int transposedStages = tf32BackwardShape(HeadDim).transposed;
     static constexpr int rowStages = 2 * stages; ///< of log-sum-exp and delta, which are read last
+    static constexpr int readers = sharesKeys ? 1 : kBackwardConsumers; ///< consumers that multiply a tile
     static constexpr int threads = (2 + kBackwardConsumers) * kWarpgroup;
     // 24 + 40 + 2 x 224 is what four warpgroups of 128 start with.
     static constexpr int loaderRegisters = 24;
@@ -39,7 +40,7 @@ template <int HeadDim> struct Tf32BackwardTile {
     static constexpr int consumerRegisters = 224;
     static constexpr int keyBytes = keys * panels * kRowBytes; ///< as many transposed
     static constexpr int queryBytes = queries * panels * kRowBytes;
-    static constexpr int scoreBytes = keys * queries * 4;
+    static constexpr int scoreBytes = kRowsPerConsumer * queries * 4;
     static_assert(headDim % panelColumns == 0 && keyBytes <= 2 * scoreBytes && queries == 64);
 };
 
@@ -63,8 +64,8 @@ template <class Tile> struct Tf32BackwardMemory {
     // Queries in the order of keyOfColumn().
     alignas(1024) unsigned char queryTransposed[Tile::transposedStages][Tile::queryBytes];
     alignas(1024) unsigned char gradOTransposed[Tile::transposedStages][Tile::queryBytes];
-    // P^T, thread by thread; dS: panels of 32 keys, rows of queries. Before the first of them v arrives here,
-    // on its way to registers.
+    // dS of each consumer: panels of 32 keys, rows of queries. Where both share keys, P^T, thread by thread,
+    // and dS. Before the first of them v arrives here, on its way to registers.
     alignas(1024) unsigned char scores[2][Tile::scoreBytes];
     alignas(16) float logSumExp2[Tile::rowStages][Tile::queries];
     alignas(16) float delta[Tile::rowStages][Tile::queries];
@@ -119,7 +120,7 @@ __device__ inline int stepsOf(const BackwardArguments& arguments, const Backward
     return arguments.queryHeadsPerKeyHead * (arguments.queryTiles - place.firstQueryTile);
 }
 
-/// One named barrier more: v is in registers, and P^T may have its place.
+/// One named barrier more: v is in registers, and P or dS may have its place.
 constexpr int kValuesTaken = 1;
 
 } // namespace tilescope::kernels::hopper

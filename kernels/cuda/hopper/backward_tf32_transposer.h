@@ -7,13 +7,13 @@
 /// and P^T gradO the queries.
 namespace tilescope::kernels::hopper {
 
-/// Writes a tile of 64 rows transposed, a few registers at a time: with those that hold all of it the
+/// Writes a tile of rows transposed, a few registers at a time: with those that hold all of it the
 /// consumers would have too few.
 /// \tparam kOrder  which row of the tile is column c of the transposed
-template <int HeadDim, int (*kOrder)(int)>
+template <int Rows, int HeadDim, int (*kOrder)(int)>
 __device__ void transpose(const unsigned char* tile, unsigned char* transposed)
 {
-    using Way = Transposition<kRowsPerConsumer, HeadDim>;
+    using Way = Transposition<Rows, HeadDim>;
     constexpr unsigned kWarps = kWarpgroup / 32;
     constexpr unsigned kHeld = 16; // rows at a time, of one column
     const unsigned lane = threadIdx.x % 32;
@@ -49,7 +49,7 @@ __device__ void transposeTiles(const BackwardArguments& arguments, Tf32BackwardM
         if (place.keyTile < 0)
             break;
         wait(shared.keyFull, number & 1);
-        transpose<Tile::headDim, keyOfScoreColumn>(shared.key, shared.keyTransposed);
+        transpose<Tile::keys, Tile::headDim, keyOfScoreColumn>(shared.key, shared.keyTransposed);
         release(shared.keyTransposedFull);
         release(shared.keyEmpty);
         const int steps = stepsOf(arguments, place);
@@ -59,12 +59,14 @@ __device__ void transposeTiles(const BackwardArguments& arguments, Tf32BackwardM
             const int to = transposedRing.stage();
             wait(shared.gradFull[from], ring.parity());
             wait(shared.gradTransposedEmpty[to], transposedRing.parity() ^ 1);
-            transpose<Tile::headDim, keyOfColumn>(shared.gradO[from], shared.gradOTransposed[to]);
+            transpose<Tile::queries, Tile::headDim, keyOfColumn>(shared.gradO[from],
+                                                                 shared.gradOTransposed[to]);
             release(shared.gradTransposedFull[to]);
             release(shared.gradEmpty[from]);
             wait(shared.queryFull[from], ring.parity());
             wait(shared.queryTransposedEmpty[to], transposedRing.parity() ^ 1);
-            transpose<Tile::headDim, keyOfColumn>(shared.query[from], shared.queryTransposed[to]);
+            transpose<Tile::queries, Tile::headDim, keyOfColumn>(shared.query[from],
+                                                                 shared.queryTransposed[to]);
             release(shared.queryTransposedFull[to]);
             release(shared.queryEmpty[from]);
             ring.advance();
