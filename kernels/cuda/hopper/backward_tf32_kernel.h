@@ -11,15 +11,18 @@
 /// Arithmetic: 2,048 operations a clock and SM, half of bf16's, so 64 keys x 64 queries at d = 128 take 2560
 /// clocks of products. Shared memory moves 128 bytes a clock: of the same step the products read 208 KB (S
 /// 64, dP 32, gradV 32, gradK 32, gradQ 48), the copy engine writes 64, transposing reads and writes 64 each,
-/// P and dS pass with 48: 448 KB, 3584 clocks, which is the bound. (At d = 64 1280 and 2048 clocks.)
+/// P and dS pass with 48: 448 KB, 3584 clocks, which is the bound. At d = 64, 128 keys x 64 queries: 2560
+/// clocks of products; S 64, dP 32, gradV 32, gradK 32, gradQ 64, copies 32, transposing 64, dS 32: 352 KB,
+/// 2816.
 ///
 /// How: wgmma wants TF32 operands whose rows run along the depth of the product. Of q, k, v, gradO only what
 /// S and dP need lies so: q and gradO are the second operands, k the first, and v is the first from
 /// registers. gradV and gradK need gradO and q transposed, gradQ k transposed: a warpgroup writes those
 /// (backward_tf32_transposer.h) from what the copy engine delivers, rounded. The order of queries in them is
-/// that of P^T and dS^T in a consumer's registers (layout.h). Two consumers share 64 keys
-/// (backward_tf32_consumers.h); one of 64 keys each would need k, v and k^T of 128 keys beside the transposed
-/// tiles, which 227 KB do not hold. gradQ is summed in global memory straight from registers, in their order.
+/// that of P^T and dS^T in a consumer's registers (layout.h). Up to head dim 64 each consumer owns 64 of 128
+/// keys (backward_tf32_single.h). Above, 227 KB do not hold k and k^T of so many beside the transposed tiles,
+/// nor 224 registers both gradients: two consumers share 64 keys (backward_tf32_pair.h). gradQ is summed in
+/// global memory straight from registers, in their order.
 ///
 /// CTAs stay on the device and draw tiles of keys, as in bf16.
 ///
@@ -27,19 +30,18 @@
 ///     placeFull                keys' loader               everyone
 ///     placeEmpty               everyone                   keys' loader
 ///     tileLoaded               queries' loader            keys' loader
-///     keyFull                  TMA (k)                    transposer, first consumer
-///     keyTransposedFull        every transposer warp      first consumer
-///     valueFull                TMA (v)                    second consumer
-///     keyEmpty                 transposer, first consumer keys' loader, for k and v
-///     queryFull                TMA (q + lse)              transposer, first consumer
-///     gradFull                 TMA (gradO + delta)        transposer, second consumer
-///     queryEmpty, gradEmpty    the same two               queries' loader
-///     gradTransposedFull       every transposer warp      first consumer
-///     queryTransposedFull      every transposer warp      second consumer
-///     ...TransposedEmpty       that consumer              transposer
-///     kValuesTaken             second consumer            first, before its first P
-///     kWeightsWritten          first consumer (P)         second
-///     kScoresWritten           second consumer (dS)       first
+///     keyFull, valueFull       TMA (k, v)                 transposer (k), consumers
+///     keyTransposedFull        every transposer warp      consumers
+///     keyEmpty                 transposer, consumers      keys' loader, for k and v
+///     queryFull, gradFull      TMA (q + lse, gradO + delta)  transposer, consumers
+///     queryEmpty, gradEmpty    the same                   queries' loader
+///     ...TransposedFull        every transposer warp      consumers
+///     ...TransposedEmpty       every warp of these        transposer
+///     kValuesTaken             v is in registers
+///     kWeightsWritten          first of a pair (P)        second
+///     kScoresWritten           second of a pair (dS)      first
+///
+/// Of a pair the first uses k, k^T, q and gradO transposed, the second v, gradO and q transposed.
 namespace tilescope::kernels::hopper {
 
 template <class Tile> __device__ void initBarriers(Tf32BackwardMemory<Tile>& shared)

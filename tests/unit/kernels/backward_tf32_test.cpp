@@ -40,6 +40,13 @@ TEST(BackwardTf32, DifferentiatesAttentionAtHeadDim128)
                false);
 }
 
+TEST(BackwardTf32, DifferentiatesAttentionAtHeadDim64)
+{
+    check<64>({.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 330, .keys = 270, .headDim = 64},
+              false);
+    check<64>({.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 70, .keys = 530, .headDim = 64}, true);
+}
+
 TEST(BackwardTf32, HidesWhatTheCausalMaskHides)
 {
     check<128>({.batch = 2, .queryHeads = 1, .keyHeads = 1, .queries = 200, .keys = 190, .headDim = 128},
