@@ -2,6 +2,7 @@
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/hopper/backward.h"
 #include "kernels/cuda/hopper/forward.h"
+#include "kernels/cuda/hopper/tf32.h"
 #include "kernels/cuda/launchers.h"
 
 #include <algorithm>
@@ -31,14 +32,7 @@ constexpr bool kAllKernels = true;
 /// The Hopper kernels are for compute capability 9.0 alone.
 bool useHopper()
 {
-    const bool wanted = kernelChoice() == KernelChoice::Best || kernelChoice() == KernelChoice::WgmmaTf32;
-    return kAllKernels && wanted && currentDeviceFacts().computeMajor == 9;
-}
-
-/// Whether they may do TF32, too.
-bool useHopperTf32()
-{
-    return useHopper() && kernelChoice() == KernelChoice::WgmmaTf32;
+    return kAllKernels && kernelChoice() == KernelChoice::Best && currentDeviceFacts().computeMajor == 9;
 }
 
 /// The mma.sync launcher of the smallest head dim that holds the problem's; null where this build has none.
@@ -139,8 +133,7 @@ std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem)
         static_cast<std::size_t>(rows * problem.shape.headDim + rows + turnCount(problem)) * sizeof(float);
     if constexpr (kAllKernels) {
         // Which kernel will run also hangs on the tensors' strides, which are not known here.
-        if ((useHopper() && hopper::backwardKnows(problem)) ||
-            (useHopperTf32() && hopper::backwardTf32Knows(problem))) {
+        if (useHopper() && (hopper::backwardKnows(problem) || hopper::knowsTf32(problem))) {
             return std::max(mma, hopper::backwardWorkspaceBytes(problem));
         }
     }
@@ -153,7 +146,7 @@ void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors&
         if (useHopper() && hopper::forwardTakes(problem, tensors)) {
             return check(hopper::forward(problem, tensors, stream), problem);
         }
-        if (useHopperTf32() && hopper::forwardTf32Takes(problem, tensors)) {
+        if (useHopper() && hopper::forwardTf32Takes(problem, tensors)) {
             return check(hopper::forwardTf32(problem, tensors, stream), problem);
         }
     }
@@ -173,7 +166,7 @@ void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensor
         if (useHopper() && hopper::backwardTakes(problem, tensors)) {
             return check(hopper::backward(problem, tensors, stream), problem);
         }
-        if (useHopperTf32() && hopper::backwardTf32Takes(problem, tensors)) {
+        if (useHopper() && hopper::backwardTf32Takes(problem, tensors)) {
             return check(hopper::backwardTf32(problem, tensors, stream), problem);
         }
     }

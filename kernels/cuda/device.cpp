@@ -38,10 +38,7 @@ KernelChoice kernelChoice()
         if (value == "mma") {
             return KernelChoice::Mma;
         }
-        if (value == "compact") {
-            return KernelChoice::Compact;
-        }
-        return value == "wgmma-tf32" ? KernelChoice::WgmmaTf32 : KernelChoice::Best;
+        return value == "compact" ? KernelChoice::Compact : KernelChoice::Best;
     }();
     return choice;
 }

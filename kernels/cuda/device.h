@@ -12,9 +12,8 @@ namespace tilescope::kernels {
 inline constexpr int kMaxDevices = 64;
 
 /// To compare kernels and to test here what other devices run, TILESCOPE_ATTENTION may be set to `mma` (no
-/// Hopper kernels) or `compact` (nor more shared memory than the least of all devices); or to `wgmma-tf32`,
-/// to let Hopper's wgmma do TF32 (kernels/NOTES.md has what is known of it).
-enum class KernelChoice : unsigned char { Best, Mma, Compact, WgmmaTf32 };
+/// Hopper kernels) or `compact` (nor more shared memory than the least of all devices).
+enum class KernelChoice : unsigned char { Best, Mma, Compact };
 KernelChoice kernelChoice();
 
 struct DeviceFacts {

@@ -21,9 +21,9 @@ namespace tilescope::kernels {
 ///
 ///     wait for Q(i), dO(i) -> S^T = K Q^T, dP^T = V dO^T, P^T, dS^T -> dV, dK in registers
 ///     all done with Q, dO  -> [start Q(i+1), dO(i+1)]  dQ(i) = dS K, added in global memory
-template <class Precision, int kHeadDim, bool kSmall> struct MmaBackward {
+template <class Precision, int kHeadDim, TileSize kSize> struct MmaBackward {
     using Element = typename Precision::Element;
-    static constexpr MmaBackwardTile kTile = mmaBackwardTile(kArithmetic<Precision>, kHeadDim, kSmall);
+    static constexpr MmaBackwardTile kTile = mmaBackwardTile(kArithmetic<Precision>, kHeadDim, kSize);
     static constexpr int kThreads = kTile.warps * 32;
     static constexpr int kKeys = kTile.keys();
     static constexpr int kQueries = kTile.queries;
@@ -332,20 +332,20 @@ private:
     }
 };
 
-template <class Precision, int kHeadDim, bool kSmall>
-__global__ void __launch_bounds__(MmaBackward<Precision, kHeadDim, kSmall>::kThreads)
+template <class Precision, int kHeadDim, TileSize kSize>
+__global__ void __launch_bounds__(MmaBackward<Precision, kHeadDim, kSize>::kThreads)
     mmaBackwardKernel(const __grid_constant__ BackwardParameters parameters)
 {
     extern __shared__ __align__(128) std::byte shared[];
-    MmaBackward<Precision, kHeadDim, kSmall>(parameters, shared).run();
+    MmaBackward<Precision, kHeadDim, kSize>(parameters, shared).run();
 }
 
-template <class Precision, int kHeadDim, bool kSmall>
+template <class Precision, int kHeadDim, TileSize kSize>
 cudaError_t launchMmaBackwardTile(BackwardParameters parameters, cudaStream_t stream)
 {
-    using Kernel = MmaBackward<Precision, kHeadDim, kSmall>;
-    constexpr auto kKernel = mmaBackwardKernel<Precision, kHeadDim, kSmall>;
-    static_assert(!kSmall || Kernel::kSharedBytes <= kLeastSharedBytes);
+    using Kernel = MmaBackward<Precision, kHeadDim, kSize>;
+    constexpr auto kKernel = mmaBackwardKernel<Precision, kHeadDim, kSize>;
+    static_assert(kSize != TileSize::Compact || Kernel::kSharedBytes <= kLeastSharedBytes);
     if (const cudaError_t status = allowSharedMemory<kKernel>(Kernel::kSharedBytes); status != cudaSuccess) {
         return status;
     }
@@ -365,22 +365,30 @@ template <class Precision, int kHeadDim>
 cudaError_t launchMmaBackward(const BackwardParameters& parameters, cudaStream_t stream)
 {
     // Where the usual tile fits everywhere, there is no other.
-    using Usual = MmaBackward<Precision, kHeadDim, false>;
+    using Usual = MmaBackward<Precision, kHeadDim, TileSize::Usual>;
     if constexpr (Usual::kSharedBytes > kLeastSharedBytes) {
-        using Small = MmaBackward<Precision, kHeadDim, true>;
+        constexpr auto tileOf = [](TileSize size) {
+            return mmaBackwardTile(kArithmetic<Precision>, kHeadDim, size);
+        };
+        // One kernel where both are the same.
+        constexpr TileSize kFew =
+            tileOf(TileSize::Few) == tileOf(TileSize::Compact) ? TileSize::Compact : TileSize::Few;
         const DeviceFacts& device = currentDeviceFacts();
+        if (device.sharedMemoryBytes < Usual::kSharedBytes) {
+            return launchMmaBackwardTile<Precision, kHeadDim, TileSize::Compact>(parameters, stream);
+        }
         // Few keys: blocks of half as many are twice as many, where the usual ones leave half of the device
         // idle.
         const KernelShape& shape = parameters.shape;
         const std::int64_t blocks =
             std::int64_t{(shape.keys + Usual::kKeys - 1) / Usual::kKeys} * shape.keyHeads * shape.batch;
-        const bool few =
-            Small::kKeys >= 64 && Small::kKeys < Usual::kKeys && 2 * blocks <= device.multiprocessors;
-        if (few || device.sharedMemoryBytes < Usual::kSharedBytes) {
-            return launchMmaBackwardTile<Precision, kHeadDim, true>(parameters, stream);
+        if constexpr (tileOf(TileSize::Few) != tileOf(TileSize::Usual)) {
+            if (2 * blocks <= device.multiprocessors) {
+                return launchMmaBackwardTile<Precision, kHeadDim, kFew>(parameters, stream);
+            }
         }
     }
-    return launchMmaBackwardTile<Precision, kHeadDim, false>(parameters, stream);
+    return launchMmaBackwardTile<Precision, kHeadDim, TileSize::Usual>(parameters, stream);
 }
 
 } // namespace tilescope::kernels

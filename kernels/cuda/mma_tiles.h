@@ -63,14 +63,20 @@ struct MmaBackwardTile {
     int outputSplit; ///< thread blocks that share the columns of the gradients
     int queryGroups; ///< warps that share 16 keys, and divide the queries
     constexpr int keys() const { return warps / queryGroups * 16; }
+    constexpr bool operator==(const MmaBackwardTile&) const = default;
 };
 
 /// More keys a block mean fewer passes over the queries and fewer additions to their gradient. A warp keeps
 /// the gradients of its 16 keys and values in registers, 2 * 16 * headDim / 32 of them: at head dim 256 two
-/// blocks share the columns, and each computes all scores.
-/// \param small  for few keys, and for devices with kLeastSharedBytes
-constexpr MmaBackwardTile mmaBackwardTile(Arithmetic arithmetic, int headDim, bool small)
+/// blocks share the columns, and each computes all scores. Few keys are divided among twice as many blocks: at
+/// fp32's head dim 128 four warps then share 16 of them, and divide twice as many queries.
+constexpr MmaBackwardTile mmaBackwardTile(Arithmetic arithmetic, int headDim, TileSize size)
 {
+    if (size == TileSize::Few && arithmetic == Arithmetic::Fp32 && headDim == 128) {
+        return {8, 64, 1, 4};
+    }
+    const bool halvesKeys = arithmetic != Arithmetic::SixteenBit && headDim == 64;
+    const bool small = size == TileSize::Compact || (size == TileSize::Few && halvesKeys);
     if (arithmetic == Arithmetic::Fp32) {
         if (headDim == 256) {
             return small ? MmaBackwardTile{1, 16, 2, 1} : MmaBackwardTile{4, 32, 2, 2};

@@ -14,12 +14,8 @@ bool backwardTakes(const AttentionProblem& problem, const BackwardTensors& tenso
 /// The same from the problem alone: whether it takes tensors of some strides.
 bool backwardKnows(const AttentionProblem& problem);
 
-/// Whether the kernel for fp32 rounded to TF32 does this problem: as forwardTf32Takes(), and more than 64
-/// queries.
+/// Whether the kernel for fp32 rounded to TF32 does this problem: knowsTf32(), and tensors as above.
 bool backwardTf32Takes(const AttentionProblem& problem, const BackwardTensors& tensors);
-
-/// The same from the problem alone.
-bool backwardTf32Knows(const AttentionProblem& problem);
 
 /// Bytes of BackwardTensors::workspace: the fp32 query gradients, log-sum-exp and delta; linear in the
 /// queries.

@@ -3,6 +3,7 @@
 #include "kernels/cuda/hopper/backward.h"
 #include "kernels/cuda/hopper/backward_tf32_kernel.h"
 #include "kernels/cuda/hopper/tensor_map.h"
+#include "kernels/cuda/hopper/tf32.h"
 
 #include <algorithm>
 
@@ -52,22 +53,11 @@ cudaError_t launchFor(const AttentionProblem& problem, const BackwardTensors& te
 
 } // namespace
 
-bool backwardTf32Knows(const AttentionProblem& problem)
-{
-    // For few keys the mma.sync kernels keep P's rounding out of the output, and delta (kernels/NOTES.md).
-    constexpr int kFewKeys = 512;
-    constexpr int kFewQueries = 64;
-    const AttentionShape& shape = problem.shape;
-    return problem.type == ElementType::Float32 && problem.fp32 == Fp32Mode::Tf32 && shape.headDim % 4 == 0 &&
-           shape.headDim <= 128 && shape.keys > kFewKeys && shape.queries > kFewQueries &&
-           shape.queries < (1 << 30) && shape.keys < (1 << 30);
-}
-
 bool backwardTf32Takes(const AttentionProblem& problem, const BackwardTensors& tensors)
 {
-    return backwardTf32Knows(problem) && mappable(tensors.q, 4) && mappable(tensors.k, 4) &&
-           mappable(tensors.v, 4) && mappable(tensors.o, 4) && mappable(tensors.gradO, 4) &&
-           mappable(tensors.gradQ, 4) && mappable(tensors.gradK, 4) && mappable(tensors.gradV, 4);
+    return knowsTf32(problem) && mappable(tensors.q, 4) && mappable(tensors.k, 4) && mappable(tensors.v, 4) &&
+           mappable(tensors.o, 4) && mappable(tensors.gradO, 4) && mappable(tensors.gradQ, 4) &&
+           mappable(tensors.gradK, 4) && mappable(tensors.gradV, 4);
 }
 
 cudaError_t backwardTf32(const AttentionProblem& problem, const BackwardTensors& tensors, cudaStream_t stream)

@@ -14,7 +14,7 @@ bool forwardTakes(const AttentionProblem& problem, const ForwardTensors& tensors
 /// Requires compute capability 9.0 and forwardTakes().
 cudaError_t forward(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream);
 
-/// The same for fp32 inputs under Fp32Mode::Tf32: more than 512 keys, head dims in fours up to 128.
+/// The same for fp32 inputs under Fp32Mode::Tf32: knowsTf32(), and tensors as above.
 bool forwardTf32Takes(const AttentionProblem& problem, const ForwardTensors& tensors);
 cudaError_t forwardTf32(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream);
 

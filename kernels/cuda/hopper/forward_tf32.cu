@@ -2,6 +2,7 @@
 #include "kernels/cuda/hopper/forward.h"
 #include "kernels/cuda/hopper/forward_launch.h"
 #include "kernels/cuda/hopper/forward_tf32_kernel.h"
+#include "kernels/cuda/hopper/tf32.h"
 
 namespace tilescope::kernels::hopper {
 namespace {
@@ -31,15 +32,8 @@ cudaError_t launchFor(const AttentionProblem& problem, const ForwardTensors& ten
 
 bool forwardTf32Takes(const AttentionProblem& problem, const ForwardTensors& tensors)
 {
-    // For few keys the mma.sync kernel keeps P's rounding out of the output (kernels/NOTES.md).
-    constexpr int kFewKeys = 512;
-    const AttentionShape& shape = problem.shape;
-    if (problem.type != ElementType::Float32 || problem.fp32 != Fp32Mode::Tf32)
-        return false;
-    if (shape.headDim % 4 != 0 || shape.headDim > 128 || shape.keys <= kFewKeys)
-        return false;
-    return mappable(tensors.q, 4) && mappable(tensors.k, 4) && mappable(tensors.v, 4) &&
-           mappable(tensors.o, 4) && shape.queries < (1 << 30) && shape.keys < (1 << 30);
+    return knowsTf32(problem) && mappable(tensors.q, 4) && mappable(tensors.k, 4) && mappable(tensors.v, 4) &&
+           mappable(tensors.o, 4);
 }
 
 cudaError_t forwardTf32(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream)
