@@ -22,14 +22,23 @@ constexpr double kMicro = 1e-6;
 /// In the order of FusedKernel.
 constexpr std::array kKernelNames{"flash", "cudnn", "flash2", "efficient", "processor"};
 
+/// By wgmma, or for few keys or queries and wide heads by mma.sync (kernels/cuda/hopper/tf32.h).
+Entry tf32Figures(const AttentionShape& shape)
+{
+    if (shape.keys > 512 && shape.queries > 64 && shape.headDim <= 128)
+        return {{128, {1, 1, true}, 0.57, 0.84, 0.9, 3.6 * kMicro, 5.6 * kMicro},
+                {shape.headDim <= 64 ? 128 : 64, {1, 1, true}, 0.6, 0.87, 0.8, 15 * kMicro, 1 * kMicro}};
+    return {{128, {3, 0.67, false}, 0.41, 0.5, 0.41, 2.8 * kMicro, 4.9 * kMicro},
+            {128, {1, 1, true}, 0.18, 0.26, 0.28, 5 * kMicro, 8.9 * kMicro}};
+}
+
 Entry flashFigures(const AttentionShape& shape)
 {
     if (shape.type != Type::Float32)
         return {{128, {2, 0.87, true}, 0.49, 0.9, 1.22, 2.9 * kMicro, 7.6 * kMicro},
                 {128, {1, 1, true}, 0.49, 0.81, 0.93, 6.4 * kMicro, 4.5 * kMicro}};
     if (shape.isTf32)
-        return {{128, {3, 0.67, false}, 0.41, 0.5, 0.41, 2.8 * kMicro, 4.9 * kMicro},
-                {128, {1, 1, true}, 0.18, 0.26, 0.28, 5 * kMicro, 8.9 * kMicro}};
+        return tf32Figures(shape);
     return {{64, {1, 1, true}, 0.92, 1.09, 1.08, 3.6 * kMicro, 2.9 * kMicro},
             {64, {2, 0.85, true}, 0.89, 0.99, 0.99, 14 * kMicro, 6.6 * kMicro}};
 }

@@ -68,8 +68,8 @@ struct MmaBackwardTile {
 
 /// More keys a block mean fewer passes over the queries and fewer additions to their gradient. A warp keeps
 /// the gradients of its 16 keys and values in registers, 2 * 16 * headDim / 32 of them: at head dim 256 two
-/// blocks share the columns, and each computes all scores. Few keys are divided among twice as many blocks: at
-/// fp32's head dim 128 four warps then share 16 of them, and divide twice as many queries.
+/// blocks share the columns, and each computes all scores. Few keys are divided among twice as many blocks:
+/// at fp32's head dim 128 four warps then share 16 of them, and divide twice as many queries.
 constexpr MmaBackwardTile mmaBackwardTile(Arithmetic arithmetic, int headDim, TileSize size)
 {
     if (size == TileSize::Few && arithmetic == Arithmetic::Fp32 && headDim == 128) {

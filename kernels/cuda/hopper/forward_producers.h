@@ -37,7 +37,6 @@ __device__ void produceKeys(const CUtensorMap& queryMap, const CUtensorMap& keyM
     RingPosition<Tile::queryStages> queryRing;
     int tile = blockIdx.x;
     while (true) {
-        const int next = drawTicket(*arguments.tickets) + gridDim.x; // under way while this tile is loaded
         wait(shared.queryEmpty[queryRing.stage], queryRing.parity ^ 1);
         Place& place = shared.place[queryRing.stage]; // stays there: a producer has few registers
         place = placeOf<Tile>(arguments, tile);
@@ -52,6 +51,9 @@ __device__ void produceKeys(const CUtensorMap& queryMap, const CUtensorMap& keyM
                                                    place.at.head * arguments.packedHeads, place.at.batch);
         queryRing.advance();
         const int keyHead = place.at.head / arguments.tilesPerKeyHead;
+        // Not before this tile is almost loaded: who is first takes the next one, and causal tiles differ.
+        // Its number is under way while one more of the keys is.
+        int next = place.keyTiles == 0 ? drawTicket(*arguments.tickets) : 0;
 #pragma unroll 1
         for (int keyTile = 0; keyTile < place.keyTiles; ++keyTile) {
             wait(shared.keyEmpty[ring.stage], ring.parity ^ 1);
@@ -60,10 +62,12 @@ __device__ void produceKeys(const CUtensorMap& queryMap, const CUtensorMap& keyM
                                                        shared.keyFull[ring.stage], Tile::keys,
                                                        keyTile * Tile::keys, keyHead, place.at.batch);
             ring.advance();
-            if (keyTile == 0)
-                prefetch<Tile>(keyMap, valueMap, arguments, next);
+            if (keyTile == max(place.keyTiles - 3, 0))
+                next = drawTicket(*arguments.tickets);
+            if (keyTile == max(place.keyTiles - 2, 0))
+                prefetch<Tile>(keyMap, valueMap, arguments, next + gridDim.x);
         }
-        tile = next;
+        tile = next + gridDim.x;
     }
     returnTickets(*arguments.tickets, gridDim.x);
 }
