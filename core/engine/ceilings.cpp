@@ -167,8 +167,8 @@ void addAttention(std::vector<Ceiling>& ceilings, const Device& device, Backend 
         return;
     }
     const auto values = [&] {
-        const std::array shape{problem.batch, problem.heads, problem.queryLength, problem.headDim};
-        return at::randn(shape, at::device(problem.device)).to(type).requires_grad_();
+        const std::array sizes{problem.batch, problem.heads, problem.queryLength, problem.headDim};
+        return at::randn(sizes, at::device(problem.device)).to(type).requires_grad_();
     };
     const Tensor q = values();
     const Tensor k = values();

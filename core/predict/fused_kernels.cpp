@@ -35,7 +35,7 @@ Entry tf32Figures(const AttentionShape& shape)
 Entry flashFigures(const AttentionShape& shape)
 {
     if (shape.type != Type::Float32)
-        return {{128, {2, 0.87, true}, 0.49, 0.9, 1.22, 2.9 * kMicro, 7.6 * kMicro},
+        return {{128, {2, 1, true}, 0.53, 0.96, 1.23, 2 * kMicro, 8 * kMicro},
                 {128, {1, 1, true}, 0.49, 0.81, 0.93, 6.4 * kMicro, 4.5 * kMicro}};
     if (shape.isTf32)
         return tf32Figures(shape);

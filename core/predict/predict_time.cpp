@@ -22,8 +22,8 @@ constexpr double kFillBytesPerSecond = 400e9;
 struct IdleError {
     double idle, error;
 };
-constexpr std::array kErrorByIdleShare{IdleError{0.05, 0.12}, IdleError{0.2, 0.2}, IdleError{0.5, 0.28},
-                                       IdleError{1, 0.35}};
+constexpr std::array kErrorByIdleShare{IdleError{0.05, 0.13}, IdleError{0.2, 0.2}, IdleError{0.5, 0.28},
+                                       IdleError{1, 0.38}};
 constexpr double kErrorOnACpu = 0.5;
 
 } // namespace
