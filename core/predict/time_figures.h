@@ -7,12 +7,12 @@ namespace tilescope::predict {
 /// with --cross it tells how far off points are that had no part in that.
 struct TimeFigures {
     // A GPU: how kernels follow each other.
-    double kernelSeconds = 2e-6;     ///< from one kernel's end to the next one's, beside its work
+    double kernelSeconds = 2e-6;       ///< from one kernel's end to the next one's, beside its work
     double replayPhaseSeconds = 16e-6; ///< a captured graph's launch and the synchronisation after it
     double forwardPhaseSeconds = 5e-6; ///< before the host's first operation and after the device's last one
     double backwardPhaseSeconds = 25e-6; ///< the same, with the way to autograd's thread and back
     // The host: each as so many of the in-place additions that the ceiling `launch` counts.
-    double forwardOps = 1.8;    ///< an operation that autograd records: allocates, and makes a node
+    double forwardOps = 1.8;  ///< an operation that autograd records: allocates, and makes a node
     double backwardOps = 3.0; ///< a kernel of backward, with its share of autograd's queue
     double plainOps = 1.1;    ///< an operation below autograd, or one without a kernel
     // A phase begins after a synchronisation, with the host's caches cold: its first operations take longer.
