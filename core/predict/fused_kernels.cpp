@@ -168,20 +168,24 @@ std::map<std::string, double> attentionPaces(const std::map<std::string, double>
     const auto add = [&](FusedKernel kernel, bool isBackward) {
         const std::string kind = ceilingKind(kernel, shape, isBackward);
         const auto found = measured.find(kind);
-        if (found == measured.end() || found->second <= 0 || rates.flops(shape.type, shape.isTf32) <= 0)
+        if (found == measured.end() || !(found->second > 0) || rates.flops(shape.type, shape.isTf32) <= 0)
             return;
         const double seconds =
             shape.visiblePairs() * products(isBackward) * 2 * calibration.headDim / found->second;
         paces[kind] = paceAt(seconds, writtenFigures(kernel, shape, isBackward), shape, isBackward, rates);
     };
-    for (const Type type : {Type::Float32, Type::BFloat16, Type::Float16})
-        for (const bool isTf32 : {false, true})
-            for (std::size_t kernel = 0; kernel < kKernelNames.size(); ++kernel)
-                for (const bool isBackward : {false, true}) {
-                    shape.type = type;
-                    shape.isTf32 = isTf32 && type == Type::Float32;
-                    add(static_cast<FusedKernel>(kernel), isBackward);
-                }
+    struct Precision {
+        Type type;
+        bool isTf32;
+    };
+    for (const auto [type, isTf32] : {Precision{Type::Float32, false}, Precision{Type::Float32, true},
+                                      Precision{Type::BFloat16, false}, Precision{Type::Float16, false}}) {
+        shape.type = type;
+        shape.isTf32 = isTf32;
+        for (std::size_t kernel = 0; kernel < kKernelNames.size(); ++kernel)
+            for (const bool isBackward : {false, true})
+                add(static_cast<FusedKernel>(kernel), isBackward);
+    }
     return paces;
 }
 
