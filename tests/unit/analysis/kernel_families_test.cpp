@@ -99,7 +99,9 @@ TEST(KernelFamilies, NamesThePrecisionOfItsOwnKernelsOnce)
 {
     const auto& families = KernelFamilies::standard();
     const std::string hopper = "void tilescope::kernels::hopper::(anonymous namespace)::";
-    const auto shortName = [&](const std::string& name) { return families.describe(hopper + name).shortName; };
+    const auto shortName = [&](const std::string& name) {
+        return families.describe(hopper + name).shortName;
+    };
     EXPECT_EQ(shortName("attentionForwardTf32<tilescope::kernels::hopper::Tf32Tile<128, 64>>(CUtensorMap)"),
               "tilescope attention forward tf32");
     EXPECT_EQ(shortName("attentionBackwardTf32<tilescope::kernels::hopper::Tf32BackwardTile<64>>(int)"),
