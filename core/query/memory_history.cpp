@@ -49,7 +49,8 @@ private:
     bool readEvents(const std::function<bool()>& cancelled)
     {
         const RunId run = history_->run.run;
-        if (const auto span = reader_.span(run))
+        const auto span = reader_.span(run);
+        if (span)
             history_->origin = span->first;
         std::vector<AllocEvent> events;
         constexpr std::int64_t kMostAtOnce = 1 << 22; // as far as a file's word is taken for it
@@ -69,8 +70,11 @@ private:
             std::ranges::stable_sort(events, {}, &AllocEvent::time);
         MemoryFacts facts = reader_.memory(run);
         if (const auto count = events.empty() ? countOfBlocks(facts) : std::nullopt) {
+            // Replayed steps allocate nothing: what there was when they began stays until they end.
             events.push_back(*count);
             history_->origin = count->time;
+            if (span)
+                unchangedUntil_ = span->second;
         }
         const auto device = analysis::mainMemoryDevice(events);
         if (!device)
@@ -182,7 +186,7 @@ private:
             }
             history.blocks.push_back(block);
         }
-        history.length = fromOrigin(history.events.back().time);
+        history.length = fromOrigin(std::max(history.events.back().time, unchangedUntil_));
     }
 
     /// Bytes by category that change at each event, and what is left over of the allocator's count.
@@ -241,6 +245,7 @@ private:
     const store::RunReader& reader_;
     const MemoryParts parts_;
     std::shared_ptr<MemoryHistory> history_;
+    Timestamp unchangedUntil_{}; // of a run without events
     std::size_t older_ = 0;
     std::vector<std::uint32_t> blockOf_; // by event: the block that begins or ends with it
     std::unordered_map<std::string, std::uint32_t> byText_;

@@ -110,6 +110,23 @@ TEST_F(MemoryHistoryTest, ARunWithoutEventsIsEmptyAndACancelledReadingNull)
     EXPECT_EQ(memoryHistory(store::RunReader(file), RunId{1}, [] { return true; })->blocks.size(), 0u);
 }
 
+// As steps that are replayed from a CUDA graph.
+TEST_F(MemoryHistoryTest, BlocksOfARunThatAllocatesNothingStayUntilItsEnd)
+{
+    FakeTrace trace(strings);
+    trace.step(0, 10, 90);
+    MemoryFacts facts;
+    facts.blocks = {older(0x10000000, 100, MemoryCategory::Parameters, "norm")};
+    const auto history = written(trace.batch(), facts);
+    EXPECT_EQ(history->origin, timestampAt(1));
+    EXPECT_EQ(history->length, (store::RunReader(file).span(RunId{1})->second - timestampAt(1)).count());
+    EXPECT_GE(history->length, (timestampAt(90) - timestampAt(1)).count());
+    std::vector<MemoryColumn> columns(1);
+    history->columns(80, 5, columns);
+    EXPECT_EQ(columns[0].allocated, 100);
+    EXPECT_EQ(columns[0].bytes[at(MemoryCategory::Parameters)], 100);
+}
+
 TEST_F(MemoryHistoryTest, FragmentationFollowsFromTheSegments)
 {
     constexpr std::int64_t kSegment = 2 << 20;
