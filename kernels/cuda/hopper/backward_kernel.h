@@ -54,20 +54,9 @@ __device__ void produceKeys(const BackwardMaps& maps, const BackwardArguments& a
                             BackwardShared<Tile>& shared)
 {
     for (unsigned number = 0;; ++number) {
-        const auto placeRing = ringAt<kBackwardPlaces>(number);
         const auto keyRing = ringAt<Tile::keyStages>(number);
         const auto valueRing = ringAt<Tile::valueStages>(number);
-        // Not before the tile at work is almost done: who is first takes the next one, and causal tiles
-        // differ.
-        if (number > 0)
-            waitLong(shared.tileLoaded, (number - 1) & 1);
-        const int ticket = drawTicket(*arguments.tickets);
-        BackwardPlace& place = shared.place[placeRing.stage];
-        waitLong(shared.placeEmpty[placeRing.stage], placeRing.parity ^ 1);
-        place.keyTile = -1;
-        if (ticket < arguments.order.tiles)
-            place = placeOf<Tile>(arguments, ticket);
-        arrive(shared.placeFull[placeRing.stage]);
+        const BackwardPlace& place = dealTile<Tile>(arguments, shared, number);
         if (place.keyTile < 0)
             break;
         const auto load = [&](const CUtensorMap& map, unsigned char* to, Barrier& full) {
@@ -272,23 +261,9 @@ cudaError_t launch(const AttentionProblem& problem, const BackwardTensors& tenso
         .gradValue = map(tensors.gradV, shape.keyHeads, shape.keys, kRowsPerConsumer),
     };
 
-    constexpr double kLog2E = 1.4426950408889634;
-    const std::int64_t bytesPerHead = (4 + 4) * shape.queries * shape.headDim; // q, gradO and fp32 gradQ
-    const BackwardArguments arguments{
-        .order =
-            TileOrder::make(static_cast<int>((shape.keys + T::keys - 1) / T::keys),
-                            static_cast<int>(shape.keyHeads), static_cast<int>(shape.batch), problem.causal,
-                            bytesPerHead, std::int64_t{shape.queries <= 512 ? 16 : 32} << 20),
-        .mask = {static_cast<int>(shape.queries), static_cast<int>(shape.keys), problem.causal},
-        .scale = static_cast<float>(problem.scale),
-        .scaleLog2 = static_cast<float>(problem.scale * kLog2E),
-        .queryHeads = static_cast<int>(shape.queryHeads),
-        .queryHeadsPerKeyHead = static_cast<int>(shape.queryHeads / shape.keyHeads),
-        .queryTiles = workspace.paddedRows / T::queries,
-        .headDim = shape.headDim,
-        .workspace = workspace,
-        .tickets = nextTickets(),
-    };
+    BackwardArguments arguments =
+        backwardArguments<T>(problem, workspace, std::int64_t{shape.queries <= 512 ? 16 : 32} << 20);
+    arguments.tickets = nextTickets();
     constexpr auto kernel = attentionBackward<T, Element>;
     constexpr int bytes = sizeof(BackwardShared<T>);
     if (const cudaError_t error = allowSharedMemory<kernel>(bytes); error != cudaSuccess)

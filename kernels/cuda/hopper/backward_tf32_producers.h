@@ -11,18 +11,7 @@ __device__ void produceKeys(const Tf32BackwardMaps& maps, const BackwardArgument
                             Tf32BackwardMemory<Tile>& shared)
 {
     for (unsigned number = 0;; ++number) {
-        const auto placeRing = ringAt<kBackwardPlaces>(number);
-        // Not before the tile at work is almost done: who is first takes the next one, and causal tiles
-        // differ.
-        if (number > 0)
-            waitLong(shared.tileLoaded, (number - 1) & 1);
-        const int ticket = drawTicket(*arguments.tickets);
-        BackwardPlace& place = shared.place[placeRing.stage];
-        waitLong(shared.placeEmpty[placeRing.stage], placeRing.parity ^ 1);
-        place.keyTile = -1;
-        if (ticket < arguments.order.tiles)
-            place = placeOf<Tile>(arguments, ticket);
-        arrive(shared.placeFull[placeRing.stage]);
+        const BackwardPlace& place = dealTile<Tile>(arguments, shared, number);
         if (place.keyTile < 0)
             break;
         const auto load = [&](const CUtensorMap& map, unsigned char* to, Barrier& full) {

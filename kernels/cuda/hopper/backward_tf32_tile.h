@@ -93,21 +93,8 @@ template <class Tile>
 Tf32BackwardArguments tf32BackwardArguments(const AttentionProblem& problem, const BackwardTensors& tensors,
                                             const BackwardWorkspace& workspace)
 {
-    const AttentionShape& shape = problem.shape;
-    constexpr double kLog2E = 1.4426950408889634;
-    const std::int64_t bytesPerHead = (8 + 4) * shape.queries * shape.headDim; // q, gradO and gradQ
-    Tf32BackwardArguments arguments{};
-    arguments.order = TileOrder::make(static_cast<int>((shape.keys + Tile::keys - 1) / Tile::keys),
-                                      static_cast<int>(shape.keyHeads), static_cast<int>(shape.batch),
-                                      problem.causal, bytesPerHead);
-    arguments.mask = {static_cast<int>(shape.queries), static_cast<int>(shape.keys), problem.causal};
-    arguments.scale = static_cast<float>(problem.scale);
-    arguments.scaleLog2 = static_cast<float>(problem.scale * kLog2E);
-    arguments.queryHeads = static_cast<int>(shape.queryHeads);
-    arguments.queryHeadsPerKeyHead = static_cast<int>(shape.queryHeads / shape.keyHeads);
-    arguments.queryTiles = workspace.paddedRows / Tile::queries;
-    arguments.headDim = shape.headDim;
-    arguments.workspace = workspace;
+    Tf32BackwardArguments arguments{
+        backwardArguments<Tile>(problem, workspace, std::int64_t{32} << 20), {}, {}};
     arguments.gradKey = tensors.gradK;
     arguments.gradValue = tensors.gradV;
     return arguments;

@@ -84,6 +84,31 @@ struct BackwardArguments {
     TileTickets* tickets;
 };
 
+/// All but the tickets.
+/// \param cacheBytes  TileOrder's: of q, gradO and gradQ here
+template <class Tile>
+BackwardArguments backwardArguments(const AttentionProblem& problem, const BackwardWorkspace& workspace,
+                                    std::int64_t cacheBytes)
+{
+    const AttentionShape& shape = problem.shape;
+    constexpr double kLog2E = 1.4426950408889634;
+    const int elementBytes = problem.type == ElementType::Float32 ? 4 : 2;
+    // q and gradO, and gradQ in fp32.
+    const std::int64_t bytesPerHead = (2 * elementBytes + 4) * shape.queries * shape.headDim;
+    return {.order = TileOrder::make(static_cast<int>((shape.keys + Tile::keys - 1) / Tile::keys),
+                                     static_cast<int>(shape.keyHeads), static_cast<int>(shape.batch),
+                                     problem.causal, bytesPerHead, cacheBytes),
+            .mask = {static_cast<int>(shape.queries), static_cast<int>(shape.keys), problem.causal},
+            .scale = static_cast<float>(problem.scale),
+            .scaleLog2 = static_cast<float>(problem.scale * kLog2E),
+            .queryHeads = static_cast<int>(shape.queryHeads),
+            .queryHeadsPerKeyHead = static_cast<int>(shape.queryHeads / shape.keyHeads),
+            .queryTiles = workspace.paddedRows / Tile::queries,
+            .headDim = shape.headDim,
+            .workspace = workspace,
+            .tickets = nullptr};
+}
+
 /// Where tile number `tile` of the order lies.
 template <class Tile> __device__ inline BackwardPlace placeOf(const BackwardArguments& arguments, int tile)
 {
@@ -91,6 +116,25 @@ template <class Tile> __device__ inline BackwardPlace placeOf(const BackwardArgu
     const int keyTiles = arguments.order.queryTiles;
     const int keyTile = arguments.mask.causal ? keyTiles - 1 - at.queryTile : at.queryTile;
     return {keyTile, at.head, at.batch, arguments.mask.firstQueryOf(keyTile * Tile::keys) / Tile::queries};
+}
+
+/// Draws tile number `number` of a CTA and announces it; with a negative keyTile there are no more. Not
+/// before the tile at work is almost done: who is first takes the next one, and causal tiles differ.
+template <class Tile, class Shared>
+__device__ inline const BackwardPlace& dealTile(const BackwardArguments& arguments, Shared& shared,
+                                                unsigned number)
+{
+    const auto placeRing = ringAt<kBackwardPlaces>(number);
+    if (number > 0)
+        waitLong(shared.tileLoaded, (number - 1) & 1);
+    const int ticket = drawTicket(*arguments.tickets);
+    BackwardPlace& place = shared.place[placeRing.stage];
+    waitLong(shared.placeEmpty[placeRing.stage], placeRing.parity ^ 1);
+    place.keyTile = -1;
+    if (ticket < arguments.order.tiles)
+        place = placeOf<Tile>(arguments, ticket);
+    arrive(shared.placeFull[placeRing.stage]);
+    return place;
 }
 
 /// Goes through the query tiles that a tile of keys meets: those that see it, in each head of the group.
