@@ -17,7 +17,10 @@ add_compile_definitions(NDEBUG)
 # One spelling of position independence for libraries and programs alike, so that they can share precompiled headers.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fPIC>)
 # Only C++ of ours is held to warnings: nvcc's generated code and LibTorch's headers are not ours to mend.
-add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wnon-virtual-dtor;-Werror>")
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wnon-virtual-dtor>")
+if(TILESCOPE_WARNINGS_AS_ERRORS)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
 # GCC 12 reports false overflows and uninitialised reads inside inlined library code.
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized;-Wno-stringop-overflow;-Wno-restrict;-Wno-array-bounds>")
 

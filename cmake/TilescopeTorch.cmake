@@ -7,6 +7,8 @@ if(NOT EXISTS ${TILESCOPE_TORCH}/include/torch/csrc/api/include/torch/torch.h)
     message(FATAL_ERROR "TILESCOPE_TORCH='${TILESCOPE_TORCH}' holds no LibTorch headers; run packaging/dev setup, or name one")
 endif()
 
+include(${CMAKE_CURRENT_LIST_DIR}/TilescopeKernelSet.cmake)
+
 # sm_90a is the fast path, sm_80 serves what lies between, PTX what comes after.
 set(CMAKE_CUDA_ARCHITECTURES 80 90a CACHE STRING "CUDA architectures of the kernels")
 enable_language(CUDA)

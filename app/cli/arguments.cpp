@@ -3,50 +3,76 @@
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
+#include <algorithm>
 #include <iostream>
-#include <set>
+#include <optional>
+#include <ranges>
+#include <sstream>
 
 namespace tilescope::cli {
 
-class Arguments::Impl {
-public:
-    struct Choice {
-        std::string name;
-        const std::string* value;
-        std::vector<std::string> words;
-    };
-
-    /// Every long option as it is shown: what a wrong one is compared with.
-    std::vector<std::string> longNames() const;
-    void requireKnown(const std::vector<std::string>& remaining) const;
-    void requireChoices() const;
-    void print() const;
-
-    std::string usage;
-    std::string purpose;
-    std::string example;
-    std::string appendix;
-    std::vector<std::pair<std::string, std::string>> optionHelp; ///< left and right column
-    std::vector<Choice> choices;
-    std::set<std::string> booleans;
-    CLI::App app;
-    bool help = false;
-};
-
 namespace {
 
-/// The same name with its other spelling: `--d_head` and `--d-head`.
-std::string bothSpellings(const std::string& name)
+struct Option {
+    std::vector<std::string> names; ///< with their dashes
+    std::string* value = nullptr;
+    std::vector<std::string>* values = nullptr; ///< of an option that may be given several times
+    bool* flag = nullptr;
+    std::vector<std::string> words = {}; ///< the values that it takes; empty: any
+    bool isKey = false;                  ///< of a spec: a list sweeps it
+    bool isBoolean = false;              ///< without a value it is `true`
+    bool isOutput = false;               ///< names something to write
+    bool isGiven = false;
+
+    const std::string& longName() const { return names.back(); }
+};
+
+struct Positional {
+    std::string* value = nullptr;
+    std::vector<std::string>* values = nullptr; ///< takes all that follow
+};
+
+/// An option as it was typed: `--name=value`, or `-nvalue`.
+struct Typed {
+    std::string name;
+    std::optional<std::string> value;
+};
+
+/// `-x…` or `--x…`; a dash alone and a negative number are values.
+bool looksLikeOption(std::string_view word)
 {
-    std::string dashed = name;
-    std::string underscored = name;
-    std::ranges::replace(dashed, '_', '-');
-    std::ranges::replace(underscored, '-', '_');
-    return dashed == underscored ? "--" + dashed : "--" + dashed + ",--" + underscored;
+    if (word.size() < 2 || word[0] != '-')
+        return false;
+    const char first = word[1] == '-' && word.size() > 2 ? word[2] : word[1];
+    return std::isalpha(static_cast<unsigned char>(first)) != 0;
+}
+
+Typed typedFrom(const std::string& word)
+{
+    constexpr std::size_t kShort = 2;
+    if (!word.starts_with("--"))
+        return {word.substr(0, kShort),
+                word.size() > kShort ? std::optional(word.substr(kShort)) : std::nullopt};
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos)
+        return {word, {}};
+    return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+std::string dashed(std::string name)
+{
+    std::ranges::replace(name, '_', '-');
+    return name;
+}
+
+/// The names of "-o,--output".
+std::vector<std::string> namesFrom(const std::string& text)
+{
+    std::vector<std::string> names;
+    std::istringstream parts(text);
+    for (std::string name; std::getline(parts, name, ',');)
+        names.push_back(name);
+    return names;
 }
 
 std::string shown(const std::string& names, const std::string& argument)
@@ -59,67 +85,97 @@ std::string shown(const std::string& names, const std::string& argument)
 
 } // namespace
 
+class Arguments::Impl {
+public:
+    std::string verb() const { return "tilescope " + usage.substr(0, usage.find(' ')); }
+    void place(const std::string& word);
+    /// \param next  the word after the option; moved past where the option takes it
+    void take(const Typed& typed, std::vector<std::string>::const_iterator& next,
+              std::vector<std::string>::const_iterator end);
+    void print(std::ostream& out) const;
+
+    std::string usage;
+    std::string purpose;
+    std::string example;
+    std::string wholeHelp;
+    std::string appendix;
+    std::vector<std::pair<std::string, std::string>> optionHelp; ///< left and right column
+    std::vector<Option> options;
+    std::vector<Positional> positionals;
+    std::size_t placed = 0; ///< positionals that were given
+
+private:
+    Option& find(const std::string& name);
+    void store(Option& option, const std::string& value);
+};
+
 Arguments::Arguments(std::string usage, std::string purpose, std::string example)
     : impl_(std::make_unique<Impl>())
 {
     impl_->usage = std::move(usage);
     impl_->purpose = std::move(purpose);
     impl_->example = std::move(example);
-    impl_->app.allow_extras();
-    impl_->app.set_help_flag();
-    impl_->app.add_flag("-h,--help", impl_->help);
+}
+
+Arguments::Arguments(std::string_view help) : impl_(std::make_unique<Impl>())
+{
+    constexpr std::string_view kBefore = "usage: tilescope ";
+    impl_->wholeHelp = help;
+    impl_->usage = help.substr(kBefore.size(), help.find('\n') - kBefore.size());
 }
 
 Arguments::~Arguments() = default;
 
 void Arguments::positional(const std::string& name, std::string& into, const std::string& help)
 {
-    impl_->app.add_option(name, into);
+    impl_->positionals.push_back({.value = &into});
     impl_->optionHelp.emplace_back(name, help);
 }
 
 void Arguments::positionals(const std::string& name, std::vector<std::string>& into, const std::string& help)
 {
-    impl_->app.add_option(name, into);
+    impl_->positionals.push_back({.values = &into});
     impl_->optionHelp.emplace_back(name + "…", help);
 }
 
 void Arguments::option(const std::string& names, std::string& into, const std::string& help)
 {
-    impl_->app.add_option(names, into);
+    impl_->options.push_back({.names = namesFrom(names), .value = &into});
     impl_->optionHelp.emplace_back(shown(names, "VALUE"), help);
+}
+
+void Arguments::output(const std::string& names, std::string& into, const std::string& help)
+{
+    option(names, into, help);
+    impl_->options.back().isOutput = true;
 }
 
 void Arguments::repeated(const std::string& names, std::vector<std::string>& into, const std::string& help)
 {
-    // One value each time it stands there, or it would swallow the positionals that follow.
-    impl_->app.add_option(names, into)->allow_extra_args(false);
+    impl_->options.push_back({.names = namesFrom(names), .values = &into});
     impl_->optionHelp.emplace_back(shown(names, "VALUE"), help);
 }
 
 void Arguments::flag(const std::string& names, bool& into, const std::string& help)
 {
-    impl_->app.add_flag(names, into);
+    impl_->options.push_back({.names = namesFrom(names), .flag = &into});
     impl_->optionHelp.emplace_back(shown(names, ""), help);
 }
 
 void Arguments::choice(const std::string& names, std::string& into, std::vector<std::string> words,
                        const std::string& help)
 {
-    impl_->app.add_option(names, into);
     std::string alternatives;
     for (const std::string& word : words)
         alternatives += (alternatives.empty() ? "" : "|") + word;
     impl_->optionHelp.emplace_back(shown(names, alternatives), help);
-    impl_->choices.push_back({names, &into, std::move(words)});
+    impl_->options.push_back({.names = namesFrom(names), .value = &into, .words = std::move(words)});
 }
 
 void Arguments::key(const std::string& name, std::string& into, bool boolean)
 {
-    impl_->app.add_option(bothSpellings(name), into);
-    if (boolean)
-        for (const std::string& spelling : CLI::detail::split(bothSpellings(name), ','))
-            impl_->booleans.insert(spelling);
+    impl_->options.push_back(
+        {.names = {"--" + dashed(name)}, .value = &into, .isKey = true, .isBoolean = boolean});
 }
 
 void Arguments::appendix(std::string text)
@@ -127,78 +183,126 @@ void Arguments::appendix(std::string text)
     impl_->appendix = std::move(text);
 }
 
-std::vector<std::string> Arguments::Impl::longNames() const
+Option& Arguments::Impl::find(const std::string& name)
 {
-    std::vector<std::string> names;
-    for (const CLI::Option* known : app.get_options())
-        for (const std::string& name : known->get_lnames())
-            names.push_back("--" + name);
-    return names;
-}
-
-void Arguments::Impl::requireKnown(const std::vector<std::string>& remaining) const
-{
-    if (remaining.empty())
-        return;
-    const std::string& first = remaining.front();
-    if (!first.starts_with("-"))
-        throw Error{.what = "unexpected argument", .where = first, .mend = "usage: tilescope " + usage};
-    const std::string name = first.substr(0, first.find('='));
-    const std::vector<std::string> names = longNames();
-    const std::vector<std::string_view> views(names.begin(), names.end());
-    const std::string_view near = nearestWord(name, views);
+    const std::string wanted = name.starts_with("--") ? dashed(name) : name;
+    std::vector<std::string_view> longNames{"--help"};
+    for (Option& option : options) {
+        if (std::ranges::any_of(option.names, [&](const std::string& one) { return dashed(one) == wanted; }))
+            return option;
+        longNames.push_back(option.longName());
+    }
+    const std::string_view near = nearestWord(wanted, longNames);
     throw Error{.what = "unknown option",
                 .where = name,
-                .mend = near.empty() ? "tilescope " + usage.substr(0, usage.find(' ')) + " --help lists all"
+                .mend = near.empty() ? verb() + " --help lists all"
                                      : "did you mean '" + std::string(near) + "'?"};
 }
 
-void Arguments::Impl::requireChoices() const
+void Arguments::Impl::store(Option& option, const std::string& value)
 {
-    for (const Choice& choice : choices)
-        if (std::ranges::find(choice.words, *choice.value) == choice.words.end())
-            throw Error{.what = "unknown value '" + *choice.value + "'",
-                        .where = choice.name,
-                        .mend = didYouMean(*choice.value, std::vector<std::string_view>(choice.words.begin(),
-                                                                                        choice.words.end()))};
+    const std::string& name = option.longName();
+    if (value.empty())
+        throw Error{.what = "needs a value", .where = name, .mend = verb() + " --help shows what it takes"};
+    if (option.isOutput && value == "-")
+        throw Error{.what = "standard output cannot hold what is written here",
+                    .where = name + " -",
+                    .mend = "name a file; ./- is one of that name"};
+    if (!option.words.empty() && std::ranges::find(option.words, value) == option.words.end())
+        throw Error{.what = "unknown value '" + value + "'",
+                    .where = name,
+                    .mend = didYouMean(
+                        value, std::vector<std::string_view>(option.words.begin(), option.words.end()))};
+    if (option.values) {
+        option.values->push_back(value);
+        return;
+    }
+    if (option.isGiven)
+        throw Error{.what = "is given twice",
+                    .where = name,
+                    .mend = option.isKey ? "give it once; [a, b] sweeps it" : "give it once"};
+    option.isGiven = true;
+    *option.value = value;
 }
 
-void Arguments::Impl::print() const
+void Arguments::Impl::take(const Typed& typed, std::vector<std::string>::const_iterator& next,
+                           std::vector<std::string>::const_iterator end)
 {
+    Option& option = find(typed.name);
+    if (option.flag) {
+        if (typed.value)
+            throw Error{.what = "takes no value",
+                        .where = typed.name,
+                        .mend = "write " + option.longName() + " alone"};
+        *option.flag = true;
+        return;
+    }
+    if (typed.value)
+        return store(option, *typed.value);
+    if (next != end && !looksLikeOption(*next) && *next != "--")
+        return store(option, *next++);
+    if (option.isBoolean)
+        return store(option, "true");
+    throw Error{.what = "needs a value",
+                .where = option.longName(),
+                .mend = next == end ? verb() + " --help shows what it takes"
+                                    : "write " + option.longName() + "=" + *next + " if that is the value"};
+}
+
+void Arguments::Impl::place(const std::string& word)
+{
+    if (placed >= positionals.size())
+        throw Error{.what = "unexpected argument", .where = word, .mend = "usage: tilescope " + usage};
+    Positional& positional = positionals[placed];
+    if (positional.values) {
+        positional.values->push_back(word);
+        return;
+    }
+    *positional.value = word;
+    ++placed;
+}
+
+void Arguments::Impl::print(std::ostream& out) const
+{
+    if (!wholeHelp.empty()) {
+        out << wholeHelp;
+        return;
+    }
     std::size_t width = 0;
     for (const auto& [left, right] : optionHelp)
         width = std::max(width, left.size());
-    std::cout << "usage: tilescope " << usage << '\n' << purpose << "\n\n";
+    out << "usage: tilescope " << usage << '\n' << purpose << "\n\n";
     for (const auto& [left, right] : optionHelp)
-        std::cout << "  " << left << std::string(width - left.size() + 2, ' ') << right << '\n';
+        out << "  " << left << std::string(width - left.size() + 2, ' ') << right << '\n';
     if (!appendix.empty())
-        std::cout << '\n' << appendix;
-    std::cout << "\nexample: " << example << '\n';
+        out << '\n' << appendix;
+    out << "\nexample: " << example << '\n';
 }
 
 bool Arguments::parse(int argc, char** argv)
 {
-    std::vector<std::string> words;
-    for (int i = 1; i < argc; ++i) {
-        words.emplace_back(argv[i]);
-        const bool last = i + 1 == argc || std::string_view(argv[i + 1]).starts_with("--");
-        if (last && impl_->booleans.contains(words.back()))
-            words.emplace_back("true");
-    }
-    std::ranges::reverse(words); // as CLI11 takes them
-    try {
-        impl_->app.parse(std::move(words));
-    } catch (const CLI::ParseError& error) {
-        throw Error{.what = error.what(),
-                    .where = "tilescope " + impl_->usage.substr(0, impl_->usage.find(' ')),
-                    .mend = "--help shows what may stand there"};
-    }
-    if (impl_->help) {
-        impl_->print();
+    return parse(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), std::cout);
+}
+
+bool Arguments::parse(const std::vector<std::string>& words, std::ostream& out)
+{
+    const auto end = std::ranges::find(words, "--");
+    // Whoever asks for help may have mistyped the rest.
+    if (std::any_of(words.begin(), end, [](const std::string& w) { return w == "--help" || w == "-h"; })) {
+        impl_->print(out);
         return false;
     }
-    impl_->requireKnown(impl_->app.remaining());
-    impl_->requireChoices();
+    for (auto word = words.begin(); word != words.end();) {
+        const std::string& current = *word++;
+        if (current == "--") {
+            std::for_each(word, words.end(), [this](const std::string& rest) { impl_->place(rest); });
+            break;
+        }
+        if (looksLikeOption(current))
+            impl_->take(typedFrom(current), word, words.end());
+        else
+            impl_->place(current);
+    }
     return true;
 }
 

@@ -1,8 +1,8 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
-#include "app/cli/dry_run.h"
 #include "app/cli/sweep_command.h"
 #include "core/base/error.h"
+#include "core/base/terminal_text.h"
 #include "core/config/quick.h"
 #include "core/config/spec_file.h"
 #include "core/config/study.h"
@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view kStudyPrefix = "study:";
 constexpr std::string_view kAllStudies = "all";
+constexpr std::string_view kStandardInput = "-";
 
 /// `key=value` of --set.
 config::Overrides overridesFrom(const std::vector<std::string>& settings)
@@ -38,7 +39,8 @@ std::vector<ExperimentSpec> specsOf(const std::string& spec, config::Edition edi
                                     const config::Overrides& overrides)
 {
     if (!spec.starts_with(kStudyPrefix)) {
-        std::vector<ExperimentSpec> specs = config::loadSpecFile(spec, overrides);
+        std::vector<ExperimentSpec> specs = spec == kStandardInput ? config::loadSpecFromInput(overrides)
+                                                                   : config::loadSpecFile(spec, overrides);
         return edition == config::Edition::Quick ? config::quickEdition(std::move(specs)) : specs;
     }
     const std::string name = spec.substr(kStudyPrefix.size());
@@ -55,34 +57,28 @@ std::vector<ExperimentSpec> specsOf(const std::string& spec, config::Edition edi
 int batchCommand(int argc, char** argv)
 {
     std::string spec;
-    std::string file;
-    std::string format = "text";
+    SweepArguments sweep;
     std::vector<std::string> settings;
     std::string shard;
-    std::string capacity;
     bool resume = false;
     bool force = false;
-    bool dryRun = false;
     bool quick = false;
     Arguments arguments(
         "--batch SPEC|study:NAME -o FILE [options]",
         "Runs every point of a spec file or a study and appends the results to FILE.",
         "tilescope --batch sweep.yaml -o a.tscope --set steps=20 --set backend='[naive, sdpa]'");
-    arguments.positional("SPEC", spec, "a YAML file, study:NAME (tilescope studies), or study:all");
-    arguments.option("-o,--output", file, "the file to append to; without it tilescope-DATE-TIME.tscope");
+    arguments.positional("SPEC", spec,
+                         "a YAML file, - for standard input, study:NAME (tilescope studies), or study:all");
+    sweep.addTo(arguments);
     arguments.repeated("--set", settings,
                        "key=value, instead of what the spec says; [a, b] sweeps; may be repeated");
     arguments.option("--shard", shard, "I/N: only every N-th point from the I-th on, counted from 0");
     arguments.flag("--resume", resume, "only the points that FILE does not hold yet");
     arguments.flag("--force", force,
                    "resume although another version, torch or device ran the points that are there");
-    arguments.flag("--dry-run", dryRun, "what each point would take in time and memory; runs nothing");
-    arguments.option("--capacity", capacity,
-                     "with --dry-run: for a GPU with so much memory (80 GiB) instead of this machine");
     arguments.flag(
         "--quick", quick,
         "a small edition of the sweep, to see that it works: few steps, short lengths, lm of size tiny");
-    arguments.choice("--format", format, {"text", "json"}, "text, or one JSON event a line for programs");
     arguments.appendix(
         "exit codes: 0 all points ok, oom or skipped; 2 unusable arguments, spec or file; 3 a point\n"
         "ended in error; 4 the machine lacks what was asked for; 130 cancelled\n\n"
@@ -93,36 +89,33 @@ int batchCommand(int argc, char** argv)
     if (spec.empty())
         throw Error{
             .what = "no spec was named", .where = "--batch", .mend = "write tilescope --batch SPEC -o FILE"};
+    sweep.requireUsable();
+    if (resume && sweep.file.empty())
+        throw Error{.what = "no file to resume", .where = "--resume", .mend = "name it with -o"};
     std::vector<ExperimentSpec> specs =
         specsOf(spec, quick ? config::Edition::Quick : config::Edition::Full, overridesFrom(settings));
-    if (resume && file.empty())
-        throw Error{.what = "no file to resume", .where = "--resume", .mend = "name it with -o"};
     std::vector<session::SweepPoint> points = session::numbered(std::move(specs));
     if (!shard.empty())
         points = session::pointsOf(session::parseShard(shard), std::move(points));
-    session::Makers before;
-    if (resume) {
-        session::bringHomeLeftCopy(file, [](const std::string& text) { std::cerr << text << std::endl; });
-        auto left = session::remainderOf(std::move(points), file, force);
-        points = std::move(left.points);
-        before = std::move(left.before);
-    }
-    const Format shown = format == "json" ? Format::Json : Format::Text;
-    if (dryRun) {
-        session::ForecastTarget target;
-        target.calibration = file;
-        if (!capacity.empty())
-            target.capacity = capacityFrom(capacity);
-        showDryRun(std::cout, points, target, shown);
-        return 0;
-    }
-    if (!capacity.empty())
-        throw Error{.what = "only --dry-run takes it", .where = "--capacity", .mend = "add --dry-run"};
     session::SweepOptions options;
-    options.file = file;
     options.commandLine = commandLineOf(argc, argv);
-    options.before = std::move(before);
-    return runPoints(points, std::move(options), shown);
+    if (resume) {
+        session::bringHomeLeftCopy(
+            sweep.file, [](const std::string& text) { std::cerr << escapeForTerminal(text) << std::endl; });
+        const std::size_t asked = points.size();
+        auto left = session::remainderOf(std::move(points), sweep.file, force);
+        points = std::move(left.points);
+        options.before = std::move(left.before);
+        sweep.present = asked - points.size();
+    }
+    try {
+        return sweep.carryOut(points, std::move(options));
+    } catch (Error& error) {
+        // What was committed is there.
+        if (error.kind == ErrorKind::Failure && error.mend.find("--resume") == std::string::npos)
+            error.mend += std::string(error.mend.empty() ? "" : ", then ") + "go on with --resume";
+        throw;
+    }
 }
 
 } // namespace tilescope::cli

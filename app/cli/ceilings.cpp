@@ -1,15 +1,22 @@
 #include "app/cli/ceilings.h"
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
+#include "core/base/terminal_text.h"
 #include "core/exchange/sections.h"
 #include "core/exchange/table.h"
+#include "core/machine/examine.h"
+#include "core/model/ceilings.h"
 #include "core/session/calibration.h"
 #include "core/session/ceilings.h"
 #include "core/session/stop_signals.h"
+#include "core/store/maintenance.h"
 #include "core/store/run_reader.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -48,16 +55,50 @@ private:
     fs::path folder_;
 };
 
-void print(const fs::path& file, const CeilingsRequest& request, std::size_t before, std::ostream& out)
+using Ceilings = std::vector<Ceiling>;
+
+void print(const Ceilings& ceilings, const CeilingsRequest& request, std::ostream& out)
 {
-    const store::RunReader reader(file);
-    auto ceilings = std::make_shared<std::vector<Ceiling>>(reader.ceilings());
-    ceilings->erase(ceilings->begin(), ceilings->begin() + static_cast<std::ptrdiff_t>(before));
-    const exchange::Table table = exchange::tableOf(std::shared_ptr<const std::vector<Ceiling>>(ceilings));
+    const exchange::Table table = exchange::tableOf(std::make_shared<const Ceilings>(ceilings));
     if (request.format == "json")
         exchange::writeJson(out, table);
     else
         exchange::writeTerminal(out, table, exchange::styleOfStandardOutput());
+}
+
+/// `a thread waited 23 % of the time for a CPU (load 8.30 on 2 CPUs)`; empty for a quiet host.
+std::string busyWords(const Ceilings& ceilings, const machine::HostFacts& before)
+{
+    const auto busy = std::ranges::find_if(
+        ceilings, [&](const Ceiling& ceiling) { return isFromBusyHost(ceilings, ceiling); });
+    if (busy == ceilings.end())
+        return {};
+    return fmt::format("a thread waited {:.0f} % of the time for a CPU (load {:.2f} on {} CPUs)",
+                       100 * hostWaitingAt(ceilings, *busy).value_or(0), before.load, before.threads);
+}
+
+/// The ceilings that a file has beyond the first `before`.
+Ceilings newCeilings(const fs::path& file, std::size_t before)
+{
+    Ceilings ceilings = store::RunReader(file).ceilings();
+    ceilings.erase(ceilings.begin(), ceilings.begin() + static_cast<std::ptrdiff_t>(before));
+    return ceilings;
+}
+
+void keepAsCalibration(const fs::path& measured, const std::string& busy, bool force)
+{
+    if (!busy.empty() && !force)
+        throw Error{.what = "not kept as calibration: " + busy,
+                    .where = "doctor --ceilings",
+                    .mend = "measure again when the host is quiet, or keep it with --force",
+                    .kind = ErrorKind::Environment};
+    const fs::path calibration = session::calibrationFile();
+    if (calibration.empty())
+        return;
+    fs::create_directories(calibration.parent_path());
+    store::merge(std::vector{measured}, calibration);
+    std::cerr << "kept as this user's calibration in " << escapeForTerminal(calibration.string())
+              << std::endl;
 }
 
 } // namespace
@@ -65,24 +106,26 @@ void print(const fs::path& file, const CeilingsRequest& request, std::size_t bef
 int measureCeilings(const CeilingsRequest& request, std::ostream& out)
 {
     if (!request.asked)
-        throw Error{.what = "only --ceilings takes a file and a device",
+        throw Error{.what = "only --ceilings takes -o, --device and --force",
                     .where = "doctor",
                     .mend = "tilescope doctor --ceilings -o FILE"};
     constexpr int kCancelled = 130;
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
     std::optional<Scratch> scratch;
-    fs::path file = request.file.empty() ? session::calibrationFile() : fs::path(request.file);
-    if (file.empty())
-        file = scratch.emplace().file();
-    else if (request.file.empty())
-        fs::create_directories(file.parent_path());
-    const std::size_t before = fs::exists(file) ? store::RunReader(file).ceilings().size() : 0;
+    const fs::path file = request.file.empty() ? scratch.emplace().file() : fs::path(request.file);
+    const std::size_t before =
+        fs::exists(withLinksFollowed(file)) ? store::RunReader(file).ceilings().size() : 0;
+    const machine::HostFacts host = machine::hostFacts();
     if (!session::measureCeilings(file, request.device.empty() ? "auto" : request.device, request.commandLine,
                                   signals.first()))
         return kCancelled;
-    print(file, request, before, out);
-    if (request.file.empty() && !scratch)
-        std::cerr << "kept as this user's calibration in " << file.string() << std::endl;
+    const Ceilings ceilings = newCeilings(file, before);
+    print(ceilings, request, out);
+    const std::string busy = busyWords(ceilings, host);
+    if (scratch)
+        keepAsCalibration(file, busy, request.force);
+    else if (!busy.empty())
+        std::cerr << "the host was busy while this was measured: " << busy << std::endl;
     return 0;
 }
 

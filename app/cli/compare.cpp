@@ -18,7 +18,9 @@ std::int64_t countOf(std::string_view text, std::string_view where)
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size() || value < 0)
-        throw Error{.what = "'" + std::string(text) + "' is not a whole number", .where = std::string(where)};
+        throw Error{.what = "'" + std::string(text) + "' is not a whole number",
+                    .where = std::string(where),
+                    .mend = "write digits alone"};
     return value;
 }
 
@@ -36,7 +38,8 @@ double fractionOf(std::string_view text, std::string_view where)
     value = percent ? value / 100 : value;
     if (value > 1)
         throw Error{.what = "'" + std::string(text) + "' is more than the whole",
-                    .where = std::string(where)};
+                    .where = std::string(where),
+                    .mend = "write at most 100% or 1"};
     return value;
 }
 
@@ -49,10 +52,10 @@ RunAddress runAddressOf(std::string_view text)
         return {.file = text};
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos || colon == 0)
-        throw Error{.what = "no such file", .where = std::string(text)};
+        throw Error{.what = "no such file", .where = std::string(text), .mend = "check the path"};
     const std::filesystem::path file = text.substr(0, colon);
     if (!std::filesystem::exists(file, ignored))
-        throw Error{.what = "no such file", .where = file.string()};
+        throw Error{.what = "no such file", .where = file.string(), .mend = "check the path"};
     return {.file = file, .run = RunId{countOf(text.substr(colon + 1), text)}};
 }
 
@@ -60,15 +63,12 @@ void compare(const CompareRequest& request, std::ostream& out)
 {
     const RunAddress first = runAddressOf(request.a);
     const RunAddress second = runAddressOf(request.b);
-    std::optional<analysis::ComparisonOptions> options;
-    if (!request.runToRun.empty()) {
-        constexpr double kAsGoodAsKnown = 1e6;
-        options.emplace().runToRun = {.deviation = fractionOf(request.runToRun, "--run-to-run"),
-                                      .degrees = kAsGoodAsKnown};
-    }
+    std::optional<double> runToRun;
+    if (!request.runToRun.empty())
+        runToRun = fractionOf(request.runToRun, "--run-to-run");
     const store::RunReader a(first.file);
     const store::RunReader b(second.file);
-    query::Comparison compared = query::compare(a, first.run, b, second.run, options);
+    query::Comparison compared = query::compare(a, first.run, b, second.run, runToRun);
     std::optional<query::MemoryMoment> moment;
     if (request.at != "auto")
         moment = request.at == "peak" ? query::MemoryMoment::Peak : query::MemoryMoment::End;
@@ -88,16 +88,16 @@ int compareCommand(int argc, char** argv)
     CompareRequest request;
     Arguments arguments(
         "compare A[:RUN] B[:RUN] [--format table|json]",
-        "Compares run B with run A: times with 95 % intervals, memory, kernels, families and ranges.\n"
-        "Without RUN the file's last run is meant.",
+        "Compares B with A: times with 95 % intervals, memory, kernels, families and ranges.\n"
+        "A side is a run with all repeats of its point; without RUN, the file's only point.",
         "tilescope compare t.tscope:1 t.tscope:2");
-    arguments.positional("A", request.a, "file and run to compare with");
-    arguments.positional("B", request.b, "file and run that is compared");
+    arguments.positional("A", request.a, "the baseline: a file and one of its runs");
+    arguments.positional("B", request.b, "the candidate");
     arguments.choice("--format", request.format, {"table", "json"}, "how to print it");
     arguments.option(
         "--run-to-run", request.runToRun,
-        "standard deviation between runs of one program beyond what their steps tell; without it, what "
-        "repeats in the files show (0.3% where there are none)");
+        "standard deviation between the medians of runs of one program, such as 2%; without it, what "
+        "repeats show");
     arguments.choice("--memory-by", request.memoryBy, {"category", "op", "module", "range", "size"},
                      "how allocated blocks are added up, besides by category (range)");
     arguments.choice("--at", request.at, {"auto", "peak", "end"},
@@ -109,10 +109,6 @@ int compareCommand(int argc, char** argv)
         throw Error{
             .what = "needs two runs", .where = "compare", .mend = "tilescope compare A[:RUN] B[:RUN]"};
     compare(request, std::cout);
-    std::cout.flush();
-    if (!std::cout)
-        throw Error{
-            .what = "standard output cannot be written", .where = "compare", .kind = ErrorKind::Failure};
     return 0;
 }
 

@@ -68,20 +68,21 @@ int doctorCommand(int argc, char** argv)
 {
     std::string format = "text";
     CeilingsRequest ceilings;
-    Arguments arguments("doctor [--format text|json] [--ceilings [-o FILE] [--device DEVICE]]",
+    Arguments arguments("doctor [--format text|json] [--ceilings [-o FILE] [--device DEVICE] [--force]]",
                         "Says what this machine offers to Tilescope, and the remedy for each thing that is "
                         "missing.\nExit 0: nothing is missing (a note is no obstacle); 4: something is.",
                         "tilescope doctor");
     arguments.choice("--format", format, {"text", "json"}, "how to print it");
     arguments.flag("--ceilings", ceilings.asked,
                    "measure what a device reaches at most instead; takes seconds");
-    arguments.option("-o,--output", ceilings.file, "file that keeps the ceilings for its runs' rooflines");
+    arguments.output("-o,--output", ceilings.file, "file that keeps the ceilings for its runs' rooflines");
     arguments.option("--device", ceilings.device, "which device: auto, cpu, cuda:N (auto)");
+    arguments.flag("--force", ceilings.force, "keep a calibration although the host was busy");
     if (!arguments.parse(argc, argv))
         return 0;
     ceilings.format = format;
     ceilings.commandLine = commandLineOf(argc, argv);
-    if (ceilings.asked || !ceilings.file.empty() || !ceilings.device.empty())
+    if (ceilings.asked || !ceilings.file.empty() || !ceilings.device.empty() || ceilings.force)
         return measureCeilings(ceilings, std::cout);
     const std::vector<Finding> findings = machine::examine();
     format == "json" ? printJson(findings) : printText(findings);

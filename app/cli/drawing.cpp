@@ -1,6 +1,6 @@
 #include "app/cli/drawing.h"
 
-#include "core/base/error.h"
+#include "core/base/output_file.h"
 #include "core/base/paths.h"
 #include "core/session/child_process.h"
 
@@ -73,17 +73,6 @@ std::string textOf(const fs::path& file)
     return text.str();
 }
 
-void writeText(const fs::path& file, const std::string& text)
-{
-    std::ofstream stream(file);
-    stream << text << '\n';
-    if (!stream.flush())
-        throw Error{.what = "cannot be written",
-                    .where = file.string(),
-                    .mend = "check the folder and the space on its disk",
-                    .kind = ErrorKind::Failure};
-}
-
 /// The sentence with which a program ended; what it said before that are warnings.
 std::string lastLine(std::string text)
 {
@@ -106,7 +95,7 @@ report::Drawings drawFigures(const report::Document& document, const fs::path& f
     for (const report::Section& section : document.sections)
         for (const report::Figure& figure : section.figures) {
             const fs::path recipe = folder / (figure.id + ".json");
-            writeText(recipe, figure.recipe);
+            writeOutput(recipe, figure.recipe + "\n");
             std::vector<std::string> arguments{"--charts", recipe.string(), "-o", folder.string()};
             arguments.insert(arguments.end(), figure.files.begin(), figure.files.end());
             const Ended ended = runToItsEnd(window, arguments);

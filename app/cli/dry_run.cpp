@@ -28,6 +28,7 @@ struct Total {
     double errorSeconds = 0; ///< by which they may be off, as all points may be in the same direction
     Bytes peak{};
     std::int64_t outOfMemory = 0;
+    std::int64_t skipped = 0;
     std::int64_t unknown = 0; ///< points of which no memory is known
 
     /// As a share of the seconds.
@@ -41,6 +42,10 @@ Total totalOf(const std::vector<PointForecast>& forecasts)
 {
     Total total;
     for (const PointForecast& point : forecasts) {
+        if (point.skipped) {
+            ++total.skipped;
+            continue;
+        }
         // Points that run out of memory end soon.
         if (!point.memory || !point.memory->outOfMemory)
             total.seconds = total.seconds && point.seconds ? std::optional(*total.seconds + *point.seconds)
@@ -107,9 +112,12 @@ std::string pointJson(const SweepPoint& point, const PointForecast& forecast)
     line.pop_back();
     const auto stepMs = forecast.stepSeconds ? std::optional(*forecast.stepSeconds * 1e3) : std::nullopt;
     return line +
-           fmt::format(R"(,"forecast":{{"device":{},"memory":{},"step_ms":{},"seconds":{},"error":{}}}}})",
-                       exchange::jsonString(forecast.device), memoryJson(forecast.memory),
-                       numberOrNull(stepMs), numberOrNull(forecast.seconds), numberOrNull(forecast.error));
+           fmt::format(
+               R"(,"forecast":{{"device":{},"skipped":{},"memory":{},"step_ms":{},"seconds":{},"error":{},"busy_host":{}}}}})",
+               exchange::jsonString(forecast.device),
+               forecast.skipped ? exchange::jsonString(*forecast.skipped) : "null",
+               memoryJson(forecast.memory), numberOrNull(stepMs), numberOrNull(forecast.seconds),
+               numberOrNull(forecast.error), forecast.isFromBusyHost);
 }
 
 void writeJson(std::ostream& out, const std::vector<SweepPoint>& points,
@@ -119,9 +127,9 @@ void writeJson(std::ostream& out, const std::vector<SweepPoint>& points,
         out << pointJson(points[i], forecasts[i]) << '\n';
     const Total total = totalOf(forecasts);
     out << fmt::format(
-               R"({{"event":"forecast","points":{},"out_of_memory":{},"unknown":{},"peak_allocated":{},"seconds":{},"error":{}}})",
-               points.size(), total.outOfMemory, total.unknown, total.peak.count, numberOrNull(total.seconds),
-               numberOrNull(total.error()))
+               R"({{"event":"forecast","points":{},"out_of_memory":{},"skipped":{},"unknown":{},"peak_allocated":{},"seconds":{},"error":{}}})",
+               points.size(), total.outOfMemory, total.skipped, total.unknown, total.peak.count,
+               numberOrNull(total.seconds), numberOrNull(total.error()))
         << std::endl;
 }
 
@@ -177,6 +185,8 @@ exchange::Table tableOf(const std::vector<SweepPoint>& points, const std::vector
         column("reserved", "reserved", memory([](const MemoryPrediction& m) { return m.peakReserved; }),
                Unit::Bytes),
         column("memory", "fits", [&forecasts](std::size_t row) {
+            if (const auto& why = forecasts[row].skipped)
+                return Cell("skipped: " + *why);
             const auto& m = forecasts[row].memory;
             if (!m)
                 return Cell(std::string("not known"));
@@ -206,6 +216,10 @@ void writeText(std::ostream& out, const std::vector<SweepPoint>& points,
         }))
         out << "Time is not predicted: no calibration of this device; measure it once: tilescope doctor "
                "--ceilings\n";
+    if (std::ranges::any_of(forecasts, &PointForecast::isFromBusyHost))
+        out << "The device was calibrated while its host was busy, so times may be off by more than ±; "
+               "measure it "
+               "again: tilescope doctor --ceilings\n";
     // Scripts read how many points there are from the beginning of the last line.
     out << points.size() << (points.size() == 1 ? " point" : " points");
     if (!points.empty())
@@ -217,6 +231,8 @@ void writeText(std::ostream& out, const std::vector<SweepPoint>& points,
             << percentText(total.error().value_or(0));
     if (total.outOfMemory > 0)
         out << ", " << total.outOfMemory << " out of memory";
+    if (total.skipped > 0)
+        out << ", " << total.skipped << " skipped";
     out << "; nothing was run" << std::endl;
 }
 
@@ -234,17 +250,16 @@ void showDryRun(std::ostream& out, const std::vector<SweepPoint>& points,
 
 Bytes capacityFrom(const std::string& text)
 {
-    Error problem{.what = "'" + text + "' is not an amount of memory",
-                  .where = "--capacity",
-                  .mend = "write --capacity '80 GiB'"};
     try {
         const auto specs = config::specFromOverrides(Workload::Attention, {{"memory_limit", text}});
         if (specs.size() == 1 && specs.front().memoryLimit)
             return *specs.front().memoryLimit;
-    } catch (const Error& error) {
-        problem.what = error.what;
+    } catch (const Error&) {
+        // It speaks of the key that the text was tried for.
     }
-    throw problem;
+    throw Error{.what = "'" + text + "' is not an amount of memory with its unit",
+                .where = "--capacity",
+                .mend = "write --capacity '80 GiB'"};
 }
 
 } // namespace tilescope::cli

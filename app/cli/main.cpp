@@ -1,8 +1,9 @@
 // The command line: finds the verb, calls it, prints what went wrong.
 
 #include "app/cli/commands.h"
-#include "core/base/error.h"
+#include "core/base/current_error.h"
 #include "core/base/paths.h"
+#include "core/base/process.h"
 #include "core/base/spelling.h"
 #include "core/base/version.h"
 
@@ -11,9 +12,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -64,24 +67,13 @@ void printHelp()
                   << "            " << verb.example << '\n';
     }
     std::cout
-        << "\n  --version   the version of this program\n"
+        << "\n  help VERB   the same as VERB --help\n"
+           "  --version   the version of this program, also -V\n"
            "\nLibTorch: the engine takes the torch 2.11 folder that TILESCOPE_TORCH names, else its own run "
            "path, the torch\nof python3, that of packaging/dev setup; more in help/cluster.md\n"
            "\nexit codes: 0 all points ok, oom or skipped; 2 unusable arguments, spec or file; 3 a "
            "point ended in\n"
            "error; 4 the machine lacks what was asked for; 130 cancelled\n";
-}
-
-/// Becomes the window. Only returns by throwing.
-[[noreturn]] void openWindow(char** argv)
-{
-    const std::filesystem::path window = siblingProgram("TILESCOPE_GUI", "tilescope-gui");
-    execv(window.c_str(), argv);
-    throw Error{.what = std::string("the window cannot be opened (") + std::strerror(errno) + ")",
-                .where = window.string(),
-                .mend =
-                    "install tilescope-gui beside this program, or see the file with `tilescope show FILE`",
-                .kind = ErrorKind::Environment};
 }
 
 /// Whether a first argument that is no verb names a file: it exists, or looks like one.
@@ -92,15 +84,42 @@ bool namesFile(const std::string& argument)
            argument.find('/') != std::string::npos;
 }
 
+void requireThere(std::string_view file)
+{
+    std::error_code error;
+    if (!std::filesystem::exists(file, error))
+        throw Error{.what = error ? "cannot be opened (" + error.message() + ")" : "no such file",
+                    .where = std::string(file),
+                    .mend = "check the path; tilescope --help lists the verbs"};
+}
+
 [[noreturn]] void throwUnknown(const std::string& argument)
 {
     std::vector<std::string_view> words;
     for (const Verb& verb : kVerbs)
         words.push_back(verb.name);
-    words.insert(words.end(), {"--help", "--version"});
+    words.insert(words.end(), {"help", "--help", "--version"});
     throw Error{.what = argument.starts_with('-') ? "unknown option" : "unknown verb, and no such file",
                 .where = argument,
                 .mend = didYouMean(argument, words)};
+}
+
+/// Becomes the window. Only returns by throwing.
+/// \param words  files, then perhaps options of the window's program, which it judges itself
+[[noreturn]] void openWindow(std::span<char*> words, char** argv)
+{
+    for (const char* word : words) {
+        if (*word == '-')
+            break;
+        requireThere(word);
+    }
+    const std::filesystem::path window = siblingProgram("TILESCOPE_GUI", "tilescope-gui");
+    execv(window.c_str(), argv);
+    throw Error{.what = std::string("the window cannot be opened (") + std::strerror(errno) + ")",
+                .where = window.string(),
+                .mend =
+                    "install tilescope-gui beside this program, or see the file with `tilescope show FILE`",
+                .kind = ErrorKind::Environment};
 }
 
 /// `--batch` may stand anywhere among its options: it becomes the verb, the rest its arguments.
@@ -116,40 +135,76 @@ bool bringBatchToFront(std::vector<char*>& words)
     return true;
 }
 
+const Verb* findVerb(std::string_view word)
+{
+    const auto found = std::ranges::find(kVerbs, word, &Verb::name);
+    return found == kVerbs.end() ? nullptr : &*found;
+}
+
+/// `help VERB …`: what VERB … --help prints.
+int help(std::span<char*> words)
+{
+    if (words.empty()) {
+        printHelp();
+        return 0;
+    }
+    const std::string asked = words[0];
+    const Verb* verb = findVerb(asked);
+    if (!verb)
+        verb = findVerb("--" + asked); // batch
+    if (!verb)
+        throwUnknown(asked);
+    std::string option = "--help";
+    std::vector<char*> arguments(words.begin(), words.end());
+    arguments.push_back(option.data());
+    return verb->command(static_cast<int>(arguments.size()), arguments.data());
+}
+
 int dispatch(int argc, char** argv)
 {
     std::vector<char*> words(argv, argv + argc);
     bringBatchToFront(words);
-    if (words.size() < 2)
-        openWindow(argv);
-    const std::string first = words[1];
-    if (first == "--help" || first == "-h" || first == "help") {
-        printHelp();
-        return 0;
-    }
-    if (first == "--version") {
+    const std::span<char*> given(words.begin() + std::min(argc, 1), words.end());
+    if (given.empty())
+        openWindow(given, argv);
+    const std::string first = given[0];
+    if (first == "--help" || first == "-h" || first == "help")
+        return help(first == "help" ? given.subspan(1) : std::span<char*>());
+    if (first == "--version" || first == "-V") {
         std::cout << programBanner() << '\n';
         return 0;
     }
-    for (const Verb& verb : kVerbs)
-        if (first == verb.name)
-            return verb.command(static_cast<int>(words.size()) - 1, words.data() + 1);
+    if (const Verb* verb = findVerb(first))
+        return verb->command(static_cast<int>(given.size()), given.data());
     if (!namesFile(first))
         throwUnknown(first);
-    openWindow(argv);
+    openWindow(given, argv);
+}
+
+/// What a verb printed is a result like any other: one that did not arrive is a failure.
+void requirePrinted()
+{
+    std::cout.flush();
+    if (std::cout && std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
+        return;
+    throw Error{.what = "cannot be written",
+                .where = "standard output",
+                .mend = "check the space on its disk, or the program that reads it",
+                .kind = ErrorKind::Failure};
 }
 
 } // namespace
 
 int main(int argc, char** argv)
 {
+    prepareProcess();
     try {
-        return dispatch(argc, argv);
-    } catch (const Error& error) {
+        const int code = dispatch(argc, argv);
+        requirePrinted();
+        return code;
+    } catch (...) {
+        const Error error = currentError();
         std::cerr << error.sentence() << std::endl;
         return error.exitCode();
-    } catch (...) {
-        std::cerr << currentExceptionSentence() << std::endl;
-        return 3;
     }
 }

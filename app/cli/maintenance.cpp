@@ -2,7 +2,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "core/base/error.h"
-#include "core/exchange/text.h"
+#include "core/base/terminal_text.h"
 
 #include <charconv>
 #include <iostream>
@@ -48,16 +48,31 @@ int annotate(int argc, char** argv, const char* verb, const char* purpose, const
 {
     std::string file;
     std::string run;
-    std::string text;
+    std::vector<std::string> words;
     Arguments arguments(std::string(verb) + " FILE RUN TEXT", purpose, example);
     arguments.positional("FILE", file, "a .tscope file");
     arguments.positional("RUN", run, "the run's number");
-    arguments.positional("TEXT", text, "what to keep; '' removes it");
+    arguments.positionals("TEXT", words, "what to keep, as one argument; '' removes what is there");
     if (!arguments.parse(argc, argv))
         return 0;
     require(!file.empty() && !run.empty(), verb, "file and run");
-    set(file, runFrom(run, verb), text);
+    const RunId number = runFrom(run, verb);
+    if (words.size() != 1)
+        throw Error{.what = words.empty() ? std::string("no text was named")
+                                          : "'" + words[1] + "' is one argument too many",
+                    .where = std::string("tilescope ") + verb,
+                    .mend = words.empty() ? "'' removes what is there" : "quote the text"};
+    set(file, number, words.front());
     return 0;
+}
+
+void setTag(const std::filesystem::path& file, RunId run, std::string_view tag)
+{
+    if (tag.find_first_of(" \t\n") != std::string_view::npos)
+        throw Error{.what = "a tag is one word",
+                    .where = "'" + std::string(tag) + "'",
+                    .mend = "join the words with a dash, or keep the sentence with tilescope note"};
+    store::setTag(file, run, tag);
 }
 
 } // namespace
@@ -66,18 +81,19 @@ int mergeCommand(int argc, char** argv)
 {
     std::vector<std::string> files;
     std::string output;
-    Arguments arguments("merge FILE… -o OUT", "Copies the runs of files into one; again changes nothing.",
+    Arguments arguments("merge FILE… -o OUT",
+                        "Copies the runs of files into one; those that it has are not copied again.",
                         "tilescope merge s0.tscope s1.tscope -o all.tscope");
-    arguments.positionals("FILE", files, "files to copy from");
-    arguments.option("-o,--output", output, "the file to add to; made where it does not exist");
+    arguments.positionals("FILE", files, "files to copy from; not OUT itself");
+    arguments.output("-o,--output", output, "the file to add to; made where it does not exist");
     if (!arguments.parse(argc, argv))
         return 0;
     require(!files.empty(), "merge", "file");
     require(!output.empty(), "merge", "target (-o)");
     const std::vector<std::filesystem::path> sources(files.begin(), files.end());
     const store::MergeOutcome outcome = store::merge(sources, output);
-    std::cout << outcome.added << " runs added, " << outcome.present << " were there already -> " << output
-              << '\n';
+    std::cout << outcome.added << " runs added, " << outcome.present << " were there already -> "
+              << escapeForTerminal(output) << '\n';
     return 0;
 }
 
@@ -90,8 +106,8 @@ int verifyCommand(int argc, char** argv)
         return 0;
     const store::VerifyReport report = store::verify(file);
     for (const std::string& problem : report.problems)
-        std::cout << exchange::escapeForTerminal(problem) << '\n';
-    std::cout << file << ": " << report.runs << " runs, " << report.rows << " rows, "
+        std::cout << escapeForTerminal(problem) << '\n';
+    std::cout << escapeForTerminal(file) << ": " << report.runs << " runs, " << report.rows << " rows, "
               << (report.ok() ? "all as they were written" : "damaged") << '\n';
     constexpr int kUnusableFile = 2;
     return report.ok() ? 0 : kUnusableFile;
@@ -106,15 +122,17 @@ int noteCommand(int argc, char** argv)
 int tagCommand(int argc, char** argv)
 {
     return annotate(argc, argv, "tag", "Keeps a word with a run.", "tilescope tag a.tscope 3 baseline",
-                    store::setTag);
+                    setTag);
 }
 
 int deleteCommand(int argc, char** argv)
 {
     std::string file;
     std::vector<std::string> runs;
-    Arguments arguments("delete FILE RUN…", "Removes runs with all their rows; compact gives the space back.",
-                        "tilescope delete a.tscope 3 4");
+    Arguments arguments(
+        "delete FILE RUN…",
+        "Removes runs with all their rows, all of them or none; compact gives the space back.",
+        "tilescope delete a.tscope 3 4");
     arguments.positional("FILE", file, "a .tscope file");
     arguments.positionals("RUN", runs, "numbers of the runs");
     if (!arguments.parse(argc, argv))
@@ -123,8 +141,7 @@ int deleteCommand(int argc, char** argv)
     std::vector<RunId> numbers;
     for (const std::string& run : runs)
         numbers.push_back(runFrom(run, "delete"));
-    for (const RunId run : numbers)
-        store::deleteRun(file, run);
+    store::deleteRuns(file, numbers);
     return 0;
 }
 
@@ -136,8 +153,8 @@ int compactCommand(int argc, char** argv)
     if (file.empty())
         return 0;
     const store::CompactOutcome outcome = store::compact(file);
-    std::cout << file << ": " << outcome.before.count << " bytes before, " << outcome.after.count
-              << " after\n";
+    std::cout << escapeForTerminal(file) << ": " << outcome.before.count << " bytes before, "
+              << outcome.after.count << " after\n";
     return 0;
 }
 

@@ -1,6 +1,8 @@
 #include "app/cli/progress.h"
 
+#include "core/base/quantity.h"
 #include "core/exchange/text.h"
+#include "core/model/flags.h"
 
 #include <fmt/format.h>
 
@@ -15,31 +17,20 @@ using namespace std::chrono_literals;
 
 constexpr auto kRedraw = 100ms;
 
-/// Three significant digits, never an exponent.
-std::string threeDigits(double value)
-{
-    const double size = std::abs(value);
-    const int decimals = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.1 ? 3 : 4;
-    return fmt::format("{:.{}f}", value, decimals);
-}
-
 std::string bytesText(std::int64_t bytes)
 {
-    constexpr double kKiB = 1024;
-    const auto count = static_cast<double>(bytes);
-    if (count >= kKiB * kKiB * kKiB)
-        return threeDigits(count / (kKiB * kKiB * kKiB)) + " GiB";
-    if (count >= kKiB * kKiB)
-        return threeDigits(count / (kKiB * kKiB)) + " MiB";
-    return threeDigits(count / kKiB) + " KiB";
+    return quantity::withUnit(static_cast<double>(bytes), quantity::Unit::Bytes);
 }
 
 std::string stepText(const session::ResultEvent& result)
 {
     if (!result.stepMs)
         return {};
-    const std::string spread = result.stepStdMs ? " ± " + threeDigits(*result.stepStdMs) : "";
-    return fmt::format("{}{} ms ({})", threeDigits(*result.stepMs), spread, result.steps);
+    const std::string interval =
+        result.stepInterval ? fmt::format(" [{}, {}]", quantity::threeDigits((*result.stepInterval)[0]),
+                                          quantity::threeDigits((*result.stepInterval)[1]))
+                            : "";
+    return fmt::format("{}{} ms ({})", quantity::threeDigits(*result.stepMs), interval, result.steps);
 }
 
 std::string_view colourOf(std::string_view status)
@@ -55,8 +46,8 @@ std::int64_t stepsOf(const ExperimentSpec& spec)
 } // namespace
 
 Progress::Progress(const std::vector<session::SweepPoint>& points, ProgressStyle style, std::ostream& out,
-                   std::ostream& err)
-    : points_(points), style_(style), out_(out), err_(err), labels_(pointLabels(points))
+                   std::ostream& err, std::size_t present)
+    : points_(points), style_(style), present_(present), out_(out), err_(err), labels_(pointLabels(points))
 {
     for (std::size_t i = 0; i < points.size(); ++i)
         positions_[points[i].index] = i;
@@ -104,26 +95,59 @@ void Progress::take(const session::SampleEvent& event)
     drawBar(false);
 }
 
+std::string Progress::remarks(const std::string& reason, std::size_t used) const
+{
+    constexpr std::size_t kLeastRoom = 16;
+    constexpr std::string_view kGap = "  ";
+    const std::size_t room = style_.lineWidth == 0                  ? std::string::npos
+                             : style_.lineWidth > used + kLeastRoom ? style_.lineWidth - used
+                                                                    : kLeastRoom;
+    std::string label = exchange::escapeForTerminal(labels_[current_]);
+    std::string why = exchange::escapeForTerminal(reason);
+    const auto widthOf = [&](const std::string& text) {
+        return text.empty() ? 0 : kGap.size() + exchange::displayWidth(text);
+    };
+    if (widthOf(label) + widthOf(why) > room) {
+        // The reason is what the line is read for: the label gives way down to a third.
+        if (!why.empty())
+            label = exchange::elideMiddle(label, std::max(room / 3, room - std::min(room, widthOf(why))) - 2);
+        label = exchange::elideMiddle(label, room - kGap.size());
+        why = exchange::elideMiddle(why, room - std::min(room, widthOf(label) + kGap.size()));
+    }
+    std::string text;
+    for (const std::string& part : {label, why})
+        if (!part.empty())
+            text += std::string(kGap) + part;
+    return text;
+}
+
 void Progress::take(const session::ResultEvent& event)
 {
     clearBar();
     ++finished_;
     records_ += event.records;
-    std::string line = fmt::format("{:>{}}/{}  ", points_[current_].index + 1,
-                                   std::to_string(points_[current_].of).size(), points_[current_].of);
+    const std::string place = fmt::format("{:>{}}/{}  ", points_[current_].index + 1,
+                                          std::to_string(points_[current_].of).size(), points_[current_].of);
     const std::string status = fmt::format("{:<9}", event.status);
-    line += style_.colour ? std::string(colourOf(event.status)) + status + "\033[0m" : status;
     const std::string step = stepText(event);
-    line += fmt::format("  {:<26}", step.empty() ? "–" : step);
-    line += event.peak ? fmt::format("  peak {:>9}", bytesText(*event.peak)) : "";
-    if (!labels_[current_].empty())
-        line += "  " + exchange::escapeForTerminal(labels_[current_]);
-    if (!event.reason.empty())
-        line += "  " + exchange::escapeForTerminal(event.reason);
-    out_ << line << std::endl;
-    for (const std::string& flag : event.flags)
-        out_ << (style_.colour ? "\033[33m" : "") << "      flagged  " << exchange::escapeForTerminal(flag)
-             << (style_.colour ? "\033[0m" : "") << std::endl;
+    std::string figures = fmt::format("  {:<26}", step.empty() ? "–" : step);
+    if (event.peak)
+        figures += fmt::format("  peak {:>9}", bytesText(*event.peak));
+    out_ << place << (style_.colour ? colourOf(event.status) : "") << status
+         << (style_.colour ? "\033[0m" : "") << figures
+         << remarks(event.reason, exchange::displayWidth(place + status + figures)) << std::endl;
+    for (const std::string& flag : event.flags) {
+        const FlagInfo* info = findFlag(flag);
+        // What is so of the program is so of every point: it is said once.
+        if (info != nullptr && info->severity == LossSeverity::Info && !said_.insert(flag).second)
+            continue;
+        const bool bare = info != nullptr && flag == info->name;
+        std::string line = "      flagged  " + exchange::escapeForTerminal(flag) +
+                           (bare ? ": " + std::string(info->sentence) : "");
+        if (style_.lineWidth > 0)
+            line = exchange::elideMiddle(line, style_.lineWidth);
+        out_ << (style_.colour ? "\033[33m" : "") << line << (style_.colour ? "\033[0m" : "") << std::endl;
+    }
     stepsDone_ = 0;
     state_.clear();
     drawBar(true);
@@ -159,6 +183,12 @@ std::string Progress::losses() const
 void Progress::take(const session::DoneEvent& event)
 {
     clearBar();
+    if (points_.empty() && present_ > 0) {
+        out_ << fmt::format("{0} of {0} points were there already; nothing was run -> {1}", present_,
+                            exchange::escapeForTerminal(file_))
+             << std::endl;
+        return;
+    }
     out_ << losses() << '\n';
     std::string counts;
     const auto count = [&counts](std::int64_t n, const char* word) {
@@ -170,8 +200,10 @@ void Progress::take(const session::DoneEvent& event)
     count(event.skipped, "skipped");
     count(event.error, "in error");
     count(event.cancelled, "cancelled");
-    out_ << fmt::format("{} of {} points{}{} in {} -> {}", finished_, points_.size(),
-                        counts.empty() ? "" : ": ", counts, durationText(event.seconds), file_)
+    out_ << fmt::format("{} of {} points{}{} in {}{} -> {}", finished_, points_.size(),
+                        counts.empty() ? "" : ": ", counts, durationText(event.seconds),
+                        present_ > 0 ? fmt::format("; {} more were there already", present_) : "",
+                        exchange::escapeForTerminal(file_))
          << std::endl;
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <iosfwd>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,17 +15,19 @@ namespace tilescope::cli {
 
 /// How progress is shown.
 struct ProgressStyle {
-    bool bar = false;      ///< a line that is rewritten, on `err`
-    bool colour = false;   ///< of the lines on `out`
-    std::size_t width = 0; ///< of the bar's terminal; 0 where it is none
+    bool bar = false;          ///< a line that is rewritten, on `err`
+    bool colour = false;       ///< of the lines on `out`
+    std::size_t width = 0;     ///< of the bar's terminal; 0 if it is none
+    std::size_t lineWidth = 0; ///< to which the lines on `out` are cut; 0 for no limit
 };
 
 /// Prints what a sweep tells to a person: one line a point on `out`, a progress bar with the time left on
 /// `err`, and at the end what was lost and what came out. The session's thread.
 class Progress {
 public:
+    /// \param present  points of the sweep that the file holds already, beside `points`
     Progress(const std::vector<session::SweepPoint>& points, ProgressStyle style, std::ostream& out,
-             std::ostream& err);
+             std::ostream& err, std::size_t present = 0);
     void take(const session::Event& event);
 
 private:
@@ -46,10 +49,12 @@ private:
     void clearBar();
     double fraction() const;
     std::string losses() const;
-    const session::SweepPoint* pointOf(std::int64_t index) const;
+    /// What tells the current point apart, and why it ended so, in the room that a line has left.
+    std::string remarks(const std::string& reason, std::size_t used) const;
 
     const std::vector<session::SweepPoint>& points_;
     const ProgressStyle style_;
+    const std::size_t present_;
     std::ostream& out_;
     std::ostream& err_;
     std::vector<std::string> labels_;               ///< of each point: what varies
@@ -64,6 +69,7 @@ private:
     std::int64_t stepsDone_ = 0; ///< of the current point, warm-up and traced steps too
     std::int64_t records_ = 0;
     std::map<std::string, session::LossEvent> losses_; ///< by kind
+    std::set<std::string> said_;                       ///< flags that are the same for every point
 };
 
 using session::durationText;

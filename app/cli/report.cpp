@@ -3,11 +3,13 @@
 #include "app/cli/commands.h"
 #include "app/cli/drawing.h"
 #include "core/base/error.h"
+#include "core/base/output_file.h"
+#include "core/base/output_folder.h"
 #include "core/base/spelling.h"
+#include "core/base/terminal_text.h"
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <functional>
 #include <iostream>
 
@@ -39,57 +41,69 @@ std::vector<std::string_view> formatsOf(const std::string& text)
     return formats;
 }
 
-void makeFolder(const fs::path& folder)
-{
-    std::error_code problem;
-    fs::create_directories(folder, problem);
-    if (problem)
-        throw Error{.what = "the folder cannot be made: " + problem.message(),
-                    .where = folder.string(),
-                    .mend = "name another with -o",
-                    .kind = ErrorKind::Failure};
-}
+/// Writes the files of a report into the draft of its folder.
+class Draft {
+public:
+    /// \param named  the folder as the user wrote it
+    Draft(const OutputFolder& folder, fs::path named) : folder_(folder.draft()), named_(std::move(named)) {}
 
-void writeFile(const fs::path& file, const std::function<void(std::ostream&)>& write)
-{
-    std::ofstream stream(file, std::ios::binary);
-    write(stream);
-    if (!stream.flush())
-        throw Error{.what = "cannot be written",
-                    .where = file.string(),
-                    .mend = "check the folder and the space on its disk",
-                    .kind = ErrorKind::Failure};
-    std::cout << file.string() << '\n';
-}
+    fs::path subfolder(const char* name) const
+    {
+        const fs::path inner = folder_ / name;
+        fs::create_directory(inner);
+        return inner;
+    }
 
-void writeTables(const report::Document& document, const fs::path& folder)
+    void write(const fs::path& name, const std::function<void(std::ostream&)>& write)
+    {
+        OutputFile file(folder_ / name);
+        file.write(write);
+        file.commit();
+        written_.push_back(named_ / name);
+    }
+
+    void writeAll(std::string_view format, const report::Document& document,
+                  const report::Drawings& drawings);
+
+    const std::vector<fs::path>& written() const { return written_; }
+
+private:
+    void writeTables(const report::Document& document);
+
+    const fs::path folder_;
+    const fs::path named_;
+    std::vector<fs::path> written_;
+};
+
+void Draft::writeTables(const report::Document& document)
 {
-    makeFolder(folder);
+    const fs::path tables = "tables";
+    subfolder("tables");
     for (const report::Section& section : document.sections)
         for (const report::Table& table : section.tables)
-            writeFile(folder / (table.id + ".csv"),
-                      [&table](std::ostream& out) { report::writeCsv(out, table); });
+            write(tables / (table.id + ".csv"),
+                  [&table](std::ostream& out) { report::writeCsv(out, table); });
 }
 
-void write(std::string_view format, const report::Document& document, const report::Drawings& drawings,
-           const fs::path& folder)
+/// Writes a report in one format.
+void Draft::writeAll(std::string_view format, const report::Document& document,
+                     const report::Drawings& drawings)
 {
     const auto drawn = [&](auto writer) {
         return [&document, &drawings, writer](std::ostream& out) { writer(out, document, drawings); };
     };
     if (format == "html")
-        writeFile(folder / "index.html", drawn(report::writeHtml));
+        write("index.html", drawn(report::writeHtml));
     else if (format == "md")
-        writeFile(folder / "report.md", drawn(report::writeMarkdown));
+        write("report.md", drawn(report::writeMarkdown));
     else if (format == "latex")
-        writeFile(folder / "report.tex", drawn(report::writeLatex));
+        write("report.tex", drawn(report::writeLatex));
     else if (format == "typst")
-        writeFile(folder / "report.typ", drawn(report::writeTypst));
+        write("report.typ", drawn(report::writeTypst));
     else if (format == "json")
-        writeFile(folder / "report.json",
-                  [&document](std::ostream& out) { report::writeJson(out, document); });
+        write("report.json", [&document](std::ostream& out) { report::writeJson(out, document); });
     else
-        writeTables(document, folder / "tables");
+        writeTables(document);
 }
 
 /// What a figure shows is said by its template; of what it was drawn, by who drew it.
@@ -115,7 +129,7 @@ int reportCommand(int argc, char** argv)
         "Writes what the studies in these files say: tables, figures and findings for a paper.",
         "tilescope report all.tscope -o writeup --format html,latex");
     arguments.positionals("FILE", files, "recordings of tilescope --batch study:NAME");
-    arguments.option("-o,--output", folder, "the folder to write to");
+    arguments.output("-o,--output", folder, "the folder to write to");
     arguments.option("--study", options.study, "this study alone");
     arguments.option("--format", formatList,
                      "html, md, latex, typst, csv, json; several by commas; without it all");
@@ -129,13 +143,17 @@ int reportCommand(int argc, char** argv)
     const std::vector<std::string_view> formats = formatsOf(formatList);
     report::Document document =
         report::makeReport(std::vector<fs::path>(files.begin(), files.end()), options);
-    makeFolder(fs::path(folder) / "figures");
-    const report::Drawings drawings = drawFigures(document, fs::path(folder) / "figures");
+    OutputFolder output(folder, {files.begin(), files.end()});
+    Draft draft(output, folder);
+    const report::Drawings drawings = drawFigures(document, draft.subfolder("figures"));
     addCaptions(document, drawings);
     for (const std::string_view format : formats)
-        write(format, document, drawings, folder);
+        draft.writeAll(format, document, drawings);
+    output.commit();
+    for (const fs::path& file : draft.written())
+        std::cout << escapeForTerminal(file.string()) << '\n';
     if (!drawings.whyNone.empty())
-        std::cerr << "some figures were not drawn: " << drawings.whyNone << std::endl;
+        std::cerr << "some figures were not drawn: " << escapeForTerminal(drawings.whyNone) << std::endl;
     return 0;
 }
 

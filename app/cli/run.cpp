@@ -31,20 +31,28 @@ Workload workloadFrom(const std::string& word)
                 .mend = didYouMean(word, workloadWords())};
 }
 
+/// `attention, lm, … or dtypes`.
+std::string workloadList()
+{
+    const std::vector<std::string_view> words = workloadWords();
+    std::string list;
+    for (std::size_t i = 0; i < words.size(); ++i)
+        list += std::string(i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + std::string(words[i]);
+    return list;
+}
+
 } // namespace
 
 int runCommand(int argc, char** argv)
 {
     std::string workload;
-    std::string file;
-    std::string format = "text";
-    Arguments arguments(
-        "run WORKLOAD [--key value …] [-o FILE]",
-        "Runs one experiment: attention or lm. Every key of a spec is an option; [a, b] sweeps it.",
-        "tilescope run lm --size tiny --mode train --device cpu -o a.tscope");
-    arguments.positional("WORKLOAD", workload, "attention or lm");
-    arguments.option("-o,--output", file, "the file to append to; without it tilescope-DATE-TIME.tscope");
-    arguments.choice("--format", format, {"text", "json"}, "text, or one JSON event a line for programs");
+    SweepArguments sweep;
+    Arguments arguments("run WORKLOAD [--key value …] [-o FILE]",
+                        "Runs one experiment: " + workloadList() +
+                            ". Every key of a spec is an option; [a, b] sweeps it.",
+                        "tilescope run lm --size tiny --mode train --device cpu -o a.tscope");
+    arguments.positional("WORKLOAD", workload, workloadList());
+    sweep.addTo(arguments);
     std::deque<std::pair<std::string, std::string>> values; // a deque: options keep references into it
     for (const config::KeyInfo& key : config::keys()) {
         if (key.name == "workload")
@@ -52,21 +60,24 @@ int runCommand(int argc, char** argv)
         auto& [name, value] = values.emplace_back(key.name, "");
         arguments.key(name, value, key.type == config::ValueType::Boolean);
     }
-    // Help is of the workload that stands there; attention where none does.
+    // Help is of the workload that is named; of attention if none is.
     const std::optional<Workload> named = argc > 1 ? fromWord<Workload>(argv[1]) : std::nullopt;
-    arguments.appendix("keys of " + std::string(wordOf(named.value_or(Workload::Attention))) + "\n" +
-                       config::keysHelp(named.value_or(Workload::Attention)));
+    std::string keys = "keys of " + std::string(wordOf(named.value_or(Workload::Attention))) + "\n" +
+                       config::keysHelp(named.value_or(Workload::Attention));
+    if (!named)
+        keys += "\nkeys of the others: tilescope run lm --help, and so on\n";
+    arguments.appendix(std::move(keys));
     if (!arguments.parse(argc, argv))
         return 0;
+    sweep.requireUsable();
     config::Overrides overrides;
     for (const auto& [name, value] : values)
         if (!value.empty())
             overrides.emplace_back(name, value);
     const auto points = session::numbered(config::specFromOverrides(workloadFrom(workload), overrides));
     session::SweepOptions options;
-    options.file = file;
     options.commandLine = commandLineOf(argc, argv);
-    return runPoints(points, std::move(options), format == "json" ? Format::Json : Format::Text);
+    return sweep.carryOut(points, std::move(options));
 }
 
 } // namespace tilescope::cli

@@ -1,5 +1,6 @@
 #include "app/cli/show.h"
 
+#include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
@@ -8,9 +9,7 @@
 #include "core/query/event_tables.h"
 #include "core/query/run_tables.h"
 
-#include <array>
 #include <charconv>
-#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -89,7 +88,6 @@ struct Request {
     bool names = false;
     Format format = Format::Table;
     std::size_t limit = 200;
-    bool help = false;
 };
 
 struct Section {
@@ -114,17 +112,18 @@ std::int64_t wholeNumber(std::string_view text, std::string_view option, std::in
     if (error != std::errc{} || end != text.data() + text.size() || value < least)
         throw Error{.what = "'" + std::string(text) + "' is not a whole number from " +
                             std::to_string(least) + " up",
-                    .where = std::string(option)};
+                    .where = std::string(option),
+                    .mend = "write digits alone: " + std::string(option) + " " + std::to_string(least)};
     return value;
 }
 
 Table runsTable(const store::RunReader& reader, const Request& request)
 {
-    query::RunsTable runs = query::runs(reader, request.query.run);
+    const auto runs = std::make_shared<const query::RunList>(reader, request.query.run);
     // One run is read, several are compared.
-    if (request.format == Format::Table && runs.rows.size() == 1)
-        return exchange::sheetOf(runs.rows.front());
-    return tableOf(shared(std::move(runs)));
+    if (request.format == Format::Table && runs->size() == 1)
+        return exchange::sheetOf((*runs)[0]);
+    return tableOf(runs);
 }
 
 /// Blocks by the tensors that they hold.
@@ -277,70 +276,44 @@ const Section& sectionOf(const std::string& name)
         .what = "there is no section '" + name + "'", .where = "show", .mend = didYouMean(name, names)};
 }
 
-Format formatOf(const std::string& word)
-{
-    static constexpr std::array<std::string_view, 3> words{"table", "json", "csv"};
-    for (std::size_t i = 0; i < words.size(); ++i)
-        if (words[i] == word)
-            return static_cast<Format>(i);
-    throw Error{
-        .what = "unknown format '" + word + "'", .where = "--format", .mend = didYouMean(word, words)};
-}
-
-void setOption(Request& request, const std::string& name, const std::string& value)
-{
-    static constexpr std::array<std::string_view, 8> names{"--run",   "--range",  "--group", "--at",
-                                                           "--names", "--format", "--limit", "--help"};
-    if (name == "--run")
-        request.query.run = RunId{wholeNumber(value, name, 1)};
-    else if (name == "--range")
-        request.query.rangeGlob = value;
-    else if (name == "--group")
-        request.group = value;
-    else if (name == "--at")
-        request.at = value;
-    else if (name == "--format")
-        request.format = formatOf(value);
-    else if (name == "--limit")
-        request.limit = static_cast<std::size_t>(wholeNumber(value, name, 0));
-    else
-        throw Error{
-            .what = "unknown option '" + name + "'", .where = "show", .mend = didYouMean(name, names)};
-}
-
-/// FILE and SECTION by place, options anywhere as `--name value` or `--name=value`.
-Request parse(std::span<const std::string> arguments)
+/// What was asked; none if it was help, which has been printed.
+std::optional<Request> parse(std::span<const std::string> words, std::ostream& out)
 {
     Request request;
-    std::size_t placed = 0;
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const std::string& argument = arguments[i];
-        if (argument == "--help" || argument == "-h") {
-            request.help = true;
-        } else if (argument == "--names") {
-            request.names = true;
-        } else if (argument.starts_with("--")) {
-            const std::size_t equals = argument.find('=');
-            const std::string name = argument.substr(0, equals);
-            if (equals == std::string::npos && i + 1 == arguments.size()) {
-                setOption(request, name, {}); // an unknown name is the first thing to say
-                throw Error{.what = "needs a value", .where = name};
-            }
-            setOption(request, name,
-                      equals == std::string::npos ? arguments[++i] : argument.substr(equals + 1));
-        } else if (placed == 0) {
-            request.file = argument;
-            ++placed;
-        } else if (placed == 1) {
-            request.section = argument;
-            ++placed;
-        } else if (placed == 2 && request.section == "answers") {
-            request.question = argument;
-            ++placed;
-        } else {
-            throw Error{.what = "one argument too many: '" + argument + "'", .where = "show"};
-        }
-    }
+    std::string run;
+    std::string group;
+    std::string at;
+    std::string question;
+    std::string limit;
+    std::string format = "table";
+    Arguments arguments(kHelp);
+    arguments.positional("FILE", request.file, "");
+    arguments.positional("SECTION", request.section, "");
+    arguments.positional("QUESTION", question, "");
+    arguments.option("--run", run, "");
+    arguments.option("--range", request.query.rangeGlob, "");
+    arguments.option("--group", group, "");
+    arguments.option("--at", at, "");
+    arguments.flag("--names", request.names, "");
+    arguments.choice("--format", format, {"table", "json", "csv"}, "");
+    arguments.option("--limit", limit, "");
+    if (!arguments.parse({words.begin(), words.end()}, out))
+        return {};
+    if (!question.empty() && request.section != "answers")
+        throw Error{.what = "unexpected argument",
+                    .where = question,
+                    .mend = "usage: tilescope show FILE [SECTION] [options]"};
+    const auto ifGiven = [](std::string& text) {
+        return text.empty() ? std::nullopt : std::optional(std::move(text));
+    };
+    request.group = ifGiven(group);
+    request.at = ifGiven(at);
+    request.question = ifGiven(question);
+    if (!run.empty())
+        request.query.run = RunId{wholeNumber(run, "--run", 1)};
+    if (!limit.empty())
+        request.limit = static_cast<std::size_t>(wholeNumber(limit, "--limit", 0));
+    request.format = format == "json" ? Format::Json : format == "csv" ? Format::Csv : Format::Table;
     return request;
 }
 
@@ -359,30 +332,32 @@ void check(Request& request, const Section& section)
                     .where = "--range",
                     .mend = "kernels, ops, ranges, roofline, memory and saved have"};
     if (request.at && !section.takesAt)
-        throw Error{.what = "only show memory takes a moment", .where = "--at"};
+        throw Error{.what = "only show memory takes a moment",
+                    .where = "--at",
+                    .mend = "tilescope show FILE memory --at " + *request.at};
     if (request.names && (!section.takesAt || request.group))
         throw Error{.what = section.takesAt ? "--names and --group exclude each other"
                                             : "only show memory has names",
-                    .where = "--names"};
+                    .where = "--names",
+                    .mend = section.takesAt ? "give one of them" : "tilescope show FILE memory --names"};
     if (request.names && request.at == "ever")
-        throw Error{.what = "--names without --at shows a whole step", .where = "--at"};
+        throw Error{.what = "--names without --at shows a whole step",
+                    .where = "--at",
+                    .mend = "leave out --at ever"};
     if (request.at && request.group)
         throw Error{.what = "--at and --group exclude each other",
                     .where = "show memory",
                     .mend = "--group tells each group's bytes at the peak already"};
-    if (!std::filesystem::exists(request.file))
-        throw Error{.what = "no such file", .where = request.file};
 }
 
 } // namespace
 
 int show(std::span<const std::string> arguments, std::ostream& out)
 {
-    Request request = parse(arguments);
-    if (request.help) {
-        out << kHelp;
+    std::optional<Request> parsed = parse(arguments, out);
+    if (!parsed)
         return 0;
-    }
+    Request& request = *parsed;
     if (request.file.empty())
         throw Error{.what = "needs a file",
                     .where = "show",
@@ -415,11 +390,7 @@ int show(std::span<const std::string> arguments, std::ostream& out)
 int showCommand(int argc, char** argv)
 {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    const int code = show(arguments, std::cout);
-    std::cout.flush();
-    if (!std::cout)
-        throw Error{.what = "standard output cannot be written", .where = "show", .kind = ErrorKind::Failure};
-    return code;
+    return show(arguments, std::cout);
 }
 
 } // namespace tilescope::cli

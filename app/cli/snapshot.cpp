@@ -4,14 +4,15 @@
 #include "app/cli/commands.h"
 #include "app/cli/compare.h"
 #include "core/base/error.h"
+#include "core/base/output_file.h"
+#include "core/base/terminal_text.h"
 #include "core/exchange/number.h"
 #include "core/exchange/snapshot_export.h"
 #include "core/exchange/snapshot_import.h"
-#include "core/exchange/text.h"
 #include "core/query/run_tables.h"
 
+#include <array>
 #include <charconv>
-#include <fstream>
 #include <iostream>
 
 namespace tilescope::cli {
@@ -38,29 +39,6 @@ exchange::SnapshotMoment momentOf(const std::string& at)
     return {.at = Nanoseconds(nanoseconds)};
 }
 
-/// Writes to a file beside the target, which takes its place once it is whole.
-exchange::SnapshotFigures writeWhole(const std::filesystem::path& target, const store::RunReader& reader,
-                                     RunId run, const exchange::SnapshotMoment& moment)
-{
-    std::filesystem::path part = target;
-    part += ".part";
-    try {
-        std::ofstream out(part, std::ios::binary);
-        if (!out)
-            throw Error{.what = "cannot be written", .where = target.string()};
-        const exchange::SnapshotFigures figures = exchange::writeSnapshot(out, reader, run, moment);
-        out.close();
-        if (!out)
-            throw Error{.what = "cannot be written", .where = target.string(), .kind = ErrorKind::Failure};
-        std::filesystem::rename(part, target);
-        return figures;
-    } catch (...) {
-        std::error_code ignored;
-        std::filesystem::remove(part, ignored);
-        throw;
-    }
-}
-
 } // namespace
 
 int exportCommand(int argc, char** argv)
@@ -75,7 +53,7 @@ int exportCommand(int argc, char** argv)
         "is meant. PyTorch shows it: python -m torch.cuda._memory_viz trace_plot OUT.pickle",
         "tilescope export a.tscope --snapshot a.pickle");
     arguments.positional("FILE", file, "a .tscope file, and the run's number after a colon");
-    arguments.option("--snapshot", snapshot, "the pickle to write");
+    arguments.output("--snapshot", snapshot, "the pickle to write: a regular file, no recording");
     arguments.option("--at", at,
                      "the moment whose blocks are shown: end of the recording (the default), peak, or that "
                      "many ns after the run's first event");
@@ -88,11 +66,15 @@ int exportCommand(int argc, char** argv)
     const RunAddress address = runAddressOf(file);
     const store::RunReader reader(address.file);
     const RunId run = query::chooseRun(reader, address.run).run;
-    const exchange::SnapshotFigures figures = writeWhole(snapshot, reader, run, momentOf(at));
-    std::cout << "run " << run.value << " of " << address.file.string() << ": " << figures.events
-              << " events, " << figures.segments << " segments, " << figures.blocks
+    OutputFile output(snapshot, std::array{address.file});
+    const exchange::SnapshotFigures figures = output.write(
+        [&](std::ostream& out) { return exchange::writeSnapshot(out, reader, run, momentOf(at)); });
+    output.commit();
+    std::cout << "run " << run.value << " of " << escapeForTerminal(address.file.string()) << ": "
+              << figures.events << " events, " << figures.segments << " segments, " << figures.blocks
               << " blocks allocated with " << sizeText(figures.allocated) << " (" << figures.allocated.count
-              << " bytes), " << sizeText(figures.reserved) << " reserved -> " << snapshot << '\n';
+              << " bytes), " << sizeText(figures.reserved) << " reserved -> " << escapeForTerminal(snapshot)
+              << '\n';
     if (figures.unknown.count > 0)
         std::cout << sizeText(figures.unknown)
                   << " of it is in no block that the run knows; one block stands for it\n";
@@ -110,10 +92,11 @@ int importCommand(int argc, char** argv)
     Arguments arguments(
         "import FILE.pickle -o OUT.tscope",
         "Reads a memory snapshot that torch.cuda.memory._dump_snapshot wrote (PyTorch 2.1 or later) and\n"
-        "adds it to a file as a run. It is read as plain data: nothing in it can run.",
+        "adds it to a file as a run. It is read as plain data: nothing in it can run. A snapshot is a\n"
+        "regular file of at most 2 GiB.",
         "tilescope import snapshot.pickle -o t.tscope");
     arguments.positional("FILE", file, "the snapshot");
-    arguments.option("-o,--output", output, "the .tscope file to add to; made where it does not exist");
+    arguments.output("-o,--output", output, "the .tscope file to add to; made where it does not exist");
     if (!arguments.parse(argc, argv))
         return 0;
     if (file.empty() || output.empty())
@@ -122,10 +105,11 @@ int importCommand(int argc, char** argv)
                     .mend = "--help shows what belongs there"};
     exchange::ImportedSnapshot imported;
     const RunId run = exchange::importSnapshotFile(file, output, &imported);
-    std::cout << exchange::escapeForTerminal(imported.header.name) << ": "
-              << imported.trace.allocEvents.size() << " events, " << imported.segments << " segments, "
-              << imported.blocks << " blocks allocated with " << sizeText(imported.allocated) << ", "
-              << sizeText(imported.reserved) << " reserved -> run " << run.value << " of " << output << '\n';
+    std::cout << escapeForTerminal(imported.header.name) << ": " << imported.trace.allocEvents.size()
+              << " events, " << imported.segments << " segments, " << imported.blocks
+              << " blocks allocated with " << sizeText(imported.allocated) << ", "
+              << sizeText(imported.reserved) << " reserved -> run " << run.value << " of "
+              << escapeForTerminal(output) << '\n';
     return 0;
 }
 

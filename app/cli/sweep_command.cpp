@@ -1,6 +1,10 @@
 #include "app/cli/sweep_command.h"
 
+#include "app/cli/arguments.h"
+#include "app/cli/dry_run.h"
 #include "app/cli/progress.h"
+#include "core/base/error.h"
+#include "core/base/terminal_text.h"
 #include "core/exchange/table.h"
 #include "core/session/slurm_script.h"
 #include "core/session/stop_signals.h"
@@ -21,11 +25,31 @@ ProgressStyle styleHere()
 {
     ProgressStyle style;
     style.colour = exchange::styleOfStandardOutput().colour;
+    style.lineWidth = exchange::styleOfStandardOutput().width;
     style.bar = isatty(STDERR_FILENO) != 0;
     winsize size{};
     if (style.bar && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0)
         style.width = size.ws_col;
     return style;
+}
+
+int runPoints(const std::vector<session::SweepPoint>& points, session::SweepOptions options, Format format,
+              std::size_t present)
+{
+    const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
+    if (options.file.empty()) {
+        options.file = newFileName();
+        std::cerr << "recording into " << options.file.string() << std::endl;
+    }
+    options.atOnce = signals.second();
+    Progress progress(points, styleHere(), std::cout, std::cerr, present);
+    const auto show = [&](const session::Event& event) {
+        if (format == Format::Json)
+            std::cout << session::toJsonLine(event) << std::endl;
+        else
+            progress.take(event);
+    };
+    return session::runSweep(points, options, show, signals.first()).exitCode();
 }
 
 } // namespace
@@ -44,26 +68,43 @@ std::string commandLineOf(int argc, char** argv)
 {
     std::string line = "tilescope";
     for (int i = 0; i < argc; ++i)
-        line += ' ' + session::shellWord(argv[i]);
+        line += ' ' + shellWord(argv[i]);
     return line;
 }
 
-int runPoints(const std::vector<session::SweepPoint>& points, session::SweepOptions options, Format format)
+void SweepArguments::addTo(Arguments& arguments)
 {
-    const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
-    if (options.file.empty()) {
-        options.file = newFileName();
-        std::cerr << "recording into " << options.file.string() << std::endl;
+    arguments.output("-o,--output", file, "the file to append to; without it tilescope-DATE-TIME.tscope");
+    arguments.flag("--dry-run", dryRun, "what each point would take in time and memory; runs nothing");
+    arguments.option("--capacity", capacity,
+                     "with --dry-run: for a GPU with so much memory (80 GiB) instead of this machine");
+    arguments.choice("--format", format, {"text", "json"}, "text, or one JSON event a line for programs");
+}
+
+void SweepArguments::requireUsable() const
+{
+    if (!capacity.empty() && !dryRun)
+        throw Error{.what = "only --dry-run takes it", .where = "--capacity", .mend = "add --dry-run"};
+}
+
+int SweepArguments::carryOut(const std::vector<session::SweepPoint>& points,
+                             session::SweepOptions options) const
+{
+    const Format shown = format == "json" ? Format::Json : Format::Text;
+    if (!dryRun) {
+        options.file = file;
+        return runPoints(points, std::move(options), shown, present);
     }
-    options.atOnce = signals.second();
-    Progress progress(points, styleHere(), std::cout, std::cerr);
-    const auto show = [&](const session::Event& event) {
-        if (format == Format::Json)
-            std::cout << session::toJsonLine(event) << std::endl;
-        else
-            progress.take(event);
-    };
-    return session::runSweep(points, options, show, signals.first()).exitCode();
+    session::ForecastTarget target;
+    target.calibration = file;
+    if (!capacity.empty())
+        target.capacity = capacityFrom(capacity);
+    std::error_code error;
+    if (!file.empty() && !std::filesystem::exists(file, error))
+        std::cerr << escapeForTerminal(file)
+                  << ": no such file yet; predictions use this machine's calibration alone" << std::endl;
+    showDryRun(std::cout, points, target, shown);
+    return 0;
 }
 
 } // namespace tilescope::cli

@@ -1,7 +1,8 @@
 // The engine program: LibTorch's experiments behind the lines of core/session. The supervisor starts it; by
 // hand it reads points from standard input and writes events to standard output.
 
-#include "core/base/error.h"
+#include "core/base/current_error.h"
+#include "core/base/process.h"
 #include "core/base/version.h"
 #include "core/engine/engine.h"
 #include "core/machine/torch_location.h"
@@ -139,13 +140,12 @@ int run(std::span<char*> arguments)
 
 int main(int argc, char** argv)
 {
+    prepareProcess();
     try {
         return run({argv, static_cast<std::size_t>(argc)});
-    } catch (const Error& error) {
+    } catch (...) {
+        const Error error = currentError();
         std::fprintf(stderr, "tilescope-engine: %s\n", error.sentence().c_str());
         return error.exitCode();
-    } catch (...) {
-        std::fprintf(stderr, "tilescope-engine: %s\n", currentExceptionSentence().c_str());
-        return 3;
     }
 }

@@ -1,14 +1,17 @@
-#include "core/base/error.h"
+#include "app/gui/display_guard.h"
+#include "core/base/current_error.h"
+#include "core/base/process.h"
 #include "core/base/version.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/pages/charts_offscreen.h"
 #include "ui/pages/first_paint.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/screenshots.h"
+#include "ui/theme/application.h"
 #include "ui/theme/theme.h"
 
-#include <QApplication>
 #include <QCommandLineParser>
+#include <QFileInfo>
 #include <QSettings>
 
 #include <algorithm>
@@ -64,15 +67,23 @@ QSize sizeOf(const QString& words)
     return size;
 }
 
-// Charts and pictures are drawn where there is no display, on a cluster's node, and help is given there.
+// Charts and pictures are drawn where there is no display, on a cluster's node, and help is given there: what
+// the environment says of a display does not matter to them.
 void needNoDisplay(int argc, char** argv)
 {
     constexpr std::string_view kWithout[] = {"--charts", "--screenshots", "--help", "-h", "--version", "-v"};
     for (int i = 1; i < argc; ++i)
         for (const std::string_view option : kWithout)
-            if (std::string_view(argv[i]).substr(0, std::string_view(argv[i]).find('=')) == option &&
-                qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))
+            if (std::string_view(argv[i]).substr(0, std::string_view(argv[i]).find('=')) == option)
                 qputenv("QT_QPA_PLATFORM", "offscreen");
+}
+
+void requireThere(const QStringList& files)
+{
+    for (const QString& file : files)
+        if (!QFileInfo::exists(file))
+            throw Error{
+                .what = "no such file", .where = file.toStdString(), .mend = "check the path of the file"};
 }
 
 // For benchmarks: when the window stood there, by the clock that all processes share.
@@ -88,7 +99,9 @@ void tellWhenPainted(ui::MainWindow& window)
 int run(int argc, char** argv)
 {
     needNoDisplay(argc, argv);
-    QApplication application(argc, argv);
+    DisplayGuard guard;
+    const ui::Application application(argc, argv);
+    guard.release();
     QApplication::setApplicationName(QStringLiteral("tilescope"));
     QApplication::setApplicationDisplayName(QString());
     QApplication::setOrganizationName(QStringLiteral("tilescope"));
@@ -128,6 +141,8 @@ int run(int argc, char** argv)
     parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral(".tscope and .yaml files to open"),
                                  QStringLiteral("[file…]"));
     parser.process(application);
+    requireThere(parser.positionalArguments());
+    requireThere(parser.isSet(spec) ? QStringList(parser.value(spec)) : QStringList());
 
     if (parser.isSet(charts)) {
         ui::Theme::instance().apply(ui::ThemeChoice::Light);
@@ -171,13 +186,12 @@ int run(int argc, char** argv)
 
 int main(int argc, char** argv)
 {
+    prepareProcess();
     try {
         return run(argc, argv);
-    } catch (const Error& error) {
+    } catch (...) {
+        const Error error = currentError();
         std::fprintf(stderr, "tilescope-gui: %s\n", error.sentence().c_str());
         return error.exitCode();
-    } catch (...) {
-        std::fprintf(stderr, "tilescope-gui: %s\n", currentExceptionSentence().c_str());
-        return 3;
     }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/run_to_run.h"
+#include "core/analysis/run_comparison.h"
 #include "core/analysis/statistics.h"
 
 #include <cstdint>
@@ -12,56 +12,46 @@
 
 namespace tilescope::analysis {
 
-/// What a comparison takes for granted.
-struct ComparisonOptions {
-    /// By how much the medians of two runs of one and the same program differ beyond what their steps tell
-    /// (clocks, memory placement): learned from repeated runs where there are any (learnRunToRun), so that a
-    /// comparison of two single runs leans on the prior and one among repeats on what they showed.
-    RunToRun runToRun = {};
-    double falseDiscovery = 0.05; ///< of what is called different in a table, the share that may be wrong
-    std::uint64_t seed = 1;
-};
-
 /// How long the memory of a series is, in steps: the block length that makes a circular block bootstrap of
 /// its mean least wrong. 1 for independent values. Politis and White (2004), with the correction of Patton et
 /// al. (2009). \return  1 to a third of the series O(n log n).
 std::size_t blockLength(std::span<const double> series);
 
-/// Two series of times, B against A.
+/// Two stretches of the steps of one run, the later against the earlier.
 struct SeriesDifference {
     std::int64_t stepsA = 0;
     std::int64_t stepsB = 0;
     double medianA = 0;
     double medianB = 0;
-    double difference = 0; ///< medianB - medianA
-    ConfidenceInterval difference95{};
     double ratio = 1; ///< medianB / medianA
     ConfidenceInterval ratio95{};
 
-    /// Whether the interval of the difference leaves out zero.
-    bool seen() const { return difference95.low > 0 || difference95.high < 0; }
+    /// Whether the interval excludes 1.
+    bool seen() const { return ratio95.low > 1 || ratio95.high < 1; }
 };
 
-/// Compares the medians of two series of step times that were measured one after the other.
+/// Compares the medians of two stretches of one run.
 ///
-/// The standard error of the difference and of the ratio comes from a circular block bootstrap that keeps the
-/// order of the steps within a block, so that slow drifts count for what they are; the intervals take
-/// Student's quantile for as many degrees of freedom as there are blocks, and the run-to-run deviation on
-/// top. Always the same for the same values and seed. \param a, b  in the order of the steps; positive
-/// \return      none where either has fewer than two values
-/// O(resamples x n), n at most 10,000: longer series are first reduced to medians of neighbours.
+/// The standard error of the logarithm of the ratio comes from a circular block bootstrap that keeps the
+/// order of the steps within a block, so that slow drifts count for what they are; the interval takes
+/// Student's quantile for as many degrees of freedom as there are blocks. It covers the steps of this run
+/// only: runs are compared by compareRuns(). Always the same for the same values and seed. \param a, b  in
+/// the order of the steps; positive \return      none where either has fewer than two values O(resamples x
+/// n), n at most 10,000: longer series are first reduced to medians of neighbours.
 std::optional<SeriesDifference> compareSeries(std::span<const double> a, std::span<const double> b,
-                                              const ComparisonOptions& options = {});
+                                              std::uint64_t seed = 1);
 
-/// What a kernel, family or range took in each traced step of a run.
+/// What a kernel, op, family or range took in the traced steps of one side.
 struct GroupTimes {
     std::string key = {};
-    std::vector<double> perStep = {}; ///< ns; 0 for a step in which it does not occur
+    /// Run after run the time in each traced step, ns; 0 in steps and runs in which it does not occur.
+    std::vector<std::vector<double>> runs = {};
     double instancesPerStep = 0;
 };
 
 enum class GroupVerdict : std::uint8_t {
-    Same, ///< no difference seen
+    Inconclusive,
+    NoDifference, ///< the interval lies within kNoDifference of A
     Slower,
     Faster,
     Count,    ///< launched more or less often
@@ -70,9 +60,10 @@ enum class GroupVerdict : std::uint8_t {
     Untested, ///< too few traced steps to tell
 };
 
-std::string_view wordOf(GroupVerdict verdict); ///< none, slower, faster, count, new, gone, untested
+/// inconclusive, no-difference, slower, faster, count, new, gone, untested
+std::string_view wordOf(GroupVerdict verdict);
 
-/// One group of both runs.
+/// One group of both sides.
 struct GroupDifference {
     std::string key = {};
     std::optional<double> a = {}; ///< mean per step, ns; none where it is new
@@ -80,20 +71,25 @@ struct GroupDifference {
     double instancesA = 0;        ///< per step
     double instancesB = 0;
     std::optional<double> ratio = {}; ///< b / a
-    /// Of b - a, ns, what is gone or new counting as 0 on the other side; none where a run that has the group
-    /// has fewer than two traced steps. Of one group: not widened for how many are compared.
+    /// Of b - a, ns, what is gone or new counting as 0 on the other side; none where the steps of a side show
+    /// no spread. Widened for the number of groups (Benjamini and Yekutieli, 2005), so that it excludes 0 if
+    /// and only if a tested group is called slower or faster.
     std::optional<ConfidenceInterval> difference95 = {};
-    std::optional<double> p = {}; ///< of Welch's test with the run-to-run deviation; none where untested
+    std::optional<double> p = {}; ///< of Welch's test with the deviation between runs; none where untested
     GroupVerdict verdict = GroupVerdict::Untested;
 };
 
 /// Matches groups by key and says which differ; the largest change in time first.
 ///
-/// Each group present in both is tested by Welch's t on its steps; of those called slower or faster at most
-/// `falseDiscovery` are expected to be wrong (Benjamini and Hochberg, 1995). A change in how often it is
-/// launched is certain and needs no test. O(g log g + values).
+/// With two or more runs a side a group is tested by Welch's t on the means of its runs, whose deviation is
+/// taken to be at least that of the step time. A single run shows no deviation of its groups: it is taken to
+/// be that of the step time or that of the group from step to step, whichever is larger. Of those called
+/// slower or faster at most `falseDiscovery` are expected to be wrong (Benjamini and Hochberg, 1995). A
+/// change in how often it is launched is certain and needs no test.
+/// \param between  how much the step times of runs differ: TimeDifference::between
+/// O(g log g + values).
 std::vector<GroupDifference> compareGroups(std::span<const GroupTimes> a, std::span<const GroupTimes> b,
-                                           const ComparisonOptions& options = {});
+                                           const BetweenRuns& between, double falseDiscovery = 0.05);
 
 /// Which of the p-values may be called discoveries at the false-discovery rate `q`: Benjamini and Hochberg's
 /// step-up.

@@ -450,6 +450,14 @@ std::optional<OpRule> ruleOf(std::string_view op)
     return rule ? std::optional(OpRule{rule->family, rule->kind != Kind::View}) : std::nullopt;
 }
 
+std::vector<std::string_view> opsWithRules()
+{
+    std::vector<std::string_view> names;
+    for (const Rule& rule : kRules)
+        names.push_back(rule.op);
+    return names;
+}
+
 std::optional<Work> workOfOp(std::string_view op, std::string_view shapes, const WorkContext& context)
 {
     const Rule* rule = find(op);

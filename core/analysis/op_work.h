@@ -40,6 +40,9 @@ struct OpRule {
 /// The rule of an op of that name (aten::mm); none where there is none. O(log rules).
 std::optional<OpRule> ruleOf(std::string_view op);
 
+/// The names of all ops that have a rule, sorted.
+std::vector<std::string_view> opsWithRules();
+
 /// What an op computes and moves, from the shapes of its tensors; resources/help/analysis.md has the rules.
 ///
 /// Matmuls and attention count two per multiply-add, as PyTorch's FlopCounterMode does; fused attention

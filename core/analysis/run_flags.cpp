@@ -1,6 +1,7 @@
 #include "core/analysis/run_flags.h"
 
 #include "core/analysis/steady_state.h"
+#include "core/model/ceilings.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +14,6 @@ namespace {
 
 constexpr std::size_t kFewestSteps = 8;
 constexpr double kClockChange = 0.03;
-constexpr double kBusy = 0.02;
 
 template <class... Values> std::string format(const char* pattern, Values... values)
 {
@@ -42,20 +42,21 @@ void addSteadiness(std::vector<RunFlag>& flags, const RunConditions& run)
     const double earlier = before == state.levels.end() ? settled : before->median;
     if (!state.reached) {
         flags.push_back(
-            {"unsteady", format("the last %zu of %zu timed steps take %.4g ms, those before %.4g ms",
-                                all.size() - state.from, run.timed.size(), milliseconds(settled),
-                                milliseconds(earlier))});
+            {FlagKind::Unsteady, format("the last %zu of %zu timed steps take %.4g ms, those before %.4g ms",
+                                        all.size() - state.from, run.timed.size(), milliseconds(settled),
+                                        milliseconds(earlier))});
         return;
     }
     const std::size_t late = state.from - warm;
     // Slow steps that end in the first half are a start; anything else is a change on the way.
     if (earlier > settled && late <= run.timed.size() / 2)
         flags.push_back(
-            {"warm-up-too-short", format("the first %zu timed %s to it: set warmup to %zu", late,
-                                         late == 1 ? "step belongs" : "steps belong", state.from)});
+            {FlagKind::WarmUpTooShort, format("the first %zu timed %s to it: set warmup to %zu", late,
+                                              late == 1 ? "step belongs" : "steps belong", state.from)});
     else
-        flags.push_back({"unsteady", format("from timed step %zu on a step takes %.4g ms instead of %.4g ms",
-                                            late, milliseconds(settled), milliseconds(earlier))});
+        flags.push_back(
+            {FlagKind::Unsteady, format("from timed step %zu on a step takes %.4g ms instead of %.4g ms",
+                                        late, milliseconds(settled), milliseconds(earlier))});
 }
 
 bool isSteadyWithout(const Drift& drift, std::span<const double> timed)
@@ -71,8 +72,9 @@ bool isSteadyWithout(const Drift& drift, std::span<const double> timed)
 
 RunFlag driftFlag(const Drift& drift)
 {
-    return {"drift", format("%+.1f %% over the timed steps (99.9 %% interval %+.1f to %+.1f)",
-                            100 * drift.change, 100 * drift.change999.low, 100 * drift.change999.high)};
+    return {FlagKind::Drift,
+            format("%+.1f %% over the timed steps (99.9 %% interval %+.1f to %+.1f)", 100 * drift.change,
+                   100 * drift.change999.low, 100 * drift.change999.high)};
 }
 
 } // namespace
@@ -93,18 +95,19 @@ std::vector<RunFlag> flagsOf(const RunConditions& run)
         std::string reasons;
         for (const std::string& reason : run.slowdowns)
             reasons += (reasons.empty() ? "" : ", ") + reason;
-        flags.push_back({"throttled", reasons});
+        flags.push_back({FlagKind::Throttled, reasons});
     }
     if (run.clockBefore && run.clockAfter && *run.clockBefore > 0 &&
         std::abs(*run.clockAfter / *run.clockBefore - 1) >= kClockChange)
-        flags.push_back({"clock-changed", format("SM clock %.0f to %.0f MHz during the timed steps",
-                                                 *run.clockBefore, *run.clockAfter)});
-    if (run.waiting && *run.waiting >= kBusy)
-        flags.push_back({"busy-host", format("a thread waited for a core for %.1f %% of the timed steps",
-                                             100 * *run.waiting)});
-    else if (run.stolen && *run.stolen >= kBusy)
+        flags.push_back({FlagKind::ClockChanged, format("SM clock %.0f to %.0f MHz during the timed steps",
+                                                        *run.clockBefore, *run.clockAfter)});
+    if (run.waiting && *run.waiting >= kBusyHostShare)
         flags.push_back(
-            {"busy-host", format("the hypervisor gave %.1f %% of the machine to others", 100 * *run.stolen)});
+            {FlagKind::BusyHost,
+             format("a thread waited for a core for %.1f %% of the timed steps", 100 * *run.waiting)});
+    else if (run.stolen && *run.stolen >= kBusyHostShare)
+        flags.push_back({FlagKind::BusyHost,
+                         format("the hypervisor gave %.1f %% of the machine to others", 100 * *run.stolen)});
     return flags;
 }
 

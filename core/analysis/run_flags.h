@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/model/flags.h"
+
 #include <optional>
 #include <span>
 #include <string>
@@ -21,13 +23,14 @@ struct RunConditions {
 
 /// One thing that makes a run's times doubtful: `drift: …`.
 struct RunFlag {
-    std::string word; ///< warm-up-too-short, unsteady, drift, throttled, clock-changed, busy-host
+    FlagKind kind = FlagKind::WarmUpTooShort;
     std::string detail;
 
-    std::string text() const { return word + ": " + detail; }
+    std::string text() const { return flagText(kind, detail); }
 };
 
-/// The flags of a run, in the order of the words above; none where nothing is wrong.
+/// The flags of a run that follow from its steps and its machine, in the order of FlagKind; none where
+/// nothing is wrong.
 ///
 /// Steadiness by steadyState() and driftOf(), on eight timed steps or more: of stationary runs fewer than one
 /// in fifty is flagged. A clock counts as changed from 3 % on, a host as busy where a thread of ours was

@@ -1,6 +1,5 @@
 #include "core/analysis/statistics.h"
 
-#include "core/analysis/random.h"
 #include "core/base/error.h"
 
 #include <algorithm>
@@ -12,42 +11,55 @@ namespace tilescope::analysis {
 
 namespace {
 
-constexpr int kResamples = 1000;
-constexpr std::uint64_t kSeed = 0x7469'6c65'7363'6f70; // any constant will do; it must only stay the same
+constexpr double kCoverage = 0.95;
 
-/// A uniform in (0, 1) as an index into n values.
-std::size_t indexOf(double uniform, std::size_t n)
+/// The probability that `n` tosses of a coin show heads at most `most` times.
+double tailOfCoins(std::int64_t n, std::int64_t most)
 {
-    return std::min(n - 1, static_cast<std::size_t>(uniform * static_cast<double>(n)));
+    const auto tosses = static_cast<double>(n);
+    const auto logChoose = [tosses](double heads) {
+        return std::lgamma(tosses + 1) - std::lgamma(heads + 1) - std::lgamma(tosses - heads + 1);
+    };
+    double term = std::exp(logChoose(static_cast<double>(most)) - tosses * std::log(2.0));
+    double sum = 0;
+    // From the largest term down; what is left out is below the last digit.
+    for (std::int64_t heads = most; heads >= 0 && term > 1e-18; --heads) {
+        sum += term;
+        term *= static_cast<double>(heads) / static_cast<double>(n - heads + 1);
+    }
+    return sum;
 }
 
-/// The median of one resample with replacement, without drawing it: resampling n values is rounding down n
-/// uniforms times n, and the median needs only the middle order statistics of those uniforms, which have
-/// closed distributions.
-double resampledMedian(std::span<const double> sorted, Random& random)
+/// The probability that the median lies between the `rank`-th smallest and the `rank`-th largest of n values.
+double coverageOf(std::int64_t n, std::int64_t rank)
 {
-    const std::size_t n = sorted.size();
-    const std::size_t middle = (n + 1) / 2; // rank from 1 of the (lower) middle
-    const double below = random.gamma(static_cast<double>(middle));
-    const double above = random.gamma(static_cast<double>(n - middle + 1));
-    const double lower = below / (below + above); // Beta(middle, n - middle + 1)
-    if (n % 2 == 1)
-        return sorted[indexOf(lower, n)];
-    // Given the lower middle, the n - middle uniforms above it are uniform on (lower, 1): the next is their
-    // minimum.
-    const double remaining = static_cast<double>(n - middle);
-    const double upper = lower + (1 - lower) * (1 - std::pow(random.uniform(), 1 / remaining));
-    return (sorted[indexOf(lower, n)] + sorted[indexOf(upper, n)]) / 2;
+    return 1 - 2 * tailOfCoins(n, rank - 1);
+}
+
+/// The largest rank whose interval covers the median with 95 %; n >= kFewestForInterval.
+std::int64_t rankOf(std::int64_t n)
+{
+    std::int64_t covers = 1;
+    std::int64_t tooNarrow = n / 2 + 1;
+    while (tooNarrow - covers > 1) {
+        const std::int64_t middle = (covers + tooNarrow) / 2;
+        (coverageOf(n, middle) >= kCoverage ? covers : tooNarrow) = middle;
+    }
+    return covers;
 }
 
 ConfidenceInterval medianInterval(std::span<const double> sorted)
 {
-    Random random(kSeed);
-    std::vector<double> medians(kResamples);
-    for (double& resample : medians)
-        resample = resampledMedian(sorted, random);
-    std::sort(medians.begin(), medians.end());
-    return {quantile(medians, 0.025), quantile(medians, 0.975)};
+    const auto n = static_cast<std::int64_t>(sorted.size());
+    const std::int64_t rank = rankOf(n);
+    const double wide = coverageOf(n, rank);
+    const double narrow = coverageOf(n, rank + 1);
+    const double excess = (wide - kCoverage) / (wide - narrow);
+    // Hettmansperger and Sheather's weight of the inner order statistics.
+    const double inner = static_cast<double>(n - rank) * excess /
+                         (static_cast<double>(rank) + static_cast<double>(n - 2 * rank) * excess);
+    const auto at = [sorted](std::int64_t position) { return sorted[static_cast<std::size_t>(position)]; };
+    return {std::lerp(at(rank - 1), at(rank), inner), std::lerp(at(n - rank), at(n - rank - 1), inner)};
 }
 
 } // namespace
@@ -93,8 +105,9 @@ std::optional<Statistics> summarise(std::span<const double> values)
                 return sum + (value - mean) * (value - mean);
             });
         statistics.standardDeviation = std::sqrt(squares / static_cast<double>(sorted.size() - 1));
-        statistics.ci95 = medianInterval(sorted);
     }
+    if (statistics.n >= kFewestForInterval)
+        statistics.ci95 = medianInterval(sorted);
     return statistics;
 }
 

@@ -22,17 +22,21 @@ struct Statistics {
     double min = 0;
     double max = 0;
     double p95 = 0;                              ///< linear between order statistics, as numpy's default
-    std::optional<ConfidenceInterval> ci95 = {}; ///< of the median, by bootstrap; none for one value
+    std::optional<ConfidenceInterval> ci95 = {}; ///< of the median; none below kFewestForInterval values
 
     bool operator==(const Statistics&) const = default;
 };
 
+/// The smallest and the largest of fewer values do not hold the median with a probability of 95 %.
+inline constexpr std::int64_t kFewestForInterval = 6;
+
 /// The statistics of `values`; none where there are none.
 ///
-/// The interval is the 95 % percentile bootstrap of the median (1,000 resamples, fixed seed: the same values
-/// always give the same interval). Medians, because step times have a long right tail that is the host's, not
-/// the program's. \throws Error  if a value is not finite O(n log n): a resample costs O(1), because only the
-/// middle order statistics of its indices are drawn.
+/// The interval lies between order statistics, interpolated to 95 % (Hettmansperger and Sheather, 1986): it
+/// covers the median of independent values of any distribution with a probability within half a per cent of
+/// that. Medians, because step times have a long right tail that is the host's, not the program's.
+/// \throws Error  if a value is not finite
+/// O(n log n)
 std::optional<Statistics> summarise(std::span<const double> values);
 
 /// The `fraction` quantile of sorted values, linear between order statistics (type 7 of Hyndman and Fan).

@@ -1,5 +1,6 @@
 #include "core/analysis/timed_work.h"
 
+#include "core/analysis/op_families.h"
 #include "core/analysis/op_totals.h"
 #include "core/analysis/path_glob.h"
 
@@ -55,7 +56,8 @@ public:
 
     bool counts(std::size_t i) const { return work_[i] && !covered_[i]; }
     const std::optional<Work>& work(std::size_t i) const { return work_[i]; }
-    KernelFamily family(std::size_t i) const { return rule_[i] ? rule_[i]->family : KernelFamily::Other; }
+    /// Of an op that has work.
+    KernelFamily family(std::size_t i) const { return rule_[i]->family; }
 
     std::optional<std::size_t> find(OpId id) const
     {
@@ -104,6 +106,23 @@ private:
     std::vector<bool> covered_; ///< an op above it counts
 };
 
+/// Families of ops, asked once a name.
+class OpFamilies {
+public:
+    explicit OpFamilies(const TextOf& textOf) : textOf_(textOf) {}
+    KernelFamily operator()(const Op& op)
+    {
+        const auto [entry, isNew] = known_.try_emplace(op.name);
+        if (isNew)
+            entry->second = familyOfOp(textOf_(op.name));
+        return entry->second;
+    }
+
+private:
+    const TextOf& textOf_;
+    std::unordered_map<StringId, KernelFamily> known_;
+};
+
 /// Kernel time of one counted op, by family.
 struct KernelTime {
     Nanoseconds total{0};
@@ -148,6 +167,7 @@ private:
 void addOpsOfAProcessor(Gathered& gathered, std::span<const Op> ops, const OpTree& tree, const TextOf& textOf)
 {
     const std::vector<Nanoseconds> self = selfTimes(ops);
+    OpFamilies families(textOf);
     for (std::size_t i = 0; i < ops.size(); ++i) {
         const Op& op = ops[i];
         const bool counts = tree.counts(i);
@@ -155,7 +175,7 @@ void addOpsOfAProcessor(Gathered& gathered, std::span<const Op> ops, const OpTre
             continue;
         gathered.add({.path = fromStepDown(textOf(op.path)),
                       .op = textOf(op.name),
-                      .family = tree.family(i),
+                      .family = families(op),
                       .step = op.step,
                       .instances = 1,
                       .time = counts ? op.end - op.start : self[i],
@@ -232,12 +252,12 @@ std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int6
     if (!device.empty())
         return gathered.take();
     const std::vector<Nanoseconds> self = selfTimes(ops);
+    OpFamilies families(textOf);
     for (std::size_t i = 0; i < ops.size(); ++i) {
         if (ops[i].step == kNoStep)
             continue;
         const std::string_view name = textOf(ops[i].name);
-        const std::optional<OpRule> rule = ruleOf(name);
-        const KernelFamily family = rule ? rule->family : KernelFamily::Other;
+        const KernelFamily family = families(ops[i]);
         gathered.add({.path = fromStepDown(textOf(ops[i].path)),
                       .op = name,
                       .family = family,

@@ -1,6 +1,12 @@
 #include "core/base/error.h"
 
+#include "core/base/current_error.h"
+#include "core/base/terminal_text.h"
+
+#include <cctype>
 #include <exception>
+#include <filesystem>
+#include <new>
 
 namespace tilescope {
 
@@ -9,7 +15,8 @@ std::string Error::sentence() const
     std::string text = where.empty() ? what : where + ": " + what;
     if (!mend.empty())
         text += "; " + mend;
-    return text;
+    // Names of files, arguments and what a file holds come from anybody.
+    return escapeForTerminal(text);
 }
 
 int Error::exitCode() const
@@ -25,17 +32,53 @@ int Error::exitCode() const
     return 3;
 }
 
-std::string currentExceptionSentence()
+namespace {
+
+/// The system's word for what is wrong, as the middle of a sentence: `permission denied`.
+std::string wordsOf(const std::error_code& code)
+{
+    std::string text = code.message();
+    if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1])) != 0)
+        text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+    return text;
+}
+
+Error errorOf(const std::filesystem::filesystem_error& problem)
+{
+    const std::error_code& code = problem.code();
+    const bool isFull = code == std::errc::no_space_on_device || code == std::errc::io_error ||
+                        code == std::errc::file_too_large;
+    return {.what = wordsOf(code),
+            .where = (problem.path2().empty() ? problem.path1() : problem.path2()).string(),
+            .mend =
+                isFull ? "make room on its disk and try again" : "check the path and what you may do there",
+            .kind = isFull ? ErrorKind::Failure : ErrorKind::Usage};
+}
+
+} // namespace
+
+Error currentError()
 {
     try {
         throw;
     } catch (const Error& error) {
-        return error.sentence();
+        return error;
+    } catch (const std::filesystem::filesystem_error& problem) {
+        return errorOf(problem);
+    } catch (const std::bad_alloc&) {
+        return {.what = "the memory of this machine, or what this process may use of it, is exhausted",
+                .mend = "close other programs, or raise the limit (ulimit -v)",
+                .kind = ErrorKind::Failure};
     } catch (const std::exception& error) {
-        return error.what();
+        return {.what = error.what(), .kind = ErrorKind::Failure};
     } catch (...) {
-        return "unknown failure";
+        return {.what = "unknown failure", .kind = ErrorKind::Failure};
     }
+}
+
+std::string currentExceptionSentence()
+{
+    return currentError().sentence();
 }
 
 } // namespace tilescope

@@ -12,9 +12,14 @@ std::string programBanner()
     return "Tilescope " + version();
 }
 
+bool isReleaseBuild()
+{
+    return TILESCOPE_RELEASE != 0;
+}
+
 std::string buildDescription()
 {
-    return TILESCOPE_COMMIT ", g++ " __VERSION__ ", " TILESCOPE_FLAGS;
+    return TILESCOPE_COMMIT ", g++ " __VERSION__ ", preset " TILESCOPE_PRESET TILESCOPE_FLAGS;
 }
 
 } // namespace tilescope

@@ -35,7 +35,10 @@ using Settings = std::vector<Setting>;
 
 class Expansion {
 public:
-    explicit Expansion(const SpecDocument& document) : document_(document) {}
+    explicit Expansion(const SpecDocument& document, DevicePolicy policy = DevicePolicy::Refuse)
+        : document_(document), policy_(policy)
+    {
+    }
 
     std::vector<ExperimentSpec> run()
     {
@@ -55,6 +58,7 @@ public:
         for (const SpecDocument::Point& point : document_.points)
             expandPoint(point, specs);
         requireUsedTiles(specs);
+        requireRunCount(specs);
         return specs;
     }
 
@@ -101,6 +105,8 @@ private:
 
     [[noreturn]] void refuse(const Place& place, std::string what, std::string mend) const
     {
+        if (place.flag && !place.flag->empty())
+            mend = asFlags(std::move(mend), *place.flag);
         throw Error{.what = std::move(what), .where = placeText(place), .mend = std::move(mend)};
     }
 
@@ -267,7 +273,9 @@ private:
 
     void requireRules(const ExperimentSpec& spec)
     {
-        const std::optional<BrokenRule> broken = brokenRule(spec);
+        std::optional<BrokenRule> broken = brokenRule(spec);
+        if (!broken && policy_ == DevicePolicy::Refuse)
+            broken = brokenDeviceRule(spec);
         if (!broken)
             return;
         Place place;
@@ -295,10 +303,26 @@ private:
         }
     }
 
-    /// The file's name without its folder and ending, as far as a name may be.
+    /// A sweep may be large, and its points may be repeated, but not without end.
+    void requireRunCount(const std::vector<ExperimentSpec>& specs)
+    {
+        std::int64_t runs = 0;
+        for (const ExperimentSpec& spec : specs)
+            runs += spec.repeat;
+        if (runs <= kMaximumPoints)
+            return;
+        blamed_ = "repeat";
+        refuse(places_[rowOf("repeat")], fmt::format("the sweep would take {} runs", runs),
+               fmt::format("at most {}: repeat less, or split the sweep", kMaximumPoints));
+    }
+
+    /// The file's name without its folder and ending, as far as a name may be; the workload's where it is no
+    /// file (`<stdin>`).
     std::string defaultName() const
     {
         std::string_view stem = document_.origin;
+        if (stem.starts_with('<'))
+            stem = {};
         stem.remove_prefix(stem.find_last_of("/\\:") + 1);
         if (const std::size_t dot = stem.rfind('.'); dot != std::string_view::npos && dot > 0)
             stem = stem.substr(0, dot);
@@ -307,6 +331,7 @@ private:
     }
 
     const SpecDocument& document_;
+    const DevicePolicy policy_;
     ExperimentSpec base_;
     GivenKeys given_;
     std::array<Place, GivenKeys{}.size()> places_{};
@@ -317,9 +342,9 @@ private:
 
 } // namespace
 
-std::vector<ExperimentSpec> expand(const SpecDocument& document)
+std::vector<ExperimentSpec> expand(const SpecDocument& document, DevicePolicy policy)
 {
-    return Expansion(document).run();
+    return Expansion(document, policy).run();
 }
 
 std::vector<SpecProblem> problemsOf(const SpecDocument& document)

@@ -58,8 +58,9 @@ std::string keysHelp(Workload workload, int width)
             if (key.group != group || !key.appliesTo(workload) || key.name == "workload")
                 continue;
             section += fmt::format("  --{}\n", key.name);
-            section += wrapped(fmt::format("{}; {} (default: {})", key.help, key.allowed(), key.defaultText),
-                               6, width);
+            section +=
+                wrapped(fmt::format("{}; {} (default: {})", key.help, key.allowed(workload), key.defaultText),
+                        6, width);
         }
         if (!section.empty())
             text += fmt::format("{}:\n{}", title(group), section);

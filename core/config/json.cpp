@@ -83,7 +83,7 @@ std::string object(const ExperimentSpec& spec, bool identityOnly)
 {
     std::string text = "{";
     for (const ResolvedValue& value : resolvedValues(spec)) {
-        if (identityOnly && (value.key == "name" || value.key == "timeout"))
+        if (identityOnly && (value.key == "name" || value.key == "timeout" || value.key == "repeat"))
             continue;
         if (text.size() > 1)
             text += ',';

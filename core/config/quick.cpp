@@ -65,6 +65,8 @@ std::vector<ExperimentSpec> quickEdition(std::vector<ExperimentSpec> specs, cons
             spec.steps = std::min(spec.steps, kSteps);
         if (!isChosen("trace_steps"))
             spec.traceSteps = std::min(spec.traceSteps, kTraceSteps);
+        if (!isChosen("repeat"))
+            spec.repeat = 1;
         if (spec.workload == Workload::Lm)
             makeTiny(spec);
     }

@@ -1,5 +1,6 @@
 #include "core/config/rules.h"
 
+#include "core/config/device_rules.h"
 #include "core/config/spec_file.h"
 #include "core/model/text.h"
 
@@ -96,10 +97,9 @@ Broken lmRule(const ExperimentSpec& spec)
     return headWidthRule(spec, width, {"heads", "d_model", "size"});
 }
 
-Broken deviceRule(const ExperimentSpec& spec)
+/// What only a GPU does.
+Broken cpuRule(const ExperimentSpec& spec)
 {
-    if (spec.device.kind != DeviceRequest::Kind::Cpu)
-        return {};
     if (spec.precision == Precision::Tf32)
         return BrokenRule{"precision tf32 is a format of GPUs, and device is cpu",
                           "write precision: fp32 or device: cuda",
@@ -108,10 +108,6 @@ Broken deviceRule(const ExperimentSpec& spec)
         return BrokenRule{"compile graph is a CUDA graph, and device is cpu",
                           "write compile: none or device: cuda",
                           {"compile", "device"}};
-    if (!spec.counters.empty())
-        return BrokenRule{"counters are those of a GPU, and device is cpu",
-                          "remove counters or write device: cuda",
-                          {"counters", "device"}};
     return {};
 }
 
@@ -160,12 +156,29 @@ void applyDefaults(ExperimentSpec& spec, const GivenKeys& given)
 std::optional<BrokenRule> brokenRule(const ExperimentSpec& spec)
 {
     if (spec.workload != Workload::Attention && spec.workload != Workload::Lm)
-        return deviceRule(spec);
+        return {};
     if (Broken broken = spec.workload == Workload::Attention ? attentionRule(spec) : lmRule(spec))
         return broken;
-    if (Broken broken = deviceRule(spec))
-        return broken;
     return modeRule(spec);
+}
+
+std::optional<BrokenRule> brokenDeviceRule(const ExperimentSpec& spec)
+{
+    if (spec.device.kind != DeviceRequest::Kind::Cpu)
+        return {};
+    if (Broken broken = cpuRule(spec))
+        return broken;
+    if (!spec.counters.empty())
+        return BrokenRule{"counters are those of a GPU, and device is cpu",
+                          "remove counters or write device: cuda",
+                          {"counters", "device"}};
+    return {};
+}
+
+std::optional<std::string> whyDeviceCannot(const ExperimentSpec& spec, bool isCuda)
+{
+    const Broken broken = isCuda ? Broken() : cpuRule(spec);
+    return broken ? std::optional(broken->what) : std::nullopt;
 }
 
 } // namespace tilescope::config

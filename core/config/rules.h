@@ -21,7 +21,10 @@ struct BrokenRule {
     std::vector<std::string_view> keys; ///< those concerned, the likeliest slip first
 };
 
-/// The first rule that a spec breaks; none where it can be run as far as can be told without the device.
+/// The first rule between keys that a spec breaks, whatever it runs on; none where there is none.
 std::optional<BrokenRule> brokenRule(const ExperimentSpec& spec);
+
+/// The first of its keys that the device which it names cannot do.
+std::optional<BrokenRule> brokenDeviceRule(const ExperimentSpec& spec);
 
 } // namespace tilescope::config

@@ -90,7 +90,8 @@ void addExperiment(std::vector<KeyRow>& rows)
                           .defaultText = "both",
                           .help = "what a step does; backward runs the forward pass untimed, train "
                                   "(lm) adds the optimizer",
-                          .example = "forward"}));
+                          .example = "forward",
+                          .lmChoices = {"train"}}));
     rows.push_back(
         row<&Spec::grad>({.name = "grad",
                           .type = Boolean,
@@ -102,7 +103,8 @@ void addExperiment(std::vector<KeyRow>& rows)
                                      .choices = words<LossKind>(),
                                      .defaultText = "sum; cross_entropy for train",
                                      .help = "what backward starts from; cross_entropy is for the lm",
-                                     .example = "cross_entropy"}));
+                                     .example = "cross_entropy",
+                                     .lmChoices = {"cross_entropy"}}));
     rows.push_back(
         row<&Spec::precision>({.name = "precision",
                                .type = Choice,
@@ -148,6 +150,18 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                       .help = "timed steps, never traced",
                                       .example = "100",
                                       .studies = true}));
+    rows.push_back(
+        row<&Spec::repeat>({.name = "repeat",
+                            .type = Integer,
+                            .group = Measurement,
+                            .minimum = 1,
+                            .maximum = 1'000,
+                            .defaultText = "1",
+                            .help = "runs of every point, interleaved over the sweep; compare needs "
+                                    "them to know how much runs differ",
+                            .example = "5",
+                            .studies = true,
+                            .sweepable = false}));
     rows.push_back(row<&Spec::traceSteps>({.name = "trace_steps",
                                            .type = Integer,
                                            .group = Tracing,
@@ -460,6 +474,17 @@ std::string KeyInfo::allowed() const
         return "a list of up to " + groupedText(maximum) + " names";
     }
     return {};
+}
+
+std::string KeyInfo::allowed(Workload workload) const
+{
+    if (workload == Workload::Lm || lmChoices.empty())
+        return allowed();
+    KeyInfo here = *this;
+    std::erase_if(here.choices, [this](const std::string& word) {
+        return std::ranges::find(lmChoices, word) != lmChoices.end();
+    });
+    return here.allowed();
 }
 
 } // namespace tilescope::config

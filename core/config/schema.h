@@ -42,17 +42,20 @@ struct KeyInfo {
         {};             ///< the words, in order: all of a Choice, the fixed ones of other types
     double minimum = 0; ///< Integer, Real, Duration, Size (bytes), length of a Text
     double maximum = 0;
-    std::string_view defaultText = {}; ///< "8 (attention), 4 (lm)"
-    std::string_view help = {};        ///< one line
-    std::string_view example = {};     ///< a value other than the default, as it is written in YAML
-    bool attention = true;             ///< applies to workload attention
-    bool lm = true;                    ///< applies to workload lm
-    bool studies = false;              ///< applies to the workloads accumulation and dtypes
-    bool sweepable = true;             ///< may stand under `sweep`
+    std::string_view defaultText = {};       ///< "8 (attention), 4 (lm)"
+    std::string_view help = {};              ///< one line
+    std::string_view example = {};           ///< a value other than the default, as it is written in YAML
+    bool attention = true;                   ///< applies to workload attention
+    bool lm = true;                          ///< applies to workload lm
+    bool studies = false;                    ///< applies to the workloads accumulation and dtypes
+    bool sweepable = true;                   ///< may stand under `sweep`
+    std::vector<std::string> lmChoices = {}; ///< those of `choices` that the other workloads refuse
 
     bool appliesTo(Workload workload) const;
     /// What may be written, as a person reads it: "1 to 65,536", "auto, cpu, cuda, cuda:N".
     std::string allowed() const;
+    /// The same for one workload.
+    std::string allowed(Workload workload) const;
 };
 
 /// All run keys, in the order of CONTRACT.md. Any thread.
@@ -80,7 +83,8 @@ std::string toJson(const ExperimentSpec& spec);
 /// \throws Error  where it is not one (unknown key, wrong type, out of range)
 ExperimentSpec fromJson(std::string_view json);
 
-/// SHA-256 (hex) over all resolved keys but name and timeout: two runs with one hash did the same work.
+/// SHA-256 (hex) over all resolved keys but name, timeout and repeat: two runs with one hash did the same
+/// work.
 std::string specHash(const ExperimentSpec& spec);
 
 /// JSON Schema (draft 2020-12) of spec files; resources/schema/spec.schema.json is this text.

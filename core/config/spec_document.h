@@ -111,9 +111,15 @@ std::string toYaml(const SpecDocument& document);
 /// A value as YAML on one line: what a form's field holds and `set` takes.
 std::string toYaml(const SpecValue& value);
 
+/// What becomes of a point that its device cannot run (compile: graph on device: cpu).
+enum class DevicePolicy {
+    Refuse, ///< a slip, in a spec of a person's own
+    Skip,   ///< a point as any other: its run ends as skipped and says why
+};
+
 /// Every point fully resolved and checked, in sweep order.
 /// \throws Error  one sentence with the place, the key, what is allowed and the nearest right spelling
-std::vector<ExperimentSpec> expand(const SpecDocument& document);
+std::vector<ExperimentSpec> expand(const SpecDocument& document, DevicePolicy policy = DevicePolicy::Refuse);
 
 /// Something that keeps a document from being expanded.
 struct SpecProblem {

@@ -45,7 +45,25 @@ private:
         .what = std::move(what), .where = madePrintable(file.string(), PATH_MAX), .mend = std::move(mend)};
 }
 
-/// The file's bytes, at most one more than a spec may have.
+/// What is left to read, at most one block more than a spec may have.
+std::string readAll(int descriptor, const std::filesystem::path& name)
+{
+    std::string text;
+    std::vector<char> buffer(65536); // a shell may leave little stack
+    while (text.size() <= kMaximumYamlBytes) {
+        const ssize_t got = ::read(descriptor, buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            refuseFile(name, std::string("cannot be read: ") + std::strerror(errno), "check the disk");
+        if (got == 0)
+            break;
+        text.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return text;
+}
+
+/// The file's bytes, as readAll bounds them.
 std::string readBounded(const std::filesystem::path& file)
 {
     const Descriptor descriptor(file);
@@ -62,19 +80,7 @@ std::string readBounded(const std::filesystem::path& file)
             file,
             fmt::format("too large for a spec ({:.1f} MiB)", static_cast<double>(status.st_size) / (1 << 20)),
             "at most 4 MiB; a sweep is written as one list a key, not as every point");
-    std::string text;
-    std::array<char, 65536> buffer;
-    while (text.size() <= kMaximumYamlBytes) {
-        const ssize_t got = ::read(descriptor.number(), buffer.data(), buffer.size());
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            refuseFile(file, std::string("cannot be read: ") + std::strerror(errno), "check the disk");
-        if (got == 0)
-            break;
-        text.append(buffer.data(), static_cast<std::size_t>(got));
-    }
-    return text;
+    return readAll(descriptor.number(), file);
 }
 
 void applyOverrides(SpecDocument& document, const Overrides& overrides, std::string_view prefix)
@@ -90,6 +96,12 @@ std::vector<ExperimentSpec> loadSpecFile(const std::filesystem::path& file, cons
     SpecDocument document = loadDocument(file);
     applyOverrides(document, overrides, "--set ");
     return expand(document);
+}
+
+std::vector<ExperimentSpec> loadSpecFromInput(const Overrides& overrides)
+{
+    const std::string origin = "<stdin>";
+    return parseSpec(readAll(STDIN_FILENO, origin), origin, overrides);
 }
 
 SpecDocument loadDocument(const std::filesystem::path& file)

@@ -23,6 +23,9 @@ using Overrides = std::vector<std::pair<std::string, std::string>>;
 /// \throws Error  one sentence with file:line:column, the key, what is allowed and the nearest right spelling
 std::vector<ExperimentSpec> loadSpecFile(const std::filesystem::path& file, const Overrides& overrides = {});
 
+/// loadSpecFile for what comes on standard input, to its end; errors name it `<stdin>`.
+std::vector<ExperimentSpec> loadSpecFromInput(const Overrides& overrides = {});
+
 /// loadSpecFile for text that did not come from a file; `origin` stands where the file's name would.
 std::vector<ExperimentSpec> parseSpec(std::string_view yaml, std::string_view origin,
                                       const Overrides& overrides = {});

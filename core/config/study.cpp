@@ -155,7 +155,8 @@ private:
                 chosen.emplace_back(info->name, value);
                 used_.insert(key);
             }
-        part.specs = expand(document);
+        // A study is one for all devices: what one of them cannot do is a point that is skipped.
+        part.specs = expand(document, DevicePolicy::Skip);
         part.yaml = toYaml(document);
         if (edition_ == Edition::Quick)
             part.specs = quickEdition(std::move(part.specs), chosen);

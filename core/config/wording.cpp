@@ -1,6 +1,7 @@
 #include "core/config/wording.h"
 
 #include "core/base/spelling.h"
+#include "core/config/schema.h"
 #include "core/config/utf8.h"
 
 #include <fmt/format.h>
@@ -29,6 +30,21 @@ std::string question(std::string_view typed, std::span<const std::string> words)
     const std::vector<std::string_view> views(words.begin(), words.end());
     const std::string_view near = nearestWord(typed, views);
     return near.empty() ? std::string() : "did you mean '" + std::string(near) + "'? ";
+}
+
+std::string asFlags(std::string mend, std::string_view flag)
+{
+    const bool isSet = flag.starts_with("--set");
+    for (const KeyInfo& key : keys()) {
+        const std::string written = std::string(key.name) + ": ";
+        const std::string typed = (isSet ? "--set " : "--") + std::string(key.name) + (isSet ? "=" : " ");
+        for (std::size_t at = 0; (at = mend.find(written, at)) != std::string::npos; at += typed.size()) {
+            if (at > 0 && mend[at - 1] != ' ') // the end of another word
+                continue;
+            mend.replace(at, written.size(), typed);
+        }
+    }
+    return mend;
 }
 
 } // namespace tilescope::config

@@ -10,11 +10,13 @@
 #include "core/engine/memory_reader.h"
 #include "core/engine/numerics.h"
 #include "core/engine/point_run.h"
+#include "core/model/flags.h"
 #include "core/model/set_up_path.h"
 #include "core/model/text.h"
 #include "core/trace/cpu_allocator.h"
 #include "core/trace/range.h"
 #include "core/trace/tracer.h"
+#include "kernels/include/kernel_set.h"
 
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAContextLight.h>
@@ -119,7 +121,7 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer,
         result.status = RunStatus::Error;
         result.reason =
             c10::str("the device failed after ", phase, ": ", condensed(error.what_without_backtrace()));
-        result.flags.emplace_back(kDeviceLost);
+        result.flags.push_back(flagText(FlagKind::DeviceLost));
     }
     result.duration = TraceClock::now() - started;
     return result;
@@ -159,7 +161,8 @@ std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, cons
     facts.places = tracer.places();
     observer.memoryLearnt(std::move(facts));
     if (!otherwise.empty())
-        result.flags.push_back(c10::str("oom-not-seen: the setup ", otherwise, " when it was made again"));
+        result.flags.push_back(
+            flagText(FlagKind::OomNotSeen, c10::str("the setup ", otherwise, " when it was made again")));
     return nullptr;
 }
 
@@ -186,6 +189,9 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, Poi
         facts.readings.push_back(readMemory(device, "before set-up"));
         observer.memoryLearnt(std::move(facts));
     }
+    // On a CPU every build has every kernel, and other backends have none of ours.
+    if (device.isCuda() && spec.backend == Backend::Flash && !kernels::hasAllCudaKernels())
+        result.flags.push_back(flagText(FlagKind::SmallKernelSet));
     const std::unique_ptr<Experiment> experiment = setUp(spec, device, observer, result, phase);
     if (!experiment)
         return;

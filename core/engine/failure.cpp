@@ -1,14 +1,12 @@
 #include "core/engine/failure.h"
 
 #include "core/base/error.h"
+#include "core/base/quantity.h"
 #include "core/engine/device.h"
 #include "core/trace/cpu_allocator.h"
 
 #include <c10/util/Exception.h>
 #include <c10/util/StringUtil.h>
-
-#include <iomanip>
-#include <sstream>
 
 namespace tilescope::engine {
 namespace {
@@ -17,14 +15,7 @@ constexpr std::size_t kLongestReason = 240;
 
 std::string sizeText(Bytes bytes)
 {
-    std::ostringstream text;
-    text << std::fixed;
-    const double mebibytes = static_cast<double>(bytes.count) / (1 << 20);
-    if (mebibytes < 1024)
-        text << std::setprecision(1) << mebibytes << " MiB";
-    else
-        text << std::setprecision(2) << mebibytes / 1024 << " GiB";
-    return text.str();
+    return quantity::withUnit(static_cast<double>(bytes.count), quantity::Unit::Bytes);
 }
 
 void recordOutOfMemory(RunResult& result, std::string_view phase, Bytes requested, Bytes allocated,

@@ -12,8 +12,8 @@ class Device;
 
 // Workloads that time nothing but find something out. What they find are facts of the run, keyed `result.…`.
 
-/// Adds a thousand times 0.01 in four ways, by the precision of addend and sum, and does the same by
-/// arithmetic that rounds as IEEE 754 says: `result.fp16_into_fp32` and `result.fp16_into_fp32.arithmetic`.
+/// Adds a thousand times 0.01 in four ways, by the precision of addend and sum, and does the same in double,
+/// each sum rounded as IEEE 754 says: `result.fp16_into_fp32` and `result.fp16_into_fp32.arithmetic`.
 std::vector<EnvironmentEntry> inspectAccumulation(const Device& device);
 
 /// Runs a step of a toy model (linear 20 to 10, ReLU, layer norm, linear 10 to 5, cross entropy) under

@@ -5,6 +5,7 @@
 #include "core/engine/failure.h"
 #include "core/engine/memory_reader.h"
 #include "core/engine/recomputation.h"
+#include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/trace/counter_reader.h"
 #include "core/trace/range.h"
@@ -223,9 +224,10 @@ void PointRun::rehearse()
     facts.rehearsed = tracer().rehearsedAllocations();
     observer_.memoryLearnt(std::move(facts));
     if (memory_->unreadNodes() > 0)
-        result_.flags.push_back(c10::str("saved-unread: ", memory_->unreadNodes(),
-                                         " nodes do not say what they hold for backward; ",
-                                         memory_->unreadReason()));
+        result_.flags.push_back(
+            flagText(FlagKind::SavedUnread,
+                     c10::str(memory_->unreadNodes(), " nodes do not say what they hold for backward; ",
+                              memory_->unreadReason())));
 }
 
 namespace {
@@ -271,7 +273,8 @@ void PointRun::autopsy()
     for (TraceBatch& batch : keeper.batches)
         observer_.consume(std::move(batch));
     if (!otherwise.empty())
-        result_.flags.push_back(c10::str("oom-not-seen: the step ", otherwise, " when it was run again"));
+        result_.flags.push_back(
+            flagText(FlagKind::OomNotSeen, c10::str("the step ", otherwise, " when it was run again")));
 }
 
 void PointRun::noteMemoryAfter()
@@ -285,7 +288,7 @@ void PointRun::noteMemoryAfter()
 void PointRun::noteTrace()
 {
     if (!tracer().untracedReason().empty())
-        result_.flags.push_back("untraced: " + tracer().untracedReason());
+        result_.flags.push_back(flagText(FlagKind::Untraced, tracer().untracedReason()));
     else if (!traced_.empty() && !measured_.empty())
         result_.traceOverhead = medianOf(traced_) / medianOf(measured_);
     if (const auto offsets = tracer().clockOffsets()) {
@@ -297,7 +300,7 @@ void PointRun::noteTrace()
 void PointRun::readCounters()
 {
     if (!device_.isCuda()) {
-        result_.flags.emplace_back("counters-not-recorded: this point runs on the CPU");
+        result_.flags.push_back(flagText(FlagKind::CountersNotRecorded, "this point runs on the CPU"));
         return;
     }
     phase_ = "reading counters";
@@ -309,7 +312,7 @@ void PointRun::readCounters()
         });
     observer_.countersRead(std::move(reading.values));
     if (!reading.whyNot.empty())
-        result_.flags.push_back("counters-not-recorded: " + reading.whyNot);
+        result_.flags.push_back(flagText(FlagKind::CountersNotRecorded, reading.whyNot));
 }
 
 Nanoseconds PointRun::step(SampleKind kind, int index)

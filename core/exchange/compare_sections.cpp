@@ -4,11 +4,14 @@
 #include "core/exchange/number.h"
 #include "core/exchange/sections.h"
 #include "core/exchange/text.h"
+#include "core/model/flags.h"
 #include "core/model/text.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <ostream>
 
 namespace tilescope::exchange {
@@ -17,7 +20,7 @@ namespace {
 
 using analysis::ConfidenceInterval;
 using analysis::GroupVerdict;
-using analysis::SeriesDifference;
+using analysis::TimeDifference;
 using query::ComparedFact;
 using query::ComparedGroup;
 using query::ComparedMemory;
@@ -41,19 +44,24 @@ Column only(Audience audience, Column made)
     return made;
 }
 
-std::string_view verdictOf(const SeriesDifference& difference)
+RawJson intervalJson(const std::optional<ConfidenceInterval>& interval)
 {
-    return !difference.seen() ? "none" : difference.difference > 0 ? "slower" : "faster";
+    return {interval ? "[" + jsonNumber(interval->low) + ", " + jsonNumber(interval->high) + "]" : "null"};
 }
 
-RawJson intervalJson(const ConfidenceInterval& interval)
+std::string ratioInterval(const TimeDifference& difference)
 {
-    return {"[" + jsonNumber(interval.low) + ", " + jsonNumber(interval.high) + "]"};
+    return difference.ratio95
+               ? fmt::format("{:.3f} to {:.3f}", difference.ratio95->low, difference.ratio95->high)
+               : "-";
 }
 
-std::string ratioInterval(const SeriesDifference& difference)
+/// What people read: `no difference` for no-difference.
+std::string wordsOf(std::string_view verdict)
 {
-    return fmt::format("{:.3f} to {:.3f}", difference.ratio95.low, difference.ratio95.high);
+    std::string words(verdict);
+    std::replace(words.begin(), words.end(), '-', ' ');
+    return words;
 }
 
 Table factsTable(const ComparisonPtr& comparison, std::vector<ComparedFact> Comparison::*rows,
@@ -79,7 +87,7 @@ Table timesTable(const ComparisonPtr& comparison)
         return column<ComparedTime>(comparison, &Comparison::times, std::move(key), std::move(title),
                                     std::move(get), unit);
     };
-    Table table{.heading = "Times: medians of the timed steps, B against A, 95 % intervals",
+    Table table{.heading = "Times: medians of the timed steps, B against A",
                 .rows = comparison->times.size()};
     table.columns = {
         only(Audience::Programs,
@@ -112,20 +120,22 @@ Table timesTable(const ComparisonPtr& comparison)
              add("ratio", "B / A",
                  [](const ComparedTime& t) { return cellOf(fmt::format("{:.3f}", t.difference.ratio)); })),
         only(Audience::People,
-             add("interval", "95 %",
+             add("interval", "95 % interval",
                  [](const ComparedTime& t) { return cellOf(ratioInterval(t.difference)); })),
+        only(Audience::Programs,
+             add("runs_a", "", [](const ComparedTime& t) { return Cell(t.difference.runsA); })),
+        only(Audience::Programs,
+             add("runs_b", "", [](const ComparedTime& t) { return Cell(t.difference.runsB); })),
         add("n_a", "n A", [](const ComparedTime& t) { return Cell(t.difference.stepsA); }),
         add("n_b", "n B", [](const ComparedTime& t) { return Cell(t.difference.stepsB); }),
-        add("verdict", "verdict", [](const ComparedTime& t) {
-            const std::string_view verdict = verdictOf(t.difference);
-            return cellOf(verdict == "none" ? "no difference seen" : verdict);
-        })};
+        add("verdict", "verdict",
+            [](const ComparedTime& t) { return cellOf(wordsOf(wordOf(t.difference.verdict))); })};
     // Programs get the word, people the phrase.
     table.columns.back().audience = Audience::People;
     table.columns.back().meaning = Meaning::Verdict;
     table.columns.back().keep = 2;
     table.columns.push_back(only(Audience::Programs, add("verdict", "", [](const ComparedTime& t) {
-                                     return cellOf(verdictOf(t.difference));
+                                     return cellOf(wordOf(t.difference.verdict));
                                  })));
     return table;
 }
@@ -287,6 +297,12 @@ std::string heldSideJson(const query::HeldSide& side)
                          : "null";
 }
 
+bool isDifferent(GroupVerdict verdict)
+{
+    return verdict != GroupVerdict::NoDifference && verdict != GroupVerdict::Inconclusive &&
+           verdict != GroupVerdict::Untested;
+}
+
 bool isGroups(const std::string& name)
 {
     return name == "families" || name == "kernels" || name == "ops" || name == "ranges";
@@ -297,17 +313,26 @@ Table onlyDifferent(Table table, const std::vector<ComparedGroup>& groups)
 {
     auto rows = std::make_shared<std::vector<std::size_t>>();
     for (std::size_t row = 0; row < groups.size(); ++row)
-        if (const GroupVerdict verdict = groups[row].difference.verdict;
-            verdict != GroupVerdict::Same && verdict != GroupVerdict::Untested)
+        if (isDifferent(groups[row].difference.verdict))
             rows->push_back(row);
-    const std::size_t same = table.rows - rows->size();
+    const auto count = [&groups](GroupVerdict verdict) {
+        return std::count_if(groups.begin(), groups.end(), [verdict](const ComparedGroup& group) {
+            return group.difference.verdict == verdict;
+        });
+    };
+    std::string rest;
+    for (const auto& [verdict, words] : {std::pair(GroupVerdict::NoDifference, "no difference"),
+                                         std::pair(GroupVerdict::Inconclusive, "inconclusive"),
+                                         std::pair(GroupVerdict::Untested, "untested")})
+        if (const auto many = count(verdict); many > 0)
+            rest += fmt::format("{}{} {}", rest.empty() ? "" : ", ", words, many);
     for (Column& made : table.columns)
         made.cell = [rows, cell = made.cell](std::size_t row) { return cell((*rows)[row]); };
     table.rows = rows->size();
     if (table.rows == 0)
-        table.whyEmpty = fmt::format("No difference seen in any of {}.", same);
-    else if (same > 0)
-        table.notes.push_back(fmt::format("No difference seen in {} more.", same));
+        table.whyEmpty = fmt::format("No group differs: {}.", rest);
+    else if (!rest.empty())
+        table.notes.push_back(fmt::format("The others: {}.", rest));
     return table;
 }
 
@@ -320,17 +345,70 @@ const std::vector<ComparedGroup>& groupsOf(const Comparison& comparison, const s
 
 std::string sideJson(const query::ComparedRun& side)
 {
+    std::vector<std::int64_t> runs;
+    for (const RunId run : side.runs)
+        runs.push_back(run.value);
     return "{\"file\": " + jsonString(side.file) + ", \"run\": " + std::to_string(side.run.run.value) +
            ", \"uid\": " + jsonString(side.run.uid) + ", \"name\": " + jsonString(side.run.name) +
-           ", \"status\": " + jsonString(wordOf(side.run.result.status)) + "}";
+           ", \"status\": " + jsonString(wordOf(side.run.result.status)) +
+           ", \"runs\": " + fmt::format("[{}]", fmt::join(runs, ", ")) + "}";
 }
 
-std::string runToRunText(const analysis::RunToRun& runToRun)
+std::string_view wordOf(analysis::BetweenRuns::Source source)
 {
-    return fmt::format("Medians of repeated runs are taken to deviate by {:.2g} % ({}).",
-                       100 * runToRun.deviation,
-                       runToRun.runs > 0 ? fmt::format("from {} runs of these specs", runToRun.runs)
-                                         : std::string("the files hold no repeats"));
+    using Source = analysis::BetweenRuns::Source;
+    return source == Source::Repeats ? "repeats" : source == Source::Given ? "given" : "steps";
+}
+
+/// verdict, sentence, ratio, delta_ns and what they rest on.
+std::string verdictJson(const Comparison& comparison)
+{
+    std::string text = "\"verdict\": " + jsonString(verdictOf(comparison)) +
+                       ",\n \"sentence\": " + jsonString(sentenceOf(comparison));
+    const TimeDifference* step = comparison.step();
+    if (!step)
+        return text + ",\n \"ratio\": null,\n \"delta_ns\": null,\n \"between_runs\": null";
+    constexpr double kNsPerMs = 1e6;
+    const std::string why = analysis::whyNoInterval(*step);
+    text += ",\n \"ratio\": {\"value\": " + jsonNumber(step->ratio);
+    text += step->ratio95 ? ", \"lo\": " + jsonNumber(step->ratio95->low) +
+                                ", \"hi\": " + jsonNumber(step->ratio95->high) +
+                                ", \"confidence\": " + jsonNumber(analysis::kConfidence)
+                          : ", \"lo\": null, \"hi\": null, \"confidence\": null";
+    text += ", \"reason\": " + (why.empty() ? "null" : jsonString(why)) + "}";
+    text += ",\n \"delta_ns\": " + std::to_string(std::llround(step->difference * kNsPerMs));
+    return text + ",\n \"between_runs\": {\"deviation\": " + jsonNumber(step->between.deviation) +
+           ", \"degrees\": " + jsonNumber(step->between.degrees) +
+           ", \"runs\": " + std::to_string(step->between.runs) +
+           ", \"source\": " + jsonString(wordOf(step->between.source)) + "}";
+}
+
+std::string flagsJson(const Comparison& comparison)
+{
+    std::string text;
+    for (const query::ComparedFlag& flag : comparison.flags)
+        text += (text.empty() ? "" : ", ") + ("{\"side\": " + jsonString(std::string(1, flag.side))) +
+                ", \"run\": " + std::to_string(flag.run.value) + ", \"flag\": " + jsonString(flag.text) + "}";
+    return "[" + text + "]";
+}
+
+/// Where the deviation between runs comes from, for people.
+std::string betweenRunsText(const analysis::BetweenRuns& between)
+{
+    using Source = analysis::BetweenRuns::Source;
+    const double percent = 100 * between.deviation;
+    switch (between.source) {
+    case Source::Repeats:
+        return fmt::format("Medians of runs deviate by {:.2g} %, measured on {} repeats.", percent,
+                           between.runs);
+    case Source::Given:
+        return fmt::format("Medians of runs are taken to deviate by {:.2g} %, as given.", percent);
+    case Source::Steps:
+        break;
+    }
+    return fmt::format("How much runs differ is not measured; by their steps and flags, at least {:.2g} % is "
+                       "to be expected.",
+                       percent);
 }
 
 } // namespace
@@ -344,8 +422,11 @@ std::vector<NamedTable> tablesOf(ComparisonPtr comparison)
     tables.push_back({"environment", factsTable(comparison, &Comparison::environment, "What else differs")});
     tables.push_back({"times", timesTable(comparison)});
     tables.push_back({"memory", memoryTable(comparison)});
-    tables.push_back({"families", groupsTable(comparison, &Comparison::families,
-                                              "Kernel families: GPU time a traced step", "family")});
+    tables.push_back(
+        {"families", groupsTable(comparison, &Comparison::families,
+                                 comparison->opsForKernels ? "Op families: self time a traced step"
+                                                           : "Kernel families: GPU time a traced step",
+                                 "family")});
     tables.push_back({kernels, groupsTable(comparison, &Comparison::kernels,
                                            comparison->opsForKernels ? "Ops: self time a traced step"
                                                                      : "Kernels: GPU time a traced step",
@@ -357,37 +438,43 @@ std::vector<NamedTable> tablesOf(ComparisonPtr comparison)
 
 std::string_view verdictOf(const Comparison& comparison)
 {
-    const SeriesDifference* step = comparison.step();
-    return step ? verdictOf(*step) : "untested";
+    const TimeDifference* step = comparison.step();
+    return step ? wordOf(step->verdict) : "untested";
 }
 
 std::string sentenceOf(const Comparison& comparison)
 {
-    const SeriesDifference* step = comparison.step();
-    if (!step && (comparison.a.run.workload == query::kSnapshotWorkload ||
-                  comparison.b.run.workload == query::kSnapshotWorkload))
-        return "A memory snapshot tells of no step's time: only memory is compared.";
-    if (!step)
-        return fmt::format(
-            "The step times cannot be compared: run {} of A is {}, run {} of B is {}, and either needs two "
-            "timed steps.",
-            comparison.a.run.run.value, wordOf(comparison.a.run.result.status), comparison.b.run.run.value,
-            wordOf(comparison.b.run.result.status));
-    if (!step->seen())
-        return fmt::format("No difference seen in the step time: B / A = {:.3f} (95 %: {}).", step->ratio,
-                           ratioInterval(*step));
-    const double percent = 100 * std::abs(step->ratio - 1);
-    return fmt::format("A step of B takes {:.1f} % {} than one of A: B / A = {:.3f} (95 %: {}).", percent,
-                       step->difference > 0 ? "longer" : "less", step->ratio, ratioInterval(*step));
+    const TimeDifference* step = comparison.step();
+    if (step)
+        return analysis::sentenceOf(*step);
+    if (comparison.a.run.workload == query::kSnapshotWorkload ||
+        comparison.b.run.workload == query::kSnapshotWorkload)
+        return "A memory snapshot holds no step times: only memory is compared.";
+    return fmt::format(
+        "The step times cannot be compared: run {} of A is {}, run {} of B is {}, and each side needs a "
+        "timed step.",
+        comparison.a.run.run.value, wordOf(comparison.a.run.result.status), comparison.b.run.run.value,
+        wordOf(comparison.b.run.result.status));
+}
+
+std::vector<std::string> flagLines(const Comparison& comparison)
+{
+    constexpr std::size_t kMost = 6;
+    std::vector<std::string> lines;
+    for (const query::ComparedFlag& flag : comparison.flags) {
+        if (lines.size() == kMost) {
+            lines.push_back(fmt::format("{} more flags", comparison.flags.size() - kMost));
+            break;
+        }
+        lines.push_back(fmt::format("{}, run {}: {}", flag.side, flag.run.value, describeFlag(flag.text)));
+    }
+    return lines;
 }
 
 void writeComparisonJson(std::ostream& out, ComparisonPtr comparison)
 {
-    out << "{\"a\": " << sideJson(comparison->a) << ",\n \"b\": " << sideJson(comparison->b)
-        << ",\n \"verdict\": " << jsonString(verdictOf(*comparison))
-        << ",\n \"sentence\": " << jsonString(sentenceOf(*comparison))
-        << ",\n \"run_to_run\": " << jsonNumber(comparison->options.runToRun.deviation)
-        << ",\n \"run_to_run_runs\": " << comparison->options.runToRun.runs;
+    out << "{\"a\": " << sideJson(comparison->a) << ",\n \"b\": " << sideJson(comparison->b) << ",\n "
+        << verdictJson(*comparison) << ",\n \"flags\": " << flagsJson(*comparison);
     for (const NamedTable& named : tablesOf(comparison)) {
         out << ",\n \"" << named.name << "\": ";
         writeJson(out, named.table);
@@ -408,12 +495,17 @@ void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const 
                              const std::string& memoryBy)
 {
     const auto side = [](const query::ComparedRun& run) {
-        return escapeForTerminal(run.file + ", " + describeRun(run.run));
+        const std::string repeats =
+            run.runs.size() > 1 ? fmt::format(", {} repeats", run.runs.size()) : std::string();
+        return escapeForTerminal(run.file + ", " + describeRun(run.run) + repeats);
     };
     out << "A  " << side(comparison->a) << "\nB  " << side(comparison->b) << "\n\n"
         << (style.colour ? "\x1b[1m" : "") << sentenceOf(*comparison) << (style.colour ? "\x1b[0m" : "")
         << "\n"
-        << (comparison->step() ? runToRunText(comparison->options.runToRun) + "\n" : std::string());
+        << (comparison->step() ? betweenRunsText(comparison->step()->between) + "\n" : std::string());
+    for (const std::string& line : flagLines(*comparison))
+        out << (style.colour ? "\x1b[33m" : "") << "flagged  " << escapeForTerminal(line)
+            << (style.colour ? "\x1b[0m" : "") << "\n";
     for (NamedTable& named : tablesOf(comparison)) {
         if (named.table.rows == 0)
             continue;

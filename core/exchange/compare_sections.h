@@ -18,11 +18,15 @@ struct NamedTable {
 };
 std::vector<NamedTable> tablesOf(std::shared_ptr<const query::Comparison> comparison);
 
-/// `none`, `slower`, `faster` (B against A) or `untested`, by the step's wall.
+/// inconclusive, no-difference, faster, slower (B against A), or untested; by the step's wall.
 std::string_view verdictOf(const query::Comparison& comparison);
 
 /// The verdict in one sentence, with the ratio and its interval.
 std::string sentenceOf(const query::Comparison& comparison);
+
+/// The flags of the compared runs, which stand beside the verdict: `B, run 3: busy-host: …`. At most seven
+/// lines.
+std::vector<std::string> flagLines(const query::Comparison& comparison);
 
 /// The whole comparison as one JSON object; resources/schema/compare.schema.json.
 void writeComparisonJson(std::ostream& out, std::shared_ptr<const query::Comparison> comparison);

@@ -38,7 +38,7 @@ struct JsonCell {
     std::string operator()(double value) const { return jsonNumber(value); }
     std::string operator()(const std::string& value) const { return jsonString(value); }
     std::string operator()(const Statistics& value) const { return jsonStatistics(value); }
-    std::string operator()(const RawJson& value) const { return value.text; }
+    std::string operator()(const RawJson& value) const { return escapeJsonForTerminal(value.text); }
 };
 
 struct CsvCell {
@@ -52,7 +52,7 @@ struct CsvCell {
     }
     std::string operator()(const std::string& value) const { return csvField(value); }
     std::string operator()(const Statistics& value) const { return csvField(jsonStatistics(value)); }
-    std::string operator()(const RawJson& value) const { return csvField(value.text); }
+    std::string operator()(const RawJson& value) const { return csvField(escapeJsonForTerminal(value.text)); }
 };
 
 constexpr std::array kFigures{"mean", "std", "median", "min", "max", "p95", "n", "ci95_low", "ci95_high"};
@@ -74,21 +74,6 @@ std::array<Cell, kFigures.size()> figuresOf(const Cell& cell)
             statistics->n,
             interval ? Cell(interval->low) : Cell(),
             interval ? Cell(interval->high) : Cell()};
-}
-
-/// Which columns hold statistics: seen from the cells, because a column of a table without rows needs no
-/// answer.
-std::vector<bool> statisticColumns(const Table& table)
-{
-    std::vector<bool> found(table.columns.size());
-    for (std::size_t c = 0; c < table.columns.size(); ++c)
-        for (std::size_t row = 0; row < table.rows && !found[c]; ++row) {
-            const Cell cell = table.columns[c].cell(row);
-            found[c] = std::holds_alternative<Statistics>(cell);
-            if (!found[c] && !std::holds_alternative<std::monostate>(cell))
-                break;
-        }
-    return found;
 }
 
 } // namespace
@@ -117,16 +102,14 @@ void writeJson(std::ostream& out, const Table& table)
 
 void writeCsv(std::ostream& out, const Table& table)
 {
-    const std::vector<bool> isStatistic = statisticColumns(table);
     const auto eachField = [&](auto&& plain, auto&& statistic) {
         bool first = true;
-        for (std::size_t c = 0; c < table.columns.size(); ++c) {
-            const Column& column = table.columns[c];
+        for (const Column& column : table.columns) {
             if (column.audience == Audience::People)
                 continue;
             out << (first ? "" : ",");
             first = false;
-            if (isStatistic[c])
+            if (column.statistic)
                 statistic(column);
             else
                 plain(column);

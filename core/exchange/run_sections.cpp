@@ -3,6 +3,7 @@
 #include "core/exchange/columns.h"
 #include "core/exchange/number.h"
 #include "core/exchange/text.h"
+#include "core/model/flags.h"
 #include "core/model/text.h"
 
 #include <fmt/chrono.h>
@@ -24,6 +25,16 @@ Json paramsOf(const store::RunRecord& record)
 {
     Json params = Json::parse(record.specJson, nullptr, false);
     return params.is_object() ? params : Json::object();
+}
+
+/// The resolved keys as the file has them, which is how they are written, unless that could break what they
+/// are put into.
+RawJson paramsJson(const store::RunRecord& record)
+{
+    const std::string& text = record.specJson;
+    if (text.starts_with('{') && text.find('\n') == std::string::npos && Json::accept(text))
+        return {text};
+    return {paramsOf(record).dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
 std::string isoTime(std::int64_t unixNs)
@@ -95,37 +106,6 @@ std::string plainText(const Json& value)
                              : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// What tells these runs apart: the parameters whose values differ between them.
-std::vector<std::string> varyingKeys(const std::vector<RunRow>& rows)
-{
-    std::vector<Json> params;
-    for (const RunRow& row : rows)
-        params.push_back(paramsOf(row.record));
-    std::vector<std::string> keys;
-    for (const Json& one : params)
-        for (const auto& item : one.items()) {
-            const std::string& key = item.key();
-            if (key == "name" || std::find(keys.begin(), keys.end(), key) != keys.end())
-                continue;
-            const bool varies = std::any_of(params.begin(), params.end(), [&](const Json& other) {
-                return other.contains(key) && other[key] != item.value();
-            });
-            if (varies)
-                keys.push_back(key);
-        }
-    return keys;
-}
-
-std::string whatOf(const RunRow& row, const std::vector<std::string>& keys)
-{
-    const Json params = paramsOf(row.record);
-    std::string text;
-    for (const std::string& key : keys)
-        if (params.contains(key))
-            text += (text.empty() ? "" : " ") + key + "=" + plainText(params[key]);
-    return text;
-}
-
 std::optional<double> phaseMedian(const RunRow& row, Phase phase)
 {
     for (const PhaseTimes& times : row.phases)
@@ -134,17 +114,20 @@ std::optional<double> phaseMedian(const RunRow& row, Phase phase)
     return {};
 }
 
-/// mean ± standard deviation (n) of a phase, in one unit.
+/// The interval of a median; why there is none below six values.
+std::string intervalText(const analysis::Statistics& statistics, const Scale& scale)
+{
+    if (!statistics.ci95)
+        return "n < 6: no interval";
+    return scale.text(statistics.ci95->low) + " to " + scale.text(statistics.ci95->high);
+}
+
+/// The median of a phase with its interval, and its extremes, in one unit.
 std::string statisticText(const analysis::Statistics& statistics)
 {
-    const Scale scale = scaleFor(Unit::Milliseconds, std::max(statistics.mean, statistics.median));
+    const Scale scale = scaleFor(Unit::Milliseconds, statistics.median);
     std::string text = scale.text(statistics.median) + " " + scale.suffix;
-    if (statistics.ci95)
-        text +=
-            " (95 % " + scale.text(statistics.ci95->low) + " to " + scale.text(statistics.ci95->high) + ")";
-    text += ", mean " + scale.text(statistics.mean);
-    if (statistics.standardDeviation)
-        text += " \u00b1 " + scale.text(*statistics.standardDeviation);
+    text += (statistics.ci95 ? " (95 % " : " (") + intervalText(statistics, scale) + ")";
     text += ", min " + scale.text(statistics.min) + ", max " + scale.text(statistics.max) + ", p95 " +
             scale.text(statistics.p95);
     return text + ", n " + std::to_string(statistics.n);
@@ -161,7 +144,7 @@ std::string wordsOf(const std::vector<std::string>& flags)
     std::vector<std::string> words;
     words.reserve(flags.size());
     for (const std::string& flag : flags)
-        words.push_back(flag.substr(0, flag.find(':')));
+        words.emplace_back(flagName(flag));
     return joined(words);
 }
 
@@ -175,12 +158,12 @@ std::string describeRun(const store::RunRecord& run)
     return text + ", " + std::string(wordOf(run.result.status));
 }
 
-Table tableOf(std::shared_ptr<const query::RunsTable> runs)
+Table tableOf(std::shared_ptr<const query::RunList> runs)
 {
     const auto column = [&runs](std::string key, std::string title, auto get) {
         return Column{.key = std::move(key),
                       .title = std::move(title),
-                      .cell = [runs, get](std::size_t row) -> Cell { return get(runs->rows[row]); }};
+                      .cell = [runs, get](std::size_t row) -> Cell { return get((*runs)[row]); }};
     };
     const auto programs = [&column](std::string key, auto get) {
         Column made = column(std::move(key), "", get);
@@ -194,7 +177,7 @@ Table tableOf(std::shared_ptr<const query::RunsTable> runs)
         made.keep = keep;
         return made;
     };
-    Table table{.rows = runs->rows.size()};
+    Table table{.rows = runs->size()};
     table.whyEmpty = "The file has no runs.";
     auto& columns = table.columns;
     columns.push_back(column("run", "run", [](const RunRow& r) { return Cell(r.record.run.value); }));
@@ -205,9 +188,10 @@ Table tableOf(std::shared_ptr<const query::RunsTable> runs)
     columns.push_back(
         column("workload", "workload", [](const RunRow& r) { return cellOf(r.record.workload); }));
     columns.back().keep = 0;
-    if (const std::vector<std::string> keys = varyingKeys(runs->rows); !keys.empty()) {
-        columns.push_back(people("what differs", Unit::None, 2,
-                                 [keys](const RunRow& r) { return cellOf(whatOf(r, keys)); }));
+    if (runs->anyTelling()) {
+        columns.push_back(people("what differs", Unit::None, 2, [runs](const RunRow& r) {
+            return cellOf(labelOf(runs->telling(r.record)));
+        }));
         columns.back().elidable = true;
     }
     columns.push_back(
@@ -217,22 +201,25 @@ Table tableOf(std::shared_ptr<const query::RunsTable> runs)
     columns.push_back(programs("reason", [](const RunRow& r) { return cellOrNull(r.record.result.reason); }));
     columns.push_back(
         column("device", "device", [](const RunRow& r) { return cellOrNull(r.record.result.device); }));
-    columns.push_back(programs("params", [](const RunRow& r) {
-        return Cell(RawJson{paramsOf(r.record).dump(-1, ' ', false, Json::error_handler_t::replace)});
-    }));
+    columns.push_back(programs("params", [](const RunRow& r) { return Cell(paramsJson(r.record)); }));
     columns.push_back(
         programs("parameters", [](const RunRow& r) { return cellOf(r.record.result.parameters); }));
-    columns.push_back(column("step_ms", "step", [](const RunRow& r) { return statisticCell(r.stepMs()); }));
+    columns.push_back(
+        column("step_ms", "median step", [](const RunRow& r) { return statisticCell(r.stepMs()); }));
     columns.back().unit = Unit::Milliseconds;
+    columns.back().statistic = true;
     columns.back().keep = 2;
-    columns.push_back(people("\u00b1 std", Unit::Milliseconds, 1, [](const RunRow& r) {
-        return r.stepMs() ? cellOf(r.stepMs()->standardDeviation) : Cell();
+    columns.push_back(people("95 % interval", Unit::None, 1, [](const RunRow& r) {
+        if (!r.stepMs())
+            return Cell();
+        const Scale scale = scaleFor(Unit::Milliseconds, r.stepMs()->median);
+        const std::string text = intervalText(*r.stepMs(), scale);
+        return cellOf(r.stepMs()->ci95 ? text + " " + scale.suffix : text);
     }));
     columns.push_back(people("n", Unit::None, 0,
                              [](const RunRow& r) { return r.stepMs() ? Cell(r.stepMs()->n) : Cell(); }));
-    for (const Phase phase : {Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer})
-        if (std::any_of(runs->rows.begin(), runs->rows.end(),
-                        [phase](const RunRow& r) { return phaseMedian(r, phase).has_value(); }))
+    for (const Phase phase : runs->timedPhases())
+        if (phase != Phase::Step)
             columns.push_back(people(std::string(wordOf(phase)), Unit::Milliseconds, 1,
                                      [phase](const RunRow& r) { return cellOf(phaseMedian(r, phase)); }));
     columns.push_back(programs("phases", [](const RunRow& r) { return Cell(phasesJson(r)); }));
@@ -255,8 +242,7 @@ Table tableOf(std::shared_ptr<const query::RunsTable> runs)
     columns.push_back(programs("oom", [](const RunRow& r) { return oomJson(r.record.result.oom); }));
     columns.push_back(
         programs("flags", [](const RunRow& r) { return Cell(wordsJson(r.record.result.flags)); }));
-    if (std::any_of(runs->rows.begin(), runs->rows.end(),
-                    [](const RunRow& r) { return !r.record.result.flags.empty(); }))
+    if (runs->anyFlags())
         columns.push_back(people("flags", Unit::None, 2,
                                  [](const RunRow& r) { return cellOrNull(wordsOf(r.record.result.flags)); }));
     columns.push_back(
@@ -266,10 +252,7 @@ Table tableOf(std::shared_ptr<const query::RunsTable> runs)
     }));
     columns.push_back(programs("note", [](const RunRow& r) { return cellOrNull(r.record.note); }));
     columns.push_back(programs("tag", [](const RunRow& r) { return cellOrNull(r.record.tag); }));
-    for (const RunRow& row : runs->rows)
-        if (row.record.result.status != RunStatus::Ok && !row.record.result.reason.empty())
-            table.notes.push_back("Run " + std::to_string(row.record.run.value) + ": " +
-                                  row.record.result.reason);
+    table.notes = runs->reasons();
     return table;
 }
 
@@ -308,7 +291,8 @@ Table sheetOf(const RunRow& run)
         add("out of memory", "in " + result.oom->phase + ": asked for " + bytesText(result.oom->requested) +
                                  ", had " + bytesText(result.oom->allocated) + " allocated, " +
                                  bytesText(result.oom->reserved) + " reserved");
-    add("flags", joined(result.flags));
+    for (const std::string& flag : result.flags)
+        add("flag " + std::string(flagName(flag)), describeFlag(flag));
     add("started", isoTime(record.startedUnixNs));
     add("took", fmt::format("{:.3g} s", static_cast<double>(result.duration.count()) / 1e9));
     add("program", record.program);

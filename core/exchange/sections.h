@@ -3,6 +3,7 @@
 #include "core/exchange/table.h"
 #include "core/query/event_tables.h"
 #include "core/query/oom_report.h"
+#include "core/query/run_list.h"
 #include "core/query/run_tables.h"
 #include "core/query/saved_table.h"
 #include "core/query/tensor_names.h"
@@ -16,7 +17,7 @@ namespace tilescope::exchange {
 // The sections of `tilescope show` as tables; keys, types and units are those of CONTRACT.md ("JSON of show")
 // and of the schemas in resources/schema. Each keeps the snapshot that it shows alive.
 
-Table tableOf(std::shared_ptr<const query::RunsTable> runs);
+Table tableOf(std::shared_ptr<const query::RunList> runs);
 Table tableOf(std::shared_ptr<const query::SamplesTable> samples);
 Table tableOf(std::shared_ptr<const query::LossesTable> losses);
 Table tableOf(std::shared_ptr<const query::EnvironmentTable> environment);

@@ -2,6 +2,7 @@
 
 #include "core/analysis/memory_curve.h"
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/base/sha256.h"
 #include "core/base/version.h"
 #include "core/exchange/snapshot_stacks.h"
@@ -434,18 +435,6 @@ void Importer::finish(const std::string& name)
     imported_.environment.push_back({"snapshot.segments", std::to_string(imported_.segments)});
 }
 
-/// The bytes of a file that a person named.
-std::string bytesOf(const std::filesystem::path& file)
-{
-    std::ifstream in(file, std::ios::binary);
-    if (!in)
-        throw Error{.what = "no such file, or it cannot be read", .where = file.string()};
-    std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    if (in.bad())
-        throw Error{.what = "cannot be read", .where = file.string(), .kind = ErrorKind::Failure};
-    return bytes;
-}
-
 } // namespace
 
 ImportedSnapshot importSnapshot(const PickleDocument& document, const std::string& name, StringTable& strings)
@@ -456,7 +445,7 @@ ImportedSnapshot importSnapshot(const PickleDocument& document, const std::strin
 RunId importSnapshotFile(const std::filesystem::path& file, const std::filesystem::path& output,
                          ImportedSnapshot* imported)
 {
-    std::string bytes = bytesOf(file);
+    std::string bytes = readInputFile(file, kLargestSnapshot, "snapshot");
     const std::string hash = sha256(bytes);
     StringTable strings;
     constexpr std::size_t kMostName = 80;

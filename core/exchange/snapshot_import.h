@@ -13,6 +13,9 @@
 
 namespace tilescope::exchange {
 
+/// The largest snapshot file that is read. PyTorch's largest are some hundred megabytes.
+inline constexpr Bytes kLargestSnapshot{std::int64_t{2} << 30};
+
 /// A memory snapshot as a run's records.
 struct ImportedSnapshot {
     store::RunHeader header = {};
@@ -39,7 +42,9 @@ ImportedSnapshot importSnapshot(const PickleDocument& document, const std::strin
                                 StringTable& strings);
 
 /// Reads a snapshot file and appends it to `output`, a .tscope file, as a run.
-/// \throws Error  the file is no snapshot or damaged, the output cannot be written; then nothing is
+/// \throws Error  the file is no regular file, too large, no snapshot or damaged, the output cannot be
+/// written;
+///                then nothing is
 RunId importSnapshotFile(const std::filesystem::path& file, const std::filesystem::path& output,
                          ImportedSnapshot* imported = nullptr);
 

@@ -126,7 +126,8 @@ analysis::MemoryStock countThrough(std::vector<AllocEvent>& events, const analys
         }
         map.apply(event);
         event.allocated = allocated;
-        event.reserved = map.use().reserved();
+        // A CPU's allocator has no segments: it reserves what it hands out.
+        event.reserved = std::max(map.use().reserved(), allocated);
     }
     before.inconsistent = std::max(before.inconsistent, map.inconsistent());
     return before;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/statistics.h"
+#include "core/base/quantity.h"
 
 #include <cstdint>
 #include <functional>
@@ -22,8 +23,8 @@ struct RawJson {
 using Cell =
     std::variant<std::monostate, bool, std::int64_t, double, std::string, analysis::Statistics, RawJson>;
 
-/// What a number counts; decides how a terminal shows it. JSON and CSV give it in this unit.
-enum class Unit { None, Nanoseconds, Milliseconds, Bytes, Operations, Percent, Address };
+// What a number counts decides how a terminal shows it; JSON and CSV give it as it is.
+using quantity::Unit;
 
 /// Who sees a column.
 enum class Audience {
@@ -42,8 +43,9 @@ struct Column {
     Unit unit = Unit::None;
     Audience audience = Audience::Everyone;
     Meaning meaning = Meaning::Plain;
-    bool elidable = false; ///< long text that may lose its middle to fit the terminal
-    int keep = 1;          ///< narrow terminals drop columns with the lowest first; 2: never
+    bool statistic = false; ///< its cells are Statistics or null: in CSV a field for each figure
+    bool elidable = false;  ///< long text that may lose its middle to fit the terminal
+    int keep = 1;           ///< narrow terminals drop columns with the lowest first; 2: never
 };
 
 /// A table that a terminal, JSON or CSV can show: columns that give their cells on demand, so that a million

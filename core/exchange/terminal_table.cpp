@@ -26,6 +26,7 @@ struct Printed {
     std::vector<std::string> cells;
     std::size_t width = 0;
     bool right = false;
+    std::size_t padded = 0; ///< to which cells are filled up; longer ones move what follows in their row
 };
 
 std::optional<double> numberIn(const Cell& cell)
@@ -51,24 +52,37 @@ struct TerminalCell {
     std::string operator()(const RawJson& value) const { return escapeForTerminal(value.text); }
 };
 
-Printed print(const Column& column, std::size_t rows)
+/// Row by row, twice: first for the largest value of each column, which tells its unit. A table may read its
+/// rows as they are asked for.
+std::vector<Printed> print(const Table& table, std::size_t rows)
 {
-    double largest = 0;
-    Printed printed{.column = &column, .title = column.title, .cells = {}};
+    std::vector<Printed> columns;
+    for (const Column& column : table.columns)
+        if (column.audience != Audience::Programs)
+            columns.push_back({.column = &column, .title = column.title, .cells = {}});
+    std::vector<double> largest(columns.size());
     for (std::size_t row = 0; row < rows; ++row)
-        if (const auto number = numberIn(column.cell(row))) {
-            largest = std::max(largest, std::abs(*number));
-            printed.right = true;
-        }
-    const Scale scale = scaleFor(column.unit, largest);
-    if (!scale.suffix.empty() && printed.right)
-        printed.title += " (" + scale.suffix + ")";
-    printed.width = displayWidth(printed.title);
-    for (std::size_t row = 0; row < rows; ++row) {
-        printed.cells.push_back(std::visit(TerminalCell{scale}, column.cell(row)));
-        printed.width = std::max(printed.width, displayWidth(printed.cells.back()));
+        for (std::size_t c = 0; c < columns.size(); ++c)
+            if (const auto number = numberIn(columns[c].column->cell(row))) {
+                largest[c] = std::max(largest[c], std::abs(*number));
+                columns[c].right = true;
+            }
+    std::vector<Scale> scales;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        Printed& printed = columns[c];
+        const Scale& scale = scales.emplace_back(scaleFor(printed.column->unit, largest[c]));
+        if (!scale.suffix.empty() && printed.right)
+            printed.title += " (" + scale.suffix + ")";
+        printed.width = displayWidth(printed.title);
+        printed.cells.reserve(rows);
     }
-    return printed;
+    for (std::size_t row = 0; row < rows; ++row)
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            Printed& printed = columns[c];
+            printed.cells.push_back(std::visit(TerminalCell{scales[c]}, printed.column->cell(row)));
+            printed.width = std::max(printed.width, displayWidth(printed.cells.back()));
+        }
+    return columns;
 }
 
 std::size_t widthOf(const std::vector<Printed>& columns)
@@ -124,6 +138,18 @@ std::vector<std::string> fit(std::vector<Printed>& columns, std::size_t width)
     }
 }
 
+/// The width that nine of ten cells of a column keep to: where nothing is elided, one long text does not fill
+/// up all other rows.
+std::size_t usualWidth(const Printed& column)
+{
+    std::vector<std::size_t> widths{displayWidth(column.title)};
+    for (const std::string& cell : column.cells)
+        widths.push_back(displayWidth(cell));
+    const auto usual = widths.begin() + static_cast<std::ptrdiff_t>(widths.size() * 9 / 10);
+    std::ranges::nth_element(widths, usual);
+    return *usual;
+}
+
 std::string_view colourOf(Meaning meaning, std::string_view text)
 {
     constexpr std::string_view red = "\x1b[31m";
@@ -152,7 +178,8 @@ void writeCell(std::ostream& out, const Printed& column, std::string_view cell, 
                bool last)
 {
     const std::string text = elideMiddle(cell, column.width);
-    const std::size_t padding = column.width - displayWidth(text);
+    const std::size_t taken = displayWidth(text);
+    const std::size_t padding = column.padded > taken ? column.padded - taken : 0;
     if (column.right)
         out << std::string(padding, ' ');
     out << colour << text << (colour.empty() ? "" : "\x1b[0m");
@@ -204,11 +231,10 @@ void writeTerminal(std::ostream& out, const Table& table, const TerminalStyle& s
             out << escapeForTerminal(table.whyEmpty) << "\n";
     } else {
         const std::size_t rows = style.limit > 0 ? std::min(style.limit, table.rows) : table.rows;
-        std::vector<Printed> columns;
-        for (const Column& column : table.columns)
-            if (column.audience != Audience::Programs)
-                columns.push_back(print(column, rows));
+        std::vector<Printed> columns = print(table, rows);
         const std::vector<std::string> dropped = fit(columns, style.width);
+        for (Printed& column : columns)
+            column.padded = style.width == 0 && column.column->elidable ? usualWidth(column) : column.width;
         for (std::size_t c = 0; c < columns.size(); ++c)
             writeCell(out, columns[c], columns[c].title, style.colour ? "\x1b[1m" : "",
                       c + 1 == columns.size());

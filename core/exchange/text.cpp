@@ -1,5 +1,6 @@
 #include "core/exchange/text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -9,35 +10,6 @@ namespace tilescope::exchange {
 
 namespace {
 
-struct Decoded {
-    std::uint32_t point = 0;
-    std::size_t length = 1;
-    bool valid = false;
-};
-
-/// The character at the beginning of `text` (not empty). Over-long forms, surrogates and what lies beyond
-/// U+10FFFF are not valid UTF-8.
-Decoded decode(std::string_view text)
-{
-    const auto lead = static_cast<unsigned char>(text.front());
-    if (lead < 0x80)
-        return {lead, 1, true};
-    const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || text.size() < length)
-        return {lead, 1, false};
-    std::uint32_t point = lead & (0x7fU >> length);
-    for (std::size_t i = 1; i < length; ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        if ((byte & 0xc0) != 0x80)
-            return {lead, 1, false};
-        point = (point << 6) | (byte & 0x3fU);
-    }
-    static constexpr std::array<std::uint32_t, 5> smallest{0, 0, 0x80, 0x800, 0x10000};
-    const bool valid =
-        point >= smallest[length] && point <= 0x10ffff && !(point >= 0xd800 && point <= 0xdfff);
-    return valid ? Decoded{point, length, true} : Decoded{lead, 1, false};
-}
-
 std::string hex(std::uint32_t value, int digits)
 {
     static constexpr std::string_view figures = "0123456789abcdef";
@@ -45,13 +17,6 @@ std::string hex(std::uint32_t value, int digits)
     for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
         text += figures[(value >> shift) & 0xf];
     return text;
-}
-
-/// Marks that reorder or hide text: they could make a name read as another.
-bool reordersText(std::uint32_t point)
-{
-    return (point >= 0x200b && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
-           (point >= 0x2060 && point <= 0x206f) || point == 0xfeff || point == 0x061c;
 }
 
 bool isCombining(std::uint32_t point)
@@ -76,37 +41,12 @@ std::size_t widthOf(std::uint32_t point)
 
 } // namespace
 
-std::string escapeForTerminal(std::string_view text)
-{
-    std::string escaped;
-    escaped.reserve(text.size());
-    while (!text.empty()) {
-        const Decoded character = decode(text);
-        if (!character.valid)
-            escaped += "\\x" + hex(character.point, 2);
-        else if (character.point == '\n')
-            escaped += "\\n";
-        else if (character.point == '\t')
-            escaped += "\\t";
-        else if (character.point == '\r')
-            escaped += "\\r";
-        else if (character.point < 0x20 || (character.point >= 0x7f && character.point < 0xa0))
-            escaped += "\\x" + hex(character.point, 2);
-        else if (reordersText(character.point))
-            escaped += "\\u" + hex(character.point, 4);
-        else
-            escaped += text.substr(0, character.length);
-        text.remove_prefix(character.length);
-    }
-    return escaped;
-}
-
 std::string validUtf8(std::string_view text)
 {
     std::string valid;
     valid.reserve(text.size());
     while (!text.empty()) {
-        const Decoded character = decode(text);
+        const DecodedCharacter character = decodeUtf8(text);
         valid += character.valid ? text.substr(0, character.length) : std::string_view("\xef\xbf\xbd");
         text.remove_prefix(character.length);
     }
@@ -117,7 +57,7 @@ std::string jsonString(std::string_view text)
 {
     std::string quoted = "\"";
     while (!text.empty()) {
-        const Decoded character = decode(text);
+        const DecodedCharacter character = decodeUtf8(text);
         if (!character.valid)
             quoted += "\xef\xbf\xbd";
         else if (character.point == '"' || character.point == '\\')
@@ -126,7 +66,9 @@ std::string jsonString(std::string_view text)
             quoted += "\\n";
         else if (character.point == '\t')
             quoted += "\\t";
-        else if (character.point < 0x20 || character.point == 0x7f)
+        // Valid JSON may hold the others as they are; a terminal that shows it obeys them.
+        else if (character.point < 0x20 || (character.point >= 0x7f && character.point < 0xa0) ||
+                 reordersText(character.point))
             quoted += "\\u" + hex(character.point, 4);
         else
             quoted += text.substr(0, character.length);
@@ -144,12 +86,30 @@ std::string jsonNumber(double value)
     return {buffer.data(), end};
 }
 
+namespace {
+
+/// What may stand in a quoted field stays: tabs and ends of lines.
+std::string escapeControls(std::string_view text)
+{
+    std::string escaped;
+    while (!text.empty()) {
+        const std::size_t plain = std::min(text.find_first_of("\t\n"), text.size());
+        escaped += escapeForTerminal(text.substr(0, plain));
+        if (plain < text.size())
+            escaped += text[plain];
+        text.remove_prefix(std::min(plain + 1, text.size()));
+    }
+    return escaped;
+}
+
+} // namespace
+
 std::string csvField(std::string_view text)
 {
     std::string field;
     if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos)
         field = '\'';
-    field += text;
+    field += escapeControls(text);
     if (field.find_first_of(",\"\r\n") == std::string::npos)
         return field;
     std::string quoted = "\"";
@@ -165,7 +125,7 @@ std::size_t displayWidth(std::string_view text)
 {
     std::size_t width = 0;
     while (!text.empty()) {
-        const Decoded character = decode(text);
+        const DecodedCharacter character = decodeUtf8(text);
         width += widthOf(character.point);
         text.remove_prefix(character.length);
     }
@@ -183,7 +143,7 @@ std::string elideMiddle(std::string_view text, std::size_t width)
     std::string elided;
     std::size_t used = 0;
     for (std::string_view rest = text; !rest.empty();) {
-        const Decoded character = decode(rest);
+        const DecodedCharacter character = decodeUtf8(rest);
         if (used + widthOf(character.point) > head)
             break;
         used += widthOf(character.point);
@@ -193,7 +153,7 @@ std::string elideMiddle(std::string_view text, std::size_t width)
     elided += "\u2026";
     std::size_t skip = displayWidth(text);
     while (!text.empty() && skip > tail) {
-        const Decoded character = decode(text);
+        const DecodedCharacter character = decodeUtf8(text);
         skip -= widthOf(character.point);
         text.remove_prefix(character.length);
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/base/terminal_text.h"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -9,9 +11,7 @@ namespace tilescope::exchange {
 // Names come from files, and files from anybody. What is written to a terminal, a JSON document or a CSV file
 // is escaped for it, so that no name can move a cursor, break a document or start a formula.
 
-/// The text with everything that a terminal might obey spelled out: control characters as \n, \t or \x1b,
-/// marks that reorder text as \u202e, bytes that are not UTF-8 as \xff.
-std::string escapeForTerminal(std::string_view text);
+using tilescope::escapeForTerminal;
 
 /// A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
 std::string jsonString(std::string_view text);
@@ -23,7 +23,8 @@ std::string validUtf8(std::string_view text);
 std::string jsonNumber(double value);
 
 /// A CSV field: quoted where it must be; text that a spreadsheet would take for a formula (=, +, -, @, tab,
-/// return at its beginning) gets an apostrophe in front. RFC 4180.
+/// return at its beginning) gets an apostrophe in front; control characters but tab and end of line are
+/// spelled out. RFC 4180.
 std::string csvField(std::string_view text);
 
 /// Columns that escaped text takes on a terminal: wide (East Asian) characters two, combining ones none.

@@ -3,6 +3,7 @@
 #include "core/exchange/sections.h"
 
 #include "core/analysis/statistics.h"
+#include "core/model/ceilings.h"
 
 #include <fmt/format.h>
 
@@ -209,7 +210,15 @@ Table tableOf(std::shared_ptr<const std::vector<Ceiling>> ceilings)
         programs("device", [](const Ceiling& row) { return cellOf(row.device); }),
         column("device_name", "device", [](const Ceiling& row) { return cellOf(row.deviceName); }),
         programs("measured", [](const Ceiling& row) { return Cell(row.measuredUnixNs); }),
-        programs("program", [](const Ceiling& row) { return cellOf(row.program); })};
+        programs("program", [](const Ceiling& row) { return cellOf(row.program); }),
+        programs("busy_host", [ceilings](const Ceiling& row) {
+            const bool isTold = hostWaitingAt(*ceilings, row).has_value();
+            return isTold ? Cell(isFromBusyHost(*ceilings, row)) : Cell();
+        })};
+    if (std::ranges::any_of(*ceilings, [&](const Ceiling& row) { return isFromBusyHost(*ceilings, row); }))
+        table.columns.push_back(people("host", [ceilings](const Ceiling& row) {
+            return cellOf(isFromBusyHost(*ceilings, row) ? "busy" : "");
+        }));
     table.whyEmpty = "The file has no ceilings: tilescope doctor --ceilings -o FILE measures them.";
     return table;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/units.h"
+#include "core/model/cpu_instruction_set.h"
 
 #include <optional>
 #include <string>
@@ -24,5 +25,9 @@ std::string hostName();
 
 /// Memory that the host could give out now; none where the system does not tell. Any thread.
 std::optional<Bytes> hostCapacity();
+
+/// The most capable instruction set of this processor that the CPU attention kernels are compiled for, if the
+/// operating system saves its registers. Any thread.
+CpuInstructionSet cpuInstructionSet();
 
 } // namespace tilescope::machine

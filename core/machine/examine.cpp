@@ -3,6 +3,7 @@
 #include "core/machine/examine.h"
 
 #include "core/base/error.h"
+#include "core/base/quantity.h"
 
 #include <fmt/format.h>
 
@@ -15,9 +16,9 @@ namespace {
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
-std::string gib(std::uint64_t bytes)
+std::string sizeText(std::uint64_t bytes)
 {
-    return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / static_cast<double>(kGiB));
+    return quantity::withUnit(static_cast<double>(bytes), quantity::Unit::Bytes);
 }
 
 Finding ofGovernor(const std::string& governor)
@@ -82,7 +83,7 @@ std::vector<Finding> findingsOf(const HostFacts& host)
         findings.push_back({Verdict::Ok, "CPU", busy, ""});
     findings.push_back(ofGovernor(host.governor));
     const std::string memory =
-        gib(host.memoryBytes) + " of memory, " + gib(host.swappedBytes) + " swapped out";
+        sizeText(host.memoryBytes) + " of memory, " + sizeText(host.swappedBytes) + " swapped out";
     if (host.swappedBytes > 256 * kMiB)
         findings.push_back({Verdict::Note, "memory", memory,
                             "close what fills it: a run beside a swapping machine measures the disk"});
@@ -94,7 +95,7 @@ std::vector<Finding> findingsOf(const HostFacts& host)
 std::vector<Finding> findingsOf(const DiskFacts& disk)
 {
     const std::string folder = disk.folder.string();
-    const std::string text = gib(disk.freeBytes) + " free in " + folder;
+    const std::string text = sizeText(disk.freeBytes) + " free in " + folder;
     if (!disk.unreadable.empty())
         return {{Verdict::Note, "disk", "the current folder cannot be looked at: " + disk.unreadable,
                  "change to a folder that you may read"}};

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/paths.h"
+#include "core/base/shell_word.h"
 #include "core/machine/examine.h"
 #include "core/machine/filesystem_kind.h"
 #include "core/machine/small_file.h"
@@ -43,21 +44,13 @@ Output outputOf(const std::string& command)
     return output;
 }
 
-std::string quoted(const std::string& word)
-{
-    std::string text = "'";
-    for (const char c : word)
-        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return text + "'";
-}
-
 /// Loads the engine as the supervisor would: with the torch that is named, else by its own run path, else
 /// with the first that is found.
 void loadEngine(ProgramFacts& facts)
 {
-    const std::string ask = quoted(facts.engine.string()) + " --version";
+    const std::string ask = shellWord(facts.engine.string()) + " --version";
     const auto askWithTorch = [&] {
-        return outputOf("LD_LIBRARY_PATH=" + quoted(libraryPathWith(*facts.torch)) + " " + ask);
+        return outputOf("LD_LIBRARY_PATH=" + shellWord(libraryPathWith(*facts.torch)) + " " + ask);
     };
     try {
         facts.torch = torchFromEnvironment();

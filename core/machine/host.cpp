@@ -1,3 +1,4 @@
+#include "core/machine/capacity.h"
 #include "core/machine/machine.h"
 #include "core/machine/small_file.h"
 
@@ -116,6 +117,7 @@ std::vector<EnvironmentEntry> fixedFacts()
     addIf(entries, "kernel", system.release);
     addIf(entries, "container", container());
     addIf(entries, "cpu.model", cpuModel());
+    entries.push_back({"cpu.instruction_set", std::string(wordOf(cpuInstructionSet()))});
     entries.push_back({"cpu.threads", std::to_string(std::thread::hardware_concurrency())});
     if (const std::size_t cores = physicalCores(); cores > 0)
         entries.push_back({"cpu.cores", std::to_string(cores)});

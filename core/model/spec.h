@@ -69,6 +69,7 @@ struct ExperimentSpec {
     bool deterministic = false;
     Isolation isolate = Isolation::Sweep;
     double timeoutSeconds = 600;
+    int repeat = 1;                        ///< runs of this point; no part of what a run does
     std::optional<Bytes> memoryLimit = {}; ///< none: auto
     std::optional<int> threads = {};       ///< none: auto
     bool annotateAttention = false;

@@ -1,5 +1,7 @@
 #include "core/model/text.h"
 
+#include "core/model/cpu_instruction_set.h"
+
 namespace tilescope {
 
 template <> std::span<const EnumWord<Workload>> enumWords()
@@ -121,6 +123,15 @@ template <> std::span<const EnumWord<OpScope>> enumWords()
 {
     static constexpr EnumWord<OpScope> words[] = {{OpScope::Function, "function"},
                                                   {OpScope::Backward, "backward"}};
+    return words;
+}
+
+template <> std::span<const EnumWord<CpuInstructionSet>> enumWords()
+{
+    static constexpr EnumWord<CpuInstructionSet> words[] = {
+        {CpuInstructionSet::Sse2, "sse2"},     {CpuInstructionSet::Avx2, "avx2"},
+        {CpuInstructionSet::Avx512, "avx512"}, {CpuInstructionSet::Avx512Bf16, "avx512_bf16"},
+        {CpuInstructionSet::Amx, "amx"},       {CpuInstructionSet::AmxFp16, "amx_fp16"}};
     return words;
 }
 

@@ -60,6 +60,7 @@ AttentionShape attentionAlone(const ExperimentSpec& spec)
     shape.keys = spec.kvLen;
     shape.headDim = spec.headDim;
     shape.isCausal = spec.causal;
+    shape.isScaled = spec.headDim != 1; // by the root of the head dim
     return shape;
 }
 

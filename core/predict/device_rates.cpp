@@ -1,5 +1,6 @@
 #include "core/predict/device_rates.h"
 
+#include "core/model/ceilings.h"
 #include "core/predict/fused_kernels.h"
 
 #include <string_view>
@@ -40,8 +41,10 @@ double DeviceRates::flops(Type type, bool isTf32) const
 
 std::optional<DeviceRates> DeviceRates::from(std::span<const Ceiling> ceilings, const TargetDevice& device)
 {
+    bool isBusy = false;
     const auto rate = [&](std::string_view kind) {
         const Ceiling* ceiling = latest(ceilings, device, kind);
+        isBusy = isBusy || (ceiling != nullptr && isFromBusyHost(ceilings, *ceiling));
         return ceiling == nullptr ? 0.0 : ceiling->value;
     };
     DeviceRates rates{.fp32 = rate("matmul_fp32"),
@@ -60,6 +63,7 @@ std::optional<DeviceRates> DeviceRates::from(std::span<const Ceiling> ceilings, 
         if (ceiling.kind.starts_with("attention_") && isOf(ceiling, device))
             attention[ceiling.kind] = rate(ceiling.kind);
     rates.attentionPace = attentionPaces(attention, rates);
+    rates.onBusyHost = isBusy;
     return rates;
 }
 

@@ -22,6 +22,7 @@ struct DeviceRates {
     double launch = 0; ///< seconds of the host for the smallest operation
     bool isCuda = false;
     int multiprocessors = 1;
+    bool onBusyHost = false; ///< other programs took CPUs away while some of it was measured
     /// How much faster this device's attention kernels are than those that the figures in fused_kernels.cpp
     /// were chosen for, by kind of ceiling; without an entry they count as they are.
     std::map<std::string, double> attentionPace = {};

@@ -29,12 +29,15 @@ public:
     {
         timeFused(ops_, shape_, FusedKernel::Flash, false);
         Tensor o = ops_.make(shape_.queryCount(), shape_.type, "output");
-        Tensor statistics = ops_.make(shape_.rows(), Type::Float32, "log-sum-exp");
-        if (keepsPairs() && ops_.recordsGraph())
-            statistics = ops_.make(2 * shape_.rows(), Type::Float32, "row statistics");
+        const Tensor logSumExp = ops_.make(shape_.rows(), Type::Float32, "log-sum-exp");
+        // What backward reads: the log-sum-exp itself, or two numbers a row instead of it.
+        const Tensor statistics = keepsPairs() && ops_.recordsGraph()
+                                      ? ops_.make(2 * shape_.rows(), Type::Float32, "row statistics")
+                                      : logSumExp;
         {
             const auto operands = padded({shape_.queryCount(), shape_.keyCount(), shape_.keyCount()});
             const Storage output = paddedTarget(shape_.queryCount());
+            const Storage workspace = ops_.temporary(forwardWorkspace(), "packed keys and values");
         }
         ops_.record(o, {&q, &k, &v}, {&q, &k, &v, &o, &statistics},
                     [this, q, k, v, o, statistics](const Tensors&) { return backward(); });
@@ -86,7 +89,7 @@ private:
     {
         const std::int64_t rows = shape_.rows();
         if (!device_.isCuda)
-            return rows * (1 + cpuParts() * roundedUp(shape_.headDim, 16)) * kFloat;
+            return cpuBackwardWorkspace();
         const std::int64_t turns =
             shape_.isDeterministic ? 2 * shape_.batch * shape_.heads * ((shape_.queries + 15) / 16) : 0;
         const std::int64_t plain = (rows * headDim_ + rows + turns) * kFloat;
@@ -100,14 +103,53 @@ private:
                                    kFloat);
     }
 
+    // kernels/cpu/packed_*: kernels that multiply pairs of 16-bit numbers take each value as a sum of so
+    // many; 0 where the plain kernels are used.
+    std::int64_t packedParts() const
+    {
+        const CpuInstructionSet set = device_.instructionSet;
+        if (device_.isCuda || set < CpuInstructionSet::Avx512Bf16)
+            return 0;
+        if (shape_.type == Type::BFloat16)
+            return 1;
+        if (set < CpuInstructionSet::Amx)
+            return 0;
+        if (shape_.type == Type::Float32)
+            return 3;
+        return set == CpuInstructionSet::AmxFp16 ? 1 : 2;
+    }
+
+    // Forward packs k and v, in blocks of 32 keys and 32 columns.
+    std::int64_t forwardWorkspace() const
+    {
+        return shape_.batch * shape_.kvHeads * 2 * roundedUp(shape_.keys, kBlock) *
+               roundedUp(shape_.headDim, kBlock) * packedParts() * kHalf;
+    }
+
+    // A gradient of q in fp32 for each part of the keys; the plain kernels keep delta, too.
+    std::int64_t cpuBackwardWorkspace() const
+    {
+        if (packedParts() > 0)
+            return cpuParts() * shape_.batch * shape_.heads * roundedUp(shape_.queries, kBlock) *
+                   roundedUp(shape_.headDim, kBlock) * kFloat;
+        const std::int64_t lanes = device_.instructionSet == CpuInstructionSet::Sse2   ? 4
+                                   : device_.instructionSet == CpuInstructionSet::Avx2 ? 8
+                                                                                       : 16;
+        return shape_.rows() * (1 + cpuParts() * roundedUp(shape_.headDim, lanes)) * kFloat;
+    }
+
     // Few heads for many threads: the keys of a head are split, each part with a gradient of q of its own.
     std::int64_t cpuParts() const
     {
         const std::int64_t heads = shape_.batch * shape_.kvHeads;
+        const std::int64_t tile = packedParts() > 0 ? 256 : 128;
         const std::int64_t wanted = heads >= device_.threads ? 1 : (2 * device_.threads + heads - 1) / heads;
-        return std::clamp<std::int64_t>(wanted, 1, std::min<std::int64_t>(8, (shape_.keys + 63) / 64));
+        return std::clamp<std::int64_t>(wanted, 1,
+                                        std::min<std::int64_t>(8, (shape_.keys + tile - 1) / tile));
     }
 
+    static constexpr std::int64_t kBlock = 32;
+    static constexpr std::int64_t kHalf = 2;
     static constexpr std::int64_t kHopperTile = 128;
 
     AttentionShape shape_;

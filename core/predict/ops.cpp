@@ -233,9 +233,7 @@ Tensor Ops::bmm(const Tensor& a, const Tensor& b, std::int64_t count, Factors fa
             if (factors.isScaled)
                 moves(2 * factor.bytes());
             Tensor result = make(factor.count, factor.type, "gradient of heads");
-            if (factors.isScaled)
-                result = make(factor.count, factor.type, "gradient of heads, scaled");
-            return result;
+            return factors.isScaled ? timesNumber(result, "gradient of heads, scaled") : result;
         };
         Tensors result;
         // The order of the derivatives of bmm and of baddbmm; all that matters is that both exist at once.
@@ -400,9 +398,28 @@ Tensor Ops::reciprocalRoots(const Tensor& x, std::int64_t rows)
 // A CPU makes a tensor of a number that it computes with: in double, then in the type of the others.
 Storage Ops::withNumber(std::int64_t bytes, const char* what)
 {
-    const Storage number = temporary(sizeof(double), "a number");
-    const Storage cast = temporary(sizeof(float), "a number, cast");
+    const Storage wide = number(sizeof(double));
+    const Storage cast = number(sizeof(float));
     return temporary(bytes, what);
+}
+
+Storage Ops::number(std::int64_t bytes)
+{
+    return isCuda_ ? Storage() : temporary(bytes, "a number");
+}
+
+Tensor Ops::timesNumber(const Tensor& x, const char* what)
+{
+    const Storage wide = number(sizeof(double));
+    const Storage cast = number(sizeof(float));
+    return make(x.count, x.type, what);
+}
+
+Storage Ops::maskOfNumbers(std::int64_t count, Type type)
+{
+    const Storage zero = number(bytesOf(type));
+    const Storage hidden = number(bytesOf(type));
+    return temporary(count * bytesOf(type), "mask, as numbers");
 }
 
 } // namespace tilescope::predict

@@ -106,6 +106,12 @@ public:
     Tensor make(std::int64_t count, Type type, const char* what);
     /// Memory of an operation's own, gone when the handle is.
     Storage temporary(std::int64_t bytes, const char* what);
+    /// A tensor of one number that an operation on a CPU makes of a scalar; nothing on a GPU.
+    Storage number(std::int64_t bytes);
+    /// A tensor times a number, out of place.
+    Tensor timesNumber(const Tensor& x, const char* what);
+    /// A mask of truth values as numbers to add to the scores.
+    Storage maskOfNumbers(std::int64_t count, Type type);
     /// Names what gives `output` its gradient. Nothing where autograd does not record.
     void record(Tensor& output, std::initializer_list<const Tensor*> inputs,
                 std::initializer_list<const Tensor*> saved, Graph::Backward backward);

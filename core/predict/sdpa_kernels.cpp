@@ -237,7 +237,8 @@ private:
     }
 };
 
-// The kernel for processors: tiles of scores in fp32, and once more in half precision, for each thread.
+// The kernel for processors: tiles of scores in fp32, and once more in half precision, for each thread. It
+// reads shared heads and masks as they are.
 class CpuFlashKernel final : public SdpaKernel {
 public:
     Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
@@ -245,6 +246,8 @@ public:
     {
         const AttentionShape& shape = call.shape;
         const std::int64_t threads = call.device.threads;
+        const Storage mask =
+            call.hasMask ? ops.maskOfNumbers(shape.queries * shape.keys, shape.type) : Storage();
         timeFused(ops, shape, FusedKernel::Processor, false);
         Tensor o = ops.make(shape.queryCount(), shape.type, "output");
         const Tensor logSumExp = ops.make(shape.rows(), Type::Float32, "log-sum-exp");
@@ -255,7 +258,7 @@ public:
             const Storage halves = narrowTiles(ops, threads * rows * keyTile(shape), shape);
         }
         ops.record(o, {&q, &k, &v}, {&q, &k, &v, &o, &logSumExp},
-                   [&ops, shape, threads, q, k, v, o, logSumExp](const Tensors& g) {
+                   [&ops, shape, threads, mask, q, k, v, o, logSumExp](const Tensors& g) {
                        return backward(ops, shape, threads, g[0].isTransposed);
                    });
         return o;
@@ -264,7 +267,9 @@ public:
 private:
     static std::int64_t queryTile(const AttentionShape& shape)
     {
-        return shape.queries >= 768 ? 256 : shape.queries >= 192 ? 64 : 32;
+        return shape.queries >= 768   ? 256
+               : shape.queries >= 192 ? 64
+                                      : std::min<std::int64_t>(32, shape.queries);
     }
     static std::int64_t keyTile(const AttentionShape& shape)
     {
@@ -279,20 +284,25 @@ private:
     static Tensors backward(Ops& ops, const AttentionShape& shape, std::int64_t threads, bool isInOrder)
     {
         timeFused(ops, shape, FusedKernel::Processor, true);
-        const bool moves = shape.heads > 1;
-        const Storage gradient = moves && !isInOrder ? ops.temporary(shape.queryCount() * bytesOf(shape.type),
-                                                                     "gradient of o, in order")
-                                                     : Storage();
+        // The kernel writes (batch, rows, heads, head dim), which is another order only where there are
+        // several heads and several rows.
+        const auto isReordered = [&](std::int64_t rows) { return shape.heads > 1 && rows > 1; };
+        const Storage gradient =
+            isReordered(shape.queries) && !isInOrder
+                ? ops.temporary(shape.queryCount() * bytesOf(shape.type), "gradient of o, in order")
+                : Storage();
         Tensors result;
         result[0] = ops.make(shape.queryCount(), shape.type, "gradient of q");
         result[1] = ops.make(shape.keyCount(), shape.type, "gradient of k");
         result[2] = ops.make(shape.keyCount(), shape.type, "gradient of v");
-        for (Tensor& each : result)
-            each.isTransposed = moves;
+        result[0].isTransposed = isReordered(shape.queries);
+        result[1].isTransposed = result[2].isTransposed = shape.kvHeads > 1 && shape.keys > 1;
         const std::int64_t tiles = 2 * threads * queryTile(shape) * keyTile(shape);
         const Storage scores = ops.temporary(tiles * kFloat, "tiles of each thread");
         const Storage halves = narrowTiles(ops, tiles, shape);
-        ops.temporary(queryTile(shape) * kFloat, "row sums of a tile");
+        // Threads work on whole heads. At worst all of them sum the rows of a tile at the same instant.
+        const std::int64_t busyThreads = std::min(threads, shape.batch * shape.kvHeads);
+        ops.temporary(busyThreads * queryTile(shape) * kFloat, "row sums of tiles");
         return result;
     }
 };
@@ -305,9 +315,9 @@ const CpuFlashKernel kCpuFlash;
 /// What PyTorch itself chooses: cuDNN where Hopper or newer has it, then flash, then efficient, then math.
 const SdpaKernel* chosen(const AttentionShape& shape, bool hasMask, const TargetDevice& device)
 {
-    const bool sharesHeads = shape.heads != shape.kvHeads;
     if (!device.isCuda)
-        return hasMask || sharesHeads ? &sdpaMath() : static_cast<const SdpaKernel*>(&kCpuFlash);
+        return &kCpuFlash;
+    const bool sharesHeads = shape.heads != shape.kvHeads;
     const bool isHalf = shape.type != Type::Float32;
     if (isHalf && device.computeMajor >= 9 && shape.headDim % 8 == 0 && shape.headDim <= 128)
         return &kCudnn;

@@ -42,10 +42,10 @@ public:
 private:
     static Tensor scaled(Ops& ops, const Tensor& x)
     {
-        Tensor y = ops.make(x.count, x.type, "scaled");
+        Tensor y = ops.timesNumber(x, "scaled");
         ops.moves(2 * x.bytes());
         ops.record(y, {&x}, {}, [&ops](const Tensors& g) -> Tensors {
-            Tensor result = ops.make(g[0].count, g[0].type, "gradient, scaled");
+            Tensor result = ops.timesNumber(g[0], "gradient, scaled");
             result.isTransposed = g[0].isTransposed;
             return {result};
         });
@@ -67,7 +67,7 @@ private:
     {
         const std::int64_t pairs = call.shape.queries * call.shape.keys;
         if (call.hasMask)
-            return ops.temporary(pairs * 4, "mask, as numbers");
+            return ops.maskOfNumbers(pairs, Type::Float32);
         if (!call.shape.isCausal)
             return {};
         Storage truth;
@@ -75,7 +75,7 @@ private:
             const Storage ones = ops.temporary(pairs, "ones");
             truth = ops.temporary(pairs, "causal mask");
         }
-        return ops.temporary(pairs * 4, "mask, as numbers");
+        return ops.maskOfNumbers(pairs, Type::Float32);
     }
 
     static void lookForHiddenRows(Ops& ops, const AttentionShape& shape)
@@ -84,7 +84,8 @@ private:
         ops.moves(shape.scoreCount());      // and summed up by row
         ops.moves(shape.scoreCount() * 12); // the mask, added
         const Storage infinite = ops.temporary(shape.scoreCount(), "scores that are hidden");
-        ops.temporary(shape.rows(), "rows that are hidden");
+        const Storage hidden = ops.temporary(shape.rows(), "rows that are hidden");
+        ops.number(sizeof(float));
     }
 };
 

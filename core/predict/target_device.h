@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/units.h"
+#include "core/model/cpu_instruction_set.h"
 #include "core/model/spec.h"
 
 #include <cstdint>
@@ -19,6 +20,7 @@ struct TargetDevice {
     std::optional<Bytes> capacity = {}; ///< what a process may take; none: no end is known
     int multiprocessors = 132;          ///< an H100's or H200's, where the calibration does not tell
     int threads = 1;                    ///< of a CPU
+    CpuInstructionSet instructionSet = CpuInstructionSet::Avx512; ///< of a CPU
 };
 
 } // namespace tilescope::predict

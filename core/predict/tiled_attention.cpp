@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
+#include <set>
+#include <vector>
 
 namespace tilescope::predict {
 
@@ -9,8 +12,8 @@ namespace {
 
 constexpr std::int64_t kWide = 4; // bytes of fp32, in which sums are kept
 
-// The flash-torch backend: scores exist for one wave of query rows and one tile of keys. All waves and tiles
-// do the same with at most as much, so that the first two of each tell the peak.
+// The flash-torch backend: scores exist for one wave of query rows and one tile of keys. Pairs of a wave and
+// a tile with the same sizes allocate the same, so each combination of sizes is replayed once.
 class TiledAttention final : public AttentionMemory {
 public:
     TiledAttention(const AttentionShape& shape, Ops& ops) : shape_(shape), ops_(ops)
@@ -32,7 +35,9 @@ public:
 private:
     std::int64_t heads() const { return shape_.batch * shape_.heads; }
     bool isWide() const { return shape_.type == Type::Float32; }
-    bool copiesTiles() const { return shape_.heads != shape_.kvHeads; }
+    bool sumsGroups() const { return shape_.heads != shape_.kvHeads; }
+    // A single head of keys is expanded by a stride of zero.
+    bool copiesTiles() const { return sumsGroups() && shape_.batch * shape_.kvHeads > 1; }
 
     // A tile of k or v, with a copy for each query head that shares it.
     Storage tileForQueries(std::int64_t keys) const
@@ -63,12 +68,42 @@ private:
         product(count, wideFactor, other);
     }
 
-    void hide(std::int64_t rows, std::int64_t begin, std::int64_t keys, std::int64_t firstKey) const
+    // The sizes of a wave of queries and a tile of keys.
+    struct Pair {
+        std::int64_t rows;
+        std::int64_t keys;
+        std::int64_t crossed; ///< leading rows that do not see all keys; 0 or less: none
+        auto operator<=>(const Pair&) const = default;
+    };
+
+    Pair pairAt(std::int64_t row, std::int64_t end, std::int64_t key) const
     {
-        const std::int64_t offset = shape_.keys - shape_.queries;
-        const std::int64_t crossed = std::min(begin + rows, firstKey + keys - 1 - offset) - begin;
-        if (shape_.isCausal && crossed > 0)
-            ops_.temporary(crossed * keys, "mask of a tile");
+        const std::int64_t keys = std::min(shape_.tileK, shape_.keys - key);
+        const std::int64_t crossed = std::min(end, key + keys - 1 - offset()) - row;
+        return {end - row, keys, shape_.isCausal ? std::max<std::int64_t>(crossed, 0) : 0};
+    }
+    std::int64_t offset() const { return shape_.keys - shape_.queries; }
+    // The first row of a query tile, at or after `lowest`, with a row that sees `key`.
+    std::int64_t firstRowThatSees(std::int64_t key, std::int64_t lowest) const
+    {
+        if (!shape_.isCausal)
+            return lowest;
+        const std::int64_t first = shape_.blankRows();
+        const std::int64_t row = std::max(key - offset(), first);
+        return std::max(lowest, first + (row - first) / shape_.tileQ * shape_.tileQ);
+    }
+
+    // Scales the scores, and hides those of keys that a row does not see.
+    void scaleAndHide(const Pair& pair) const
+    {
+        scale();
+        if (pair.crossed > 0)
+            ops_.temporary(pair.crossed * pair.keys, "mask of a tile");
+    }
+    void scale() const
+    {
+        const Storage wide = ops_.number(sizeof(double));
+        const Storage cast = ops_.number(sizeof(float));
     }
 
     // Pairs of a wave of queries and a tile of keys of which the former sees any.
@@ -116,23 +151,32 @@ private:
         Tensor o = ops_.make(shape_.queryCount(), Type::Float32, "output, wide");
         Tensor sums = ops_.make(shape_.rows(), Type::Float32, "sums of rows");
         const Storage maxima = ops_.temporary(shape_.rows() * kWide, "maxima of rows");
-        const std::int64_t first = shape_.blankRows();
-        const std::int64_t rows = std::min(waveRows_, shape_.queries - first);
-        for (std::int64_t key = 0; key < std::min(shape_.keys, 2 * shape_.tileK); key += shape_.tileK)
-            forwardTile(rows, first, std::min(shape_.tileK, shape_.keys - key), key);
+        std::set<Pair> seen;
+        for (std::int64_t begin = shape_.blankRows(); begin < shape_.queries; begin += waveRows_) {
+            const std::int64_t end = std::min(begin + waveRows_, shape_.queries);
+            const std::int64_t keysSeen =
+                shape_.isCausal ? std::min(shape_.keys, end + offset()) : shape_.keys;
+            // Tiles between the first and those that the diagonal crosses are alike.
+            const std::int64_t crossing = shape_.isCausal ? begin + offset() : shape_.keys - 1;
+            const std::int64_t resume = std::max(shape_.tileK, crossing / shape_.tileK * shape_.tileK);
+            for (std::int64_t key = 0; key < keysSeen; key = key == 0 ? resume : key + shape_.tileK)
+                if (const Pair pair = pairAt(firstRowThatSees(key, begin), end, key);
+                    seen.insert(pair).second)
+                    forwardTile(pair);
+        }
         logSumExp = sums;
         return narrowed(o);
     }
 
-    void forwardTile(std::int64_t rows, std::int64_t begin, std::int64_t keys, std::int64_t key) const
+    void forwardTile(const Pair& pair) const
     {
-        const std::int64_t lines = heads() * rows;
-        const std::int64_t tile = heads() * keys * shape_.headDim;
+        const std::int64_t lines = heads() * pair.rows;
+        const std::int64_t tile = heads() * pair.keys * shape_.headDim;
         Storage p;
         {
-            const Storage k = tileForQueries(keys);
-            p = product(lines * keys, lines * shape_.headDim, tile);
-            hide(rows, begin, keys, key);
+            const Storage k = tileForQueries(pair.keys);
+            p = product(lines * pair.keys, lines * shape_.headDim, tile);
+            scaleAndHide(pair);
         }
         Storage newMaxima;
         {
@@ -141,8 +185,8 @@ private:
         }
         const Storage correction = ops_.temporary(lines * kWide, "correction");
         ops_.temporary(lines * kWide, "sums of a tile");
-        const Storage v = tileForQueries(keys);
-        accumulate(lines * shape_.headDim, lines * keys, tile);
+        const Storage v = tileForQueries(pair.keys);
+        accumulate(lines * shape_.headDim, lines * pair.keys, tile);
     }
 
     Tensor narrowed(const Tensor& wide) const
@@ -157,10 +201,9 @@ private:
         Tensor q = ops_.make(shape_.queryCount(), Type::Float32, "gradient of q, wide");
         Tensor k = ops_.make(shape_.keyCount(), Type::Float32, "gradient of k, wide");
         Tensor v = ops_.make(shape_.keyCount(), Type::Float32, "gradient of v, wide");
-        const std::int64_t first = shape_.blankRows();
-        const std::int64_t rows = std::min(waveRows_, shape_.queries - first);
-        for (std::int64_t key = 0; key < std::min(shape_.keys, 2 * shape_.tileK); key += shape_.tileK)
-            backwardTile(rows, first, std::min(shape_.tileK, shape_.keys - key), key);
+        std::set<Pair> seen;
+        for (std::int64_t key = 0; key < shape_.keys; key += shape_.tileK)
+            backwardTile(wavesThatSee(key, seen), std::min(shape_.tileK, shape_.keys - key));
         if (isWide())
             return {q, k, v};
         // A list is built from its last element only on some compilers; all three exist at once in any case.
@@ -178,26 +221,52 @@ private:
         return ops_.make(shape_.rows(), Type::Float32, "row sums of it");
     }
 
-    void backwardTile(std::int64_t rows, std::int64_t begin, std::int64_t keys, std::int64_t key) const
+    // The waves that see a tile of keys, without those whose sizes have been seen.
+    std::vector<Pair> wavesThatSee(std::int64_t key, std::set<Pair>& seen) const
     {
-        const std::int64_t lines = heads() * rows;
+        std::vector<Pair> pairs;
+        const auto add = [&](std::int64_t begin) {
+            const Pair pair = pairAt(begin, std::min(begin + waveRows_, shape_.queries), key);
+            if (seen.insert(pair).second)
+                pairs.push_back(pair);
+            return pair;
+        };
+        std::int64_t begin = firstRowThatSees(key, shape_.blankRows());
+        // From the first wave that the diagonal does not cross on, all but the last are alike.
+        while (begin < shape_.queries && add(begin).crossed > 0)
+            begin += waveRows_;
+        if (begin < shape_.queries)
+            add(begin + (shape_.queries - 1 - begin) / waveRows_ * waveRows_);
+        return pairs;
+    }
+
+    void backwardTile(const std::vector<Pair>& waves, std::int64_t keys) const
+    {
+        if (waves.empty())
+            return;
         const std::int64_t tile = heads() * keys * shape_.headDim;
-        const std::int64_t queries = lines * shape_.headDim;
         const Storage k = tileForQueries(keys);
         const Storage v = tileForQueries(keys);
         const Storage gradK = ops_.temporary(tile * kWide, "gradient of a tile of k");
         const Storage gradV = ops_.temporary(tile * kWide, "gradient of a tile of v");
-        {
-            const Storage p = product(lines * keys, queries, tile);
-            hide(rows, begin, keys, key);
-            accumulate(tile, lines * keys, queries);
-            const Storage gradS = product(lines * keys, queries, tile);
-            accumulate(queries, lines * keys, tile);
-            accumulate(tile, lines * keys, queries);
-        }
-        if (copiesTiles()) {
+        for (const Pair& pair : waves)
+            backwardWave(pair);
+        if (sumsGroups())
             ops_.temporary(shape_.batch * shape_.kvHeads * keys * shape_.headDim * kWide, "sum of a group");
-        }
+    }
+
+    void backwardWave(const Pair& pair) const
+    {
+        const std::int64_t lines = heads() * pair.rows;
+        const std::int64_t tile = heads() * pair.keys * shape_.headDim;
+        const std::int64_t queries = lines * shape_.headDim;
+        const Storage p = product(lines * pair.keys, queries, tile);
+        scaleAndHide(pair);
+        accumulate(tile, lines * pair.keys, queries);
+        const Storage gradS = product(lines * pair.keys, queries, tile);
+        scale();
+        accumulate(queries, lines * pair.keys, tile);
+        accumulate(tile, lines * pair.keys, queries);
     }
 
     AttentionShape shape_;

@@ -3,6 +3,7 @@
 #include "core/analysis/path_glob.h"
 #include "core/analysis/spec_work.h"
 #include "core/base/error.h"
+#include "core/base/shell_word.h"
 #include "core/base/spelling.h"
 #include "core/model/text.h"
 #include "core/query/traced_pieces.h"
@@ -35,12 +36,12 @@ struct Subject {
     std::string time() const { return traced.onGpu ? "GPU time" : "time"; }
     std::string show(const std::string& section) const
     {
-        return "tilescope show " + reader.file().string() + " " + section + " --run " +
+        return "tilescope show " + shellPath(reader.file()) + " " + section + " --run " +
                std::to_string(run.run.value);
     }
     std::string showPieces(const std::string& range) const
     {
-        return show(traced.onGpu ? "kernels" : "ops") + " --range " + range;
+        return show(traced.onGpu ? "kernels" : "ops") + " --range " + shellWord(range);
     }
     double perStep(Nanoseconds time) const
     {

@@ -1,15 +1,20 @@
 #include "core/query/compare_tables.h"
 
 #include "core/analysis/kernel_families.h"
-#include "core/analysis/op_totals.h"
-#include "core/analysis/range_totals.h"
+#include "core/base/error.h"
+#include "core/model/flags.h"
 #include "core/model/text.h"
+#include "core/query/hue.h"
+#include "core/query/json_members.h"
 #include "core/query/run_tables.h"
 #include "core/query/selection.h"
+#include "core/query/traced_groups.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -20,118 +25,11 @@ namespace {
 using analysis::GroupTimes;
 using Json = nlohmann::ordered_json;
 
-/// The events of a run's traced steps, step by step.
-struct TracedSteps {
-    std::vector<std::int32_t> steps;
-    std::vector<Range> ranges;
-    std::vector<Op> ops;
-    std::vector<DeviceEvent> device;
-};
-
-TracedSteps tracedStepsOf(const store::RunReader& reader, RunId run)
-{
-    TracedSteps traced{.steps = {}, .ranges = reader.ranges({.run = run}), .ops = {}, .device = {}};
-    traced.ops = reader.ops({.run = run});
-    traced.device = reader.deviceEvents({.run = run});
-    std::set<std::int32_t> steps;
-    for (const Range& range : traced.ranges)
-        if (range.step != kNoStep)
-            steps.insert(range.step);
-    traced.steps.assign(steps.begin(), steps.end());
-    return traced;
-}
-
-/// Adds up times by key and step.
-class GroupSums {
-public:
-    explicit GroupSums(const std::vector<std::int32_t>& steps) : steps_(steps) {}
-
-    void add(std::string_view key, std::int32_t step, Nanoseconds time, std::int64_t instances = 1)
-    {
-        const auto position = std::lower_bound(steps_.begin(), steps_.end(), step);
-        if (position == steps_.end() || *position != step)
-            return;
-        auto group = groups_.find(key);
-        if (group == groups_.end())
-            group = groups_.emplace(key, GroupTimes{.key = std::string(key)}).first;
-        group->second.perStep.resize(steps_.size());
-        group->second.perStep[static_cast<std::size_t>(position - steps_.begin())] +=
-            static_cast<double>(time.count());
-        group->second.instancesPerStep += static_cast<double>(instances);
-    }
-
-    std::vector<GroupTimes> take()
-    {
-        std::vector<GroupTimes> list;
-        for (auto& [key, group] : groups_) {
-            group.instancesPerStep /= static_cast<double>(steps_.size());
-            list.push_back(std::move(group));
-        }
-        return list;
-    }
-
-private:
-    const std::vector<std::int32_t>& steps_;
-    std::map<std::string, GroupTimes, std::less<>> groups_;
-};
-
-std::vector<GroupTimes> kernelTimes(const TracedSteps& traced, const store::RunReader& reader)
-{
-    GroupSums sums(traced.steps);
-    for (const DeviceEvent& event : traced.device)
-        sums.add(reader.text(event.name), event.step, event.end - event.start);
-    return sums.take();
-}
-
-std::vector<GroupTimes> familyTimes(const TracedSteps& traced, const store::RunReader& reader)
-{
-    std::unordered_map<StringId, std::string_view> families;
-    GroupSums sums(traced.steps);
-    for (const DeviceEvent& event : traced.device) {
-        const auto [family, isNew] = families.try_emplace(event.name);
-        if (isNew)
-            family->second = wordOf(
-                analysis::KernelFamilies::standard().describe(reader.text(event.name), event.kind).family);
-        sums.add(family->second, event.step, event.end - event.start);
-    }
-    return sums.take();
-}
-
-std::vector<GroupTimes> opTimes(const TracedSteps& traced, const store::RunReader& reader)
-{
-    const std::vector<Nanoseconds> self = analysis::selfTimes(traced.ops);
-    GroupSums sums(traced.steps);
-    for (std::size_t i = 0; i < traced.ops.size(); ++i)
-        sums.add(reader.text(traced.ops[i].name), traced.ops[i].step, self[i]);
-    return sums.take();
-}
-
-template <class Event> std::vector<Event> ofStep(const std::vector<Event>& events, std::int32_t step)
-{
-    std::vector<Event> chosen;
-    std::copy_if(events.begin(), events.end(), std::back_inserter(chosen),
-                 [step](const Event& event) { return event.step == step; });
-    return chosen;
-}
-
-std::vector<GroupTimes> rangeTimes(const TracedSteps& traced, const store::RunReader& reader)
-{
-    GroupSums sums(traced.steps);
-    for (const std::int32_t step : traced.steps) {
-        const auto totals = analysis::rangeTotals(ofStep(traced.ranges, step), ofStep(traced.ops, step),
-                                                  ofStep(traced.device, step), textsOf(reader));
-        for (const analysis::RangeTotal& total : totals)
-            sums.add(total.path, step, total.gpu ? *total.gpu : total.wall.value_or(Nanoseconds{0}),
-                     total.instances);
-    }
-    return sums.take();
-}
-
-std::vector<ComparedGroup> compared(std::vector<GroupTimes> a, std::vector<GroupTimes> b,
-                                    const analysis::ComparisonOptions& options)
+std::vector<ComparedGroup> compared(const std::vector<GroupTimes>& a, const std::vector<GroupTimes>& b,
+                                    const analysis::BetweenRuns& between)
 {
     std::vector<ComparedGroup> groups;
-    for (analysis::GroupDifference& difference : analysis::compareGroups(a, b, options))
+    for (analysis::GroupDifference& difference : analysis::compareGroups(a, b, between))
         groups.push_back({.difference = std::move(difference)});
     return groups;
 }
@@ -174,7 +72,7 @@ std::vector<std::pair<std::string, std::string>> parametersOf(const store::RunRe
     const Json json = Json::parse(run.specJson, nullptr, false);
     if (json.is_object())
         for (const auto& item : json.items())
-            if (item.key() != "name")
+            if (item.key() != "name" && item.key() != "repeat")
                 parameters.emplace_back(item.key(), item.value().is_string() ? item.value().get<std::string>()
                                                                              : item.value().dump());
     return parameters;
@@ -198,90 +96,206 @@ std::vector<std::pair<std::string, std::string>> environmentOf(const store::RunR
     return facts;
 }
 
-void compareTimes(Comparison& comparison, const store::RunReader& a, const store::RunReader& b)
+/// What makes two runs those of one point: their device, program, and all keys but name, timeout and repeat.
+/// Runs of other seeds do the same work on other numbers.
+std::string identityOf(const store::RunRecord& run, bool anySeed)
 {
-    const std::vector<Sample> samplesA = a.samples(comparison.a.run.run);
-    const std::vector<Sample> samplesB = b.samples(comparison.b.run.run);
-    for (const auto& [phase, word] : enumWords<Phase>())
-        for (const bool onGpu : {false, true})
-            if (const auto difference = analysis::compareSeries(
-                    seriesOf(samplesA, phase, onGpu), seriesOf(samplesB, phase, onGpu), comparison.options))
-                comparison.times.push_back({phase, onGpu, *difference});
+    const std::string keys = anySeed ? membersWithout(run.specJson, {"name", "timeout", "repeat", "seed"})
+                                     : membersWithout(run.specJson, {"name", "timeout", "repeat"});
+    return keys.empty() ? run.uid : run.program + '\n' + run.result.device + '\n' + keys;
+}
+
+/// The run and the finished repeats of its point.
+std::vector<store::RunRecord> repeatsOf(const store::RunReader& reader, const store::RunRecord& run)
+{
+    std::vector<store::RunRecord> repeats;
+    const std::string identity = identityOf(run, false);
+    reader.eachRun([&](store::RunRecord&& candidate) {
+        if (candidate.uid == run.uid ||
+            (candidate.result.status == RunStatus::Ok && identityOf(candidate, false) == identity))
+            repeats.push_back(std::move(candidate));
+        return true;
+    });
+    return repeats;
+}
+
+bool holds(const std::vector<store::RunRecord>& runs, const store::RunRecord& run)
+{
+    return std::any_of(runs.begin(), runs.end(),
+                       [&run](const store::RunRecord& each) { return each.uid == run.uid; });
+}
+
+/// The host had more to run than its processors could: over the minute before the run.
+bool wasLoaded(const store::RunReader& reader, RunId run)
+{
+    constexpr double kBeyondOurOwn = 1.25; // our own threads may keep every processor busy
+    double load = 0;
+    double threads = 0;
+    for (const EnvironmentEntry& entry : reader.environment(run)) {
+        double* value = entry.key == "load" ? &load : entry.key == "cpu.threads" ? &threads : nullptr;
+        if (value)
+            std::from_chars(entry.value.data(), entry.value.data() + entry.value.size(), *value);
+    }
+    return threads > 0 && load > kBeyondOurOwn * threads;
+}
+
+/// Something kept the times of the run from being those of its program alone.
+bool wasDisturbed(const store::RunReader& reader, const store::RunRecord& run)
+{
+    constexpr std::array kOfTimes{FlagKind::WarmUpTooShort, FlagKind::Unsteady,     FlagKind::Drift,
+                                  FlagKind::Throttled,      FlagKind::ClockChanged, FlagKind::BusyHost};
+    return wasLoaded(reader, run.run) ||
+           std::ranges::any_of(kOfTimes, [&run](FlagKind kind) { return hasFlag(run.result.flags, kind); });
+}
+
+/// A run with what its times are compared by.
+struct RunSamples {
+    std::vector<Sample> samples = {};
+    bool disturbed = false;
+};
+
+/// The runs of both sides and those that only tell how much runs differ.
+class ComparedSides {
+public:
+    ComparedSides(const store::RunReader& a, const store::RunRecord& runA, const store::RunReader& b,
+                  const store::RunRecord& runB)
+    {
+        std::vector<store::RunRecord> runsA = repeatsOf(a, runA);
+        std::vector<store::RunRecord> runsB = repeatsOf(b, runB);
+        const bool onePoint = std::any_of(runsA.begin(), runsA.end(),
+                                          [&](const store::RunRecord& run) { return holds(runsB, run); });
+        if (onePoint) {
+            runsA = {runA};
+            runsB = {runB};
+        }
+        sides_[0] = samplesOf(a, runsA);
+        sides_[1] = samplesOf(b, runsB);
+        records_ = {std::move(runsA), std::move(runsB)};
+        addRepeats(a, runA);
+        if (a.file() != b.file() || identityOf(runA, true) != identityOf(runB, true))
+            addRepeats(b, runB);
+    }
+
+    const std::vector<store::RunRecord>& runs(int side) const
+    {
+        return records_[static_cast<std::size_t>(side)];
+    }
+
+    std::optional<analysis::TimeDifference> compare(Phase phase, bool onGpu,
+                                                    std::optional<double> runToRun) const
+    {
+        std::array<std::vector<analysis::TimedRun>, 2> timed;
+        for (std::size_t side = 0; side < timed.size(); ++side)
+            for (const RunSamples& run : sides_[side])
+                timed[side].push_back({seriesOf(run.samples, phase, onGpu), run.disturbed});
+        analysis::KnownDeviation known{.given = runToRun};
+        for (const std::vector<RunSamples>& group : repeats_) {
+            std::vector<double>& medians = known.repeats.emplace_back();
+            for (const RunSamples& run : group)
+                if (const auto series = seriesOf(run.samples, phase, onGpu); !series.empty())
+                    medians.push_back(analysis::median(series));
+        }
+        return analysis::compareRuns(timed[0], timed[1], known);
+    }
+
+private:
+    static std::vector<RunSamples> samplesOf(const store::RunReader& reader,
+                                             const std::vector<store::RunRecord>& runs)
+    {
+        std::vector<RunSamples> samples;
+        for (const store::RunRecord& run : runs)
+            samples.push_back({reader.samples(run.run), wasDisturbed(reader, run)});
+        return samples;
+    }
+
+    /// Runs of the spec of `run`, whatever their seed, that are on neither side.
+    void addRepeats(const store::RunReader& reader, const store::RunRecord& run)
+    {
+        const std::string identity = identityOf(run, true);
+        std::vector<store::RunRecord> others;
+        reader.eachRun([&](store::RunRecord&& candidate) {
+            if (candidate.result.status == RunStatus::Ok && identityOf(candidate, true) == identity &&
+                !holds(records_[0], candidate) && !holds(records_[1], candidate))
+                others.push_back(std::move(candidate));
+            return true;
+        });
+        std::vector<RunSamples>& repeats = repeats_.emplace_back();
+        for (const store::RunRecord& other : others)
+            repeats.push_back({.samples = reader.samples(other.run)});
+    }
+
+    std::array<std::vector<store::RunRecord>, 2> records_;
+    std::array<std::vector<RunSamples>, 2> sides_;
+    std::vector<std::vector<RunSamples>> repeats_;
+};
+
+void describe(std::vector<ComparedGroup>& kernels)
+{
+    for (ComparedGroup& group : kernels) {
+        const std::string& name = group.difference.key;
+        const auto description = analysis::KernelFamilies::standard().describe(
+            name, name.starts_with("Memcpy")   ? DeviceEventKind::Memcpy
+                  : name.starts_with("Memset") ? DeviceEventKind::Memset
+                                               : DeviceEventKind::Kernel);
+        group.shortName = description.shortName;
+        group.family = wordOf(description.family);
+    }
 }
 
 void compareEvents(Comparison& comparison, const store::RunReader& a, const store::RunReader& b)
 {
-    const TracedSteps tracedA = tracedStepsOf(a, comparison.a.run.run);
-    const TracedSteps tracedB = tracedStepsOf(b, comparison.b.run.run);
-    if (tracedA.steps.empty() || tracedB.steps.empty())
+    const TracedGroups sideA = tracedGroups(a, comparison.a.runs);
+    const TracedGroups sideB = tracedGroups(b, comparison.b.runs);
+    if (!sideA.hasSteps || !sideB.hasSteps)
         return;
-    const analysis::ComparisonOptions& options = comparison.options;
-    const bool gpuA = !tracedA.device.empty();
-    const bool gpuB = !tracedB.device.empty();
-    if (gpuA && gpuB) {
-        comparison.families = compared(familyTimes(tracedA, a), familyTimes(tracedB, b), options);
-        comparison.kernels = compared(kernelTimes(tracedA, a), kernelTimes(tracedB, b), options);
-        for (ComparedGroup& group : comparison.kernels) {
-            const std::string& name = group.difference.key;
-            const auto description = analysis::KernelFamilies::standard().describe(
-                name, name.starts_with("Memcpy")   ? DeviceEventKind::Memcpy
-                      : name.starts_with("Memset") ? DeviceEventKind::Memset
-                                                   : DeviceEventKind::Kernel);
-            group.shortName = description.shortName;
-            group.family = wordOf(description.family);
-        }
-    } else if (!gpuA && !gpuB) {
-        comparison.kernels = compared(opTimes(tracedA, a), opTimes(tracedB, b), options);
+    const analysis::TimeDifference* step = comparison.step();
+    const analysis::BetweenRuns between = step ? step->between : analysis::betweenRuns({}, {});
+    if (sideA.onGpu && sideB.onGpu) {
+        comparison.families = compared(sideA.families, sideB.families, between);
+        comparison.kernels = compared(sideA.kernels, sideB.kernels, between);
+        describe(comparison.kernels);
+    } else if (!sideA.onGpu && !sideB.onGpu) {
+        comparison.families = compared(sideA.families, sideB.families, between);
+        comparison.kernels = compared(sideA.ops, sideB.ops, between);
+        for (ComparedGroup& group : comparison.kernels)
+            group.family = hueWord(hueOfOp(group.difference.key));
         comparison.opsForKernels = true;
     }
-    if (gpuA == gpuB)
-        comparison.ranges = compared(rangeTimes(tracedA, a), rangeTimes(tracedB, b), options);
+    if (sideA.onGpu == sideB.onGpu)
+        comparison.ranges = compared(sideA.ranges, sideB.ranges, between);
 }
 
-/// What makes two runs repeats of each other: their device and all keys but name, seed and timeout.
-std::string identityOf(const store::RunRecord& run)
+/// The named run, or the last of the file's only point.
+store::RunRecord chosenRun(const store::RunReader& reader, std::optional<RunId> run)
 {
-    Json json = Json::parse(run.specJson, nullptr, false);
-    if (!json.is_object())
-        return run.uid;
-    for (const char* key : {"name", "seed", "timeout"})
-        json.erase(key);
-    return run.result.device + json.dump();
-}
-
-/// Medians of the steps of those runs of a file that repeat `run`, itself among them; `other` is none of
-/// them.
-std::vector<double> mediansOfRepeats(const store::RunReader& reader, const store::RunRecord& run,
-                                     const store::RunRecord& other)
-{
-    std::vector<double> medians;
-    const std::string identity = identityOf(run);
-    for (const store::RunRecord& candidate : reader.runs()) {
-        if (candidate.result.status != RunStatus::Ok || candidate.uid == other.uid ||
-            candidate.program != run.program || identityOf(candidate) != identity)
-            continue;
-        const std::vector<double> steps = seriesOf(reader.samples(candidate.run), Phase::Step, false);
-        if (steps.size() >= 2)
-            medians.push_back(analysis::median(steps));
+    if (!run) {
+        std::set<std::string> points;
+        reader.eachRun([&points](store::RunRecord&& record) {
+            points.insert(identityOf(record, false));
+            return true;
+        });
+        if (points.size() > 1)
+            throw Error{.what = "holds " + std::to_string(points.size()) + " points",
+                        .where = reader.file().string(),
+                        .mend = "name one of its runs: FILE:RUN; show FILE lists them"};
     }
-    return medians;
+    return chooseRun(reader, run);
 }
 
-analysis::ComparisonOptions learnedOptions(const store::RunReader& a, const store::RunRecord& runA,
-                                           const store::RunReader& b, const store::RunRecord& runB)
+void addSide(Comparison& comparison, ComparedRun& side, char letter,
+             const std::vector<store::RunRecord>& runs)
 {
-    std::vector<std::vector<double>> groups{mediansOfRepeats(a, runA, runB)};
-    // Repeats of one are those of the other where both are of one spec and file: they count once.
-    if (a.file() != b.file() || identityOf(runA) != identityOf(runB) || runA.program != runB.program)
-        groups.push_back(mediansOfRepeats(b, runB, runA));
-    analysis::ComparisonOptions options;
-    options.runToRun = analysis::learnRunToRun(groups);
-    return options;
+    for (const store::RunRecord& run : runs) {
+        side.runs.push_back(run.run);
+        for (const std::string& flag : run.result.flags)
+            if (const FlagInfo* info = findFlag(flag); !info || info->severity != LossSeverity::Info)
+                comparison.flags.push_back({.side = letter, .run = run.run, .text = flag});
+    }
 }
 
 } // namespace
 
-const analysis::SeriesDifference* Comparison::step() const
+const analysis::TimeDifference* Comparison::step() const
 {
     for (const ComparedTime& time : times)
         if (time.phase == Phase::Step && !time.onGpu)
@@ -289,17 +303,34 @@ const analysis::SeriesDifference* Comparison::step() const
     return nullptr;
 }
 
-Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
-                   std::optional<RunId> runB, std::optional<analysis::ComparisonOptions> options)
+analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunRecord& run, Phase phase,
+                            bool onGpu)
 {
-    Comparison comparison{.a = {a.file().string(), chooseRun(a, runA)},
-                          .b = {b.file().string(), chooseRun(b, runB)}};
-    comparison.options = options ? *options : learnedOptions(a, comparison.a.run, b, comparison.b.run);
+    return {.times = seriesOf(reader.samples(run.run), phase, onGpu), .disturbed = wasDisturbed(reader, run)};
+}
+
+std::optional<analysis::TimeDifference> compareSteps(const store::RunReader& a, RunId runA,
+                                                     const store::RunReader& b, RunId runB)
+{
+    return ComparedSides(a, chooseRun(a, runA), b, chooseRun(b, runB)).compare(Phase::Step, false, {});
+}
+
+Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
+                   std::optional<RunId> runB, std::optional<double> runToRun)
+{
+    Comparison comparison{.a = {.file = a.file().string(), .run = chosenRun(a, runA)},
+                          .b = {.file = b.file().string(), .run = chosenRun(b, runB)}};
     const store::RunRecord& first = comparison.a.run;
     const store::RunRecord& second = comparison.b.run;
+    const ComparedSides sides(a, first, b, second);
+    addSide(comparison, comparison.a, 'A', sides.runs(0));
+    addSide(comparison, comparison.b, 'B', sides.runs(1));
     comparison.parameters = factsThatDiffer(parametersOf(first), parametersOf(second));
     comparison.environment = factsThatDiffer(environmentOf(a, first.run), environmentOf(b, second.run));
-    compareTimes(comparison, a, b);
+    for (const auto& [phase, word] : enumWords<Phase>())
+        for (const bool onGpu : {false, true})
+            if (const auto difference = sides.compare(phase, onGpu, runToRun))
+                comparison.times.push_back({phase, onGpu, *difference});
     comparison.memory = {{"peak_allocated", first.result.peakAllocated, second.result.peakAllocated},
                          {"peak_reserved", first.result.peakReserved, second.result.peakReserved},
                          {"before_backward", first.result.beforeBackward, second.result.beforeBackward}};

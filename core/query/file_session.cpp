@@ -1,5 +1,6 @@
 #include "core/query/file_session.h"
 
+#include "core/query/run_list.h"
 #include "core/query/timeline_reader.h"
 #include "core/store/run_reader.h"
 
@@ -32,6 +33,7 @@ RunSummary summaryOf(RunRow row)
     summary.uid = std::move(record.uid);
     summary.name = std::move(record.name);
     summary.workload = std::move(record.workload);
+    summary.specHash = std::move(record.specHash);
     summary.params = paramsOf(record.specJson);
     summary.startedUnixNs = record.startedUnixNs;
     summary.result = std::move(record.result);
@@ -49,9 +51,9 @@ bool hasEnded(RunStatus status)
 // The run in an earlier snapshot, where it and the record tell of one that has ended.
 const RunSummary* ended(const FileSnapshot& snapshot, const store::RunRecord& record)
 {
-    const auto found = std::ranges::lower_bound(snapshot.runs, record.run, {}, &RunSummary::run);
-    const bool same = found != snapshot.runs.end() && found->run == record.run && found->uid == record.uid;
-    return same && hasEnded(found->result.status) && hasEnded(record.result.status) ? &*found : nullptr;
+    const RunSummary* found = snapshot.find(record.run);
+    const bool same = found != nullptr && found->uid == record.uid;
+    return same && hasEnded(found->result.status) && hasEnded(record.result.status) ? found : nullptr;
 }
 
 } // namespace
@@ -62,6 +64,12 @@ std::string_view RunSummary::param(std::string_view key) const
         if (name_ == key)
             return value;
     return {};
+}
+
+const RunSummary* FileSnapshot::find(RunId run) const
+{
+    const auto found = std::ranges::lower_bound(runs, run, {}, &RunSummary::run);
+    return found != runs.end() && found->run == run ? &*found : nullptr;
 }
 
 struct FileSession::State {
@@ -85,18 +93,31 @@ FileSnapshot FileSession::State::read(const FileSnapshot* before) const
 {
     FileSnapshot snapshot;
     snapshot.file = reader.file();
-    for (store::RunRecord& record : reader.runs()) {
+    std::vector<store::RunRecord> unread; // the last of snapshot.runs, which stand empty
+    const auto read = [&] {
+        std::size_t at = snapshot.runs.size() - unread.size();
+        for (RunRow& row : runRows(reader, std::move(unread)))
+            snapshot.runs[at++] = summaryOf(std::move(row));
+        unread.clear();
+    };
+    reader.eachRun([&](store::RunRecord&& record) {
         // What was measured of a run that has ended stays as it is; what people note about it need not.
         const RunSummary* known = before == nullptr ? nullptr : ended(*before, record);
         if (known == nullptr) {
-            snapshot.runs.push_back(summaryOf(std::move(runs(reader, record.run).rows.front())));
-            continue;
+            snapshot.runs.emplace_back();
+            unread.push_back(std::move(record));
+            if (unread.size() == RunList::kPage)
+                read();
+            return true;
         }
+        read();
         snapshot.runs.push_back(*known);
         snapshot.runs.back().result = std::move(record.result);
         snapshot.runs.back().note = std::move(record.note);
         snapshot.runs.back().tag = std::move(record.tag);
-    }
+        return true;
+    });
+    read();
     return snapshot;
 }
 

@@ -27,6 +27,7 @@ struct RunSummary {
     std::string uid;
     std::string name;
     std::string workload;
+    std::string specHash = {};                               ///< of all keys but name and timeout
     std::vector<std::pair<std::string, std::string>> params; ///< resolved keys of the spec, as text
     std::optional<analysis::Statistics> step = {};           ///< wall time of the timed steps, ms
     std::vector<PhaseTimes> phases = {};
@@ -42,7 +43,10 @@ struct RunSummary {
 /// The runs of a file at one moment. Published as shared_ptr<const>, never changed after.
 struct FileSnapshot {
     std::filesystem::path file;
-    std::vector<RunSummary> runs;
+    std::vector<RunSummary> runs; ///< in the order of their numbers
+
+    /// The run of that number; null where there is none. O(log runs).
+    const RunSummary* find(RunId run) const;
 };
 
 /// What the window reads of a file, over one connection of its own. One thread at a time.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/analysis/kernel_families.h"
+
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -37,10 +39,13 @@ inline constexpr std::size_t kFamilyCount = static_cast<std::size_t>(Hue::Other)
 /// Words of the families and of the reasons for a gap, as people see them.
 std::string_view hueWord(Hue hue);
 
-/// The hue of a kernel family's word; Other for a word that is none.
+/// The hue of a kernel family.
+Hue hueOf(analysis::KernelFamily family);
+
+/// The hue of a kernel family's word, as files and tables have it; Other for a word that is none.
 Hue hueOfFamily(std::string_view family);
 
-/// The hue of a host op by its name (aten::mm, AddmmBackward0): what the kernels it launches are for.
+/// The hue of a host op by its name (aten::mm, AddmmBackward0): that of its family.
 Hue hueOfOp(std::string_view name);
 
 /// The hue of a range by its path.

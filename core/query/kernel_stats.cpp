@@ -53,6 +53,25 @@ std::pair<std::size_t, std::size_t> startingIn(const Track& row, const std::opti
     return {first, std::max(first, row.firstFrom(stretch->second))};
 }
 
+// The part of an event that lies within the stretch; of no length where none does.
+Stretch insideOf(const Track& row, std::size_t i, const Stretch& stretch)
+{
+    const std::int64_t from = std::max(row.start(i), stretch.first);
+    return {from, std::max(from, std::min(row.end(i), stretch.second))};
+}
+
+std::int64_t lengthOf(const Stretch& stretch)
+{
+    return stretch.second - stretch.first;
+}
+
+void addTo(Sums& sums, Hue hue, std::int64_t length)
+{
+    if (sums.instances == 0)
+        sums.hue = hue;
+    sums.add(length);
+}
+
 void sortByCost(std::vector<KernelStat>& stats)
 {
     std::sort(stats.begin(), stats.end(), [](const KernelStat& a, const KernelStat& b) {
@@ -83,19 +102,33 @@ std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stre
             if (cancelled())
                 return {};
             const auto [first, last] = startingIn(row, stretch);
-            for (std::size_t i = first; i < last; ++i) {
-                Sums& of = sums[row.name(i)];
-                if (of.instances == 0)
-                    of.hue = row.hue(i);
-                of.add(row.length(i));
-            }
+            for (std::size_t i = first; i < last; ++i)
+                addTo(sums[row.name(i)], row.hue(i), row.length(i));
         }
     }
     return statsOf(sums);
 }
 
-std::vector<KernelStat> opStats(const Timeline& timeline, std::optional<Stretch> stretch,
-                                const std::function<bool()>& cancelled)
+std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
+                                      const std::function<bool()>& cancelled)
+{
+    std::vector<Sums> sums(timeline.names.size());
+    for (const Lane& lane : timeline.lanes) {
+        if (lane.kind != Lane::Kind::Stream)
+            continue;
+        for (const Track& row : lane.rows) {
+            if (cancelled())
+                return {};
+            const auto [first, last] = row.overlapping(stretch.first, stretch.second);
+            for (std::size_t i = first; i < last; ++i)
+                addTo(sums[row.name(i)], row.hue(i), lengthOf(insideOf(row, i, stretch)));
+        }
+    }
+    return statsOf(sums);
+}
+
+std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
+                                  const std::function<bool()>& cancelled)
 {
     std::vector<Sums> sums(timeline.names.size());
     for (const Lane& lane : timeline.lanes) {
@@ -106,17 +139,14 @@ std::vector<KernelStat> opStats(const Timeline& timeline, std::optional<Stretch>
                 return {};
             const Track& row = lane.rows[r];
             const Track* const called = r + 1 < lane.rows.size() ? &lane.rows[r + 1] : nullptr;
-            const auto [first, last] = startingIn(row, stretch);
-            std::size_t child = called && first < last ? called->firstFrom(row.start(first)) : 0;
+            const auto [first, last] = row.overlapping(stretch.first, stretch.second);
+            std::size_t child = called ? called->overlapping(stretch.first, stretch.second).first : 0;
             for (std::size_t i = first; i < last; ++i) {
-                std::int64_t own = row.length(i);
-                for (; called && child < called->size() && called->start(child) < row.end(i); ++child)
-                    if (called->start(child) >= row.start(i))
-                        own -= called->length(child);
-                Sums& of = sums[row.name(i)];
-                if (of.instances == 0)
-                    of.hue = row.hue(i);
-                of.add(std::max<std::int64_t>(own, 0));
+                const Stretch inside = insideOf(row, i, stretch);
+                std::int64_t own = lengthOf(inside);
+                for (; called && child < called->size() && called->start(child) < inside.second; ++child)
+                    own -= lengthOf(insideOf(*called, child, inside));
+                addTo(sums[row.name(i)], row.hue(i), own);
             }
         }
     }
@@ -179,23 +209,27 @@ std::optional<TimelineItem> firstInstance(const Timeline& timeline, std::string_
     const std::optional<std::uint32_t> name = findName(timeline, text);
     if (!name)
         return {};
-    std::optional<TimelineItem> first;
-    std::int64_t begin = INT64_MAX;
-    for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
-        const Lane& lane = timeline.lanes[l];
-        for (std::size_t r = 0; lane.kind == Lane::Kind::Stream && r < lane.rows.size(); ++r) {
-            if (cancelled())
-                return {};
-            const Track& row = lane.rows[r];
-            // No later than the first one that is known of another row.
-            for (std::size_t i = 0; i < row.size() && row.start(i) < begin; ++i)
-                if (row.name(i) == *name) {
-                    first = TimelineItem{l, r, i};
-                    begin = row.start(i);
-                }
+    for (const Lane::Kind kind : {Lane::Kind::Stream, Lane::Kind::Thread}) {
+        std::optional<TimelineItem> first;
+        std::int64_t begin = INT64_MAX;
+        for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
+            const Lane& lane = timeline.lanes[l];
+            for (std::size_t r = 0; lane.kind == kind && r < lane.rows.size(); ++r) {
+                if (cancelled())
+                    return {};
+                const Track& row = lane.rows[r];
+                // No later than the first one that is known of another row.
+                for (std::size_t i = 0; i < row.size() && row.start(i) < begin; ++i)
+                    if (row.name(i) == *name) {
+                        first = TimelineItem{l, r, i};
+                        begin = row.start(i);
+                    }
+            }
         }
+        if (first)
+            return first;
     }
-    return first;
+    return {};
 }
 
 std::optional<std::uint32_t> findName(const Timeline& timeline, std::string_view text)

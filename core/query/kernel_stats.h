@@ -29,10 +29,17 @@ using Stretch = std::pair<std::int64_t, std::int64_t>;
 std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stretch> stretch,
                                     const std::function<bool()>& cancelled);
 
-/// The same of a host's ops by their own time, that of the ops they call taken off: what a CPU did. Ops lie
-/// below those that call them in the rows of their thread.
-std::vector<KernelStat> opStats(const Timeline& timeline, std::optional<Stretch> stretch,
-                                const std::function<bool()>& cancelled);
+/// What the device did within `stretch`, by name, the costliest first; empty where cancelled. An activity
+/// that begins before the stretch or ends after it counts with its part inside, so that the times of one
+/// stream add up to the time in which it was busy. Shortest, longest and mean are those of the parts.
+std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
+                                      const std::function<bool()>& cancelled);
+
+/// The same of a host's ops by their own time, that of the ops they call taken off: what a CPU did. The times
+/// of one thread add up to the time in which it was inside an op; an op whose callees fill the stretch counts
+/// as an instance that takes no time. Ops lie below those that call them in the rows of their thread.
+std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
+                                  const std::function<bool()>& cancelled);
 
 /// The same added up by hue; `name` is that of the costliest member.
 std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats);
@@ -42,7 +49,8 @@ std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats);
 std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const std::vector<bool>& names,
                                     std::optional<Stretch> stretch, const std::function<bool()>& cancelled);
 
-/// Where a device activity of that text ran first; none where it did not, or where cancelled.
+/// Where a device activity of that text ran first, or else a host's op; none where neither did, or where
+/// cancelled.
 std::optional<TimelineItem> firstInstance(const Timeline& timeline, std::string_view text,
                                           const std::function<bool()>& cancelled);
 

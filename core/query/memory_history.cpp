@@ -69,9 +69,12 @@ private:
         if (!std::ranges::is_sorted(events, {}, &AllocEvent::time))
             std::ranges::stable_sort(events, {}, &AllocEvent::time);
         MemoryFacts facts = reader_.memory(run);
-        if (const auto count = events.empty() ? countOfBlocks(facts) : std::nullopt) {
-            // Replayed steps allocate nothing: what there was when they began stays until they end.
-            events.push_back(*count);
+        // Replayed steps allocate nothing, nor does a step whose first request fails: what there was when
+        // they began stays until they end.
+        const bool changesNothing = std::ranges::all_of(
+            events, [](const AllocEvent& event) { return event.action == AllocAction::Oom; });
+        if (const auto count = changesNothing ? countOfBlocks(facts) : std::nullopt) {
+            events.insert(events.begin(), *count);
             history_->origin = count->time;
             if (span)
                 unchangedUntil_ = span->second;

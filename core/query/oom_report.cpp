@@ -79,6 +79,9 @@ predict::TargetDevice deviceOf(const OomReport& report, const std::vector<Enviro
             device.capacity = Bytes{*memory};
     }
     device.threads = static_cast<int>(numberIn(facts, "torch_threads").value_or(1));
+    const auto set = std::ranges::find(facts, "cpu.instruction_set", &EnvironmentEntry::key);
+    if (set != facts.end())
+        device.instructionSet = fromWord<CpuInstructionSet>(set->value).value_or(device.instructionSet);
     const auto held = report.info.reserved ? report.info.reserved : report.info.allocated;
     const Bytes left = report.deviceFree.value_or(Bytes{});
     if (held && (report.deviceFree || !device.capacity))

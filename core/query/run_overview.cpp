@@ -111,8 +111,8 @@ std::vector<FamilyShare> familiesOf(const store::RunReader& reader, const store:
     for (const store::KernelTotal& each : totals.kernels) {
         const auto [hue, isNew] = hues[std::size_t(each.kind)].try_emplace(each.name);
         if (isNew)
-            hue->second = hueOfFamily(wordOf(
-                analysis::KernelFamilies::standard().describe(reader.text(each.name), each.kind).family));
+            hue->second = hueOf(
+                analysis::KernelFamilies::standard().describe(reader.text(each.name), each.kind).family);
         shares.add(hue->second, Nanoseconds(each.total), each.instances);
     }
     return shares.list(step.steps);
@@ -164,9 +164,8 @@ std::optional<analysis::SeriesDifference> driftOf(const std::vector<Sample>& sam
         if (sample.kind == SampleKind::Measure && sample.phase == Phase::Step)
             steps.push_back(double(sample.wall.count()) / 1e6);
     const auto half = std::ptrdiff_t(steps.size() / 2);
-    // Halves of one run share its clocks and its memory: nothing between runs is to be allowed for.
-    return analysis::compareSeries({steps.begin(), steps.begin() + half}, {steps.begin() + half, steps.end()},
-                                   {.runToRun = {.deviation = 0}});
+    return analysis::compareSeries({steps.begin(), steps.begin() + half},
+                                   {steps.begin() + half, steps.end()});
 }
 
 std::optional<Utilisation> utilisationOf(const store::RunReader& reader, const store::RunRecord& run)

@@ -35,6 +35,15 @@ struct RunsTable {
 /// All runs of the file, or one. \throws Error  a run that is not there; names those that are
 RunsTable runs(const store::RunReader& reader, std::optional<RunId> run = {});
 
+/// The runs whose numbers lie from `first` to `last`, both included, in their order.
+std::vector<RunRow> runs(const store::RunReader& reader, RunId first, RunId last);
+
+/// What was measured of runs that were read already, in their order.
+std::vector<RunRow> runRows(const store::RunReader& reader, std::vector<store::RunRecord> records);
+
+/// `1 to 4, 7`: numbers of runs in ascending order, for a sentence.
+std::string listOf(const std::vector<RunId>& runs);
+
 struct SampleRow {
     RunId run = {};
     Sample sample = {};
@@ -70,6 +79,9 @@ EnvironmentTable environment(const store::RunReader& reader, std::optional<RunId
 
 /// The run that is named, or all. \throws Error  as runs()
 std::vector<store::RunRecord> chooseRuns(const store::RunReader& reader, std::optional<RunId> run);
+
+/// The same by number.
+std::vector<RunId> chooseRunIds(const store::RunReader& reader, std::optional<RunId> run);
 
 /// The run that a question about "the run" means: the one named, else the file's last.
 /// \throws Error  where the file has no such run (names those that are there) or none at all

@@ -1,6 +1,7 @@
 #include "core/query/shared_file.h"
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
 #include "core/store/run_reader.h"
 
 #include <sys/stat.h>
@@ -49,7 +50,7 @@ SharedFile::Stamp SharedFile::stamp() const
                 .node = file.st_ino,
                 .size = file.st_size,
                 .changed = nanoseconds(file.st_mtim)};
-    if (struct stat log{}; stat((path_.string() + "-wal").c_str(), &log) == 0) {
+    if (struct stat log{}; stat((withLinksFollowed(path_).string() + "-wal").c_str(), &log) == 0) {
         stamp.logSize = log.st_size;
         stamp.logChanged = nanoseconds(log.st_mtim);
     }

@@ -1,7 +1,7 @@
 #include "core/query/traced_pieces.h"
 
+#include "core/analysis/op_families.h"
 #include "core/analysis/op_totals.h"
-#include "core/analysis/op_work.h"
 #include "core/analysis/path_glob.h"
 #include "core/base/error.h"
 #include "core/config/schema.h"
@@ -49,13 +49,12 @@ TracedPieces tracedPieces(const store::RunReader& reader, RunId run)
             steps.insert(ops[i].step);
             const std::string_view name = reader.text(ops[i].name);
             const std::string_view path = place(ops[i].path);
-            const auto rule = analysis::ruleOf(name);
             traced.pieces.push_back({path,
                                      analysis::phaseOf(path),
                                      name,
                                      std::string(name),
                                      {},
-                                     rule ? rule->family : analysis::KernelFamily::Other,
+                                     analysis::familyOfOp(name),
                                      self[i]});
         }
     }

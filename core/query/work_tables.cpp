@@ -3,13 +3,16 @@
 #include "core/analysis/device_sheets.h"
 #include "core/analysis/kernel_families.h"
 #include "core/analysis/timed_work.h"
+#include "core/model/ceilings.h"
 #include "core/model/text.h"
+#include "core/query/json_members.h"
 #include "core/query/selection.h"
 #include "core/query/traced_pieces.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 namespace tilescope::query {
 
@@ -29,19 +32,22 @@ void readMeasured(DeviceCeilings& ceilings, const store::RunReader& reader, cons
                   const std::string& name, Precision precision)
 {
     const std::string matmul = "matmul_" + std::string(wordOf(precision));
-    std::int64_t measured = 0;
-    for (const Ceiling& ceiling : reader.ceilings()) { // as they were measured: the last of a kind holds
+    bool isBusy[2] = {}; // the matrix products, the copy
+    const std::vector<Ceiling> all = reader.ceilings();
+    for (const Ceiling& ceiling : all) { // as they were measured: the last of a kind holds
         if (ceiling.device != device)
             continue;
         if (ceiling.kind == matmul)
             ceilings.measured.flops = ceiling.value;
         else if (ceiling.kind == "copy")
             ceilings.measured.bytes = ceiling.value;
-        measured = std::max(measured, ceiling.measuredUnixNs);
+        else
+            continue;
+        isBusy[ceiling.kind == matmul ? 0 : 1] = isFromBusyHost(all, ceiling);
     }
     ceilings.measuredFrom =
         ceilings.measured.flops || ceilings.measured.bytes
-            ? "measured on " + name
+            ? "measured on " + name + (isBusy[0] || isBusy[1] ? " while its host was busy" : "")
             : "no ceilings of this device are in the file: tilescope doctor --ceilings -o FILE";
 }
 
@@ -157,14 +163,34 @@ MfuRow mfuRow(const Sample& sample, RunId run, const std::optional<analysis::Ste
     return row;
 }
 
-} // namespace
+/// What a run's spec says of a step.
+struct StepWork {
+    std::optional<ExperimentSpec> spec = {};
+    std::optional<analysis::StepFlops> flops = {};
+    std::string formula = {};
+    std::string why = {}; ///< there are no FLOPs
+};
 
-DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run)
+StepWork stepWorkOf(const store::RunRecord& run)
+{
+    StepWork work;
+    work.spec = specOf(run, work.why);
+    if (!work.spec)
+        return work;
+    work.flops = analysis::stepFlops(*work.spec);
+    if (work.flops)
+        work.formula = analysis::stepFlopsFormula(*work.spec);
+    else
+        work.why = "the FLOPs of this workload are not known from its spec";
+    return work;
+}
+
+DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run, const StepWork& work)
 {
     DeviceCeilings ceilings;
-    const auto spec = specOf(run, ceilings.sheetFrom);
+    const std::optional<ExperimentSpec>& spec = work.spec;
     if (!spec) {
-        ceilings.measuredFrom = ceilings.sheetFrom;
+        ceilings.measuredFrom = ceilings.sheetFrom = work.why;
         return ceilings;
     }
     const std::vector<EnvironmentEntry> environment = reader.environment(run.run);
@@ -184,6 +210,15 @@ DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord
                                    : std::string("no data sheets of processors are kept");
     }
     return ceilings;
+}
+
+} // namespace
+
+DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run)
+{
+    StepWork work;
+    work.spec = specOf(run, work.why);
+    return ceilingsOf(reader, run, work);
 }
 
 RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
@@ -238,23 +273,32 @@ RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
 MfuTable mfu(const store::RunReader& reader, const EventQuery& query)
 {
     MfuTable table{.runs = chooseRuns(reader, query.run)};
+    // The runs of a sweep have few specs that differ in what counts.
+    std::unordered_map<std::string, StepWork> known;
+    std::vector<std::pair<std::string, std::vector<RunId>>> formulas;
+    std::unordered_map<std::string, std::size_t> places; // in formulas
     for (const store::RunRecord& record : table.runs) {
-        std::string why;
-        const auto spec = specOf(record, why);
-        const auto flops = spec ? analysis::stepFlops(*spec) : std::nullopt;
-        if (spec && !flops)
-            why = "the FLOPs of this workload are not known from its spec";
-        if (flops)
-            table.formulas.push_back("Run " + std::to_string(record.run.value) + ": " +
-                                     analysis::stepFlopsFormula(*spec) + ".");
-        const DeviceCeilings ceilings = ceilingsOf(reader, record);
+        const std::string key = membersWithout(record.specJson, {"name", "seed", "timeout", "repeat"});
+        const auto [place, isNew] = known.try_emplace(key.empty() ? record.specJson : key);
+        StepWork& work = place->second;
+        if (isNew)
+            work = stepWorkOf(record);
+        if (work.flops) {
+            const auto [formula, isFirst] = places.try_emplace(work.formula, formulas.size());
+            if (isFirst)
+                formulas.emplace_back(work.formula, std::vector<RunId>{});
+            formulas[formula->second].second.push_back(record.run);
+        }
+        const DeviceCeilings ceilings = ceilingsOf(reader, record, work);
         for (const Sample& sample : reader.samples(record.run)) {
             if (sample.kind != SampleKind::Measure || sample.phase != Phase::Step)
                 continue;
-            table.rows.push_back(mfuRow(sample, record.run, flops, ceilings));
-            because(table.rows.back().why, why);
+            table.rows.push_back(mfuRow(sample, record.run, work.flops, ceilings));
+            because(table.rows.back().why, work.why);
         }
     }
+    for (const auto& [formula, runs] : formulas)
+        table.formulas.push_back((runs.size() == 1 ? "Run " : "Runs ") + listOf(runs) + ": " + formula + ".");
     return table;
 }
 

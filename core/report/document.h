@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/analysis/statistics.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,11 +24,11 @@ struct Cell {
         Failed
     };
     Kind kind = Kind::Text;
-    std::string text = {};                ///< `12.3 ± 0.4`, `OOM`
-    std::optional<double> value = {};     ///< of a Number: ms, bytes, or what Column::unit says
-    std::optional<double> spread = {};    ///< standard deviation
-    std::optional<std::int64_t> n = {};   ///< samples behind the value
-    std::optional<std::size_t> note = {}; ///< number of a note under the table, from 0
+    std::string text = {};            ///< `12.3 ± 0.4`, `OOM`; ± is half the interval
+    std::optional<double> value = {}; ///< of a Number: ms, bytes, or what Column::unit says
+    std::optional<analysis::ConfidenceInterval> interval = {}; ///< 95 %, of a median
+    std::optional<std::int64_t> n = {};                        ///< samples behind the value
+    std::optional<std::size_t> note = {};                      ///< number of a note under the table, from 0
 };
 
 struct Column {

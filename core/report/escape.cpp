@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 
@@ -117,6 +118,38 @@ std::string escapeMarkdown(std::string_view text)
                                                         {'|', "\\|"},
                                                         {'~', "\\~"},
                                                         {'!', "\\!"}});
+}
+
+std::string latexCode(std::string_view text)
+{
+    // What fonts would make a curly quote, a ligature or a dash of.
+    static const std::map<char, std::string_view> literal{
+        {'"', "\\char34{}"}, {'\'', "\\textquotesingle{}"}, {'`', "\\textasciigrave{}"}, {'-', "-{}"}};
+    std::string code;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find_first_of("\"'`-", at), text.size());
+        code += escapeLatex(text.substr(at, end - at));
+        if (end < text.size())
+            code += literal.at(text[end]);
+        at = end + 1;
+    }
+    return code;
+}
+
+std::string markdownCode(std::string_view text)
+{
+    const std::string clean = exchange::escapeForTerminal(text);
+    // A span ends with as many backticks as it begins with: one more than stand in a row inside.
+    std::size_t longest = 0;
+    std::size_t row = 0;
+    for (const char character : clean) {
+        row = character == '`' ? row + 1 : 0;
+        longest = std::max(longest, row);
+    }
+    const std::string fence(longest + 1, '`');
+    // One blank at either end belongs to the fence, not to the text.
+    const bool apart = clean.empty() || longest > 0 || clean.front() == ' ' || clean.back() == ' ';
+    return apart ? fence + ' ' + clean + ' ' + fence : fence + clean + fence;
 }
 
 std::string typstString(std::string_view text)

@@ -14,4 +14,9 @@ std::string escapeLatex(std::string_view text);
 std::string escapeMarkdown(std::string_view text); ///< for text and for fields of a table
 std::string typstString(std::string_view text);    ///< a string literal with its quotes, for `#"…"`
 
+// Commands as they are typed: every character stays itself, so that they can be copied.
+
+std::string latexCode(std::string_view text);    ///< within \texttt
+std::string markdownCode(std::string_view text); ///< a code span with its backticks; not for tables
+
 } // namespace tilescope::report

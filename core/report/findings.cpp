@@ -1,6 +1,8 @@
 #include "core/report/findings.h"
 
 #include "core/base/error.h"
+#include "core/base/plural.h"
+#include "core/base/shell_word.h"
 #include "core/exchange/number.h"
 #include "core/report/fits.h"
 #include "core/report/selection.h"
@@ -16,6 +18,11 @@ namespace tilescope::report {
 namespace {
 
 using RunPtr = std::shared_ptr<const RunFacts>;
+
+std::string ofPoints(std::size_t count)
+{
+    return fmt::format("{} {}", count, plural(static_cast<std::int64_t>(count), "point"));
+}
 
 /// The runs of a finding in groups that differ in `by` alone.
 struct Group {
@@ -75,7 +82,7 @@ std::string commandOf(const FindingTemplate& wanted, const StudyRuns& study, con
             !section.empty() && commands.find(one) == std::string::npos)
             commands += (commands.empty() ? "" : "; ") + one;
     return commands.empty()
-               ? "tilescope show " + runs.front()->recording().file.string() + " runs --format json"
+               ? "tilescope show " + shellPath(runs.front()->recording().file) + " runs --format json"
                : commands;
 }
 
@@ -153,7 +160,7 @@ std::vector<Finding> spread(const FindingTemplate& wanted, const StudyRuns& stud
         numbers.push_back(value.measured.value);
     Measured median = values.front().measured;
     median.value = analysis::median(numbers);
-    median.spread = {};
+    median.interval = {};
     return told(wanted, study,
                 {{"range", rangeOf(values)},
                  {"least", textOf(values.front().measured)},
@@ -197,9 +204,9 @@ std::vector<Finding> statuses(const FindingTemplate& wanted, const StudyRuns& st
                     at += (at.empty() ? "" : "; ") + labelOf(*run, wanted.by);
             }
     return told(wanted, study,
-                {{"oom", counts[0] == 0 ? fmt::format("none of {} points ran out of memory", runs.size())
-                                        : fmt::format("{} of {} points ran out of memory: {}", counts[0],
-                                                      runs.size(), at)},
+                {{"oom", counts[0] == 0 ? fmt::format("none of {} ran out of memory", ofPoints(runs.size()))
+                                        : fmt::format("{} of {} ran out of memory: {}", counts[0],
+                                                      ofPoints(runs.size()), at)},
                  {"skipped", std::to_string(counts[1])},
                  {"failed", std::to_string(counts[2])},
                  {"points", std::to_string(runs.size())}},
@@ -213,7 +220,7 @@ std::string exponentText(const std::string& name, const std::string& x, const Po
     const std::string interval =
         fmt::format("(95 % {:.2f} to {:.2f}, {} points)", law.low, law.high, law.points);
     return law.high - law.low < kTelling ? fmt::format("{} as {}^{:.2f} {}", name, x, law.exponent, interval)
-                                         : fmt::format("{} not told, the points scatter {}", name, interval);
+                                         : fmt::format("{} not determined: the points scatter {}", name, interval);
 }
 
 std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& study)
@@ -224,7 +231,7 @@ std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& stud
         const std::string name = curve.name.empty() ? "it" : curve.name;
         exponents += (exponents.empty() ? "" : "; ") +
                      (law ? exponentText(name, wanted.x, *law)
-                          : fmt::format("{} not told ({} points)", name, curve.points.size()));
+                          : fmt::format("{} not determined ({})", name, ofPoints(curve.points.size())));
     }
     if (exponents.empty())
         return untold(wanted, study, "no point ran that measured it.");
@@ -249,15 +256,17 @@ std::vector<Finding> crossover(const FindingTemplate& wanted, const StudyRuns& s
         const std::optional<std::string> from =
             crossoverOf(curvesOf(one, study), wanted.first, wanted.second);
         list += (list.empty() ? "" : "; ") + (label.empty() ? "" : label + ": ") +
-                from.value_or("not told, the two have fewer than two lengths in common");
+                from.value_or("not determined: the two have fewer than two lengths in common");
     }
     if (list.empty())
         return untold(wanted, study, "no point was run.");
     return told(
         wanted, study, {{"crossovers", list}},
         "The least " + wanted.x + " from which " + wanted.second + " is below " + wanted.first +
-            " at every larger point that both have, by more than their spread explains (Welch's test on "
-            "the logarithms, 5 %).");
+            " at every larger point that both have, by more than runs differ (Welch's test on the logarithms "
+            "of "
+            "the medians, 5 %, with the deviation between repeats; of single runs with what their steps and "
+            "flags let expect).");
 }
 
 std::vector<Finding> boundary(const FindingTemplate& wanted, const StudyRuns& study)

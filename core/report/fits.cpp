@@ -74,7 +74,7 @@ std::string formulaOf(const Parabola& fit)
 
 } // namespace
 
-// -1: b is below a; 1: above; 0: their spread does not let that be said.
+// -1: b is below a; 1: above; 0: inconclusive.
 int signOf(const CurvePoint& a, const CurvePoint& b)
 {
     const double difference = std::log(b.y) - std::log(a.y);
@@ -89,44 +89,60 @@ int signOf(const CurvePoint& a, const CurvePoint& b)
     return difference < 0 ? -1 : difference > 0 ? 1 : 0;
 }
 
-/// What is added up of the runs at one x.
-struct LogSum {
-    double sum = 0;
-    double variance = 0; ///< of the sum
-    double dof = 0;
-    int count = 0;
-
-    void add(const Measured& y)
+/// The runs at one x: those of one spec are repeats, and each spec counts once.
+class RunsAtX {
+public:
+    void add(const RunFacts& run, const std::string& metric, double y)
     {
-        sum += std::log(y.value);
-        ++count;
-        if (!y.spread || y.n < 2)
-            return;
-        const double share = *y.spread / y.value;
-        variance += share * share / static_cast<double>(y.n);
-        dof += static_cast<double>(y.n - 1);
+        Repeats& repeats = bySpec_[run.record().specHash];
+        repeats.logs += std::log(y);
+        ++repeats.count;
+        if (auto timed = run.timed(metric))
+            repeats.runs.push_back(std::move(*timed));
     }
     CurvePoint at(double x) const
     {
-        return {x, std::exp(sum / count), std::sqrt(variance) / count, std::max(dof, 1.0)};
+        const auto specs = static_cast<double>(bySpec_.size());
+        double logs = 0;
+        double variance = 0;
+        double degrees = 0;
+        for (const auto& [hash, repeats] : bySpec_) {
+            logs += repeats.logs / repeats.count;
+            if (repeats.runs.empty())
+                continue;
+            const analysis::BetweenRuns between = analysis::betweenRuns(repeats.runs, {});
+            variance += between.deviation * between.deviation / repeats.count;
+            // The guess at the deviation of a pair of single runs has the degrees of both.
+            degrees += between.isMeasured() ? between.degrees : between.degrees / 2;
+        }
+        return {x, std::exp(logs / specs), std::sqrt(variance) / specs, std::max(degrees, 1.0)};
     }
+
+private:
+    struct Repeats {
+        double logs = 0;
+        int count = 0;
+        std::vector<analysis::TimedRun> runs;
+    };
+    std::map<std::string, Repeats> bySpec_;
 };
 
 std::vector<Curve> curvesOf(const FindingTemplate& wanted, const StudyRuns& study)
 {
-    std::map<std::string, std::map<double, LogSum>> logs; // series, x
+    std::map<std::string, std::map<double, RunsAtX>> series;
     for (const auto& run : select(study, wanted.part, wanted.quantity.from)) {
         const std::optional<double> x = at(*run, wanted.x);
         const auto y = run->status() == RunStatus::Ok ? run->number(wanted.quantity.value) : std::nullopt;
         if (!passes(x) || !y || !(y->value > 0))
             continue;
-        logs[wanted.series.empty() ? "" : std::string(run->param(wanted.series))][*x].add(*y);
+        series[wanted.series.empty() ? "" : std::string(run->param(wanted.series))][*x].add(
+            *run, wanted.quantity.value, y->value);
     }
     std::vector<Curve> curves;
-    for (const auto& [name, points] : logs) {
+    for (const auto& [name, points] : series) {
         Curve& curve = curves.emplace_back(Curve{.name = name});
-        for (const auto& [x, sum] : points)
-            curve.points.push_back(sum.at(x));
+        for (const auto& [x, runs] : points)
+            curve.points.push_back(runs.at(x));
     }
     return curves;
 }
@@ -185,7 +201,7 @@ std::optional<std::string> crossoverOf(const std::vector<Curve>& curves, const s
     if (from == common.size())
         return common.back().second > 0
                    ? fmt::format("nowhere up to {:.0f}", common.back().first)
-                   : fmt::format("not told, at {:.0f} they differ by no more than their spread",
+                   : fmt::format("inconclusive, at {:.0f} they differ by no more than runs do",
                                  common.back().first);
     return from == 0 ? fmt::format("from the first point, {:.0f}, on", common.front().first)
                      : fmt::format("from {:.0f} on", common[from].first);

@@ -15,7 +15,7 @@ namespace tilescope::report {
 struct CurvePoint {
     double x = 0;
     double y = 0;
-    double error = 0; ///< standard error of log y; 0: y is exact
+    double error = 0; ///< standard error of log y between runs; 0: y is exact
     double dof = 1;   ///< degrees of freedom of `error`
 };
 
@@ -40,9 +40,9 @@ struct PowerLaw {
 /// or with values that are not above 0. O(n).
 std::optional<PowerLaw> powerLaw(std::span<const CurvePoint> points);
 
-/// From which x on `second` stays below `first` by more than the points' spread explains (Welch's test on the
-/// logarithms, 5 %), as text: `from 512 on`, `from the first point, 128, on`, `nowhere up to 16384`, `not
-/// told, at 512 they differ by no more than their spread`; none where they share fewer than two x.
+/// From which x on `second` stays below `first` by more than runs differ (Welch's test on the logarithms,
+/// 5 %), as text: `from 512 on`, `from the first point, 128, on`, `nowhere up to 16384`, `inconclusive, at
+/// 512 they differ by no more than runs do`; none where they share fewer than two x.
 std::optional<std::string> crossoverOf(const std::vector<Curve>& curves, const std::string& first,
                                        const std::string& second);
 

@@ -1,14 +1,17 @@
 #include "core/report/run_facts.h"
 
 #include "core/base/error.h"
+#include "core/base/shell_word.h"
 #include "core/config/schema.h"
 #include "core/exchange/number.h"
 #include "core/model/text.h"
 #include "core/query/answers.h"
+#include "core/query/compare_tables.h"
 #include "core/query/event_tables.h"
 #include "core/query/work_tables.h"
 #include "core/report/tensor_facts.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -34,7 +37,7 @@ Fact factOf(const std::optional<analysis::Statistics>& statistics)
 {
     if (!statistics)
         return {};
-    return Measured{statistics->mean, statistics->standardDeviation, statistics->n, Unit::Milliseconds};
+    return Measured{statistics->median, statistics->ci95, statistics->n, Unit::Milliseconds};
 }
 
 Fact factOf(const std::optional<Bytes>& bytes)
@@ -103,7 +106,7 @@ std::string_view RunFacts::param(std::string_view key) const
 
 std::string RunFacts::command(std::string_view section) const
 {
-    return "tilescope show " + recording_.file.string() + " " + std::string(section) + " --run " +
+    return "tilescope show " + shellPath(recording_.file) + " " + std::string(section) + " --run " +
            std::to_string(row_.record.run.value);
 }
 
@@ -274,7 +277,18 @@ Fact RunFacts::modelUse() const
     const auto statistics = analysis::summarise(shares);
     if (!statistics)
         return {};
-    return Measured{statistics->mean, statistics->standardDeviation, statistics->n, Unit::Percent};
+    return Measured{statistics->median, statistics->ci95, statistics->n, Unit::Percent};
+}
+
+std::optional<analysis::TimedRun> RunFacts::timed(const std::string& metric) const
+{
+    constexpr std::string_view kOnGpu = ".gpu";
+    const bool onGpu = metric.ends_with(kOnGpu);
+    const auto phase =
+        fromWord<Phase>(std::string_view(metric).substr(0, metric.size() - (onGpu ? kOnGpu.size() : 0)));
+    if (!phase)
+        return {};
+    return query::timedRun(*recording_.reader, row_.record, *phase, onGpu);
 }
 
 bool isMetric(std::string_view name)
@@ -303,9 +317,12 @@ std::string textOf(const Measured& measured)
 {
     const exchange::Scale scale = exchange::scaleFor(measured.unit, std::abs(measured.value));
     std::string text = scale.text(measured.value);
-    if (measured.spread)
-        text += " ± " + scale.text(*measured.spread);
-    return scale.suffix.empty() ? text : text + " " + scale.suffix;
+    if (!scale.suffix.empty())
+        text += " " + scale.suffix;
+    if (measured.interval)
+        text += fmt::format(" ({} to {})", scale.text(measured.interval->low),
+                            scale.text(measured.interval->high));
+    return text;
 }
 
 } // namespace tilescope::report

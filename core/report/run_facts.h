@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/run_comparison.h"
 #include "core/exchange/table.h"
 #include "core/query/run_tables.h"
 
@@ -20,7 +21,7 @@ namespace tilescope::report {
 /// A measured value: in milliseconds, bytes, per cent or as a plain number, by its unit.
 struct Measured {
     double value = 0;
-    std::optional<double> spread = {}; ///< standard deviation
+    std::optional<analysis::ConfidenceInterval> interval = {}; ///< 95 %, of a median
     std::int64_t n = 1;
     exchange::Unit unit = exchange::Unit::None;
 };
@@ -36,7 +37,7 @@ struct Recording {
 
 /// One run, and what can be asked of it. Metrics are
 ///
-///   step, forward, loss, backward, optimizer   wall of the timed steps, ms: mean, deviation, n;
+///   step, forward, loss, backward, optimizer   wall of the timed steps, ms: median, its interval, n;
 ///                                              with `.gpu` the GPU's time
 ///   warmup.1, timed.1, …                       wall of a single step, counted from 1
 ///   peak, reserved, before_backward            bytes
@@ -58,6 +59,9 @@ public:
     Fact fact(const std::string& metric) const;
     /// A number alone; none where the run has none. \throws Error  as fact()
     std::optional<Measured> number(const std::string& metric) const;
+
+    /// The timed steps behind a metric of a phase; none for other metrics.
+    std::optional<analysis::TimedRun> timed(const std::string& metric) const;
 
     /// A resolved key of the spec as text; empty where the run has none of that name.
     std::string_view param(std::string_view key) const;
@@ -92,7 +96,7 @@ bool isMetric(std::string_view name);
 /// What tells a run from others by these keys: `d_head 64, seq_len 1024`.
 std::string labelOf(const RunFacts& run, const std::vector<std::string>& keys);
 
-/// A value with its unit: `12.3 ± 0.4 ms`, `4.10 GiB`.
+/// A value with its unit: `12.3 ms (12.1 to 12.6)`, `4.10 GiB`.
 std::string textOf(const Measured& measured);
 
 } // namespace tilescope::report

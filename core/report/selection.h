@@ -20,7 +20,7 @@ bool matches(const RunFacts& run, const Where& where);
 std::vector<std::vector<std::string>> distinctKeys(const RunList& runs, const std::vector<std::string>& keys);
 
 /// The quantity among runs that share their other keys: a metric of the first that matches, or a ratio. A
-/// ratio has no spread; its n is the smaller one. Nothing where a run is missing or did not measure it.
+/// ratio has no interval; its n is the smaller one. Nothing where a run is missing or did not measure it.
 /// \param run  receives the run whose metric it is; null where there is none
 Fact quantityOf(const RunList& runs, const Quantity& quantity, std::shared_ptr<const RunFacts>& run);
 

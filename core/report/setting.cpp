@@ -1,6 +1,8 @@
 #include "core/report/setting.h"
 
+#include "core/base/plural.h"
 #include "core/exchange/number.h"
+#include "core/model/flags.h"
 #include "core/report/selection.h"
 
 #include <fmt/format.h>
@@ -69,19 +71,11 @@ private:
     std::map<std::string, std::size_t> counts_;
 };
 
-std::string flagText(const std::string& flag)
+/// Without what is of one run alone.
+std::string sentenceOf(const std::string& flag)
 {
-    const std::string word = flag.substr(0, flag.find(':'));
-    static const std::map<std::string, std::string> sentences{
-        {"warm-up-too-short", "The timed steps had not settled when they began"},
-        {"unsteady", "The timed steps never settled"},
-        {"drift", "The step time drifted while it was timed"},
-        {"throttled", "The GPU held its clocks back while it was timed"},
-        {"clock-changed", "The GPU's clock changed while it was timed"},
-        {"busy-host", "Other programs took processor time while it was timed"},
-        {"untraced-rival", "Another profiler kept the run from being traced"}};
-    const auto found = sentences.find(word);
-    return found == sentences.end() ? "Flagged " + word : found->second;
+    const FlagInfo* info = findFlag(flag);
+    return info != nullptr ? std::string(info->sentence) : "Flagged " + std::string(flagName(flag));
 }
 
 } // namespace
@@ -115,13 +109,13 @@ std::vector<Caution> cautionsOf(const StudyRuns& study)
             "everything works. Its figures are not to be quoted.");
     for (const PartRuns& part : study.parts)
         if (part.runs.size() < part.points)
-            cautions.push_back(fmt::format("Of {} points of the part {}, {} were run.", part.points,
-                                           part.name, part.runs.size()));
+            cautions.push_back(fmt::format("Of the part {}, {} of {} {} ran.", part.name, part.runs.size(),
+                                           part.points, plural(std::int64_t(part.points), "point")));
     Tally tally;
     for (const auto& run : select(study, {}, {})) {
         const store::RunRecord& record = run->record();
         for (const std::string& flag : record.result.flags)
-            tally.add(flagText(flag));
+            tally.add(sentenceOf(flag));
         if (record.result.status == RunStatus::Error)
             tally.add("Failed: " + record.result.reason);
         if (const auto step = run->number("step"); step && static_cast<std::size_t>(step->n) < kFewSamples)

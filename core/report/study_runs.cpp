@@ -4,7 +4,9 @@
 #include "core/config/schema.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace tilescope::report {
 
@@ -12,37 +14,47 @@ namespace {
 
 using RunPtr = std::shared_ptr<const RunFacts>;
 
-/// A point that ended well says more than a later attempt that did not.
-bool saysMore(const RunFacts& run, const RunFacts& than)
-{
-    const bool ok = run.status() == RunStatus::Ok;
-    if (ok != (than.status() == RunStatus::Ok))
-        return ok;
-    return run.record().startedUnixNs >= than.record().startedUnixNs;
-}
+/// Where a run is, and what decides whether a report takes it.
+struct Candidate {
+    const Recording* recording = nullptr;
+    RunId run;
+    bool ok = false;
+    std::int64_t startedUnixNs = 0;
 
-/// All runs, found by their spec and by their name.
+    /// A point that ended well says more than a later attempt that did not.
+    bool saysMore(const Candidate& than) const
+    {
+        return ok != than.ok ? ok : startedUnixNs >= than.startedUnixNs;
+    }
+};
+
+/// All runs, found by their spec and by their name. A file may have very many runs of which a study has few:
+/// only those that are asked for are read whole.
 class Runs {
 public:
     explicit Runs(const std::vector<Recording>& recordings)
     {
         for (const Recording& recording : recordings)
-            for (query::RunRow& row : query::runs(*recording.reader).rows)
-                add(std::make_shared<RunFacts>(recording, std::move(row)));
+            recording.reader->eachRun([&](store::RunRecord&& record) {
+                add({&recording, record.run, record.result.status == RunStatus::Ok, record.startedUnixNs},
+                    record);
+                return true;
+            });
     }
 
     RunPtr withSpec(const std::string& hash) const
     {
         const auto found = bySpec_.find(hash);
-        return found == bySpec_.end() ? nullptr : found->second;
+        return found == bySpec_.end() ? nullptr : factsOf(found->second);
     }
 
     std::vector<RunPtr> withName(const std::string& name) const
     {
         std::vector<RunPtr> runs;
-        for (const auto& [hash, run] : bySpec_)
-            if (run->record().name == name)
-                runs.push_back(run);
+        if (const auto named = byName_.find(name); named != byName_.end())
+            for (const std::string& hash : named->second)
+                if (RunPtr run = withSpec(hash); run->record().name == name)
+                    runs.push_back(std::move(run));
         std::ranges::sort(runs, {}, [](const RunPtr& run) {
             return std::pair(run->record().startedUnixNs, run->record().run.value);
         });
@@ -50,14 +62,26 @@ public:
     }
 
 private:
-    void add(RunPtr run)
+    void add(const Candidate& run, const store::RunRecord& record)
     {
-        RunPtr& known = bySpec_[run->record().specHash];
-        if (!known || saysMore(*run, *known))
-            known = std::move(run);
+        byName_[record.name].insert(record.specHash);
+        const auto [known, isNew] = bySpec_.try_emplace(record.specHash, run);
+        if (!isNew && run.saysMore(known->second))
+            known->second = run;
     }
 
-    std::unordered_map<std::string, RunPtr> bySpec_;
+    RunPtr factsOf(const Candidate& run) const
+    {
+        RunPtr& known = facts_[{run.recording, run.run.value}];
+        if (!known)
+            known = std::make_shared<RunFacts>(
+                *run.recording, std::move(query::runs(*run.recording->reader, run.run).rows.front()));
+        return known;
+    }
+
+    std::unordered_map<std::string, Candidate> bySpec_;
+    std::unordered_map<std::string, std::unordered_set<std::string>> byName_; ///< specs of runs of a name
+    mutable std::map<std::pair<const Recording*, std::int64_t>, RunPtr> facts_;
 };
 
 PartRuns bySpec(const config::StudyPart& part, const Runs& runs)

@@ -121,8 +121,8 @@ public:
             if (cell.value) {
                 cell.text =
                     counts ? scale.text(static_cast<std::int64_t>(*cell.value)) : scale.text(*cell.value);
-                if (cell.spread)
-                    cell.text += " ± " + scale.text(*cell.spread);
+                if (cell.interval)
+                    cell.text += " ± " + scale.text((cell.interval->high - cell.interval->low) / 2);
             }
         const bool numeric =
             std::ranges::any_of(cells_, [](const Cell& cell) { return cell.value.has_value(); });
@@ -145,15 +145,17 @@ private:
     {
         return unit_ == exchange::Unit::None && wanted_.quantity.over.empty() &&
                std::ranges::all_of(cells_, [](const Cell& cell) {
-                   return !cell.spread && cell.value.value_or(0) == std::round(cell.value.value_or(0));
+                   return !cell.interval && cell.value.value_or(0) == std::round(cell.value.value_or(0));
                });
     }
 
     Cell numberCell(const Measured& measured)
     {
         unit_ = measured.unit;
-        return {
-            .kind = Cell::Kind::Number, .value = measured.value, .spread = measured.spread, .n = measured.n};
+        return {.kind = Cell::Kind::Number,
+                .value = measured.value,
+                .interval = measured.interval,
+                .n = measured.n};
     }
 
     std::size_t noteOf(std::string text)
@@ -171,19 +173,15 @@ private:
     std::vector<Cell> cells_;
 };
 
-/// Columns of one table that hold the same quantity share its unit, so that they can be compared by eye: the
-/// one that suits their median.
+/// Columns of one table that hold the same quantity share its unit, so that they can be compared by eye: that
+/// of their largest value.
 exchange::Scale scaleOf(const ColumnMaker& column, const std::vector<ColumnMaker>& all)
 {
-    std::vector<double> sizes;
+    std::vector<double> sizes{0};
     for (const ColumnMaker& other : all)
         if (other.unit() == column.unit())
             other.sizesInto(sizes);
-    if (sizes.empty())
-        return exchange::scaleFor(column.unit(), 0);
-    const auto median = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
-    std::ranges::nth_element(sizes, median);
-    return exchange::scaleFor(column.unit(), *median);
+    return exchange::scaleFor(column.unit(), std::ranges::max(sizes));
 }
 
 bool allNumbers(const std::vector<std::vector<std::string>>& rows, std::size_t column)
@@ -193,21 +191,26 @@ bool allNumbers(const std::vector<std::vector<std::string>>& rows, std::size_t c
     });
 }
 
-/// `mean ± standard deviation over 10 timed steps`, where the table has such values.
-std::string spreadNote(const Table& table)
+/// What the numbers of medians are, where the table has any: `Median ± half its 95 % interval, n = 10.`
+std::string intervalNote(const Table& table)
 {
     std::int64_t least = 0;
     std::int64_t most = 0;
+    bool intervals = false;
     for (const auto& row : table.rows)
         for (const Cell& cell : row)
-            if (cell.spread && cell.n) {
+            if (cell.value && cell.n && *cell.n > 1) {
                 least = least == 0 ? *cell.n : std::min(least, *cell.n);
                 most = std::max(most, *cell.n);
+                intervals = intervals || cell.interval;
             }
     if (most == 0)
         return {};
-    return least == most ? fmt::format("Mean ± standard deviation, n = {}.", least)
-                         : fmt::format("Mean ± standard deviation, n = {} to {}.", least, most);
+    const std::string n =
+        least == most ? fmt::format("n = {}", least) : fmt::format("n = {} to {}", least, most);
+    if (!intervals)
+        return fmt::format("Medians, {}; below {} there is no interval.", n, analysis::kFewestForInterval);
+    return fmt::format("Median ± half its 95 % interval, {}.", n);
 }
 
 } // namespace
@@ -249,7 +252,7 @@ Table makeTable(const TableTemplate& wanted, const StudyRuns& study)
         scales.push_back(scaleOf(column, columns));
     for (std::size_t i = 0; i < columns.size(); ++i)
         columns[i].finish(scales[i]);
-    if (const std::string note = spreadNote(table); !note.empty())
+    if (const std::string note = intervalNote(table); !note.empty())
         table.caption += (table.caption.empty() ? "" : " ") + note;
     return table;
 }

@@ -41,7 +41,7 @@ Json cellJson(const Cell& cell, const Table& table)
     return {{"kind", wordOf(cell.kind)},
             {"text", cell.text},
             {"value", orNull(cell.value)},
-            {"std", orNull(cell.spread)},
+            {"ci95", cell.interval ? Json::array({cell.interval->low, cell.interval->high}) : Json(nullptr)},
             {"n", orNull(cell.n)},
             {"note", cell.note ? Json(table.notes.at(*cell.note)) : Json(nullptr)}};
 }
@@ -105,17 +105,18 @@ void writeJson(std::ostream& out, const Document& document)
 void writeCsv(std::ostream& out, const Table& table)
 {
     using exchange::csvField;
-    std::vector<bool> spreads;
+    std::vector<bool> intervals;
     for (std::size_t column = 0; column < table.columns.size(); ++column)
-        spreads.push_back(std::ranges::any_of(
-            table.rows, [column](const auto& row) { return row[column].spread.has_value(); }));
+        intervals.push_back(std::ranges::any_of(
+            table.rows, [column](const auto& row) { return row[column].interval.has_value(); }));
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         const Column& column = table.columns[i];
         const std::string unit =
             column.baseUnit.empty() || column.baseUnit == "1" ? "" : ", " + column.baseUnit;
         out << (i == 0 ? "" : ",") << csvField(column.heading + unit);
-        if (spreads[i])
-            out << ',' << csvField(column.heading + " std" + unit) << ',' << csvField(column.heading + " n");
+        if (intervals[i])
+            out << ',' << csvField(column.heading + " low" + unit) << ','
+                << csvField(column.heading + " high" + unit) << ',' << csvField(column.heading + " n");
     }
     out << "\r\n";
     for (const auto& row : table.rows) {
@@ -126,8 +127,9 @@ void writeCsv(std::ostream& out, const Table& table)
                 out << exchange::jsonNumber(*cell.value);
             else if (cell.kind != Cell::Kind::Missing)
                 out << csvField(cell.text);
-            if (spreads[i])
-                out << ',' << (cell.spread ? exchange::jsonNumber(*cell.spread) : "") << ','
+            if (intervals[i])
+                out << ',' << (cell.interval ? exchange::jsonNumber(cell.interval->low) : "") << ','
+                    << (cell.interval ? exchange::jsonNumber(cell.interval->high) : "") << ','
                     << (cell.n ? std::to_string(*cell.n) : "");
         }
         out << "\r\n";

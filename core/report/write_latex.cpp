@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kPreamble = R"(\documentclass[10pt]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[a4paper,margin=2cm]{geometry}
+\usepackage{textcomp}
 \usepackage{booktabs,longtable,array,graphicx}
 \usepackage[hidelinks]{hyperref}
 \setlength{\parindent}{0pt}
@@ -117,7 +118,7 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
         for (const Finding& finding : section.findings) {
             out << "\\item " << escapeLatex(finding.text);
             if (!finding.command.empty())
-                out << " {\\footnotesize\\texttt{" << escapeLatex(finding.command) << "}}";
+                out << " {\\footnotesize\\texttt{" << latexCode(finding.command) << "}}";
             out << '\n';
         }
         out << "\\end{itemize}\n\n";
@@ -140,7 +141,7 @@ void writeLatex(std::ostream& out, const Document& document, const Drawings& dra
     out << kPreamble << "\\title{" << escapeLatex(document.title) << "}\n\\author{}\n\\date{Made by "
         << escapeLatex(document.program) << " from";
     for (const std::string& source : document.sources)
-        out << " \\texttt{" << escapeLatex(source) << '}';
+        out << " \\texttt{" << latexCode(source) << '}';
     out << "}\n\\begin{document}\n\\maketitle\n";
     if (document.sections.size() > 1)
         out << "\\tableofcontents\n\\clearpage\n";

@@ -63,7 +63,7 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
     for (const Finding& finding : section.findings) {
         out << "- " << escapeMarkdown(finding.text);
         if (!finding.command.empty())
-            out << " (`" << finding.command << "`)";
+            out << " (" << markdownCode(finding.command) << ")";
         out << '\n';
     }
     if (!section.findings.empty())
@@ -88,7 +88,7 @@ void writeMarkdown(std::ostream& out, const Document& document, const Drawings& 
         writeSection(out, section, drawings);
     out << "Made by " << escapeMarkdown(document.program) << " from";
     for (const std::string& source : document.sources)
-        out << ' ' << escapeMarkdown(source);
+        out << ' ' << markdownCode(source);
     out << ".\n";
 }
 

@@ -30,7 +30,7 @@ void writeLatex(std::ostream& out, const Document& document, const Drawings& dra
 void writeTypst(std::ostream& out, const Document& document, const Drawings& drawings);
 /// All of it but the drawings, numbers in base units; its schema is resources/schema/report.schema.json.
 void writeJson(std::ostream& out, const Document& document);
-/// One table; numbers in base units, with columns for spread and n where they have any.
+/// One table; numbers in base units, with columns for the 95 % interval and n where they have any.
 void writeCsv(std::ostream& out, const Table& table);
 
 /// `ms` behind a heading: `forward, ms`.

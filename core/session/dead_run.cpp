@@ -30,11 +30,14 @@ RunId untoldRun(const fs::path& file, const ExperimentSpec& spec, RunId lastSeen
     if (!isThere(file))
         return {};
     const std::string hash = config::specHash(spec);
-    for (const store::RunRecord& record : store::RunReader(file).runs())
+    RunId found;
+    store::RunReader(file).eachRun([&](store::RunRecord&& record) {
         if (record.run.value > lastSeen.value && record.specHash == hash &&
             record.result.status == RunStatus::Interrupted)
-            return record.run;
-    return {};
+            found = record.run;
+        return !found;
+    });
+    return found;
 }
 
 } // namespace
@@ -54,11 +57,10 @@ void sealLeftOpen(const fs::path& file, const WorkingCopy::Log& log)
 
 RunId lastRunOf(const fs::path& file)
 {
-    RunId last{0};
-    if (isThere(file))
-        for (const store::RunRecord& record : store::RunReader(file).runs())
-            last.value = std::max(last.value, record.run.value);
-    return last;
+    if (!isThere(file))
+        return RunId{0};
+    const std::vector<RunId> runs = store::RunReader(file).runIds();
+    return runs.empty() ? RunId{0} : runs.back();
 }
 
 RunId recordDeath(const fs::path& file, const ExperimentSpec& spec, const DeadRun& death,

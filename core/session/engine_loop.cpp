@@ -1,9 +1,13 @@
 #include "core/session/engine_loop.h"
 
+#include "core/analysis/statistics.h"
 #include "core/base/error.h"
 #include "core/base/version.h"
+#include "core/config/device_rules.h"
 #include "core/config/schema.h"
 #include "core/machine/machine.h"
+#include "core/model/ceilings.h"
+#include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/session/input_lines.h"
 #include "core/session/maker.h"
@@ -17,6 +21,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <cmath>
@@ -32,31 +37,6 @@ using namespace std::chrono_literals;
 constexpr int kCancelled = 130;
 /// How long a step may go on after the supervisor is gone, before it holds the device for nobody.
 constexpr auto kOrphanGrace = 60s;
-
-/// Mean and spread of the timed steps, for the result event; the file has every one of them.
-class StepMoments {
-public:
-    void add(double value)
-    {
-        // Welford's recurrence: no catastrophic cancellation for long runs of nearly equal steps.
-        ++count_;
-        const double delta = value - mean_;
-        mean_ += delta / static_cast<double>(count_);
-        squares_ += delta * (value - mean_);
-    }
-    std::int64_t count() const { return count_; }
-    std::optional<double> mean() const { return count_ > 0 ? std::optional(mean_) : std::nullopt; }
-    std::optional<double> deviation() const
-    {
-        return count_ > 1 ? std::optional(std::sqrt(squares_ / static_cast<double>(count_ - 1)))
-                          : std::nullopt;
-    }
-
-private:
-    std::int64_t count_ = 0;
-    double mean_ = 0;
-    double squares_ = 0;
-};
 
 /// Lets through the first thousand events of a kind that a point has and a hundred a second after that: the
 /// file has all samples, progress needs a few.
@@ -106,7 +86,7 @@ public:
         if (sample.phase != Phase::Step)
             return;
         if (sample.kind == SampleKind::Measure)
-            steps_.add(std::chrono::duration<double, std::milli>(sample.wall).count());
+            steps_.push_back(std::chrono::duration<double, std::milli>(sample.wall).count());
         if (throttle_.admit())
             events_(SampleEvent{run_.value, sample.step, sample.wall.count()});
     }
@@ -134,14 +114,15 @@ public:
     void storeMemory() { recorder_.memory(memory_.facts()); }
     std::vector<std::string> memoryFlags() const { return memory_.flags(); }
 
-    const StepMoments& steps() const { return steps_; }
+    /// Of the timed steps so far, in ms; none before the first.
+    std::optional<analysis::Statistics> steps() const { return analysis::summarise(steps_); }
     const TimedWatch& watch() const { return watch_; }
 
 private:
     RunId run_;
     Recorder& recorder_;
     EventStream& events_;
-    StepMoments steps_;
+    std::vector<double> steps_;
     EventThrottle throttle_;
     EventThrottle memoryThrottle_;
     TimedWatch watch_;
@@ -163,6 +144,32 @@ std::optional<int> gpuIndex(std::string_view device)
 void append(std::vector<EnvironmentEntry>& to, std::vector<EnvironmentEntry> from)
 {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+/// A flag that no registry knows would reach people without a sentence.
+void requireRegistered(const std::vector<std::string>& flags)
+{
+    for (const std::string& flag : flags)
+        if (findFlag(flag) == nullptr)
+            throw Error{.what = "the engine set the unknown flag '" + flag + "'", .kind = ErrorKind::Failure};
+}
+
+/// How long a thread waited for a CPU while ceilings were measured. Not of a time so short that one turn of
+/// the scheduler is a large share of it.
+void addHostWaiting(std::vector<Ceiling>& ceilings, const machine::Conditions& from,
+                    const machine::Conditions& to)
+{
+    constexpr std::chrono::milliseconds kLongEnough{100};
+    const auto waiting = machine::waitingShare(from, to);
+    const bool isTold = std::ranges::find(ceilings, kHostWaiting, &Ceiling::kind) != ceilings.end();
+    if (!waiting || isTold || to.at - from.at < kLongEnough)
+        return;
+    Ceiling told;
+    told.kind = kHostWaiting;
+    told.value = 100 * *waiting;
+    told.unit = "%";
+    told.n = 1;
+    ceilings.push_back(std::move(told));
 }
 
 class EngineLoop {
@@ -280,7 +287,9 @@ void EngineLoop::measureCeilings(const DeviceRequest& request)
     if (const auto gpu = gpuIndex(device))
         append(about, machine::gpuEnvironment(*gpu, machine::Moment::Before));
     const bool isGpu = gpuIndex(device).has_value();
+    const machine::Conditions before = machine::conditionsNow({});
     std::vector<Ceiling> ceilings = workbench_.measureCeilings(request);
+    addHostWaiting(ceilings, before, machine::conditionsNow({}));
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     for (Ceiling& ceiling : ceilings) {
         ceiling.deviceName = valueOf(about, isGpu ? "gpu.name" : "cpu.model");
@@ -300,7 +309,14 @@ bool EngineLoop::runPoint(const PointLine& point)
     events_(PointEvent{point.index, point.of, run.value, config::toJson(point.spec)});
     recorder_.environment(environmentBefore(point.spec, device));
     LivePoint live(run, recorder_, events_, strings_, gpuIndex(device));
-    RunResult result = runGuarded(point.spec, live);
+    RunResult result;
+    if (const auto why = config::whyDeviceCannot(point.spec, gpuIndex(device).has_value())) {
+        result.status = RunStatus::Skipped;
+        result.reason = *why;
+        result.device = device;
+    } else {
+        result = runGuarded(point.spec, live);
+    }
     if (const auto gpu = gpuIndex(device))
         recorder_.environment(machine::gpuEnvironment(*gpu, machine::Moment::After));
     live.state("store");
@@ -308,25 +324,32 @@ bool EngineLoop::runPoint(const PointLine& point)
     recorder_.environment(live.watch().environment());
     std::ranges::move(live.watch().flags(), std::back_inserter(result.flags));
     std::ranges::move(live.memoryFlags(), std::back_inserter(result.flags));
+    if (!isReleaseBuild())
+        result.flags.push_back(flagText(FlagKind::DevelopmentBuild));
+    requireRegistered(result.flags);
     const RecordSummary summary = recorder_.end(result);
     tell(run, result, live, summary);
-    return std::ranges::find(result.flags, kDeviceLost) == result.flags.end();
+    // A process that lost its device cannot use it any more: a fresh one runs the next point.
+    return !hasFlag(result.flags, FlagKind::DeviceLost);
 }
 
 void EngineLoop::tell(RunId run, const RunResult& result, const LivePoint& live, const RecordSummary& summary)
 {
     for (const RecordSummary::LossCount& loss : summary.losses)
         events_(LossEvent{run.value, loss.kind, loss.severity, loss.count});
-    events_(
-        ResultEvent{.run = run.value,
-                    .status = std::string(wordOf(result.status)),
-                    .reason = result.reason,
-                    .stepMs = live.steps().mean(),
-                    .stepStdMs = live.steps().deviation(),
-                    .steps = live.steps().count(),
-                    .peak = result.peakAllocated ? std::optional(result.peakAllocated->count) : std::nullopt,
-                    .records = summary.records,
-                    .flags = result.flags});
+    const std::optional<analysis::Statistics> steps = live.steps();
+    const std::optional<analysis::ConfidenceInterval> interval =
+        steps ? steps->ci95 : std::optional<analysis::ConfidenceInterval>();
+    events_(ResultEvent{
+        .run = run.value,
+        .status = std::string(wordOf(result.status)),
+        .reason = result.reason,
+        .stepMs = steps ? std::optional(steps->median) : std::nullopt,
+        .stepInterval = interval ? std::optional(std::array{interval->low, interval->high}) : std::nullopt,
+        .steps = steps ? steps->n : 0,
+        .peak = result.peakAllocated ? std::optional(result.peakAllocated->count) : std::nullopt,
+        .records = summary.records,
+        .flags = result.flags});
 }
 
 FatalEvent fatalOf(const Error& error)

@@ -39,7 +39,8 @@ public:
     virtual std::string resolveDevice(const DeviceRequest& request) = 0;
     /// What only it knows of the machine: versions of LibTorch, CUDA, …
     virtual std::vector<EnvironmentEntry> environment() = 0;
-    /// What a device reaches at most, without telling which one it is.
+    /// What a device reaches at most, without telling which one it is. The loop adds kHostWaiting where the
+    /// workbench does not tell it.
     /// \throws Error  it cannot be measured
     virtual std::vector<Ceiling> measureCeilings(const DeviceRequest& request) = 0;
     /// A point's own failures are results. `stop` asks to end after the step: the result is `cancelled`.

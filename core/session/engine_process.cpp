@@ -62,7 +62,7 @@ void EngineProcess::writePending()
 bool EngineProcess::readSome(FileDescriptor& from, LineSplitter& lines,
                              const std::function<void(std::string_view)>& take)
 {
-    std::array<char, kReadSize> buffer;
+    std::vector<char> buffer(kReadSize); // a shell may leave little stack
     ssize_t length = 0;
     do
         length = read(from.get(), buffer.data(), buffer.size());

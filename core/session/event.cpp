@@ -1,6 +1,7 @@
 #include "core/session/event.h"
 
 #include "core/base/error.h"
+#include "core/base/terminal_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -61,7 +62,7 @@ Json toJson(const ResultEvent& e)
             {"status", e.status},
             {"reason", e.reason},
             {"step_ms", orNull(e.stepMs)},
-            {"step_std_ms", orNull(e.stepStdMs)},
+            {"step_ci95_ms", orNull(e.stepInterval)},
             {"steps", e.steps},
             {"peak_allocated", orNull(e.peak)},
             {"records", e.records},
@@ -119,6 +120,14 @@ public:
             into = value->get<double>();
         return *this;
     }
+    Fields& read(const char* key, std::optional<std::array<double, 2>>& into)
+    {
+        const Json* value = find(key);
+        if (value && value->is_array() && value->size() == 2 && (*value)[0].is_number() &&
+            (*value)[1].is_number())
+            into = std::array{(*value)[0].get<double>(), (*value)[1].get<double>()};
+        return *this;
+    }
     template <class Value> Fields& read(const char* key, std::optional<Value>& into)
     {
         const Json* value = find(key);
@@ -174,7 +183,7 @@ ResultEvent readResult(const Json& object)
         .read("status", e.status)
         .read("reason", e.reason)
         .read("step_ms", e.stepMs)
-        .read("step_std_ms", e.stepStdMs)
+        .read("step_ci95_ms", e.stepInterval)
         .read("steps", e.steps)
         .read("peak_allocated", e.peak)
         .read("records", e.records);
@@ -199,8 +208,8 @@ E readAll(const Json& object, std::pair<const char*, Members E::*>... fields)
 std::string toJsonLine(const Event& event)
 {
     // A reason may quote what a program wrote to its standard error, which need not be UTF-8.
-    return std::visit([](const auto& e) { return toJson(e); }, event)
-        .dump(-1, ' ', false, Json::error_handler_t::replace);
+    return escapeJsonForTerminal(std::visit([](const auto& e) { return toJson(e); }, event)
+                                     .dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::optional<Event> parseEvent(std::string_view line)

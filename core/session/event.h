@@ -2,6 +2,7 @@
 
 #include "core/session/maker.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -50,12 +51,12 @@ struct ResultEvent {
     std::int64_t run = 0;
     std::string status;
     std::string reason;
-    std::optional<double> stepMs;        ///< mean of the timed steps; none where none was timed
-    std::optional<double> stepStdMs;     ///< their standard deviation; none below two steps
-    std::int64_t steps = 0;              ///< timed steps
-    std::optional<std::int64_t> peak;    ///< peak allocated bytes
-    std::int64_t records = 0;            ///< trace records that were checked for losses
-    std::vector<std::string> flags = {}; ///< what makes its figures doubtful
+    std::optional<double> stepMs; ///< median of the timed steps; none where none was timed
+    std::optional<std::array<double, 2>> stepInterval; ///< its 95 % interval, ms; none below six steps
+    std::int64_t steps = 0;                            ///< timed steps
+    std::optional<std::int64_t> peak;                  ///< peak allocated bytes
+    std::int64_t records = 0;                          ///< trace records that were checked for losses
+    std::vector<std::string> flags = {};               ///< what makes its figures doubtful
 };
 struct LossEvent {
     std::int64_t run = 0;

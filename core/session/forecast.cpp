@@ -1,5 +1,6 @@
 #include "core/session/forecast.h"
 
+#include "core/config/device_rules.h"
 #include "core/machine/capacity.h"
 #include "core/predict/device_rates.h"
 #include "core/predict/predict_time.h"
@@ -21,6 +22,7 @@ predict::TargetDevice host()
     device.name = "cpu";
     device.uuid = "cpu:" + machine::hostName(); // as ceilings name it
     device.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    device.instructionSet = machine::cpuInstructionSet();
     // The engine's own limit: memory_limit auto on a CPU.
     if (const auto available = machine::hostCapacity())
         device.capacity = Bytes{available->count / 5 * 4};
@@ -92,6 +94,9 @@ std::vector<PointForecast> forecast(const std::vector<SweepPoint>& points, const
         PointForecast& told = forecasts.emplace_back();
         told.device = device.name;
         told.isHere = isHere;
+        told.skipped = config::whyDeviceCannot(point.spec, device.isCuda);
+        if (told.skipped)
+            continue;
         told.memory = predict::predictMemory(point.spec, device);
         const auto time = rates ? predict::predictTime(point.spec, device, *rates) : std::nullopt;
         // A point that runs out of memory ends soon; how soon is not worth a figure.
@@ -100,6 +105,7 @@ std::vector<PointForecast> forecast(const std::vector<SweepPoint>& points, const
         told.stepSeconds = time->stepSeconds;
         told.seconds = time->seconds;
         told.error = time->error;
+        told.isFromBusyHost = rates->onBusyHost;
     }
     return forecasts;
 }

@@ -21,11 +21,14 @@ struct ForecastTarget {
 struct PointForecast {
     std::string device; ///< NVIDIA H200, cpu
     bool isHere = true; ///< the device is of this machine
+    std::optional<std::string> skipped =
+        {}; ///< why the device cannot run the point; then nothing is foretold
     std::optional<predict::MemoryPrediction> memory = {};
     std::optional<double> stepSeconds = {};
     std::optional<double> seconds = {}; ///< of all its steps, warm-up and traced ones too
     std::optional<double> error =
-        {}; ///< the share of both times by which they may be off: predict::expectedError
+        {};                      ///< the share of both times by which they may be off: predict::expectedError
+    bool isFromBusyHost = false; ///< the times rest on ceilings that were measured on a busy host
 };
 
 /// The device that a request means on this machine. A GPU that is asked for where there is none is the one

@@ -45,7 +45,7 @@ void InputLines::read(int input, int output)
     };
     // A pipe without a reader reports POLLERR to its writer; no event needs to be asked for.
     std::array<pollfd, 3> watched{{{input, POLLIN, 0}, {output, 0, 0}, {end_.get(), POLLIN, 0}}};
-    std::array<char, 1 << 16> buffer;
+    std::vector<char> buffer(1 << 16);
     for (;;) {
         if (poll(watched.data(), watched.size(), -1) < 0)
             continue;

@@ -2,6 +2,7 @@
 
 #include "core/analysis/graph_pool.h"
 #include "core/machine/machine.h"
+#include "core/model/flags.h"
 
 #include <iterator>
 #include <utility>
@@ -74,8 +75,7 @@ std::vector<std::string> MemoryBooks::flags() const
     const auto growth = growth_.perStep();
     if (!growth)
         return {};
-    return {"memory-grows: each traced step left more allocated than the one before, " +
-            std::to_string(growth->count) + " bytes on average"};
+    return {flagText(FlagKind::MemoryGrows, std::to_string(growth->count) + " bytes a step on average")};
 }
 
 MemoryFacts MemoryBooks::facts() const

@@ -129,7 +129,7 @@ Shard parseShard(std::string_view text)
 
 std::vector<SweepPoint> pointsOf(const Shard& shard, std::vector<SweepPoint> points)
 {
-    std::erase_if(points, [&](const SweepPoint& point) { return point.index % shard.count != shard.index; });
+    std::erase_if(points, [&](const SweepPoint& point) { return point.point % shard.count != shard.index; });
     return points;
 }
 

@@ -9,7 +9,7 @@
 
 namespace tilescope::session {
 
-/// Every `count`-th point from `index` on: what one of `count` jobs runs of a sweep.
+/// Every `count`-th point from `index` on, with all its repeats: what one of `count` jobs runs of a sweep.
 struct Shard {
     std::int64_t index = 0; ///< 0 <= index < count
     std::int64_t count = 1;
@@ -26,8 +26,8 @@ struct Remainder {
     Makers before;                  ///< what made those that it does hold; for SweepOptions::before
 };
 
-/// A point is held where a run of the same resolved spec ended ok, oom or skipped; a spec that stands twice
-/// in the sweep needs two runs. All points are left where the file does not exist.
+/// A point is held where `repeat` runs of the same resolved spec ended ok, oom or skipped; a spec that stands
+/// twice in the sweep needs as many for each. All points are left where the file does not exist.
 /// \throws Error (Usage)  unless `force`: another program version made a run of the sweep, or the runs are
 /// those of the sweep on another device
 Remainder remainderOf(std::vector<SweepPoint> points, const std::filesystem::path& file, bool force);

@@ -44,21 +44,9 @@ std::string fileWord(std::string_view name)
 
 } // namespace
 
-std::string shellWord(std::string_view text)
-{
-    constexpr std::string_view kPlain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%";
-    if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos)
-        return std::string(text);
-    std::string word = "'";
-    for (const char c : text)
-        word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return word + "'";
-}
-
 std::string batchLine(const std::filesystem::path& spec, const std::filesystem::path& file)
 {
-    return "tilescope --batch " + shellWord(spec.string()) + " -o " + shellWord(file.string());
+    return "tilescope --batch " + shellPath(spec) + " -o " + shellPath(file);
 }
 
 std::string slurmScript(std::string_view name, std::string_view yaml, const std::filesystem::path& folder,

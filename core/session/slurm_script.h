@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/base/shell_word.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -8,9 +10,6 @@
 namespace tilescope::session {
 
 /// Command lines and scripts that run a spec without a window; what is copied and saved for people.
-
-/// `text` as one word of a shell.
-std::string shellWord(std::string_view text);
 
 /// `tilescope --batch SPEC -o FILE`
 std::string batchLine(const std::filesystem::path& spec, const std::filesystem::path& file);

@@ -1,5 +1,6 @@
 #include "core/session/supervisor.h"
 
+#include "core/base/plural.h"
 #include "core/base/version.h"
 #include "core/config/schema.h"
 #include "core/model/text.h"
@@ -110,10 +111,11 @@ SweepOutcome Sweep::run()
     if (points_.empty())
         sealLeftOpen(options_.file, log_);
     finishEngine();
-    if (deaths_ >= kDeathsThatEndASweep)
-        onEvent_(
-            LogEvent{"error", fmt::format("the engine died {} times running; {} points were not run", deaths_,
-                                          points_.size() - static_cast<std::size_t>(finished_))});
+    if (deaths_ >= kDeathsThatEndASweep) {
+        const std::int64_t left = static_cast<std::int64_t>(points_.size()) - finished_;
+        onEvent_(LogEvent{"error", fmt::format("the engine died {} times running; {} {} not run", deaths_,
+                                               left, plural(left, "point was", "points were"))});
+    }
     counts_.seconds = std::chrono::duration<double>(now() - startedAt).count();
     onEvent_(counts_);
     const bool all = finished_ == static_cast<std::int64_t>(points_.size());
@@ -276,11 +278,22 @@ void Sweep::takeInPoint(Event&& event)
 
 std::vector<SweepPoint> numbered(std::vector<ExperimentSpec> specs)
 {
-    const auto of = static_cast<std::int64_t>(specs.size());
+    std::int64_t of = 0;
+    int rounds = 0;
+    for (const ExperimentSpec& spec : specs) {
+        of += spec.repeat;
+        rounds = std::max(rounds, spec.repeat);
+    }
     std::vector<SweepPoint> points;
-    points.reserve(specs.size());
-    for (ExperimentSpec& spec : specs)
-        points.push_back({static_cast<std::int64_t>(points.size()), of, std::move(spec)});
+    points.reserve(static_cast<std::size_t>(of));
+    for (int round = 0; round < rounds; ++round)
+        for (std::size_t i = 0; i < specs.size(); ++i)
+            if (round < specs[i].repeat)
+                points.push_back({.index = static_cast<std::int64_t>(points.size()),
+                                  .of = of,
+                                  .spec = specs[i],
+                                  .point = static_cast<std::int64_t>(i),
+                                  .repetition = round});
     return points;
 }
 

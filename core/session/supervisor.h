@@ -13,14 +13,17 @@
 
 namespace tilescope::session {
 
-/// One point of a sweep: the spec and where it stands in the whole sweep, whatever part of that is run.
+/// One run of a sweep: the spec and where it stands in the whole sweep, whatever part of that is run.
 struct SweepPoint {
     std::int64_t index = 0; ///< from 0
-    std::int64_t of = 0;    ///< points of the whole sweep
+    std::int64_t of = 0;    ///< runs of the whole sweep: its points, each counted `repeat` times
     ExperimentSpec spec;
+    std::int64_t point = 0; ///< from 0; shared by the repeats of a point
+    int repetition = 0;     ///< from 0
 };
 
-/// A sweep's points, numbered.
+/// The runs of a sweep, numbered: every point once, then every point again that is repeated, and so on, so
+/// that what changes slowly on a machine affects all points alike.
 std::vector<SweepPoint> numbered(std::vector<ExperimentSpec> specs);
 
 /// How long the supervisor waits before it uses force.

@@ -1,25 +1,13 @@
 #include "core/session/sweep_text.h"
 
 #include "core/config/schema.h"
+#include "core/model/telling_keys.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
 namespace tilescope::session {
-
-namespace {
-
-std::string_view jsonOf(const std::vector<config::ResolvedValue>& values, std::string_view key)
-{
-    const auto found = std::ranges::find(values, key, &config::ResolvedValue::key);
-    return found == values.end() ? std::string_view() : std::string_view(found->json);
-}
-
-} // namespace
 
 std::string durationText(double seconds)
 {
@@ -33,34 +21,26 @@ std::string durationText(double seconds)
 
 std::vector<std::string> pointLabels(const std::vector<SweepPoint>& points)
 {
-    std::vector<std::vector<config::ResolvedValue>> values;
-    std::map<std::string_view, std::set<std::string>> seen;
-    for (const SweepPoint& point : points)
-        for (const config::ResolvedValue& value : values.emplace_back(config::resolvedValues(point.spec)))
-            seen[value.key].insert(value.json);
-    // A key that only follows another one, as kv_len does seq_len, tells nothing more.
-    std::set<std::string_view> told;
-    for (const auto& [key, texts] : seen)
-        if (texts.size() > 1)
-            told.insert(key);
-    for (const auto& [follower, leader] : {std::pair("kv_len", "seq_len"), std::pair("kv_heads", "heads")}) {
-        bool follows = true;
-        for (const auto& ofPoint : values)
-            follows = follows && jsonOf(ofPoint, follower) == jsonOf(ofPoint, leader);
-        if (follows)
-            told.erase(follower);
+    std::vector<KeyTexts> values;
+    values.reserve(points.size());
+    TellingKeys keys;
+    for (const SweepPoint& point : points) {
+        KeyTexts& ofPoint = values.emplace_back();
+        for (const config::ResolvedValue& value : config::resolvedValues(point.spec)) {
+            const bool isQuoted = value.json.starts_with('"') && value.json.size() >= 2;
+            ofPoint.emplace_back(value.key,
+                                 isQuoted ? value.json.substr(1, value.json.size() - 2) : value.json);
+        }
+        keys.add(ofPoint);
     }
     std::vector<std::string> labels;
-    for (const auto& ofPoint : values) {
-        std::string& label = labels.emplace_back();
-        for (const config::ResolvedValue& value : ofPoint) {
-            if (!told.contains(value.key))
-                continue;
-            const bool quoted = value.json.starts_with('"') && value.json.size() >= 2;
-            label += (label.empty() ? "" : " ") + std::string(value.key) + "=" +
-                     (quoted ? value.json.substr(1, value.json.size() - 2) : value.json);
-        }
-    }
+    labels.reserve(points.size());
+    for (const KeyTexts& ofPoint : values)
+        labels.push_back(labelOf(keys.of(ofPoint)));
+    for (std::size_t i = 0; i < points.size(); ++i)
+        if (points[i].spec.repeat > 1)
+            labels[i] += fmt::format("{}repeat={}/{}", labels[i].empty() ? "" : " ", points[i].repetition + 1,
+                                     points[i].spec.repeat);
     return labels;
 }
 

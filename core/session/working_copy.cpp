@@ -1,6 +1,7 @@
 #include "core/session/working_copy.h"
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
 #include "core/machine/filesystem_kind.h"
 #include "core/model/strings.h"
 #include "core/session/file_descriptor.h"
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -118,7 +120,25 @@ Error failed(const char* what, const fs::path& where, int error, const char* men
             .kind = ErrorKind::Failure};
 }
 
-/// The whole content, on the disk when it returns. \param mode  permissions; none: those of any new file
+/// Takes a half-written copy away unless keep() is called.
+class HalfCopy {
+public:
+    explicit HalfCopy(const fs::path& file) : file_(&file) {}
+    ~HalfCopy()
+    {
+        if (file_)
+            unlink(file_->c_str());
+    }
+    HalfCopy(const HalfCopy&) = delete;
+    HalfCopy& operator=(const HalfCopy&) = delete;
+    void keep() { file_ = nullptr; }
+
+private:
+    const fs::path* file_;
+};
+
+/// The whole content, on the disk when it returns; no file where that fails. \param mode  permissions; none:
+/// those of any new file
 void copyDurably(const fs::path& from, const fs::path& to, std::optional<mode_t> mode)
 {
     constexpr std::size_t kBlock = std::size_t{1} << 20;
@@ -129,6 +149,7 @@ void copyDurably(const fs::path& from, const fs::path& to, std::optional<mode_t>
     const FileDescriptor target(
         open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kNew));
     const char* mend = "free some space, or check that you may write there";
+    HalfCopy half(to);
     if (!target || (mode && fchmod(target.get(), *mode) != 0))
         throw failed("cannot be written", to, errno, mend);
     std::vector<char> block(kBlock);
@@ -148,6 +169,7 @@ void copyDurably(const fs::path& from, const fs::path& to, std::optional<mode_t>
     }
     if (fsync(target.get()) != 0)
         throw failed("cannot be written", to, errno, mend);
+    half.keep();
 }
 
 std::optional<mode_t> permissionsOf(const fs::path& file)
@@ -180,16 +202,17 @@ bool recordNames(const fs::path& folder, const std::string& identity)
 WorkingCopy::WorkingCopy(const fs::path& file, Log log) : WorkingCopy(file, std::move(log), Timing{}) {}
 
 WorkingCopy::WorkingCopy(const fs::path& file, Log log, const Timing& timing)
-    : file_(file), log_(std::move(log)), timing_(timing), publishedAt_(std::chrono::steady_clock::now())
+    : file_(outputPath(file)), log_(std::move(log)), timing_(timing),
+      publishedAt_(std::chrono::steady_clock::now())
 {
-    const std::optional<std::string> reason = reasonForCopy(file);
+    const std::optional<std::string> reason = reasonForCopy(file_);
     if (!reason)
         return;
     // A foreign file is left alone, its folder too.
-    if (std::error_code error; fs::is_regular_file(file, error) && fs::file_size(file, error) > 0)
-        store::RunReader(file).runs();
-    lock_.emplace(file);
-    folder_ = scratchOf(file);
+    if (std::error_code error; fs::is_regular_file(file_, error) && fs::file_size(file_, error) > 0)
+        store::RunReader(file_).runs();
+    lock_.emplace(file_);
+    folder_ = scratchOf(file_);
     try {
         lookForLeftCopy();
         if (copy_.empty())
@@ -288,14 +311,12 @@ void WorkingCopy::publishIfDue()
 /// Puts a whole file in the place of the one at home, in one move: readers see the one or the other.
 void WorkingCopy::publish(const fs::path& whole)
 {
-    std::error_code error;
-    const fs::path home = fs::is_symlink(file_, error) ? fs::weakly_canonical(file_) : file_;
-    const fs::path arriving = fs::path(home) += "-arriving";
-    copyDurably(whole, arriving, permissionsOf(home));
+    const fs::path arriving = fs::path(file_) += "-arriving";
+    copyDurably(whole, arriving, permissionsOf(file_));
     // Whichever of the two is found there after a crash, this copy is its continuation.
-    writeRecord(folder_, identityOf(home) + "\n" + identityOf(arriving) + "\n");
-    if (rename(arriving.c_str(), home.c_str()) != 0)
-        throw failed("cannot be replaced", home, errno, "check that you may write its folder");
+    writeRecord(folder_, identityOf(file_) + "\n" + identityOf(arriving) + "\n");
+    if (rename(arriving.c_str(), file_.c_str()) != 0)
+        throw failed("cannot be replaced", file_, errno, "check that you may write its folder");
 }
 
 void WorkingCopy::bringHome()
@@ -323,8 +344,9 @@ void WorkingCopy::bringHome()
     lock_.reset();
 }
 
-void bringHomeLeftCopy(const fs::path& file, const WorkingCopy::Log& log, std::chrono::milliseconds patience)
+void bringHomeLeftCopy(const fs::path& link, const WorkingCopy::Log& log, std::chrono::milliseconds patience)
 {
+    const fs::path file = outputPath(link);
     std::error_code error;
     if (!reasonForCopy(file) || !fs::exists(scratchOf(file), error))
         return;

@@ -1,10 +1,32 @@
 #include "core/store/database.h"
 
+#include "core/base/terminal_text.h"
+
 #include <sqlite3.h>
+#include <sys/resource.h>
 
 #include <cstdio>
 
 namespace tilescope::store {
+
+namespace {
+
+/// What SQLite says of it; its message may be of a later call that went well.
+std::string wordsOf(const SQLite::Exception& exception)
+{
+    const std::string said = exception.what();
+    return said == "not an error" ? sqlite3_errstr(exception.getErrorCode()) : said;
+}
+
+/// Whether this process may not let a file grow without end (`ulimit -f`); SQLite does not tell why it could
+/// not write.
+bool fileSizeIsLimited()
+{
+    rlimit limit{};
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+} // namespace
 
 Error translated(const SQLite::Exception& exception, const std::filesystem::path& file)
 {
@@ -20,7 +42,7 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
     case SQLITE_FULL:
         return {.what = "the disk is full; what was committed is safe",
                 .where = where,
-                .mend = "free some space and go on with --resume",
+                .mend = "free some space",
                 .kind = ErrorKind::Failure};
     case SQLITE_READONLY:
     case SQLITE_PERM:
@@ -38,20 +60,26 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
                 .mend = "close what uses it and try again",
                 .kind = ErrorKind::Failure};
     case SQLITE_IOERR:
-        return {.what = std::string("the disk failed: ") + exception.what(),
+        if (exception.getExtendedErrorCode() == SQLITE_IOERR_WRITE && fileSizeIsLimited())
+            return {
+                .what =
+                    "cannot be written: the limit of a file's size is reached; what was committed is safe",
+                .where = where,
+                .mend = "raise the limit (ulimit -f) and try again",
+                .kind = ErrorKind::Failure};
+        return {.what = "the disk failed: " + wordsOf(exception),
                 .where = where,
                 .mend = "check the disk and the file's folder",
                 .kind = ErrorKind::Failure};
     default:
-        return {.what = std::string("SQLite cannot go on: ") + exception.what(),
-                .where = where,
-                .kind = ErrorKind::Failure};
+        return {
+            .what = "SQLite cannot go on: " + wordsOf(exception), .where = where, .kind = ErrorKind::Failure};
     }
 }
 
 void warn(const std::string& sentence) noexcept
 {
-    std::fprintf(stderr, "tilescope: %s\n", sentence.c_str());
+    std::fprintf(stderr, "tilescope: %s\n", escapeForTerminal(sentence).c_str());
 }
 
 void check(sqlite3* database, int code)

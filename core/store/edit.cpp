@@ -1,13 +1,18 @@
 #include "core/store/maintenance.h"
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
 #include "core/store/database.h"
+#include "core/store/file_check.h"
 #include "core/store/run_copier.h"
+#include "core/store/schema.h"
 #include "core/store/stored_rows.h"
 #include "core/store/writable_file.h"
 #include "core/store/writer_lock.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace tilescope::store {
 
@@ -15,13 +20,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// The tables whose rows belong to one run, besides `run` itself.
+constexpr Source kOfOneRun[] = {
+    Source::Environment,   Source::Sample,      Source::Loss,        Source::Thread,
+    Source::Range,         Source::Op,          Source::ApiCall,     Source::Kernel,
+    Source::Copy,          Source::Allocation,  Source::Track,       Source::Level,
+    Source::TrackData,     Source::Counter,     Source::MemoryBlock, Source::MemorySegment,
+    Source::MemoryReading, Source::SavedTensor, Source::KernelTotal, Source::RangeTotal,
+    Source::StepTotal,     Source::CodePlace};
+
 /// Opens an existing file for changes, lets `work` make them in one transaction, and seals it.
 template <class Work> void edit(const fs::path& file, Work&& work)
 {
-    // A writer would create it.
-    std::error_code error;
-    if (!fs::exists(file, error))
-        throw Error{.what = "no such file", .where = file.string(), .mend = "check the path"};
+    requireTilescopeFile(file, static_cast<int>(embeddedMigrations().size())); // a writer would create it
     const StringTable noStrings;
     WritableFile target(file, noStrings);
     translating(file, [&] {
@@ -66,17 +77,15 @@ void setTag(const fs::path& file, RunId run, std::string_view tag)
     setText(file, run, "update run set tag = ? where id = ?", tag);
 }
 
-void deleteRun(const fs::path& file, RunId run)
+void deleteRuns(const fs::path& file, std::span<const RunId> runs)
 {
-    edit(file, [run](WritableFile& target) {
-        requireRun(target, run);
-        for (const Source source :
-             {Source::Environment,   Source::Sample,      Source::Loss,        Source::Thread,
-              Source::Range,         Source::Op,          Source::ApiCall,     Source::Kernel,
-              Source::Copy,          Source::Allocation,  Source::Track,       Source::Level,
-              Source::TrackData,     Source::Counter,     Source::MemoryBlock, Source::MemorySegment,
-              Source::MemoryReading, Source::SavedTensor, Source::KernelTotal, Source::RangeTotal,
-              Source::StepTotal,     Source::CodePlace}) {
+    std::vector<RunId> numbers(runs.begin(), runs.end());
+    std::ranges::sort(numbers);
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    edit(file, [&numbers](WritableFile& target) {
+        for (const RunId run : numbers)
+            requireRun(target, run);
+        for (const Source source : kOfOneRun) {
             // The run's rows lie together: by its chunks they are found without a look at the others.
             const std::string table(nameOf(source));
             SQLite::Statement remove(target.database(),
@@ -84,38 +93,43 @@ void deleteRun(const fs::path& file, RunId run)
                                          " where run = ?1 and id between "
                                          "(select min(first) from chunk where run = ?1 and source = ?2) and "
                                          "(select max(last) from chunk where run = ?1 and source = ?2)");
-            remove.bind(1, run.value);
             remove.bind(2, table);
-            remove.exec();
+            for (const RunId run : numbers) {
+                remove.bind(1, run.value);
+                remove.exec();
+                remove.reset();
+            }
         }
         SQLite::Statement row(target.database(), "delete from run where id = ?");
-        row.bind(1, run.value);
-        row.exec();
-        target.ledger().removeRun(run.value);
+        for (const RunId run : numbers) {
+            row.bind(1, run.value);
+            row.exec();
+            row.reset();
+            target.ledger().removeRun(run.value);
+        }
         target.database().exec("update file set edition = edition + 1");
     });
 }
 
-bool needsSealing(const fs::path& file)
+bool needsSealing(const fs::path& link)
 {
+    const fs::path file = withLinksFollowed(link);
     std::error_code error;
     const auto isThere = [&](const char* suffix) { return fs::exists(fs::path(file) += suffix, error); };
     return fs::exists(file, error) && (isThere("-wal") || isThere("-journal") || isThere("-lock")) &&
            !WriterLock::isHeld(file);
 }
 
-CompactOutcome compact(const fs::path& file)
+CompactOutcome compact(const fs::path& link)
 {
+    const fs::path file = withLinksFollowed(link);
+    requireTilescopeFile(file, static_cast<int>(embeddedMigrations().size()));
     std::error_code error;
-    if (!fs::exists(file, error))
-        throw Error{.what = "no such file", .where = file.string(), .mend = "check the path"};
     const StringTable noStrings;
     // Held until the new file is in place: nobody writes to the old one meanwhile.
     WritableFile old(file, noStrings);
     fs::path log = file;
     log += "-wal";
-    fs::path fresh = file;
-    fresh += "-compact";
     return translating(file, [&] {
         old.seal();
         if (fs::exists(log, error))
@@ -123,7 +137,8 @@ CompactOutcome compact(const fs::path& file)
                 .what = "another program has it open", .where = file.string(), .mend = "close that program"};
         CompactOutcome outcome;
         outcome.before = Bytes{static_cast<std::int64_t>(fs::file_size(file))};
-        fs::remove(fresh, error); // of an attempt that was killed
+        const TemporaryPath folder(file, TemporaryPath::Kind::Folder);
+        const fs::path fresh = folder.path() / "compact";
         {
             WritableFile target(fresh, noStrings);
             StoredRows source(file);
@@ -140,8 +155,7 @@ CompactOutcome compact(const fs::path& file)
             target.seal();
         }
         outcome.after = Bytes{static_cast<std::int64_t>(fs::file_size(fresh))};
-        fs::permissions(fresh, fs::status(file).permissions());
-        fs::rename(fresh, file);
+        moveIntoPlace(fresh, file);
         return outcome;
     });
 }

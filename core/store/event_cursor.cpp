@@ -39,11 +39,13 @@ bool EventCursor::step()
 void EventCursor::fetch()
 {
     sqlite3_stmt* query = query_.get();
-    RowDigest digest;
+    RowDigest digest(connection_.rule());
     for (std::size_t column = 0; column < table_.columns.size(); ++column) {
-        sqlite3_value* value = sqlite3_column_value(query, static_cast<int>(column));
-        row_[column] = sqlite3_value_type(value) == SQLITE_NULL ? kNull : sqlite3_value_int64(value);
-        digest.add(row_[column]);
+        const int position = static_cast<int>(column);
+        row_[column] = sqlite3_column_type(query, position) == SQLITE_NULL
+                           ? kNull
+                           : sqlite3_column_int64(query, position);
+        addColumn(query, position, digest);
     }
     ++seen_.rows;
     seen_.checksum += digest.value();

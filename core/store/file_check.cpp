@@ -1,6 +1,7 @@
 #include "core/store/file_check.h"
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
 #include "core/store/database.h"
 #include "core/store/schema.h"
 
@@ -21,13 +22,36 @@ namespace {
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 constexpr std::size_t kHeaderSize = 100;
 
-int bigEndian32(const std::array<char, kHeaderSize>& bytes, std::size_t at)
+using HeaderBytes = std::array<char, kHeaderSize>;
+
+std::uint32_t bigEndian(const HeaderBytes& bytes, std::size_t at, std::size_t count)
 {
     std::uint32_t value = 0;
-    for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t i = 0; i < count; ++i)
         value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
-    return static_cast<int>(value);
+    return value;
 }
+
+int bigEndian32(const HeaderBytes& bytes, std::size_t at)
+{
+    return static_cast<int>(bigEndian(bytes, at, 4));
+}
+
+/// Page size times pages, as SQLite's file format documents them; 0 if another program than SQLite changed
+/// the file since it wrote them.
+std::uint64_t wholeSizeOf(const HeaderBytes& bytes)
+{
+    constexpr std::size_t kPageSize = 16, kChanges = 24, kPages = 28, kChangesAtPages = 92;
+    if (bigEndian(bytes, kChanges, 4) != bigEndian(bytes, kChangesAtPages, 4))
+        return 0;
+    const std::uint64_t pageSize = bigEndian(bytes, kPageSize, 2);
+    return (pageSize == 1 ? 65536 : pageSize) * bigEndian(bytes, kPages, 4);
+}
+
+struct Beginning {
+    HeaderBytes bytes{};
+    std::uint64_t size = 0; ///< of the file that these are of, whatever takes its place meanwhile
+};
 
 Error unusable(const fs::path& file, std::string what, std::string mend = "name a .tscope file")
 {
@@ -56,7 +80,7 @@ void requireReadableFile(const fs::path& file)
 
 /// Reads through SQLite's own file layer: closing a descriptor of ours would drop the locks that another
 /// connection of this process holds on the same file (POSIX locks belong to the process).
-std::array<char, kHeaderSize> firstBytes(const fs::path& file)
+Beginning beginningOf(const fs::path& file)
 {
     sqlite3_vfs* vfs = sqlite3_vfs_find(nullptr);
     const std::string absolute = fs::absolute(file).string();
@@ -66,17 +90,20 @@ std::array<char, kHeaderSize> firstBytes(const fs::path& file)
     auto* handle = reinterpret_cast<sqlite3_file*>(storage.get());
     handle->pMethods = nullptr;
     int opened = vfs->xOpen(vfs, name, handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, nullptr);
-    std::array<char, kHeaderSize> bytes{};
+    Beginning beginning;
+    sqlite3_int64 size = 0;
     // A file shorter than the header reads as padded with zeros: not ours.
     if (opened == SQLITE_OK)
-        opened = handle->pMethods->xRead(handle, bytes.data(), static_cast<int>(bytes.size()), 0);
+        opened = handle->pMethods->xRead(handle, beginning.bytes.data(), kHeaderSize, 0);
+    if (opened == SQLITE_OK && handle->pMethods->xFileSize(handle, &size) == SQLITE_OK)
+        beginning.size = static_cast<std::uint64_t>(size);
     if (handle->pMethods)
         handle->pMethods->xClose(handle);
     sqlite3_free_filename(name);
     if (opened != SQLITE_OK && opened != SQLITE_IOERR_SHORT_READ)
         throw unusable(file, std::string("cannot be read (") + sqlite3_errstr(opened) + ")",
                        "check the disk and that you may read it");
-    return bytes;
+    return beginning;
 }
 
 /// A path as SQLite's `file:` URIs want it.
@@ -123,20 +150,26 @@ void undoHalfMadeChange(const fs::path& file)
 
 } // namespace
 
-FileHeader readHeader(const fs::path& file)
+FileHeader readHeader(const fs::path& link)
 {
+    const fs::path file = withLinksFollowed(link);
     requireReadableFile(file);
-    const auto bytes = firstBytes(file);
+    const Beginning beginning = beginningOf(file);
+    const HeaderBytes& bytes = beginning.bytes;
     FileHeader header;
     header.isSqlite = std::string_view(bytes.data(), kMagic.size()) == kMagic;
     header.isTilescope = header.isSqlite && bigEndian32(bytes, 68) == kApplicationId;
     header.isWal = bytes[18] == 2;
     header.version = bigEndian32(bytes, 60);
+    header.size = beginning.size;
+    // While a file is written its newest pages are in the log.
+    header.wholeSize = header.isSqlite && !header.isWal ? wholeSizeOf(bytes) : 0;
     return header;
 }
 
-FileHeader requireTilescopeFile(const fs::path& file, int newestVersion)
+FileHeader requireTilescopeHeader(const fs::path& link, int newestVersion)
 {
+    const fs::path file = withLinksFollowed(link);
     FileHeader header = readHeader(file);
     if (header.isTilescope && exists(file, "-journal")) {
         undoHalfMadeChange(file);
@@ -156,8 +189,20 @@ FileHeader requireTilescopeFile(const fs::path& file, int newestVersion)
     return header;
 }
 
-std::unique_ptr<SQLite::Database> openForReading(const fs::path& file, const FileHeader& header)
+FileHeader requireTilescopeFile(const fs::path& file, int newestVersion)
 {
+    const FileHeader header = requireTilescopeHeader(file, newestVersion);
+    if (header.size < header.wholeSize)
+        throw unusable(file,
+                       "the file is damaged: it was cut to " + std::to_string(header.size) + " of its " +
+                           std::to_string(header.wholeSize) + " bytes",
+                       "use a copy of it, or see with `tilescope verify` what is left");
+    return header;
+}
+
+std::unique_ptr<SQLite::Database> openForReading(const fs::path& link, const FileHeader& header)
+{
+    const fs::path file = withLinksFollowed(link);
     constexpr int kBusyMs = 5000;
     const int flags = SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX;
     const fs::path folder = fs::absolute(file).parent_path();

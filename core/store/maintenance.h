@@ -40,11 +40,13 @@ struct MergeOutcome {
 /// Runs keep their uid and get the next numbers: in the order of their sweep's points where all have one,
 /// else in the order of the sources. Doing it again changes nothing. Each run is copied in one transaction,
 /// row by row; memory does not grow with the files. \throws Error  before anything is written: a source is
-/// being written, or a run of the same uid is not the same
+/// the target, a source is being written, or a run of the same uid is not the same
 MergeOutcome merge(std::span<const std::filesystem::path> sources, const std::filesystem::path& target);
 
-/// Removes a run with all its rows; its number is not used again. The file keeps its size until compact().
-void deleteRun(const std::filesystem::path& file, RunId run);
+/// Removes runs with all their rows, in one transaction; their numbers are not used again. A run that is
+/// named twice is removed once. The file keeps its size until compact(). \throws Error  before anything is
+/// removed: the file has no such run
+void deleteRuns(const std::filesystem::path& file, std::span<const RunId> runs);
 
 struct CompactOutcome {
     Bytes before;

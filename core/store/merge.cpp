@@ -37,7 +37,7 @@ struct Candidate {
 /// over what time. What is made from the events when a run is sealed does not count: an older file lacks it.
 std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row)
 {
-    RowDigest digest;
+    RowDigest digest(DigestRule::Typed);
     for (int i = 0; i < row.getColumnCount(); ++i)
         if (std::ranges::find(kOwnColumns, std::string_view(row.getColumnName(i))) == std::end(kOwnColumns))
             digest.add(
@@ -133,7 +133,9 @@ MergeOutcome merge(std::span<const fs::path> sources, const fs::path& target)
     std::vector<std::unique_ptr<StoredRows>> files;
     for (const fs::path& source : sources) {
         if (fs::equivalent(source, target, error))
-            continue; // its runs are there
+            throw Error{.what = "is the target, too",
+                        .where = source.string(),
+                        .mend = "leave it out: its runs stay in the target anyway"};
         if (WriterLock::isHeld(source))
             throw Error{.what = "is being written",
                         .where = source.string(),

@@ -92,6 +92,7 @@ void ReadConnection::open()
         requireOurSchema(*database_, file_, header_.version, migrations);
     schemaVersion_ = schemaVersion;
     prepareForReading(*database_, header_.version, migrations);
+    rule_ = digestRuleOf(*database_);
     if (!checked_)
         requireCounts();
     database_->exec("commit");

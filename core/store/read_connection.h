@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/store/books.h"
 #include "core/store/database.h"
 #include "core/store/event_rows.h"
 #include "core/store/file_check.h"
@@ -61,6 +62,7 @@ public:
     ShelvedStatement eventQuery(EventKind kind);
 
     const std::filesystem::path& file() const { return file_; }
+    DigestRule rule() const { return rule_; } ///< of the file
     /// Grows whenever the file may have other contents than before.
     std::uint64_t generation() const { return generation_; }
 
@@ -81,6 +83,7 @@ private:
     const std::filesystem::path file_;
     Identity identity_;
     FileHeader header_;
+    DigestRule rule_ = DigestRule::Typed;
     std::unique_ptr<SQLite::Database> database_;
     std::array<std::vector<sqlite3_stmt*>, kEventKinds> shelves_;
     int depth_ = 0;

@@ -131,9 +131,9 @@ void RowAppender::accountFor(std::size_t begin, std::size_t end)
         const std::int64_t start = values[table_.start];
         chunk.start = std::min(chunk.start, start);
         chunk.end = std::max(chunk.end, table_.duration < 0 ? start : start + values[table_.duration]);
-        RowDigest digest;
+        RowDigest digest(ledger_.rule());
         for (std::size_t column = 0; column < width_; ++column)
-            digest.add(values[column]);
+            digest.addOrNull(values[column]);
         chunk.checksum += digest.value();
     }
     ledger_.add(chunk);

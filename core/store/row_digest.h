@@ -10,33 +10,64 @@ namespace tilescope::store {
 /// Stands for SQL's null among the integers of an event row. No time, size or id ever has this value.
 inline constexpr std::int64_t kNull = std::numeric_limits<std::int64_t>::min();
 
+/// How rows are added up. A file keeps the rule by which it was begun.
+enum class DigestRule : std::uint8_t {
+    Untyped = 1, ///< up to version 7 of the schema: null is an integer, and an empty text is 0
+    Typed = 2    ///< null, integers, numbers, texts and bytes differ
+};
+
 /// What a row's values add up to, in the order of its columns; a chunk's checksum is the sum over its rows.
 ///
 /// Meant to catch damage, not malice: fast enough to run over every row that is written.
 class RowDigest {
 public:
-    void add(std::int64_t value)
+    explicit RowDigest(DigestRule rule) : typed_(rule == DigestRule::Typed) {}
+
+    void add(std::int64_t value) { mix(static_cast<std::uint64_t>(value), kInteger); }
+    void add(double value)
     {
-        state_ = (std::rotl(state_, 5) ^ static_cast<std::uint64_t>(value)) * 0x9E3779B97F4A7C15ULL;
+        // SQLite keeps neither the sign of zero nor what is not a number.
+        if (typed_ && value != value)
+            return addNull();
+        mix(std::bit_cast<std::uint64_t>(typed_ && value == 0 ? 0.0 : value), typed_ ? kNumber : kInteger);
     }
-    void add(double value) { add(std::bit_cast<std::int64_t>(value)); }
-    void add(std::string_view text)
+    void add(std::string_view text) { addBytes(text, typed_ ? kText : kInteger); }
+    void addBlob(std::string_view bytes) { addBytes(bytes, typed_ ? kBlob : kInteger); }
+    void addNull() { mix(static_cast<std::uint64_t>(kNull), typed_ ? kNothing : kInteger); }
+    /// A value of an event row, where kNull is null.
+    void addOrNull(std::int64_t value)
     {
-        add(static_cast<std::int64_t>(text.size()));
-        for (const char c : text)
-            add(static_cast<std::int64_t>(static_cast<unsigned char>(c)));
+        if (value == kNull)
+            addNull();
+        else
+            add(value);
     }
-    void addNull() { add(kNull); }
 
     std::uint64_t value() const
     {
-        // The high bits of a product hang on all bits below; the low ones do not.
+        // The high bits of a product depend on all bits below; the low ones do not.
         const std::uint64_t mixed = (state_ ^ (state_ >> 32)) * 0xD6E8FEB86659FD93ULL;
         return mixed ^ (mixed >> 32);
     }
 
 private:
+    // One odd factor a type: the same bits of two types lead to different states.
+    static constexpr std::uint64_t kInteger = 0x9E3779B97F4A7C15ULL;
+    static constexpr std::uint64_t kNumber = 0xBF58476D1CE4E5B9ULL;
+    static constexpr std::uint64_t kText = 0x94D049BB133111EBULL;
+    static constexpr std::uint64_t kBlob = 0xC2B2AE3D27D4EB4FULL;
+    static constexpr std::uint64_t kNothing = 0xFF51AFD7ED558CCDULL;
+
+    void mix(std::uint64_t bits, std::uint64_t factor) { state_ = (std::rotl(state_, 5) ^ bits) * factor; }
+    void addBytes(std::string_view bytes, std::uint64_t factor)
+    {
+        mix(bytes.size(), factor);
+        for (const char c : bytes)
+            mix(static_cast<unsigned char>(c), kInteger);
+    }
+
     std::uint64_t state_ = 0x243F6A8885A308D3ULL;
+    bool typed_;
 };
 
 } // namespace tilescope::store

@@ -34,7 +34,7 @@ void bindCell(SQLite::Statement& statement, int position, const Cell& cell, Sour
         digest.add(*text);
     } else if (const auto* blob = std::get_if<Blob>(&cell)) {
         statement.bind(position, blob->bytes.data(), static_cast<int>(blob->bytes.size()));
-        digest.add(blob->bytes);
+        digest.addBlob(blob->bytes);
     } else {
         statement.bind(position);
         digest.addNull();
@@ -57,7 +57,7 @@ std::int64_t RowInserter::insert(std::optional<std::int64_t> run, std::initializ
 void RowInserter::insertAs(std::int64_t id, std::optional<std::int64_t> run,
                            std::initializer_list<Cell> cells)
 {
-    RowDigest digest;
+    RowDigest digest(ledger_.rule());
     digest.add(id);
     statement_.bind(1, id);
     int position = 1;

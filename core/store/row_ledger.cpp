@@ -27,7 +27,7 @@ std::string_view nameOf(Source source)
 }
 
 RowLedger::RowLedger(SQLite::Database& database)
-    : database_(database),
+    : database_(database), rule_(digestRuleOf(database)),
       insertChunk_(database, "insert into chunk (run, source, first, last, rows, start, end, checksum) "
                              "values (?, ?, ?, ?, ?, ?, ?, ?)"),
       updateTally_(database, "insert into tally (source, rows, next) values (?1, ?2, ?3) "
@@ -38,8 +38,13 @@ RowLedger::RowLedger(SQLite::Database& database)
         const std::string name = query.getColumn(0).getString();
         for (std::size_t i = 0; i < kSources; ++i)
             if (nameOf(static_cast<Source>(i)) == name)
-                tallies_[i] = {query.getColumn(1).getInt64(), query.getColumn(2).getInt64(), false};
+                tallies_[i] = {query.getColumn(1).getInt64(), query.getColumn(2).getInt64(), false, true};
     }
+    // What is wrong with the books stays wrong in them: a change elsewhere must not hide it.
+    if (const auto books = storedBooks(database))
+        chunkSum_ = *books - sumOfTallies() - sumOfFileRow(database);
+    else if (rule_ == DigestRule::Typed)
+        chunkSum_ = sumOfRows(database, "select * from chunk");
 }
 
 void RowLedger::reserve(Source source, std::int64_t id)
@@ -88,6 +93,16 @@ void RowLedger::insert(const Chunk& chunk)
     insertChunk_.bind(8, static_cast<std::int64_t>(chunk.checksum));
     insertChunk_.exec();
     insertChunk_.reset();
+    RowDigest digest(DigestRule::Typed);
+    digest.add(std::int64_t{database_.getLastInsertRowid()});
+    digest.addOrNull(chunk.run.value_or(kNull));
+    digest.add(nameOf(chunk.source));
+    for (const std::int64_t value : {chunk.first, chunk.last, chunk.rows})
+        digest.add(value);
+    digest.addOrNull(chunk.start);
+    digest.addOrNull(chunk.end);
+    digest.add(static_cast<std::int64_t>(chunk.checksum));
+    chunkSum_ += digest.value();
     Tally& tally = tallies_[index(chunk.source)];
     tally.rows += chunk.rows;
     tally.changed = true;
@@ -95,23 +110,58 @@ void RowLedger::insert(const Chunk& chunk)
 
 void RowLedger::replaceRunRow(std::int64_t run, const RowDigest& digest)
 {
+    constexpr std::string_view kOwn = " and source = 'run'";
+    chunkSum_ -= sumOfChunks(run, kOwn);
     SQLite::Statement update(database_, "update chunk set checksum = ? where run = ? and source = 'run'");
     update.bind(1, static_cast<std::int64_t>(digest.value()));
     update.bind(2, run);
+    update.exec();
+    chunkSum_ += sumOfChunks(run, kOwn);
+    balance();
+}
+
+std::uint64_t RowLedger::sumOfChunks(std::int64_t run, std::string_view which)
+{
+    return sumOfRows(database_,
+                     "select * from chunk where run = " + std::to_string(run) + std::string(which));
+}
+
+std::uint64_t RowLedger::sumOfTallies() const
+{
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < kSources; ++i)
+        if (const Tally& tally = tallies_[i]; tally.stored) {
+            RowDigest digest(DigestRule::Typed);
+            digest.add(nameOf(static_cast<Source>(i)));
+            digest.add(tally.rows);
+            digest.add(tally.next);
+            sum += digest.value();
+        }
+    return sum;
+}
+
+/// Writes what the books add up to.
+void RowLedger::balance()
+{
+    if (rule_ == DigestRule::Untyped)
+        return;
+    const std::uint64_t books = chunkSum_ + sumOfTallies() + sumOfFileRow(database_);
+    SQLite::Statement update(database_, "update file set books = ? where id = 1");
+    update.bind(1, static_cast<std::int64_t>(books));
     update.exec();
 }
 
 void RowLedger::removeRun(std::int64_t run)
 {
-    for (std::size_t i = 0; i < kSources; ++i) {
-        SQLite::Statement rows(database_,
-                               "select coalesce(sum(rows), 0) from chunk where run = ? and source = ?");
-        rows.bind(1, run);
-        rows.bind(2, nameOf(static_cast<Source>(i)).data());
-        rows.executeStep();
-        tallies_[i].rows -= rows.getColumn(0).getInt64();
-        tallies_[i].changed = true;
-    }
+    SQLite::Statement rows(database_, "select source, sum(rows) from chunk where run = ? group by source");
+    rows.bind(1, run);
+    while (rows.executeStep())
+        for (std::size_t i = 0; i < kSources; ++i)
+            if (nameOf(static_cast<Source>(i)) == rows.getColumn(0).getString()) {
+                tallies_[i].rows -= rows.getColumn(1).getInt64();
+                tallies_[i].changed = true;
+            }
+    chunkSum_ -= sumOfChunks(run);
     SQLite::Statement remove(database_, "delete from chunk where run = ?");
     remove.bind(1, run);
     remove.exec();
@@ -132,7 +182,9 @@ void RowLedger::flush()
             updateTally_.exec();
             updateTally_.reset();
             tally.changed = false;
+            tally.stored = true;
         }
+    balance();
 }
 
 namespace {
@@ -156,51 +208,38 @@ bool beginColumn(int column, bool isNull, Source source, RowDigest& digest)
     return true;
 }
 
-RowDigest digestOf(sqlite3_stmt* row, Source source)
+RowDigest digestOf(sqlite3_stmt* row, Source source, DigestRule rule)
 {
-    RowDigest digest;
+    RowDigest digest(rule);
     const int columns = sqlite3_column_count(row);
-    for (int i = 0; i < columns; ++i) {
-        sqlite3_value* value = sqlite3_column_value(row, i);
-        const int type = sqlite3_value_type(value);
-        if (!beginColumn(i, type == SQLITE_NULL, source, digest))
-            continue;
-        switch (type) {
-        case SQLITE_INTEGER:
-            digest.add(static_cast<std::int64_t>(sqlite3_value_int64(value)));
-            break;
-        case SQLITE_FLOAT:
-            digest.add(sqlite3_value_double(value));
-            break;
-        case SQLITE_NULL:
-            digest.addNull();
-            break;
-        default: {
-            const auto* text = static_cast<const char*>(sqlite3_value_blob(value));
-            const int size = sqlite3_value_bytes(value);
-            digest.add(text ? std::string_view(text, static_cast<std::size_t>(size)) : std::string_view());
-        }
-        }
-    }
+    for (int i = 0; i < columns; ++i)
+        if (beginColumn(i, sqlite3_column_type(row, i) == SQLITE_NULL, source, digest))
+            addColumn(row, i, digest);
     return digest;
 }
 
-RowDigest digestOf(SQLite::Statement& row, int columns, Source source)
+RowDigest digestOf(SQLite::Statement& row, int columns, Source source, DigestRule rule)
 {
-    RowDigest digest;
+    RowDigest digest(rule);
     for (int i = 0; i < columns; ++i) {
         const SQLite::Column value = row.getColumn(i);
         if (!beginColumn(i, value.isNull(), source, digest))
             continue;
+        const auto bytes = [&value] {
+            const auto* data = static_cast<const char*>(value.getBlob());
+            return data ? std::string_view(data, static_cast<std::size_t>(value.getBytes()))
+                        : std::string_view();
+        };
         if (value.isInteger())
-            digest.add(value.getInt64());
+            digest.add(std::int64_t{value.getInt64()});
         else if (value.isFloat())
             digest.add(value.getDouble());
         else if (value.isNull())
             digest.addNull();
+        else if (value.isText())
+            digest.add(bytes());
         else
-            digest.add(std::string_view(static_cast<const char*>(value.getBlob()),
-                                        static_cast<std::size_t>(value.getBytes())));
+            digest.addBlob(bytes());
     }
     return digest;
 }

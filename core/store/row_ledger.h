@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/store/books.h"
 #include "core/store/event_rows.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -62,12 +63,14 @@ struct Chunk {
     std::uint64_t checksum = 0;
 };
 
-/// Hands out the ids of new rows and keeps the file's accounts: `tally` and `chunk`.
+/// Hands out the ids of new rows and keeps the file's accounts: `tally`, `chunk` and their sum in `file`.
 ///
 /// Belongs to the one write connection; flush() must be part of each transaction that added rows.
 class RowLedger {
 public:
     explicit RowLedger(SQLite::Database& database);
+
+    DigestRule rule() const { return rule_; } ///< of the file
 
     std::int64_t takeId(Source source) { return tallies_[index(source)].next++; }
     std::int64_t nextId(Source source) const { return tallies_[index(source)].next; }
@@ -91,11 +94,17 @@ private:
         std::int64_t rows = 0;
         std::int64_t next = 1;
         bool changed = false;
+        bool stored = false; ///< it has a row
     };
     static std::size_t index(Source source) { return static_cast<std::size_t>(source); }
     void insert(const Chunk& chunk);
+    std::uint64_t sumOfChunks(std::int64_t run, std::string_view which = {});
+    std::uint64_t sumOfTallies() const;
+    void balance();
 
     SQLite::Database& database_;
+    const DigestRule rule_;
+    std::uint64_t chunkSum_ = 0; ///< of the rows of `chunk`
     SQLite::Statement insertChunk_;
     SQLite::Statement updateTally_;
     std::array<Tally, kSources> tallies_{};
@@ -109,8 +118,8 @@ bool beginColumn(int column, bool isNull, Source source, RowDigest& digest);
 /// Adds up the row that a query stands on, all columns of its table in their order: the same for the values
 /// that were bound as for those read back. Columns that a later version added count only where they hold
 /// something, so that a row adds up to the same before and after its file was upgraded.
-RowDigest digestOf(sqlite3_stmt* row, Source source);
+RowDigest digestOf(sqlite3_stmt* row, Source source, DigestRule rule);
 /// \param columns  of the table; the query may have more behind them
-RowDigest digestOf(SQLite::Statement& row, int columns, Source source);
+RowDigest digestOf(SQLite::Statement& row, int columns, Source source, DigestRule rule);
 
 } // namespace tilescope::store

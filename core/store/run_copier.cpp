@@ -40,7 +40,7 @@ public:
     {
         if (!insert_)
             insert_.emplace(database, sql_);
-        RowDigest digest;
+        RowDigest digest(ledger.rule());
         std::int64_t id = 0;
         for (int i = 0; i < row_.getColumnCount(); ++i) {
             const auto change = std::ranges::find_if(changes, [&](const Change& each) {
@@ -66,8 +66,9 @@ private:
         if (value.isFloat())
             return value.getDouble();
         // Valid until the row is left.
-        return std::string_view(static_cast<const char*>(value.getBlob()),
-                                static_cast<std::size_t>(value.getBytes()));
+        const std::string_view bytes(static_cast<const char*>(value.getBlob()),
+                                     static_cast<std::size_t>(value.getBytes()));
+        return value.isText() ? Cell(bytes) : Cell(Blob{bytes});
     }
 
     SQLite::Statement& row_;

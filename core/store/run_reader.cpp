@@ -8,6 +8,7 @@
 #include "core/store/totals_reader.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tilescope::store {
 
@@ -72,23 +73,66 @@ std::optional<RunRecord> RunReader::run(RunId id) const
     });
 }
 
-std::vector<Sample> RunReader::samples(RunId run) const
+void RunReader::eachRun(const std::function<bool(RunRecord&&)>& take) const
+{
+    eachRun(RunId{std::numeric_limits<std::int64_t>::min()}, RunId{std::numeric_limits<std::int64_t>::max()},
+            take);
+}
+
+void RunReader::eachRun(RunId first, RunId last, const std::function<bool(RunRecord&&)>& take) const
+{
+    impl_->use([&] { impl_->eachRun(first.value, last.value, take); });
+}
+
+std::vector<RunId> RunReader::runIds() const
 {
     return impl_->use([&] {
-        std::vector<Sample> samples;
-        impl_->eachRow(run, Source::Sample, [&](SQLite::Statement& row) {
-            const auto kind = fromWord<SampleKind>(row.getColumn("kind").getText());
-            const auto phase = fromWord<Phase>(row.getColumn("phase").getText());
+        std::vector<RunId> ids;
+        SQLite::Statement row(impl_->database(), "select id from run order by id");
+        while (row.executeStep())
+            ids.push_back(RunId{row.getColumn(0).getInt64()});
+        return ids;
+    });
+}
+
+std::vector<Phase> RunReader::timedPhases() const
+{
+    return impl_->use([&] {
+        std::vector<Phase> phases;
+        SQLite::Statement row(impl_->database(), "select distinct phase from sample where kind = ?");
+        row.bind(1, std::string(wordOf(SampleKind::Measure)));
+        while (row.executeStep())
+            if (const auto phase = fromWord<Phase>(row.getColumn(0).getText()))
+                phases.push_back(*phase);
+        return phases;
+    });
+}
+
+void RunReader::eachSample(std::span<const RunId> runs,
+                           const std::function<void(RunId, const Sample&)>& take) const
+{
+    // Columns by number: a file has many samples, and looking up a name takes longer than reading a value.
+    enum Column { Step = 2, Kind, PhaseWord, Wall, Gpu };
+    impl_->use([&] {
+        impl_->eachRow(runs, Source::Sample, [&](RunId run, SQLite::Statement& row) {
+            const auto kind = fromWord<SampleKind>(row.getColumn(Kind).getText());
+            const auto phase = fromWord<Phase>(row.getColumn(PhaseWord).getText());
             if (!kind || !phase)
                 impl_->damaged("a sample of run " + std::to_string(run.value) +
                                " has no known kind and phase");
-            const auto gpu = integer(row, "gpu_ns");
-            samples.push_back({row.getColumn("step").getInt(), *kind, *phase,
-                               Nanoseconds(row.getColumn("wall_ns").getInt64()),
-                               gpu ? std::optional(Nanoseconds(*gpu)) : std::nullopt});
+            const SQLite::Column gpu = row.getColumn(Gpu);
+            take(run,
+                 {row.getColumn(Step).getInt(), *kind, *phase, Nanoseconds(row.getColumn(Wall).getInt64()),
+                  gpu.isNull() ? std::nullopt : std::optional(Nanoseconds(gpu.getInt64()))});
         });
-        return samples;
     });
+}
+
+std::vector<Sample> RunReader::samples(RunId run) const
+{
+    std::vector<Sample> samples;
+    eachSample({&run, 1}, [&samples](RunId, const Sample& sample) { samples.push_back(sample); });
+    return samples;
 }
 
 std::vector<EnvironmentEntry> RunReader::environment(RunId run) const
@@ -148,11 +192,21 @@ std::vector<Ceiling> RunReader::ceilings() const
     });
 }
 
-std::vector<RunReader::LossRecord> RunReader::losses(RunId run) const
+void RunReader::eachLoss(std::span<const RunId> runs,
+                         const std::function<void(RunId, LossRecord&&)>& take) const
 {
-    return impl_->use([&] {
-        std::vector<LossRecord> losses;
-        impl_->eachRow(run, Source::Loss, [&](SQLite::Statement& row) {
+    RunId current;
+    std::vector<LossRecord> losses;
+    const auto hand = [&] {
+        for (LossRecord& loss : losses)
+            take(current, std::move(loss));
+        losses.clear();
+    };
+    impl_->use([&] {
+        impl_->eachRow(runs, Source::Loss, [&](RunId run, SQLite::Statement& row) {
+            if (run != current)
+                hand();
+            current = run;
             LossRecord loss{store::text(row, "kind"), store::text(row, "severity"),
                             row.getColumn("count").getInt64(), store::text(row, "detail")};
             const auto same = std::ranges::find_if(losses, [&loss](const LossRecord& other) {
@@ -164,8 +218,15 @@ std::vector<RunReader::LossRecord> RunReader::losses(RunId run) const
             else
                 same->count += loss.count;
         });
-        return losses;
+        hand();
     });
+}
+
+std::vector<RunReader::LossRecord> RunReader::losses(RunId run) const
+{
+    std::vector<LossRecord> losses;
+    eachLoss({&run, 1}, [&losses](RunId, LossRecord&& loss) { losses.push_back(std::move(loss)); });
+    return losses;
 }
 
 std::int64_t RunReader::recordsChecked(RunId run) const

@@ -85,6 +85,18 @@ public:
     std::vector<RunRecord> runs() const;
     std::optional<RunRecord> run(RunId id) const;
     std::vector<Sample> samples(RunId run) const;
+
+    /// The same for files of many runs, which need not be in memory at once: run by run, in the order of
+    /// their numbers. Either ends early where `take` returns false. `take` may call this reader.
+    void eachRun(const std::function<bool(RunRecord&&)>& take) const;
+    /// Those from `first` to `last`, both included.
+    void eachRun(RunId first, RunId last, const std::function<bool(RunRecord&&)>& take) const;
+    /// Samples of several runs, each run's together.
+    void eachSample(std::span<const RunId> runs, const std::function<void(RunId, const Sample&)>& take) const;
+    /// The numbers of all runs, ascending.
+    std::vector<RunId> runIds() const;
+    /// Phases of which some run has timed steps. O(samples).
+    std::vector<Phase> timedPhases() const;
     std::vector<EnvironmentEntry> environment(RunId run) const;
     std::vector<ThreadName> threads(RunId run) const;
     std::vector<CounterValue> counters(RunId run) const;
@@ -101,6 +113,8 @@ public:
         std::string detail;
     };
     std::vector<LossRecord> losses(RunId run) const;
+    /// Of several runs, each run's together.
+    void eachLoss(std::span<const RunId> runs, const std::function<void(RunId, LossRecord&&)>& take) const;
     /// Records that the tracer checked, for "Nothing lost (N records checked)".
     std::int64_t recordsChecked(RunId run) const;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/base/output_file.h"
+
 #include <filesystem>
 #include <span>
 #include <string_view>
@@ -11,7 +13,7 @@ class Database;
 namespace tilescope::store {
 
 /// "TSCP": how `file` and we know a .tscope file from other SQLite databases.
-inline constexpr int kApplicationId = 0x54534350;
+inline constexpr int kApplicationId = kRecordingId;
 
 /// One step of the schema's history: `upgrade` turns a file of the version before into one of this version.
 ///

@@ -1,6 +1,7 @@
 #include "core/store/stored_rows.h"
 
 #include "core/base/error.h"
+#include "core/base/shell_word.h"
 #include "core/model/text.h"
 #include "core/store/columns.h"
 #include "core/store/writer_lock.h"
@@ -13,6 +14,16 @@
 namespace tilescope::store {
 
 namespace {
+
+constexpr std::size_t kMostDirectories = 1000; // of runs, in memory at a time
+
+std::optional<Source> sourceNamed(std::string_view name)
+{
+    for (std::size_t i = 0; i < kSources; ++i)
+        if (nameOf(static_cast<Source>(i)) == name)
+            return static_cast<Source>(i);
+    return {};
+}
 
 RunResult resultFrom(SQLite::Statement& row)
 {
@@ -62,35 +73,65 @@ RunRecord recordFrom(SQLite::Statement& row)
 
 std::vector<RunRecord> StoredRows::runs(std::optional<std::int64_t> only)
 {
-    // The last column is what the run's row should add up to.
-    SQLite::Statement row(database(),
-                          std::string("select *, (select checksum from chunk where chunk.run = run.id and "
-                                      "source = 'run') from run ") +
-                              (only ? "where id = ?" : "order by id"));
-    if (only)
-        row.bind(1, *only);
-    const int columns = row.getColumnCount() - 1;
     std::vector<RunRecord> records;
-    bool orphans = false;
+    eachRun(only.value_or(std::numeric_limits<std::int64_t>::min()),
+            only.value_or(std::numeric_limits<std::int64_t>::max()), [&records](RunRecord&& record) {
+                records.push_back(std::move(record));
+                return true;
+            });
+    return records;
+}
+
+void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::function<bool(RunRecord&&)>& take)
+{
+    // The last column is what the run's row should add up to.
+    SQLite::Statement row(database(), "select *, (select checksum from chunk where chunk.run = run.id and "
+                                      "source = 'run') from run where id between ? and ? order by id");
+    row.bind(1, first);
+    row.bind(2, last);
+    const int columns = row.getColumnCount() - 1;
+    std::optional<std::int64_t> before;
+    std::optional<bool> written; // by a writer that lives
     while (row.executeStep()) {
         const std::optional<RunStatus> status = fromWord<RunStatus>(store::text(row, "status"));
-        if (!status || static_cast<std::int64_t>(digestOf(row, columns, Source::Run).value()) !=
-                           row.getColumn(columns).getInt64())
+        if (!status ||
+            static_cast<std::int64_t>(digestOf(row, columns, Source::Run, connection.rule()).value()) !=
+                row.getColumn(columns).getInt64())
             damaged("what it says of run " + row.getColumn(0).getString() + " is not as it was written");
         // Pages in each other's place: every row is whole, and a look-up by number would miss some.
-        if (!records.empty() && row.getColumn(0).getInt64() <= records.back().run.value)
+        const std::int64_t id = row.getColumn(0).getInt64();
+        if (before && id <= *before)
             damaged("its runs are not in their order");
-        records.push_back(recordFrom(row));
-        records.back().result.status = *status;
-        orphans = orphans || *status == RunStatus::Running;
-    }
-    if (orphans && !WriterLock::isHeld(file()))
-        for (RunRecord& record : records)
-            if (record.result.status == RunStatus::Running) {
+        before = id;
+        RunRecord record = recordFrom(row);
+        record.result.status = *status;
+        if (*status == RunStatus::Running) {
+            // Looked at after the snapshot that says `running` was taken: a writer that ended since did so in
+            // a later one.
+            if (!written)
+                written = WriterLock::isHeld(file());
+            if (!*written) {
                 record.result.status = RunStatus::Interrupted;
                 record.result.reason = kWriterDied;
             }
-    return records;
+        }
+        if (!take(std::move(record)))
+            return;
+    }
+}
+
+std::vector<IdInterval> StoredRows::intervalsOf(SQLite::Statement& chunk, RunId run)
+{
+    ChunkDirectory directory;
+    chunk.bind(1, run.value);
+    while (chunk.executeStep()) {
+        const auto number = [&chunk](int column) { return chunk.getColumn(column).getInt64(); };
+        directory.add(number(0),
+                      {.ids = {number(1), number(2), number(3), static_cast<std::uint64_t>(number(4))}});
+    }
+    chunk.reset();
+    directory.arrange();
+    return directory.all();
 }
 
 RowFrame StoredRows::frameOf(RunId run)
@@ -100,14 +141,15 @@ RowFrame StoredRows::frameOf(RunId run)
     if (!row.executeStep())
         throw Error{.what = "no run " + std::to_string(run.value),
                     .where = file().string(),
-                    .mend = "see its runs with `tilescope show " + file().string() + "`"};
+                    .mend = "see its runs with `tilescope show " + shellPath(file()) + "`"};
     return {run.value, row.getColumn(0).getInt64(), row.getColumn(1).getInt64(), row.getColumn(2).getInt64()};
 }
 
 const ChunkDirectory& StoredRows::directory(RunId run, Source source)
 {
     const std::int64_t edition = integerOf(database(), "select edition from file where id = 1");
-    if (edition != edition_)
+    // Who goes through all runs of a file needs none of them twice.
+    if (edition != edition_ || directories_.size() > kMostDirectories)
         directories_.clear();
     edition_ = edition;
     Directories& directories = directories_[run.value];
@@ -119,25 +161,27 @@ const ChunkDirectory& StoredRows::directory(RunId run, Source source)
 /// Chunks are only ever added within an edition: reads those that are new.
 void StoredRows::refresh(std::int64_t run, Directories& directories)
 {
-    for (std::size_t i = 0; i < kSources; ++i) {
-        ChunkDirectory& directory = directories.bySource[i];
-        SQLite::Statement row(database(), "select id, first, last, rows, checksum, start, end from chunk "
-                                          "where run = ? and source = ? and id > ? order by id");
-        row.bind(1, run);
-        row.bind(2, nameOf(static_cast<Source>(i)).data());
-        row.bind(3, directory.newest());
-        while (row.executeStep()) {
-            const auto number = [&row](int column) { return row.getColumn(column).getInt64(); };
-            const auto time = [&row, &number](int column) {
-                return row.isColumnNull(column) ? kNull : number(column);
-            };
-            directory.add(number(0),
-                          {.ids = {number(1), number(2), number(3), static_cast<std::uint64_t>(number(4))},
-                           .start = time(5),
-                           .end = time(6)});
-        }
-        directory.arrange();
+    std::int64_t newest = 0;
+    for (const ChunkDirectory& directory : directories.bySource)
+        newest = std::max(newest, directory.newest());
+    SQLite::Statement row(database(), "select source, id, first, last, rows, checksum, start, end from chunk "
+                                      "where run = ? and id > ? order by id");
+    row.bind(1, run);
+    row.bind(2, newest);
+    while (row.executeStep()) {
+        const auto number = [&row](int column) { return row.getColumn(column).getInt64(); };
+        const auto time = [&row, &number](int column) {
+            return row.isColumnNull(column) ? kNull : number(column);
+        };
+        const auto source = sourceNamed(row.getColumn(0).getText());
+        if (source)
+            directories.bySource[static_cast<std::size_t>(*source)].add(
+                number(1), {.ids = {number(2), number(3), number(4), static_cast<std::uint64_t>(number(5))},
+                            .start = time(6),
+                            .end = time(7)});
     }
+    for (ChunkDirectory& directory : directories.bySource)
+        directory.arrange();
     directories.generation = connection.generation();
 }
 

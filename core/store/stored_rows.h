@@ -11,6 +11,7 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -40,10 +41,14 @@ public:
     }
 
     std::vector<RunRecord> runs(std::optional<std::int64_t> only);
+    /// From one number to another; ends early where `take` returns false.
+    void eachRun(std::int64_t first, std::int64_t last, const std::function<bool(RunRecord&&)>& take);
     RowFrame frameOf(RunId run);
     const ChunkDirectory& directory(RunId run, Source source);
     /// Rows of a table that is no event table.
     template <class TakeRow> void eachRow(RunId run, Source source, TakeRow&& take);
+    /// The same of several runs, one after the other.
+    template <class TakeRow> void eachRow(std::span<const RunId> runs, Source source, TakeRow&& take);
     /// Rows of a small table that belongs to no run.
     template <class TakeRow> void eachSharedRow(Source source, TakeRow&& take);
     EventCursor cursor(EventKind kind, const EventWindow& window, const RowFrame& frame);
@@ -85,6 +90,8 @@ private:
         std::array<ChunkDirectory, kSources> bySource;
     };
     void refresh(std::int64_t run, Directories& directories);
+    /// Where rows of a run lie, by a query of chunks whose first value is the run.
+    static std::vector<IdInterval> intervalsOf(SQLite::Statement& chunk, RunId run);
     void readNew(EventKind kind, const IdInterval& ids, const RowFrame& frame, EventMark& mark,
                  TraceBatch& batch);
 
@@ -97,24 +104,33 @@ private:
 
 template <class TakeRow> void StoredRows::eachRow(RunId run, Source source, TakeRow&& take)
 {
+    eachRow(std::span(&run, 1), source, [&take](RunId, SQLite::Statement& row) { take(row); });
+}
+
+template <class TakeRow> void StoredRows::eachRow(std::span<const RunId> runs, Source source, TakeRow&& take)
+{
+    SQLite::Statement chunk(database(), "select id, first, last, rows, checksum from chunk "
+                                        "where run = ? and source = ? order by id");
+    chunk.bind(2, nameOf(source).data());
     SQLite::Statement row(database(), std::string("select * from ") + nameOf(source).data() +
                                           " where id between ? and ? and run = ? order by id");
     const int columns = row.getColumnCount();
-    for (const IdInterval& ids : directory(run, source).all()) {
-        row.bind(1, ids.first);
-        row.bind(2, ids.last);
-        row.bind(3, run.value);
-        std::int64_t rows = 0;
-        std::uint64_t checksum = 0;
-        for (; row.executeStep(); ++rows) {
-            checksum += digestOf(row, columns, source).value();
-            take(row);
+    for (const RunId run : runs)
+        for (const IdInterval& ids : intervalsOf(chunk, run)) {
+            row.bind(1, ids.first);
+            row.bind(2, ids.last);
+            row.bind(3, run.value);
+            std::int64_t rows = 0;
+            std::uint64_t checksum = 0;
+            for (; row.executeStep(); ++rows) {
+                checksum += digestOf(row, columns, source, connection.rule()).value();
+                take(run, row);
+            }
+            row.reset();
+            if (rows != ids.rows || checksum != ids.checksum)
+                damaged("in the table " + std::string(nameOf(source)) + " the rows of run " +
+                        std::to_string(run.value) + " are not as they were written");
         }
-        row.reset();
-        if (rows != ids.rows || checksum != ids.checksum)
-            damaged("in the table " + std::string(nameOf(source)) + " the rows of run " +
-                    std::to_string(run.value) + " are not as they were written");
-    }
 }
 
 template <class TakeRow> void StoredRows::eachSharedRow(Source source, TakeRow&& take)
@@ -130,7 +146,7 @@ template <class TakeRow> void StoredRows::eachSharedRow(Source source, TakeRow&&
     SQLite::Statement row(database(), std::string("select * from ") + nameOf(source).data() + " order by id");
     const int columns = row.getColumnCount();
     for (; row.executeStep(); --rows) {
-        checksum -= digestOf(row, columns, source).value();
+        checksum -= digestOf(row, columns, source, connection.rule()).value();
         take(row);
     }
     if (rows != 0 || checksum != 0)

@@ -7,7 +7,7 @@ namespace tilescope::store {
 
 std::size_t LaunchHash::operator()(const LaunchConfig& launch) const noexcept
 {
-    RowDigest digest;
+    RowDigest digest(DigestRule::Typed);
     for (const auto* sizes : {&launch.grid, &launch.block, &launch.cluster}) {
         digest.add(static_cast<std::int64_t>(std::uint64_t{(*sizes)[0]} << 32 | (*sizes)[1]));
         digest.add(std::int64_t{(*sizes)[2]});

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <ranges>
+#include <sstream>
 
 namespace tilescope::store {
 
@@ -30,15 +32,17 @@ struct Group {
 
 class Verifier {
 public:
-    Verifier(SQLite::Database& database, VerifyReport& report) : database_(database), report_(report) {}
+    Verifier(SQLite::Database& database, VerifyReport& report)
+        : database_(database), rule_(digestRuleOf(database)), report_(report)
+    {
+    }
 
     void checkStructure()
     {
         guarded("its structure", [this] {
             SQLite::Statement row(database_, "pragma integrity_check(20)");
             while (row.executeStep())
-                if (const std::string line = store::text(row, "integrity_check"); line != "ok")
-                    problem("SQLite finds: " + line);
+                addFindings(store::text(row, "integrity_check"));
         });
     }
 
@@ -48,14 +52,32 @@ public:
         guarded("table " + table, [&] { readTable(source, table); });
     }
 
+    /// The rows that tell of all others.
+    void checkBooks()
+    {
+        guarded("tables file, chunk and tally", [this] {
+            if (rule_ == DigestRule::Typed && storedBooks(database_) != sumOfBooks(database_))
+                problem("tables file, chunk and tally: the rows are not as they were written");
+        });
+    }
+
 private:
+    /// One finding a line; SQLite heads those of a database with a line that names it.
+    void addFindings(const std::string& text)
+    {
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);)
+            if (!line.empty() && line != "ok" && !line.starts_with("***"))
+                problem("SQLite finds: " + line);
+    }
+
     /// What stops the reading of one thing is a finding like any other.
     template <class Work> void guarded(const std::string& what, Work&& work)
     {
         try {
             work();
         } catch (const SQLite::Exception& exception) {
-            problem(what + " cannot be read: " + exception.what());
+            problem(what + " cannot be read: " + sqlite3_errstr(exception.getErrorCode() & 0xff));
         }
     }
 
@@ -114,7 +136,7 @@ private:
                 continue;
             }
             ++found.rows;
-            found.checksum += digestOf(row, source).value();
+            found.checksum += digestOf(row, source, rule_).value();
         }
         for (; group != groups.end(); ++group) {
             compare(table, *group, found);
@@ -151,26 +173,47 @@ private:
     }
 
     SQLite::Database& database_;
+    const DigestRule rule_;
     VerifyReport& report_;
 };
+
+} // namespace
+
+namespace {
+
+/// What a reader finds, from one snapshot: a writer may be at work.
+void verifyWith(SQLite::Database& database, const fs::path& file, int version, VerifyReport& report)
+{
+    const auto migrations = embeddedMigrations();
+    database.exec("begin");
+    requireOurSchema(database, file, version, migrations);
+    prepareForReading(database, version, migrations);
+    Verifier verifier(database, report);
+    verifier.checkStructure();
+    for (std::size_t i = 0; i < kSources; ++i)
+        verifier.checkTable(static_cast<Source>(i));
+    verifier.checkBooks();
+}
 
 } // namespace
 
 VerifyReport verify(const fs::path& file)
 {
     return translating(file, [&] {
-        const auto migrations = embeddedMigrations();
-        const FileHeader header = requireTilescopeFile(file, static_cast<int>(migrations.size()));
+        const FileHeader header = requireTilescopeHeader(file, static_cast<int>(embeddedMigrations().size()));
         const auto database = openForReading(file, header);
-        // One snapshot: a writer may be at work.
-        database->exec("begin");
-        requireOurSchema(*database, file, header.version, migrations);
-        prepareForReading(*database, header.version, migrations);
         VerifyReport report;
-        Verifier verifier(*database, report);
-        verifier.checkStructure();
-        for (std::size_t i = 0; i < kSources; ++i)
-            verifier.checkTable(static_cast<Source>(i));
+        if (header.size < header.wholeSize)
+            report.problems.push_back("the file is damaged: it was cut to " + std::to_string(header.size) +
+                                      " of its " + std::to_string(header.wholeSize) + " bytes");
+        try {
+            verifyWith(*database, file, header.version, report);
+        } catch (const SQLite::Exception& exception) {
+            // SQLite reads nothing of a file that lacks whole pages.
+            if (report.ok() || (exception.getErrorCode() & 0xff) != SQLITE_CORRUPT)
+                throw;
+            report.problems.emplace_back("none of it can be read");
+        }
         return report;
     });
 }

@@ -1,6 +1,7 @@
 #include "core/store/writable_file.h"
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
 #include "core/store/file_check.h"
 #include "core/store/schema.h"
 
@@ -30,13 +31,14 @@ std::int64_t unixNs()
 
 } // namespace
 
-WritableFile::WritableFile(const fs::path& file, const StringTable& strings) : file_(file)
+WritableFile::WritableFile(const fs::path& path, const StringTable& strings) : file_(outputPath(path))
 {
     // Looked at before the lock leaves its trace beside it: a foreign file and its folder stay untouched.
     std::error_code error;
-    if (fs::exists(file, error) && !(fs::is_regular_file(file, error) && fs::file_size(file, error) == 0))
-        requireTilescopeFile(file, static_cast<int>(embeddedMigrations().size()));
-    lock_.emplace(file);
+    if (fs::exists(file_, error) && fs::file_size(file_, error) > 0)
+        requireTilescopeFile(file_, static_cast<int>(embeddedMigrations().size()));
+    lock_.emplace(file_);
+    TemporaryPath::removeLeftovers(file_);
     translating(file_, [&] {
         open();
         ledger_ = std::make_unique<RowLedger>(*database_);
@@ -56,8 +58,11 @@ WritableFile::~WritableFile()
         return;
     try {
         translating(file_, [this] {
-            if (sqlite3_get_autocommit(database_->getHandle()) == 0)
+            if (sqlite3_get_autocommit(database_->getHandle()) == 0) {
                 database_->exec("rollback");
+                // The accounts know of rows that are gone.
+                ledger_ = std::make_unique<RowLedger>(*database_);
+            }
             seal();
         });
     } catch (...) {
@@ -68,23 +73,18 @@ WritableFile::~WritableFile()
 /// A new file appears whole: whoever is killed meanwhile leaves none, or an empty one that was there before.
 void WritableFile::create()
 {
-    std::error_code error;
-    const fs::path target = fs::is_symlink(file_, error) ? fs::weakly_canonical(file_) : file_;
-    fs::path draft = target;
-    draft += "-new";
-    // Logs of a file that was taken away would be read as this one's.
-    for (const char* suffix : {"-new", "-wal", "-shm", "-journal"})
-        fs::remove(fs::path(target) += suffix, error);
+    const TemporaryPath folder(file_, TemporaryPath::Kind::Folder);
+    const fs::path draft = folder.path() / "new";
     {
         SQLite::Database database(draft.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
         database.exec("pragma page_size = 4096; pragma journal_mode = memory");
         migrate(database, 0, embeddedMigrations());
     }
-    fs::rename(draft, target, error);
-    if (error)
-        throw Error{.what = "cannot be written (" + error.message() + ")",
-                    .where = file_.string(),
-                    .mend = "choose a file in a folder that you may write"};
+    std::error_code error;
+    // Logs of a file that was taken away would be read as this one's.
+    for (const char* suffix : {"-wal", "-shm", "-journal"})
+        fs::remove(fs::path(file_) += suffix, error);
+    moveIntoPlace(draft, file_);
 }
 
 /// Opens the database of a file whose writer lock is held, creating or upgrading it.
@@ -142,8 +142,8 @@ void WritableFile::requireInPlace()
         moved != 0)
         throw Error{.what = "was deleted, moved or replaced while it was being written",
                     .where = file_.string(),
-                    .mend = "put it back beside its log (" + file_.filename().string() +
-                            "-wal) and go on with --resume, or start again with a new file",
+                    .mend = "start again with a new file, or put it back beside its log (" +
+                            file_.filename().string() + "-wal)",
                     .kind = ErrorKind::Failure};
 }
 
@@ -157,9 +157,9 @@ void WritableFile::abandon() noexcept
 /// Takes the file over: it is unsealed from now on, and runs whose writer died are called so.
 void WritableFile::adopt()
 {
-    SQLite::Statement row(*database_,
-                          "insert into file (id, created, program, sealed, edition) values (1, ?, ?, 0, 0) "
-                          "on conflict (id) do update set sealed = 0");
+    SQLite::Statement row(*database_, "insert into file (id, created, program, sealed, edition, digest) "
+                                      "values (1, ?, ?, 0, 0, 2) "
+                                      "on conflict (id) do update set sealed = 0");
     row.bind(1, unixNs());
     row.bind(2, "Tilescope");
     row.exec();
@@ -187,14 +187,17 @@ void WritableFile::updateRunChecksum(std::int64_t run)
     const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owner(row, &sqlite3_finalize);
     sqlite3_bind_int64(row, 1, run);
     if (sqlite3_step(row) == SQLITE_ROW)
-        ledger_->replaceRunRow(run, digestOf(row, Source::Run));
+        ledger_->replaceRunRow(run, digestOf(row, Source::Run, ledger_->rule()));
 }
 
 void WritableFile::seal()
 {
     open_ = false;
     requireInPlace();
+    begin();
     database_->exec("update file set sealed = 1");
+    ledger_->flush();
+    database_->exec("commit");
     // SQLite's own waiting does not cover this step. Readers that know of a writer come and go; others stay.
     const auto deadline = std::chrono::steady_clock::now() + kSealWithin;
     while (database_->tryExec("pragma journal_mode = delete") != SQLITE_OK) {

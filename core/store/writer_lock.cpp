@@ -1,6 +1,7 @@
 #include "core/store/writer_lock.h"
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -111,7 +112,7 @@ Error refused(const std::filesystem::path& file, const std::optional<Holder>& ho
 
 std::filesystem::path WriterLock::sideFile(const std::filesystem::path& file)
 {
-    std::filesystem::path side = file;
+    std::filesystem::path side = withLinksFollowed(file);
     side += "-lock";
     return side;
 }

@@ -25,6 +25,7 @@ public:
     /// Whether a living writer is at work on `file`. Changes nothing.
     static bool isHeld(const std::filesystem::path& file);
 
+    /// Beside the file itself, whatever link leads to it.
     static std::filesystem::path sideFile(const std::filesystem::path& file);
 
 private:

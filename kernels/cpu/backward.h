@@ -5,7 +5,8 @@
 
 namespace tilescope::kernels::TILESCOPE_ISA {
 
-/// Where backward keeps delta = rowsum(gradO * o) and the partial gradients of q in the workspace.
+/// Where backward keeps delta = rowsum(gradO * o) - gradLogSumExp and the partial gradients of q in the
+/// workspace.
 ///
 /// The keys of one head may be split over `parts` tasks, so that few heads keep many threads busy; each part
 /// sums its own gradient of q, and the parts are added in order: the same bits each run.
@@ -38,6 +39,7 @@ template <class Acc> struct BackwardWorkspace {
 template <class T> class BackwardPart {
     using Acc = typename AccumulatorOf<T>::type;
     static constexpr int kLanes = kWidth<Acc>;
+    static constexpr bool kExact = __is_same(T, Acc); ///< as keepsRowStatistics() says
 
 public:
     BackwardPart(const AttentionProblem& problem, const BackwardTensors& tensors, std::byte* scratch)
@@ -135,21 +137,34 @@ private:
             Acc* p = scores_.row(i);
             Acc* dp = gradScores_.row(i);
             for (std::int64_t j = 0; j < keyCount_; j += kLanes) {
-                store(p + j, exponential(load(p + j) * scale_ - row.offset) * row.reciprocal);
+                store(p + j, probability(load(p + j), row));
             }
             for (std::int64_t j = seen < 0 ? 0 : seen; j < keyCount_; ++j) {
                 p[j] = 0;
             }
             // Where this tile holds all keys of the row, delta from the same dp lets their rounding cancel.
             const bool wholeRow = firstKey_ == 0 && keysSeen <= keyCount_;
-            const Acc delta = wholeRow ? dot(p, dp, keyCount_) : workspace_.delta[flat];
+            const Acc gradRow = gradLogSumExpOf<Acc>(tensors_, flat);
+            const Acc delta = wholeRow ? dot(p, dp, keyCount_) - gradRow : workspace_.delta[flat];
             for (std::int64_t j = 0; j < keyCount_; j += kLanes) {
                 store(dp + j, load(p + j) * (load(dp + j) - delta));
             }
             if (keysSeen == 1) {
                 // A softmax over one key is constant; dp - delta would leave its rounding.
-                dp[0] = 0;
+                dp[0] = p[0] * gradRow;
             }
+        }
+    }
+
+    /// In exact precisions to the last bit as forward had it. From a rounded log-sum-exp large scores may get
+    /// exponents above 0, where no probability lies.
+    Vector<Acc> probability(Vector<Acc> score, const RowStatistics<Acc>& row) const
+    {
+        if constexpr (kExact) {
+            return exponential((score - row.offset) * scale_) * row.reciprocal;
+        } else {
+            const Vector<Acc> exponent = score * scale_ - row.offset;
+            return exponential(exponent > 0 ? Vector<Acc>{} : exponent) * row.reciprocal;
         }
     }
 
@@ -164,7 +179,7 @@ private:
 
     RowStatistics<Acc> statisticsOf(std::int64_t flat) const
     {
-        if (tensors_.statistics) {
+        if constexpr (kExact) {
             return static_cast<const RowStatistics<Acc>*>(tensors_.statistics)[flat];
         }
         const Acc logSumExp = static_cast<const Acc*>(tensors_.logSumExp)[flat];
@@ -213,7 +228,8 @@ void deltaTile(const AttentionProblem& problem, const BackwardTensors& tensors, 
         for (int c = 0; c < shape.headDim; ++c) {
             sum += double{toAccumulator(output[c])} * double{toAccumulator(gradOutput[c])};
         }
-        workspace.delta[(batch * shape.queryHeads + head) * shape.queries + i] = static_cast<Acc>(sum);
+        const std::int64_t flat = (batch * shape.queryHeads + head) * shape.queries + i;
+        workspace.delta[flat] = static_cast<Acc>(sum - double{gradLogSumExpOf<Acc>(tensors, flat)});
     }
 }
 

@@ -45,7 +45,6 @@ public:
                        tensors_.q.rowStride, rows_, depth_, queriesT_);
         for (int g = 0; g < kGroups; ++g) {
             maximum_[g] = broadcast(-static_cast<Acc>(__builtin_inf()));
-            offset_[g] = maximum_[g];
             sum_[g] = Vector<Acc>{};
         }
         const T* keys = headOf<T>(tensors_.k, batch, keyHead);
@@ -79,10 +78,16 @@ private:
         }
     }
 
+    /// What is subtracted from the scores of rows whose largest is `maximum`. A row that has seen nothing but
+    /// -infinity must not compute (-infinity) - (-infinity).
+    static Vector<Acc> baseOf(Vector<Acc> maximum)
+    {
+        return maximum == -static_cast<Acc>(__builtin_inf()) ? Vector<Acc>{} : maximum;
+    }
+
     /// Turns scores into exp(scale * (score - maximum)) and rescales what was summed under the old maximum.
     void softmax(std::int64_t count, bool rescale)
     {
-        const Acc infinity = static_cast<Acc>(__builtin_inf());
         for (int g = 0; g < kGroups && g * kLanes < rows_; ++g) {
             Acc* column = scores_.data + g * kLanes;
             Vector<Acc> maximum = maximum_[g];
@@ -90,22 +95,21 @@ private:
                 const Vector<Acc> score = load(column + j * scores_.stride);
                 maximum = score > maximum ? score : maximum;
             }
-            // A row that has seen nothing but -infinity must not compute (-infinity) - (-infinity).
-            const Vector<Acc> offset = maximum == -infinity ? Vector<Acc>{} : maximum * scale_;
-            // From the rounded offsets: where the maximum stays, the factor is exactly 1.
-            const Vector<Acc> factor = exponential(offset_[g] - offset);
-            const Vector<Acc> sum = exponentiate(column, count, offset);
+            const Vector<Acc> base = baseOf(maximum);
+            // Where the maximum stays, exactly 1.
+            const Vector<Acc> factor = exponential((maximum_[g] - base) * scale_);
+            const Vector<Acc> sum = exponentiate(column, count, base);
             sum_[g] = rescale ? sum_[g] * factor + sum : sum;
             maximum_[g] = maximum;
-            offset_[g] = offset;
             if (rescale) {
                 rescaleRows(g, factor);
             }
         }
     }
 
-    /// Turns a column of scores into exponentials; returns their sum.
-    Vector<Acc> exponentiate(Acc* column, std::int64_t count, Vector<Acc> offset)
+    /// Turns a column of scores into exponentials; returns their sum. Subtracts before it scales: the
+    /// rounding of a large product of score and scale would leave the exponential's range.
+    Vector<Acc> exponentiate(Acc* column, std::int64_t count, Vector<Acc> base)
     {
         // In several partial sums: added one by one to a sum near 1, small terms would all be rounded away.
         constexpr int kPartial = 8;
@@ -113,7 +117,7 @@ private:
         for (std::int64_t j = 0; j < count; j += kPartial) {
             for (int s = 0; s < kPartial && j + s < count; ++s) {
                 Acc* at = column + (j + s) * scores_.stride;
-                const Vector<Acc> p = exponential(load(at) * scale_ - offset);
+                const Vector<Acc> p = exponential((load(at) - base) * scale_);
                 store(at, p);
                 partial[s] += p;
             }
@@ -160,9 +164,9 @@ private:
                 continue;
             }
             storeRow(output_.row(i), 1 / sum, depth_, row);
-            const Acc offset = offset_[i / kLanes][i % kLanes];
-            logSumExp[i] = offset + logarithm(sum);
-            keep(statistics, i, {offset, 1 / sum});
+            const Acc base = baseOf(maximum_[i / kLanes])[i % kLanes];
+            logSumExp[i] = base * scale_ + logarithm(sum);
+            keep(statistics, i, {base, 1 / sum});
         }
     }
 
@@ -181,8 +185,8 @@ private:
     std::int64_t firstQuery_ = 0;
     std::int64_t rows_ = 0;
     Matrix<Acc> queriesT_, keys_, values_, scores_, output_;
-    // Of each query: the largest score so far, that times scale_, and the sum of the exponentials under it.
-    Vector<Acc> maximum_[kGroups], offset_[kGroups], sum_[kGroups];
+    // Of each query: the largest score so far, and the sum of the exponentials under it.
+    Vector<Acc> maximum_[kGroups], sum_[kGroups];
 };
 
 } // namespace tilescope::kernels::TILESCOPE_ISA

@@ -111,6 +111,7 @@ private:
             offset = scratch.take<float>(kPackedQueryTile);
             reciprocal = scratch.take<float>(kPackedQueryTile);
             delta = scratch.take<float>(kPackedQueryTile);
+            gradLogSumExp = scratch.take<float>(kPackedQueryTile);
             bytes = scratch.bytes;
         }
         PackedMatrix<T> keys, values, keysT;                        ///< of a panel
@@ -118,7 +119,7 @@ private:
         PackedMatrix<T> probabilitiesT, differencesT;               ///< of both tiles; left factors
         PackedMatrix<T> differences;                                ///< of a group of queries; right factor
         Matrix<float> gradKeys, gradValues, gradQT, scores, gradScores;
-        float *offset, *reciprocal, *delta; ///< of a tile of queries
+        float *offset, *reciprocal, *delta, *gradLogSumExp; ///< of a tile of queries
         std::size_t bytes;
     };
 
@@ -211,7 +212,8 @@ private:
                 i < rows ? statisticsOf(flat + i) : RowStatistics<float>{__builtin_inff(), 0};
             pieces_.offset[i] = row.offset;
             pieces_.reciprocal[i] = row.reciprocal;
-            pieces_.delta[i] = i < rows ? dot(output, gradOutput, i) : 0;
+            pieces_.gradLogSumExp[i] = i < rows ? gradLogSumExpOf<float>(tensors_, flat + i) : 0;
+            pieces_.delta[i] = i < rows ? dot(output, gradOutput, i) - pieces_.gradLogSumExp[i] : 0;
         }
     }
 
@@ -292,12 +294,14 @@ private:
                 _mm512_load_ps(pieces_.delta + query)};
     }
 
-    /// In exact precisions to the last bit as forward had it.
+    /// In exact precisions to the last bit as forward had it. From a rounded log-sum-exp large scores may get
+    /// exponents above 0, where no probability lies.
     __m512 probability(const float* score, const Row& row) const
     {
         const __m512 scale = _mm512_set1_ps(scale_);
         return kExact ? exponential2<T>((_mm512_load_ps(score) - row.offset) * scale) * row.reciprocal
-                      : exponential2<T>(_mm512_load_ps(score) * scale - row.offset);
+                      : exponential2<T>(
+                            _mm512_min_ps(_mm512_setzero_ps(), _mm512_load_ps(score) * scale - row.offset));
     }
 
     /// Where this tile holds all keys of the rows, delta from the same dp lets their rounding cancel.
@@ -319,9 +323,9 @@ private:
                 if (keysSeen == 1) {
                     // A softmax over one key is constant; dp - delta would leave its rounding.
                     pieces_.gradScores.data[half * 16 + i] = 0;
-                    pieces_.delta[first + i] = 0;
+                    pieces_.delta[first + i] = -pieces_.gradLogSumExp[first + i];
                 } else if (keysSeen <= count) {
-                    pieces_.delta[first + i] = delta[i];
+                    pieces_.delta[first + i] = delta[i] - pieces_.gradLogSumExp[first + i];
                 }
             }
         }

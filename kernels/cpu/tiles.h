@@ -48,6 +48,13 @@ template <class T> T* headOf(const MutableView& view, std::int64_t batch, std::i
     return static_cast<T*>(view.data) + batch * view.batchStride + head * view.headStride;
 }
 
+/// The gradient of a row's log-sum-exp.
+/// \param row  counted over all batches and heads
+template <class Acc> Acc gradLogSumExpOf(const BackwardTensors& tensors, std::int64_t row)
+{
+    return tensors.gradLogSumExp ? static_cast<const Acc*>(tensors.gradLogSumExp)[row] : Acc{0};
+}
+
 /// Copies rows x columns to accumulators; columns up to the next whole vector become 0.
 template <class T, class Acc>
 void loadRows(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t columns, Matrix<Acc> to)

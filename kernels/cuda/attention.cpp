@@ -4,6 +4,7 @@
 #include "kernels/cuda/hopper/forward.h"
 #include "kernels/cuda/hopper/tf32.h"
 #include "kernels/cuda/launchers.h"
+#include "kernels/include/kernel_set.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -24,15 +25,20 @@ std::string describe(const AttentionProblem& problem)
 }
 
 #ifdef TILESCOPE_SMALL_KERNEL_SET
-constexpr bool kAllKernels = false;
+constexpr bool kAllPrecisions = false;
 #else
-constexpr bool kAllKernels = true;
+constexpr bool kAllPrecisions = true;
+#endif
+#ifdef TILESCOPE_NO_HOPPER_KERNELS
+constexpr bool kHopperKernels = false;
+#else
+constexpr bool kHopperKernels = true;
 #endif
 
 /// The Hopper kernels are for compute capability 9.0 alone.
 bool useHopper()
 {
-    return kAllKernels && kernelChoice() == KernelChoice::Best && currentDeviceFacts().computeMajor == 9;
+    return kHopperKernels && kernelChoice() == KernelChoice::Best && currentDeviceFacts().computeMajor == 9;
 }
 
 /// The mma.sync launcher of the smallest head dim that holds the problem's; null where this build has none.
@@ -64,7 +70,7 @@ auto mmaLauncher(const AttentionProblem& problem, const Launchers* bf16, const L
 
 ForwardLauncher mmaForward(const AttentionProblem& problem)
 {
-    if constexpr (kAllKernels) {
+    if constexpr (kAllPrecisions) {
         return mmaLauncher(problem, &kMmaForwardBf16, &kMmaForwardFp16, &kMmaForwardTf32, &kMmaForwardFp32);
     } else {
         return mmaLauncher<MmaForwardLaunchers>(problem, &kMmaForwardBf16, nullptr, nullptr, nullptr);
@@ -73,7 +79,7 @@ ForwardLauncher mmaForward(const AttentionProblem& problem)
 
 BackwardLauncher mmaBackward(const AttentionProblem& problem)
 {
-    if constexpr (kAllKernels) {
+    if constexpr (kAllPrecisions) {
         return mmaLauncher(problem, &kMmaBackwardBf16, &kMmaBackwardFp16, &kMmaBackwardTf32,
                            &kMmaBackwardFp32);
     } else {
@@ -86,7 +92,7 @@ template <class Launcher> Launcher required(Launcher launcher, const AttentionPr
     if (!launcher) {
         throw std::runtime_error("tilescope::attention: this build has no CUDA kernel for " +
                                  describe(problem) +
-                                 "; build with TILESCOPE_KERNEL_SET=all, as the release preset does");
+                                 "; packaging/dev gui builds every kernel of this machine's GPU");
     }
     return launcher;
 }
@@ -106,6 +112,13 @@ KernelShape kernelShape(const AttentionProblem& problem)
 
 void check(cudaError_t status, const AttentionProblem& problem)
 {
+    if (status == cudaErrorNoKernelImageForDevice) {
+        const DeviceFacts& device = currentDeviceFacts();
+        throw std::runtime_error(
+            "tilescope::attention: this build has no CUDA kernel for compute capability " +
+            std::to_string(device.computeMajor) + "." + std::to_string(device.computeMinor) +
+            "; build it on this machine, or with TILESCOPE_KERNEL_SET=all");
+    }
     if (status != cudaSuccess) {
         throw std::runtime_error("tilescope::attention: CUDA could not start the kernel for " +
                                  describe(problem) + ": " + cudaGetErrorString(status));
@@ -126,12 +139,17 @@ std::int64_t turnCount(const AttentionProblem& problem)
 
 } // namespace
 
+bool hasAllCudaKernels()
+{
+    return kAllPrecisions && (kHopperKernels || currentDeviceFacts().computeMajor != 9);
+}
+
 std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem)
 {
     const std::int64_t rows = queryRows(problem.shape);
     const auto mma =
         static_cast<std::size_t>(rows * problem.shape.headDim + rows + turnCount(problem)) * sizeof(float);
-    if constexpr (kAllKernels) {
+    if constexpr (kHopperKernels) {
         // Which kernel will run also hangs on the tensors' strides, which are not known here.
         if (useHopper() && (hopper::backwardKnows(problem) || hopper::knowsTf32(problem))) {
             return std::max(mma, hopper::backwardWorkspaceBytes(problem));
@@ -142,7 +160,7 @@ std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem)
 
 void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, CudaStream stream)
 {
-    if constexpr (kAllKernels) {
+    if constexpr (kHopperKernels) {
         if (useHopper() && hopper::forwardTakes(problem, tensors)) {
             return check(hopper::forward(problem, tensors, stream), problem);
         }
@@ -162,7 +180,7 @@ void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors&
 
 void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensors& tensors, CudaStream stream)
 {
-    if constexpr (kAllKernels) {
+    if constexpr (kHopperKernels) {
         if (useHopper() && hopper::backwardTakes(problem, tensors)) {
             return check(hopper::backward(problem, tensors, stream), problem);
         }
@@ -192,7 +210,8 @@ void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensor
                                         .gradV = tensors.gradV,
                                         .delta = delta,
                                         .gradQSum = gradQSum,
-                                        .turns = problem.deterministic ? turns : nullptr};
+                                        .turns = problem.deterministic ? turns : nullptr,
+                                        .gradLogSumExp = static_cast<const float*>(tensors.gradLogSumExp)};
     check(required(mmaBackward(problem), problem)(parameters, stream), problem);
 }
 

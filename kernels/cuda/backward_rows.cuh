@@ -12,7 +12,7 @@ template <class Element, int kCount> struct alignas(sizeof(Element) * kCount) Pa
     Element values[kCount];
 };
 
-/// delta = rowsum(gradO * o), and zeros in the sum of the queries' gradient. One warp a row.
+/// delta = rowsum(gradO * o) - gradLogSumExp, and zeros in the sum of the queries' gradient. One warp a row.
 ///
 /// fp32 sums in fp64: delta is subtracted from numbers of its own size, which were computed from gradients
 /// rounded as here.
@@ -49,7 +49,9 @@ __global__ void __launch_bounds__(256) deltaKernel(const __grid_constant__ Backw
         sum += __shfl_xor_sync(~0u, sum, distance);
     }
     if (threadIdx.x % 32 == 0) {
-        p.delta[row] = static_cast<float>(sum);
+        // A softmax over one key is constant; the kernel leaves its dP out, which would leave the rounding.
+        const Sum ownSum = shape.mask().keysSeenBy(query) == 1 ? Sum(0) : sum;
+        p.delta[row] = static_cast<float>(p.gradLogSumExp ? ownSum - Sum(p.gradLogSumExp[row]) : ownSum);
     }
 }
 

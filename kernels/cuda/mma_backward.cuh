@@ -202,12 +202,15 @@ private:
                     if constexpr (Precision::kKeepsStatistics) {
                         score *= reciprocal;
                     }
+                    if (masked && seen == 1) {
+                        // A softmax over one key is constant; gradient - delta would leave its rounding.
+                        gradient = 0;
+                    }
                     gradient = score * (gradient - delta) * shape.scale;
                     if (masked) {
                         const bool sees = key + half * 8 < seen && query + row < shape.queries;
                         score = sees ? score : 0;
-                        // A softmax over one key is constant; gradient - delta would leave its rounding.
-                        gradient = sees && seen > 1 ? gradient : 0;
+                        gradient = sees ? gradient : 0;
                     }
                 }
             }

@@ -39,10 +39,12 @@ struct BackwardParameters {
     const float* logSumExp;
     const RowStatistics<float>* statistics;
     MutableView gradQ, gradK, gradV;
-    float* delta;    ///< (batch, query heads, queries): rowsum(gradO * o)
+    float* delta; ///< (batch, query heads, queries): rowsum(gradO * o) - gradLogSumExp; of rows with one key
+                  ///< - gradLogSumExp alone
     float* gradQSum; ///< (batch, query heads, queries, head dim), fp32
     int* turns; ///< deterministic: whose turn it is to add to a tile of queries; null where order is free
-    TileOrder order{}; ///< of the blocks; launchers fill it in
+    TileOrder order{};                    ///< of the blocks; launchers fill it in
+    const float* gradLogSumExp = nullptr; ///< (batch, query heads, queries), or null for 0
 };
 
 /// First element of (batch, head); 64-bit, since a tensor may hold more than 2^31 elements.

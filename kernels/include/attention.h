@@ -66,9 +66,9 @@ constexpr bool keepsRowStatistics(ElementType type, Fp32Mode fp32)
 }
 
 /// The probability of score s in a row is exp(s * scale - offset) * reciprocal, to the last bit as forward
-/// had it (on AMX exp((s - offset) * scale) * reciprocal). Rows without keys: reciprocal 0.
+/// had it (on a CPU exp((s - offset) * scale) * reciprocal). Rows without keys: reciprocal 0.
 template <class Accumulator> struct RowStatistics {
-    Accumulator offset;     ///< the row's largest scaled score, rounded (on AMX the largest score itself)
+    Accumulator offset;     ///< the row's largest scaled score, rounded (on a CPU the largest score itself)
     Accumulator reciprocal; ///< one over the sum of the row's exponentials
 };
 
@@ -85,6 +85,9 @@ struct BackwardTensors {
     ConstView q, k, v, o, gradO;
     const void* logSumExp = nullptr;  ///< where keepsRowStatistics() says no
     const void* statistics = nullptr; ///< where it says yes
+    /// Gradient of the log-sum-exp, a number a row as the statistics, or null for 0. The gradient of a row's
+    /// scores is P (dP - delta + gradLogSumExp), so kernels subtract it from delta = rowsum(gradO * o).
+    const void* gradLogSumExp = nullptr;
     MutableView gradQ, gradK, gradV;
     void* workspace = nullptr; ///< as large as the device's workspace function says; contents do not matter
 };

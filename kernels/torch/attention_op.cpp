@@ -1,5 +1,6 @@
 // The torch op tilescope::attention: schema, device kernels, autograd, autocast and shape inference.
 #include "kernels/torch/attention_op.h"
+#include "kernels/torch/attention_by_rows.h"
 #include "kernels/torch/saved_by_attention.h"
 
 #include <torch/torch.h>
@@ -33,6 +34,14 @@ Output emptyStatistics(const at::Tensor& q, const AttentionOptions& options, boo
     const bool wanted = keep && keepsRowStatistics(elementType(q), fp32Mode(options));
     return {at::empty_symint(sizes.slice(0, sizes.size() - 1), statisticsOptions(q)),
             wanted ? at::empty_symint(pairs, statisticsOptions(q)) : at::empty({0}, statisticsOptions(q))};
+}
+
+/// A tensor of the sizes of `like`, in its layout where that keeps rows contiguous.
+at::Tensor emptyRowsLike(const at::Tensor& like)
+{
+    return like.sym_size(-1) == 1 || like.sym_stride(-1) == 1
+               ? at::empty_like(like)
+               : at::empty_like(like, {}, at::MemoryFormat::Contiguous);
 }
 
 /// A scale below or at 0 is moved into the queries, so that kernels may take the largest score before
@@ -76,12 +85,14 @@ bool isAligned(const at::Tensor& tensor, std::int64_t headDim)
     return aligned;
 }
 
-/// A 4-D input for the device's kernels: as it is, or a copy padded with zeros where it is not aligned.
+/// A 4-D input for the device's kernels: as it is, or a copy where its rows are not contiguous or not
+/// aligned, padded with zeros.
 at::Tensor operand(const at::Tensor& tensor, std::int64_t headDim)
 {
-    return isAligned(tensor, headDim)
-               ? tensor
-               : at::constant_pad_nd(tensor, {0, headDim - tensor.size(3)}).contiguous().clone();
+    const at::Tensor rows = tensor.size(3) == 1 || tensor.stride(3) == 1 ? tensor : tensor.contiguous();
+    return isAligned(rows, headDim)
+               ? rows
+               : at::constant_pad_nd(rows, {0, headDim - rows.size(3)}).contiguous().clone();
 }
 
 /// A 4-D output for the device's kernels: the tensor itself, or a padded one to be copied from.
@@ -110,11 +121,26 @@ private:
 void compute(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionOptions& options,
              const at::Tensor& o, const at::Tensor& logSumExp, const at::Tensor& statistics)
 {
-    if (q.numel() == 0) {
+    if (q.numel() == 0 || k.numel() == 0) {
+        // No row, or rows without keys.
+        o.zero_();
+        logSumExp.fill_(-INFINITY);
+        if (statistics.defined()) {
+            statistics.zero_();
+        }
+        return;
+    }
+    AttentionProblem problem = attentionProblem(withHeads(q), withHeads(k), options);
+    if (!kernelsTakeScale(problem.scale)) {
+        const auto [output, rows] = attentionByRows(q, k, v, options);
+        o.copy_(output);
+        logSumExp.copy_(rows);
+        if (statistics.defined()) {
+            statistics.zero_(); // backward makes its own
+        }
         return;
     }
     const std::int64_t headDim = deviceHeadDim(q);
-    AttentionProblem problem = attentionProblem(withHeads(q), withHeads(k), options);
     const at::Tensor queries = operand(takeSign(withHeads(q), problem.scale), headDim);
     const at::Tensor keys = operand(withHeads(k), headDim);
     const at::Tensor values = operand(withHeads(v), headDim);
@@ -137,7 +163,7 @@ Forward forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, b
 {
     const AttentionOptions options{causal, scale, fp32};
     checkAttentionArguments(q, k, v, options);
-    at::Tensor o = at::empty_like(q);
+    at::Tensor o = emptyRowsLike(q);
     auto [logSumExp, statistics] = emptyStatistics(q, options, keepStatistics);
     compute(q, k, v, options, o, logSumExp, statistics);
     return {o, logSumExp, statistics};
@@ -149,7 +175,7 @@ Output attentionOnDevice(const at::Tensor& q, const at::Tensor& k, const at::Ten
 {
     const AttentionOptions options{causal, scale, fp32};
     checkAttentionArguments(q, k, v, options);
-    at::Tensor o = at::empty_like(q);
+    at::Tensor o = emptyRowsLike(q);
     at::Tensor logSumExp = at::empty(q.sizes().slice(0, q.dim() - 1), statisticsOptions(q));
     compute(q, k, v, options, o, logSumExp, {});
     return {o, logSumExp};
@@ -157,7 +183,7 @@ Output attentionOnDevice(const at::Tensor& q, const at::Tensor& k, const at::Ten
 
 Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                   const at::Tensor& o, const at::Tensor& statistics, bool causal, double scale,
-                  c10::string_view fp32, bool deterministic)
+                  c10::string_view fp32, bool deterministic, const std::optional<at::Tensor>& gradLogSumExp)
 {
     const AttentionOptions options{causal, scale, fp32, deterministic};
     checkAttentionArguments(q, k, v, options);
@@ -165,21 +191,30 @@ Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor
                           gradO.device() == q.device(),
                       "tilescope::attention_backward: grad_o is ", gradO.scalar_type(), gradO.sizes(),
                       " and q is ", q.scalar_type(), q.sizes(), "; give both alike");
-    at::Tensor gradQ = at::empty_like(q);
-    at::Tensor gradK = at::empty_like(k);
-    at::Tensor gradV = at::empty_like(v);
-    if (q.numel() == 0) {
-        return {gradQ, gradK.zero_(), gradV.zero_()};
+    const at::Tensor gradRows = gradLogSumExp.value_or(at::Tensor());
+    TORCH_CHECK_VALUE(!gradRows.defined() || (gradRows.sizes() == q.sizes().slice(0, q.dim() - 1) &&
+                                              gradRows.scalar_type() == statisticsOptions(q).dtype() &&
+                                              gradRows.device() == q.device()),
+                      "tilescope::attention_backward: grad_lse is ", gradRows.scalar_type(), gradRows.sizes(),
+                      " and q is ", q.scalar_type(), q.sizes(), "; give one number a row of q");
+    at::Tensor gradQ = emptyRowsLike(q);
+    at::Tensor gradK = emptyRowsLike(k);
+    at::Tensor gradV = emptyRowsLike(v);
+    if (q.numel() == 0 || k.numel() == 0) {
+        return {gradQ.zero_(), gradK.zero_(), gradV.zero_()};
+    }
+    AttentionProblem problem = attentionProblem(withHeads(q), withHeads(k), options);
+    if (!kernelsTakeScale(problem.scale)) {
+        const TensorTriple gradients = attentionGradientsByRows(gradO, gradRows, q, k, v, options);
+        return {gradQ.copy_(gradients[0]), gradK.copy_(gradients[1]), gradV.copy_(gradients[2])};
     }
     const std::int64_t headDim = deviceHeadDim(q);
-    AttentionProblem problem = attentionProblem(withHeads(q), withHeads(k), options);
     const at::Tensor queries = operand(takeSign(withHeads(q), problem.scale), headDim);
     const at::Tensor keys = operand(withHeads(k), headDim);
     const at::Tensor values = operand(withHeads(v), headDim);
     const at::Tensor output = operand(withHeads(o), headDim);
     // Gradients come in whatever layout the next op left, such as one number expanded to the whole shape.
-    const at::Tensor gradOutput =
-        operand(withHeads(gradO.stride(-1) == 1 ? gradO : gradO.contiguous()), headDim);
+    const at::Tensor gradOutput = operand(withHeads(gradO), headDim);
     problem.scale = withoutSign(problem.scale);
     problem.shape.headDim = static_cast<int>(headDim);
     const bool exact = keepsRowStatistics(problem.type, problem.fp32);
@@ -188,6 +223,7 @@ Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor
                           rows.scalar_type() == statisticsOptions(q).dtype(),
                       "tilescope::attention_backward: the row statistics are ", statistics.scalar_type(),
                       statistics.sizes(), "; give the ones that attention_forward kept");
+    const at::Tensor gradOfRows = gradRows.defined() ? gradRows.contiguous() : gradRows;
     const Target targets[] = {{gradQ, headDim}, {gradK, headDim}, {gradV, headDim}};
     const BackwardTensors tensors{.q = constView(queries),
                                   .k = constView(keys),
@@ -196,6 +232,8 @@ Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor
                                   .gradO = constView(gradOutput),
                                   .logSumExp = exact ? nullptr : rows.const_data_ptr(),
                                   .statistics = exact ? rows.const_data_ptr() : nullptr,
+                                  .gradLogSumExp =
+                                      gradOfRows.defined() ? gradOfRows.const_data_ptr() : nullptr,
                                   .gradQ = targets[0].view(),
                                   .gradK = targets[1].view(),
                                   .gradV = targets[2].view()};
@@ -217,13 +255,14 @@ Forward forwardMeta(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
     const AttentionOptions options{causal, scale, fp32};
     checkAttentionArguments(q, k, v, options);
     auto [logSumExp, statistics] = emptyStatistics(q, options, keepStatistics);
-    return {at::empty_like(q), logSumExp, statistics};
+    return {emptyRowsLike(q), logSumExp, statistics};
 }
 
 Backward backwardMeta(const at::Tensor&, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                      const at::Tensor&, const at::Tensor&, bool, double, c10::string_view, bool)
+                      const at::Tensor&, const at::Tensor&, bool, double, c10::string_view, bool,
+                      const std::optional<at::Tensor>&)
 {
-    return {at::empty_like(q), at::empty_like(k), at::empty_like(v)};
+    return {emptyRowsLike(q), emptyRowsLike(k), emptyRowsLike(v)};
 }
 
 // --- the public op -------------------------------------------------------------------------------
@@ -231,8 +270,8 @@ Backward backwardMeta(const at::Tensor&, const at::Tensor& q, const at::Tensor& 
 using ForwardSignature = Forward(const at::Tensor&, const at::Tensor&, const at::Tensor&, bool,
                                  std::optional<double>, c10::string_view, bool);
 using BackwardSignature = Backward(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                                   const at::Tensor&, const at::Tensor&, bool, double, c10::string_view,
-                                   bool);
+                                   const at::Tensor&, const at::Tensor&, bool, double, c10::string_view, bool,
+                                   const std::optional<at::Tensor>&);
 
 using AttentionSignature = Output(const at::Tensor&, const at::Tensor&, const at::Tensor&, bool,
                                   std::optional<double>, c10::string_view, bool);
@@ -276,8 +315,7 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
         at::AutoDispatchBelowADInplaceOrView below;
         auto [o, logSumExp, statistics] = callForward(q, k, v, causal, scale, fp32, true);
         context->save_for_backward({q, k, v, o, statistics.dim() > 1 ? statistics : logSumExp});
-        context->mark_non_differentiable({logSumExp});
-        // Else autograd would allocate and fill a gradient of zeros for the log-sum-exp at each backward.
+        // Else autograd would allocate and fill a gradient of zeros for the log-sum-exp where nobody uses it.
         context->set_materialize_grads(false);
         context->saved_data["scale"] = scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
         context->saved_data["flags"] = std::int64_t{causal ? kCausal : 0} | (fp32 == "tf32" ? kTf32 : 0) |
@@ -289,22 +327,57 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
     {
         static const auto op = findOp<BackwardSignature>("tilescope::attention_backward");
         constexpr std::size_t arguments = 7;
-        if (!gradients[0].defined()) {
+        const Variable& gradLogSumExp = gradients[1];
+        if (!gradients[0].defined() && !gradLogSumExp.defined()) {
             return variable_list(arguments);
         }
         const variable_list saved = context->get_saved_variables();
+        const Variable gradO = gradients[0].defined() ? gradients[0] : at::zeros_like(saved[3]);
         const std::int64_t flags = context->saved_data["flags"].toInt();
         auto [gradQ, gradK, gradV] =
-            op.call(gradients[0], saved[0], saved[1], saved[2], saved[3], saved[4], (flags & kCausal) != 0,
+            op.call(gradO, saved[0], saved[1], saved[2], saved[3], saved[4], (flags & kCausal) != 0,
                     context->saved_data["scale"].toDouble(), (flags & kTf32) != 0 ? "tf32" : "ieee",
-                    (flags & kDeterministic) != 0);
+                    (flags & kDeterministic) != 0,
+                    gradLogSumExp.defined() ? std::optional<at::Tensor>(gradLogSumExp) : std::nullopt);
         return {gradQ, gradK, gradV, {}, {}, {}, {}};
     }
 };
 
+bool hasTangent(const at::Tensor& tensor)
+{
+    return tensor._fw_grad(/*level=*/0).defined();
+}
+
+Output attentionAutograd(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                         std::optional<double> scale, c10::string_view fp32, bool deterministic);
+
+/// Forward mode: the outputs of the primal values, with tangents of their own.
+Output attentionForwardMode(const TensorTriple& inputs, bool causal, std::optional<double> scale,
+                            c10::string_view fp32, bool deterministic)
+{
+    TensorTriple primals;
+    TensorTriple tangents;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        primals[i] = inputs[i]._fw_primal(/*level=*/0);
+        tangents[i] = inputs[i]._fw_grad(/*level=*/0);
+    }
+    auto [o, logSumExp] =
+        attentionAutograd(primals[0], primals[1], primals[2], causal, scale, fp32, deterministic);
+    const bool empty = o.numel() == 0 || primals[1].numel() == 0;
+    const auto [oTangent, logSumExpTangent] =
+        empty ? Output{at::zeros_like(o), at::zeros_like(logSumExp)}
+              : attentionTangentsByRows(primals, tangents, {causal, scale, fp32, deterministic});
+    o._set_fw_grad(oTangent, /*level=*/0, /*is_inplace_op=*/false);
+    logSumExp._set_fw_grad(logSumExpTangent, /*level=*/0, /*is_inplace_op=*/false);
+    return {o, logSumExp};
+}
+
 Output attentionAutograd(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
                          std::optional<double> scale, c10::string_view fp32, bool deterministic)
 {
+    if (hasTangent(q) || hasTangent(k) || hasTangent(v)) {
+        return attentionForwardMode({q, k, v}, causal, scale, fp32, deterministic);
+    }
     if (!at::GradMode::is_enabled() || !(q.requires_grad() || k.requires_grad() || v.requires_grad())) {
         at::AutoDispatchBelowADInplaceOrView below;
         return callAttention(q, k, v, causal, scale, fp32, deterministic);
@@ -339,7 +412,7 @@ TORCH_LIBRARY(tilescope, library)
                 {at::Tag::pt2_compliant_tag});
     library.def(
         "attention_backward(Tensor grad_o, Tensor q, Tensor k, Tensor v, Tensor o, Tensor statistics, "
-        "bool causal, float scale, str fp32, bool deterministic) "
+        "bool causal, float scale, str fp32, bool deterministic, Tensor? grad_lse=None) "
         "-> (Tensor grad_q, Tensor grad_k, Tensor grad_v)",
         {at::Tag::pt2_compliant_tag});
 }

@@ -11,9 +11,8 @@ struct Node;
 
 namespace tilescope::kernels {
 
-/// What a node of tilescope::attention saved for its backward; none of another op's. Autograd's own way to
-/// ask does not work for it, as one of its outputs has no gradient. \throws c10::Error  where it was freed
-/// already
+/// What a node of tilescope::attention saved for its backward; none of another op's.
+/// \throws c10::Error  where it was freed already
 std::optional<std::vector<at::Tensor>> savedByAttention(torch::autograd::Node& node);
 
 } // namespace tilescope::kernels

@@ -14,11 +14,15 @@
 //                partial  prints half an event and dies
 //                lost     its device is lost: a result, then the process ends
 //                big      traces 200,000 events
+//                flagged  sets every flag that leaves the engine usable; misflagged one that there is not
 //   FAKE_START   what happens before hello: environment (no such device), crash, hang, version
 //   FAKE_TORCH, FAKE_PROCESSOR  what it says to be made of, instead of `fake` and this machine's CPU
+//   FAKE_WAITING  how busy the host was while ceilings were measured, in % of the time
 //   FAKE_STARTS  a file that gets one byte for each start
 
 #include "core/base/error.h"
+#include "core/model/ceilings.h"
+#include "core/model/flags.h"
 #include "core/session/engine_loop.h"
 #include "core/session/stop_signals.h"
 #include "tests/support/fake_trace.h"
@@ -111,7 +115,15 @@ public:
         launch.kind = "launch";
         launch.value = 1e5;
         launch.unit = "1/s";
-        return {matmul, copy, launch};
+        std::vector<Ceiling> ceilings{matmul, copy, launch};
+        if (const std::string waiting = variable("FAKE_WAITING"); !waiting.empty()) {
+            Ceiling& told = ceilings.emplace_back();
+            told.kind = kHostWaiting;
+            told.value = std::stod(waiting);
+            told.unit = "%";
+            told.n = 1;
+        }
+        return ceilings;
     }
 
     RunResult run(const ExperimentSpec& spec, session::PointRecord& record, std::stop_token stop) override
@@ -139,8 +151,14 @@ public:
         if (word == "lost") {
             result.status = RunStatus::Error;
             result.reason = "the device failed";
-            result.flags.emplace_back(kDeviceLost);
+            result.flags.push_back(flagText(FlagKind::DeviceLost));
         }
+        if (word == "flagged")
+            for (const FlagInfo& flag : kFlags)
+                if (flag.kind != FlagKind::DeviceLost && flag.kind != FlagKind::DevelopmentBuild)
+                    result.flags.push_back(flagText(flag.kind, "made up"));
+        if (word == "misflagged")
+            result.flags.emplace_back("no-such-flag: made up");
         result.peakAllocated = Bytes{1 << 20};
         return result;
     }

@@ -4,6 +4,7 @@
 usage: bundle.py ROOT PRESET TORCH     TORCH: a torch 2.11 package folder
 """
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -29,7 +30,7 @@ def check(holds, text, more=""):
 
 
 def text_of(*command):
-    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
 
 
 def is_elf(path):
@@ -142,6 +143,14 @@ def run_it(node, folder):
     check(not (folder / "x.tscope").exists(), "and no file is left by any of them")
 
 
+def complete_in_it(bundle, folder):
+    script = f"""source '{bundle}/share/bash-completion/completions/tilescope'
+COMP_WORDS=(tilescope run lm --dry); COMP_CWORD=3; _tilescope; printf '%s\\n' "${{COMPREPLY[@]}}" """
+    found = subprocess.run(["bash", "-c", script], cwd=folder, text=True, stdout=subprocess.PIPE, check=True).stdout
+    check(found == "--dry-run\n", "bash completes by the bundle's completions", found)
+    check((bundle / "share/man/man1/tilescope-run.1.gz").exists(), "and it has man pages")
+
+
 def submit_it(bundle, folder):
     """slurm/submit with a stand-in for sbatch that notes what it is given."""
     bin_ = folder / "cluster"
@@ -181,16 +190,22 @@ def main():
         made = folder / "made here" / "tilescope"
         said = text_of(ROOT / "packaging" / "bundle", PRESET, made).splitlines()
         check(said[0] == str(made), "the script names the folder", said)
-        archive = made.with_name("tilescope.tar.zst" if shutil.which("zstd") else "tilescope.tar.gz")
+        archive = made.with_name("tilescope.tar.gz")
         check(str(archive) in said[1] and archive.exists(), "and the archive", said)
         look_inside(made, said[1])
 
         unpacked = folder / "another place"
         unpacked.mkdir()
-        subprocess.run(["tar", "-C", unpacked, "-xf", archive], check=True)
+        # The least that a node has: tar and gzip.
+        tools = folder / "tools"
+        tools.mkdir()
+        for tool in ("tar", "gzip"):
+            (tools / tool).symlink_to(shutil.which(tool))
+        subprocess.run([tools / "tar", "-C", unpacked, "-xf", archive], env={"PATH": str(tools)}, check=True)
         shutil.rmtree(folder / "made here")
         node = Node(folder, unpacked / "tilescope")
         run_it(node, folder)
+        complete_in_it(unpacked / "tilescope", folder)
         submit_it(unpacked / "tilescope", folder)
     print(f"{failed} failed" if failed else "all passed")
     sys.exit(1 if failed else 0)

@@ -30,6 +30,7 @@ def check(holds, text, more=""):
 
 
 def text_of(*command, **options):
+    options = {"env": {**os.environ, "LC_ALL": "C.UTF-8"}, **options}
     return subprocess.run(list(map(str, command)), check=True, text=True, stdout=subprocess.PIPE, **options).stdout
 
 
@@ -117,7 +118,8 @@ def look_at_completions(usr, folder, verbs):
     (folder / "sweep.yaml").touch()
     for words, expected in [
         (["tilescope", ""], {*verbs, "with space.tscope"}), (["tilescope", "sho"], {"show"}),
-        (["tilescope", "run", ""], {"attention", "lm"}), (["tilescope", "run", "lm", "--rope"], {"--rope_theta"}),
+        (["tilescope", "run", ""], {"attention", "lm", "accumulation", "dtypes"}), (["tilescope", "help", "comp"], {"compare", "compact"}),
+        (["tilescope", "run", "lm", "--dry"], {"--dry-run"}), (["tilescope", "doctor", "--fo"], {"--format", "--force"}), (["tilescope", "run", "lm", "--rope"], {"--rope_theta"}),
         (["tilescope", "run", "lm", "--precision", ""], {"fp32", "tf32", "bf16", "fp16"}),
         (["tilescope", "--batch", "sw"], {"sweep.yaml"}), (["tilescope", "verify", "with"], {"with space.tscope"}),
         (["tilescope", "show", "a.tscope", "ker"], {"kernels"}), (["tilescope", "--batch", "s.yaml", "--shard", ""], set()),
@@ -148,7 +150,7 @@ def look_at_desktop(usr):
     kind = kinds.find("m:mime-type", space)
     check(keys["MimeType"] == kind.get("type") + ";", "it opens the type of our files", keys["MimeType"])
     mark = [m.get("value") for m in kind.iter(f"{{{space['m']}}}match") if m.get("offset") == "68"]
-    identity = re.search(r"kApplicationId = (0x[0-9a-fA-F]+)", (ROOT / "core/store/schema.h").read_text())[1]
+    identity = re.search(r"kRecordingId = (0x[0-9a-fA-F]+)", (ROOT / "core/base/output_file.h").read_text())[1]
     check(mark == [bytes.fromhex(identity[2:]).decode()], "which is known by SQLite's application_id", (mark, identity))
 
 

@@ -42,7 +42,6 @@ LIBRARIES = {
     "CUDA": (r"(cuda|nvtx3|nvml|driver_types|cuda_runtime)", ["core/trace", "core/engine", "kernels"]),
     "SQLite": (r"(sqlite3\.h|SQLiteCpp/)", ["core/store"]),
     "yaml-cpp": (r"yaml-cpp/", ["core/config", "core/analysis"]),
-    "CLI11": (r"CLI/", ["app/cli", "app/engine"]),
     "Qt": (r"(Q[A-Z]\w*|Qt\w*/.*|qcustomplot\.h)$", ["ui", "app/gui"]),
 }
 # What only one target of a folder may see, by the folder of the including file.

@@ -1,6 +1,12 @@
 // The experiment page edits specs: as form and as text, to be run, saved, copied and taken elsewhere.
 
+#include "core/base/paths.h"
 #include "tests/ui/experiment_window.h"
+
+#include <QFile>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QTimer>
 
 namespace tilescope::ui {
 namespace {
@@ -250,6 +256,44 @@ TEST_F(ExperimentWindow, StartsFromPresetsAndExamples)
     EXPECT_THAT(yaml(), HasSubstr("name: \"flash: flash-torch\"\n"));
     choose("studies", "demo-attention");
     ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "8 points"; }, kPatienceMs)) << verdict();
+}
+
+TEST_F(ExperimentWindow, AnExampleIsNeverOfferedForOverwriting)
+{
+    for (QAction* action : button("studies")->menu()->actions())
+        if (action->text() == "demo-attention")
+            action->trigger();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "8 points"; }, kPatienceMs)) << verdict();
+    replace(QStringLiteral("workload: attention\nseq_len: 64\ndevice: cpu\n"));
+    // The dialog that saving opens: where it starts, and what becomes of a name in the program's own folder.
+    const QString examples =
+        QString::fromStdString((resourcesDirectory() / "examples" / "demo-attention.yaml").string());
+    ASSERT_TRUE(QFile::exists(examples));
+    QFile before(examples);
+    ASSERT_TRUE(before.open(QIODevice::ReadOnly));
+    const QByteArray content = before.readAll();
+    QString offered;
+    QTimer::singleShot(0, page, [&] {
+        auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+        ASSERT_NE(dialog, nullptr);
+        offered = dialog->selectedFiles().value(0);
+        dialog->reject();
+    });
+    QTest::mouseClick(button("saveSpec"), Qt::LeftButton);
+    EXPECT_THAT(offered.toStdString(), HasSubstr("demo-attention.yaml"));
+    EXPECT_FALSE(offered.startsWith(QFileInfo(examples).absolutePath())) << offered.toStdString();
+    QTimer::singleShot(0, page, [&] {
+        auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+        ASSERT_NE(dialog, nullptr);
+        dialog->setOption(QFileDialog::DontConfirmOverwrite);
+        dialog->selectFile(examples);
+        QMetaObject::invokeMethod(dialog, "accept");
+    });
+    QTest::mouseClick(button("saveSpec"), Qt::LeftButton);
+    EXPECT_THAT(verdict(), HasSubstr("comes with the program"));
+    QFile after(examples);
+    ASSERT_TRUE(after.open(QIODevice::ReadOnly));
+    EXPECT_EQ(after.readAll(), content);
 }
 
 TEST_F(ExperimentWindow, NothingWrittenIsNothingWrong)

@@ -1,6 +1,9 @@
 // The experiment page runs sweeps: what it shows, queues, pauses and ends, whatever the engine does.
 
 #include "tests/ui/experiment_window.h"
+#include "tests/ui/test_application.h"
+
+#include <set>
 
 namespace tilescope::ui {
 namespace {
@@ -113,7 +116,7 @@ TEST_F(ExperimentWindow, WaitsForAnEngineThatLags)
     EXPECT_TRUE(page->isRunning());
     openGate();
     ASSERT_TRUE(waitForEnd());
-    EXPECT_THAT(text("status"), HasSubstr("1 of 1 points"));
+    EXPECT_THAT(text("status"), HasSubstr("1 of 1 point"));
 }
 
 TEST_F(ExperimentWindow, SaysWhatToDoWhereThereIsNoGpu)
@@ -136,7 +139,7 @@ TEST_F(ExperimentWindow, PlotsTheStepsAndTheMemoryOfThePointThatRuns)
     auto* steps = page->findChild<StepsPlot*>();
     auto* memory = page->findChild<HeldMemoryPlot*>();
     ASSERT_TRUE(QTest::qWaitFor([&] { return steps->dots() > 20 && memory->points() > 20; }, kPatienceMs));
-    EXPECT_THAT(steps->summary().toStdString(), HasSubstr("1.00 ± "));
+    EXPECT_THAT(steps->summary().toStdString(), HasSubstr("ms, 1.00 to "));
     EXPECT_THAT(memory->summary().toStdString(), HasSubstr("MiB"));
     EXPECT_TRUE(steps->isVisible());
     QTest::mouseClick(cancelButton, Qt::LeftButton);
@@ -170,6 +173,68 @@ TEST_F(ExperimentWindow, FillsTheGridOfPointsWithTimes)
     EXPECT_THAT(told.toStdString(), HasSubstr("seed=1"));
     EXPECT_EQ(statuses().size(), 4);
     EXPECT_FALSE(grid->isVisible()) << "the list is a choice away";
+}
+
+TEST_F(ExperimentWindow, AnotherSpecLeavesNothingOfTheLastSweepBehind)
+{
+    runSeeds(QStringLiteral("[0, 1]"));
+    ASSERT_TRUE(waitForEnd());
+    const auto* status = page->findChild<QLabel*>(QStringLiteral("status"));
+    const auto* steps = page->findChild<StepsPlot*>(QStringLiteral("steps"));
+    EXPECT_THAT(text("status"), HasSubstr("Done: 2 of 2 points"));
+    const QString same = editor->toPlainText();
+    replace(same + QStringLiteral("# a comment\n"));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "2 points"; }, kPatienceMs));
+    EXPECT_TRUE(status->isVisible()) << "the spec still stands for the points that ran";
+    EXPECT_TRUE(steps->isVisible());
+    replace(QStringLiteral(
+        "name: fake\nworkload: attention\nseq_len: 64\ndevice: cpu\nsteps: 3\nsweep: {seed: [0, 1, 2]}"));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "3 points"; }, kPatienceMs)) << verdict();
+    EXPECT_FALSE(status->isVisible());
+    EXPECT_FALSE(steps->isVisible());
+    EXPECT_EQ(statuses(), QStringList({"waiting", "waiting", "waiting"}));
+}
+
+TEST_F(ExperimentWindow, CellsAndRowsLeadToTheirRuns)
+{
+    replace(QStringLiteral(
+        "workload: attention\ndevice: cpu\nsteps: 3\nsweep:\n  seed: [0, 1]\n  seq_len: [64, 128]\n"));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    auto* grid = page->findChild<PointGridView*>();
+    QTest::mouseClick(runButton, Qt::LeftButton);
+    ASSERT_TRUE(waitForEnd());
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 4; }, kPatienceMs));
+    const auto seedOf = [this]() -> std::string {
+        const std::vector<SelectedRun> runs = window->workspace().selectedRuns();
+        return runs.size() == 1 ? std::string(runs[0].run->param("seed")) + " " +
+                                      std::string(runs[0].run->param("seq_len"))
+                                : std::string();
+    };
+    std::set<std::string> seen;
+    grid->setFocus();
+    for (const auto key : {Qt::Key_Right, Qt::Key_Right, Qt::Key_Down, Qt::Key_Left}) {
+        QTest::keyClick(grid, key);
+        waitUntilSettled();
+        seen.insert(seedOf());
+    }
+    EXPECT_THAT(seen, ::testing::UnorderedElementsAre("0 64", "0 128", "1 64", "1 128"));
+    EXPECT_EQ(window->currentPageName(), QStringLiteral("experiment")) << "looking does not lead away";
+    QTest::keyClick(grid, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_EQ(window->currentPageName(), QStringLiteral("overview"));
+    window->showPage(QStringLiteral("experiment"));
+    ASSERT_EQ(statuses().size(), 4); // shows the list
+    auto* list = page->findChild<TableView*>();
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
+                      list->visualRect(list->model()->index(2, 1)).center());
+    waitUntilSettled();
+    const std::string chosen = seedOf();
+    QTest::keyClick(list, Qt::Key_Up);
+    waitUntilSettled();
+    EXPECT_NE(seedOf(), chosen);
+    QTest::keyClick(list, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_EQ(window->currentPageName(), QStringLiteral("overview"));
 }
 
 TEST_F(ExperimentWindow, KeepsTheGridReadableOnASmallScreenWhileItRuns)
@@ -283,6 +348,13 @@ TEST_F(ExperimentWindow, PassesOverWhatTheFileHolds)
     ASSERT_TRUE(waitForEnd());
     EXPECT_EQ(statuses(), QStringList({"in the file", "in the file", "ok"})) << text("status");
     ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 3; }, kPatienceMs));
+    auto* list = page->findChild<TableView*>();
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
+                      list->visualRect(list->model()->index(1, 1)).center());
+    waitUntilSettled();
+    ASSERT_EQ(window->workspace().selection().size(), 1U);
+    EXPECT_EQ(window->workspace().selection().front().run, RunId{2})
+        << "what stood there before has a run, too";
 }
 
 TEST_F(ExperimentWindow, AsksBeforeItClosesOnASweep)
@@ -312,7 +384,7 @@ TEST_F(ExperimentWindow, AsksBeforeItClosesOnASweep)
 int main(int argc, char** argv)
 {
     ::testing::InitGoogleMock(&argc, argv);
-    QApplication application(argc, argv);
+    const tilescope::testing::TestApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("tilescope-test"));
     QApplication::setOrganizationName(QStringLiteral("tilescope-test"));
     return RUN_ALL_TESTS();

@@ -27,4 +27,8 @@ void writeLmFile(const std::filesystem::path& file, int steps = 2);
 /// A trace of `events` kernels spread over `streams` streams, for what must hold with very many.
 void writeLargeFile(const std::filesystem::path& file, std::int64_t events, int streams);
 
+/// A study on a CPU of nine runs: two are traced, one with 11 133 ops, of which a column of numbers is wide;
+/// six are not; the last ran out of memory. Two lengths are there with one and with two heads.
+void writeStudyFile(const std::filesystem::path& file);
+
 } // namespace tilescope::test

@@ -5,6 +5,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "tests/ui/patience.h"
+#include "tests/ui/test_application.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/screenshots.h"
@@ -170,6 +171,24 @@ TEST_F(LiveTest, ARunIsSeenGrowingAndKeepsWhatTheUserChose)
     EXPECT_EQ(view().scene().sections[0].timeline->steps.size(), 8U);
 }
 
+TEST_F(LiveTest, TheOverviewOfARunThatIsWrittenSaysThatItIs)
+{
+    StringTable strings;
+    store::RunWriter writer(path_, strings);
+    writer.beginRun({"live", "lm", R"({"workload":"lm","backend":"naive","trace":"kernels","trace_steps":2})",
+                     "hash", "test"});
+    const Sample sample{0, SampleKind::Measure, Phase::Step, Nanoseconds(3'000'000), {}};
+    writer.writeSamples({&sample, 1});
+    writer.commit();
+    open({name_}, "overview");
+    ASSERT_TRUE(eventually([&] {
+        return visibleText("overview").contains(QStringLiteral("The run is being written"));
+    })) << visibleText("overview").toStdString();
+    EXPECT_FALSE(visibleText("overview").contains(QStringLiteral("give the run")))
+        << visibleText("overview").toStdString();
+    writer.endRun({});
+}
+
 TEST_F(LiveTest, AViewThatShowsAllGoesOnShowingAll)
 {
     PiecemealRun run(path_, 8);
@@ -238,7 +257,7 @@ TEST_F(LiveTest, FilesThatAreDroppedAreOpenedAndThoseOfOthersSayWhy)
 int main(int argc, char** argv)
 {
     ::testing::InitGoogleTest(&argc, argv);
-    QApplication application(argc, argv);
+    const tilescope::testing::TestApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("tilescope-test"));
     QApplication::setOrganizationName(QStringLiteral("tilescope-test"));
     return RUN_ALL_TESTS();

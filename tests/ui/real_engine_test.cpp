@@ -3,6 +3,7 @@
 
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/longest_turn.h"
+#include "tests/ui/test_application.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/pages/experiment_page.h"
 #include "ui/pages/main_window.h"
@@ -170,7 +171,7 @@ TEST_F(RealEngine, RunsASpecAndShowsWhatItRecorded)
 int main(int argc, char** argv)
 {
     ::testing::InitGoogleTest(&argc, argv);
-    QApplication application(argc, argv);
+    const tilescope::testing::TestApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("tilescope-test"));
     QApplication::setOrganizationName(QStringLiteral("tilescope-test"));
     return RUN_ALL_TESTS();

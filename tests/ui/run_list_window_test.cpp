@@ -4,9 +4,11 @@
 #include "ui/models/run_tree_model.h"
 #include "ui/pages/key_value_table.h"
 #include "ui/pages/memory_page.h"
+#include "ui/pages/run_delegate.h"
 #include "ui/pages/run_dock.h"
 #include "ui/plots/memory_areas.h"
 #include "ui/plots/table_view.h"
+#include "ui/theme/theme.h"
 
 #include <QHeaderView>
 #include <QLabel>
@@ -89,6 +91,7 @@ TEST_F(WindowTest, TheRunListShowsTheColumnsThatAreWantedAndSortsByThem)
         if (action->text() == QLatin1String("Backend"))
             action->trigger();
     }
+    waitUntilSettled();
     for (const char* title :
          {"Status", "Workload", "Backend", "Size", "Type", "Step, ms", "Peak, MiB", "Flags"})
         EXPECT_TRUE(titles.contains(QLatin1String(title))) << title;
@@ -110,6 +113,37 @@ TEST_F(WindowTest, TheRunListShowsTheColumnsThatAreWantedAndSortsByThem)
     const MainWindow another;
     for (const QTreeView* other : another.findChildren<QTreeView*>())
         EXPECT_FALSE(other->isColumnHidden(RunTreeModel::Backend)) << "remembered";
+}
+
+TEST_F(WindowTest, NamesKeepTheirWidthHoweverNarrowTheListIs)
+{
+    auto& tree = named<QTreeView>(QStringLiteral("Runs"));
+    const QFontMetrics metrics(Theme::instance().body());
+    for (const int width : {sizes().of(240), sizes().dock, sizes().of(400), sizes().of(600)}) {
+        window_.resizeDocks({&window_.dock()}, {width}, Qt::Horizontal);
+        waitUntilSettled();
+        EXPECT_GE(tree.columnWidth(RunTreeModel::Run), RunDelegate::leastNameWidth()) << width;
+        EXPECT_GT(tree.columnWidth(RunTreeModel::Run),
+                  metrics.horizontalAdvance(QStringLiteral("naive batch 8")));
+        int all = 0;
+        for (int column = 0; column < RunTreeModel::ColumnCount; ++column)
+            all += tree.columnWidth(column);
+        EXPECT_LE(all, tree.viewport()->width()) << width;
+    }
+    EXPECT_FALSE(tree.isColumnHidden(RunTreeModel::Precision)) << "it is back where there is room";
+    window_.resizeDocks({&window_.dock()}, {sizes().of(240)}, Qt::Horizontal);
+    waitUntilSettled();
+    EXPECT_TRUE(tree.isColumnHidden(RunTreeModel::Precision)) << "the type goes first";
+    window_.close();
+    MainWindow another;
+    another.open({QString::fromStdString((folder_ / "lm.tscope").string())});
+    another.show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&another, kPatienceMs));
+    waitUntilSettled();
+    for (const QTreeView* other : another.findChildren<QTreeView*>())
+        EXPECT_GE(other->columnWidth(RunTreeModel::Run), RunDelegate::leastNameWidth());
+    another.resizeDocks({&another.dock()}, {sizes().dock}, Qt::Horizontal);
+    another.close();
 }
 
 TEST_F(WindowTest, SizeDockPageAndColumnsSurviveARestart)

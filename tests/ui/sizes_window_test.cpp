@@ -10,13 +10,15 @@
 #include <QAbstractButton>
 #include <QHeaderView>
 #include <QLabel>
+#include <QPushButton>
+#include <QScreen>
 #include <QScrollArea>
 #include <QTreeView>
 
 namespace tilescope::ui {
 namespace {
 
-class SizesTest : public WindowTest, public ::testing::WithParamInterface<QSize> {
+class ScreenTest : public WindowTest {
 protected:
     void expectWholeText(const QString& page, const QWidget& widget, const QString& text)
     {
@@ -71,19 +73,24 @@ protected:
             << page.toStdString() << ": " << table.accessibleName().toStdString()
             << " is wider than its place";
     }
-};
 
-TEST_P(SizesTest, NoPageIsCut)
-{
-    window_.resize(GetParam());
-    const int file = window_.workspace().files()[0].id;
-    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
-    for (const QString& name : window_.pageNames()) {
-        window_.showPage(name);
-        waitUntilSettled();
-        ASSERT_TRUE(QTest::qWaitFor([this] { return window_.size() == GetParam(); }, kPatienceMs))
-            << name.toStdString() << " makes the window larger"; // the display server answers some time
-        EXPECT_GE(window_.dock().width(), sizes().dock) << name.toStdString() << " takes the run list's room";
+    // Every page of two runs, at the window's size.
+    void expectNoPageCut()
+    {
+        const QSize size = window_.size();
+        const int file = window_.workspace().files()[0].id;
+        window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+        for (const QString& name : window_.pageNames()) {
+            window_.showPage(name);
+            waitUntilSettled();
+            ASSERT_TRUE(QTest::qWaitFor([&] { return window_.size() == size; }, kPatienceMs))
+                << name.toStdString() << " makes the window larger"; // the display server answers some time
+            expectNotCut(name);
+        }
+    }
+
+    void expectNotCut(const QString& name)
+    {
         QWidget& page = *window_.page(name);
         for (const ToolBar* bar : page.findChildren<ToolBar*>())
             expectApart(name, *bar);
@@ -101,6 +108,24 @@ TEST_P(SizesTest, NoPageIsCut)
                 expectWholeText(name, *label, label->text());
         }
     }
+};
+
+class SizesTest : public ScreenTest, public ::testing::WithParamInterface<QSize> {};
+
+TEST_P(SizesTest, NoPageIsCut)
+{
+    window_.resize(GetParam());
+    ASSERT_TRUE(QTest::qWaitFor([this] { return window_.size() == GetParam(); }, kPatienceMs));
+    waitUntilSettled();
+    expectNoPageCut();
+    if (window_.dock().isVisible()) {
+        EXPECT_GE(window_.dock().width(), std::min(sizes().dock, GetParam().width() / 5))
+            << "a page takes the run list's room";
+        for (const QString& name : window_.pageNames())
+            EXPECT_LE(window_.page(name)->minimumSizeHint().width(),
+                      window_.width() - window_.dock().width() - sizes().rail)
+                << name.toStdString();
+    }
     for (const QTreeView* tree : window_.dock().findChildren<QTreeView*>()) {
         const QFontMetrics metrics(Theme::instance().small());
         for (int c = 1; c < tree->header()->count(); ++c) {
@@ -112,8 +137,52 @@ TEST_P(SizesTest, NoPageIsCut)
     }
 }
 
+// Also run on a small screen and with a scale factor: see CMakeLists.txt.
+TEST_F(ScreenTest, TheFirstWindowFitsItsScreenAndCutsNothing)
+{
+    const QRect screen = window_.screen()->availableGeometry();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return screen.contains(window_.frameGeometry()); }, kPatienceMs))
+        << window_.frameGeometry().width() << " x " << window_.frameGeometry().height() << " on "
+        << screen.width() << " x " << screen.height();
+    expectNoPageCut();
+    const QStatusBar& status = *window_.statusBar();
+    EXPECT_TRUE(screen.contains(QRect(status.mapToGlobal(QPoint()), status.size())));
+    for (const QString& name : window_.pageNames()) {
+        window_.showPage(name);
+        waitUntilSettled();
+        const QRect page(window_.page(name)->mapTo(&window_, QPoint()), window_.page(name)->size());
+        EXPECT_TRUE(window_.rect().contains(page)) << name.toStdString();
+    }
+}
+
+TEST_F(ScreenTest, ANarrowWindowFoldsTheRunListAndGivesItBack)
+{
+    const QSize before = window_.size();
+    auto& runs = *window_.findChild<QPushButton*>(QStringLiteral("showRuns"));
+    const auto resized = [this](const QSize& size) {
+        window_.resize(size);
+        const bool done = QTest::qWaitFor([&] { return window_.size() == size; }, kPatienceMs);
+        waitUntilSettled();
+        return done;
+    };
+    if (before.width() < sizes().of(1100))
+        GTEST_SKIP() << "the screen is narrow itself";
+    ASSERT_TRUE(window_.dock().isVisible());
+    EXPECT_FALSE(runs.isVisible());
+    ASSERT_TRUE(resized({sizes().of(1000), 600}));
+    EXPECT_FALSE(window_.dock().isVisible());
+    ASSERT_TRUE(runs.isVisible());
+    QTest::mouseClick(&runs, Qt::LeftButton);
+    EXPECT_TRUE(window_.dock().isVisible());
+    EXPECT_FALSE(runs.isVisible());
+    window_.dock().hide();
+    ASSERT_TRUE(resized(before));
+    EXPECT_TRUE(window_.dock().isVisible());
+}
+
 INSTANTIATE_TEST_SUITE_P(Screens, SizesTest,
-                         ::testing::Values(QSize(1280, 720), QSize(1366, 768), QSize(1920, 1080)),
+                         ::testing::Values(QSize(1067, 640), QSize(1200, 700), QSize(1280, 720),
+                                           QSize(1366, 768), QSize(1920, 1080)),
                          [](const auto& size) { return "At" + std::to_string(size.param.width()); });
 
 } // namespace

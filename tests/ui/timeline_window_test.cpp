@@ -296,7 +296,8 @@ TEST_F(TimelineWindowTest, ANoteIsKeptBesideTheRecordingListedJumpedToAndRemoved
     EXPECT_EQ(kept[0].text, QStringLiteral("why so long? <b>"));
 
     key(Qt::Key_Escape);
-    writeNote({}); // a bookmark
+    moveTo(*view_->viewport(), {3 * size().width() / 4, size().height() / 2}); // away from the first flag
+    writeNote({});                                                             // a bookmark
     ASSERT_EQ(view_->scene().notes.size(), 2U);
     key(Qt::Key_B, Qt::ShiftModifier);
     auto& table = named<TableView>(QStringLiteral("Notes"));

@@ -1,5 +1,6 @@
 // The window as a person uses it: a recording is opened, and everything else is done by mouse and keyboard.
 
+#include "tests/ui/test_application.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/models/kernel_rows.h"
@@ -25,7 +26,6 @@
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QPushButton>
-#include <QSettings>
 #include <QStatusBar>
 #include <QTextBrowser>
 #include <QTreeView>
@@ -352,17 +352,20 @@ TEST_F(WindowTest, TwoRunsAreComparedAndSwapped)
                                    {window_.workspace().files()[0].id, RunId{2}}};
     window_.workspace().select(both);
     clickRail(QStringLiteral("Compare"));
-    const auto verdict = [this] {
+    const auto words = [this](const char* label) {
         return window_.page(QStringLiteral("compare"))
-            ->findChild<QLabel*>(QStringLiteral("verdict"))
+            ->findChild<QLabel*>(QLatin1String(label))
             ->text()
             .toStdString();
     };
-    EXPECT_NE(verdict().find("B is faster"), std::string::npos) << verdict();
+    EXPECT_EQ(words("verdict"), "Inconclusive") << "one run of each";
+    EXPECT_NE(words("verdictSentence").find("Repeat both 5 times to decide."), std::string::npos);
+    EXPECT_NE(words("verdictSentence").find("backend naive → flash"), std::string::npos);
     QTest::keyClick(&window_, Qt::Key_X);
-    EXPECT_TRUE(
-        QTest::qWaitFor([&] { return verdict().find("B is slower") != std::string::npos; }, kPatienceMs))
-        << verdict();
+    EXPECT_TRUE(QTest::qWaitFor(
+        [&] { return words("verdictSentence").find("backend flash → naive") != std::string::npos; },
+        kPatienceMs))
+        << words("verdictSentence");
     EXPECT_EQ(window_.workspace().selectedRuns()[0].letter, QStringLiteral("A"));
     EXPECT_EQ(window_.workspace().selectedRuns()[0].key.run, RunId{2});
 }
@@ -439,11 +442,7 @@ TEST_F(WindowTest, TwoRunsOfEqualLengthEndTogether)
 int main(int argc, char** argv)
 {
     ::testing::InitGoogleTest(&argc, argv);
-    QApplication application(argc, argv);
-    // Neither the settings of whoever runs the tests nor those of the test before.
-    const tilescope::testing::TemporaryFolder settings;
-    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope,
-                       QString::fromStdString(settings.path().string()));
+    const tilescope::testing::TestApplication application(argc, argv);
     tilescope::ui::Theme::instance().apply(tilescope::ui::ThemeChoice::Light);
     const int code = RUN_ALL_TESTS();
     tilescope::ui::finishBackgroundWork();

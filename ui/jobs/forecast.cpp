@@ -35,8 +35,9 @@ public:
             if (!devices.contains(device))
                 devices << device;
             sweep.isHere = sweep.isHere && point.isHere;
+            sweep.isFromBusyHost = sweep.isFromBusyHost || point.isFromBusyHost;
             PointForecast told;
-            told.seconds = point.seconds;
+            told.seconds = point.skipped ? 0 : point.seconds;
             told.stepSeconds = point.stepSeconds;
             told.error = point.error;
             if (point.memory) {
@@ -110,7 +111,9 @@ QString forecastWords(const SweepForecast& forecast)
                      (forecast.device.isEmpty() ? QString()
                                                 : (forecast.isHere ? QStringLiteral(" on this ")
                                                                    : QStringLiteral(" on the calibrated ")) +
-                                                      forecast.device);
+                                                      forecast.device) +
+                     (forecast.isFromBusyHost ? QStringLiteral(" (calibrated while its host was busy)")
+                                              : QString());
     else if (!forecast.points.empty())
         words << QStringLiteral("time not predicted: no calibration of this device");
     if (const auto peak = forecast.peakBytes())

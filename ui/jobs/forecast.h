@@ -25,7 +25,8 @@ struct PointForecast {
 struct SweepForecast {
     QString device; ///< NVIDIA H200; what `on this …` names
     std::vector<PointForecast> points;
-    bool isHere = true; ///< the device is of this machine; else it was calibrated elsewhere
+    bool isHere = true;          ///< the device is of this machine; else it was calibrated elsewhere
+    bool isFromBusyHost = false; ///< the device was calibrated while its host was busy
 
     std::optional<double> seconds() const; ///< of all points; none where one is not known
     /// The share by which they may be off, as all points may be in the same direction.

@@ -1,9 +1,9 @@
 // The values of a chart: from runs and a recipe to points, fits and a caption.
 
-#include "ui/models/chart_recipe.h"
+#include "ui/models/chart_choice.h"
+#include "ui/models/natural_order.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
-
-#include <QCollator>
 
 #include <algorithm>
 #include <charconv>
@@ -14,6 +14,15 @@
 namespace tilescope::ui {
 
 namespace {
+
+// A deviation is about the mean, an interval about the median: bars are those of the centre.
+ChartRecipe::Bars barsOf(const ChartRecipe& recipe)
+{
+    if (recipe.bars == ChartRecipe::Bars::None)
+        return recipe.bars;
+    return recipe.centre == ChartRecipe::Centre::Mean ? ChartRecipe::Bars::Deviation
+                                                      : ChartRecipe::Bars::Interval;
+}
 
 QString text(std::string_view view)
 {
@@ -89,10 +98,11 @@ std::optional<ChartPoint> valueOf(const query::RunSummary& run, const QString& q
         constexpr double kMs = 1e6;
         point.n = statistics->n;
         point.y = kMs * (recipe.centre == ChartRecipe::Centre::Mean ? statistics->mean : statistics->median);
-        if (recipe.bars == ChartRecipe::Bars::Deviation && statistics->standardDeviation) {
+        const ChartRecipe::Bars bars = barsOf(recipe);
+        if (bars == ChartRecipe::Bars::Deviation && statistics->standardDeviation) {
             point.low = point.y - kMs * *statistics->standardDeviation;
             point.high = point.y + kMs * *statistics->standardDeviation;
-        } else if (recipe.bars == ChartRecipe::Bars::Interval && statistics->ci95) {
+        } else if (bars == ChartRecipe::Bars::Interval && statistics->ci95) {
             point.low = kMs * statistics->ci95->low;
             point.high = kMs * statistics->ci95->high;
         }
@@ -128,7 +138,7 @@ void scaleX(Chart& chart, const QString& quantity)
     for (const ChartSeries& series : chart.series)
         for (const ChartPoint& point : series.points)
             values.push_back(point.x);
-    const Unit unit = columnUnit(values, isMemory(quantity) ? byteUnit : timeUnit);
+    const Unit unit = axisUnit(values, isMemory(quantity) ? byteUnit : timeUnit);
     for (ChartSeries& series : chart.series)
         for (ChartPoint& point : series.points)
             point.x /= unit.size;
@@ -142,7 +152,7 @@ void scale(Chart& chart, bool memory)
     for (const ChartSeries& series : chart.series)
         for (const ChartPoint& point : series.points)
             values.push_back(point.y);
-    const Unit unit = columnUnit(values, memory ? byteUnit : timeUnit);
+    const Unit unit = axisUnit(values, memory ? byteUnit : timeUnit);
     chart.unit = QString::fromUtf8(unit.word);
     for (ChartSeries& series : chart.series) {
         for (ChartPoint& point : series.points) {
@@ -161,13 +171,17 @@ struct Drawn {
     std::vector<const query::RunSummary*> runs;
     std::int64_t leastN = 0; ///< samples behind a point
     std::int64_t mostN = 0;
+    std::int64_t mostRuns = 1; ///< behind a point
+    bool runBars = false;      ///< a point of several has a bar
     int leftOut = 0;
     bool outOfMemory = false;
 
-    void add(std::int64_t n)
+    void add(const ChartPoint& point)
     {
-        leastN = leastN == 0 ? n : std::min(leastN, n);
-        mostN = std::max(mostN, n);
+        leastN = leastN == 0 ? point.n : std::min(leastN, point.n);
+        mostN = std::max(mostN, point.n);
+        mostRuns = std::max(mostRuns, point.runs);
+        runBars = runBars || (point.runs > 1 && point.low);
     }
 };
 
@@ -176,12 +190,14 @@ QString statisticsWords(const ChartRecipe& recipe, const Drawn& drawn)
     QString words =
         recipe.centre == ChartRecipe::Centre::Mean ? QStringLiteral("Means") : QStringLiteral("Medians");
     words += drawn.leastN == drawn.mostN
-                 ? QStringLiteral(" of %1 timed steps").arg(drawn.mostN)
-                 : QStringLiteral(" of %1 to %2 timed steps").arg(drawn.leastN).arg(drawn.mostN);
-    if (recipe.bars == ChartRecipe::Bars::Deviation)
+                 ? QStringLiteral(" of ") + counted(drawn.mostN, "timed step")
+                 : QStringLiteral(" of %1 to %2").arg(drawn.leastN).arg(counted(drawn.mostN, "timed step"));
+    if (barsOf(recipe) == ChartRecipe::Bars::Deviation)
         words += QStringLiteral("; bars: standard deviation");
-    else if (recipe.bars == ChartRecipe::Bars::Interval)
-        words += QStringLiteral("; bars: 95 % interval of the median");
+    else if (barsOf(recipe) == ChartRecipe::Bars::Interval)
+        words += drawn.leastN < analysis::kFewestForInterval
+                     ? QStringLiteral("; bars: 95 % interval of the median, none below 6 steps")
+                     : QStringLiteral("; bars: 95 % interval of the median");
     return words + QStringLiteral(". ");
 }
 
@@ -195,17 +211,27 @@ QString fitWords(ChartRecipe::Fit fit)
         .arg(law);
 }
 
-QString captionOf(const ChartRecipe& recipe, const Drawn& drawn, const QString& machine)
+QString captionOf(const ChartRecipe& recipe, const QStringList& separatedBy, const Drawn& drawn,
+                  const QString& machine)
 {
     QString caption = QStringLiteral("%1 against %2").arg(wordsOf(recipe.y), wordsOfX(recipe.x));
     caption[0] = caption[0].toUpper();
+    QStringList by = separatedBy;
     if (!recipe.series.isEmpty())
-        caption += QStringLiteral(" by %1").arg(recipe.series);
+        by.prepend(recipe.series);
+    if (!by.isEmpty())
+        caption += QStringLiteral(" by %1").arg(by.join(QStringLiteral(" and ")));
     if (!recipe.facet.isEmpty())
         caption += QStringLiteral(", a panel for each %1").arg(recipe.facet);
     caption += QStringLiteral(". ");
     if (!isMemory(recipe.y) && drawn.mostN > 0)
         caption += statisticsWords(recipe, drawn);
+    if (drawn.mostRuns > 1)
+        caption += QStringLiteral("Repeated runs, up to %1, are one point: their %2%3. ")
+                       .arg(drawn.mostRuns)
+                       .arg(recipe.centre == ChartRecipe::Centre::Mean ? QStringLiteral("mean")
+                                                                       : QStringLiteral("median"),
+                            drawn.runBars ? QStringLiteral(", with a bar over the runs") : QString());
     QStringList same;
     for (const char* key : {"workload", "precision", "batch", "heads", "d_head", "causal", "mode", "size"}) {
         std::set<QString> values;
@@ -222,9 +248,8 @@ QString captionOf(const ChartRecipe& recipe, const Drawn& drawn, const QString& 
     if (drawn.outOfMemory && recipe.outOfMemory)
         caption += QStringLiteral("Open triangles at the top: out of memory. ");
     if (drawn.leftOut > 0)
-        caption += QStringLiteral("%1 runs lack %2 or %3 and are left out. ")
-                       .arg(drawn.leftOut)
-                       .arg(recipe.x, recipe.y);
+        caption += QStringLiteral("%1 without %2 or %3 left out. ")
+                       .arg(counted(drawn.leftOut, "run"), recipe.x, recipe.y);
     if (!machine.isEmpty())
         caption += machine + QStringLiteral(". ");
     if (!recipe.filter.isEmpty())
@@ -232,102 +257,120 @@ QString captionOf(const ChartRecipe& recipe, const Drawn& drawn, const QString& 
     return caption.trimmed();
 }
 
+/// A run that is drawn: where, and what. Without a point it ran out of memory there.
+struct Placed {
+    ChartPlace place;
+    std::optional<ChartPoint> point;
+};
+
+QString valueOfKey(const query::RunSummary& run, const QString& key)
+{
+    return key.isEmpty() ? QString() : text(run.param(key.toStdString()));
+}
+
+// A number alone does not say what it is one of.
+QString namedValue(const query::RunSummary& run, const QString& key)
+{
+    const QString value = valueOfKey(run, key);
+    return numberOf(value.toStdString()) ? key + QLatin1Char(' ') + value : value;
+}
+
+std::vector<Placed> placedOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& runs,
+                             Drawn& drawn)
+{
+    std::vector<Placed> placed;
+    for (const query::RunSummary* run : runs) {
+        const std::optional<double> at = placeOf(*run, recipe);
+        const bool failed = run->result.status == RunStatus::Oom;
+        std::optional<ChartPoint> point = failed ? std::nullopt : valueOf(*run, recipe.y, recipe);
+        if (!at || (!failed && !point)) {
+            ++drawn.leftOut;
+            continue;
+        }
+        if (point) {
+            point->x = *at;
+            point->label = valueOfKey(*run, recipe.label);
+        }
+        drawn.outOfMemory = drawn.outOfMemory || failed;
+        drawn.runs.push_back(run);
+        placed.push_back(
+            {{run, *at, valueOfKey(*run, recipe.facet), namedValue(*run, recipe.series)}, std::move(point)});
+    }
+    return placed;
+}
+
+std::vector<ChartPlace> placesOf(const std::vector<Placed>& placed)
+{
+    std::vector<ChartPlace> places;
+    for (const Placed& one : placed)
+        places.push_back(one.place);
+    return places;
+}
+
+// By facet and name.
+std::map<std::pair<QString, QString>, ChartSeries>
+seriesOf(const ChartRecipe& recipe, const std::vector<Placed>& placed, const QStringList& separatedBy)
+{
+    std::map<std::pair<QString, QString>, ChartSeries> series;
+    for (const Placed& one : placed) {
+        QStringList words;
+        if (!recipe.series.isEmpty())
+            words << one.place.series;
+        for (const QString& key : separatedBy)
+            words << namedValue(*one.place.run, key);
+        words.removeAll(QString()); // of keys that this kind of run does not have
+        ChartSeries& line = series[{one.place.facet, words.join(QStringLiteral(", "))}];
+        if (one.point)
+            line.points.push_back(*one.point);
+        else if (std::find(line.outOfMemory.begin(), line.outOfMemory.end(), one.place.x) ==
+                 line.outOfMemory.end())
+            line.outOfMemory.push_back(one.place.x);
+    }
+    return series;
+}
+
+// By x; repeats at one x become one point.
+void sortPoints(ChartSeries& series, const ChartRecipe& recipe, bool merges)
+{
+    std::stable_sort(series.points.begin(), series.points.end(),
+                     [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+    if (!merges)
+        return;
+    std::vector<ChartPoint> points;
+    for (auto from = series.points.begin(); from != series.points.end();) {
+        const auto to = std::find_if(from, series.points.end(),
+                                     [from](const ChartPoint& other) { return other.x != from->x; });
+        points.push_back(merged({from, to}, recipe.centre, barsOf(recipe)));
+        from = to;
+    }
+    series.points = std::move(points);
+}
+
 // 9 before 10, words by the alphabet.
 void sortNaturally(QStringList& words)
 {
-    QCollator order;
-    order.setNumericMode(true);
+    const QCollator order = naturalOrder();
     std::sort(words.begin(), words.end(),
               [&order](const QString& a, const QString& b) { return order.compare(a, b) < 0; });
 }
 
 } // namespace
 
-double ChartFit::at(double x) const
-{
-    return c * std::pow(x, exponent);
-}
-
-QString ChartFit::formula(const QString& x, const QString& unit) const
-{
-    static const QString kSuper = QStringLiteral("⁰¹²³⁴⁵⁶⁷⁸⁹");
-    const auto raised = [](int number) {
-        QString text = number < 0 ? QStringLiteral("⁻") : QString();
-        for (const QChar digit : QString::number(std::abs(number)))
-            text += kSuper[digit.digitValue()];
-        return text;
-    };
-    const int power = c > 0 ? int(std::floor(std::log10(c))) : 0;
-    QString text = power > -3 && power < 4
-                       ? threeDigits(c)
-                       : QStringLiteral("%1·10%2").arg(threeDigits(c / std::pow(10, power)), raised(power));
-    text += QLatin1Char(' ') + x;
-    const bool whole = std::abs(exponent - std::round(exponent)) < 1e-9;
-    if (whole && exponent != 1)
-        text += raised(int(std::lround(exponent)));
-    else if (!whole)
-        text += QStringLiteral("^%1").arg(threeDigits(exponent));
-    return text + QLatin1Char(' ') + unit;
-}
-
-std::optional<ChartFit> fitOf(const std::vector<ChartPoint>& points, ChartRecipe::Fit kind)
-{
-    const std::size_t tail = std::max<std::size_t>(2, (points.size() + 1) / 2);
-    if (kind == ChartRecipe::Fit::None || points.size() < 2)
-        return {};
-    std::vector<std::pair<double, double>> logs;
-    for (std::size_t i = points.size() - tail; i < points.size(); ++i)
-        if (points[i].x > 0 && points[i].y > 0)
-            logs.emplace_back(std::log(points[i].x), std::log(points[i].y));
-    if (logs.size() < 2)
-        return {};
-    double meanX = 0;
-    double meanY = 0;
-    for (const auto& [x, y] : logs) {
-        meanX += x / double(logs.size());
-        meanY += y / double(logs.size());
-    }
-    double xx = 0;
-    double xy = 0;
-    double yy = 0;
-    for (const auto& [x, y] : logs) {
-        xx += (x - meanX) * (x - meanX);
-        xy += (x - meanX) * (y - meanY);
-        yy += (y - meanY) * (y - meanY);
-    }
-    ChartFit fit;
-    fit.fromX = points[points.size() - tail].x;
-    fit.exponent = kind == ChartRecipe::Fit::Linear      ? 1
-                   : kind == ChartRecipe::Fit::Quadratic ? 2
-                   : xx > 0                              ? xy / xx
-                                                         : 1;
-    fit.c = std::exp(meanY - fit.exponent * meanX);
-    double residual = 0;
-    for (const auto& [x, y] : logs)
-        residual += std::pow(y - std::log(fit.at(std::exp(x))), 2);
-    fit.r2 = yy > 0 ? 1 - residual / yy : 1;
-    // A standard error on the logarithm is a share of c. With the exponent free, it is that of c at the
-    // middle.
-    const auto n = double(logs.size());
-    const double freedom = n - (kind == ChartRecipe::Fit::Power ? 2 : 1);
-    if (freedom > 0)
-        fit.spread = std::sqrt(residual / freedom / n);
-    return fit;
-}
-
 QStringList varyingKeys(const std::vector<const query::RunSummary*>& runs)
 {
     QStringList keys;
-    if (runs.empty())
-        return keys;
-    for (const auto& [key, value] : runs.front()->params) {
-        const bool differs =
-            std::any_of(runs.begin(), runs.end(), [&key = key, &value = value](const query::RunSummary* run) {
-                return run->param(key) != value;
-            });
-        if (differs && key != "name")
-            keys << QString::fromStdString(key);
-    }
+    std::set<std::string_view> seen{"name"};
+    for (const query::RunSummary* of : runs)
+        for (const auto& [key, value] : of->params) {
+            if (!seen.insert(key).second)
+                continue;
+            const bool differs = std::any_of(runs.begin(), runs.end(),
+                                             [&key = key, &value = value](const query::RunSummary* run) {
+                                                 return run->param(key) != value;
+                                             });
+            if (differs)
+                keys << QString::fromStdString(key);
+        }
     return keys;
 }
 
@@ -389,35 +432,16 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
     chart.xTitle = wordsOfX(recipe.x) + (length ? QStringLiteral(", tokens") : QString());
     chart.xWord = length ? QStringLiteral("N") : recipe.x;
     chart.facetKey = recipe.facet;
-    std::map<std::pair<QString, QString>, ChartSeries> series; // by facet and name
     Drawn drawn;
-    const auto valueOfKey = [](const query::RunSummary& run, const QString& key) {
-        return key.isEmpty() ? QString() : text(run.param(key.toStdString()));
-    };
-    // A number alone does not say what it is one of.
-    const auto nameOf = [&](const query::RunSummary& run) {
-        const QString value = valueOfKey(run, recipe.series);
-        return numberOf(value.toStdString()) ? recipe.series + QLatin1Char(' ') + value : value;
-    };
-    for (const query::RunSummary* run : runs) {
-        const std::optional<double> at = placeOf(*run, recipe);
-        const std::pair place(valueOfKey(*run, recipe.facet), nameOf(*run));
-        if (at && run->result.status == RunStatus::Oom) {
-            series[place].outOfMemory.push_back(*at);
-            drawn.outOfMemory = true;
-            drawn.runs.push_back(run);
-            continue;
-        }
-        std::optional<ChartPoint> point = valueOf(*run, recipe.y, recipe);
-        if (!at || !point) {
-            ++drawn.leftOut;
-            continue;
-        }
-        point->x = *at;
-        point->label = valueOfKey(*run, recipe.label);
-        drawn.add(point->n);
-        drawn.runs.push_back(run);
-        series[place].points.push_back(std::move(*point));
+    const std::vector<Placed> placed = placedOf(recipe, runs, drawn);
+    const bool isKey = !ChartRecipe::quantities().contains(recipe.x);
+    if (isKey) // where x is measured no line is followed along it
+        chart.separatedBy = separatingKeys(placesOf(placed), recipe.x);
+    std::map<std::pair<QString, QString>, ChartSeries> series = seriesOf(recipe, placed, chart.separatedBy);
+    for (auto& [place, one] : series) {
+        sortPoints(one, recipe, isKey);
+        for (const ChartPoint& point : one.points)
+            drawn.add(point);
     }
     for (const auto& [place, one] : series) {
         if (!chart.facets.contains(place.first))
@@ -435,12 +459,6 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
             ChartSeries& one = chart.series.emplace_back(std::move(found->second));
             one.name = name;
             one.facet = facet;
-            std::stable_sort(one.points.begin(), one.points.end(),
-                             [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
-            chart.crowded = chart.crowded || std::adjacent_find(one.points.begin(), one.points.end(),
-                                                                [](const ChartPoint& a, const ChartPoint& b) {
-                                                                    return a.x == b.x;
-                                                                }) != one.points.end();
         }
     scale(chart, isMemory(recipe.y));
     if (ChartRecipe::quantities().contains(recipe.x))
@@ -448,7 +466,7 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
     for (ChartSeries& one : chart.series)
         one.fit = fitOf(one.points, recipe.fit);
     chart.yTitle = QStringLiteral("%1, %2").arg(wordsOf(recipe.y), chart.unit);
-    chart.caption = captionOf(recipe, drawn, machine);
+    chart.caption = captionOf(recipe, chart.separatedBy, drawn, machine);
     if (chart.series.empty())
         chart.empty =
             runs.empty()

@@ -105,8 +105,8 @@ ChartRecipe ChartRecipe::fromJson(const QByteArray& json, const QString& origin)
     recipe.filter = reader.text("filter", recipe.filter);
     recipe.xAxis = axisOf(reader, "x_axis", recipe.xAxis);
     recipe.yAxis = axisOf(reader, "y_axis", recipe.yAxis);
-    recipe.centre = Centre(reader.word("centre", kCentres, 0));
-    recipe.bars = Bars(reader.word("bars", kBars, 1));
+    recipe.centre = Centre(reader.word("centre", kCentres, 1));
+    recipe.bars = Bars(reader.word("bars", kBars, 2));
     recipe.fit = Fit(reader.word("fit", kFits, 0));
     recipe.formula = reader.flag("formula", recipe.formula);
     recipe.outOfMemory = reader.flag("oom", recipe.outOfMemory);

@@ -36,8 +36,8 @@ struct ChartRecipe {
     QString filter; ///< words that runs must have: precision=bf16, d_head=64,128, or a value of any key
     Axis xAxis = Axis::Log2;
     Axis yAxis = Axis::Log10;
-    Centre centre = Centre::Mean;
-    Bars bars = Bars::Deviation;
+    Centre centre = Centre::Median;
+    Bars bars = Bars::Interval; ///< what belongs to the centre is drawn: a deviation about the mean only
     Fit fit = Fit::None;
     bool formula = true;     ///< written along its fit
     bool outOfMemory = true; ///< marked at the top
@@ -63,8 +63,9 @@ struct ChartPoint {
     double y = 0;
     std::optional<double> low = {}; ///< of its error bar
     std::optional<double> high = {};
-    std::int64_t n = 0;
-    QString exact; ///< with unit, for the table
+    std::int64_t n = 0;    ///< samples
+    std::int64_t runs = 1; ///< repeats that it is the mean or median of
+    QString exact;         ///< with unit, for the table
     QString label = {};
 };
 
@@ -95,14 +96,16 @@ struct Chart {
     QStringList names;               ///< of the series: one colour each, whatever the facet
     QStringList facets;              ///< values of the facets' key; one empty one without
     QString facetKey;
-    bool crowded = false; ///< a line has several points at one x: something else differs
+    QStringList
+        separatedBy; ///< keys beside the recipe's series that tell lines apart: no line has an x twice
     QString caption;
     QString empty; ///< why there is nothing to draw; empty where there is
 };
 
 /// Makes the chart of a recipe from runs. Runs that the filter leaves are drawn; those of them that lack x or
-/// y are left out, and the caption says how many. \param machine  what the runs were recorded on, for the
-/// caption O(runs log runs).
+/// y are left out, and the caption says how many. A line has an x once: different experiments at one x become
+/// lines of their own, repeats of one experiment become one point. \param machine  what the runs were
+/// recorded on, for the caption O(runs log runs).
 Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& runs,
               const QString& machine = {});
 
@@ -118,7 +121,7 @@ std::optional<ChartFit> fitOf(const std::vector<ChartPoint>& points, ChartRecipe
 
 /// Keys that differ among runs and are numbers in all of them: what can be x.
 QStringList numericKeys(const std::vector<const query::RunSummary*>& runs);
-/// Keys that differ among runs: what can tell series apart.
+/// Keys that differ among runs, or that some of them lack: what can tell series apart.
 QStringList varyingKeys(const std::vector<const query::RunSummary*>& runs);
 
 } // namespace tilescope::ui

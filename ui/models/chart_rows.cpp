@@ -52,7 +52,8 @@ TableCell cellAt(const ChartSeries& series, double x)
         cell.exact = point.exact;
     }
     if (std::find(series.outOfMemory.begin(), series.outOfMemory.end(), x) != series.outOfMemory.end()) {
-        cell.text = QStringLiteral("OOM");
+        // Of repeats some may have had room.
+        cell.text = std::isnan(cell.sort) ? QStringLiteral("OOM") : cell.text + QStringLiteral(", OOM");
         cell.tone = Tone::Warning;
     }
     return cell;

@@ -4,6 +4,7 @@
 #include "core/query/event_tables.h"
 #include "core/query/hue.h"
 #include "ui/models/table_cells.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace {
 
 TableCell number(std::optional<double> value, const Unit& unit)
 {
-    TableCell cell = makeWords(value ? threeDigits(*value / unit.size) : notMeasured());
+    TableCell cell = makeWords(value ? columnDigits(*value, unit) : notMeasured());
     cell.sort = value.value_or(0);
     return cell;
 }
@@ -38,15 +39,30 @@ double changeOf(const ComparedGroup& group)
     return group.difference.b.value_or(0) - group.difference.a.value_or(0);
 }
 
-bool differs(GroupVerdict verdict)
+// Whether the time differs: what is new or gone does, more launches alone do not say so.
+bool differs(const analysis::GroupDifference& difference)
 {
-    return verdict != GroupVerdict::Same && verdict != GroupVerdict::Untested;
+    const auto& interval = difference.difference95;
+    switch (difference.verdict) {
+    case GroupVerdict::New:
+    case GroupVerdict::Gone:
+    case GroupVerdict::Slower:
+    case GroupVerdict::Faster:
+        return true;
+    case GroupVerdict::Count:
+        return interval && (interval->low > 0 || interval->high < 0);
+    case GroupVerdict::NoDifference:
+    case GroupVerdict::Inconclusive:
+    case GroupVerdict::Untested:
+        break;
+    }
+    return false;
 }
 
 // Sorted by size whatever the direction; noise stays grey.
 TableCell change(double value, const Unit& unit, bool seen)
 {
-    TableCell cell = makeWords(value == 0 ? QStringLiteral("0") : signedDigits(value / unit.size));
+    TableCell cell = makeWords(value == 0 ? QStringLiteral("0") : signedColumnDigits(value, unit));
     cell.sort = std::abs(value);
     cell.tone = !seen || value == 0 ? Tone::Dim : value < 0 ? Tone::Better : Tone::Worse;
     return cell;
@@ -79,8 +95,8 @@ TableCell spread(const ComparedGroup& group, const Unit& unit)
     const double half = (interval->high - interval->low) / 2;
     TableCell cell = makeWords(spreadText(half / unit.size),
                                QStringLiteral("95 % interval of B − A: %1 to %2")
-                                   .arg(signedDigits(interval->low / unit.size),
-                                        withUnit(signedDigits(interval->high / unit.size), unit.word)),
+                                   .arg(signedColumnDigits(interval->low, unit),
+                                        withUnit(signedColumnDigits(interval->high, unit), unit.word)),
                                Tone::Dim);
     cell.sort = half;
     return cell;
@@ -90,7 +106,8 @@ double mostOf(const std::vector<ComparedGroup>& groups)
 {
     double most = 0;
     for (const ComparedGroup& group : groups)
-        most = std::max(most, std::abs(changeOf(group)));
+        if (differs(group.difference))
+            most = std::max(most, std::abs(changeOf(group)));
     return most;
 }
 
@@ -115,7 +132,8 @@ KernelChange changeKind(const ComparedGroup& group)
         return KernelChange::Slower;
     case GroupVerdict::Faster:
         return KernelChange::Faster;
-    case GroupVerdict::Same:
+    case GroupVerdict::NoDifference:
+    case GroupVerdict::Inconclusive:
     case GroupVerdict::Untested:
         break;
     }
@@ -148,8 +166,10 @@ TableCell changeWord(const ComparedGroup& group)
         return makeWords(QStringLiteral("▴ slower"), tested(difference));
     case GroupVerdict::Faster:
         return makeWords(QStringLiteral("▾ faster"), tested(difference));
-    case GroupVerdict::Same:
-        return makeWords(QStringLiteral("≈ same"), tested(difference), Tone::Dim);
+    case GroupVerdict::NoDifference:
+        return makeWords(QStringLiteral("no difference"), tested(difference), Tone::Dim);
+    case GroupVerdict::Inconclusive:
+        return makeWords(QStringLiteral("inconclusive"), tested(difference), Tone::Dim);
     case GroupVerdict::Untested:
         return makeWords(
             QStringLiteral("untested"),
@@ -160,8 +180,9 @@ TableCell changeWord(const ComparedGroup& group)
 
 QString intervalTip()
 {
-    return QStringLiteral(
-        "Half the 95 % interval of the difference, from the spread of the traced steps and of runs");
+    return QStringLiteral("Half the 95 % interval of the difference, from the spread of runs and of their "
+                          "traced steps, widened "
+                          "for the number of rows");
 }
 
 // What a run's peak is made of, added to one side of the list.
@@ -199,13 +220,27 @@ QString phaseName(Phase phase)
     return {};
 }
 
-std::vector<double> timesOf(const std::vector<Sample>& samples, Phase phase)
+void addTimes(std::vector<double>& times, const std::vector<Sample>& samples, Phase phase)
 {
-    std::vector<double> times;
     for (const Sample& sample : samples)
         if (sample.kind == SampleKind::Measure && sample.phase == phase)
             times.push_back(double(sample.wall.count()) / 1e6);
-    return times;
+}
+
+std::vector<std::vector<Sample>> samplesOf(const store::RunReader& reader, const std::vector<RunId>& runs)
+{
+    std::vector<std::vector<Sample>> samples;
+    for (const RunId run : runs)
+        samples.push_back(reader.samples(run));
+    return samples;
+}
+
+// The median that is compared. How the samples of several runs vary is no interval of it.
+void centreOn(analysis::Statistics& statistics, double median, std::int64_t runs)
+{
+    statistics.median = median;
+    if (runs > 1)
+        statistics.ci95.reset();
 }
 
 } // namespace
@@ -214,20 +249,24 @@ ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::R
 {
     ComparisonData compared;
     compared.comparison = std::make_shared<const Comparison>(query::compare(a, runA, b, runB));
-    const std::vector<Sample> samplesA = a.samples(runA);
-    const std::vector<Sample> samplesB = b.samples(runB);
+    const auto samplesA = samplesOf(a, compared.comparison->a.runs);
+    const auto samplesB = samplesOf(b, compared.comparison->b.runs);
     for (const query::ComparedTime& time : compared.comparison->times) {
         if (time.onGpu)
             continue;
-        PhaseSamples phase{
-            phaseName(time.phase), timesOf(samplesA, time.phase), timesOf(samplesB, time.phase), {}, {},
-            time.difference};
+        PhaseSamples phase{phaseName(time.phase), {}, {}, {}, {}, time.difference};
+        for (const std::vector<Sample>& samples : samplesA)
+            addTimes(phase.a, samples, time.phase);
+        for (const std::vector<Sample>& samples : samplesB)
+            addTimes(phase.b, samples, time.phase);
         const auto statisticsA = analysis::summarise(phase.a);
         const auto statisticsB = analysis::summarise(phase.b);
         if (!statisticsA || !statisticsB)
             continue;
         phase.statisticsA = *statisticsA;
         phase.statisticsB = *statisticsB;
+        centreOn(phase.statisticsA, time.difference.medianA, time.difference.runsA);
+        centreOn(phase.statisticsB, time.difference.medianB, time.difference.runsB);
         compared.phases.push_back(std::move(phase));
     }
     addCategories(compared.categories, a, runA, &CategoryBytes::a);
@@ -246,15 +285,18 @@ ComparisonVerdict verdictOf(const Comparison& comparison)
 {
     ComparisonVerdict verdict;
     verdict.sentence = QString::fromStdString(exchange::sentenceOf(comparison));
-    const analysis::SeriesDifference* step = comparison.step();
+    verdict.tone = Tone::Dim;
+    for (const std::string& line : exchange::flagLines(comparison))
+        verdict.flags << QString::fromStdString(line);
+    const analysis::TimeDifference* step = comparison.step();
     if (step == nullptr) {
-        verdict.words = QStringLiteral("Too few steps to tell");
-        verdict.tone = Tone::Dim;
-    } else if (!step->seen()) {
-        verdict.words = QStringLiteral("No difference seen");
-        verdict.tone = Tone::Dim;
+        verdict.words = QStringLiteral("Not compared");
+    } else if (step->verdict == analysis::Verdict::Inconclusive) {
+        verdict.words = QStringLiteral("Inconclusive");
+    } else if (step->verdict == analysis::Verdict::NoDifference) {
+        verdict.words = QStringLiteral("No difference");
     } else {
-        const bool faster = step->difference < 0;
+        const bool faster = step->verdict == analysis::Verdict::Faster;
         verdict.tone = faster ? Tone::Better : Tone::Worse;
         verdict.words = QStringLiteral("B is %1, %2×")
                             .arg(faster ? QStringLiteral("faster") : QStringLiteral("slower"),
@@ -269,8 +311,12 @@ ComparisonVerdict verdictOf(const Comparison& comparison)
     verdict.conditions = facts.isEmpty() ? QStringLiteral("same parameters in both")
                                          : QStringLiteral("differs: ") + facts.join(QStringLiteral(", "));
     if (step != nullptr)
-        verdict.conditions =
-            QStringLiteral("%1 and %2 samples; ").arg(step->stepsA).arg(step->stepsB) + verdict.conditions;
+        verdict.conditions = QStringLiteral("%1 and %2 of %3 and %4; ")
+                                 .arg(step->stepsA)
+                                 .arg(counted(step->stepsB, "step"))
+                                 .arg(step->runsA)
+                                 .arg(counted(step->runsB, "run")) +
+                             verdict.conditions;
     return verdict;
 }
 
@@ -280,7 +326,7 @@ namespace {
 TableData differenceRows(const std::vector<ComparedGroup>& groups, const QString& title)
 {
     using Kind = TableColumn::Kind;
-    const Unit unit = timeUnit(longestOf(groups) / 3);
+    const Unit unit = timeUnit(longestOf(groups));
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
     data.columns = {makeColumn(title, Kind::Text, 0),
@@ -293,7 +339,7 @@ TableData differenceRows(const std::vector<ComparedGroup>& groups, const QString
     const double most = mostOf(groups);
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const ComparedGroup& group = groups[i];
-        const bool seen = differs(group.difference.verdict);
+        const bool seen = differs(group.difference);
         TableRow row;
         row.id = std::int64_t(i);
         row.cells = {makeWords(QString::fromStdString(group.difference.key)),
@@ -340,12 +386,12 @@ TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
 {
     using Kind = TableColumn::Kind;
     const bool ops = comparison.opsForKernels;
-    const Unit unit = timeUnit(longestOf(comparison.kernels) / 3);
+    const Unit unit = timeUnit(longestOf(comparison.kernels));
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
     data.columns = {makeColumn(ops ? QStringLiteral("Op") : QStringLiteral("Kernel"), Kind::Text, 0),
                     makeColumn(QStringLiteral("Family"), Kind::Text, 84, true),
-                    makeColumn(QStringLiteral("Change"), Kind::Text, 70),
+                    makeColumn(QStringLiteral("Change"), Kind::Text, 96),
                     makeColumn(QStringLiteral("A n"), Kind::Number, 42),
                     makeColumn(QStringLiteral("B n"), Kind::Number, 42),
                     makeColumn(QStringLiteral("A, ") + word, Kind::Number, 62),
@@ -355,15 +401,15 @@ TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
                     makeColumn(QStringLiteral("95 %"), Kind::Number, 70, true)};
     data.columns[0].swatch = true;
     data.columns[2].tip =
-        QStringLiteral("By Welch's test on the traced steps; of what is called slower or faster at "
-                       "most one in twenty is expected to be wrong");
+        QStringLiteral("By Welch's test with the deviation between runs; of what is called slower or faster "
+                       "at most one in twenty is expected to be wrong");
     data.columns[9].tip = intervalTip();
     const double most = mostOf(comparison.kernels);
     for (std::size_t i = 0; i < comparison.kernels.size(); ++i) {
         const ComparedGroup& group = comparison.kernels[i];
         if (which != KernelChange::All && changeKind(group) != which)
             continue;
-        const bool seen = differs(group.difference.verdict);
+        const bool seen = differs(group.difference);
         const QString name = QString::fromStdString(group.difference.key);
         TableRow row;
         row.id = std::int64_t(i);
@@ -395,7 +441,7 @@ TableData memoryDifferenceRows(const ComparisonData& compared)
     double most = 0;
     for (const query::ComparedMemory& one : memory)
         most = std::max({most, bytes(one.a).value_or(0), bytes(one.b).value_or(0)});
-    const Unit unit = byteUnit(most / 3);
+    const Unit unit = byteUnit(most);
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
     data.columns = {makeColumn(QStringLiteral("Memory"), Kind::Text, 0),

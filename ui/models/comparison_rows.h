@@ -12,14 +12,14 @@
 
 namespace tilescope::ui {
 
-/// Every timed sample of one phase in two runs, in ms, and what they say.
+/// Every timed sample of one phase of both sides, in ms, and what they say.
 struct PhaseSamples {
     QString name;
     std::vector<double> a;
     std::vector<double> b;
-    analysis::Statistics statisticsA;
+    analysis::Statistics statisticsA; ///< its median is that of `difference`; no interval for several runs
     analysis::Statistics statisticsB;
-    analysis::SeriesDifference difference;
+    analysis::TimeDifference difference;
 };
 
 /// What one category of memory holds at the peak of either run; none where a run has no events of
@@ -46,6 +46,7 @@ struct ComparisonVerdict {
     Tone tone = Tone::Plain;
     QString sentence;   ///< with the interval
     QString conditions; ///< what differs between the runs besides their times
+    QStringList flags;  ///< of the compared runs: why to doubt their times
 };
 ComparisonVerdict verdictOf(const query::Comparison& comparison);
 

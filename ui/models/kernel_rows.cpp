@@ -1,9 +1,8 @@
 #include "ui/models/kernel_rows.h"
+#include "ui/models/natural_order.h"
 
 #include "ui/models/table_cells.h"
 #include "ui/plots/number_text.h"
-
-#include <QCollator>
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +25,7 @@ TableCell number(std::optional<double> value, const Unit& unit)
     TableCell cell = makeWords(notMeasured());
     if (!value)
         return cell;
-    cell.text = threeDigits(*value / unit.size);
+    cell.text = columnDigits(*value, unit);
     cell.sort = *value;
     cell.exact = exactTime(std::int64_t(std::llround(*value)));
     return cell;
@@ -37,9 +36,9 @@ TableCell rate(std::optional<double> value, const Unit& unit)
     TableCell cell = makeWords(notMeasured());
     if (!value)
         return cell;
-    cell.text = threeDigits(*value / unit.size);
+    cell.text = columnDigits(*value, unit);
     cell.sort = *value;
-    cell.exact = withUnit(threeDigits(*value / unit.size), unit.word);
+    cell.exact = withUnit(columnDigits(*value, unit), unit.word);
     return cell;
 }
 
@@ -118,8 +117,8 @@ struct Units {
             flopRate = std::max(flopRate, line.flopRate.value_or(0));
             byteRate = std::max(byteRate, line.byteRate.value_or(0));
         }
-        total = timeUnit(greatest / 10);
-        each = columnUnit(std::move(means), timeUnit);
+        total = timeUnit(greatest);
+        each = columnUnit(means, timeUnit);
         flops = flopUnit(flopRate);
         bytes = byteRateUnit(byteRate);
     }
@@ -241,7 +240,7 @@ std::vector<KernelLine> linesOf(const query::KernelWorkTable& table)
         line.does = QString::fromStdString(row.does);
         if (names)
             line.family = word(family);
-        line.swatch = places ? Swatch::neutral() : Swatch::of(query::hueOfFamily(family));
+        line.swatch = places ? Swatch::neutral() : Swatch::of(query::hueOf(row.family));
         line.instances = row.instances;
         line.total = double(row.total);
         line.mean = row.mean;
@@ -379,8 +378,7 @@ QStringList rangeChoices(const std::vector<std::string>& paths, int most)
     std::stable_sort(choices.begin(), choices.end(),
                      [&](const QString& a, const QString& b) { return depthOf(a) < depthOf(b); });
     choices = choices.mid(0, most);
-    QCollator order;
-    order.setNumericMode(true);
+    const QCollator order = naturalOrder();
     std::sort(choices.begin(), choices.end(),
               [&order](const QString& a, const QString& b) { return order.compare(a, b) < 0; });
     return choices;

@@ -2,7 +2,9 @@
 
 #include "core/analysis/path_glob.h"
 #include "core/model/text.h"
+#include "core/query/memory_difference.h"
 #include "ui/models/table_cells.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
 
 #include <QCoreApplication>
@@ -42,13 +44,7 @@ QString exactBytes(std::int64_t bytes)
 
 TableCell bytesCell(std::int64_t bytes, const Unit& unit)
 {
-    const double value = double(bytes) / unit.size;
-    // Of what is next to nothing in the column's unit only that it is something.
-    const bool tiny = bytes > 0 && value < 0.005;
-    TableCell cell = makeWords(bytes == 0 ? QStringLiteral("0")
-                               : tiny     ? QStringLiteral("<0.01")
-                                          : threeDigits(value),
-                               exactBytes(bytes));
+    TableCell cell = makeWords(columnDigits(double(bytes), unit), exactBytes(bytes));
     cell.sort = double(bytes);
     return cell;
 }
@@ -135,7 +131,7 @@ std::vector<TableColumn> shareColumns(MemoryTable by, const Unit& unit)
         makeColumn(tr("n"), Kind::Number, 40, true)};
     columns[0].swatch = by != MemoryTable::Op;
     columns[std::size_t(MemoryShareColumn::Blocks)].tip = tr("blocks");
-    columns[std::size_t(MemoryShareColumn::Bytes)].tip = tr("allocated at that instant");
+    columns[std::size_t(MemoryShareColumn::Bytes)].tip = tr("held at that instant");
     columns[std::size_t(MemoryShareColumn::Bar)].sortable = false;
     return columns;
 }
@@ -175,6 +171,24 @@ void addBeyond(TableData& data, const MemoryRun& run, std::int64_t time, double 
 }
 
 } // namespace
+
+bool MemoryRun::countsRequested() const
+{
+    return history->run.workload == query::kSnapshotWorkload;
+}
+
+QString MemoryRun::countWord() const
+{
+    return countsRequested() ? tr("requested") : tr("allocated");
+}
+
+std::optional<std::int64_t> MemoryRun::allocatedSize(std::int64_t time) const
+{
+    if (!countsRequested() || !history->hasSegments())
+        return {};
+    const analysis::SegmentUse use = history->segmentsAt(time).use();
+    return use.requested + use.rounding;
+}
 
 const query::TimelineStep* MemoryRun::stepAt(std::int64_t time) const
 {
@@ -316,7 +330,7 @@ MemoryShares memoryShareRows(const MemoryRun& run, MemoryTable by, const query::
                      [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
     for (const auto& row : rows)
         most = std::max(most, double(row.second.first));
-    const Unit unit = byteUnit(most / 3);
+    const Unit unit = byteUnit(most);
     shares.table.columns = shareColumns(by, unit);
     const auto whole = double(shares.allocated);
     for (const auto& [key, held] : rows) {
@@ -330,11 +344,21 @@ MemoryShares memoryShareRows(const MemoryRun& run, MemoryTable by, const query::
     std::int64_t blocks = 0;
     for (const auto& row : rows)
         blocks += row.second.second;
-    TableRow all = shareRow(tr("allocated"), shares.allocated, blocks, whole, 0, unit);
-    all.id = -1;
-    all.strong = all.section = true;
-    all.selectable = false;
-    shares.table.rows.push_back(std::move(all));
+    const auto addTotal = [&](const QString& name, std::int64_t bytes, std::int64_t count) {
+        TableRow row = shareRow(name, bytes, count, whole, 0, unit);
+        row.id = -1;
+        row.strong = true;
+        row.section = shares.table.rows.empty() || !shares.table.rows.back().strong;
+        row.selectable = false;
+        shares.table.rows.push_back(std::move(row));
+    };
+    addTotal(run.countWord(), shares.allocated, blocks);
+    shares.allocatedSize = run.allocatedSize(time);
+    if (shares.allocatedSize && *shares.allocatedSize != shares.allocated) {
+        addTotal(tr("allocated, with rounding"), *shares.allocatedSize, blocks);
+        shares.table.rows.back().cells[0].exact =
+            tr("allocated_size in PyTorch: what was requested, rounded up by the allocator");
+    }
     addBeyond(shares.table, run, time, most, unit);
     return shares;
 }
@@ -363,7 +387,7 @@ BlockList blockRows(const MemoryRun& run, const BlockChoice& choice)
     for (const std::uint32_t block : blocks)
         list.bytes += history.blocks[block].bytes;
     const double most = blocks.empty() ? 0 : double(history.blocks[blocks.front()].bytes);
-    const Unit unit = byteUnit(most / 10);
+    const Unit unit = byteUnit(most);
     list.table.columns = {
         makeColumn(tr("Block"), Kind::Text, 0),         makeColumn(tr("Category"), Kind::Text, 92, true),
         makeColumn(unitWord(unit), Kind::Number, 58),   makeColumn(tr("Asked for in"), Kind::Text, 170, true),
@@ -402,7 +426,7 @@ SegmentRows segmentRows(const query::MemoryHistory& history, std::int64_t time)
     std::int64_t greatest = 0;
     for (const MemorySegment& segment : segments)
         greatest = std::max(greatest, segment.bytes);
-    const Unit unit = byteUnit(double(greatest) / 10);
+    const Unit unit = byteUnit(double(greatest));
     const auto inUnit = [&unit](const QString& word) { return word + QStringLiteral(", ") + unitWord(unit); };
     rows.table.columns = {makeColumn(tr("Segment"), Kind::Text, 0),
                           makeColumn(inUnit(tr("Size")), Kind::Number, 74),
@@ -424,7 +448,7 @@ SegmentRows segmentRows(const query::MemoryHistory& history, std::int64_t time)
             largestFree = std::max(largestFree, isFree ? block.size : 0);
         }
         TableRow row;
-        row.id = std::int64_t(rows.table.rows.size());
+        row.id = std::int64_t(segment.address);
         TableCell address = makeWords(QStringLiteral("0x%1").arg(segment.address, 0, 16));
         address.sort = double(segment.address);
         TableCell share = makeBar(double(used), double(segment.bytes));
@@ -443,15 +467,14 @@ SegmentRows segmentRows(const query::MemoryHistory& history, std::int64_t time)
         rows.table.rows.push_back(std::move(row));
     }
     const analysis::SegmentUse use = map.use();
-    rows.summary =
-        segments.empty()
-            ? QString()
-            : tr("%1 segments, %2 reserved: %3 asked for, %4 lost to rounding, %5 free in segments in "
-                 "use, %6 in empty ones; largest free block %7")
-                  .arg(wholeNumber(std::int64_t(segments.size())), byteText(double(use.reserved())),
-                       byteText(double(use.requested)), byteText(double(use.rounding)),
-                       byteText(double(use.freeInUse)), byteText(double(use.freeSegments)),
-                       byteText(double(map.largestFree())));
+    rows.summary = segments.empty()
+                       ? QString()
+                       : tr("%1, %2 reserved: %3 asked for, %4 lost to rounding, %5 free in segments in "
+                            "use, %6 in empty ones; largest free block %7")
+                             .arg(counted(std::ssize(segments), "segment"), byteText(double(use.reserved())),
+                                  byteText(double(use.requested)), byteText(double(use.rounding)),
+                                  byteText(double(use.freeInUse)), byteText(double(use.freeSegments)),
+                                  byteText(double(map.largestFree())));
     return rows;
 }
 

@@ -27,6 +27,13 @@ struct MemoryRun {
     std::int64_t zero() const { return steps.empty() ? 0 : steps.front().start; }
     /// Whether an allocator keeps memory in reserve: not on a CPU.
     bool hasReserved() const { return bool(history->device); }
+    /// What its blocks and its curve count: a snapshot holds what programs asked for, without the allocator's
+    /// rounding.
+    bool countsRequested() const;
+    QString countWord() const; ///< "requested" or "allocated"
+    /// What PyTorch calls allocated_size at an instant: what was asked for and the allocator's rounding. None
+    /// where that is the run's own count, or where segments were not recorded. O(events until then).
+    std::optional<std::int64_t> allocatedSize(std::int64_t time) const;
     /// The step that an instant lies in; none between steps.
     const query::TimelineStep* stepAt(std::int64_t time) const;
 };
@@ -56,7 +63,8 @@ struct MemoryShares {
     TableData table;
     std::vector<std::string> keys;
     std::int64_t allocated = 0;
-    std::int64_t sum = 0; ///< of the rows
+    std::int64_t sum = 0;                           ///< of the rows
+    std::optional<std::int64_t> allocatedSize = {}; ///< of the run at the instant, see MemoryRun
 };
 MemoryShares memoryShareRows(const MemoryRun& run, MemoryTable by, const query::MemoryGroups* groups,
                              std::int64_t time);
@@ -78,7 +86,7 @@ BlockList blockRows(const MemoryRun& run, const BlockChoice& choice);
 
 enum class SegmentColumn { Address, Size, Used, Free, Bar, Blocks, LargestFree, Stream, Kind, Count };
 
-/// The segments at an instant with what is used and free in them; ids are their places by address.
+/// The segments at an instant with what is used and free in them; ids are their addresses.
 struct SegmentRows {
     TableData table;
     QString summary;

@@ -1,6 +1,9 @@
 #include "ui/models/overview_figures.h"
 
+#include "ui/models/overview_missing.h"
 #include "ui/models/overview_steps.h"
+#include "ui/models/step_text.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
 
 #include <algorithm>
@@ -35,44 +38,56 @@ Split byteSplit(double bytes)
     return {threeDigits(bytes / unit.size), QString::fromUtf8(unit.word)};
 }
 
+// The verdict in the words of a card.
+void setVerdict(KeyFigure& figure, const analysis::TimeDifference& difference)
+{
+    switch (difference.verdict) {
+    case analysis::Verdict::Inconclusive:
+        figure.verdict = difference.between.isMeasured() ? QStringLiteral("inconclusive")
+                                                         : QStringLiteral("inconclusive, repeat 5×");
+        return;
+    case analysis::Verdict::NoDifference:
+        figure.verdict = QStringLiteral("no difference");
+        return;
+    case analysis::Verdict::Faster:
+    case analysis::Verdict::Slower:
+        break;
+    }
+    const bool faster = difference.verdict == analysis::Verdict::Faster;
+    figure.tone = faster ? Tone::Better : Tone::Worse;
+    figure.verdict = QStringLiteral("%1, %2× %3")
+                         .arg(signedTimeText(difference.difference * 1e6),
+                              threeDigits(faster ? 1 / difference.ratio : difference.ratio),
+                              faster ? QStringLiteral("faster") : QStringLiteral("slower"));
+}
+
 KeyFigure stepTime(const OverviewData& data)
 {
-    KeyFigure figure{
-        .title = QStringLiteral("Step time"), .lines = {}, .verdict = {}, .page = QStringLiteral("compare")};
-    for (const OverviewRun& run : data.runs) {
+    KeyFigure figure{.title = QStringLiteral("Step time, median"),
+                     .lines = {},
+                     .verdict = {},
+                     .page = QStringLiteral("compare")};
+    const analysis::TimeDifference* difference = data.stepDifference ? &*data.stepDifference : nullptr;
+    for (std::size_t i = 0; i < data.runs.size(); ++i) {
+        const OverviewRun& run = data.runs[i];
         KeyFigure::Line line = lineOf(run);
         if (const auto& step = run.summary->step) {
-            const Split split = timeSplit(step->mean * 1e6);
-            const double unit = timeUnit(step->mean * 1e6).size / 1e6;
+            // What is compared is what is shown: with repeats that is not the one run.
+            const double median =
+                difference ? i == 0 ? difference->medianA : difference->medianB : step->median;
+            const std::int64_t repeats = difference ? i == 0 ? difference->runsA : difference->runsB : 1;
+            const Split split = timeSplit(median * 1e6);
             line.number = split.number;
             line.unit = split.unit;
-            line.detail = step->standardDeviation ? QStringLiteral("± %1 (%2)")
-                                                        .arg(threeDigits(*step->standardDeviation / unit))
-                                                        .arg(step->n)
-                                                  : QStringLiteral("n %1").arg(step->n);
+            line.detail =
+                repeats > 1 ? QStringLiteral("of ") + counted(repeats, "run") : shortInterval(*step);
         }
         figure.lines.push_back(std::move(line));
     }
-    if (data.stepDifference) {
-        const analysis::SeriesDifference& difference = *data.stepDifference;
-        if (!difference.seen()) {
-            figure.verdict = QStringLiteral("no difference seen");
-        } else {
-            const bool faster = difference.difference < 0;
-            figure.tone = faster ? Tone::Better : Tone::Worse;
-            figure.verdict = QStringLiteral("%1, %2× %3")
-                                 .arg(signedTimeText(difference.difference * 1e6),
-                                      threeDigits(faster ? 1 / difference.ratio : difference.ratio),
-                                      faster ? QStringLiteral("faster") : QStringLiteral("slower"));
-        }
-    } else if (data.runs.size() == 1 && data.runs[0].summary->step && data.runs[0].summary->step->ci95) {
-        const analysis::Statistics& step = *data.runs[0].summary->step;
-        const Unit unit = timeUnit(step.median * 1e6);
-        const double size = unit.size / 1e6;
-        figure.verdict = QStringLiteral("median %1, %2 to %3")
-                             .arg(threeDigits(step.median / size), threeDigits(step.ci95->low / size),
-                                  threeDigits(step.ci95->high / size));
-    }
+    if (difference)
+        setVerdict(figure, *difference);
+    else if (data.runs.size() == 1)
+        figure.verdict = QStringLiteral("with its 95 % interval");
     return figure;
 }
 
@@ -90,13 +105,13 @@ KeyFigure gpuBusy(const OverviewData& data)
             line.detail = timeText(step->gpuBusy);
         } else {
             line.detail = stepOf(run) != nullptr ? QStringLiteral("on the CPU")
-                          : run.data->isWhole    ? QStringLiteral("not traced")
+                          : run.data->isWhole    ? noStepWords(*run.summary)
                                                  : QStringLiteral("reading the trace");
         }
         figure.lines.push_back(std::move(line));
     }
     if (shares.size() == 2)
-        figure.verdict = QStringLiteral("%1 points").arg(signedDigits(shares[1] - shares[0]));
+        figure.verdict = QStringLiteral("%1 percentage points").arg(signedDigits(shares[1] - shares[0]));
     else if (shares.size() == 1 && data.runs.size() == 1)
         figure.verdict = QStringLiteral("of the traced steps");
     return figure;
@@ -233,7 +248,7 @@ KeyFigure utilisation(const OverviewData& data)
         figure.lines.push_back(std::move(line));
     }
     if (shares.size() == 2) {
-        figure.verdict = QStringLiteral("%1 points").arg(signedDigits(shares[1] - shares[0]));
+        figure.verdict = QStringLiteral("%1 percentage points").arg(signedDigits(shares[1] - shares[0]));
     } else if (last != nullptr && last->mfu()) {
         const double ceiling = last->measuredCeiling ? *last->measuredCeiling : *last->sheetCeiling;
         figure.verdict =
@@ -260,20 +275,25 @@ KeyFigure tracing(const OverviewData& data)
                      .verdict = {},
                      .page = QStringLiteral("timeline")};
     double worst = 0;
+    double least = 1;
     for (const OverviewRun& run : data.runs) {
         KeyFigure::Line line = lineOf(run);
         if (const auto& overhead = run.summary->result.traceOverhead) {
             worst = std::max(worst, *overhead);
+            least = std::min(least, *overhead);
             line.number = threeDigits(*overhead);
             line.unit = QStringLiteral("×");
             if (run.summary->step)
                 line.detail = QStringLiteral("bare %1").arg(timeText(run.summary->step->median * 1e6));
         } else {
-            line.detail = QStringLiteral("not traced");
+            line.detail = noStepWords(*run.summary);
         }
         figure.lines.push_back(std::move(line));
     }
-    if (worst > kTracingLimit) {
+    if (least < kImplausible) {
+        figure.verdict = QStringLiteral("implausible: traced is faster than bare");
+        figure.tone = Tone::Warning;
+    } else if (worst > kTracingLimit) {
         figure.verdict = QStringLiteral("above the limit of 1.10");
         figure.tone = Tone::Warning;
     } else if (worst > 0) {

@@ -24,8 +24,8 @@ struct OverviewRun {
 /// One or two runs with what tells them apart: plain values, from which cards, bars, tables and flags are
 /// made.
 struct OverviewData {
-    std::vector<OverviewRun> runs;                                 ///< at most two
-    std::optional<analysis::SeriesDifference> stepDifference = {}; ///< B against A, ms; none for one run
+    std::vector<OverviewRun> runs;                               ///< at most two
+    std::optional<analysis::TimeDifference> stepDifference = {}; ///< B against A, ms; none for one run
 };
 
 /// A card: a number for each run, and words about them.

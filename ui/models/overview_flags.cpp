@@ -2,10 +2,14 @@
 
 #include "ui/models/overview_figures.h"
 
+#include "core/model/flags.h"
+#include "core/model/text.h"
 #include "ui/models/overview_steps.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilescope::ui {
 
@@ -28,6 +32,19 @@ namespace {
 QString of(const OverviewRun& run)
 {
     return run.letter.isEmpty() ? QString() : run.letter + QStringLiteral(": ");
+}
+
+Flag::Kind kindOf(LossSeverity severity)
+{
+    switch (severity) {
+    case LossSeverity::Info:
+        return Flag::Kind::Note;
+    case LossSeverity::Error:
+        return Flag::Kind::Error;
+    case LossSeverity::Warning:
+        break;
+    }
+    return Flag::Kind::Warning;
 }
 
 void addVerdict(std::vector<Flag>& flags, const OverviewRun& run)
@@ -73,18 +90,26 @@ void addResult(std::vector<Flag>& flags, const OverviewRun& run)
                          of(run) + QString::fromStdString(result.reason),
                          {},
                          {}});
-    for (const std::string& flag : result.flags)
-        flags.push_back({Flag::Kind::Warning,
+    for (const std::string& flag : result.flags) {
+        const FlagInfo* info = findFlag(flag);
+        flags.push_back({info == nullptr ? Flag::Kind::Warning : kindOf(info->severity),
                          QStringLiteral("Flagged"),
-                         of(run) + QString::fromStdString(flag),
+                         of(run) + QString::fromStdString(describeFlag(flag)),
                          {},
                          QStringLiteral("machine")});
+    }
     if (result.traceOverhead && *result.traceOverhead > kTracingLimit)
         flags.push_back(
             {Flag::Kind::Note, QStringLiteral("Tracing"),
              of(run) +
                  QStringLiteral("a traced step takes %1× a bare one").arg(threeDigits(*result.traceOverhead)),
              QStringLiteral("gaps on the timeline are longer than without it"), QStringLiteral("timeline")});
+    if (result.traceOverhead && *result.traceOverhead < kImplausible)
+        flags.push_back({Flag::Kind::Warning, QStringLiteral("Tracing"),
+                         of(run) + QStringLiteral("a traced step takes %1× a bare one, which tracing cannot "
+                                                  "cause: the step time changed")
+                                       .arg(threeDigits(*result.traceOverhead)),
+                         QStringLiteral("run it again"), QStringLiteral("timeline")});
 }
 
 void addLosses(std::vector<Flag>& flags, const OverviewRun& run)
@@ -93,9 +118,8 @@ void addLosses(std::vector<Flag>& flags, const OverviewRun& run)
     for (const query::LossRow& row : run.data->losses.rows) {
         const bool info = row.loss.severity == "info";
         any = any || !info;
-        const Flag::Kind kind = info                           ? Flag::Kind::Note
-                                : row.loss.severity == "error" ? Flag::Kind::Error
-                                                               : Flag::Kind::Warning;
+        const Flag::Kind kind =
+            kindOf(fromWord<LossSeverity>(row.loss.severity).value_or(LossSeverity::Warning));
         QString text = of(run) + wholeNumber(row.loss.count) + QLatin1Char(' ') +
                        QString::fromStdString(row.loss.kind).replace(QLatin1Char('_'), QLatin1Char(' '));
         if (!row.loss.detail.empty())
@@ -120,23 +144,34 @@ void addDrift(std::vector<Flag>& flags, const OverviewRun& run)
     const auto& drift = run.data->drift;
     if (!drift)
         return;
-    const QString change = withUnit(signedDigits(100 * (drift->ratio - 1)), "%");
-    const QString steps = wholeNumber(drift->stepsA + drift->stepsB);
-    if (drift->seen())
+    const auto percent = [](double ratio) { return signedDigits(100 * (ratio - 1)); };
+    const QString change = withUnit(percent(drift->ratio), "%");
+    const QString interval =
+        QStringLiteral("95 %: %1 to %2").arg(percent(drift->ratio95.low), percent(drift->ratio95.high));
+    const QString steps = counted(drift->stepsA + drift->stepsB, "step");
+    const bool narrow = drift->ratio95.low >= 1 / (1 + analysis::kNoDifference) &&
+                        drift->ratio95.high <= 1 + analysis::kNoDifference;
+    constexpr double kMatters = 0.01;
+    if (drift->seen() && std::abs(drift->ratio - 1) >= kMatters)
+        flags.push_back({Flag::Kind::Warning,
+                         QStringLiteral("Drift"),
+                         of(run) + QStringLiteral("%1 from the first half of the %2 to the second (%3)")
+                                       .arg(change, steps, interval),
+                         {},
+                         QStringLiteral("compare")});
+    else if (narrow)
         flags.push_back(
-            {Flag::Kind::Warning,
-             QStringLiteral("Drift"),
+            {Flag::Kind::Fine,
+             QStringLiteral("Stable"),
              of(run) +
-                 QStringLiteral("%1 from the first half of the %2 steps to the second").arg(change, steps),
+                 QStringLiteral("no drift beyond 5 % over %1 (halves: %2, %3)").arg(steps, change, interval),
              {},
              QStringLiteral("compare")});
     else
         flags.push_back(
-            {Flag::Kind::Fine,
-             QStringLiteral("Stable"),
-             of(run) + QStringLiteral("no drift seen over %1 steps (halves: %2)").arg(steps, change),
-             {},
-             QStringLiteral("compare")});
+            {Flag::Kind::Warning, QStringLiteral("Too noisy to tell"),
+             of(run) + QStringLiteral("whether the %1 drift (halves: %2, %3)").arg(steps, change, interval),
+             QStringLiteral("more steps or a quieter machine"), QStringLiteral("compare")});
 }
 
 // Joins what is said of A and of B alike.

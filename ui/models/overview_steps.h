@@ -9,6 +9,8 @@
 namespace tilescope::ui {
 
 inline constexpr double kTracingLimit = 1.10; ///< of a traced step over a bare one
+/// Tracing makes no step faster: below this the steps vary too much to tell its cost.
+inline constexpr double kImplausible = 0.95;
 
 inline QString word(std::string_view text)
 {

@@ -72,7 +72,7 @@ std::vector<TableColumn> columnsOf(const PairTable& table, const QString& unit, 
 TableCell numberCell(std::optional<double> value, const Unit& unit, QString (*exact)(std::int64_t))
 {
     TableCell cell;
-    cell.text = value ? threeDigits(*value / unit.size) : notMeasured();
+    cell.text = value ? columnDigits(*value, unit) : notMeasured();
     cell.sort = value.value_or(0);
     if (value)
         cell.exact = exact(std::int64_t(std::llround(*value)));
@@ -92,7 +92,7 @@ TableCell countCell(double count)
 TableCell differenceCell(double difference, const Unit& unit)
 {
     TableCell cell;
-    cell.text = difference == 0 ? QStringLiteral("0") : signedDigits(difference / unit.size);
+    cell.text = difference == 0 ? QStringLiteral("0") : signedColumnDigits(difference, unit);
     cell.sort = difference;
     cell.tone = difference < 0 ? Tone::Better : difference > 0 ? Tone::Worse : Tone::Dim;
     return cell;
@@ -235,6 +235,23 @@ TableData rangeShareRows(const OverviewData& data)
     return tableOf(rows.take(), table, data.runs.size() > 1);
 }
 
+namespace {
+
+// "117 to 122"; sorted by its width.
+TableCell intervalCell(const std::optional<analysis::Statistics>& step, const Unit& unit)
+{
+    if (!step || !step->ci95)
+        return makeWords(notMeasured(), step ? QStringLiteral("n < 6: no interval") : QString(), Tone::Dim);
+    const double scale = 1e6 / unit.size;
+    TableCell cell =
+        makeWords(QStringLiteral("%1 to %2")
+                      .arg(threeDigits(step->ci95->low * scale), threeDigits(step->ci95->high * scale)));
+    cell.sort = step->ci95->high - step->ci95->low;
+    return cell;
+}
+
+} // namespace
+
 TableData runRows(const std::vector<NamedRun>& runs)
 {
     using Kind = TableColumn::Kind;
@@ -242,20 +259,20 @@ TableData runRows(const std::vector<NamedRun>& runs)
     double largest = 0;
     for (const NamedRun& run : runs) {
         if (run.summary->step)
-            longest = std::max(longest, run.summary->step->mean * 1e6);
+            longest = std::max(longest, run.summary->step->median * 1e6);
         if (run.summary->result.peakAllocated)
             largest = std::max(largest, double(run.summary->result.peakAllocated->count));
     }
-    const Unit time = timeUnit(longest / 3);
-    const Unit bytes = byteUnit(largest / 3);
+    const Unit time = timeUnit(longest);
+    const Unit bytes = byteUnit(largest);
     const auto titled = [](const char* title, const Unit& unit) {
         return QStringLiteral("%1, %2").arg(QString::fromUtf8(title), QString::fromUtf8(unit.word));
     };
     TableData data;
     data.columns = {makeColumn(QStringLiteral("Run"), Kind::Text, 0),
                     makeColumn(QStringLiteral("Status"), Kind::Text, 74, true),
-                    makeColumn(titled("Step", time), Kind::Number, 80),
-                    makeColumn(titled("± s. d.", time), Kind::Number, 84, true),
+                    makeColumn(titled("Median step", time), Kind::Number, 110),
+                    makeColumn(titled("95 % interval", time), Kind::Number, 120, true),
                     makeColumn(QStringLiteral("n"), Kind::Number, 44, true),
                     makeColumn({}, Kind::Bar, 180),
                     makeColumn(QStringLiteral("A over it, ×"), Kind::Number, 96),
@@ -266,14 +283,11 @@ TableData runRows(const std::vector<NamedRun>& runs)
         const query::RunSummary& summary = *run.summary;
         const bool ok = summary.result.status == RunStatus::Ok;
         const std::string_view status = wordOf(summary.result.status);
-        const auto mean = summary.step ? std::optional(summary.step->mean * 1e6) : std::nullopt;
-        const auto spread = summary.step && summary.step->standardDeviation
-                                ? std::optional(*summary.step->standardDeviation * 1e6)
-                                : std::nullopt;
+        const auto median = summary.step ? std::optional(summary.step->median * 1e6) : std::nullopt;
         const auto peak = summary.result.peakAllocated
                               ? std::optional(double(summary.result.peakAllocated->count))
                               : std::nullopt;
-        const double ratio = mean && first.step && *mean > 0 ? first.step->mean * 1e6 / *mean : 0;
+        const double ratio = median && first.step && *median > 0 ? first.step->median * 1e6 / *median : 0;
         TableCell over = makeWords(ratio > 0 ? threeDigits(ratio) : notMeasured());
         if (ratio > 0)
             over.sort = ratio;
@@ -284,10 +298,10 @@ TableData runRows(const std::vector<NamedRun>& runs)
                      makeWords(QString::fromUtf8(status.data(), qsizetype(status.size())),
                                QString::fromStdString(summary.result.reason),
                                ok ? Tone::Plain : Tone::Warning),
-                     numberCell(mean, time, exactTime),
-                     numberCell(spread, time, exactTime),
+                     numberCell(median, time, exactTime),
+                     intervalCell(summary.step, time),
                      countCell(summary.step ? double(summary.step->n) : 0),
-                     makeBar(mean.value_or(0), longest),
+                     makeBar(median.value_or(0), longest),
                      over,
                      numberCell(peak, bytes, exactBytes),
                      makeBar(peak.value_or(0), largest)};

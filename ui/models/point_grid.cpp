@@ -180,11 +180,11 @@ GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
             if (progress.expectsOom(std::size_t(position)))
                 cell = {Kind::ExpectedOom, QStringLiteral("OOM?")};
             else
-                cell = {Kind::Waiting, expected ? QStringLiteral("~") + threeDigits(*expected / unit.size)
-                                                : QStringLiteral("–")};
+                cell = {Kind::Waiting,
+                        expected ? QStringLiteral("~") + columnDigits(*expected, unit) : QStringLiteral("–")};
         } else if (status == "ok" && point.result.stepMs) {
             const double time = *point.result.stepMs * 1e6;
-            cell = {Kind::Time, threeDigits(time / unit.size), (std::log(time) - least) / span};
+            cell = {Kind::Time, columnDigits(time, unit), (std::log(time) - least) / span};
         } else if (status == "oom") {
             cell = {Kind::Oom, QStringLiteral("OOM")};
         } else if (status == "skipped") {

@@ -1,7 +1,9 @@
 #include "ui/models/run_tree_model.h"
 
 #include "core/model/text.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
+#include "ui/plots/tool_tip.h"
 
 #include <algorithm>
 
@@ -25,6 +27,19 @@ QString searchText(const RunTreeRow& run)
                     run.device, run.flags.join(QLatin1Char(',')))
                .arg(run.run) +
            run.title;
+}
+
+// Name and status, how it ended, what it did, what to beware of.
+QString tipOf(const RunTreeRow& run)
+{
+    QStringList lines{QStringLiteral("%1 %2").arg(run.run).arg(run.title)};
+    if (run.status != RunStatus::Ok)
+        lines << (run.reason.isEmpty() ? word(wordOf(run.status))
+                                       : word(wordOf(run.status)) + QStringLiteral(": ") + run.reason);
+    lines += run.about;
+    for (const QString& flag : run.flags)
+        lines << RunTreeModel::tr("flag: %1").arg(flag);
+    return tipOfLines(lines);
 }
 
 } // namespace
@@ -88,9 +103,10 @@ QModelIndex RunTreeModel::indexOf(int file, std::int64_t run) const
     for (std::size_t f = 0; f < files_.size(); ++f) {
         if (files_[f].id != file)
             continue;
-        for (std::size_t r = 0; r < files_[f].runs.size(); ++r)
-            if (files_[f].runs[r].run == run)
-                return index(int(r), 0, index(int(f), 0));
+        const std::vector<RunTreeRow>& runs = files_[f].runs; // in the order of their numbers
+        const auto found = std::ranges::lower_bound(runs, run, {}, &RunTreeRow::run);
+        if (found != runs.end() && found->run == run)
+            return index(int(found - runs.begin()), 0, index(int(f), 0));
     }
     return {};
 }
@@ -116,13 +132,12 @@ QVariant RunTreeModel::fileData(const RunTreeFile& file, int column, int role) c
         if (column == Flags) {
             if (!file.problem.isEmpty())
                 return tr("cannot be read");
-            return file.loading            ? tr("reading")
-                   : file.runs.size() == 1 ? tr("1 run")
-                                           : tr("%1 runs").arg(file.runs.size());
+            return file.loading ? tr("reading") : counted(std::ssize(file.runs), "run");
         }
         return {};
     case Qt::ToolTipRole:
-        return file.problem.isEmpty() ? file.path : file.problem;
+        return tipOfLines(file.problem.isEmpty() ? QStringList{file.path}
+                                                 : QStringList{file.name, file.problem});
     case SearchRole:
         return file.name;
     default:
@@ -149,9 +164,7 @@ QVariant RunTreeModel::runData(const RunTreeFile& file, const RunTreeRow& run, i
     case Qt::TextAlignmentRole:
         return int((column == Step || column == Peak ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::ToolTipRole:
-        if (column == Flags && !run.flags.isEmpty())
-            return run.flags.join(QLatin1Char('\n'));
-        return run.reason.isEmpty() ? searchText(run) : run.reason;
+        return tipOf(run);
     case SortRole:
         if (column == Run)
             return qlonglong(run.run); // of a long the filter makes text: 10 before 2

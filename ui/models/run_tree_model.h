@@ -21,7 +21,8 @@ struct RunTreeRow {
     std::optional<double> stepMs;
     std::optional<double> peakMiB;
     QStringList flags;
-    QString letter; ///< A, B where several are selected
+    QStringList about; ///< lines that a hover shows below the name
+    QString letter;    ///< A, B where several are selected
 };
 
 struct RunTreeFile {
@@ -30,7 +31,7 @@ struct RunTreeFile {
     QString path;
     QString problem;
     bool loading = false;
-    std::vector<RunTreeRow> runs;
+    std::vector<RunTreeRow> runs; ///< in the order of their numbers
 };
 
 /// The open files and, below each, its runs.

@@ -1,6 +1,7 @@
 #include "ui/models/sweep_progress.h"
 
 #include "core/session/sweep_text.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
 
 #include <algorithm>
@@ -71,8 +72,17 @@ SweepProgress::SweepProgress(Points points) : points_(std::move(points))
         const session::SweepPoint& point = (*points_)[i];
         ofIndex_[point.index] = i;
         states_.push_back(
-            {QString::fromStdString(labels[i].empty() ? point.spec.name : labels[i]), {}, {}, {}});
+            {QString::fromStdString(labels[i].empty() ? point.spec.name : labels[i]), {}, {}, {}, 0});
     }
+}
+
+bool SweepProgress::isOf(const SweepProgress& other) const
+{
+    if (points_ == nullptr || other.points_ == nullptr)
+        return false;
+    return std::equal(
+        points_->begin(), points_->end(), other.points_->begin(), other.points_->end(),
+        [](const session::SweepPoint& a, const session::SweepPoint& b) { return a.spec == b.spec; });
 }
 
 QString SweepProgress::nameOf(std::size_t position) const
@@ -116,10 +126,9 @@ QString SweepProgress::take(const session::Event& event)
 
 QString SweepProgress::take(const session::HelloEvent& event)
 {
-    return QStringLiteral("%1 %2 records %3 points into %4")
-        .arg(QString::fromStdString(event.program), QString::fromStdString(event.programVersion))
-        .arg(event.points)
-        .arg(QString::fromStdString(event.file));
+    return QStringLiteral("%1 %2 writes %3 into %4")
+        .arg(QString::fromStdString(event.program), QString::fromStdString(event.programVersion),
+             counted(event.points, "point"), QString::fromStdString(event.file));
 }
 
 QString SweepProgress::take(const session::PointEvent& event)
@@ -137,6 +146,7 @@ QString SweepProgress::take(const session::PointEvent& event)
     stepsSeen_ = memorySeen_ = 0;
     states_[current_].standing = Standing::Running;
     states_[current_].state = QStringLiteral("start");
+    states_[current_].run = event.run;
     return {};
 }
 
@@ -227,9 +237,9 @@ QString SweepProgress::take(const session::DoneEvent& event)
     for (const auto& [n, word] : all)
         if (n > 0)
             counts << QStringLiteral("%1 %2").arg(n).arg(QLatin1String(word));
-    return QStringLiteral("%1 of %2 points in %3: %4")
+    return QStringLiteral("%1 of %2 in %3: %4")
         .arg(finished_)
-        .arg(states_.size())
+        .arg(counted(std::ssize(states_), "point"))
         .arg(QString::fromStdString(session::durationText(event.seconds)),
              counts.isEmpty() ? QStringLiteral("none ran") : counts.join(QStringLiteral(", ")));
 }
@@ -293,7 +303,7 @@ QString SweepProgress::counts() const
 
 QString SweepProgress::words(double activeSeconds) const
 {
-    QString text = QStringLiteral("%1 of %2 points").arg(finished_).arg(states_.size());
+    QString text = QStringLiteral("%1 of %2").arg(finished_).arg(counted(std::ssize(states_), "point"));
     if (finished_ == states_.size())
         return text;
     if (states_[current_].standing == Standing::Running)

@@ -38,6 +38,7 @@ public:
         Standing standing = Standing::Waiting;
         QString state; ///< what it is doing: warmup, measure, …
         session::ResultEvent result;
+        std::int64_t run = 0; ///< of the file; 0 until it has begun, and of a point that the file held before
     };
 
     SweepProgress() = default;
@@ -52,6 +53,10 @@ public:
     QString take(const session::Event& event);
 
     const std::vector<PointState>& points() const { return states_; }
+    /// Whether `other` is about the same points in the same order.
+    bool isOf(const SweepProgress& other) const;
+    /// The spec of a point.
+    const ExperimentSpec& specOf(std::size_t position) const { return (*points_)[position].spec; }
     std::size_t finished() const { return finished_; }
     double fraction() const;        ///< 0 to 1, with the steps of the point that runs
     double currentFraction() const; ///< of the steps of the point that runs

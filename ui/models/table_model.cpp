@@ -103,17 +103,28 @@ void TableFilter::setWords(const QString& filter)
     invalidateFilter();
 }
 
+bool TableFilter::holds(const TableRow& row, const QString& word) const
+{
+    const auto has = [](const TableCell& cell, const QString& text) {
+        return cell.text.contains(text, Qt::CaseInsensitive) ||
+               cell.exact.contains(text, Qt::CaseInsensitive);
+    };
+    const qsizetype colon = word.indexOf(QLatin1Char(':'));
+    const std::vector<TableColumn>& columns = table()->table().columns;
+    for (std::size_t c = 0; colon > 0 && c < columns.size(); ++c) {
+        const QString title =
+            columns[c].title.section(QLatin1Char(','), 0, 0).section(QLatin1Char(' '), 0, 0);
+        if (title.compare(word.left(colon), Qt::CaseInsensitive) == 0)
+            return has(row.cells[c], word.mid(colon + 1));
+    }
+    return std::any_of(row.cells.begin(), row.cells.end(),
+                       [&](const TableCell& cell) { return has(cell, word); });
+}
+
 bool TableFilter::filterAcceptsRow(int row, const QModelIndex&) const
 {
-    if (words_.isEmpty())
-        return true;
-    const std::vector<TableCell>& cells = table()->row(row).cells;
-    return std::all_of(words_.begin(), words_.end(), [&cells](const QString& word) {
-        return std::any_of(cells.begin(), cells.end(), [&word](const TableCell& cell) {
-            return cell.text.contains(word, Qt::CaseInsensitive) ||
-                   cell.exact.contains(word, Qt::CaseInsensitive);
-        });
-    });
+    const TableRow& cells = table()->row(row);
+    return std::all_of(words_.begin(), words_.end(), [&](const QString& word) { return holds(cells, word); });
 }
 
 bool TableFilter::lessThan(const QModelIndex& left, const QModelIndex& right) const
@@ -129,7 +140,7 @@ bool TableFilter::lessThan(const QModelIndex& left, const QModelIndex& right) co
     if (std::isnan(x) != std::isnan(y))
         return ascending == std::isnan(y); // what was not measured comes last
     if (std::isnan(x))
-        return QString::localeAwareCompare(table()->cell(left).text, table()->cell(right).text) < 0;
+        return order_.compare(table()->cell(left).text, table()->cell(right).text) < 0;
     return x != y ? x < y : (ascending ? left.row() < right.row() : left.row() > right.row());
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/query/hue.h"
+#include "ui/models/natural_order.h"
 
 #include <QAbstractTableModel>
 #include <QByteArray>
@@ -104,8 +105,9 @@ private:
     TableData data_;
 };
 
-/// Sorts by values rather than by texts, keeps totals last, and keeps rows that have every word of the
-/// filter.
+/// Sorts by values rather than by texts (texts with their numbers as numbers), keeps totals last, and keeps
+/// rows that have every word of the filter: any text, or `family:softmax` for a text in the column of that
+/// title.
 class TableFilter : public QSortFilterProxyModel {
     Q_OBJECT
 public:
@@ -118,7 +120,10 @@ protected:
     bool lessThan(const QModelIndex& left, const QModelIndex& right) const override;
 
 private:
+    bool holds(const TableRow& row, const QString& word) const;
+
     QStringList words_;
+    QCollator order_ = naturalOrder();
 };
 
 /// Tab-separated, with a header; `exact` texts where there are any.

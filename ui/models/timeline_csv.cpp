@@ -1,6 +1,7 @@
 #include "ui/models/timeline_csv.h"
 
 #include "core/exchange/text.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
 
 #include <QObject>
@@ -253,14 +254,13 @@ TableText timelineCsv(const std::vector<TimelineExcerpt>& excerpts, char separat
         }
     }
     TableText csv;
-    csv.holds =
-        buckets
-            ? QObject::tr("%1 level-of-detail buckets of %2: the window's %3 events are more than %4. Zoom "
-                          "in to export the events themselves.")
-                  .arg(wholeNumber(std::int64_t(out.lines())), timeText(double(width)),
-                       wholeNumber(std::int64_t(events)), wholeNumber(std::int64_t(most)))
-            : QObject::tr("the %1 events of the window, of the lanes that are shown")
-                  .arg(wholeNumber(std::int64_t(out.lines())));
+    csv.holds = buckets ? QObject::tr("%1 of %2: the window's %3 are more than %4. Zoom "
+                                      "in to export the events themselves.")
+                              .arg(counted(std::int64_t(out.lines()), "level-of-detail bucket"),
+                                   timeText(double(width)), counted(std::int64_t(events), "event"),
+                                   wholeNumber(std::int64_t(most)))
+                        : QObject::tr("the %1 of the window, of the lanes that are shown")
+                              .arg(counted(std::int64_t(out.lines()), "event"));
     csv.text = out.take();
     return csv;
 }

@@ -1,6 +1,7 @@
 #include "ui/models/timeline_notes.h"
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
 
 #include <QFile>
 #include <QFileInfo>
@@ -8,7 +9,6 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLockFile>
-#include <QSaveFile>
 
 #include <algorithm>
 #include <cmath>
@@ -166,12 +166,13 @@ std::vector<TimelineNote> changeNotes(const QString& file, const std::vector<Not
     for (const TimelineNote& note : notes)
         array.append(objectOf(note));
     const QJsonObject root{{QStringLiteral("version"), kVersion}, {QStringLiteral("notes"), array}};
-    QSaveFile output(file);
-    if (!output.open(QIODevice::WriteOnly) || output.write(QJsonDocument(root).toJson()) < 0 ||
-        !output.commit())
-        throw Error{.what = "the notes cannot be written: " + output.errorString().toStdString(),
+    try {
+        writeOutput(file.toStdString(), QJsonDocument(root).toJson().toStdString());
+    } catch (const Error& error) {
+        throw Error{.what = "the notes are not kept: " + error.what,
                     .where = file.toStdString(),
                     .mend = "notes are kept beside the recording: its folder must be writable"};
+    }
     return notes;
 }
 

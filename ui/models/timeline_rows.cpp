@@ -1,6 +1,7 @@
 #include "ui/models/timeline_rows.h"
 
 #include "ui/models/table_cells.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
 
 #include <algorithm>
@@ -20,10 +21,10 @@ TableCell count(std::int64_t value)
     return cell;
 }
 
-TableCell time(std::int64_t value, const Unit& unit)
+TableCell time(std::int64_t value, const Unit& unit, bool measured = true)
 {
-    TableCell cell =
-        makeWords(value == 0 ? notMeasured() : threeDigits(double(value) / unit.size), exactTime(value));
+    TableCell cell = makeWords(measured ? columnDigits(double(value), unit) : notMeasured(),
+                               measured ? exactTime(value) : QString());
     cell.sort = double(value);
     return cell;
 }
@@ -43,6 +44,48 @@ struct KernelOfSpan {
     std::int64_t difference() const { return total[1] - total[0]; }
 };
 
+// The row of a kernel, or of their sum, for the runs that are shown.
+TableRow spanRow(const KernelOfSpan& kernel, const QString& name, std::size_t shown, const Unit& unit,
+                 std::int64_t most)
+{
+    TableRow row;
+    row.swatch = Swatch::of(kernel.hue);
+    row.cells = {makeWords(kernel.label, name), makeWords(family(kernel.hue))};
+    for (std::size_t run = 0; run < shown; ++run) {
+        row.cells.push_back(count(kernel.instances[run]));
+        row.cells.push_back(time(kernel.total[run], unit, kernel.instances[run] > 0));
+        row.cells.push_back(makeBar(double(kernel.total[run]), double(most)));
+    }
+    if (shown > 1) {
+        const auto difference = double(kernel.difference());
+        TableCell cell =
+            makeWords(difference == 0 ? QStringLiteral("0") : signedColumnDigits(difference, unit));
+        cell.sort = difference;
+        cell.tone = difference < 0 ? Tone::Better : difference > 0 ? Tone::Worse : Tone::Dim;
+        row.cells.push_back(std::move(cell));
+    }
+    return row;
+}
+
+// What the rows add up to.
+TableRow sumRow(const std::map<QString, KernelOfSpan>& kernels, std::size_t shown, const Unit& unit)
+{
+    KernelOfSpan sum;
+    sum.label = QStringLiteral("all %1").arg(wholeNumber(std::int64_t(kernels.size())));
+    for (const auto& [name, kernel] : kernels)
+        for (std::size_t run = 0; run < shown; ++run) {
+            sum.instances[run] += kernel.instances[run];
+            sum.total[run] += kernel.total[run];
+        }
+    TableRow row = spanRow(sum, {}, shown, unit, 0);
+    row.id = -1;
+    row.swatch = {};
+    row.cells[1].text.clear();
+    row.strong = row.section = true;
+    row.selectable = false;
+    return row;
+}
+
 } // namespace
 
 SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
@@ -52,7 +95,7 @@ SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch
     span.ofOps = std::none_of(timeline->lanes.begin(), timeline->lanes.end(),
                               [](const query::Lane& lane) { return lane.kind == query::Lane::Kind::Stream; });
     span.kernels =
-        span.ofOps ? opStats(*timeline, stretch, cancelled) : kernelStats(*timeline, stretch, cancelled);
+        span.ofOps ? opsWithin(*timeline, stretch, cancelled) : kernelsWithin(*timeline, stretch, cancelled);
     if (stretch.second > stretch.first && !cancelled()) {
         span.busy = busyShare(*timeline, stretch);
         span.memory = memoryAcross(*timeline, stretch);
@@ -63,18 +106,21 @@ SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch
 QString spanWords(const SpanOfRun& span)
 {
     std::int64_t instances = 0;
-    for (const KernelStat& stat : span.kernels)
+    std::int64_t total = 0;
+    for (const KernelStat& stat : span.kernels) {
         instances += stat.instances;
+        total += stat.total;
+    }
     QStringList parts{timeText(double(span.stretch.second - span.stretch.first))};
     if (span.busy)
         parts << QStringLiteral("busy %1").arg(percentText(span.busy->busy()));
     if (span.busy || instances > 0)
-        parts << (span.ofOps ? QStringLiteral("%1 ops") : QStringLiteral("%1 kernels"))
-                     .arg(wholeNumber(instances));
+        parts << counted(instances, span.ofOps ? "op" : "kernel") +
+                     (total > 0 ? QStringLiteral(" in ") + timeText(double(total)) : QString());
     if (span.memory && span.memory->first != span.memory->second) {
         const double change = double(span.memory->second - span.memory->first);
         const Unit unit = byteUnit(change);
-        parts << withUnit(signedDigits(change / unit.size), unit.word);
+        parts << withUnit(signedColumnDigits(change, unit), unit.word);
     }
     return (span.letter.isEmpty() ? QString() : span.letter + QLatin1Char(' ')) +
            parts.join(QStringLiteral(", "));
@@ -98,7 +144,7 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
         }
     }
     const bool pair = shown > 1;
-    const Unit unit = timeUnit(double(most) / 10);
+    const Unit unit = timeUnit(double(most));
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
     const bool ops = !runs.empty() &&
@@ -118,25 +164,11 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
         data.columns.push_back(makeColumn(
             QStringLiteral("%1 − %2, %3").arg(runs[1].letter, runs[0].letter, word), Kind::Number, 92));
     for (const auto& [name, kernel] : kernels) {
-        TableRow row;
-        row.id = std::int64_t(data.rows.size());
-        row.swatch = Swatch::of(kernel.hue);
-        row.cells = {makeWords(kernel.label, name), makeWords(family(kernel.hue))};
-        for (std::size_t run = 0; run < shown; ++run) {
-            row.cells.push_back(count(kernel.instances[run]));
-            row.cells.push_back(time(kernel.total[run], unit));
-            row.cells.push_back(makeBar(double(kernel.total[run]), double(most)));
-        }
-        if (pair) {
-            const auto difference = double(kernel.difference());
-            TableCell cell =
-                makeWords(difference == 0 ? QStringLiteral("0") : signedDigits(difference / unit.size));
-            cell.sort = difference;
-            cell.tone = difference < 0 ? Tone::Better : difference > 0 ? Tone::Worse : Tone::Dim;
-            row.cells.push_back(std::move(cell));
-        }
-        data.rows.push_back(std::move(row));
+        data.rows.push_back(spanRow(kernel, name, shown, unit, most));
+        data.rows.back().id = std::int64_t(data.rows.size()) - 1;
     }
+    if (data.rows.size() > 1)
+        data.rows.push_back(sumRow(kernels, shown, unit));
     return data;
 }
 
@@ -184,7 +216,7 @@ TableData foundRows(const std::vector<FoundInRun>& runs, const std::vector<Found
 {
     using Kind = TableColumn::Kind;
     const std::int64_t most = boxes.empty() ? 0 : boxes.front().found.length;
-    const Unit unit = timeUnit(double(most) / 10);
+    const Unit unit = timeUnit(double(most));
     TableData data;
     data.columns = {makeColumn(QStringLiteral("Run"), Kind::Text, 44),
                     makeColumn(QStringLiteral("Name"), Kind::Text, 0),

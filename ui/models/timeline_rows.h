@@ -15,7 +15,8 @@ struct SpanOfRun {
     QString letter; ///< A, B; empty where one run is shown
     std::shared_ptr<const query::Timeline> timeline;
     query::Stretch stretch;
-    std::vector<query::KernelStat> kernels; ///< of the device; without one, the host's ops by their own time
+    /// Their parts inside the stretch: of the device; without one, the host's ops by their own time.
+    std::vector<query::KernelStat> kernels;
     bool ofOps = false;
     std::optional<query::BusyShare> busy = {};
     std::optional<std::pair<std::int64_t, std::int64_t>> memory = {}; ///< bytes at both ends
@@ -26,11 +27,11 @@ struct SpanOfRun {
 SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
                  const QString& letter, const std::function<bool()>& cancelled);
 
-/// "A 1.46 ms, busy 19.7 %, 55 kernels, +12.0 MiB".
+/// "A 1.46 ms, busy 19.7 %, 55 kernels in 288 µs, +12.0 MiB".
 QString spanWords(const SpanOfRun& span);
 
-/// Kernels of a span, costliest first; of two runs side by side with their difference. A row's exact text is
-/// the kernel's full name.
+/// Kernels of a span, of two runs side by side with their difference; the last row is the sum. A row's exact
+/// text is the kernel's full name.
 TableData spanRows(const std::vector<SpanOfRun>& runs);
 
 /// What a search found in one run.

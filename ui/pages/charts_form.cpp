@@ -1,5 +1,6 @@
 // What the charts page asks for: the form beside the figure, and the recipe that it stands for.
 
+#include "ui/models/chart_choice.h"
 #include "ui/pages/charts_page.h"
 #include "ui/pages/controls.h"
 #include "ui/plots/chart_plot.h"
@@ -14,8 +15,6 @@
 #include <QSignalBlocker>
 
 #include <algorithm>
-#include <set>
-#include <string_view>
 
 namespace tilescope::ui {
 
@@ -27,15 +26,6 @@ QLabel* heading(const QString& text)
     label->setProperty("kind", "title");
     label->setContentsMargins(0, sizes().of(8), 0, 0);
     return label;
-}
-
-// How many values a key has among runs.
-std::size_t valuesOf(const QString& key, const std::vector<const query::RunSummary*>& runs)
-{
-    std::set<std::string_view> values;
-    for (const query::RunSummary* run : runs)
-        values.insert(run->param(key.toStdString()));
-    return values.size();
 }
 
 } // namespace
@@ -218,41 +208,16 @@ void ChartsPage::fillKeys()
         box.setCurrentIndex(box.findData(wanted));
     };
     const QStringList numeric = numericKeys(runs);
-    // A recipe that was not chosen by hand follows what the experiment varies.
-    if (!numeric.isEmpty() && !numeric.contains(recipe_.x))
-        recipe_.x =
-            *std::max_element(numeric.begin(), numeric.end(), [&runs](const QString& a, const QString& b) {
-                return valuesOf(a, runs) < valuesOf(b, runs);
-            });
-    const QStringList vary = varyingKeys(runs);
+    // A recipe that was not chosen by hand follows what the experiment varies; one that was keeps its series.
     if (!chosen_)
-        suggestRecipe(runs, numeric, vary);
+        recipe_ = suggested(recipe_, runs);
+    else if (!numeric.isEmpty() && !numeric.contains(recipe_.x))
+        recipe_.x = suggested(recipe_, runs).x;
+    const QStringList vary = varyingKeys(runs);
     const QStringList varying = QStringList{QString()} + vary;
     fill(*x_, numeric, recipe_.x);
     fill(*series_, varying, recipe_.series);
     fill(*facet_, varying, recipe_.facet);
-}
-
-// Until somebody has chosen something, any runs are to give a figure: a key that they have along x, and lines
-// by what tells them apart.
-void ChartsPage::suggestRecipe(const std::vector<const query::RunSummary*>& runs, const QStringList& numeric,
-                               const QStringList& varying)
-{
-    const auto has = [&runs](const QString& key) {
-        return std::any_of(
-            runs.begin(), runs.end(),
-            [name = key.toStdString()](const query::RunSummary* run) { return !run->param(name).empty(); });
-    };
-    if (numeric.isEmpty() && !has(recipe_.x))
-        for (const char* key : {"seq_len", "context", "batch"})
-            if (has(QLatin1String(key))) {
-                recipe_.x = QLatin1String(key);
-                break;
-            }
-    const auto line =
-        std::find_if(varying.begin(), varying.end(), [this](const QString& key) { return key != recipe_.x; });
-    if (!varying.contains(recipe_.series) && line != varying.end())
-        recipe_.series = *line;
 }
 
 void ChartsPage::readForm()

@@ -1,6 +1,7 @@
 #include "ui/pages/charts_offscreen.h"
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
 #include "ui/models/chart_rows.h"
 #include "ui/pages/timeline_figure.h"
 #include "ui/plots/chart_plot.h"
@@ -9,7 +10,6 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
-#include <QSaveFile>
 
 namespace tilescope::ui {
 
@@ -42,12 +42,7 @@ QByteArray recipeText(const QString& path)
 
 void writeTextFile(const QString& path, const QString& text)
 {
-    QSaveFile file(path);
-    const QByteArray bytes = text.toUtf8();
-    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
-        throw Error{.what = "cannot write: " + file.errorString().toStdString(),
-                    .where = path.toStdString(),
-                    .kind = ErrorKind::Failure};
+    writeOutput(path.toStdString(), text.toStdString());
 }
 
 ChartRecipe readRecipe(const QString& path)

@@ -6,6 +6,7 @@
 #include "ui/pages/charts_offscreen.h"
 #include "ui/pages/controls.h"
 #include "ui/plots/chart_plot.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/exporter.h"
 #include "ui/plots/table_view.h"
 #include "ui/theme/theme.h"
@@ -16,7 +17,6 @@
 #include <QFileDialog>
 #include <QLabel>
 #include <QMenu>
-#include <QSaveFile>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -66,7 +66,13 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
     auto* desk = new QWidget;
     auto* deskLayout = new QVBoxLayout(desk);
     deskLayout->setContentsMargins(sizes().margin, sizes().margin, sizes().margin, sizes().margin);
-    deskLayout->addWidget(figure_);
+    note_ = new QLabel;
+    note_->setObjectName(QStringLiteral("note"));
+    note_->setProperty("kind", "dim");
+    note_->setWordWrap(true);
+    note_->hide();
+    deskLayout->addWidget(note_);
+    deskLayout->addWidget(figure_, 1);
     auto* right = new QSplitter(Qt::Vertical);
     right->setHandleWidth(1);
     right->setChildrenCollapsible(false);
@@ -148,6 +154,22 @@ void ChartsPage::say(const QString& sentence)
     problem_->setToolTip(sentence);
 }
 
+QString ChartsPage::noteOf(const Chart& chart) const
+{
+    if (runs_.size() == 1)
+        return tr("One run is one point. Select the runs of an experiment in the list on the right.");
+    if (!chart.separatedBy.isEmpty())
+        return tr("Several runs have the same %1, so lines differ by %2, too. Choose another series, a facet "
+                  "or a "
+                  "filter to draw fewer.")
+            .arg(recipe_.x, chart.separatedBy.join(tr(" and ")));
+    for (const ChartSeries& series : chart.series)
+        for (const ChartPoint& point : series.points)
+            if (point.runs > 1)
+                return tr("Repeated runs of one experiment are drawn as one point.");
+    return {};
+}
+
 void ChartsPage::showRuns(const std::vector<SelectedRun>& runs)
 {
     runs_ = runs;
@@ -176,9 +198,9 @@ void ChartsPage::draw()
     for (const SelectedRun& run : runs_)
         runs.push_back(run.run);
     chart_ = chartOf(recipe_, runs, machine_);
-    say(runs.size() == 1 ? tr("one run is one point: select the runs of an experiment")
-        : chart_.crowded ? tr("lines have several runs at one x: tell them apart by series, facet or filter")
-                         : QString());
+    say({});
+    note_->setText(noteOf(chart_));
+    note_->setVisible(!note_->text().isEmpty());
     plot_->show(chart_, recipe_);
     figure_->setPaper(chart_.series.empty() ? QSize() : ChartPlot::paperSize(recipe_), chart_.empty);
     const LineColour colour = [this](std::size_t line) { return ChartPlot::colourOf(recipe_.palette, line); };
@@ -190,7 +212,9 @@ void ChartsPage::draw()
     grey_->setText(ChartPlot::staysApartInGrey(recipe_.palette, std::size_t(chart_.names.size()))
                        ? tr("lines differ in grey")
                        : tr("in grey markers tell"));
-    emit selectionText(tr("%1 runs in %2 series").arg(runs_.size()).arg(chart_.series.size()));
+    emit selectionText(
+        tr("%1 in %2")
+            .arg(counted(std::ssize(runs_), "run"), counted(std::ssize(chart_.series), "series", "series")));
 }
 
 void ChartsPage::fillExamples(QMenu& menu)
@@ -221,16 +245,26 @@ void ChartsPage::openRecipe()
     }
 }
 
+// demo-step-wall-by-seq_len
+QString ChartsPage::fileName() const
+{
+    QStringList parts;
+    if (!runs_.empty())
+        parts << QString::fromStdString(runs_.front().file->path().stem().string());
+    return fileNameOf(parts + QStringList{recipe_.y, QStringLiteral("by"), recipe_.x});
+}
+
 void ChartsPage::saveRecipe()
 {
-    const QString path = QFileDialog::getSaveFileName(this, tr("Save recipe"), QStringLiteral("chart.json"),
-                                                      tr("Chart recipes (*.json)"));
+    const QString path = QFileDialog::getSaveFileName(
+        this, tr("Save recipe"), fileName() + QStringLiteral(".json"), tr("Chart recipes (*.json)"));
     if (path.isEmpty())
         return;
-    QSaveFile file(path);
-    const QByteArray text = recipe_.toJson().toUtf8();
-    if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit())
-        say(tr("%1: %2").arg(path, file.errorString()));
+    try {
+        writeTextFile(path, recipe_.toJson());
+    } catch (const Error& error) {
+        say(QString::fromStdString(error.sentence()));
+    }
 }
 
 void ChartsPage::copyFigure()
@@ -246,8 +280,8 @@ void ChartsPage::copyFigure()
 
 void ChartsPage::exportFigure()
 {
-    const QString path = QFileDialog::getSaveFileName(this, tr("Export figure"), QStringLiteral("figure.pdf"),
-                                                      tr("Figures (*.pdf *.svg *.png)"));
+    const QString path = QFileDialog::getSaveFileName(
+        this, tr("Export figure"), fileName() + QStringLiteral(".pdf"), tr("Figures (*.pdf *.svg *.png)"));
     if (path.isEmpty())
         return;
     try {

@@ -48,8 +48,6 @@ private:
     QDoubleSpinBox* makeSpin(const QString& name, double least, double most, const QString& unit);
     QWidget* makeBelow();
     void fillKeys();
-    void suggestRecipe(const std::vector<const query::RunSummary*>& runs, const QStringList& numeric,
-                       const QStringList& varying);
     void fillExamples(QMenu& menu);
     void readForm();
     void readPaper();
@@ -60,6 +58,8 @@ private:
     void exportFigure();
     void copyFigure();
     void say(const QString& sentence);
+    QString noteOf(const Chart& chart) const;
+    QString fileName() const;
 
     JobTracker loading_{this};
     QString machine_; // of the selected runs
@@ -89,6 +89,7 @@ private:
     Segments* centre_ = nullptr;
     QLabel* grey_ = nullptr;
     QLabel* problem_ = nullptr;
+    QLabel* note_ = nullptr; ///< what to know of the figure; hidden where there is nothing
     FigureView* figure_ = nullptr;
     ChartPlot* plot_ = nullptr;
     TableView* rows_ = nullptr;

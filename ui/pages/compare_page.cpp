@@ -2,6 +2,7 @@
 
 #include "ui/pages/controls.h"
 #include "ui/pages/panel.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/distribution_plot.h"
 #include "ui/plots/key_actions.h"
 #include "ui/plots/number_text.h"
@@ -15,6 +16,8 @@
 #include <QStackedWidget>
 #include <QStyle>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace tilescope::ui {
 
@@ -30,12 +33,26 @@ QString countText(double count)
 constexpr int kDifferenceColumn = 8;
 constexpr double kLeastPhase = 56; // height in which two distributions can be told apart
 constexpr double kLeastKernels = 210;
+constexpr qsizetype kFlagLines = 2;
 constexpr int kMemoryRows = 7; // before the list scrolls
 
 QString twoLines(const QString& strong, const QString& dim)
 {
     return QStringLiteral("<b>%1</b><br><span style='color:%2'>%3</span>")
         .arg(strong.toHtmlEscaped(), colours().dimText.name(), dim.toHtmlEscaped());
+}
+
+// Why there are no kernels, ops and ranges to compare.
+QString missingEvents(const std::array<bool, 2>& traced)
+{
+    if (traced[0] && traced[1])
+        return QObject::tr(
+            "One run was traced on a GPU and the other on a CPU: kernels and ops do not correspond.");
+    const QString who = traced[0]   ? QObject::tr("B was not traced.")
+                        : traced[1] ? QObject::tr("A was not traced.")
+                                    : QObject::tr("Neither run was traced.");
+    return who + QLatin1Char('\n') +
+           QObject::tr("Run with trace: kernels and trace_steps above 0 to compare kernels, ops and ranges.");
 }
 
 // Widgets of one row share a stretch of the page.
@@ -99,12 +116,14 @@ QWidget* ComparePage::makeTools()
     auto* aligned = tools->addButton(tr("Aligned timeline"), tr("See both runs one above the other"));
     for (ComboBox* box : {a_, b_}) {
         box->setMinimumWidth(sizes().of(160));
-        connect(box, &QComboBox::activated, this, &ComparePage::choose);
+        connect(box, &QComboBox::activated, this, [this, box] { choose(box == a_ ? 0 : 1); });
     }
     const auto exchange = [this] {
         std::vector<RunKey> keys = this->workspace().selection();
-        if (keys.size() == 2)
-            this->workspace().select({keys[1], keys[0]});
+        if (keys.size() < 2)
+            return;
+        std::swap(keys[0], keys[1]);
+        this->workspace().select(std::move(keys));
     };
     bindButton(*swap, *addKey(*this, tr("Swap A and B"), {Qt::Key_X}, exchange, Qt::WindowShortcut));
     connect(aligned, &QPushButton::clicked, this,
@@ -125,6 +144,7 @@ QWidget* ComparePage::makeVerdict()
     verdict_->setObjectName(QStringLiteral("verdict"));
     verdict_->setFont(Theme::instance().large());
     sentence_ = new QLabel;
+    sentence_->setObjectName(QStringLiteral("verdictSentence"));
     sentence_->setWordWrap(true);
     sentence_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     memoryFact_ = new QLabel;
@@ -158,7 +178,11 @@ QWidget* ComparePage::makeFamilies()
     familyPanel_->addToHeader(groups_);
     connect(groups_, &Segments::changed, this, &ComparePage::showGroups);
     connect(families_, &TableView::activatedRow, this, &ComparePage::openGroup);
-    familyPanel_->setContent(families_);
+    noGroups_ = makeMessage();
+    auto* content = makePlainColumn(nullptr);
+    content->addWidget(families_, 1);
+    content->addWidget(noGroups_, 1);
+    familyPanel_->setContent(content);
     return familyPanel_;
 }
 
@@ -172,7 +196,12 @@ QWidget* ComparePage::makeKernels()
     kernels_->setAccessibleName(tr("Kernels by difference"));
     kernels_->sortByColumn(kDifferenceColumn, Qt::DescendingOrder);
     kernels_->setMinimumHeight(sizes().of(kLeastKernels));
-    kernelPanel_->setContent(kernels_);
+    noKernels_ = makeMessage();
+    noKernels_->setMinimumHeight(sizes().of(kLeastKernels));
+    auto* content = makePlainColumn(nullptr);
+    content->addWidget(kernels_, 1);
+    content->addWidget(noKernels_, 1);
+    kernelPanel_->setContent(content);
     connect(which_, &Segments::changed, this, &ComparePage::showKernels);
     connect(kernels_, &TableView::chosen, this, [this](std::int64_t id) {
         if (shown_.compared.comparison && !shown_.compared.comparison->opsForKernels)
@@ -183,17 +212,15 @@ QWidget* ComparePage::makeKernels()
     connect(kernels_, &TableView::activatedRow, this, [this](std::int64_t id) {
         const query::Comparison& comparison = *shown_.compared.comparison;
         const QString name = QString::fromStdString(comparison.kernels[std::size_t(id)].difference.key);
-        emit workspace().targetWanted(
-            QStringLiteral("timeline"),
-            {comparison.opsForKernels ? PageTarget::Kind::None : PageTarget::Kind::Kernel, name});
+        emit workspace().targetWanted(QStringLiteral("timeline"), {PageTarget::Kind::Kernel, name});
     });
     return kernelPanel_;
 }
 
 QWidget* ComparePage::makeMemory()
 {
-    auto* panel = new Panel(tr("Memory"));
-    connect(panel->addLink(tr("Memory")), &QPushButton::clicked, this,
+    memoryPanel_ = new Panel(tr("Memory"));
+    connect(memoryPanel_->addLink(tr("Memory")), &QPushButton::clicked, this,
             [this] { emit workspace().pageWanted(QStringLiteral("memory")); });
     memory_ = new MemoryPlot;
     connect(memory_, &MemoryPlot::cursorMoved, this, &Page::cursorText);
@@ -204,10 +231,14 @@ QWidget* ComparePage::makeMemory()
     auto* content = new QVBoxLayout;
     content->setContentsMargins(0, 0, 0, 0);
     content->setSpacing(0);
+    noMemory_ = makeMessage();
+    noMemory_->setText(
+        tr("Memory over time was not recorded.\nRun with memory: true and trace: kernels to see it."));
     content->addWidget(memory_, 1);
+    content->addWidget(noMemory_, 1);
     content->addWidget(memoryTable_);
-    panel->setContent(content);
-    return panel;
+    memoryPanel_->setContent(content);
+    return memoryPanel_;
 }
 
 void ComparePage::fillChoices()
@@ -236,16 +267,28 @@ void ComparePage::fillChoices()
     }
 }
 
-void ComparePage::choose()
+// A run that is selected already changes places with the one it stands for. Another one takes its place, and
+// where more than two are selected all of them stay.
+void ComparePage::choose(std::size_t which)
 {
-    std::vector<RunKey> keys;
-    for (const ComboBox* choice : {a_, b_}) {
-        if (choice->currentIndex() < 0)
-            return;
-        const auto key = choice->currentData().value<QPair<int, qint64>>();
-        keys.push_back({key.first, RunId{key.second}});
+    const ComboBox& box = which == 0 ? *a_ : *b_;
+    if (box.currentIndex() < 0)
+        return;
+    const auto at = box.currentData().value<QPair<int, qint64>>();
+    const RunKey chosen{at.first, RunId{at.second}};
+    std::vector<RunKey> keys = workspace().selection();
+    if (which >= keys.size()) {
+        keys.push_back(chosen);
+        return workspace().select(std::move(keys));
     }
+    if (const auto known = std::find(keys.begin(), keys.end(), chosen); known != keys.end())
+        std::iter_swap(known, keys.begin() + std::ptrdiff_t(which));
+    else if (keys.size() > 2)
+        keys.insert(keys.begin() + std::ptrdiff_t(which), chosen);
+    else
+        keys[which] = chosen;
     workspace().select(std::move(keys));
+    fillChoices(); // where nothing has changed the box shows what it did before
 }
 
 void ComparePage::showMessage(const QString& text)
@@ -254,10 +297,13 @@ void ComparePage::showMessage(const QString& text)
     stack_->setCurrentWidget(message_);
 }
 
-void ComparePage::showRuns(const std::vector<SelectedRun>& runs)
+void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
 {
     fillChoices();
-    if (runs.size() != 2) {
+    // Of more than two the first ones, as on the overview.
+    const std::vector<SelectedRun> runs(selected.begin(),
+                                        selected.begin() + std::min<std::ptrdiff_t>(2, std::ssize(selected)));
+    if (runs.size() < 2) {
         loading_.cancel();
         const QString fills = tr("Two runs side by side: the verdict, their samples, kernels and memory.");
         showMessage(
@@ -269,19 +315,25 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& runs)
     }
     showMessage(tr("Comparing…"));
     loading_.start(
-        [runs](const query::Cancelled& cancelled) {
+        [runs, selected = selected.size()](const query::Cancelled& cancelled) {
             Loaded loaded;
+            loaded.selected = selected;
             {
                 auto a = runs[0].file->borrow();
                 auto b = runs[1].file->borrow();
                 loaded.compared = compareRuns(a->reader(), runs[0].key.run, b->reader(), runs[1].key.run);
             }
-            for (const SelectedRun& run : runs) {
+            for (std::size_t i = 0; i < runs.size(); ++i) {
+                const SelectedRun& run = runs[i];
                 const auto timeline = run.file->timeline(run.key.run, cancelled);
-                if (!timeline || cancelled())
+                if (cancelled())
                     break;
+                if (!timeline)
+                    continue;
                 const query::LiveMemoryTable live = run.file->borrow()->liveAtPeak(run.key.run);
+                loaded.traced[i] = !timeline->steps.empty();
                 if (auto series = MemorySeries::of(timeline, live.device)) {
+                    loaded.held[i] = !series->lane->allocated.empty();
                     series->letter = run.letter;
                     loaded.memory.push_back(std::move(*series));
                 }
@@ -298,7 +350,9 @@ void ComparePage::loaded(Loaded loaded)
     const query::Comparison& comparison = *shown_.compared.comparison;
     samples_->show(shown_.compared.phases);
     samples_->setMinimumHeight(int(shown_.compared.phases.size()) * sizes().of(kLeastPhase));
-    if (comparison.families.empty())
+    noKernels_->setText(missingEvents(shown_.traced));
+    noGroups_->setText(noKernels_->text());
+    if (comparison.families.empty() && !comparison.ranges.empty())
         groups_->setCurrent(1);
     showGroups();
     kernelPanel_->setTitle(comparison.opsForKernels ? tr("Ops") : tr("Kernels"));
@@ -308,16 +362,34 @@ void ComparePage::loaded(Loaded loaded)
             i, i == 0 ? words[i]
                       : QStringLiteral("%1 %2").arg(words[i]).arg(countOf(comparison, KernelChange(i))));
     showKernels();
-    memory_->show(shown_.memory);
+    showMemory();
     memoryTable_->show(memoryDifferenceRows(shown_.compared));
+    memoryTable_->setVisible(!memoryTable_->table().rows.empty());
     showVerdict();
     stack_->setCurrentIndex(1);
 }
 
+void ComparePage::showMemory()
+{
+    const auto [a, b] = shown_.held;
+    memory_->setVisible(a || b);
+    noMemory_->setVisible(!a && !b);
+    memoryPanel_->setSubtitle(a == b ? QString()
+                                     : tr("over time of %1 only").arg(QLatin1Char(a ? 'A' : 'B')));
+    memory_->show(a || b ? shown_.memory : std::vector<MemorySeries>());
+}
+
 void ComparePage::showKernels()
 {
-    if (shown_.compared.comparison)
-        kernels_->show(kernelDifferenceRows(*shown_.compared.comparison, KernelChange(which_->current())));
+    if (!shown_.compared.comparison)
+        return;
+    const query::Comparison& comparison = *shown_.compared.comparison;
+    const bool any = !comparison.kernels.empty();
+    kernels_->setVisible(any);
+    noKernels_->setVisible(!any);
+    which_->setVisible(any);
+    kernelPanel_->setSubtitle(any ? tr("by difference") : QString());
+    kernels_->show(kernelDifferenceRows(comparison, KernelChange(which_->current())));
 }
 
 void ComparePage::showGroups()
@@ -326,11 +398,16 @@ void ComparePage::showGroups()
         return;
     const query::Comparison& comparison = *shown_.compared.comparison;
     const bool ranges = groups_->current() == 1;
+    const bool any = !comparison.families.empty() || !comparison.ranges.empty();
+    families_->setVisible(any);
+    noGroups_->setVisible(!any);
+    groups_->setVisible(any);
     families_->show(ranges ? rangeDifferenceRows(comparison) : familyDifferenceRows(comparison));
     familyPanel_->setTitle(ranges ? tr("Ranges") : tr("Families"));
-    familyPanel_->setSubtitle(ranges                        ? tr("wall time a traced step")
-                              : comparison.families.empty() ? tr("no kernels: not traced on a GPU")
-                                                            : tr("GPU time a traced step"));
+    familyPanel_->setSubtitle(!any                       ? QString()
+                              : ranges                   ? tr("wall time a traced step")
+                              : comparison.opsForKernels ? tr("own time of ops a traced step")
+                                                         : tr("GPU time a traced step"));
 }
 
 void ComparePage::openGroup(std::int64_t id)
@@ -360,7 +437,15 @@ void ComparePage::showVerdict()
                          : verdict.tone == Tone::Worse ? QStringLiteral("▲ ")
                                                        : QString();
     verdict_->setText(sign + verdict.words);
-    sentence_->setText(twoLines(verdict.sentence, verdict.conditions));
+    // Flags say how far the verdict is to be trusted: beside it, not behind a click.
+    QString text = twoLines(verdict.sentence, verdict.conditions);
+    for (const QString& flag : verdict.flags.mid(0, kFlagLines))
+        text += QStringLiteral("<br><span style='color:%1'>⚠ %2</span>")
+                    .arg(colours().warning.name(), flag.toHtmlEscaped());
+    if (verdict.flags.size() > kFlagLines)
+        text += QStringLiteral("<br>%1").arg(tr("%1 more flags").arg(verdict.flags.size() - kFlagLines));
+    sentence_->setText(text);
+    sentence_->setToolTip(verdict.flags.join(QLatin1Char('\n')).toHtmlEscaped());
     const query::ComparedMemory* peak = comparison.memory.empty() ? nullptr : &comparison.memory.front();
     const bool peaks = peak != nullptr && peak->a && peak->b;
     memoryFact_->setVisible(peaks);
@@ -379,6 +464,7 @@ void ComparePage::showVerdict()
         a += group.difference.instancesA;
         b += group.difference.instancesB;
     }
+    kernelFact_->setVisible(!comparison.kernels.empty());
     kernelFact_->setText(
         twoLines(tr("%1 %2 a step")
                      .arg(comparison.opsForKernels ? tr("Ops") : tr("Kernels"),
@@ -388,7 +474,10 @@ void ComparePage::showVerdict()
                      .arg(countText(a), countText(b))
                      .arg(countOf(comparison, KernelChange::Gone))
                      .arg(countOf(comparison, KernelChange::New))));
-    emit selectionText(tr("A against B"));
+    emit selectionText(
+        shown_.selected > 2
+            ? tr("A against B, the first two of %1").arg(counted(std::int64_t(shown_.selected), "run"))
+            : tr("A against B"));
 }
 
 } // namespace tilescope::ui

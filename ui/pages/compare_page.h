@@ -4,6 +4,8 @@
 #include "ui/pages/page.h"
 #include "ui/plots/memory_plot.h"
 
+#include <array>
+
 class QLabel;
 class QStackedWidget;
 
@@ -15,8 +17,8 @@ class Panel;
 class Segments;
 class TableView;
 
-/// Two runs against each other: the verdict with its interval, samples by phase, families and kernels by
-/// difference, memory.
+/// Two runs, the first of those selected, against each other: the verdict with its interval, samples by
+/// phase, families and kernels by difference, memory.
 class ComparePage : public Page {
     Q_OBJECT
 public:
@@ -29,6 +31,9 @@ private:
     struct Loaded {
         ComparisonData compared;
         std::vector<MemorySeries> memory;
+        std::array<bool, 2> traced = {}; ///< A and B have traced steps
+        std::array<bool, 2> held = {};   ///< A and B have memory over time
+        std::size_t selected = 0;        ///< runs, of which these are the first two
     };
 
     QWidget* makeTools();
@@ -38,8 +43,9 @@ private:
     QWidget* makeKernels();
     QWidget* makeMemory();
     void fillChoices();
-    void choose();
+    void choose(std::size_t which);
     void loaded(Loaded loaded);
+    void showMemory();
     void showVerdict();
     void showKernels();
     void showGroups();
@@ -60,9 +66,13 @@ private:
     Panel* familyPanel_ = nullptr;
     Segments* groups_ = nullptr; // families or ranges
     TableView* families_ = nullptr;
+    QLabel* noGroups_ = nullptr; // why there is nothing to compare
     Panel* kernelPanel_ = nullptr;
     Segments* which_ = nullptr;
     TableView* kernels_ = nullptr;
+    QLabel* noKernels_ = nullptr;
+    Panel* memoryPanel_ = nullptr;
+    QLabel* noMemory_ = nullptr;
     MemoryPlot* memory_ = nullptr;
     TableView* memoryTable_ = nullptr;
 };

@@ -5,10 +5,12 @@
 
 #include <QHBoxLayout>
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
+#include <QPointer>
 #include <QStyleOptionButton>
 #include <QStylePainter>
 #include <QToolTip>
@@ -103,13 +105,15 @@ void ElidedLabel::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
     painter.setPen(colours().dimText);
-    painter.drawText(rect(), Qt::AlignVCenter | Qt::AlignLeft,
-                     fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+    const QRect inside = contentsRect();
+    painter.drawText(inside, int(alignment()),
+                     fontMetrics().elidedText(text(), Qt::ElideRight, inside.width()));
 }
 
 bool ElidedLabel::event(QEvent* event)
 {
-    if (event->type() == QEvent::ToolTip && fontMetrics().horizontalAdvance(text()) > width()) {
+    if (event->type() == QEvent::ToolTip &&
+        fontMetrics().horizontalAdvance(text()) > contentsRect().width()) {
         QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text(), this);
         return true;
     }
@@ -127,6 +131,36 @@ QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleNa
     dress();
     QObject::connect(&Theme::instance(), &Theme::changed, glass, dress);
     return field;
+}
+
+namespace {
+
+class LeadsOut : public QObject {
+public:
+    LeadsOut(QLineEdit& field, QWidget& content) : QObject(&field), content_(&content)
+    {
+        field.installEventFilter(this);
+    }
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        if (event->type() != QEvent::KeyPress || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape ||
+            content_ == nullptr)
+            return QObject::eventFilter(watched, event);
+        content_->setFocus();
+        return true;
+    }
+
+private:
+    QPointer<QWidget> content_;
+};
+
+} // namespace
+
+void leadOut(QLineEdit& field, QWidget& content)
+{
+    new LeadsOut(field, content);
 }
 
 QLabel* makeMessage()

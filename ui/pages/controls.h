@@ -35,8 +35,8 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 };
 
-/// Dim words of one line that take the room that others leave and end in an ellipsis where that is too
-/// little; a hover then has them whole.
+/// Dim words of one line, aligned as the label is, that take the room that others leave and end in an
+/// ellipsis where that is too little; a hover then has them whole.
 class ElidedLabel : public QLabel {
     Q_OBJECT
 public:
@@ -49,6 +49,9 @@ protected:
 
 /// A line edit with a magnifying glass.
 QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleName);
+
+/// Esc in the field gives the keyboard to what the field is about; its text stays.
+void leadOut(QLineEdit& field, QWidget& content);
 
 /// What a page says where it has nothing to show: dim, in the middle.
 QLabel* makeMessage();

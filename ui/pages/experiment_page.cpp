@@ -1,6 +1,7 @@
 #include "ui/pages/experiment_page.h"
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
 #include "core/base/paths.h"
 #include "core/config/spec_file.h"
 #include "core/config/study.h"
@@ -9,6 +10,7 @@
 #include "ui/pages/experiment/run_bar.h"
 #include "ui/pages/experiment/run_view.h"
 #include "ui/pages/experiment/spec_editor.h"
+#include "ui/plots/count_text.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -18,13 +20,13 @@
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QMenu>
-#include <QSaveFile>
 #include <QSettings>
 #include <QSplitter>
 #include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace tilescope::ui {
 
@@ -38,11 +40,28 @@ constexpr const char* kSpecKey = "experiment/spec";
 
 bool writeFile(const QString& path, const QByteArray& text, QString& problem)
 {
-    QSaveFile file(path);
-    if (file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit())
+    try {
+        writeOutput(path.toStdString(), text.toStdString());
         return true;
-    problem = QStringLiteral("%1: %2").arg(path, file.errorString());
-    return false;
+    } catch (const Error& error) {
+        problem = QString::fromStdString(error.sentence());
+        return false;
+    }
+}
+
+// A section's own heading is drawn as a line in some styles.
+void addHeading(QMenu& menu, const QString& words)
+{
+    menu.addAction(words)->setEnabled(false);
+}
+
+// Examples and presets are not a user's to change, even where they could be written.
+bool comesWithTheProgram(const QString& path)
+{
+    const QString ours = QFileInfo(QString::fromStdString(resourcesDirectory().string())).canonicalFilePath();
+    const QFileInfo file(path);
+    const QString folder = QFileInfo(file.absolutePath()).canonicalFilePath();
+    return !ours.isEmpty() && (folder + QLatin1Char('/')).startsWith(ours + QLatin1Char('/'));
 }
 
 } // namespace
@@ -115,6 +134,7 @@ void ExperimentPage::build()
     connect(splitter_, &QSplitter::splitterMoved, this, [this] { arranged_ = true; });
     connect(bar_, &RunBar::wanted, this, [this](const SweepJob& job) { queue_->add(job); });
     connect(view_, &RunView::recorded, this, [this](const QString& file) { workspace().open(file); });
+    connect(view_, &RunView::runChosen, this, &ExperimentPage::showRunOf);
     connect(view_, &RunView::summarized, this, &ExperimentPage::summarized);
     connect(view_, &RunView::cellText, this, &Page::cursorText);
     connect(view_, &RunView::machineWanted, this,
@@ -126,6 +146,27 @@ void ExperimentPage::build()
     if (forecaster_ != nullptr)
         editor_->setForecaster(forecaster_);
     restoreDraft();
+}
+
+// Selects the run of a point; where that is wanted, shows it.
+void ExperimentPage::showRunOf(const QString& file, std::int64_t run, const QString& specHash, bool opens)
+{
+    const std::filesystem::path path = QFileInfo(file).absoluteFilePath().toStdString();
+    for (const OpenFile& open : workspace().files()) {
+        if (open.file->path() != path || !open.snapshot)
+            continue;
+        const std::vector<query::RunSummary>& runs = open.snapshot->runs;
+        const auto found = std::find_if(runs.rbegin(), runs.rend(), [&](const query::RunSummary& one) {
+            return run > 0 ? one.run.value == run : one.specHash == specHash.toStdString();
+        });
+        if (found == runs.rend())
+            continue;
+        workspace().select({{open.id, found->run}});
+        if (opens)
+            emit workspace().pageWanted(QStringLiteral("overview"));
+        return;
+    }
+    emit selectionText(tr("The run of this point is not in the list yet."));
 }
 
 // While something runs it is what people look at, unless they have arranged the page themselves.
@@ -170,14 +211,15 @@ void ExperimentPage::fillStudies()
 {
     QMenu* menu = studies_->menu();
     try {
-        menu->addSection(tr("Studies"));
+        addHeading(*menu, tr("Studies"));
         for (const std::string& name : config::studyNames()) {
             QMenu* parts = menu->addMenu(QString::fromStdString(name));
             // Read when somebody looks: there are many.
             connect(parts, &QMenu::aboutToShow, this, [this, parts, name] { fillParts(*parts, name); });
         }
         const QDir examples(QString::fromStdString((resourcesDirectory() / "examples").string()));
-        menu->addSection(tr("Examples"));
+        menu->addSeparator();
+        addHeading(*menu, tr("Examples"));
         for (const QFileInfo& file :
              examples.entryInfoList({QStringLiteral("*.yaml")}, QDir::Files, QDir::Name))
             menu->addAction(file.completeBaseName(), this,
@@ -194,15 +236,17 @@ void ExperimentPage::fillParts(QMenu& menu, const std::string& study)
         return;
     try {
         const config::Study whole = config::loadStudy(study);
-        menu.addSection(QString::fromStdString(whole.title));
+        addHeading(menu, QString::fromStdString(whole.title));
         for (const config::StudyPart& part : whole.parts) {
             const auto use = [this, yaml = QString::fromStdString(part.yaml), study] {
                 specPath_.clear();
                 bar_->suggestOutput(QString::fromStdString(study));
                 editor_->setText(yaml, QStringLiteral("spec"));
             };
-            QAction* action = menu.addAction(
-                tr("%1: %2 points").arg(QString::fromStdString(part.name)).arg(part.specs.size()), this, use);
+            QAction* action =
+                menu.addAction(QStringLiteral("%1: %2").arg(QString::fromStdString(part.name),
+                                                            counted(std::ssize(part.specs), "point")),
+                               this, use);
             action->setToolTip(QString::fromStdString(part.about));
         }
         menu.setToolTipsVisible(true);
@@ -216,11 +260,10 @@ void ExperimentPage::fillPresets()
     try {
         for (const config::SizePreset& preset : config::sizePresets()) {
             const QString name = QString::fromStdString(preset.name);
-            presets_->menu()->addAction(tr("%1: %2 layers of %3, %4 heads")
-                                            .arg(name)
-                                            .arg(preset.layers)
+            presets_->menu()->addAction(tr("%1: %2 of %3, %4")
+                                            .arg(name, counted(preset.layers, "layer"))
                                             .arg(preset.dModel)
-                                            .arg(preset.heads),
+                                            .arg(counted(preset.heads, "head")),
                                         this, [this, name] { usePreset(name); });
         }
     } catch (const Error& error) {
@@ -277,12 +320,26 @@ void ExperimentPage::openSpec(const QString& path)
     editor_->setText(QString::fromUtf8(text), QFileInfo(path).fileName());
 }
 
+// Where saving starts: the spec's own file, unless it came with the program or cannot be written.
+QString ExperimentPage::savePath() const
+{
+    const QFileInfo spec(specPath_);
+    if (!specPath_.isEmpty() && !comesWithTheProgram(specPath_) && spec.isWritable())
+        return specPath_;
+    const QString name = specPath_.isEmpty() ? editor_->name() : spec.completeBaseName();
+    return QDir::current().filePath(name + QStringLiteral(".yaml"));
+}
+
 void ExperimentPage::saveSpec()
 {
-    const QString path = QFileDialog::getSaveFileName(this, tr("Save spec"), specPath_, tr("Specs (*.yaml)"));
+    const QString path =
+        QFileDialog::getSaveFileName(this, tr("Save spec"), savePath(), tr("Specs (*.yaml)"));
     QString problem;
     if (path.isEmpty())
         return;
+    if (comesWithTheProgram(path))
+        return editor_->say(tr("%1 comes with the program: save the spec in a folder of yours.").arg(path),
+                            "error");
     if (!writeFile(path, editor_->text().toUtf8(), problem))
         return editor_->say(problem, "error");
     specPath_ = QFileInfo(path).absoluteFilePath();

@@ -62,6 +62,8 @@ private:
     void copyBatchLine();
     void saveSlurmScript();
     void checked();
+    void showRunOf(const QString& file, std::int64_t run, const QString& specHash, bool opens);
+    QString savePath() const;
     void makeRoom();
     void restoreDraft();
     void keepDraft() const;

@@ -14,6 +14,7 @@
 #include <QLabel>
 #include <QPainter>
 #include <QSettings>
+#include <QSignalBlocker>
 #include <QSpinBox>
 #include <QVBoxLayout>
 
@@ -28,15 +29,19 @@ QSpinBox* makePixels(const QString& name)
 {
     auto* box = new QSpinBox;
     box->setRange(50, kMostPixels);
-    box->setSuffix(QStringLiteral(" px"));
+    box->setSuffix(QChar(0x2009) + QStringLiteral("px"));
     box->setAccessibleName(name);
+    box->setKeyboardTracking(false);
+    box->setButtonSymbols(QAbstractSpinBox::NoButtons); // arrow keys and the wheel do
     return box;
 }
 
 } // namespace
 
-ExportDialog::ExportDialog(std::vector<Exportable> all, const QString& title, QWidget* parent)
-    : QDialog(parent), title_(title), all_(std::move(all)), what_(new ComboBox(tr("What to export"))),
+ExportDialog::ExportDialog(std::vector<Exportable> all, const QString& title, QStringList names,
+                           QWidget* parent)
+    : QDialog(parent), title_(title), names_(std::move(names)), all_(std::move(all)),
+      what_(new ComboBox(tr("What to export"))),
       format_(new Segments(
           {QStringLiteral("PDF"), QStringLiteral("SVG"), QStringLiteral("PNG"), QStringLiteral("CSV")})),
       width_(makePixels(tr("Width"))), height_(makePixels(tr("Height"))), scale_(new QDoubleSpinBox),
@@ -51,6 +56,7 @@ ExportDialog::ExportDialog(std::vector<Exportable> all, const QString& title, QW
     scale_->setValue(2);
     scale_->setPrefix(QStringLiteral("× "));
     scale_->setAccessibleName(tr("Scale"));
+    scale_->setButtonSymbols(QAbstractSpinBox::NoButtons);
     paper_->setChecked(true);
     holds_->setObjectName(QStringLiteral("holds"));
     holds_->setProperty("kind", "dim");
@@ -61,6 +67,7 @@ ExportDialog::ExportDialog(std::vector<Exportable> all, const QString& title, QW
     problem_->hide();
     preview_->setFixedSize(sizes().of(420), sizes().of(270));
     preview_->setAlignment(Qt::AlignCenter);
+    preview_->setObjectName(QStringLiteral("preview"));
     auto* form = new QFormLayout;
     form->setHorizontalSpacing(sizes().margin);
     form->addRow(tr("What"), what_);
@@ -90,7 +97,7 @@ ExportDialog::ExportDialog(std::vector<Exportable> all, const QString& title, QW
     connect(format_, &Segments::changed, this, &ExportDialog::chooseFormat);
     connect(paper_, &QCheckBox::toggled, this, &ExportDialog::preview);
     for (QSpinBox* box : {width_, height_})
-        connect(box, &QSpinBox::editingFinished, this, &ExportDialog::preview);
+        connect(box, &QSpinBox::valueChanged, this, &ExportDialog::preview);
     connect(buttons, &QDialogButtonBox::accepted, this, &ExportDialog::save);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     connect(copyButton, &QPushButton::clicked, this, &ExportDialog::copy);
@@ -125,8 +132,11 @@ template <class Does> void ExportDialog::inPaperColours(const Does& does)
 void ExportDialog::choose()
 {
     const QSize size = chosen().size;
-    width_->setValue(size.width());
-    height_->setValue(size.height());
+    {
+        const QSignalBlocker quiet[] = {QSignalBlocker(width_), QSignalBlocker(height_)};
+        width_->setValue(size.width());
+        height_->setValue(size.height());
+    }
     chooseFormat();
 }
 
@@ -149,22 +159,25 @@ void ExportDialog::chooseFormat()
 void ExportDialog::preview()
 {
     inPaperColours([this] {
-        const QSize size = options().size;
-        const double fits = std::min(
-            {1.0, double(preview_->width()) / size.width(), double(preview_->height()) / size.height()});
-        preview_->setPixmap(QPixmap::fromImage(imageOf(chosen(), size, fits * devicePixelRatio())));
+        preview_->setPixmap(
+            QPixmap::fromImage(previewOf(chosen(), options().size, preview_->size(), devicePixelRatio())));
     });
+}
+
+QString ExportDialog::fileName() const
+{
+    QStringList parts = names_;
+    if (what_->currentIndex() > 0)
+        parts << chosen().name;
+    return fileNameOf(parts) + QLatin1Char('.') + suffixOf(options().format);
 }
 
 void ExportDialog::save()
 {
     const QString suffix = suffixOf(options().format);
     const QString folder = QSettings().value(QLatin1String(kFolderKey), QDir::currentPath()).toString();
-    QString name = title_ + QLatin1Char(' ') + chosen().name;
-    name.replace(QLatin1Char('/'), QLatin1Char('-'));
-    QString file = QFileDialog::getSaveFileName(
-        this, tr("Export"), QDir(folder).filePath(QStringLiteral("%1.%2").arg(name, suffix)),
-        QStringLiteral("*.%1").arg(suffix));
+    QString file = QFileDialog::getSaveFileName(this, tr("Export"), QDir(folder).filePath(fileName()),
+                                                QStringLiteral("*.%1").arg(suffix));
     if (file.isEmpty())
         return;
     if (QFileInfo(file).suffix().isEmpty())

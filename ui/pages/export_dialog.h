@@ -18,9 +18,13 @@ class Segments;
 class ExportDialog : public QDialog {
     Q_OBJECT
 public:
-    /// \param all    what can be exported, at least one
-    /// \param title  of documents, and how file names begin
-    ExportDialog(std::vector<Exportable> all, const QString& title, QWidget* parent);
+    /// \param all    what can be exported, at least one; the first is the page
+    /// \param title  of documents
+    /// \param names  how file names begin, see fileNameOf()
+    ExportDialog(std::vector<Exportable> all, const QString& title, QStringList names, QWidget* parent);
+
+    /// The name that is proposed for what is chosen now, with its suffix.
+    QString fileName() const;
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -36,6 +40,7 @@ private:
     template <class Does> void inPaperColours(const Does& does);
 
     QString title_;
+    QStringList names_;
     std::vector<Exportable> all_;
     ComboBox* what_;
     Segments* format_;

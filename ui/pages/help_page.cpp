@@ -84,6 +84,7 @@ HelpPage::HelpPage(Workspace& workspace, std::function<QString()> keys, QWidget*
     });
     connect(&Theme::instance(), &Theme::changed, this, &HelpPage::render);
     setFocusProxy(browser_);
+    leadOut(*find_, *browser_);
     showTopic(QStringLiteral("start"));
 }
 

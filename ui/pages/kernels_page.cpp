@@ -4,6 +4,7 @@
 #include "ui/pages/controls.h"
 #include "ui/pages/key_value_table.h"
 #include "ui/pages/panel.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/histogram_plot.h"
 #include "ui/plots/number_text.h"
 #include "ui/plots/roofline_plot.h"
@@ -77,6 +78,8 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     layout->addWidget(stack_, 1);
     table_->setAccessibleName(tr("Kernels"));
     table_->sortByColumn(int(KernelColumn::Total), Qt::DescendingOrder);
+    leadOut(*filter_, *table_);
+    setFocusProxy(table_);
     connect(table_, &TableView::chosen, this, &KernelsPage::chooseLine);
     connect(table_, &TableView::activatedRow, this, &KernelsPage::openLine);
     connect(&workspace, &Workspace::kernelChanged, this, &KernelsPage::followKernel);
@@ -99,7 +102,7 @@ void KernelsPage::goTo(const PageTarget& target)
         workspace().setKernel(target.text);
         break;
     case PageTarget::Kind::Family:
-        filter_->setText(target.text);
+        filter_->setText(QStringLiteral("family:") + target.text);
         grouping_->setCurrent(ByName);
         break;
     case PageTarget::Kind::Range:
@@ -272,19 +275,7 @@ void KernelsPage::showLines(std::vector<KernelLine> lines, const KernelTitles& t
 {
     lines_ = std::move(lines);
     table_->show(kernelRows(lines_, titles));
-    std::int64_t instances = 0;
-    double total = 0;
-    for (const KernelLine& line : lines_) {
-        instances += line.instances;
-        total += line.total;
-    }
-    const bool ops = full_ && full_->ops;
-    const QString sorts = grouping_->current() == ByName ? ops ? tr("ops") : tr("kernels") : tr("groups");
-    const QString number = wholeNumber(std::int64_t(lines_.size()));
-    summary_->setText(tr("%1 %2, %3").arg(number, sorts, timeText(total)));
-    summary_->setToolTip(tr("%1 %2, %3 instances, %4 %5")
-                             .arg(number, sorts, wholeNumber(instances), timeText(total),
-                                  ops ? tr("own time") : tr("GPU time")));
+    summarize();
     stack_->setCurrentIndex(1);
     showRoofline();
     if (grouping_->current() == ByName && workspace().kernel().isEmpty() && !lines_.empty())
@@ -292,12 +283,38 @@ void KernelsPage::showLines(std::vector<KernelLine> lines, const KernelTitles& t
     followKernel();
 }
 
+// What the table shows comes to: of rows that the filter hides only their number is told.
+void KernelsPage::summarize()
+{
+    std::int64_t shown = 0;
+    std::int64_t instances = 0;
+    double total = 0;
+    const TableFilter& filter = table_->filter();
+    for (int row = 0; row < filter.rowCount(); ++row) {
+        const auto line = std::size_t(filter.index(row, 0).data(TableModel::IdRole).toLongLong());
+        if (line >= lines_.size())
+            continue;
+        ++shown;
+        instances += lines_[line].instances;
+        total += lines_[line].total;
+    }
+    const bool ops = full_ && full_->ops;
+    const char* const one = grouping_->current() != ByName ? "group" : ops ? "op" : "kernel";
+    QString number = counted(std::ssize(lines_), one);
+    if (shown < std::ssize(lines_))
+        number = tr("%1 of %2").arg(wholeNumber(shown), number);
+    summary_->setText(QStringLiteral("%1, %2").arg(number, timeText(total)));
+    summary_->setToolTip(tr("%1, %2, %3 %4")
+                             .arg(number, counted(instances, "instance"), timeText(total),
+                                  ops ? tr("own time") : tr("GPU time")));
+}
+
 void KernelsPage::showFamilies()
 {
     std::vector<FamilyTime> families;
     if (full_ && !full_->ops) {
         for (const auto& [family, time] : full_->kernels.families)
-            families.push_back({query::hueOfFamily(analysis::wordOf(family)), double(time)});
+            families.push_back({query::hueOf(family), double(time)});
     } else if (full_ && grouping_->current() <= ByFamily) {
         for (const KernelLine& line : grouping_->current() == ByFamily ? lines_ : byFamily(lines_))
             families.push_back({line.swatch.hue, line.total});
@@ -425,6 +442,7 @@ void KernelsPage::followKernel()
     histogramPanel_->setTitle(tr("Durations"));
     histogramPanel_->setSubtitle({});
     showOnTimeline_->setEnabled(false);
+    emit selectionText({});
     measuring_.cancel();
     showDurations({}, query::Hue::Other, tr("Select a row to see how long its instances took."));
 }
@@ -458,8 +476,8 @@ void KernelsPage::showHistogram(std::int64_t id)
 {
     const KernelLine& line = lines_[std::size_t(id)];
     histogramPanel_->setTitle(line.label);
-    histogramPanel_->setSubtitle(tr("%1 instances").arg(wholeNumber(line.instances)));
-    showOnTimeline_->setEnabled(grouping_->current() == ByName && !(full_ && full_->ops));
+    histogramPanel_->setSubtitle(counted(line.instances, "instance"));
+    showOnTimeline_->setEnabled(grouping_->current() == ByName);
     const QString otherwise =
         full_ && full_->ops
             ? tr("Ops on a CPU are counted, not listed one by one here: the timeline has them.")
@@ -477,11 +495,11 @@ void KernelsPage::showHistogram(std::int64_t id)
                 showDurations(durations, hue, otherwise);
             },
             [this](const QString& sentence) { showDurations({}, query::Hue::Other, sentence); });
-    emit selectionText(tr("1 %1 selected, %2 instances, %3")
+    emit selectionText(tr("1 %1 selected, %2, %3")
                            .arg(grouping_->current() != ByName ? tr("group")
                                 : full_ && full_->ops          ? tr("op")
                                                                : tr("kernel"),
-                                wholeNumber(line.instances), timeText(line.total)));
+                                counted(line.instances, "instance"), timeText(line.total)));
 }
 
 } // namespace tilescope::ui

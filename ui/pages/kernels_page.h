@@ -60,6 +60,7 @@ private:
     void quickLoaded(Quick quick);
     void fullLoaded(Full full);
     void showLines(std::vector<KernelLine> lines, const KernelTitles& titles);
+    void summarize();
     void showFamilies();
     void showAttention();
     void showRoofline();

@@ -24,7 +24,7 @@ QWidget* KernelsPage::makeTools()
     tools->add(grouping_);
     tools->addGap();
     filter_->setMinimumWidth(sizes().of(170));
-    filter_->setToolTip(tr("Keep rows that have every word (/)"));
+    filter_->setToolTip(tr("Keep rows that have every word (/): any text, or family:softmax"));
     tools->add(filter_);
     for (QComboBox* box : {step_, range_}) {
         box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
@@ -35,6 +35,7 @@ QWidget* KernelsPage::makeTools()
     }
     step_->setToolTip(tr("Kernels of this traced step"));
     range_->setToolTip(tr("Kernels that were launched within this range"));
+    summary_->setObjectName(QStringLiteral("summary"));
     summary_->setProperty("kind", "dim");
     tools->addStretch();
     tools->add(summary_);
@@ -50,8 +51,10 @@ QWidget* KernelsPage::makeTools()
     connect(grouping_, &Segments::changed, this, &KernelsPage::load);
     connect(step_, &QComboBox::activated, this, &KernelsPage::load);
     connect(range_, &QComboBox::activated, this, &KernelsPage::load);
-    connect(filter_, &QLineEdit::textChanged, this,
-            [this](const QString& filter) { table_->filter().setWords(filter); });
+    connect(filter_, &QLineEdit::textChanged, this, [this](const QString& filter) {
+        table_->filter().setWords(filter);
+        summarize();
+    });
     return tools;
 }
 
@@ -69,6 +72,7 @@ QWidget* KernelsPage::makePanels()
     content->addWidget(histogram_, 1);
     content->addWidget(noHistogram_, 1);
     showOnTimeline_ = new QPushButton(tr("Show on timeline"));
+    showOnTimeline_->setObjectName(QStringLiteral("showOnTimeline"));
     showOnTimeline_->setProperty("kind", "link");
     showOnTimeline_->setCursor(Qt::PointingHandCursor);
     content->addWidget(showOnTimeline_, 0, Qt::AlignLeft);
@@ -118,7 +122,12 @@ QWidget* KernelsPage::makeFamilies()
     panel->setContent(content);
     panel->setMinimumWidth(sizes().of(220));
     connect(familyTable_, &TableView::chosen, this, [this](std::int64_t hue) {
-        filter_->setText(QString::fromStdString(std::string(hueWord(query::Hue(hue)))));
+        if (grouping_->current() != 0) { // only kernels have a family each
+            grouping_->setCurrent(0);
+            load();
+        }
+        filter_->setText(QStringLiteral("family:") +
+                         QString::fromStdString(std::string(hueWord(query::Hue(hue)))));
     });
     return panel;
 }

@@ -16,6 +16,8 @@ namespace tilescope::ui {
 
 namespace {
 
+constexpr int kBeside = 4; // pixels between values
+
 int rowHeight()
 {
     return sizes().of(22);
@@ -52,19 +54,60 @@ QRect KeyValueTable::rowRect(std::size_t row) const
     return {0, int(row) * rowHeight(), width(), rowHeight()};
 }
 
+QFont KeyValueTable::fontOf(const KeyValueRow& row)
+{
+    const Theme& theme = Theme::instance();
+    return row.heading ? theme.small() : row.strong ? theme.bold() : theme.body();
+}
+
+// Keys give way to values: what a key says is known, what a value says is not.
+int KeyValueTable::keyWidth() const
+{
+    const QFontMetrics metrics(Theme::instance().body());
+    int keys = 0;
+    int values = 0;
+    for (const KeyValueRow& row : rows_) {
+        if (row.heading || row.values.isEmpty())
+            continue;
+        keys = std::max(keys, metrics.horizontalAdvance(row.key) + 1);
+        if (valuesLeft_)
+            continue;
+        int widest = 0;
+        for (const QString& value : row.values)
+            widest = std::max(widest, QFontMetrics(fontOf(row)).horizontalAdvance(value) + kBeside);
+        values = std::max(values, widest * int(row.values.size()));
+    }
+    const int room = width() - 3 * sizes().padding - values;
+    return std::min({keys, width() / 2, std::max(width() / 4, room)});
+}
+
+QRect KeyValueTable::valueRect(std::size_t index, int value) const
+{
+    const KeyValueRow& row = rows_[index];
+    const QRect rect = rowRect(index);
+    const int pad = sizes().padding;
+    const int from = pad + keyWidth() + pad;
+    const int columns = std::max(1, int(row.values.size()));
+    if (valuesLeft_ || columns == 1)
+        return {from, rect.top(), width() - from - pad, rect.height()};
+    const int columnWidth = std::min(sizes().of(84), (width() - from - pad) / columns);
+    const int right = width() - pad - (columns - 1 - value) * columnWidth;
+    return {right - columnWidth, rect.top(), columnWidth, rect.height()};
+}
+
+bool KeyValueTable::isElided(std::size_t row, int value) const
+{
+    const int beside = valuesLeft_ ? 0 : kBeside;
+    return QFontMetrics(fontOf(rows_[row])).horizontalAdvance(rows_[row].values[value]) + beside >
+           valueRect(row, value).width();
+}
+
 void KeyValueTable::paintEvent(QPaintEvent*)
 {
     const Palette& p = colours();
-    const Theme& theme = Theme::instance();
     QPainter painter(this);
-    const QFontMetrics metrics(theme.body());
     const int pad = sizes().padding;
-    int keyWidth = 0;
-    for (const KeyValueRow& row : rows_)
-        if (!row.heading && !row.values.isEmpty())
-            keyWidth = std::max(keyWidth, metrics.horizontalAdvance(row.key) + 1);
-    keyWidth = std::min(keyWidth, width() / 2);
-    const int valuesFrom = pad + keyWidth + pad;
+    const int keys = keyWidth();
     for (std::size_t i = 0; i < rows_.size(); ++i) {
         const KeyValueRow& row = rows_[i];
         const QRect rect = rowRect(i);
@@ -73,36 +116,22 @@ void KeyValueTable::paintEvent(QPaintEvent*)
             painter.fillRect(QRect(rect.left(), rect.top(), rect.width(), 1), p.line);
             painter.fillRect(QRect(rect.left(), rect.bottom(), rect.width(), 1), p.line);
         }
-        painter.setFont(row.heading ? theme.small() : theme.body());
         painter.setPen(p.dimText);
-        if (!(valuesLeft_ && row.values.isEmpty()))
-            painter.drawText(rect.adjusted(pad, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                             row.heading ? row.key : metrics.elidedText(row.key, Qt::ElideRight, keyWidth));
-        if (!row.heading) {
+        painter.setFont(row.heading ? fontOf(row) : Theme::instance().body());
+        const QFontMetrics keyMetrics(painter.font());
+        const bool isAlone = valuesLeft_ && row.values.isEmpty();
+        painter.drawText(rect.adjusted(pad, 0, isAlone ? -pad : 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                         row.heading || isAlone ? row.key
+                                                : keyMetrics.elidedText(row.key, Qt::ElideRight, keys));
+        painter.setFont(fontOf(row));
+        if (!row.heading)
             painter.setPen(p.text);
-            painter.setFont(row.strong ? theme.bold() : theme.body());
-        }
-        const QFontMetrics valueMetrics(painter.font());
-        if (valuesLeft_ && row.values.isEmpty()) {
-            painter.setPen(p.dimText);
-            painter.drawText(rect.adjusted(pad, 0, -pad, 0), Qt::AlignVCenter | Qt::AlignLeft, row.key);
-            continue;
-        }
-        if (valuesLeft_) {
-            const QRect value(valuesFrom, rect.top(), width() - valuesFrom - pad, rect.height());
-            painter.drawText(value, Qt::AlignVCenter | Qt::AlignLeft,
-                             valueMetrics.elidedText(row.values.value(0), Qt::ElideMiddle, value.width()));
-            continue;
-        }
-        const int columns = std::max(1, int(row.values.size()));
-        const int columnWidth = columns == 1
-                                    ? width() - pad - valuesFrom
-                                    : std::min(sizes().of(84), (width() - valuesFrom - pad) / columns);
+        const QFontMetrics metrics(painter.font());
         for (int c = 0; c < int(row.values.size()); ++c) {
-            const int right = width() - pad - (columns - 1 - c) * columnWidth;
-            const QRect value(right - columnWidth, rect.top(), columnWidth, rect.height());
-            painter.drawText(value, Qt::AlignVCenter | Qt::AlignRight,
-                             valueMetrics.elidedText(row.values[c], Qt::ElideMiddle, value.width() - 4));
+            const QRect value = valueRect(i, c);
+            const int room = value.width() - (valuesLeft_ ? 0 : kBeside);
+            painter.drawText(value, Qt::AlignVCenter | (valuesLeft_ ? Qt::AlignLeft : Qt::AlignRight),
+                             metrics.elidedText(row.values[c], Qt::ElideMiddle, room));
         }
     }
 }

@@ -23,6 +23,8 @@ public:
     /// \param valuesLeft  values start at one x behind the keys instead of ending at the right edge
     void setRows(std::vector<KeyValueRow> rows, bool valuesLeft = false);
     const std::vector<KeyValueRow>& rows() const { return rows_; }
+    /// Whether a value has too little room to be there as a whole.
+    bool isElided(std::size_t row, int value) const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
@@ -33,6 +35,9 @@ protected:
 
 private:
     QRect rowRect(std::size_t row) const;
+    int keyWidth() const;
+    QRect valueRect(std::size_t row, int value) const;
+    static QFont fontOf(const KeyValueRow& row);
 
     std::vector<KeyValueRow> rows_;
     bool valuesLeft_ = false;

@@ -4,6 +4,7 @@
 #include "ui/models/table_cells.h"
 #include "ui/pages/controls.h"
 #include "ui/pages/panel.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/table_view.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -162,7 +163,7 @@ void MachinePage::showFindings(const std::vector<Finding>& findings)
     const auto missing = std::count_if(shown_.begin(), shown_.end(), [](const Finding& finding) {
         return finding.verdict == Finding::Verdict::Missing;
     });
-    summary_->setText(tr("%1 findings, %2 missing").arg(shown_.size()).arg(missing));
+    summary_->setText(tr("%1, %2 missing").arg(counted(std::ssize(shown_), "finding")).arg(missing));
 }
 
 TableData MachinePage::findingsTable() const

@@ -11,12 +11,14 @@
 #include "ui/pages/key_sheet.h"
 #include "ui/pages/machine_page.h"
 #include "ui/pages/memory_page.h"
+#include "ui/pages/notice_bar.h"
 #include "ui/pages/overview_page.h"
 #include "ui/pages/page_exports.h"
 #include "ui/pages/page_rail.h"
 #include "ui/pages/run_dock.h"
 #include "ui/pages/timeline_page.h"
 #include "ui/pages/window_menus.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/key_figure_card.h"
 #include "ui/theme/theme.h"
 
@@ -28,31 +30,39 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
+#include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPushButton>
+#include <QScreen>
 #include <QSettings>
 #include <QStackedWidget>
 #include <QStatusBar>
+#include <QVBoxLayout>
 
 namespace tilescope::ui {
 
+namespace {
+
+// In design pixels.
+constexpr double kDock = 312; // names, step, peak and flags
+constexpr double kLeastWidth = 760;
+constexpr double kLeastHeight = 500;
+constexpr double kNarrow = 1100;
+
+} // namespace
+
 MainWindow::MainWindow(QWidget* parent)
     : QMainWindow(parent), workspace_(new Workspace(this)), rail_(new PageRail), stack_(new QStackedWidget),
-      dock_(new RunDock(*workspace_, this)), cursor_(new QLabel), selection_(new QLabel), job_(new JobStatus)
+      dock_(new RunDock(*workspace_, this)), showRuns_(new QPushButton(tr("Runs"))), cursor_(new QLabel),
+      selection_(new QLabel), job_(new JobStatus)
 {
     setObjectName(QStringLiteral("main"));
     setAcceptDrops(true);
-    setMinimumSize(sizes().of(1100), sizes().of(700));
-    resize(sizes().of(1600), sizes().of(1000));
-    auto* central = new QWidget;
-    auto* layout = new QHBoxLayout(central);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    layout->addWidget(rail_);
-    layout->addWidget(stack_, 1);
-    setCentralWidget(central);
+    makeCentre();
     addDockWidget(Qt::RightDockWidgetArea, dock_);
-    resizeDocks({dock_}, {sizes().dock}, Qt::Horizontal);
+    fitScreen();
+    resizeDocks({dock_}, {sizes().of(kDock)}, Qt::Horizontal);
 
     cursor_->setMinimumWidth(sizes().of(250));
     cursor_->setContentsMargins(sizes().of(12), 0, 0, 0);
@@ -99,6 +109,71 @@ MainWindow::MainWindow(QWidget* parent)
 
 MainWindow::~MainWindow() = default;
 
+void MainWindow::makeCentre()
+{
+    auto* central = new QWidget;
+    auto* layout = new QHBoxLayout(central);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(rail_);
+    auto* column = new QVBoxLayout;
+    column->setSpacing(0);
+    column->addWidget(new NoticeBar(*workspace_));
+    column->addWidget(stack_, 1);
+    layout->addLayout(column, 1);
+    setCentralWidget(central);
+    showRuns_->setObjectName(QStringLiteral("showRuns"));
+    showRuns_->setToolTip(tr("Show the run list (Ctrl+L)"));
+    showRuns_->setFocusPolicy(Qt::TabFocus);
+    menuBar()->setCornerWidget(showRuns_);
+    connect(showRuns_, &QPushButton::clicked, dock_, &RunDock::focusFilter);
+    connect(dock_, &QDockWidget::visibilityChanged, this,
+            [this] { showRuns_->setVisible(dock_->isHidden()); });
+}
+
+// The first size and the least one, whatever the screen: frame and title bar have their room.
+void MainWindow::fitScreen()
+{
+    QSize least(sizes().of(kLeastWidth), sizes().of(kLeastHeight));
+    QSize first(sizes().of(1600), sizes().of(1000));
+    // Pictures are drawn without a screen, at any size.
+    if (QGuiApplication::platformName() != QLatin1String("offscreen")) {
+        const QSize room = screen()->availableSize() - QSize(sizes().of(8), sizes().of(40));
+        least = least.boundedTo(room);
+        first = first.boundedTo(room);
+    }
+    setMinimumSize(least);
+    resize(first);
+}
+
+// Only when the width crosses the limit: what a person does with the dock meanwhile stands.
+void MainWindow::foldDock()
+{
+    const bool narrow = width() < sizes().of(kNarrow);
+    if (narrow == isNarrow_)
+        return;
+    isNarrow_ = narrow;
+    if (narrow) // a dock that was never shown yet is hidden, too, but not on purpose
+        dockWasShown_ = !(dock_->isHidden() && dock_->testAttribute(Qt::WA_WState_ExplicitShowHide));
+    dock_->setVisible(!narrow && dockWasShown_);
+    showRuns_->setVisible(dock_->isHidden());
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event)
+{
+    QMainWindow::resizeEvent(event);
+    foldDock();
+}
+
+// Keys go to the page, not to the first field of the window.
+void MainWindow::showEvent(QShowEvent* event)
+{
+    QMainWindow::showEvent(event);
+    showRuns_->setVisible(dock_->isHidden());
+    if (!event->spontaneous()) // not where it was only iconified
+        currentPage()->takeFocus();
+}
+
 void MainWindow::addPage(const QString& name, const QString& title, Icon icon, std::function<Page*()> make,
                          bool atBottom)
 {
@@ -130,13 +205,20 @@ Page* MainWindow::made(Entry& entry)
 
 void MainWindow::open(const QStringList& files)
 {
+    QStringList recordings;
     for (const QString& file : files) {
         if (file.endsWith(QLatin1String(".yaml")) || file.endsWith(QLatin1String(".yml")))
             openSpec(file);
         else
-            workspace_->open(file);
+            recordings << file;
         RecentFiles::add(file);
     }
+    if (recordings.isEmpty())
+        return;
+    // These pages are about no run: what is opened would not be seen.
+    if (currentPageName() == QLatin1String("experiment") || currentPageName() == QLatin1String("help"))
+        showPage(QStringLiteral("overview"));
+    workspace_->openAndShow(recordings);
 }
 
 void MainWindow::openSpec(const QString& file)
@@ -162,8 +244,18 @@ void MainWindow::closeFile()
 void MainWindow::exportPage()
 {
     const std::vector<SelectedRun> runs = workspace_->selectedRuns();
-    const QString name = runs.empty() ? QString() : runs.front().source() + QLatin1Char(' ');
-    ExportDialog(exportsOf(*currentPage(), *dock_), name + currentPageName(), this).exec();
+    const QString title = runs.empty() ? QString() : runs.front().source() + QLatin1Char(' ');
+    QStringList names;
+    if (!runs.empty())
+        names << QString::fromStdString(runs.front().file->path().stem().string());
+    constexpr std::size_t kNamed = 3;
+    if (runs.size() > kNamed)
+        names << counted(std::ssize(runs), "run");
+    else
+        for (const SelectedRun& run : runs)
+            names << QStringLiteral("run%1").arg(run.run->run.value);
+    names << currentPageName();
+    ExportDialog(exportsOf(*currentPage(), *dock_), title + currentPageName(), names, this).exec();
 }
 
 // Tables and plots have menus of their own; what has none comes here: cards, flags, findings, the grid of
@@ -226,7 +318,7 @@ void MainWindow::showPageAt(int index)
     current_ = std::size_t(index);
     stack_->setCurrentWidget(made(pages_[current_]));
     selection_->setText(selected_[currentPage()]);
-    stack_->currentWidget()->setFocus();
+    currentPage()->takeFocus();
     rail_->setCurrent(index);
 }
 
@@ -272,6 +364,10 @@ void MainWindow::restoreLayout()
 {
     const QSettings settings;
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
+    if (!isMaximized() && !isFullScreen())
+        resize(size().boundedTo(QGuiApplication::platformName() == QLatin1String("offscreen")
+                                    ? size()
+                                    : screen()->availableSize()));
     restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
     if (!showPage(settings.value(QStringLiteral("window/page")).toString()))
         showPage(QStringLiteral("overview"));
@@ -302,6 +398,8 @@ void MainWindow::closeEvent(QCloseEvent* event)
 {
     if (!mayClose())
         return event->ignore();
+    if (isNarrow_ && dockWasShown_)
+        dock_->show(); // it has folded, nobody has closed it
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
     settings.setValue(QStringLiteral("window/state"), saveState());

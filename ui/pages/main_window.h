@@ -10,6 +10,7 @@
 #include <vector>
 
 class QLabel;
+class QPushButton;
 class QStackedWidget;
 
 namespace tilescope::ui {
@@ -20,7 +21,8 @@ class Page;
 class PageRail;
 class RunDock;
 
-/// The window: pages on the left, the run dock on the right, the status bar below.
+/// The window: pages on the left, the run dock on the right, the status bar below. It opens no larger than
+/// the screen; where it is narrow the dock folds away, and a button in the menu bar brings it back.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
@@ -51,6 +53,8 @@ protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
+    void showEvent(QShowEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
@@ -67,6 +71,9 @@ private:
     Page* made(Entry& entry);
     void showPageAt(int index);
     void updateTitle();
+    void makeCentre();
+    void fitScreen();
+    void foldDock();
     void restoreLayout();
     bool mayClose();
 
@@ -74,8 +81,11 @@ private:
     PageRail* rail_;
     QStackedWidget* stack_;
     RunDock* dock_;
+    QPushButton* showRuns_; ///< in the menu bar while the dock is hidden
     ExperimentPage* experiment_ = nullptr;
-    bool closeAtEnd_ = false; // the user wants to close as soon as the sweep has stopped
+    bool isNarrow_ = false;    // too narrow for pages and the run list side by side
+    bool dockWasShown_ = true; // before the window became narrow
+    bool closeAtEnd_ = false;  // the user wants to close as soon as the sweep has stopped
     QLabel* cursor_;
     QLabel* selection_;
     std::map<const Page*, QString> selected_; // what each page last said of its selection

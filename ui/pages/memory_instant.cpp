@@ -4,6 +4,7 @@
 #include "ui/pages/key_value_table.h"
 #include "ui/pages/memory_page.h"
 #include "ui/pages/panel.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/memory_areas.h"
 #include "ui/plots/memory_blocks.h"
 #include "ui/plots/memory_segments.h"
@@ -83,6 +84,20 @@ QString MemoryPage::instantWords() const
     return words + timeText(axis_.instant());
 }
 
+QString MemoryPage::summaryWords(std::optional<std::int64_t> allocatedSize) const
+{
+    const MemoryRun& run = *main();
+    const std::int64_t time = instant();
+    const std::int64_t bytes = run.history->allocated.at(time);
+    QString words = run.countWord() + QLatin1Char(' ') + byteText(double(bytes));
+    if (allocatedSize && *allocatedSize != bytes)
+        words += tr(" (allocated with rounding: %1)").arg(byteText(double(*allocatedSize)));
+    words += instantKind_ == Instant::Peak ? tr(" at the peak") : tr(" at %1").arg(timeText(axis_.instant()));
+    if (run.hasReserved())
+        words += tr(" of %1 reserved").arg(byteText(double(run.history->reserved.at(time))));
+    return words;
+}
+
 void MemoryPage::showLists()
 {
     if (main() == nullptr || main()->isOutline)
@@ -105,7 +120,7 @@ void MemoryPage::showLists()
             else
                 lists.blocks = blockRows(
                     run, {.time = list == List::Ever ? std::nullopt : std::optional<std::int64_t>(time)});
-            if (strips)
+            if (strips || list == List::Segments)
                 lists.strips = query::memoryStrips(*run.history, time);
             return lists;
         },
@@ -118,7 +133,6 @@ void MemoryPage::showInstant(Lists lists)
     if (main() == nullptr)
         return;
     const MemoryRun& run = *main();
-    const std::int64_t time = instant();
     const bool peak = instantKind_ == Instant::Peak;
     sharesPanel_->setTitle(peak ? tr("At the peak") : tr("At %1").arg(timeText(axis_.instant())));
     shareKeys_ = std::move(lists.shares.keys);
@@ -140,21 +154,18 @@ void MemoryPage::showInstant(Lists lists)
                              : peak             ? tr("Alive at the peak")
                                                 : tr("Alive"));
         listPanel_->setSubtitle(listed < all ? tr("%1 of %2").arg(wholeNumber(listed), wholeNumber(all))
-                                             : tr("%1 blocks").arg(wholeNumber(all)));
+                                             : counted(all, "block"));
         table_->setToolTip({});
         table_->show(std::move(lists.blocks.table));
         hideAtFirst(list);
-        if (block_)
-            table_->setCurrentId(*block_);
     }
+    strips_ = std::move(lists.strips);
+    markRow();
+    if (segment_)
+        showSegment();
     if (placed_->currentIndex() == 1)
-        showStrips(std::move(lists.strips));
-    const auto allocated = double(run.history->allocated.at(time));
-    QString words = peak ? tr("allocated %1 at the peak").arg(byteText(allocated))
-                         : tr("allocated %1 at %2").arg(byteText(allocated), timeText(axis_.instant()));
-    if (run.hasReserved())
-        words += tr(" of %1 reserved").arg(byteText(double(run.history->reserved.at(time))));
-    summary_->setText(words);
+        showStrips();
+    summary_->setText(summaryWords(lists.shares.allocatedSize));
     if (!wanted_.isEmpty()) {
         PageTarget target;
         target.kind = PageTarget::Kind::Range;
@@ -179,30 +190,47 @@ void MemoryPage::hideAtFirst(List list)
             action->trigger();
 }
 
-void MemoryPage::showStrips(std::vector<query::MemoryStrip> strips)
+void MemoryPage::showStrips()
 {
     const auto& groups = groups_[std::size_t(grouping())];
     if (!groups)
         return;
     std::int64_t used = 0;
     std::int64_t all = 0;
-    for (const query::MemoryStrip& strip : strips) {
+    for (const query::MemoryStrip& strip : strips_) {
         used += strip.used;
         all += strip.segment.bytes;
     }
     blocksPanel_->setSubtitle(
-        strips.empty() ? QString()
-                       : tr("%1 segments at %2, %3 of them used")
-                             .arg(wholeNumber(std::int64_t(strips.size())), instantWords(),
-                                  percentText(double(used) / double(std::max<std::int64_t>(1, all)))));
-    if (strips.empty())
+        strips_.empty() ? QString()
+                        : tr("%1 at %2, %3 of them used")
+                              .arg(counted(std::ssize(strips_), "segment"), instantWords(),
+                                   percentText(double(used) / double(std::max<std::int64_t>(1, all)))));
+    if (strips_.empty())
         segments_->showMessage(
             main()->hasReserved()
                 ? tr("The segments of this run were not recorded: an older program wrote it.")
                 : tr("The allocator of a CPU has no segments."));
     else
-        segments_->show(*main(), groups, std::move(strips));
-    segments_->select(block_);
+        segments_->show(*main(), groups, strips_);
+    segment_ ? segments_->selectSegment(segment_) : segments_->select(block_);
+}
+
+// The row of what is selected; in a list of segments that of the one that the block lies in.
+void MemoryPage::markRow()
+{
+    std::optional<std::int64_t> id;
+    if (List(listKind_->current()) != List::Segments) {
+        if (block_)
+            id = *block_;
+    } else if (segment_) {
+        id = std::int64_t(*segment_);
+    } else if (block_) {
+        for (const query::MemoryStrip& strip : strips_)
+            if (std::ranges::any_of(strip.parts, [this](const auto& part) { return part.block == block_; }))
+                id = std::int64_t(strip.segment.address);
+    }
+    table_->setCurrentId(id);
 }
 
 void MemoryPage::chooseBlock(std::int64_t block)
@@ -213,11 +241,55 @@ void MemoryPage::chooseBlock(std::int64_t block)
     block_ = block >= 0 && std::size_t(block) < run->history->blocks.size()
                  ? std::optional(std::uint32_t(block))
                  : std::nullopt;
+    segment_.reset();
     blocks_->select(block_);
     segments_->select(block_);
-    if (List(listKind_->current()) != List::Segments)
-        table_->setCurrentId(block_ ? std::optional<std::int64_t>(*block_) : std::nullopt);
+    markRow();
     showBlock();
+}
+
+void MemoryPage::chooseSegment(std::uint64_t address)
+{
+    if (main() == nullptr)
+        return;
+    block_.reset();
+    segment_ = address;
+    blocks_->selectSegment(segment_);
+    segments_->selectSegment(segment_);
+    markRow();
+    showSegment();
+}
+
+void MemoryPage::showSegment()
+{
+    factsPanel_->setTitle(tr("Segment 0x%1").arg(*segment_, 0, 16));
+    const auto strip = std::ranges::find(strips_, *segment_, [](const auto& s) { return s.segment.address; });
+    facts_->setRows({});
+    if (strip == strips_.end()) {
+        factsPanel_->setSubtitle(tr("not there at this instant"));
+        emit selectionText(tr("1 segment selected"));
+        return;
+    }
+    const MemorySegment& segment = strip->segment;
+    const auto blocks = std::ranges::count_if(
+        strip->parts, [](const auto& part) { return part.state != analysis::PlacedBlock::State::Free; });
+    factsPanel_->setSubtitle({});
+    facts_->setRows({{.key = tr("Size"), .values = {byteText(double(segment.bytes))}},
+                     {.key = tr("Used"), .values = {byteText(double(strip->used))}},
+                     {.key = tr("Free"), .values = {byteText(double(segment.bytes - strip->used))}},
+                     {.key = tr("Largest free"), .values = {byteText(double(strip->largestFree))}},
+                     {.key = tr("Blocks"), .values = {wholeNumber(blocks)}},
+                     {.key = tr("Stream"),
+                      .values = {segment.stream ? QString::number(segment.stream.value) : notMeasured()}},
+                     {.key = tr("Kind"),
+                      .values = {segment.isExpandable ? tr("expandable")
+                                 : segment.isLarge    ? tr("large")
+                                                      : tr("small")}}},
+                    true);
+    emit selectionText(
+        tr("1 segment selected, %1, %2 used")
+            .arg(byteText(double(segment.bytes)),
+                 percentText(double(strip->used) / double(std::max<std::int64_t>(1, segment.bytes)))));
 }
 
 void MemoryPage::showBlock()
@@ -268,10 +340,10 @@ void MemoryPage::tellSpan()
     const query::StepCurve& curve = run->history->allocated;
     const auto begun = std::ranges::lower_bound(run->history->blocks, from, {}, &query::MemoryLife::begin);
     const auto ended = std::ranges::upper_bound(run->history->blocks, to, {}, &query::MemoryLife::begin);
-    emit selectionText(tr("%1: %2 allocated, %3 at most, %4 blocks asked for")
+    emit selectionText(tr("%1: %2 allocated, %3 at most, %4 asked for")
                            .arg(timeText(axis_.span()->length()), signedBytes(curve.at(to) - curve.at(from)),
                                 byteText(double(curve.extremes(from, to).second)),
-                                wholeNumber(std::int64_t(std::max<std::ptrdiff_t>(0, ended - begun)))));
+                                counted(std::max<std::ptrdiff_t>(0, ended - begun), "block")));
 }
 
 // To the largest block at the peak that blockGroup() calls so: range and category.

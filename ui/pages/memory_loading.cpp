@@ -141,6 +141,7 @@ void MemoryPage::outlined(std::vector<MemoryRun> runs)
     shown_ = std::move(runs);
     groups_ = {};
     block_.reset();
+    segment_.reset();
     blocks_->clear();
     blocksPanel_->setSubtitle(tr("being read…"));
     fitAxis();
@@ -161,6 +162,7 @@ void MemoryPage::loaded(Whole whole)
     groups_ = {};
     groups_[std::size_t(whole.groups->grouping)] = std::move(whole.groups);
     block_.reset();
+    segment_.reset();
     layout_.reset();
     blocks_->clear();
     fitAxis();
@@ -209,6 +211,8 @@ void MemoryPage::fitAxis()
 void MemoryPage::showCurves()
 {
     run_->setVisible(shown_.size() > 1);
+    curvesPanel_->setTitle(main()->countsRequested() ? tr("Requested") : tr("Allocated"));
+    curvesPanel_->setSubtitle(main()->countsRequested() ? tr("bytes that the program asked for") : QString());
     areas_->show(shown_, groups_[std::size_t(grouping())]);
     fillLegend();
     stack_->setCurrentIndex(1);
@@ -285,7 +289,7 @@ void MemoryPage::showBlocks()
             if (!levels || main() == nullptr)
                 return;
             blocks_->show(*main(), groups, layout, std::move(levels));
-            blocks_->select(block_);
+            segment_ ? blocks_->selectSegment(segment_) : blocks_->select(block_);
             showDetail();
         },
         [this](const QString& sentence) { showMessage(sentence); });
@@ -357,12 +361,12 @@ void MemoryPage::fillLegend()
                                    bytesAt(first, *groups->curves[i])});
     } else {
         entries.push_back({swatchOfGroup(query::MemoryGrouping::Category, "unattributed"),
-                           tr("allocated (what for is being read)"),
+                           tr("%1 (what for is being read)").arg(first.countWord()),
                            bytesAt(first, first.history->allocated)});
     }
     if (groups_[std::size_t(grouping())])
         entries.push_back(
-            {Swatch::neutral(), tr("allocated"), bytesAt(first, first.history->allocated), true});
+            {Swatch::neutral(), first.countWord(), bytesAt(first, first.history->allocated), true});
     if (first.hasReserved())
         entries.push_back({Swatch::ofCategory(QStringLiteral("reserved_free")), tr("reserved"),
                            bytesAt(first, first.history->reserved), false, true});

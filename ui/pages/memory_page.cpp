@@ -40,7 +40,7 @@ QSplitter* makeSplitter(Qt::Orientation orientation)
 MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), colourBy_(new Segments({tr("category"), tr("phase"), tr("module")})),
       instantChoice_(new Segments({tr("peak"), tr("chosen"), tr("step end")})), run_(new ComboBox(tr("Run"))),
-      summary_(new QLabel), stack_(new QStackedWidget), message_(makeMessage()),
+      summary_(new ElidedLabel), stack_(new QStackedWidget), message_(makeMessage()),
       areas_(new MemoryAreas(axis_)), legend_(new MemoryLegend), blocks_(new MemoryBlocks(axis_)),
       segments_(new MemorySegments), shares_(new TableView),
       filter_(makeFindField(tr("Filter…"), tr("Filter blocks"))), table_(new TableView)
@@ -51,6 +51,7 @@ MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
     stack_->addWidget(makePanels());
     layout->addWidget(stack_, 1);
     setFocusProxy(areas_);
+    leadOut(*filter_, *table_);
     connect(&Theme::instance(), &Theme::changed, this, &MemoryPage::fillLegend);
     connect(&axis_, &MemoryAxis::cursorChanged, this, &MemoryPage::fillLegend);
     connect(&axis_, &MemoryAxis::spanChanged, this, &MemoryPage::tellSpan);
@@ -60,6 +61,7 @@ MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
     }
     connect(blocks_, &MemoryBlocks::blockClicked, this, &MemoryPage::chooseBlock);
     connect(segments_, &MemorySegments::blockClicked, this, &MemoryPage::chooseBlock);
+    connect(segments_, &MemorySegments::segmentClicked, this, &MemoryPage::chooseSegment);
     connect(segments_, &MemorySegments::hovered, this, &Page::cursorText);
 }
 
@@ -78,9 +80,7 @@ QWidget* MemoryPage::makeTools()
     run_->setToolTip(tr("The run whose blocks are shown; the others lie over it as outlines"));
     tools->addGap();
     tools->add(run_);
-    summary_->setProperty("kind", "dim");
     summary_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     tools->addWide(summary_);
     connect(tools->addButton(tr("Fit"), tr("Show everything (F)")), &QPushButton::clicked, &axis_,
             &MemoryAxis::fit);
@@ -112,6 +112,9 @@ Panel* MemoryPage::makeBlocks()
     detail_->setAccessibleName(tr("Detail: the share of blocks that are drawn, the largest first"));
     panel->addToHeader(placement_);
     detailTools_ = new QWidget;
+    QSizePolicy keepsPlace = detailTools_->sizePolicy();
+    keepsPlace.setRetainSizeWhenHidden(true); // what stands beside it does not jump
+    detailTools_->setSizePolicy(keepsPlace);
     auto* tools = new QHBoxLayout(detailTools_);
     tools->setContentsMargins(0, 0, 0, 0);
     auto* word = new QLabel(tr("Detail"));
@@ -133,7 +136,7 @@ Panel* MemoryPage::makeBlocks()
 
 QWidget* MemoryPage::makePlots()
 {
-    auto* curves = new Panel(tr("Allocated"));
+    curvesPanel_ = new Panel(tr("Allocated"));
     auto* content = new QVBoxLayout;
     content->setContentsMargins(sizes().of(8), sizes().of(6), sizes().of(4), sizes().of(4));
     content->setSpacing(0);
@@ -142,10 +145,10 @@ QWidget* MemoryPage::makePlots()
     legend->addWidget(legend_);
     content->addLayout(legend);
     content->addWidget(areas_, 1);
-    curves->setContent(content);
+    curvesPanel_->setContent(content);
     blocksPanel_ = makeBlocks();
     QSplitter* plots = makeSplitter(Qt::Vertical);
-    plots->addWidget(curves);
+    plots->addWidget(curvesPanel_);
     plots->addWidget(blocksPanel_);
     plots->setStretchFactor(0, 4);
     plots->setStretchFactor(1, 5);
@@ -185,7 +188,9 @@ QWidget* MemoryPage::makeSide()
     listPanel_->setContent(list);
     connect(listKind_, &Segments::changed, this, &MemoryPage::showLists);
     connect(table_, &TableView::chosen, this, [this](std::int64_t id) {
-        if (List(listKind_->current()) != List::Segments)
+        if (List(listKind_->current()) == List::Segments)
+            chooseSegment(std::uint64_t(id));
+        else
             chooseBlock(id);
     });
     connect(filter_, &QLineEdit::textChanged, this,
@@ -245,6 +250,7 @@ void MemoryPage::showMessage(const QString& text)
     groups_ = {};
     layout_.reset();
     block_.reset();
+    segment_.reset();
     areas_->show({}, nullptr);
     blocks_->clear();
     table_->show({});

@@ -93,14 +93,18 @@ private:
     void showLists();
     void showInstant(Lists lists);
     void hideAtFirst(List list);
-    void showStrips(std::vector<query::MemoryStrip> strips);
+    void showStrips();
     void chooseBlock(std::int64_t block);
+    void chooseSegment(std::uint64_t address);
+    void showSegment();
+    void markRow();
     void showBlock();
     void place();
     void chooseShare(std::int64_t row);
     void tellSpan();
     void showHovered();
     QString instantWords() const;
+    QString summaryWords(std::optional<std::int64_t> allocatedSize) const;
     const MemoryRun* main() const { return shown_.empty() ? nullptr : &shown_.front(); }
     query::MemoryGrouping grouping() const;
 
@@ -113,9 +117,12 @@ private:
     std::shared_ptr<const query::MemoryLayout> layout_;
     Instant instantKind_ = Instant::Peak;
     bool isColourChosen_ = false; ///< by the person, not by what the run tells
+    // One of them is selected at most.
     std::optional<std::uint32_t> block_;
-    bool isReading_ = false; ///< of what is selected now there are no blocks yet
-    QString wanted_;         ///< a block that a link leads to, until the blocks are there
+    std::optional<std::uint64_t> segment_;   ///< its address
+    std::vector<query::MemoryStrip> strips_; ///< at the instant, where plot or list shows segments
+    bool isReading_ = false;                 ///< of what is selected now there are no blocks yet
+    QString wanted_;                         ///< a block that a link leads to, until the blocks are there
     std::vector<std::string> shareKeys_;
     std::array<bool, 2> isHidingKnown_{}; ///< of blocks and of segments
 
@@ -127,6 +134,7 @@ private:
     QLabel* message_;
     MemoryAreas* areas_;
     MemoryLegend* legend_;
+    Panel* curvesPanel_ = nullptr;
     Panel* blocksPanel_ = nullptr;
     MemoryBlocks* blocks_;
     MemorySegments* segments_;

@@ -1,10 +1,13 @@
 #include "ui/pages/overview_page.h"
 
+#include "core/query/compare_tables.h"
 #include "core/query/memory_difference.h"
+#include "ui/models/overview_missing.h"
 #include "ui/models/overview_tables.h"
 #include "ui/pages/controls.h"
 #include "ui/pages/key_value_table.h"
 #include "ui/pages/panel.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/flag_list.h"
 #include "ui/plots/key_figure_card.h"
 #include "ui/plots/number_text.h"
@@ -36,24 +39,22 @@ QString text(std::string_view view)
     return QString::fromUtf8(view.data(), qsizetype(view.size()));
 }
 
-// Reads both runs and what tells them apart; the samples decide, as on the page that compares.
+// Reads both runs and how their step times compare, as the Compare page does.
 OverviewData read(const std::vector<SelectedRun>& runs, bool whole, const query::Cancelled& cancelled)
 {
     OverviewData data;
-    std::vector<std::vector<double>> steps;
     for (const SelectedRun& run : runs) {
         auto session = run.file->borrow();
         query::RunOverview overview = whole ? query::runOverview(session->reader(), run.key.run, cancelled)
                                             : query::runBasics(session->reader(), run.key.run);
         data.runs.push_back({run.letter, run.title, run.snapshot, run.run,
                              std::make_shared<const query::RunOverview>(std::move(overview))});
-        steps.emplace_back();
-        for (const query::SampleRow& row : query::samples(session->reader(), run.key.run).rows)
-            if (row.sample.kind == SampleKind::Measure && row.sample.phase == Phase::Step)
-                steps.back().push_back(double(row.sample.wall.count()) / 1e6);
     }
-    if (steps.size() == 2 && !cancelled())
-        data.stepDifference = analysis::compareSeries(steps[0], steps[1]);
+    if (runs.size() == 2 && !cancelled()) {
+        auto a = runs[0].file->borrow();
+        auto b = runs[1].file->borrow();
+        data.stepDifference = query::compareSteps(a->reader(), runs[0].key.run, b->reader(), runs[1].key.run);
+    }
     return data;
 }
 
@@ -116,10 +117,8 @@ QWidget* OverviewPage::makeHeader()
     title_ = new QLabel;
     title_->setFont(Theme::instance().large());
     subtitle_ = new ElidedLabel; // names of runs may be long
-    machineLine_ = new QLabel;
-    machineLine_->setProperty("kind", "dim");
+    machineLine_ = new ElidedLabel;
     machineLine_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    machineLine_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     layout->addWidget(title_);
     layout->addWidget(subtitle_, 1);
     layout->addWidget(machineLine_, 1);
@@ -220,8 +219,25 @@ Panel* OverviewPage::makeList(const QString& title, TableView*& table, const QSt
             if (row.id == id && row.selectable)
                 lead(page, targetOf(row));
     });
-    panel->setContent(table);
+    QLabel* nothing = makeMessage();
+    nothing->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
+    nothing->setMinimumHeight(table->minimumHeight());
+    nothing->hide();
+    nothing_[table] = nothing;
+    QVBoxLayout* content = makePlainColumn(nullptr);
+    content->addWidget(table, 1);
+    content->addWidget(nothing, 1);
+    panel->setContent(content);
     return panel;
+}
+
+void OverviewPage::showList(TableView& table, TableData rows, const QString& otherwise)
+{
+    const bool any = !rows.rows.empty();
+    nothing_[&table]->setText(otherwise);
+    nothing_[&table]->setVisible(!any);
+    table.setVisible(any);
+    table.show(std::move(rows));
 }
 
 QWidget* OverviewPage::makeLists()
@@ -327,10 +343,10 @@ void OverviewPage::describe(const std::vector<SelectedRun>& runs, const Overview
     if (runs.size() == 1)
         subtitle_->setText(tr("run %1 of %2, %3").arg(runs[0].key.run.value).arg(all).arg(runs[0].title));
     else
-        subtitle_->setText(runs.size() == 2 ? tr("A %1, B %2").arg(runs[0].title, runs[1].title)
-                                            : tr("%3 runs, of which A %1 and B %2 are compared")
-                                                  .arg(runs[0].title, runs[1].title)
-                                                  .arg(runs.size()));
+        subtitle_->setText(runs.size() == 2
+                               ? tr("A %1, B %2").arg(runs[0].title, runs[1].title)
+                               : tr("%3, of which A %1 and B %2 are compared")
+                                     .arg(runs[0].title, runs[1].title, counted(std::ssize(runs), "run")));
     const query::RunOverview& first = *overview.runs.front().data;
     QStringList words;
     const std::string_view gpu = first.run.result.device.starts_with("cuda") ? first.fact("gpu.0.name") : "";
@@ -399,10 +415,11 @@ void OverviewPage::showSelected(const std::vector<SelectedRun>& runs)
 
 void OverviewPage::showLists(const OverviewData& overview, bool gpu)
 {
-    bars_->show(stepBars(overview));
-    families_->show(familyShareRows(overview));
-    ranges_->show(rangeShareRows(overview));
-    allocations_->show(allocationRows(overview));
+    const QString noSteps = whyNoSteps(overview);
+    bars_->show(stepBars(overview), noSteps);
+    showList(*families_, familyShareRows(overview), noSteps);
+    showList(*ranges_, rangeShareRows(overview), noSteps);
+    showList(*allocations_, allocationRows(overview), whyNoAllocations(overview));
     familyPanel_->setTitle(gpu ? tr("Kernel families") : tr("Op families"));
     const bool isWhole = std::all_of(overview.runs.begin(), overview.runs.end(),
                                      [](const OverviewRun& run) { return run.data->isWhole; });
@@ -414,8 +431,8 @@ void OverviewPage::showLists(const OverviewData& overview, bool gpu)
     }
     stepPanel_->setSubtitle(gpu ? tr("GPU time by family, then idle time by reason; the mean traced step")
                                 : tr("time in ops by family; the mean traced step"));
-    familyPanel_->setSubtitle(gpu ? tr("GPU time a step") : tr("own time a step"));
-    rangePanel_->setSubtitle(tr("wall time a step"));
+    familyPanel_->setSubtitle(gpu ? tr("GPU time a traced step") : tr("own time a traced step"));
+    rangePanel_->setSubtitle(tr("wall time a traced step"));
     allocationPanel_->setSubtitle(tr("at the peak"));
 }
 
@@ -444,9 +461,8 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
         return std::count_if(flags.begin(), flags.end(),
                              [kind](const Flag& flag) { return flag.kind == kind; });
     };
-    flagPanel_->setSubtitle(tr("%1 warnings, %2 notes")
-                                .arg(count(Flag::Kind::Warning) + count(Flag::Kind::Error))
-                                .arg(count(Flag::Kind::Note)));
+    flagPanel_->setSubtitle(counted(count(Flag::Kind::Warning) + count(Flag::Kind::Error), "warning") +
+                            QStringLiteral(", ") + counted(count(Flag::Kind::Note), "note"));
     flags_->show(std::move(flags));
     showMachine(*overview.runs.front().data);
     stack_->setCurrentIndex(1);

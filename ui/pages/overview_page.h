@@ -5,6 +5,8 @@
 
 #include <QTimer>
 
+#include <map>
+
 class QGridLayout;
 class QLabel;
 class QScrollArea;
@@ -39,6 +41,7 @@ private:
     QWidget* makeRuns();
     Panel* makeList(const QString& title, TableView*& table, const QString& page,
                     PageTarget (*targetOf)(const TableRow& row));
+    void showList(TableView& table, TableData rows, const QString& otherwise);
     void lead(const QString& page, const PageTarget& target);
     void showSelected(const std::vector<SelectedRun>& runs);
     void loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview);
@@ -70,6 +73,7 @@ private:
     TableView* families_ = nullptr;
     TableView* ranges_ = nullptr;
     TableView* allocations_ = nullptr;
+    std::map<const TableView*, QLabel*> nothing_; ///< why a list is empty
     Panel* familyPanel_ = nullptr;
     Panel* rangePanel_ = nullptr;
     Panel* allocationPanel_ = nullptr;

@@ -1,5 +1,7 @@
 #include "ui/pages/page.h"
 
+#include <QEvent>
+
 namespace tilescope::ui {
 
 Page::Page(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace)
@@ -20,6 +22,27 @@ Page::Page(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(
         if (isVisible() && stale_)
             catchUp();
     });
+}
+
+void Page::takeFocus()
+{
+    QWidget* target = focusProxy();
+    if (target == nullptr || target->isVisible())
+        return setFocus();
+    // Meanwhile the stack of pages holds it: no field shall have the keys that are meant for the page.
+    target->removeEventFilter(this);
+    target->installEventFilter(this);
+    parentWidget()->setFocus();
+}
+
+bool Page::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == focusProxy() && event->type() == QEvent::Show) {
+        focusProxy()->removeEventFilter(this);
+        if (window()->focusWidget() == parentWidget())
+            focusProxy()->setFocus();
+    }
+    return QWidget::eventFilter(watched, event);
 }
 
 QString Page::emptyText(const QString& fills) const

@@ -17,6 +17,8 @@ public:
 
     /// What the page does when `/` is pressed.
     virtual void startFind() {}
+    /// Gives the keyboard to what the page is about, as soon as that is there.
+    void takeFocus();
     /// Shows what a link of another page points at, as soon as the page has its data.
     virtual void goTo(const PageTarget&) {}
 
@@ -41,6 +43,7 @@ protected:
     /// \param fills  what would fill the page, as a sentence
     QString emptyText(const QString& fills) const;
     void showEvent(QShowEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void catchUp();

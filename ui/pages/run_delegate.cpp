@@ -44,6 +44,16 @@ QSize RunDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelInde
     return {QStyledItemDelegate::sizeHint(option, index).width(), sizes().row};
 }
 
+int RunDelegate::leastNameWidth()
+{
+    constexpr int kCharacters = 12;
+    const QFontMetrics metrics(Theme::instance().body());
+    const int sign = sizes().of(10) + sizes().of(12) + 2;
+    const int number = metrics.horizontalAdvance(QStringLiteral("00")) + sizes().of(6);
+    const int letter = sizes().of(6) + sizes().of(16) + sizes().of(2);
+    return sign + number + metrics.horizontalAdvance(QString(kCharacters, QLatin1Char('n'))) + letter;
+}
+
 void RunDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
 {
     const Palette& p = colours();

@@ -15,6 +15,9 @@ public:
     void paint(QPainter* painter, const QStyleOptionViewItem& option,
                const QModelIndex& index) const override;
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+    /// The width in which a sign, a number of two digits, twelve characters of a name and a letter have room.
+    static int leastNameWidth();
 };
 
 /// The tree of the run dock: a file's row spans all columns.

@@ -1,10 +1,12 @@
 #include "ui/pages/run_dock.h"
 
 #include "core/model/text.h"
+#include "ui/models/step_text.h"
 #include "ui/models/table_cells.h"
 #include "ui/pages/controls.h"
 #include "ui/pages/key_value_table.h"
 #include "ui/pages/run_delegate.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -18,6 +20,7 @@
 #include <QItemSelectionModel>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMainWindow>
 #include <QMenu>
 #include <QScrollArea>
 #include <QSettings>
@@ -44,6 +47,10 @@ constexpr std::pair<int, double> kWidths[] = {
 // The sign before a run's name tells its status, and the name its backend.
 constexpr int kHiddenAtFirst[] = {RunTreeModel::Status, RunTreeModel::Workload, RunTreeModel::Backend,
                                   RunTreeModel::Size};
+// In what order columns go where the list is too narrow for a name: what a name or a tip tells as well first.
+constexpr int kGoing[] = {RunTreeModel::Precision, RunTreeModel::Workload, RunTreeModel::Size,
+                          RunTreeModel::Backend,   RunTreeModel::Status,   RunTreeModel::Flags,
+                          RunTreeModel::Peak,      RunTreeModel::Step};
 constexpr const char* kHiddenKey = "runs/hidden";
 constexpr std::size_t kMostLetters = 6; // of more runs nobody keeps letters in mind
 constexpr std::size_t kMostBeside = 4;  // of more runs only what varies is told
@@ -59,28 +66,6 @@ QSet<int> hiddenColumns()
     return hidden;
 }
 
-RunTreeRow rowOf(const query::RunSummary& run, const RunTitles& titles)
-{
-    RunTreeRow row;
-    row.run = run.run.value;
-    row.title = titles.of(run, false);
-    row.status = run.result.status;
-    row.reason = QString::fromStdString(run.result.reason);
-    row.workload = QString::fromStdString(run.workload);
-    row.backend = text(run.param("backend"));
-    row.precision = text(run.param("precision"));
-    row.size = text(run.param("size"));
-    row.mode = text(run.param("mode"));
-    row.device = QString::fromStdString(run.result.device);
-    if (run.step)
-        row.stepMs = run.step->mean;
-    if (run.result.peakAllocated)
-        row.peakMiB = double(run.result.peakAllocated->count) / (1024.0 * 1024);
-    for (const std::string& flag : run.result.flags)
-        row.flags << QString::fromStdString(flag);
-    return row;
-}
-
 // The keys that say what a run did, before those that seldom matter.
 constexpr const char* kKeys[] = {"workload", "size",   "backend", "precision", "batch",  "context",
                                  "heads",    "d_head", "seq_len", "mode",      "causal", "warmup",
@@ -90,23 +75,58 @@ QString measuredStep(const query::RunSummary& run)
 {
     if (!run.step)
         return run.result.status == RunStatus::Oom ? QStringLiteral("OOM") : notMeasured();
-    return timeText(run.step->mean * 1e6);
+    return timeText(run.step->median * 1e6);
 }
 
-QString stepWithSpread(const query::RunSummary& run)
+QString stepWithInterval(const query::RunSummary& run)
 {
-    if (!run.step || !run.step->standardDeviation)
-        return measuredStep(run);
-    const Unit unit = timeUnit(run.step->mean * 1e6);
-    return QStringLiteral("%1 ± %2").arg(
-               threeDigits(run.step->mean * 1e6 / unit.size),
-               withUnit(threeDigits(*run.step->standardDeviation * 1e6 / unit.size), unit.word)) +
-           QStringLiteral(" (%1)").arg(run.step->n);
+    return run.step ? medianWords(*run.step) : measuredStep(run);
 }
 
 QString peakOf(const query::RunSummary& run)
 {
     return run.result.peakAllocated ? byteText(double(run.result.peakAllocated->count)) : notMeasured();
+}
+
+// What a hover over a run tells, a line each.
+QStringList aboutOf(const query::RunSummary& run)
+{
+    QStringList about{QObject::tr("step %1, peak %2").arg(stepWithInterval(run), peakOf(run))};
+    QStringList keys;
+    for (const char* key : kKeys) {
+        const QString value =
+            key == std::string_view("workload") ? QString::fromStdString(run.workload) : text(run.param(key));
+        if (!value.isEmpty() && value != QLatin1String("none"))
+            keys << QStringLiteral("%1 %2").arg(QLatin1String(key), value);
+    }
+    constexpr qsizetype kInALine = 4;
+    for (qsizetype i = 0; i < keys.size(); i += kInALine)
+        about << keys.mid(i, kInALine).join(QStringLiteral(", "));
+    return about;
+}
+
+// \param withPrecision  in the name: no column tells it
+RunTreeRow rowOf(const query::RunSummary& run, const RunTitles& titles, bool withPrecision)
+{
+    RunTreeRow row;
+    row.run = run.run.value;
+    row.title = titles.of(run, withPrecision);
+    row.status = run.result.status;
+    row.reason = QString::fromStdString(run.result.reason);
+    row.workload = QString::fromStdString(run.workload);
+    row.backend = text(run.param("backend"));
+    row.precision = text(run.param("precision"));
+    row.size = text(run.param("size"));
+    row.mode = text(run.param("mode"));
+    row.device = QString::fromStdString(run.result.device);
+    row.about = aboutOf(run);
+    if (run.step)
+        row.stepMs = run.step->median;
+    if (run.result.peakAllocated)
+        row.peakMiB = double(run.result.peakAllocated->count) / (1024.0 * 1024);
+    for (const std::string& flag : run.result.flags)
+        row.flags << QString::fromStdString(flag);
+    return row;
 }
 
 std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
@@ -119,7 +139,7 @@ std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
             rows.push_back({QString::fromLatin1(key), {value}});
     }
     rows.push_back({QStringLiteral("device"), {QString::fromStdString(run.result.device)}});
-    rows.push_back({QStringLiteral("step"), {stepWithSpread(run)}, false, true});
+    rows.push_back({QStringLiteral("step"), {stepWithInterval(run)}, false, true});
     rows.push_back({QStringLiteral("peak"), {peakOf(run)}, false, true});
     const std::string_view word = wordOf(run.result.status);
     rows.push_back({QStringLiteral("status"), {text(word)}});
@@ -188,7 +208,7 @@ std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
         ++ends[wordOf(run.run->result.status)];
         if (run.run->step) {
             samples += run.run->step->n;
-            steps.push_back(run.run->step->mean * 1e6);
+            steps.push_back(run.run->step->median * 1e6);
         }
         if (run.run->result.peakAllocated)
             peaks.push_back(double(run.run->result.peakAllocated->count));
@@ -261,7 +281,14 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
     rule->setFixedHeight(1);
     layout->addWidget(rule);
     layout->addWidget(title_);
-    layout->addWidget(details_);
+    auto* scroll = new QScrollArea;
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setAccessibleName(tr("Details of the selected runs"));
+    scroll->setWidget(details_);
+    detailsArea_ = scroll;
+    layout->addWidget(scroll);
     layout->addSpacing(sizes().of(8));
     setWidget(content);
 
@@ -273,7 +300,10 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
         followWorkspace();
     });
     connect(&workspace_, &Workspace::filesChanged, this, &RunDock::followWorkspace);
-    connect(&workspace_, &Workspace::selectionChanged, this, &RunDock::followWorkspace);
+    connect(&workspace_, &Workspace::selectionChanged, this, &RunDock::followSelection);
+    connect(&workspace_, &Workspace::openFailed, this, &RunDock::reveal);
+    tree_->viewport()->installEventFilter(this);
+    content->installEventFilter(this);
     connect(tree_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunDock::takeSelection);
     connect(tree_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
         if (!index.parent().isValid())
@@ -286,6 +316,7 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
         menu.exec(header->mapToGlobal(at));
     });
     setTabOrder(filterField_, tree_);
+    leadOut(*filterField_, *tree_);
     describeSelection();
 }
 
@@ -314,16 +345,69 @@ QWidget* RunDock::makeTop()
     return top;
 }
 
-// The name takes what the other columns leave; where they leave too little, the list scrolls.
 void RunDock::layColumns()
 {
     for (const auto& [column, width] : kWidths) {
-        tree_->header()->setSectionResizeMode(column, column == RunTreeModel::Run ? QHeaderView::Stretch
-                                                                                  : QHeaderView::Fixed);
-        if (column != RunTreeModel::Run)
+        const bool name = column == RunTreeModel::Run;
+        tree_->header()->setSectionResizeMode(column, name ? QHeaderView::Stretch : QHeaderView::Fixed);
+        if (!name)
             tree_->header()->resizeSection(column, sizes().of(width));
         tree_->setColumnHidden(column, hidden_.contains(column));
     }
+}
+
+// The name takes what the other columns leave, and never less than it needs: others go instead. Which
+// columns are wanted is remembered, not which have room.
+void RunDock::fitColumns()
+{
+    int room = tree_->viewport()->width() - RunDelegate::leastNameWidth();
+    for (const auto& [column, width] : kWidths)
+        if (column != RunTreeModel::Run && !hidden_.contains(column))
+            room -= sizes().of(width);
+    const bool toldPrecision = !tree_->isColumnHidden(RunTreeModel::Precision);
+    for (const int column : kGoing) {
+        const bool wanted = !hidden_.contains(column);
+        const bool goes = wanted && room < 0;
+        const auto* const known =
+            std::find_if(std::begin(kWidths), std::end(kWidths),
+                         [column](const std::pair<int, double>& one) { return one.first == column; });
+        if (goes)
+            room += sizes().of(known->second);
+        tree_->setColumnHidden(column, goes || !wanted);
+    }
+    if (toldPrecision == tree_->isColumnHidden(RunTreeModel::Precision))
+        followWorkspace(); // names tell the precision where no column does
+}
+
+// Makes the dock wide enough for a column that somebody has asked for.
+void RunDock::growFor(int column)
+{
+    auto* window = qobject_cast<QMainWindow*>(parentWidget());
+    if (window == nullptr || hidden_.contains(column))
+        return;
+    int needed = RunDelegate::leastNameWidth() + width() - tree_->viewport()->width();
+    for (const auto& [one, width] : kWidths)
+        if (one != RunTreeModel::Run && !hidden_.contains(one))
+            needed += sizes().of(width);
+    if (needed > width())
+        window->resizeDocks({this}, {std::min(needed, window->width() / 2)}, Qt::Horizontal);
+}
+
+bool RunDock::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == tree_->viewport() && event->type() == QEvent::Resize)
+        fitColumns();
+    if (watched == widget() && event->type() == QEvent::Resize)
+        shareHeight();
+    return QDockWidget::eventFilter(watched, event);
+}
+
+void RunDock::reveal(int file)
+{
+    for (int row = 0; row < filter_->rowCount(); ++row)
+        if (const QModelIndex index = filter_->index(row, 0);
+            index.data(RunTreeModel::FileIdRole).toInt() == file)
+            tree_->scrollTo(index);
 }
 
 void RunDock::fillColumnMenu(QMenu& menu)
@@ -335,7 +419,8 @@ void RunDock::fillColumnMenu(QMenu& menu)
         QAction* action = menu.addAction(RunTreeModel::titleOf(column), this, [this, column = column] {
             if (!hidden_.remove(column))
                 hidden_.insert(column);
-            layColumns();
+            growFor(column);
+            fitColumns();
             QVariantList kept(hidden_.begin(), hidden_.end());
             QSettings().setValue(QLatin1String(kHiddenKey), kept);
         });
@@ -373,6 +458,7 @@ TableData RunDock::table() const
 
 void RunDock::focusFilter()
 {
+    show();
     filterField_->setFocus();
     filterField_->selectAll();
 }
@@ -381,7 +467,10 @@ void RunDock::focusFilter()
 std::vector<RunTreeFile> RunDock::rows() const
 {
     std::vector<RunTreeFile> files;
-    const std::vector<SelectedRun> selected = workspace_.selectedRuns();
+    std::vector<SelectedRun> selected = workspace_.selectedRuns();
+    if (selected.size() > kMostLetters)
+        selected.clear();
+    const bool withPrecision = tree_->isColumnHidden(RunTreeModel::Precision);
     for (const OpenFile& open : workspace_.files()) {
         RunTreeFile file;
         file.id = open.id;
@@ -393,9 +482,9 @@ std::vector<RunTreeFile> RunDock::rows() const
         const query::FileSnapshot& snapshot = open.snapshot ? *open.snapshot : none;
         const RunTitles titles(snapshot);
         for (const query::RunSummary& run : snapshot.runs) {
-            file.runs.push_back(rowOf(run, titles));
+            file.runs.push_back(rowOf(run, titles, withPrecision));
             for (const SelectedRun& chosen : selected)
-                if (chosen.key == RunKey{open.id, run.run} && selected.size() <= kMostLetters)
+                if (chosen.key == RunKey{open.id, run.run})
                     file.runs.back().letter = chosen.letter;
         }
         files.push_back(std::move(file));
@@ -421,6 +510,16 @@ void RunDock::followWorkspace()
     describeSelection();
 }
 
+// What another page or a link has selected is scrolled to.
+void RunDock::followSelection()
+{
+    followWorkspace();
+    if (choosing_ || workspace_.selection().empty())
+        return;
+    const RunKey& first = workspace_.selection().front();
+    tree_->scrollTo(filter_->mapFromSource(model_->indexOf(first.file, first.run.value)));
+}
+
 void RunDock::takeSelection()
 {
     if (applying_)
@@ -431,10 +530,36 @@ void RunDock::takeSelection()
             keys.push_back({index.data(RunTreeModel::FileIdRole).toInt(),
                             RunId{index.data(RunTreeModel::RunNumberRole).toLongLong()}});
     std::sort(keys.begin(), keys.end());
+    choosing_ = true;
     workspace_.select(std::move(keys));
+    choosing_ = false;
 }
 
 void RunDock::describeSelection()
+{
+    showDetails();
+    shareHeight();
+}
+
+// Details have what the list leaves, and two fifths where it would leave less: the rest of them is scrolled
+// to.
+void RunDock::shareHeight()
+{
+    int rows = 0;
+    for (int file = 0; file < filter_->rowCount(); ++file)
+        rows += 1 + filter_->rowCount(filter_->index(file, 0));
+    const int room = widget()->height() - sizes().tools - sizes().panelHeader - sizes().of(10);
+    const int left = room - sizes().header - rows * sizes().row;
+    const int height =
+        std::clamp(details_->sizeHint().height(), 0, std::max({left, 2 * room / 5, sizes().row}));
+    detailsArea_->setMaximumHeight(height);
+    // By stretch and not by a fixed height, which would keep the window from becoming lower.
+    auto* layout = static_cast<QVBoxLayout*>(widget()->layout());
+    layout->setStretchFactor(tree_, std::max(1, room - height));
+    layout->setStretchFactor(detailsArea_, std::max(1, height));
+}
+
+void RunDock::showDetails()
 {
     const std::vector<SelectedRun> runs = workspace_.selectedRuns();
     if (runs.empty()) {
@@ -446,7 +571,7 @@ void RunDock::describeSelection()
         title_->setText(QStringLiteral("%1 %2").arg(runs[0].run->run.value).arg(runs[0].title));
         details_->setRows(rowsOfOne(*runs[0].run));
     } else {
-        title_->setText(tr("%1 runs selected").arg(runs.size()));
+        title_->setText(tr("%1 selected").arg(counted(std::ssize(runs), "run")));
         details_->setRows(runs.size() > kMostBeside ? rowsOfMany(runs) : rowsOfSeveral(runs));
     }
 }

@@ -25,17 +25,27 @@ public:
     explicit RunDock(Workspace& workspace, QWidget* parent = nullptr);
 
     void focusFilter();
+    /// Scrolls to the file's row.
+    void reveal(int file);
     /// Every run that the filter keeps, with every column.
     TableData table() const;
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     std::vector<RunTreeFile> rows() const;
     void followWorkspace();
+    void followSelection();
     void takeSelection();
     void describeSelection();
+    void showDetails();
+    void shareHeight();
     void openMenu(const QPoint& at);
     QWidget* makeTop();
     void layColumns();
+    void fitColumns();
+    void growFor(int column);
     void fillColumnMenu(QMenu& menu);
 
     Workspace& workspace_;
@@ -46,6 +56,8 @@ private:
     QSet<int> hidden_; // columns
     QLabel* title_;
     KeyValueTable* details_;
+    QWidget* detailsArea_ = nullptr;
+    bool choosing_ = false; // the selection changes because a person chooses runs in the tree
     bool applying_ = false; // the tree is being made to follow the workspace
 };
 

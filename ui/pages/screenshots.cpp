@@ -1,12 +1,14 @@
 #include "ui/pages/screenshots.h"
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/timeline_page.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
+#include <QBuffer>
 #include <QDir>
 #include <QPixmap>
 
@@ -70,10 +72,10 @@ void writeScreenshots(MainWindow& window, const QString& folder)
                 waitUntilSettled();
             }
             const QString file = QStringLiteral("%1/%2_%3.png").arg(folder, name, QLatin1String(suffix));
-            if (!window.grab().save(file))
-                throw Error{.what = "cannot write the picture",
-                            .where = file.toStdString(),
-                            .kind = ErrorKind::Failure};
+            QBuffer png;
+            png.open(QIODevice::WriteOnly);
+            window.grab().save(&png, "PNG");
+            writeOutput(file.toStdString(), png.data().toStdString());
         }
     }
     Theme::instance().apply(before);

@@ -85,7 +85,11 @@ void TimelineActions::makeMoves()
     zoom_ = add(tr("Zoom to the selection"), {Qt::Key_Z}, [this] { view_.zoomToSelection(); });
     measure_ =
         add(tr("Measure: make the selected box the span"), {Qt::Key_M}, [this] { view_.measureSelection(); });
-    add(tr("Clear selection and span"), {Qt::Key_Escape}, [this] { view_.clearSelection(); });
+    add(tr("Clear selection and span, then what was searched for"), {Qt::Key_Escape}, [this] {
+        if (!view_.scene().selected && !view_.scene().span)
+            emit findWanted({});
+        view_.clearSelection();
+    });
 }
 
 void TimelineActions::makeLinks()

@@ -140,7 +140,7 @@ void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& record
         writeExport(figure, {format, size, format == ExportFormat::Png ? kPngScale : 1, recipe.title},
                     base + QLatin1Char('.') + suffixOf(format));
     writeTextFile(base + QStringLiteral(".caption.txt"),
-                  captionOf(recipe, runs, scene, machine) + QLatin1Char('\n'));
+                  captionOf(recipe, loaded.runs, scene, machine) + QLatin1Char('\n'));
 }
 
 } // namespace tilescope::ui

@@ -22,17 +22,26 @@ LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
                               const query::Cancelled& cancelled)
 {
     LoadedTimelines loaded;
+    std::vector<std::shared_ptr<const query::Timeline>> timelines;
+    for (const SelectedRun& run : runs) {
+        timelines.push_back(run.file->timeline(run.key.run, cancelled));
+        if (!timelines.back())
+            return loaded; // cancelled: nobody looks at it
+        loaded.anything = loaded.anything || !timelines.back()->lanes.empty();
+    }
     std::vector<TimelineSection> sections;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        const auto timeline = runs[i].file->timeline(runs[i].key.run, cancelled);
-        if (!timeline)
-            return loaded; // cancelled: nobody looks at it
+        const auto& timeline = timelines[i];
+        if (loaded.anything && timeline->lanes.empty()) {
+            loaded.untraced.push_back(runs[i]);
+            continue;
+        }
+        loaded.runs.push_back(runs[i]);
         TimelineSection section = makeSection(timeline);
         arrange(section, arrangements[i]);
         section.title = runs[i].title;
         section.letter = runs[i].letter;
         section.source = runs[i].source();
-        loaded.anything = loaded.anything || !timeline->lanes.empty();
         sections.push_back(std::move(section));
     }
     loaded.pairs.resize(sections.size());

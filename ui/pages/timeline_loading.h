@@ -11,8 +11,10 @@
 
 namespace tilescope::ui {
 
-/// What it takes to show runs one above the other.
+/// What it takes to show runs one above the other. Where any of them was traced, the others have no section.
 struct LoadedTimelines {
+    std::vector<SelectedRun> runs;     ///< of the sections, in their order
+    std::vector<SelectedRun> untraced; ///< the others
     AlignedSections aligned;
     std::vector<std::shared_ptr<const std::vector<RangePair>>> pairs; ///< [s]: of run s with the one above
     Alignment alignment;

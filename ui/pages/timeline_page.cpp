@@ -6,6 +6,7 @@
 #include "ui/pages/timeline_notebook.h"
 #include "ui/pages/timeline_panel.h"
 #include "ui/pages/timeline_ties.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/lane_arrangement.h"
 #include "ui/plots/number_text.h"
 #include "ui/plots/range_pairs.h"
@@ -51,7 +52,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
       scale_(new Segments({tr("same time"), tr("same length")})),
       find_(makeFindField(tr("Find kernel, op or range"), tr("Find on the timeline"))),
       stack_(new QStackedWidget), message_(makeMessage()), view_(new TimelineView),
-      splitter_(new QSplitter(Qt::Vertical)), panel_(new TimelinePanel(workspace))
+      splitter_(new QSplitter(Qt::Vertical)), panel_(new TimelinePanel(workspace)), untraced_(new ElidedLabel)
 {
     ties_ = new TimelineTies(workspace, *view_, this);
     notebook_ = new TimelineNotebook(*view_, this);
@@ -63,8 +64,16 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     splitter_->setStretchFactor(0, 1);
     splitter_->setHandleWidth(1);
     splitter_->setSizes({sizes().of(600), sizes().of(200)});
+    untraced_->setObjectName(QStringLiteral("untraced"));
+    untraced_->setFixedHeight(sizes().panelHeader);
+    untraced_->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
+    untraced_->hide();
+    auto* shown = new QWidget;
+    auto* column = makePlainColumn(shown);
+    column->addWidget(untraced_);
+    column->addWidget(splitter_, 1);
     stack_->addWidget(message_);
-    stack_->addWidget(splitter_);
+    stack_->addWidget(shown);
     layout->addWidget(stack_, 1);
     setFocusProxy(view_);
 
@@ -197,6 +206,8 @@ void TimelinePage::grown(const std::vector<SelectedRun>& runs, LoadedTimelines m
         loading_.cancel();
         return loaded(runs, std::move(made)); // until now there was nothing of them to show
     }
+    if (keysOf(made.runs) != keysOf(runs_))
+        return loaded(runs, std::move(made)); // one that had nothing before has something now
     const auto timelines = made.timelines();
     const std::vector<TimelineSection>& sections = view_->scene().sections;
     const auto isSame = [](const TimelineSection& section, const std::shared_ptr<const query::Timeline>& t) {
@@ -205,10 +216,10 @@ void TimelinePage::grown(const std::vector<SelectedRun>& runs, LoadedTimelines m
     if (std::equal(sections.begin(), sections.end(), timelines.begin(), isSame))
         return;
     const std::size_t steps = sections.front().timeline->steps.size();
-    runs_ = runs;
+    runs_ = made.runs;
     view_->growSections(timelines, std::move(made.pairs));
-    panel_->setRuns(runs);
-    ties_->grow(runs);
+    panel_->setRuns(runs_);
+    ties_->grow(runs_);
     if (sections.front().timeline->steps.size() != steps)
         fillAlignments(made);
 }
@@ -230,17 +241,33 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
         return;
     }
     shown_ = keysOf(runs);
-    runs_ = runs;
-    panel_->setRuns(runs);
+    runs_ = made.runs;
+    tellUntraced(made.untraced);
+    panel_->setRuns(runs_);
     panel_->showSpan();
     fillAlignments(made);
-    scale_->setEnabled(runs.size() > 1);
-    stack_->setCurrentWidget(splitter_);
+    scale_->setEnabled(runs_.size() > 1);
+    stack_->setCurrentIndex(1);
     // One run is shown with all its steps, several at what they are aligned at.
-    if (runs.size() < 2)
+    if (runs_.size() < 2)
         made.aligned.window.reset();
     show(std::move(made.aligned), std::move(made.pairs), same);
     reachTarget();
+}
+
+// What has no timeline takes no room among those that have one.
+void TimelinePage::tellUntraced(const std::vector<SelectedRun>& runs)
+{
+    QStringList names;
+    for (const SelectedRun& run : runs)
+        names << (run.letter + QLatin1Char(' ') + run.title).trimmed();
+    untraced_->setVisible(!names.isEmpty());
+    if (names.size() == 1)
+        untraced_->setText(tr("%1 was not traced and has no timeline.").arg(names.front()));
+    else
+        untraced_->setText(tr("%1 of the selected runs were not traced and have no timeline: %2")
+                               .arg(names.size())
+                               .arg(names.join(QStringLiteral(", "))));
 }
 
 // A run that was shown already keeps what is looked at.
@@ -366,7 +393,7 @@ void TimelinePage::showLinks()
         add(tr("Backward op"), actions_->autograd());
     if (const std::size_t current = ties_->currentInstance(); current > 0) {
         add(tr("‹ before"), actions_->previousInstance());
-        add(tr("%1 of %2 instances ›").arg(current).arg(wholeNumber(std::int64_t(ties_->instances()))),
+        add(tr("%1 of %2 ›").arg(current).arg(counted(std::int64_t(ties_->instances()), "instance")),
             actions_->nextInstance());
         add(tr("Kernels"), actions_->kernels());
     }

@@ -61,6 +61,7 @@ private:
     void align();
     void reachTarget();
     void show(AlignedSections aligned, TimelineView::Pairs pairs, bool keepWindow);
+    void tellUntraced(const std::vector<SelectedRun>& runs);
     void fillAlignments(const LoadedTimelines& made);
     void showLinks();
     void listNotes();
@@ -77,10 +78,10 @@ private:
     JobTracker finding_{this};
     JobTracker growing_{this};
     bool isGrowing_ = false;    // a look at what has come is under way
-    std::vector<RunKey> shown_; // the view's sections; empty where it shows none
+    std::vector<RunKey> shown_; // selected when the view was filled; empty where it shows none
     QTimer findSoon_;
     QTimer rememberSoon_;
-    std::vector<SelectedRun> runs_; ///< that the view shows
+    std::vector<SelectedRun> runs_; ///< of the view's sections
     Found found_;
     std::size_t currentFound_ = 0;
     PageTarget target_; // where a link leads, while runs are being read
@@ -96,6 +97,7 @@ private:
     TimelineView* view_;
     QSplitter* splitter_;
     TimelinePanel* panel_;
+    QLabel* untraced_; ///< names the selected runs that have no section
     TimelineTies* ties_;
     TimelineNotebook* notebook_;
     TimelineActions* actions_;

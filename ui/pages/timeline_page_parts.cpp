@@ -84,6 +84,7 @@ void TimelinePage::makeFind(ToolBar& tools)
     find_->setToolTip(tr("Boxes whose name holds this text (/)"));
     find_->setMaximumWidth(sizes().of(220));
     tools.addWide(find_);
+    leadOut(*find_, *view_);
     foundCount_ = new QLabel;
     foundCount_->setObjectName(QStringLiteral("found"));
     foundCount_->setProperty("kind", "dim");
@@ -197,8 +198,10 @@ void TimelinePage::goToFound(std::size_t box)
         return;
     currentFound_ = box;
     const SectionItem item{found_.boxes[box].run, found_.boxes[box].found.item};
+    panel_->keep(true);
     view_->reveal(item);
     view_->select(item);
+    panel_->keep(false);
     panel_->setCurrentFound(box);
     std::int64_t total = 0;
     for (const FoundInRun& run : found_.runs)

@@ -2,6 +2,7 @@
 
 #include "ui/pages/controls.h"
 #include "ui/pages/key_value_table.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/key_actions.h"
 #include "ui/plots/number_text.h"
 #include "ui/plots/table_view.h"
@@ -207,7 +208,7 @@ struct Spans {
 // runs are aligned at.
 void TimelinePanel::followSpan(const TimelineScene& scene)
 {
-    if (shows_ != Shows::Span && (keeps_ || !scene.span))
+    if (shows_ != Shows::Span && (keeps_ || (!scene.span && !scene.selected)))
         return;
     shows_ = Shows::Span;
     std::vector<Wanted> wanted;
@@ -298,16 +299,17 @@ void TimelinePanel::showFound(const QString& words, const std::vector<FoundInRun
         ranges += run.result.ranges;
     }
     showOther(Shows::Found, tr("Found %1").arg(words),
-              tr("%1 kernels, %2 ops, %3 ranges; the longest first")
-                  .arg(wholeNumber(kernels), wholeNumber(ops), wholeNumber(ranges)),
+              tr("%1, %2, %3; the longest first")
+                  .arg(counted(kernels, "kernel"), counted(ops, "op"), counted(ranges, "range")),
               tr("Found boxes"), foundRows(runs, boxes));
 }
 
 void TimelinePanel::showNotes(const std::vector<NoteRow>& notes)
 {
     showOther(Shows::Notes, tr("Notes"),
-              notes.empty() ? tr("none yet: B makes one")
-                            : tr("%1; Enter writes one anew, Delete removes it").arg(notes.size()),
+              notes.empty()
+                  ? tr("none yet: B makes one")
+                  : tr("%1; Enter edits, Delete removes one").arg(counted(std::ssize(notes), "note")),
               tr("Notes"), noteRows(notes));
 }
 
@@ -366,7 +368,7 @@ QString achievedText(const query::Achieved& achieved)
         return QString();
     QString words = rates.join(QStringLiteral(", "));
     if (achieved.kernels > 1)
-        words += QObject::tr(" (%1, %2 kernels)").arg(text(achieved.op)).arg(achieved.kernels);
+        words += QObject::tr(" (%1, %2)").arg(text(achieved.op), counted(achieved.kernels, "kernel"));
     return words;
 }
 
@@ -386,7 +388,8 @@ void addLaunch(const query::ItemDetails& details, const AddRow& add)
     const LaunchConfig& launch = *details.launch;
     QString grid = gridText(launch.grid) + QStringLiteral(" of ") + gridText(launch.block);
     if (details.waves)
-        grid += QObject::tr(", %1 waves").arg(threeDigits(*details.waves));
+        grid += QStringLiteral(", ") + threeDigits(*details.waves) +
+                (*details.waves == 1 ? QObject::tr(" wave") : QObject::tr(" waves"));
     add(QObject::tr("Grid, block"), grid);
     QString registers = QObject::tr("%1, shared %2")
                             .arg(launch.registersPerThread)

@@ -13,6 +13,7 @@
 #include <QClipboard>
 #include <QDir>
 #include <QFileInfo>
+#include <QKeyEvent>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QSettings>
@@ -46,12 +47,29 @@ WindowMenus::WindowMenus(MainWindow& window) : QObject(&window), window_(window)
     makeEdit();
     makeView();
     makeHelp();
+    QApplication::instance()->installEventFilter(this);
+}
+
+// Text fields claim some combinations for editing (Ctrl+E moves to the end of the line on X11) before menus
+// see them. A command of the window keeps its key wherever the cursor is.
+bool WindowMenus::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() != QEvent::ShortcutOverride)
+        return QObject::eventFilter(watched, event);
+    const auto* key = static_cast<QKeyEvent*>(event);
+    const QKeySequence pressed(key->keyCombination());
+    if (!commands_.contains(pressed) || QApplication::activeModalWidget() != nullptr)
+        return QObject::eventFilter(watched, event);
+    event->ignore();
+    return true;
 }
 
 QAction* WindowMenus::add(QMenu* menu, const QString& text, const QKeySequence& keys,
                           const std::function<void()>& does)
 {
     QAction* action = menu->addAction(text, keys, this, does);
+    if (!keys.isEmpty() && keys[0].keyboardModifiers().testAnyFlags(Qt::ControlModifier | Qt::AltModifier))
+        commands_.insert(keys);
     setKeyTip(*action);
     return action;
 }

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <QKeySequence>
 #include <QObject>
 #include <QString>
 #include <QStringList>
+
+#include <functional>
+#include <set>
 
 class QAction;
 class QMenu;
@@ -25,6 +29,9 @@ class WindowMenus : public QObject {
 public:
     explicit WindowMenus(MainWindow& window);
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     void makeFile();
     void makeEdit();
@@ -35,6 +42,7 @@ private:
                  const std::function<void()>& does);
 
     MainWindow& window_;
+    std::set<QKeySequence> commands_; ///< those with Ctrl or Alt, which no text field may take
     QMenu* recent_ = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include <QFileInfo>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace tilescope::ui {
@@ -60,14 +61,6 @@ bool isBeingWritten(const query::FileSnapshot& snapshot)
 {
     return std::any_of(snapshot.runs.begin(), snapshot.runs.end(),
                        [](const query::RunSummary& run) { return run.result.status == RunStatus::Running; });
-}
-
-const query::RunSummary* runIn(const query::FileSnapshot& snapshot, RunId run)
-{
-    for (const query::RunSummary& summary : snapshot.runs)
-        if (summary.run == run)
-            return &summary;
-    return nullptr;
 }
 
 // Whether pages show the same of both, but for what a running one has come to meanwhile.
@@ -148,20 +141,35 @@ const OpenFile* Workspace::find(int file) const
 
 void Workspace::open(const QString& path)
 {
-    const std::filesystem::path wanted = QFileInfo(path).absoluteFilePath().toStdString();
-    for (OpenFile& file : files_) {
-        if (file.file->path() == wanted) {
+    add(QFileInfo(path).absoluteFilePath().toStdString());
+}
+
+void Workspace::openAndShow(const QStringList& paths)
+{
+    wanted_.clear();
+    for (const QString& path : paths) {
+        wanted_.push_back(add(QFileInfo(path).absoluteFilePath().toStdString()));
+        untold_.insert(wanted_.back());
+    }
+}
+
+int Workspace::add(const std::filesystem::path& path)
+{
+    for (const OpenFile& file : files_) {
+        if (file.file->path() == path) {
             refresh(file.id);
-            return;
+            return file.id;
         }
     }
     OpenFile file;
     file.id = nextFile_++;
-    file.file = std::make_shared<query::SharedFile>(wanted);
+    file.file = std::make_shared<query::SharedFile>(path);
     files_.push_back(std::move(file));
-    watches_[files_.back().id].job = std::make_unique<JobTracker>(this);
+    const int id = files_.back().id;
+    watches_[id].job = std::make_unique<JobTracker>(this);
     look(files_.back());
     emit filesChanged();
+    return id;
 }
 
 void Workspace::refresh(int file)
@@ -208,10 +216,12 @@ void Workspace::looked(int file, Snapshot snapshot, Clock::duration took)
     const bool isWritten = snapshot || (latest && isBeingWritten(*latest));
     watch.pace = std::max<Clock::duration>(isWritten ? kSoon : kNowAndThen, kRests * took);
     watch.due = Clock::now() + watch.pace;
+    untold_.erase(file);
     if (snapshot)
         loaded(file, std::move(snapshot));
     else
         setProblem(file, {});
+    showWanted();
     lookAgain(file);
 }
 
@@ -222,6 +232,9 @@ void Workspace::failed(int file, const QString& sentence)
     watch.pace = std::clamp<Clock::duration>(2 * watch.pace, kNowAndThen, kSeldom);
     watch.due = Clock::now() + watch.pace;
     setProblem(file, sentence);
+    if (untold_.erase(file) > 0)
+        emit openFailed(file);
+    showWanted();
     lookAgain(file);
 }
 
@@ -255,8 +268,8 @@ void Workspace::loaded(int file, Snapshot snapshot)
     for (const RunKey& key : selection_) {
         if (key.file != file)
             continue;
-        const query::RunSummary* was = before ? runIn(*before, key.run) : nullptr;
-        const query::RunSummary* is = runIn(*open.snapshot, key.run);
+        const query::RunSummary* was = before ? before->find(key.run) : nullptr;
+        const query::RunSummary* is = open.snapshot->find(key.run);
         const bool same = was != nullptr && is != nullptr && looksAlike(*was, *is);
         changed = changed || !same;
         grew = grew || (same && is->result.status == RunStatus::Running);
@@ -272,15 +285,36 @@ bool Workspace::chooseFirst(int file, const query::FileSnapshot* before)
 {
     const std::vector<query::RunSummary>& runs = find(file)->snapshot->runs;
     const bool isFirst = before == nullptr || before->runs.empty();
-    if (!isFirst || !selection_.empty() || runs.empty())
+    if (!isFirst || !selection_.empty() || runs.empty() || !wanted_.empty())
         return false;
     select({{file, runs.front().run}});
     return true;
 }
 
+// Of several files that were opened at once the first that can be read, however long the others take.
+void Workspace::showWanted()
+{
+    while (!wanted_.empty()) {
+        const int file = wanted_.front();
+        const OpenFile* open = find(file);
+        if (open != nullptr && open->problem.isEmpty() && !open->snapshot)
+            return; // it is being read
+        wanted_.erase(wanted_.begin());
+        if (open == nullptr || !open->problem.isEmpty() || open->snapshot->runs.empty())
+            continue;
+        wanted_.clear();
+        const bool isShown = std::any_of(selection_.begin(), selection_.end(),
+                                         [file](const RunKey& key) { return key.file == file; });
+        if (!isShown)
+            select({{file, open->snapshot->runs.front().run}});
+    }
+}
+
 void Workspace::close(int file)
 {
     watches_.erase(file);
+    std::erase(wanted_, file);
+    untold_.erase(file);
     std::erase_if(files_, [file](const OpenFile& f) { return f.id == file; });
     const auto gone = std::erase_if(selection_, [file](const RunKey& key) { return key.file == file; });
     emit filesChanged();
@@ -299,8 +333,9 @@ void Workspace::setKernel(const QString& name)
 void Workspace::select(std::vector<RunKey> runs)
 {
     std::vector<RunKey> once;
+    std::set<RunKey> seen;
     for (const RunKey& run : runs)
-        if (std::find(once.begin(), once.end(), run) == once.end())
+        if (seen.insert(run).second)
             once.push_back(run);
     if (once == selection_)
         return;
@@ -315,9 +350,8 @@ std::vector<SelectedRun> Workspace::selectedRuns() const
         const OpenFile* file = find(key.file);
         if (file == nullptr || !file->snapshot)
             continue;
-        for (const query::RunSummary& run : file->snapshot->runs)
-            if (run.run == key.run)
-                selected.push_back({key, file->file, file->snapshot, &run, {}, {}});
+        if (const query::RunSummary* run = file->snapshot->find(key.run))
+            selected.push_back({key, file->file, file->snapshot, run, {}, {}});
     }
     // Beside others a run is called by what tells it from them, alone by what tells it from its file's.
     RunTitles titles;

@@ -9,6 +9,7 @@
 #include <QTimer>
 
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -87,6 +88,9 @@ public:
 
     /// Opens a file, or looks again at one that is open. What is wrong with it is in its `problem`.
     void open(const QString& path);
+    /// The same at a person's wish: a run of the first file that can be read is selected, and openFailed()
+    /// tells of each that cannot.
+    void openAndShow(const QStringList& paths);
     void close(int file);
     /// Reads the file's runs again.
     void refresh(int file);
@@ -105,6 +109,8 @@ public:
 
 signals:
     void filesChanged();
+    /// A file that a person wanted to see cannot be read; its `problem` says why.
+    void openFailed(int file);
     void selectionChanged();
     void kernelChanged();
     /// A selected run is being written, and there may be more of it.
@@ -134,12 +140,16 @@ private:
     void lookAgain(int file);
     void loaded(int file, Snapshot snapshot);
     bool chooseFirst(int file, const query::FileSnapshot* before);
+    void showWanted();
+    int add(const std::filesystem::path& path);
     OpenFile* entry(int file);
 
     std::vector<OpenFile> files_;
     std::map<int, Watch> watches_; // by file
     QTimer timer_;
     std::vector<RunKey> selection_;
+    std::vector<int> wanted_; // files that a person has opened, until a run of the first good one is shown
+    std::set<int> untold_;    // those of them whose failure a person is to be told
     QString kernel_;
     int nextFile_ = 1;
 };

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -33,9 +35,8 @@ std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pair
 {
     struct Candidate {
         DifferenceShape shape;
-        double width;
+        double left, right; // of its visible part at half the height
         QString text;
-        QString name; ///< of the range
     };
     std::vector<Candidate> candidates;
     for (const RangePair& pair : pairs) {
@@ -56,49 +57,51 @@ std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pair
         shape.hue = pair.hue;
         shape.outline << QPointF(a, area.top()) << QPointF(b, area.top()) << QPointF(c, area.bottom())
                       << QPointF(d, area.bottom());
-        shape.centre = {(std::clamp(a, area.left(), area.right()) + std::clamp(b, area.left(), area.right()) +
-                         std::clamp(c, area.left(), area.right()) +
-                         std::clamp(d, area.left(), area.right())) /
-                            4,
-                        area.center().y()};
         const query::Timeline& timeline = *above.timeline;
         const query::Track& row = timeline.lanes[pair.a.lane].rows[pair.a.row];
-        candidates.push_back({std::move(shape), std::max(b - a, c - d),
-                              signedTimeText(double(pair.difference())),
-                              QString::fromStdString(timeline.names[row.name(pair.a.index)].label)});
+        const QString name = QString::fromStdString(timeline.names[row.name(pair.a.index)].label);
+        candidates.push_back({std::move(shape), std::clamp((a + d) / 2, area.left(), area.right()),
+                              std::clamp((b + c) / 2, area.left(), area.right()),
+                              name + QLatin1Char(' ') + signedTimeText(double(pair.difference()))});
     }
     // Phases lie behind, attention's ranges over them.
     std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& x, const Candidate& y) {
         return !isAttention(x.shape.hue) && isAttention(y.shape.hue);
     });
     std::vector<DifferenceShape> shapes;
-    std::vector<QRectF> taken;
-    const auto place = [&](Candidate& candidate, const QString& text, double share) {
-        const double needed = widthOf(text) + sizes().of(8);
-        const QRectF box(candidate.shape.centre.x() - needed / 2, area.top(), needed, area.height());
-        const bool free = std::none_of(taken.begin(), taken.end(),
-                                       [&box](const QRectF& other) { return other.intersects(box); });
-        if (candidate.width < needed * share || !free)
-            return false;
-        candidate.shape.text = text;
-        taken.push_back(box);
-        return true;
+    std::vector<std::pair<double, double>> taken; // from left to right
+    // A label is there as a whole, with name and sign, or not at all: in the middle of what is seen of its
+    // shape, or as near to it as others and the area's edges leave room.
+    const auto place = [&](Candidate& candidate) {
+        constexpr double kOutside = 1.25; // of its shape, at most that wide
+        const double needed = widthOf(candidate.text) + sizes().of(8);
+        const double middle = (candidate.left + candidate.right) / 2;
+        if (needed > kOutside * (candidate.right - candidate.left) || needed > area.width())
+            return;
+        std::vector<double> lefts{middle - needed / 2};
+        for (const auto& [from, to] : taken) {
+            lefts.push_back(to);
+            lefts.push_back(from - needed);
+        }
+        std::optional<double> best;
+        for (double left : lefts) {
+            left = std::clamp(left, area.left(), area.right() - needed);
+            const bool isFree = std::none_of(taken.begin(), taken.end(), [&](const auto& other) {
+                return left < other.second - 0.5 && left + needed > other.first + 0.5;
+            });
+            const double centre = left + needed / 2;
+            const bool isOnShape = centre >= candidate.left && centre <= candidate.right;
+            if (isFree && isOnShape && (!best || std::abs(centre - middle) < std::abs(*best - middle)))
+                best = centre;
+        }
+        if (!best)
+            return;
+        candidate.shape.text = candidate.text;
+        candidate.shape.centre = {*best, area.center().y()};
+        taken.emplace_back(*best - needed / 2, *best + needed / 2);
     };
     for (auto candidate = candidates.rbegin(); candidate != candidates.rend(); ++candidate)
-        place(*candidate, candidate->text, 0.9);
-    // Their ranges' names too, where all differences are told and there is room left.
-    for (auto candidate = candidates.rbegin(); candidate != candidates.rend(); ++candidate) {
-        if (candidate->shape.text.isEmpty())
-            continue;
-        const double centre = candidate->shape.centre.x();
-        const auto own = std::find_if(taken.begin(), taken.end(), [centre](const QRectF& box) {
-            return std::abs(box.center().x() - centre) < 0.5;
-        });
-        const QRectF before = *own;
-        taken.erase(own);
-        if (!place(*candidate, candidate->name + QLatin1Char(' ') + candidate->text, 1))
-            taken.push_back(before);
-    }
+        place(*candidate);
     for (Candidate& candidate : candidates)
         shapes.push_back(std::move(candidate.shape));
     return shapes;
@@ -154,8 +157,8 @@ void TimelinePainter::paintDifference(QPainter& painter, const TimelineScene& sc
                                        width, metrics.height()),
                                 3, 3);
         painter.setPen(p.text);
-        painter.drawText(QRectF(shape.centre.x() - 100, plot.top(), 200, plot.height()), Qt::AlignCenter,
-                         shape.text);
+        painter.drawText(QRectF(shape.centre.x() - width / 2, plot.top(), width, plot.height()),
+                         Qt::AlignCenter | Qt::TextDontClip, shape.text);
     }
     painter.restore();
 }

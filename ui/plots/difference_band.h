@@ -12,8 +12,8 @@ namespace tilescope::ui {
 struct DifferenceShape {
     QPolygonF outline; ///< upper left, upper right, lower right, lower left
     query::Hue hue = query::Hue::Range;
-    QString text; ///< the difference; empty where it does not fit, or is hidden by one that matters more
-    QPointF centre;
+    QString text;   ///< name and signed difference; empty where it does not fit or has no room beside others
+    QPointF centre; ///< of the text, which lies within the area as a whole
 };
 
 /// What stands between two runs: attention's ranges where they are wide enough to be seen, else the phases.

@@ -73,7 +73,7 @@ void drawTicks(QPainter& painter, const QRectF& rect, double from, double to, do
             painter.setPen(p.grid);
             painter.drawLine(QPointF(x, rect.top()), QPointF(x, rect.bottom()));
         }
-        QString text = QString::number(std::abs(tick) < step * 1e-9 ? 0 : tick, 'g', 5);
+        QString text = tickText(std::abs(tick) < step * 1e-9 ? 0 : tick);
         if (tick + step > to)
             text = unit == QStringLiteral("×") ? text + unit : withUnit(text, unit.toUtf8().constData());
         painter.setPen(p.dimText);
@@ -117,8 +117,11 @@ void DistributionPlot::show(std::vector<PhaseSamples> phases)
     leastRatio_ = 0.97;
     greatestRatio_ = 1.03;
     for (const PhaseSamples& phase : phases_) {
-        leastRatio_ = std::min(leastRatio_, phase.difference.ratio95.low);
-        greatestRatio_ = std::max(greatestRatio_, phase.difference.ratio95.high);
+        const double ratio = phase.difference.ratio;
+        const analysis::ConfidenceInterval interval =
+            phase.difference.ratio95.value_or(analysis::ConfidenceInterval{ratio, ratio});
+        leastRatio_ = std::min(leastRatio_, interval.low);
+        greatestRatio_ = std::max(greatestRatio_, interval.high);
     }
     const double margin = 0.06 * (greatestRatio_ - leastRatio_);
     leastRatio_ -= margin;
@@ -183,24 +186,25 @@ void DistributionPlot::drawRatio(QPainter& painter, const PhaseSamples& phase, c
     };
     painter.setPen(QPen(p.dimText, 1));
     painter.drawLine(QPointF(x(1), rect.top()), QPointF(x(1), rect.bottom()));
-    const analysis::SeriesDifference& difference = phase.difference;
-    const Tone tone = !difference.seen() ? Tone::Dim : difference.difference < 0 ? Tone::Better : Tone::Worse;
+    const analysis::TimeDifference& difference = phase.difference;
+    const bool differs = difference.isDifferent();
+    const Tone tone = !differs ? Tone::Dim : difference.difference < 0 ? Tone::Better : Tone::Worse;
     const Toned toned = tonedBy(tone, p);
     const double y = rect.top() + rect.height() * 0.62;
     painter.setPen(QPen(toned.colour, 1.5));
-    for (const double end : {difference.ratio95.low, difference.ratio95.high})
-        painter.drawLine(QPointF(x(end), y - 4), QPointF(x(end), y + 4));
-    painter.drawLine(QPointF(x(difference.ratio95.low), y), QPointF(x(difference.ratio95.high), y));
+    if (const auto& interval = difference.ratio95) {
+        for (const double end : {interval->low, interval->high})
+            painter.drawLine(QPointF(x(end), y - 4), QPointF(x(end), y + 4));
+        painter.drawLine(QPointF(x(interval->low), y), QPointF(x(interval->high), y));
+    }
     const double side = sizes().of(6);
     painter.fillRect(QRectF(x(difference.ratio) - side / 2, y - side / 2, side, side), toned.colour);
 
-    // No difference that is seen is none only where the interval leaves little room for one.
-    constexpr double kSame = 0.05;
-    const bool same = difference.ratio95.low > 1 - kSame && difference.ratio95.high < 1 + kSame;
-    const QString text = difference.seen() ? withUnit(signedDigits(100 * (difference.ratio - 1)), "%")
-                         : same            ? QStringLiteral("≈ same")
-                                           : QStringLiteral("not told");
-    painter.setFont(difference.seen() ? Theme::instance().bold() : Theme::instance().body());
+    const QString text = differs ? withUnit(signedDigits(100 * (difference.ratio - 1)), "%")
+                         : difference.verdict == analysis::Verdict::NoDifference
+                             ? QStringLiteral("no difference")
+                             : QStringLiteral("inconclusive");
+    painter.setFont(differs ? Theme::instance().bold() : Theme::instance().body());
     painter.setPen(toned.colour);
     const QFontMetricsF metrics(painter.font());
     const double width = metrics.horizontalAdvance(text);

@@ -1,9 +1,11 @@
 #include "ui/plots/exporter.h"
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
 #include "ui/models/timeline_csv.h"
 #include "ui/plots/chart_plot.h"
 #include "ui/plots/copy_menu.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/distribution_plot.h"
 #include "ui/plots/memory_chart.h"
 #include "ui/plots/number_text.h"
@@ -14,12 +16,12 @@
 #include "ui/plots/vector_drawing.h"
 #include "ui/theme/theme.h"
 
+#include <QBuffer>
 #include <QFileInfo>
 #include <QImage>
 #include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QSaveFile>
 #include <QSvgGenerator>
 #include <QWidget>
 
@@ -49,9 +51,20 @@ void drawInto(QPainter& painter, const Exportable& what, const QSize& size, bool
         drawTable(painter, *what.table, size);
 }
 
-void writePdf(const Exportable& what, const ExportOptions& options, QSaveFile& out)
+/// Puts spaces over what stands from `begin` to `end`, so that no offset in a PDF moves.
+void blankOut(QByteArray& pdf, QByteArrayView begin, QByteArrayView end)
 {
-    QPdfWriter pdf(&out);
+    const qsizetype from = pdf.indexOf(begin);
+    const qsizetype to = from < 0 ? -1 : pdf.indexOf(end, from);
+    if (to >= 0)
+        std::fill(pdf.begin() + from, pdf.begin() + to + end.size(), ' ');
+}
+
+void writePdf(const Exportable& what, const ExportOptions& options, const QString& file, QIODevice& out)
+{
+    QBuffer buffer;
+    buffer.open(QIODevice::WriteOnly);
+    QPdfWriter pdf(&buffer);
     pdf.setResolution(
         int(kPixelsPerInch)); // its pixels are the screen's, and so a point is as large as there
     pdf.setTitle(options.title);
@@ -61,13 +74,20 @@ void writePdf(const Exportable& what, const ExportOptions& options, QSaveFile& o
     pdf.setPageMargins(QMarginsF(0, 0, 0, 0));
     QPainter painter;
     if (!painter.begin(&pdf))
-        fail(out.fileName(), out.errorString());
+        fail(file, out.errorString());
     drawInto(painter, what, options.size, true);
     if (!painter.end())
-        fail(out.fileName(), out.errorString());
+        fail(file, out.errorString());
+    // The same drawing gives the same bytes: both entries are optional, and say when and which time it was
+    // drawn.
+    QByteArray bytes = buffer.data();
+    blankOut(bytes, "/CreationDate (", ")");
+    blankOut(bytes, "/ID [", "]");
+    if (out.write(bytes) != bytes.size())
+        fail(file, out.errorString());
 }
 
-void writeSvg(const Exportable& what, const ExportOptions& options, QSaveFile& out)
+void writeSvg(const Exportable& what, const ExportOptions& options, const QString& file, QIODevice& out)
 {
     QSvgGenerator svg;
     svg.setOutputDevice(&out);
@@ -77,10 +97,10 @@ void writeSvg(const Exportable& what, const ExportOptions& options, QSaveFile& o
     svg.setTitle(options.title);
     QPainter painter;
     if (!painter.begin(&svg))
-        fail(out.fileName(), out.errorString());
+        fail(file, out.errorString());
     drawInto(painter, what, options.size, true);
     if (!painter.end())
-        fail(out.fileName(), out.errorString());
+        fail(file, out.errorString());
 }
 
 QString csvField(QString text)
@@ -140,15 +160,15 @@ QString suffixOf(ExportFormat format)
 
 void writeExport(const Exportable& what, const ExportOptions& options, const QString& file)
 {
-    QSaveFile out(file);
-    if (!out.open(QIODevice::WriteOnly))
-        fail(file, out.errorString());
+    plainOutputPath(file.toStdString()); // before anything is drawn
+    QBuffer out;
+    out.open(QIODevice::WriteOnly);
     switch (options.format) {
     case ExportFormat::Pdf:
-        writePdf(what, options, out);
+        writePdf(what, options, file, out);
         break;
     case ExportFormat::Svg:
-        writeSvg(what, options, out);
+        writeSvg(what, options, file, out);
         break;
     case ExportFormat::Png:
         if (!imageOf(what, options.size, options.scale).save(&out, "PNG"))
@@ -162,19 +182,60 @@ void writeExport(const Exportable& what, const ExportOptions& options, const QSt
         out.write(csvOf(what).text);
         break;
     }
-    if (!out.commit())
-        fail(file, out.errorString());
+    writeOutput(file.toStdString(), out.data().toStdString());
 }
 
 QImage imageOf(const Exportable& what, const QSize& size, double scale)
 {
-    QImage image(size * scale, QImage::Format_ARGB32_Premultiplied);
-    image.setDevicePixelRatio(scale);
+    // Pictures that are kept, such as a timeline's lanes, have at least a pixel for each logical one.
+    const double drawn = std::max(1.0, scale);
+    QImage image(size * drawn, QImage::Format_ARGB32_Premultiplied);
+    image.setDevicePixelRatio(drawn);
     image.fill(colours().surface);
     QPainter painter(&image);
     painter.setRenderHint(QPainter::TextAntialiasing);
     drawInto(painter, what, size, false);
+    painter.end();
+    if (scale >= 1)
+        return image;
+    image.setDevicePixelRatio(1);
+    return image.scaled(size * scale, Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+}
+
+QImage previewOf(const Exportable& what, const QSize& size, const QSize& box, double ratio)
+{
+    constexpr double kMostPixels = 3e7; // of what is drawn to be made smaller
+    constexpr double kReadable = 0.6;
+    const auto fitting = [&box](const QSize& wanted) {
+        return std::min({1.0, double(box.width()) / wanted.width(), double(box.height()) / wanted.height()});
+    };
+    QSize drawn = size;
+    if (what.table && !what.draw && fitting(size) < kReadable)
+        drawn = size.boundedTo(box / kReadable);
+    const double pixels = double(drawn.width()) * drawn.height();
+    if (pixels > kMostPixels)
+        drawn *= std::sqrt(kMostPixels / pixels);
+    QImage image = imageOf(what, drawn, fitting(drawn) * ratio);
+    image.setDevicePixelRatio(ratio);
     return image;
+}
+
+QString fileNameOf(const QStringList& parts)
+{
+    QStringList words;
+    for (const QString& part : parts) {
+        QString word;
+        for (const QChar c : words.isEmpty() ? part : part.toLower())
+            if (c.isLetterOrNumber() || c == QLatin1Char('.') || c == QLatin1Char('_'))
+                word += c;
+            else if (!word.isEmpty() && !word.endsWith(QLatin1Char('-')))
+                word += QLatin1Char('-');
+        while (word.endsWith(QLatin1Char('-')))
+            word.chop(1);
+        if (!word.isEmpty() && (words.isEmpty() || words.back() != word))
+            words << word;
+    }
+    return words.join(QLatin1Char('-'));
 }
 
 std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
@@ -258,8 +319,7 @@ TableText csvOf(const Exportable& what)
     if (what.text)
         return what.text();
     const auto rows = std::int64_t(what.table->rows.size());
-    return {csvOf(*what.table).toUtf8(),
-            rows == 1 ? QObject::tr("1 row") : QObject::tr("%1 rows").arg(wholeNumber(rows))};
+    return {csvOf(*what.table).toUtf8(), counted(rows, "row")};
 }
 
 QSize sizeOfTable(const TableData& table, int width)

@@ -53,8 +53,17 @@ struct ExportOptions {
 /// \throws Error  the file cannot be written, or there is no table to write
 void writeExport(const Exportable& what, const ExportOptions& options, const QString& file);
 
-/// The same as an image, for the clipboard.
+/// The same as an image, for the clipboard. \param scale  pixels for a logical one
 QImage imageOf(const Exportable& what, const QSize& size, double scale);
+
+/// What `what` looks like at `size`, made as large as it fits into `box`; of a table that would be too small
+/// to read its upper left part. \param ratio  pixels of the screen for a logical one
+QImage previewOf(const Exportable& what, const QSize& size, const QSize& box, double ratio);
+
+/// A name for a file that says what is in it, without spaces: {"demo", "run 1", "Kernels of the span"} is
+/// demo-run-1-kernels-of-the-span. The first part keeps its capitals; parts that repeat the one before are
+/// left out.
+QString fileNameOf(const QStringList& parts);
 
 /// Everything that a page shows: the page as a whole, then its plots and tables, named by their accessible
 /// names.

@@ -1,6 +1,7 @@
 #include "ui/plots/key_figure_card.h"
 
 #include "ui/plots/table_view.h"
+#include "ui/plots/tool_tip.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -28,11 +29,18 @@ KeyFigureCard::KeyFigureCard(QWidget* parent) : QWidget(parent)
 void KeyFigureCard::show(KeyFigure figure)
 {
     figure_ = std::move(figure);
-    QString words = figure_.title;
-    for (const KeyFigure::Line& line : figure_.lines)
-        words += QStringLiteral(", %1 %2 %3 %4").arg(line.letter, line.number, line.unit, line.detail);
-    setAccessibleName(words + QStringLiteral(". ") + figure_.verdict);
-    setToolTip(accessibleName());
+    QStringList tip{figure_.title};
+    for (const KeyFigure::Line& line : figure_.lines) {
+        QStringList words{line.letter,
+                          line.number + (line.unit.isEmpty() ? QString() : QLatin1Char(' ') + line.unit),
+                          line.detail};
+        words.removeAll(QString());
+        tip << words.join(QLatin1Char(' '));
+    }
+    if (!figure_.verdict.isEmpty())
+        tip << figure_.verdict;
+    setAccessibleName(tip.join(QStringLiteral(", ")));
+    setToolTip(tipOfLines(tip));
     updateGeometry();
     update();
 }

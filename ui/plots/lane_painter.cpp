@@ -94,22 +94,17 @@ void fillBoxes(BoxTarget& target, const RowBoxes& boxes, const BoxColours& colou
     }
 }
 
-int MemoryRange::yOf(double bytes, int top, int bottom) const
+void MemoryRange::include(const Lane& lane)
 {
-    const double share = std::clamp((bytes - from) / (to - from), 0.0, 1.0);
-    return bottom - 1 - int(std::lround(share * (bottom - top - 2)));
+    constexpr double kRoom = 1.1; // above the peak
+    if (!lane.allocated.empty())
+        to = std::max(to, kRoom * double(lane.allocated.value(lane.allocated.peak())));
 }
 
-MemoryRange memoryRange(const Lane& lane)
+int MemoryRange::yOf(double bytes, int top, int bottom) const
 {
-    if (lane.allocated.empty())
-        return {};
-    const auto [low, high] = lane.allocated.extremes(INT64_MIN, INT64_MAX);
-    const double span = double(high - low);
-    MemoryRange range{0, std::max(1.0, double(high) * 1.1)};
-    if (double(low) > 0.5 * double(high) && span > 0)
-        range = {double(low) - 0.3 * span, double(high) + 0.3 * span};
-    return range;
+    const double share = std::clamp(bytes / to, 0.0, 1.0);
+    return bottom - 1 - int(std::lround(share * (bottom - top - 2)));
 }
 
 void fillCurve(BoxTarget& target, const query::StepCurve& curve, double from, double perColumn, int columns,

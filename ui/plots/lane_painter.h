@@ -72,15 +72,15 @@ private:
 void fillBoxes(BoxTarget& target, const RowBoxes& boxes, const BoxColours& colours, query::Lane::Kind kind,
                std::size_t row, int top, int bottom);
 
-/// The vertical range that a memory lane shows: from 0, or from just below the least where that is most of
-/// the peak.
+/// The vertical range of memory lanes, from 0: one for all lanes of all runs, so that equal heights are equal
+/// bytes.
 struct MemoryRange {
-    double from = 0;
-    double to = 1;
+    double to = 1; ///< bytes
 
+    /// Makes room for what a lane has.
+    void include(const query::Lane& lane);
     int yOf(double bytes, int top, int bottom) const;
 };
-MemoryRange memoryRange(const query::Lane& lane);
 
 /// Fills a memory lane: the area under what is allocated, with its edge.
 void fillCurve(BoxTarget& target, const query::StepCurve& curve, double from, double perColumn, int columns,

@@ -95,11 +95,9 @@ void MemoryAreas::drawScale(QPainter& painter, const QRect& plot) const
     const double step = roundStep(most / rows);
     for (double value = 0; value <= most * 1.0001; value += step) {
         const bool last = value + step > most * 1.0001;
-        const QString number = threeDigits(value == 0 ? 0 : value);
+        const QString number = tickText(value);
         drawByteLine(painter, plot, std::round(yOf(value * unit.size, plot)),
-                     value == 0 ? QStringLiteral("0")
-                     : last     ? withUnit(number, unit.word)
-                                : number);
+                     last && value > 0 ? withUnit(number, unit.word) : number);
     }
 }
 
@@ -250,7 +248,7 @@ QString MemoryAreas::reading(QPointF at) const
         const auto own = std::int64_t(std::floor(time)) + run.zero();
         if (own < run.history->allocated.time(0) || own > run.history->length)
             continue;
-        QString bytes = tr("allocated %1").arg(byteText(double(run.history->allocated.at(own))));
+        QString bytes = tr("%1 %2").arg(run.countWord(), byteText(double(run.history->allocated.at(own))));
         if (run.hasReserved())
             bytes += tr(", reserved %1").arg(byteText(double(run.history->reserved.at(own))));
         words << titled(run, bytes);
@@ -288,7 +286,7 @@ TableData MemoryAreas::table() const
     const Columns columns = columnsOf(run, groups, plot().width());
     using Kind = TableColumn::Kind;
     values.columns = {makeColumn(tr("Time, ns"), Kind::Number, 100),
-                      makeColumn(tr("allocated, B"), Kind::Number, 100)};
+                      makeColumn(tr("%1, B").arg(run.countWord()), Kind::Number, 100)};
     if (run.hasReserved())
         values.columns.push_back(makeColumn(tr("reserved, B"), Kind::Number, 100));
     for (const std::string& name : groups.names)

@@ -80,6 +80,7 @@ void MemoryBlocks::clear()
     levels_.reset();
     groups_.reset();
     selected_.reset();
+    segment_.reset();
     outdate();
 }
 
@@ -94,6 +95,14 @@ void MemoryBlocks::setOps(std::shared_ptr<const query::MemoryOps> ops)
 void MemoryBlocks::select(std::optional<std::uint32_t> block)
 {
     selected_ = block;
+    segment_.reset();
+    update();
+}
+
+void MemoryBlocks::selectSegment(std::optional<std::uint64_t> address)
+{
+    selected_.reset();
+    segment_ = address;
     update();
 }
 
@@ -217,7 +226,7 @@ void MemoryBlocks::drawScale(QPainter& painter, const QRect& plot) const
         for (double value = std::ceil(low_ / unit.size / step) * step; value * unit.size <= high_ * 1.0001;
              value += step) {
             const bool last = (value + step) * unit.size > high_ * 1.0001;
-            const QString number = std::abs(value) < step / 2 ? QStringLiteral("0") : threeDigits(value);
+            const QString number = tickText(std::abs(value) < step / 2 ? 0 : value);
             drawByteLine(painter, plot, std::round(yOf(value * unit.size, plot)),
                          last ? withUnit(number, unit.word) : number);
         }
@@ -357,8 +366,28 @@ void MemoryBlocks::drawData(QPainter& painter, const QRect& plot, bool vector)
     painter.restore();
 }
 
+void MemoryBlocks::drawSegmentMark(QPainter& painter, const QRect& plot) const
+{
+    for (const query::MemoryArea& area : layout_->areas) {
+        if (area.address != *segment_)
+            continue;
+        const QRectF band(QPointF(plot.left(), yOf(double(area.low + area.bytes), plot)),
+                          QPointF(plot.right() + 1, yOf(double(area.low), plot)));
+        const QRectF rect = band.intersected(QRectF(plot).adjusted(0, -4, 0, 4));
+        if (!rect.isValid())
+            return;
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(colours().surface, 4));
+        painter.drawRect(rect);
+        painter.setPen(QPen(colours().text, 2));
+        painter.drawRect(rect);
+    }
+}
+
 void MemoryBlocks::drawMarks(QPainter& painter, const QRect& plot)
 {
+    if (segment_)
+        drawSegmentMark(painter, plot);
     if (!selected_)
         return;
     const Palette& p = colours();

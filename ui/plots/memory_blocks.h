@@ -27,6 +27,9 @@ public:
     /// Index into the history's blocks; none: nothing.
     void select(std::optional<std::uint32_t> block);
     std::optional<std::uint32_t> selected() const { return selected_; }
+    /// Marks a segment by its address where blocks stand at theirs, and no block.
+    void selectSegment(std::optional<std::uint64_t> address);
+    std::optional<std::uint64_t> selectedSegment() const { return segment_; }
     /// What is shown of the bytes, from 0 at the bottom to the layout's height.
     std::pair<double, double> bytes() const { return {low_, high_}; }
     TableData table() const override;
@@ -61,6 +64,7 @@ private:
     void drawRest(QPainter& painter, const QRect& plot) const;
     void drawShapes(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing) const;
     void drawPixels(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing);
+    void drawSegmentMark(QPainter& painter, const QRect& plot) const;
     void drawNames(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing) const;
 
     std::optional<MemoryRun> run_;
@@ -70,6 +74,7 @@ private:
     query::MemoryDrawer drawer_;
     QImage image_; // its space is used again by every frame
     std::optional<std::uint32_t> selected_;
+    std::optional<std::uint64_t> segment_;
     double low_ = 0;
     double high_ = 1;
 };

@@ -28,6 +28,10 @@ MemoryChart::MemoryChart(MemoryAxis& axis, QWidget* parent) : QWidget(parent), a
     setAttribute(Qt::WA_OpaquePaintEvent);
     makeKeys();
     connect(&axis_, &MemoryAxis::windowChanged, this, &MemoryChart::outdate);
+    connect(&axis_, &MemoryAxis::windowChanged, this, [this] {
+        if (isHovered_ && drag_ == Drag::None) // something else is under the cursor now
+            tellCursor();
+    });
     for (auto signal : {&MemoryAxis::cursorChanged, &MemoryAxis::instantChanged, &MemoryAxis::spanChanged})
         connect(&axis_, signal, this, qOverload<>(&QWidget::update));
     connect(&Theme::instance(), &Theme::changed, this, &MemoryChart::outdate);
@@ -295,9 +299,14 @@ void MemoryChart::mouseMoveEvent(QMouseEvent* event)
         const double b = timeAt(cursor_.x());
         axis_.setSpan(TimeWindow{std::min(a, b), std::max(a, b)});
     }
-    const bool inside = plot().contains(event->pos());
-    axis_.setCursor(inside ? std::optional(timeAt(cursor_.x())) : std::nullopt);
-    emit hovered(inside ? reading(cursor_) : QString());
+    tellCursor();
+}
+
+void MemoryChart::tellCursor()
+{
+    isHovered_ = !isEmpty() && plot().contains(cursor_.toPoint());
+    axis_.setCursor(isHovered_ ? std::optional(timeAt(cursor_.x())) : std::nullopt);
+    emit hovered(isHovered_ ? reading(cursor_) : QString());
 }
 
 void MemoryChart::mouseReleaseEvent(QMouseEvent* event)
@@ -320,6 +329,7 @@ void MemoryChart::leaveEvent(QEvent* event)
 {
     QWidget::leaveEvent(event);
     cursor_ = {};
+    isHovered_ = false;
     axis_.setCursor({});
     emit hovered({});
 }

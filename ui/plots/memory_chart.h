@@ -62,6 +62,7 @@ protected:
     MemoryAxis& axis() const { return axis_; }
     /// The picture is no longer right.
     void outdate();
+    void tellCursor();
     double xAt(double time, const QRect& plot) const;
     QRect plotOf(const QSize& size) const;
     /// A line of the bytes' axis with its label.
@@ -97,6 +98,7 @@ private:
     QPointF pressedAt_;
     TimeWindow pressedWindow_;
     QPointF cursor_;
+    bool isHovered_ = false; // the cursor is over the plot
 };
 
 } // namespace tilescope::ui

@@ -59,6 +59,10 @@ MemoryPlot::MemoryPlot(QWidget* parent) : ThemedPlot(parent), cursor_(addLine(0)
         line->setVisible(false);
     }
     connect(xAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, &MemoryPlot::keepWithinBounds);
+    connect(xAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [this] {
+        if (hoverX_) // another instant is under the cursor now
+            followCursor();
+    });
     connect(this, &ThemedPlot::rethemed, this, &MemoryPlot::dress);
     dress();
 }
@@ -293,10 +297,15 @@ void MemoryPlot::resizeEvent(QResizeEvent* event)
 void MemoryPlot::mouseMoveEvent(QMouseEvent* event)
 {
     ThemedPlot::mouseMoveEvent(event);
+    hoverX_.reset();
     if (!series_.empty() && axisRect()->rect().contains(event->pos()))
-        placeCursor(xAxis->pixelToCoord(event->pos().x()) * kMillisecond);
-    else
-        placeCursor({});
+        hoverX_ = event->pos().x();
+    followCursor();
+}
+
+void MemoryPlot::followCursor()
+{
+    placeCursor(hoverX_ ? std::optional(xAxis->pixelToCoord(*hoverX_) * kMillisecond) : std::nullopt);
 }
 
 void MemoryPlot::mouseDoubleClickEvent(QMouseEvent*)
@@ -307,6 +316,7 @@ void MemoryPlot::mouseDoubleClickEvent(QMouseEvent*)
 void MemoryPlot::leaveEvent(QEvent* event)
 {
     ThemedPlot::leaveEvent(event);
+    hoverX_.reset();
     placeCursor({});
 }
 

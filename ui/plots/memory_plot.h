@@ -74,6 +74,7 @@ private:
     void placeLabels();
     void dress();
     void placeCursor(std::optional<double> time);
+    void followCursor();
     QString reading(double time) const;
     QCPItemStraightLine* addLine(double milliseconds);
 
@@ -83,6 +84,7 @@ private:
     TimeWindow bounds_;
     double unit_ = 1;
     QCPItemStraightLine* cursor_;
+    std::optional<int> hoverX_; // where the mouse is, in pixels
     QCPItemStraightLine* mark_;
 };
 

@@ -50,6 +50,41 @@ void MemorySegments::showMessage(const QString& text)
 void MemorySegments::select(std::optional<std::uint32_t> block)
 {
     selected_ = block;
+    segment_.reset();
+    revealSelected();
+}
+
+void MemorySegments::selectSegment(std::optional<std::uint64_t> address)
+{
+    selected_.reset();
+    segment_ = address;
+    revealSelected();
+}
+
+std::optional<std::size_t> MemorySegments::stripSelected() const
+{
+    const auto found = std::ranges::find_if(strips_, [this](const query::MemoryStrip& strip) {
+        return selected_ ? std::ranges::any_of(strip.parts,
+                                               [this](const auto& part) { return part.block == selected_; })
+                         : segment_ == strip.segment.address;
+    });
+    return found == strips_.end() ? std::nullopt : std::optional(std::size_t(found - strips_.begin()));
+}
+
+std::optional<std::uint64_t> MemorySegments::selectedSegment() const
+{
+    const auto strip = stripSelected();
+    return strip ? std::optional(strips_[*strip].segment.address) : std::nullopt;
+}
+
+void MemorySegments::revealSelected()
+{
+    if (const auto strip = stripSelected()) {
+        const int top = int(*strip) * rowHeight();
+        const int first = verticalScrollBar()->value();
+        if (top < first || top + rowHeight() > first + viewport()->height())
+            verticalScrollBar()->setValue(top - viewport()->height() / 2);
+    }
     viewport()->update();
 }
 
@@ -124,6 +159,8 @@ void MemorySegments::drawStrip(QPainter& painter, std::size_t index) const
     const query::MemoryStrip& strip = strips_[index];
     const QRect row = rowRect(index);
     const QFontMetrics metrics = painter.fontMetrics();
+    if (stripSelected() == index)
+        painter.fillRect(QRect(0, row.top() - 1, viewport()->width(), row.height() + 2), p.selectedRow);
     painter.setPen(p.dimText);
     const QString used =
         percentText(double(strip.used) / double(std::max<std::int64_t>(1, strip.segment.bytes)));
@@ -196,11 +233,17 @@ void MemorySegments::mousePressEvent(QMouseEvent* event)
     if (event->button() != Qt::LeftButton || strips_.empty())
         return;
     const auto block = place ? strips_[place->strip].parts[place->part].block : std::nullopt;
-    emit blockClicked(block ? std::int64_t(*block) : -1);
+    const int row = (event->pos().y() + verticalScrollBar()->value()) / rowHeight();
+    if (!block && std::size_t(row) < strips_.size())
+        emit segmentClicked(strips_[std::size_t(row)].segment.address);
+    else
+        emit blockClicked(block ? std::int64_t(*block) : -1);
 }
 
 bool MemorySegments::viewportEvent(QEvent* event)
 {
+    if (event->type() == QEvent::Leave)
+        emit hovered({});
     if (event->type() != QEvent::ToolTip)
         return QAbstractScrollArea::viewportEvent(event);
     const auto* help = static_cast<QHelpEvent*>(event);

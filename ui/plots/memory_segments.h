@@ -19,7 +19,12 @@ public:
               std::vector<query::MemoryStrip> strips);
     /// What stands there instead of segments.
     void showMessage(const QString& text);
+    /// Marks a block and the segment that it lies in.
     void select(std::optional<std::uint32_t> block);
+    /// Marks a segment by its address, and no block.
+    void selectSegment(std::optional<std::uint64_t> address);
+    /// The segment that is marked, or that the marked block lies in; none where it is not among those shown.
+    std::optional<std::uint64_t> selectedSegment() const;
     const std::vector<query::MemoryStrip>& strips() const { return strips_; }
     /// Where a part of a segment is drawn, on the viewport.
     QRectF rectOf(std::size_t strip, std::size_t part) const;
@@ -27,6 +32,8 @@ public:
 signals:
     /// A block was clicked; negative: none.
     void blockClicked(std::int64_t block);
+    /// A segment was clicked where no block is.
+    void segmentClicked(std::uint64_t address);
     /// In words, what is under the cursor.
     void hovered(const QString& text);
 
@@ -48,11 +55,14 @@ private:
     QString words(const Place& place) const;
     void drawStrip(QPainter& painter, std::size_t strip) const;
     void fitScrollBar();
+    std::optional<std::size_t> stripSelected() const;
+    void revealSelected();
 
     std::optional<MemoryRun> run_;
     std::shared_ptr<const query::MemoryGroups> groups_;
     std::vector<query::MemoryStrip> strips_;
     std::optional<std::uint32_t> selected_;
+    std::optional<std::uint64_t> segment_;
     QString message_;
 };
 

@@ -1,5 +1,7 @@
 #include "ui/plots/number_text.h"
 
+#include "core/base/quantity.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -21,22 +23,30 @@ QString grouped(QString digits)
     return digits;
 }
 
+/// As the command line writes a number, but with the window's signs.
+QString inTheWindow(const std::string& text)
+{
+    QString digits = QString::fromStdString(text).remove(QLatin1Char(','));
+    const bool negative = digits.startsWith(QLatin1Char('-'));
+    digits = grouped(negative ? digits.mid(1) : digits);
+    digits.replace(QLatin1Char('-'), kMinus);
+    return negative ? kMinus + digits : digits;
+}
+
+/// The unit's word for as long as the program runs.
+Unit unitFrom(const quantity::Scale& scale)
+{
+    static constexpr const char* kWords[] = {"ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB"};
+    const auto* word = std::find_if(std::begin(kWords), std::end(kWords),
+                                    [&scale](const char* each) { return scale.suffix == each; });
+    return {word == std::end(kWords) ? "" : *word, scale.divisor};
+}
+
 } // namespace
 
 QString threeDigits(double value)
 {
-    if (std::isnan(value))
-        return notMeasured();
-    if (value == 0)
-        return QStringLiteral("0");
-    const double size = std::abs(value);
-    // Rounding may carry into the next decade: 9.996 is 10.0.
-    int decimals = 2 - int(std::floor(std::log10(size)));
-    if (std::round(size * std::pow(10.0, decimals)) >= 1000)
-        --decimals;
-    const double scale = std::pow(10.0, decimals);
-    QString digits = grouped(QString::number(std::round(size * scale) / scale, 'f', std::max(0, decimals)));
-    return value < 0 ? kMinus + digits : digits;
+    return std::isnan(value) ? notMeasured() : inTheWindow(quantity::threeDigits(value));
 }
 
 QString wholeNumber(std::int64_t value)
@@ -53,35 +63,40 @@ QString signedDigits(double value)
 
 Unit timeUnit(double nanoseconds)
 {
-    const double size = std::abs(nanoseconds);
-    if (size < 999.5)
-        return {"ns", 1};
-    if (size < 999.5e3)
-        return {"µs", 1e3};
-    if (size < 999.5e6)
-        return {"ms", 1e6};
-    return {"s", 1e9};
+    return unitFrom(quantity::scaleFor(quantity::Unit::Nanoseconds, std::abs(nanoseconds)));
 }
 
 Unit byteUnit(double bytes)
 {
-    const double size = std::abs(bytes);
-    if (size < 1024)
-        return {"B", 1};
-    if (size < 1024.0 * 1024)
-        return {"KiB", 1024};
-    if (size < 1024.0 * 1024 * 1024 * 10)
-        return {"MiB", 1024.0 * 1024};
-    return {"GiB", 1024.0 * 1024 * 1024};
+    return unitFrom(quantity::scaleFor(quantity::Unit::Bytes, std::abs(bytes)));
 }
 
-Unit columnUnit(std::vector<double> values, Unit (*unitOf)(double))
+Unit columnUnit(const std::vector<double>& values, Unit (*unitOf)(double))
+{
+    double largest = 0;
+    for (const double value : values)
+        largest = std::max(largest, std::abs(value));
+    return unitOf(largest);
+}
+
+Unit axisUnit(std::vector<double> values, Unit (*unitOf)(double))
 {
     if (values.empty())
         return unitOf(0);
     const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     return unitOf(*middle);
+}
+
+QString columnDigits(double value, const Unit& unit)
+{
+    return std::isnan(value) ? notMeasured() : inTheWindow(quantity::Scale{unit.size, unit.word}.text(value));
+}
+
+QString signedColumnDigits(double value, const Unit& unit)
+{
+    const QString digits = columnDigits(value, unit);
+    return value > 0 ? QLatin1Char('+') + digits : digits;
 }
 
 QString withUnit(const QString& number, const char* unit)
@@ -92,20 +107,20 @@ QString withUnit(const QString& number, const char* unit)
 QString timeText(double nanoseconds)
 {
     const Unit unit = timeUnit(nanoseconds);
-    return withUnit(threeDigits(nanoseconds / unit.size), unit.word);
+    return withUnit(columnDigits(nanoseconds, unit), unit.word);
 }
 
 QString signedTimeText(double nanoseconds)
 {
     const Unit unit = timeUnit(nanoseconds);
     return nanoseconds == 0 ? QStringLiteral("0")
-                            : withUnit(signedDigits(nanoseconds / unit.size), unit.word);
+                            : withUnit(signedColumnDigits(nanoseconds, unit), unit.word);
 }
 
 QString byteText(double bytes)
 {
     const Unit unit = byteUnit(bytes);
-    return withUnit(threeDigits(bytes / unit.size), unit.word);
+    return withUnit(columnDigits(bytes, unit), unit.word);
 }
 
 QString percentText(double share)

@@ -7,8 +7,11 @@
 
 namespace tilescope::ui {
 
-/// Three significant digits without an exponent: 0.0171, 9.81, 561, 1080, 17 600; thousands apart by a thin
-/// space from 10 000 on. A minus sign is U+2212.
+// Numbers read as on the command line and in reports, by the rule of core/base/quantity.h; only the signs are
+// the window's: thousands apart by a thin space from 10 000 on, a thin space before the unit, U+2212 for
+// minus.
+
+/// Three significant digits: 0.0171, 9.81, 561, 1080, 17 600.
 QString threeDigits(double value);
 
 /// A whole number with thin spaces between thousands.
@@ -23,10 +26,16 @@ struct Unit {
     double size;
 };
 Unit timeUnit(double nanoseconds); ///< ns, µs, ms, s: the largest not above the value
-Unit byteUnit(double bytes);       ///< B, KiB, MiB, GiB
+Unit byteUnit(double bytes);       ///< B, KiB, MiB, GiB, TiB
 
-/// The unit in which most of a column's values read well: that of its median.
-Unit columnUnit(std::vector<double> values, Unit (*unitOf)(double));
+/// The unit of a column: that of its largest value.
+Unit columnUnit(const std::vector<double>& values, Unit (*unitOf)(double));
+/// The unit of an axis, which may span many of them: that of the median value.
+Unit axisUnit(std::vector<double> values, Unit (*unitOf)(double));
+
+/// A value, in nanoseconds or bytes, in the unit of its column: at most three decimals, <0.001 for less.
+QString columnDigits(double value, const Unit& unit);
+QString signedColumnDigits(double value, const Unit& unit);
 
 /// "13.8 µs" with a thin space, three digits.
 QString timeText(double nanoseconds);

@@ -51,9 +51,11 @@ StepBarPlot::StepBarPlot(QWidget* parent) : QWidget(parent)
     connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
 }
 
-void StepBarPlot::show(std::vector<StepBar> bars)
+void StepBarPlot::show(std::vector<StepBar> bars, const QString& otherwise)
 {
     bars_ = std::move(bars);
+    otherwise_ = otherwise;
+    setAccessibleDescription(bars_.empty() ? otherwise : QString());
     updateGeometry();
     update();
 }
@@ -137,7 +139,7 @@ void StepBarPlot::drawAxis(QPainter& painter, const Frame& frame) const
         const double x = frame.x(tick * unit.size);
         painter.setPen(p.strongLine);
         painter.drawLine(QPointF(x, y), QPointF(x, y + 4));
-        QString text = QString::number(tick, 'g', 6);
+        QString text = tickText(tick);
         const bool last = tick + step > frame.longest / unit.size * 1.0001;
         if (last)
             text = withUnit(text, unit.word);
@@ -172,7 +174,8 @@ void StepBarPlot::drawSaving(QPainter& painter, const Frame& frame) const
     const double towards = less ? 5 : -5;
     painter.drawLine(QPointF(head, y), QPointF(head + towards, y - 4));
     painter.drawLine(QPointF(head, y), QPointF(head + towards, y + 4));
-    const QString text = signedTimeText(b - a);
+    // The card above compares timed steps.
+    const QString text = signedTimeText(b - a) + QStringLiteral(" traced");
     painter.setFont(Theme::instance().bold());
     painter.setPen(colour);
     const QFontMetrics metrics(painter.font());
@@ -210,8 +213,9 @@ void StepBarPlot::draw(QPainter& painter, const QSize& size) const
     if (bars_.empty()) {
         painter.setPen(colours().dimText);
         painter.setFont(Theme::instance().body());
-        painter.drawText(QRect(QPoint(0, 0), size), Qt::AlignCenter,
-                         tr("No step was traced: give the run trace: kernels and trace_steps above 0."));
+        const int pad = sizes().padding;
+        painter.drawText(QRect(QPoint(0, 0), size).adjusted(pad, 0, -pad, 0),
+                         int(Qt::AlignCenter) | int(Qt::TextWordWrap), otherwise_);
         return;
     }
     const Frame frame = frameOf(size);

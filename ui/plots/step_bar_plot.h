@@ -13,7 +13,8 @@ class StepBarPlot : public QWidget {
 public:
     explicit StepBarPlot(QWidget* parent = nullptr);
 
-    void show(std::vector<StepBar> bars);
+    /// \param otherwise  what stands there without bars
+    void show(std::vector<StepBar> bars, const QString& otherwise = {});
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return {sizeHint().width() / 2, sizeHint().height()}; }
     /// Draws into the logical rectangle (0, 0, size); what exports use too.
@@ -42,6 +43,7 @@ private:
     void drawLegend(QPainter& painter, const Frame& frame, int width) const;
 
     std::vector<StepBar> bars_;
+    QString otherwise_;
 };
 
 } // namespace tilescope::ui

@@ -70,6 +70,11 @@ Toned tonedBy(Tone tone, const Palette& p)
 
 namespace {
 
+// Design pixels.
+constexpr double kPad = 6;       // at both sides of a cell
+constexpr double kFirstPad = 10; // at the left of a row
+constexpr double kSign = 12;     // of a tone, before the text
+
 void paintBars(QPainter& painter, const QRect& rect, const TableCell& cell, const QColor& colour,
                const Palette& p)
 {
@@ -123,7 +128,6 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                           const QModelIndex& index) const
 {
     const Palette& p = colours();
-    const Theme& theme = Theme::instance();
     const auto* filter = static_cast<const TableFilter*>(index.model());
     const QModelIndex source = filter->mapToSource(index);
     const TableModel& model = *filter->table();
@@ -136,8 +140,8 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
         painter->fillRect(option.rect, p.hover);
     if (row.section)
         painter->fillRect(QRect(option.rect.left(), option.rect.top(), option.rect.width(), 1), p.line);
-    const int pad = sizes().of(6);
-    QRect rect = option.rect.adjusted(index.column() == 0 ? sizes().of(10) : pad, 0, -pad, 0);
+    const int right = sizes().of(kPad);
+    QRect rect = option.rect.adjusted(padding(index.column()) - right, 0, -right, 0);
     const QColor colour = colourOf(row.swatch, p);
     switch (column.kind) {
     case TableColumn::Kind::Bar:
@@ -165,7 +169,7 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
         rect.adjust(side + sizes().of(8), 0, 0, 0);
     }
     const Toned toned = tonedBy(cell.tone, p);
-    painter->setFont(row.strong || toned.bold ? theme.bold() : theme.body());
+    painter->setFont(fontOf(row, cell));
     painter->setPen(column.dim && cell.tone == Tone::Plain && !row.strong ? p.dimText : toned.colour);
     const QFontMetrics metrics(painter->font());
     const bool number = column.kind == TableColumn::Kind::Number;
@@ -177,12 +181,28 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     painter->drawText(rect, (number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter | Qt::TextSingleLine,
                       text);
     if (toned.sign && !cell.text.isEmpty()) {
-        const double side = sizes().of(12);
-        const double width = metrics.horizontalAdvance(text) + sizes().of(4) + side;
+        const double side = sizes().of(kSign);
+        const double width = metrics.horizontalAdvance(text) + signWidth(cell.tone);
         const double x = number ? rect.right() - width : rect.left() - side - 3;
         paintIcon(*painter, *toned.sign, QRectF(x, rect.center().y() - side / 2 + 1, side, side),
                   toned.colour);
     }
+}
+
+int TableDelegate::padding(int column)
+{
+    return sizes().of(kPad) + sizes().of(column == 0 ? kFirstPad : kPad);
+}
+
+int TableDelegate::signWidth(Tone tone)
+{
+    return tonedBy(tone, colours()).sign ? sizes().of(kSign) + sizes().of(4) : 0;
+}
+
+QFont TableDelegate::fontOf(const TableRow& row, const TableCell& cell)
+{
+    const Theme& theme = Theme::instance();
+    return row.strong || cell.tone == Tone::Strong ? theme.bold() : theme.body();
 }
 
 TableHeader::TableHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, parent)
@@ -201,17 +221,23 @@ void TableHeader::paintSection(QPainter* painter, const QRect& rect, int section
     painter->fillRect(rect, p.raised);
     painter->fillRect(QRect(rect.left(), rect.bottom(), rect.width(), 1), p.line);
     const bool sorted = isSortIndicatorShown() && sortIndicatorSection() == section;
-    QString text = model()->headerData(section, Qt::Horizontal).toString();
-    if (sorted && !text.isEmpty())
-        text += sortIndicatorOrder() == Qt::AscendingOrder ? QStringLiteral(" ▴") : QStringLiteral(" ▾");
-    QFont font = Theme::instance().small();
-    font.setWeight(sorted ? QFont::DemiBold : QFont::Normal);
-    painter->setFont(font);
-    painter->setPen(sorted ? p.text : p.dimText);
+    const QString title = model()->headerData(section, Qt::Horizontal).toString();
     const int alignment = model()->headerData(section, Qt::Horizontal, Qt::TextAlignmentRole).toInt();
     const int pad = sizes().of(6);
     const QRect inner = rect.adjusted(
         logicalIndexAt(0) == section && visualIndex(section) == 0 ? sizes().of(10) : pad, 0, -pad, 0);
+    QString text = title;
+    if (sorted && !title.isEmpty())
+        text += sortIndicatorOrder() == Qt::AscendingOrder ? QStringLiteral(" ▴") : QStringLiteral(" ▾");
+    QFont font = Theme::instance().small();
+    font.setWeight(sorted ? QFont::DemiBold : QFont::Normal);
+    // Where the triangle has no room the title is dark, and no part of it goes.
+    if (sorted && QFontMetrics(font).horizontalAdvance(text) > inner.width()) {
+        text = title;
+        font.setWeight(QFont::Normal);
+    }
+    painter->setFont(font);
+    painter->setPen(sorted ? p.text : p.dimText);
     // Over a bar that had to get short there is no room for words, and half a word is none.
     const bool narrow = rect.width() < sizes().of(48);
     if (!narrow || painter->fontMetrics().horizontalAdvance(text) <= inner.width())

@@ -33,6 +33,12 @@ public:
     using QStyledItemDelegate::QStyledItemDelegate;
     void paint(QPainter* painter, const QStyleOptionViewItem& option,
                const QModelIndex& index) const override;
+
+    /// What a text needs beside its own width, in pixels: the space at both sides of a cell, and the sign of
+    /// its tone.
+    static int padding(int column);
+    static int signWidth(Tone tone);
+    static QFont fontOf(const TableRow& row, const TableCell& cell);
 };
 
 /// Headers in small dim type; the one that sorts in bold with a small triangle.

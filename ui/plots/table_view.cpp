@@ -20,7 +20,7 @@ namespace tilescope::ui {
 namespace {
 
 constexpr double kLeastText = 90;    // design pixels
-constexpr double kShortestText = 56; // before a number is cut
+constexpr double kShortestText = 56; // before the view scrolls
 constexpr double kReadableText = 128;
 constexpr double kMostText = 180; // beyond which a text need not be whole before anything gives way
 constexpr double kLeastBar = 28;
@@ -29,6 +29,30 @@ constexpr double kLeastBar = 28;
 QString withoutUnit(const QString& title)
 {
     return title.section(QLatin1Char(','), 0, 0);
+}
+
+// Of texts of nearly the same length, the widest in pixels may be any.
+constexpr qsizetype kLengthsApart = 2;
+
+// What the numbers of a column need in the view; 0 where it has none. O(rows) lengths, of which the longest
+// are measured.
+int widestNumber(const TableData& table, std::size_t column)
+{
+    if (table.columns[column].kind != TableColumn::Kind::Number)
+        return 0;
+    qsizetype longest = 0;
+    for (const TableRow& row : table.rows)
+        longest = std::max(longest, row.cells[column].text.size());
+    int widest = 0;
+    for (const TableRow& row : table.rows) {
+        const TableCell& cell = row.cells[column];
+        const int sign = TableDelegate::signWidth(cell.tone);
+        if (sign == 0 && !row.strong && cell.text.size() + kLengthsApart < longest)
+            continue;
+        const QFont font = TableDelegate::fontOf(row, cell);
+        widest = std::max(widest, QFontMetrics(font).horizontalAdvance(cell.text) + sign);
+    }
+    return widest > 0 ? widest + TableDelegate::padding(int(column)) : 0;
 }
 
 // Columns that differ by their unit at most keep the widths that somebody gave them.
@@ -67,6 +91,8 @@ TableView::TableView(QWidget* parent)
     connect(horizontalHeader(), &QWidget::customContextMenuRequested, this, &TableView::openColumnMenu);
     // A first click on a column of numbers shows the greatest.
     connect(horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int) { viewport()->update(); });
+    connect(horizontalHeader(), &QHeaderView::sectionResized, this,
+            [this](int column, int, int width) { keepWidth(column, width); });
     connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             [this](const QModelIndex& current) {
                 if (!quiet_ && current.isValid())
@@ -90,9 +116,17 @@ void TableView::show(TableData rows)
     const bool otherColumns =
         !std::equal(rows.columns.begin(), rows.columns.end(), model_->table().columns.begin(),
                     model_->table().columns.end(), isAlike);
-    quiet_ = true;
-    model_->setData(std::move(rows));
     if (otherColumns)
+        dragged_.clear();
+    quiet_ = true;
+    laying_ = true; // a reset model gives its columns widths, too
+    model_->setData(std::move(rows));
+    laying_ = false;
+    const std::vector<int> before = std::move(numberWidths_);
+    numberWidths_.clear();
+    for (std::size_t c = 0; c < model_->table().columns.size(); ++c)
+        numberWidths_.push_back(widestNumber(model_->table(), c));
+    if (otherColumns || before != numberWidths_)
         layColumns();
     setCurrentId(current);
     quiet_ = false;
@@ -141,6 +175,13 @@ int TableView::textWidth(std::size_t column) const
     return std::clamp(widest + sizes().of(swatch ? 40 : 20), sizes().of(kLeastText), sizes().of(kMostText));
 }
 
+int TableView::titleWidth(int column) const
+{
+    const QFontMetrics metrics(Theme::instance().small());
+    return metrics.horizontalAdvance(model_->table().columns[std::size_t(column)].title) +
+           TableDelegate::padding(column);
+}
+
 // Whether nothing in it was measured in any row.
 bool TableView::holdsNothing(std::size_t column) const
 {
@@ -154,9 +195,32 @@ bool TableView::holdsNothing(std::size_t column) const
     });
 }
 
-// Columns keep their width and those of width 0 share what is left. Where that is too little to read them,
-// those that hold nothing go, bars get shorter, then dim words go, which a swatch tells, too, then names are
-// elided, then dim numbers go, then bars.
+int TableView::numberWidth(int column) const
+{
+    return std::size_t(column) < numberWidths_.size() ? numberWidths_[std::size_t(column)] : 0;
+}
+
+QString TableView::keyOf(int column) const
+{
+    const QString title = withoutUnit(model_->table().columns[std::size_t(column)].title);
+    return title.isEmpty() ? QString::number(column) : title;
+}
+
+// A width that somebody drags: kept, but no number becomes too wide for it.
+void TableView::keepWidth(int column, int width)
+{
+    if (laying_ || width == 0 || std::size_t(column) >= model_->table().columns.size())
+        return;
+    const int least = numberWidth(column);
+    dragged_[keyOf(column)] = std::max(width, least);
+    if (width < least)
+        setColumnWidth(column, least);
+}
+
+// Columns of numbers are as wide as the widest, others keep their width, and those of width 0 share what is
+// left. Where that is too little to read them, those that hold nothing go, numbers lose the space before
+// them, bars get shorter, then dim words go, which a swatch tells, too, then names are elided, then dim
+// numbers go, then bars. What still is too wide is scrolled: no number is ever cut.
 void TableView::layColumns()
 {
     const std::vector<TableColumn>& columns = model_->table().columns;
@@ -166,7 +230,12 @@ void TableView::layColumns()
     for (std::size_t c = 0; c < columns.size(); ++c) {
         if (isHidden(int(c)))
             continue;
-        widths[c] = columns[c].width > 0 ? sizes().of(columns[c].width) : textWidth(c);
+        const auto dragged = dragged_.find(keyOf(int(c)));
+        widths[c] = dragged != dragged_.end() ? *dragged
+                    : columns[c].width > 0    ? sizes().of(columns[c].width)
+                                              : textWidth(c);
+        if (columns[c].kind == TableColumn::Kind::Number)
+            widths[c] = std::max({widths[c], numberWidth(int(c)), titleWidth(int(c))});
         needed += widths[c];
         free += columns[c].width == 0 ? 1 : 0;
     }
@@ -176,45 +245,42 @@ void TableView::layColumns()
         widths[c] -= less;
         needed -= less;
     };
-    for (std::size_t c = 1; c < columns.size(); ++c)
-        if (needed > room && holdsNothing(c)) {
-            needed -= widths[c];
-            widths[c] = 0;
-        }
-    for (std::size_t c = 0; c < columns.size(); ++c)
-        if (columns[c].kind != TableColumn::Kind::Text && columns[c].kind != TableColumn::Kind::Number &&
-            widths[c] > 0)
-            shrink(c, sizes().of(kLeastBar));
-    const auto drop = [&](TableColumn::Kind kind) {
+    const auto drop = [&](auto isOne) {
         for (std::size_t c = 1; c < columns.size(); ++c)
-            if (columns[c].dim && columns[c].kind == kind && needed > room) {
+            if (needed > room && isOne(c)) {
                 needed -= widths[c];
                 widths[c] = 0;
             }
     };
+    const auto isBar = [&](std::size_t c) {
+        return columns[c].kind != TableColumn::Kind::Text && columns[c].kind != TableColumn::Kind::Number;
+    };
     const auto elide = [&](double to) {
         for (std::size_t c = 0; c < columns.size(); ++c)
             if (columns[c].width == 0)
-                shrink(c, sizes().of(to));
+                shrink(c, std::max(sizes().of(to), numberWidth(int(c))));
     };
-    drop(TableColumn::Kind::Text);
+    drop([&](std::size_t c) { return holdsNothing(c); });
+    for (std::size_t c = 0; c < columns.size(); ++c)
+        if (widths[c] > 0 && columns[c].kind == TableColumn::Kind::Number)
+            shrink(c, std::max(numberWidth(int(c)), titleWidth(int(c))));
+    for (std::size_t c = 0; c < columns.size(); ++c)
+        if (widths[c] > 0 && isBar(c))
+            shrink(c, sizes().of(kLeastBar));
+    drop([&](std::size_t c) { return columns[c].dim && columns[c].kind == TableColumn::Kind::Text; });
     elide(kReadableText);
-    drop(TableColumn::Kind::Number);
+    drop([&](std::size_t c) { return columns[c].dim && columns[c].kind == TableColumn::Kind::Number; });
     elide(kLeastText);
-    // Before a number is cut, the bars that show what it says go altogether.
-    for (std::size_t c = 1; c < columns.size(); ++c)
-        if (columns[c].kind != TableColumn::Kind::Text && columns[c].kind != TableColumn::Kind::Number &&
-            needed > room) {
-            needed -= widths[c];
-            widths[c] = 0;
-        }
+    drop(isBar);
     elide(kShortestText);
     const int more = free > 0 ? std::max(0, room - needed) / free : 0;
+    laying_ = true;
     for (std::size_t c = 0; c < columns.size(); ++c) {
         setColumnHidden(int(c), widths[c] == 0);
         if (widths[c] > 0)
             setColumnWidth(int(c), widths[c] + (columns[c].width == 0 ? more : 0));
     }
+    laying_ = false;
 }
 
 void TableView::fillColumnMenu(QMenu& menu)

@@ -3,8 +3,11 @@
 #include "ui/models/table_model.h"
 #include "ui/plots/table_delegate.h"
 
+#include <QHash>
 #include <QSet>
 #include <QTableView>
+
+#include <vector>
 
 class QAction;
 class QMenu;
@@ -30,6 +33,8 @@ public:
     TableData shown() const;
     /// Actions that show and hide columns.
     void fillColumnMenu(QMenu& menu);
+    /// The least width at which every number of a column is whole, and the signs before them.
+    int numberWidth(int column) const;
 
 signals:
     /// Another row is current, by mouse or keyboard.
@@ -43,8 +48,11 @@ protected:
 
 private:
     void layColumns();
+    void keepWidth(int column, int width);
     bool holdsNothing(std::size_t column) const;
     int textWidth(std::size_t column) const;
+    int titleWidth(int column) const;
+    QString keyOf(int column) const;
     void copyTable();
     void copyImage();
     void openColumnMenu(const QPoint& at);
@@ -53,8 +61,11 @@ private:
     TableModel* model_;
     TableFilter* filter_;
     QAction* copy_;
-    QSet<QString> hidden_; // titles without units: units change with what is shown
+    QSet<QString> hidden_;          // titles without units: units change with what is shown
+    QHash<QString, int> dragged_;   // widths that somebody gave columns, by the same titles
+    std::vector<int> numberWidths_; // of the columns; 0 for those without numbers
     bool quiet_ = false;
+    bool laying_ = false;
 };
 
 } // namespace tilescope::ui

@@ -1,36 +1,85 @@
 #include "ui/plots/themed_plot.h"
 
 #include "ui/plots/copy_menu.h"
-#include "ui/plots/number_text.h"
 #include "ui/plots/plot_vectors.h"
+#include "ui/plots/time_axis.h"
 #include "ui/plots/vector_drawing.h"
 #include "ui/theme/theme.h"
 
 #include <QContextMenuEvent>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace tilescope::ui {
 
+namespace {
+
+constexpr int kDigits = 10; // 1 to 9 times a power of ten, and the next power
+
+// `factors` times the powers of ten, from the last one not above `from` to the first one not below `to`.
+QVector<double> decadeTicks(double from, double to, std::span<const int> factors)
+{
+    QVector<double> ticks;
+    const int first = int(std::floor(std::log10(from) + 1e-9));
+    for (int power = first; ticks.isEmpty() || ticks.back() < to; ++power)
+        for (const int factor : factors)
+            // Dividing keeps 0.2 the double that is written 0.2.
+            ticks << (power < 0 ? factor / std::pow(10.0, -power) : factor * std::pow(10.0, power));
+    return ticks;
+}
+
+} // namespace
+
 QString NumberTicker::getTickLabel(double tick, const QLocale&, QChar, int)
 {
-    // Ticks carry rounding errors of the sums that made them.
-    const double rounded = std::abs(tick) < 1e-12 ? 0 : tick;
-    QString text = QString::number(rounded, 'g', 6);
-    if (text.contains(QLatin1Char('e')) || std::abs(rounded) >= 10000)
-        text = threeDigits(rounded);
-    return text.replace(QLatin1Char('-'), QChar(0x2212));
+    return tickText(tick);
 }
 
 PowerTicker::PowerTicker(double base)
 {
     setLogBase(base);
-    setSubTickCount(base == 10 ? 8 : 0);
 }
 
 QString PowerTicker::getTickLabel(double tick, const QLocale&, QChar, int)
 {
-    return tick >= 1 ? wholeNumber(std::int64_t(std::llround(tick))) : QString::number(tick, 'g', 3);
+    return tickText(tick);
+}
+
+QVector<double> PowerTicker::createTickVector(double tickStep, const QCPRange& range)
+{
+    constexpr double kFewDecades = 2.3; // powers alone may be as few as two
+    constexpr double kFewestDecades = 1;
+    constexpr double kFewestOctaves = 2;
+    if (!(range.lower > 0 && range.upper > range.lower))
+        return QCPAxisTickerLog::createTickVector(tickStep, range);
+    const double powers = std::log(range.upper / range.lower) / std::log(logBase());
+    if (powers < (logBase() == 10 ? kFewestDecades : kFewestOctaves))
+        // Ticks of a linear axis: not those of the class that this one extends.
+        return QCPAxisTicker::createTickVector(tickStep, range); // NOLINT(bugprone-parent-virtual-call)
+    static constexpr int kOneTwoFive[] = {1, 2, 5};
+    if (logBase() == 10 && powers < kFewDecades)
+        return decadeTicks(range.lower, range.upper, kOneTwoFive);
+    return QCPAxisTickerLog::createTickVector(tickStep, range);
+}
+
+// The other whole multiples of the powers of ten, unless ticks leave powers out.
+QVector<double> PowerTicker::createSubTickVector(int, const QVector<double>& ticks)
+{
+    QVector<double> between;
+    if (logBase() != 10 || ticks.size() < 2 || ticks.front() <= 0)
+        return between;
+    const bool isLinear = ticks.size() > 2 && std::abs(ticks[2] - 2 * ticks[1] + ticks[0]) < 1e-9 * ticks[2];
+    if (isLinear || ticks[1] / ticks[0] > kDigits * (1 + 1e-9))
+        return between;
+    static constexpr int kAll[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    for (const double tick : decadeTicks(ticks.front(), ticks.back(), kAll)) {
+        const auto isTick = [tick](double other) { return std::abs(other - tick) < 1e-9 * tick; };
+        if (tick > ticks.front() && tick < ticks.back() && std::none_of(ticks.begin(), ticks.end(), isTick))
+            between << tick;
+    }
+    return between;
 }
 
 ThemedPlot::ThemedPlot(QWidget* parent) : QCustomPlot(parent)

@@ -23,17 +23,23 @@ protected:
     virtual void retheme();
 };
 
-/// Labels of ticks: three digits, thin spaces between thousands.
+/// Ticks of a linear axis, labelled by tickText().
 class NumberTicker : public QCPAxisTicker {
 public:
     QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override;
 };
 
-/// Ticks of a logarithmic axis at whole powers of its base, written out: 0.01, 1, 4096.
+/// Ticks of a logarithmic axis, labelled by tickText(): at whole powers of its base, such as 0.01, 1, 4096.
+/// Where base 10 has too few powers in the range they are 1, 2 and 5 times a power; where that still is too
+/// few, or base 2 has too few powers, they are the round numbers of a linear axis.
 class PowerTicker : public QCPAxisTickerLog {
 public:
     explicit PowerTicker(double base);
     QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override;
+
+protected:
+    QVector<double> createTickVector(double tickStep, const QCPRange& range) override;
+    QVector<double> createSubTickVector(int count, const QVector<double>& ticks) override;
 };
 
 } // namespace tilescope::ui

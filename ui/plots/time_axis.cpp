@@ -16,6 +16,25 @@ double roundStep(double step)
     return decade * 10;
 }
 
+QString tickText(double tick)
+{
+    constexpr int kExactDigits = 12; // of a double's 16: the rest may be rounding errors
+    if (std::abs(tick) < 1e-12)
+        return QStringLiteral("0");
+    const int before = int(std::floor(std::log10(std::abs(tick)))) + 1;
+    QString digits = QString::number(std::abs(tick), 'f', std::clamp(kExactDigits - before, 0, 18));
+    if (digits.contains(QLatin1Char('.'))) {
+        while (digits.endsWith(QLatin1Char('0')))
+            digits.chop(1);
+        if (digits.endsWith(QLatin1Char('.')))
+            digits.chop(1);
+    }
+    const qsizetype point = digits.indexOf(QLatin1Char('.'));
+    const QString fraction = point < 0 ? QString() : digits.mid(point);
+    const QString text = wholeNumber((point < 0 ? digits : digits.left(point)).toLongLong()) + fraction;
+    return tick < 0 ? QChar(0x2212) + text : text;
+}
+
 TimeWindow TimeWindow::zoomed(double factor, double fixed) const
 {
     return {fixed - (fixed - from) * factor, fixed + (to - fixed) * factor};

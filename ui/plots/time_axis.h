@@ -32,6 +32,10 @@ struct Tick {
 /// repeats, and the last one carries the unit. \param pixels  width of the axis
 std::vector<Tick> timeTicks(const TimeWindow& window, double pixels, double spacing);
 
+/// The value of a tick with every digit that it has: 0.05, 12.5, 11 250. Rounding errors of the sums that
+/// make ticks do not show.
+QString tickText(double tick);
+
 /// The least of 1, 2, 5 times a power of ten that is not below `step`.
 double roundStep(double step);
 

@@ -67,8 +67,7 @@ void putDifference(QPainter& painter, double& x, const QRect& area, const Timeli
     const double ratio = difference < 0 ? double(first.alignedLength) / double(section.alignedLength)
                                         : double(section.alignedLength) / double(first.alignedLength);
     QString text = signedTimeText(difference) + QStringLiteral(", ") + threeDigits(ratio) + QChar(0x00D7);
-    if (!step)
-        text += QStringLiteral(" at ") + section.alignedAt;
+    text += step ? QStringLiteral(" traced") : QStringLiteral(" at ") + section.alignedAt;
     put(painter, x, area, Theme::instance().bold(), colour, text);
 }
 
@@ -168,12 +167,16 @@ void TimelinePainter::paintOverview(QPainter& painter, const TimelineScene& scen
     painter.drawText(QRect(sizes().of(10), area.top() + sizes().of(4), left, metrics.height() + 4),
                      Qt::AlignLeft, QStringLiteral("Whole run"));
     painter.setFont(theme.small());
-    for (std::size_t s = 0; s < scene.sections.size(); ++s) {
-        painter.setPen(p.dimText);
-        painter.drawText(
-            QRect(left - sizes().of(24), rowsTop + int(s) * rowHeight, sizes().of(16), rowHeight),
-            Qt::AlignVCenter | Qt::AlignRight, scene.sections[s].letter);
-    }
+    painter.setPen(p.dimText);
+    const int letterRight = left - sizes().of(8);
+    if (rowHeight < metrics.ascent()) // rows too low for a letter each
+        painter.drawText(QRect(0, rowsTop, letterRight, ticksTop - rowsTop),
+                         Qt::AlignVCenter | Qt::AlignRight,
+                         scene.sections.front().letter + QChar(0x2013) + scene.sections.back().letter);
+    else
+        for (std::size_t s = 0; s < scene.sections.size(); ++s)
+            painter.drawText(QRect(0, rowsTop + int(s) * rowHeight, letterRight, rowHeight),
+                             Qt::AlignVCenter | Qt::AlignRight, scene.sections[s].letter);
     for (const query::TimelineStep& step : scene.sections.front().timeline->steps) {
         const QString text = QStringLiteral("step %1").arg(step.step);
         const double centre = xOf(scene.sections.front().toAxis(double(step.start + step.end) / 2));
@@ -350,12 +353,13 @@ void TimelinePainter::paintLabelColumn(QPainter& painter, const TimelineScene& s
         painter.drawText(right, Qt::AlignVCenter | Qt::AlignRight,
                          percentText(double(covered[std::size_t(Hue::Busy)]) / total));
     } else if (lane.kind == Lane::Kind::Memory && !lane.allocated.empty()) {
-        const MemoryRange range = memoryRange(lane);
-        const Unit unit = byteUnit(range.to);
-        painter.drawText(right, Qt::AlignTop | Qt::AlignRight, threeDigits(range.to / unit.size));
-        if (!view.folded && column.height() > 2 * painter.fontMetrics().ascent())
+        const Unit unit = byteUnit(memory_.to);
+        const QString most = columnDigits(memory_.to, unit);
+        const bool both = !view.folded && column.height() > 2 * painter.fontMetrics().ascent();
+        painter.drawText(right, Qt::AlignTop | Qt::AlignRight, both ? most : withUnit(most, unit.word));
+        if (both)
             painter.drawText(right, Qt::AlignBottom | Qt::AlignRight,
-                             withUnit(threeDigits(range.from / unit.size), unit.word));
+                             withUnit(QStringLiteral("0"), unit.word));
     }
     painter.restore();
 }
@@ -373,7 +377,7 @@ void TimelinePainter::paintMemoryMarks(QPainter& painter, const TimelineScene& s
     if (x < scene.sizes.label || x > area.width())
         return;
     const double bytes = double(lane.allocated.value(peak));
-    const double y = memoryRange(lane).yOf(bytes, area.top(), area.top() + area.height());
+    const double y = memory_.yOf(bytes, area.top(), area.top() + area.height());
     const double radius = sizes().of(3);
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);

@@ -109,15 +109,31 @@ void TimelineView::paintHover(QPainter& painter)
     painter.drawText(card.adjusted(pad, 0, -pad, -pad + 2), Qt::AlignBottom | Qt::AlignLeft, secondShown);
 }
 
+// What lies under a cursor that rests changes with the window, the lanes and the scroll bar.
+void TimelineView::hoverAgain()
+{
+    if (isOver_ && drag_ == Drag::None)
+        hover(cursor_);
+}
+
+void TimelineView::leave()
+{
+    isOver_ = false;
+    hovered_.reset();
+    emit cursorMoved({});
+    viewport()->update();
+}
+
 void TimelineView::hover(QPoint at)
 {
     cursor_ = at;
+    isOver_ = viewport()->rect().contains(at);
     const auto item = scene_.itemAt(at, width(), height());
     const bool moved = item || hovered_;
     hovered_ = item;
     if (moved)
         viewport()->update();
-    if (scene_.sections.empty() || at.x() < scene_.sizes.label || at.y() < 0) {
+    if (scene_.sections.empty() || !isOver_ || at.x() < scene_.sizes.label) {
         emit cursorMoved({});
         return;
     }
@@ -153,11 +169,8 @@ bool TimelineView::viewportEvent(QEvent* event)
                                            viewport());
         return true;
     }
-    if (event->type() == QEvent::Leave && hovered_) {
-        hovered_.reset();
-        emit cursorMoved({});
-        viewport()->update();
-    }
+    if (event->type() == QEvent::Leave)
+        leave();
     return QAbstractScrollArea::viewportEvent(event);
 }
 

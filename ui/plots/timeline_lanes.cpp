@@ -44,6 +44,7 @@ template <class Change> void TimelineView::changeLane(LanePlace place, Change ch
 void TimelineView::lanesDiffer()
 {
     relayout();
+    hoverAgain();
     emit lanesChanged();
     viewport()->update();
 }
@@ -108,6 +109,7 @@ void TimelineView::setFitsLanes(bool fits)
         return;
     fitsLanes_ = fits;
     relayout();
+    hoverAgain();
     viewport()->update();
     emit fitsLanesChanged(fits);
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -68,18 +70,28 @@ LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<Tim
 
 LaneSizes LaneSizes::fitting(const std::vector<TimelineSection>& sections, int height)
 {
+    const auto roomIn = [&](const LaneSizes& sizes) {
+        return height - sizes.overview - sizes.ruler - layOut(sections, sizes).height;
+    };
+    const auto shared = [&](LaneSizes sizes) {
+        sizes.spare = std::max(0, roomIn(sizes) / std::max(1, int(sections.size())));
+        return sizes;
+    };
+    constexpr int kGrades = 32;
+    for (int grade = kGrades; grade >= -kGrades; --grade)
+        if (const LaneSizes sizes = sizesFor(double(grade) / kGrades); roomIn(sizes) >= 0)
+            return shared(sizes);
     LaneSizes sizes = of(Density::Dense);
     sizes.gap = 1;
-    const int room = height - sizes.overview - sizes.ruler;
     double low = 0;
     double high = 1;
     constexpr int kSteps = 14; // to a tenth of a pixel in all
     for (int step = 0; step < kSteps; ++step) {
         sizes.share = (low + high) / 2;
-        (layOut(sections, sizes).height <= room ? low : high) = sizes.share;
+        (roomIn(sizes) >= 0 ? low : high) = sizes.share;
     }
     sizes.share = low;
-    return sizes;
+    return shared(sizes);
 }
 
 namespace {
@@ -129,37 +141,63 @@ const Band* TimelineLayout::at(int y) const
     return nullptr;
 }
 
+namespace {
+
+// The lane that what is left over goes to; none where all are hidden.
+std::optional<std::size_t> growingLane(const TimelineSection& section)
+{
+    std::optional<std::size_t> grows;
+    bool isMemory = false;
+    for (std::size_t v = 0; v < section.lanes.size(); ++v) {
+        const LaneView& view = section.lanes[v];
+        if (view.hidden || isMemory)
+            continue;
+        grows = v;
+        isMemory = !view.folded && section.timeline->lanes[view.lane].kind == Lane::Kind::Memory;
+    }
+    return grows;
+}
+
+// Whole pixels of a lane and of its rows, which do not depend on how many rows others have.
+std::pair<int, int> heightsOf(const Lane& lane, const LaneView& view, const LaneSizes& sizes)
+{
+    const int rows = std::max(1, int(lane.rows.size()));
+    double height = view.folded ? sizes.folded : heightOf(lane, sizes, view.tall);
+    const double row = view.folded ? std::max(1, sizes.folded / rows) : rowHeightOf(lane, sizes, view.tall);
+    if (sizes.share == 1)
+        return {int(height), int(row)};
+    if (!view.folded)
+        height = std::max(height, double(sizes.labelled)); // all have a label to be read
+    height = std::max(kLeastLane, height * sizes.share);
+    const bool isCurve = lane.kind == Lane::Kind::Memory;
+    return {int(height), isCurve ? 0 : std::max(1, int(row * sizes.share))};
+}
+
+} // namespace
+
 TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSizes& sizes)
 {
     TimelineLayout layout;
-    double y = 0; // whole but for lanes that are made to fit
+    int y = 0;
     for (std::size_t s = 0; s < sections.size(); ++s) {
         if (s > 0) {
-            layout.bands.push_back({Band::Kind::Difference, s, 0, int(y), sizes.difference, 0});
+            layout.bands.push_back({Band::Kind::Difference, s, 0, y, sizes.difference, 0});
             y += sizes.difference;
         }
-        layout.bands.push_back({Band::Kind::Header, s, 0, int(y), sizes.header, 0});
+        layout.bands.push_back({Band::Kind::Header, s, 0, y, sizes.header, 0});
         y += sizes.header + sizes.gap;
+        const std::optional<std::size_t> grows = growingLane(sections[s]);
         for (std::size_t v = 0; v < sections[s].lanes.size(); ++v) {
             const LaneView& view = sections[s].lanes[v];
             if (view.hidden)
                 continue;
-            const Lane& lane = sections[s].timeline->lanes[view.lane];
-            const int rows = std::max(1, int(lane.rows.size()));
-            double height = view.folded ? sizes.folded : heightOf(lane, sizes, view.tall);
-            int row = view.folded ? std::max(1, sizes.folded / rows) : rowHeightOf(lane, sizes, view.tall);
-            const int top = int(y);
-            if (sizes.share < 1) {
-                if (!view.folded)
-                    height = std::max(height, double(sizes.labelled)); // all have a label to be read
-                height = std::max(kLeastLane, height * sizes.share);
-                row = lane.kind == Lane::Kind::Memory ? 0 : std::max(1, (int(y + height) - top) / rows);
-            }
-            layout.bands.push_back({Band::Kind::Lane, s, v, top, int(y + height) - top, row});
+            auto [height, row] = heightsOf(sections[s].timeline->lanes[view.lane], view, sizes);
+            height += grows == v ? sizes.spare : 0;
+            layout.bands.push_back({Band::Kind::Lane, s, v, y, height, row});
             y += height + sizes.gap;
         }
     }
-    layout.height = int(y);
+    layout.height = y;
     return layout;
 }
 

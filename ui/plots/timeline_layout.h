@@ -56,6 +56,7 @@ struct LaneSizes {
     int folded, gap;
     int labelled;     ///< the least of a lane whose label has a second line
     double share = 1; ///< of these heights, where all lanes are to be seen at once
+    int spare = 0;    ///< pixels that each run has left: its memory lane, or its last one, is higher by them
 
     /// Dense lanes show two whole runs at a glance, least ones do with nothing to spare; close ones have rows
     /// tall enough for labels.
@@ -65,7 +66,8 @@ struct LaneSizes {
     /// where several runs fit only so.
     static LaneSizes forWindow(double nanosecondsPerPixel, const std::vector<TimelineSection>& sections,
                                int height);
-    /// Lanes as low as it takes for all that are shown to fit in `height`, four pixels at least.
+    /// Lanes as low as it takes for all that are shown to fit in `height`, four pixels at least, and no
+    /// lower. Rows of one kind are equally high in all runs.
     static LaneSizes fitting(const std::vector<TimelineSection>& sections, int height);
 };
 

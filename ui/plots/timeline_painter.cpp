@@ -48,6 +48,15 @@ double TimelineScene::xOf(double axis, int width) const
     return sizes.label + (axis - window.from) / perPixel(width);
 }
 
+MemoryRange TimelineScene::memoryRange() const
+{
+    MemoryRange range;
+    for (const TimelineSection& section : sections)
+        for (const Lane& lane : section.timeline->lanes)
+            range.include(lane);
+    return range;
+}
+
 const Band* TimelineScene::bandAt(QPoint point, int width, int height) const
 {
     const QRect area = plot(width, height);
@@ -115,6 +124,7 @@ void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int w
 {
     if (!colours_)
         colours_.emplace(colours());
+    memory_ = scene.memoryRange();
     painter.fillRect(QRect(0, 0, width, height), colours().surface);
     const QRect plot = scene.plot(width, height);
     painter.setFont(Theme::instance().body());
@@ -217,7 +227,7 @@ void TimelinePainter::fillLane(BoxTarget& target, const TimelineScene& scene, co
     const int top = band.top - scene.scroll;
     if (lane.kind == Lane::Kind::Memory) {
         const Palette& p = colours();
-        fillCurve(target, lane.allocated, from, perColumn, columns, memoryRange(lane), device(top),
+        fillCurve(target, lane.allocated, from, perColumn, columns, memory_, device(top),
                   device(top + band.height), blend(p.activations, p.laneGround, 0.35).rgb(),
                   p.activations.rgb());
         return;

@@ -71,6 +71,9 @@ struct TimelineScene {
     QRect overview(int width) const;
     double perPixel(int width) const; ///< nanoseconds of the axis
 
+    /// Of the memory lanes of all sections.
+    MemoryRange memoryRange() const;
+
     double axisAt(double x, int width) const;
     double xOf(double axis, int width) const;
     /// The box at a point of the view, or a narrow one beside it.
@@ -140,6 +143,7 @@ private:
     std::vector<query::Column> columns_;
     RowBoxes boxes_;
     std::vector<TextRun> texts_;
+    MemoryRange memory_; // of the scene that is drawn
     QImage image_;
     QImage overview_;
     std::vector<const query::Timeline*> overviewOf_;

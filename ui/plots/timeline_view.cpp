@@ -58,6 +58,7 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
         scene_.window = fittingWindow(scene_.sections);
     }
     relayout();
+    hoverAgain();
     emit selectionChanged();
     emit spanChanged();
     emit windowChanged();
@@ -72,6 +73,7 @@ void TimelineView::growSections(const std::vector<std::shared_ptr<const query::T
     hovered_.reset();
     painter_.reset();
     relayout();
+    hoverAgain();
     if (scene_.selected)
         emit selectionChanged();
     if (scene_.span)
@@ -119,6 +121,7 @@ void TimelineView::setWindow(const TimeWindow& window, bool remember)
         this->remember();
     scene_.window = next;
     relayout();
+    hoverAgain();
     emit windowChanged();
     viewport()->update();
 }
@@ -291,6 +294,7 @@ void TimelineView::resizeEvent(QResizeEvent*)
 void TimelineView::scrollContentsBy(int, int)
 {
     scene_.scroll = verticalScrollBar()->value();
+    hoverAgain();
     viewport()->update();
 }
 

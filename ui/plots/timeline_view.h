@@ -138,6 +138,8 @@ private:
     void zoom(double factor, double x);
     void dragOverview(QPoint at);
     void hover(QPoint at);
+    void hoverAgain();
+    void leave();
     void paintHover(QPainter& painter);
     QString describe(const SectionItem& item, QString& second) const;
     QString describeGap(const SectionItem& item, QString& second) const;
@@ -168,7 +170,8 @@ private:
     TimeWindow pressedWindow_;
     std::optional<LanePlace> pressedLane_;
     double pressedTall_ = 1;
-    QPoint cursor_{-1, -1};
+    QPoint cursor_{-1, -1}; // where it was last
+    bool isOver_ = false;   // the cursor is over the view
     std::optional<SectionItem> hovered_;
 };
 

@@ -37,6 +37,7 @@ QPushButton[kind="primary"] { background: {text}; color: {surface}; border-color
 QPushButton[kind="primary"]:disabled { background: {line}; color: {faint}; border-color: {line}; }
 QPushButton[kind="link"] { border: none; background: transparent; color: {accent}; padding: 0; text-align: left; }
 QPushButton[kind="link"]:hover, QPushButton[kind="link"]:focus { text-decoration: underline; }
+QPushButton[kind="link"]:disabled { color: {faint}; text-decoration: none; }
 QPushButton[kind="icon"] { padding: 0; min-width: {fieldInner}; }
 QPushButton[kind="chip"] { background: {raised}; border-color: {line}; padding: 0 6px; min-height: {chip}; }
 QPushButton[kind="chip"]:hover { border-color: {strongLine}; }
@@ -107,6 +108,7 @@ QLabel[kind="better"] { color: {faster}; }
 QLabel[kind="error"] { color: {error}; }
 QFrame[kind="panel"] { background: {surface}; border: 1px solid {line}; border-radius: {radius}; }
 QFrame[kind="bar"] { background: {surface}; border-bottom: 1px solid {line}; }
+QFrame[kind="notice"] { background: {notice}; border-bottom: 1px solid {error}; }
 QFrame[kind="panelHeader"] { border: none; border-bottom: 1px solid {line}; }
 QFrame[kind="rule"] { background: {line}; border: none; }
 )";
@@ -136,6 +138,7 @@ QString styleSheet(const Palette& p, const Sizes& sizes, const QFont& small)
     colour("hover", p.hover);
     colour("running", p.running);
     colour("error", p.error);
+    colour("notice", blend(p.error, p.surface, 0.08));
     colour("warning", p.warning);
     colour("faster", p.faster);
     size("radius", sizes.radius);

@@ -63,6 +63,7 @@ struct Rows {
 struct PrepareArguments {
     Rows o, gradO;
     const float* logSumExp;
+    const float* gradLogSumExp; ///< or null for 0
     BackwardWorkspace workspace;
     int heads, rows, headDim, queryTiles;
     int blocks; ///< of a head
@@ -103,8 +104,10 @@ template <class Element> __global__ void prepare(PrepareArguments arguments)
     const std::int64_t padded = std::int64_t{pair} * arguments.workspace.paddedRows + row;
     if (lane == 0 && row < arguments.workspace.paddedRows) {
         constexpr float kLog2E = 1.4426950408889634f;
-        const float lse =
-            row < arguments.rows ? arguments.logSumExp[std::int64_t{pair} * arguments.rows + row] : -INFINITY;
+        const std::int64_t at = std::int64_t{pair} * arguments.rows + row;
+        const float lse = row < arguments.rows ? arguments.logSumExp[at] : -INFINITY;
+        if (arguments.gradLogSumExp && row < arguments.rows)
+            sum -= typename Delta::Sum(arguments.gradLogSumExp[at]);
         arguments.workspace.delta[padded] = static_cast<float>(sum);
         arguments.workspace.logSumExp2[padded] = lse == -INFINITY ? INFINITY : lse * kLog2E;
     }
@@ -242,6 +245,7 @@ cudaError_t prepareBackward(const AttentionProblem& problem, const BackwardTenso
     const PrepareArguments arguments{rowsOf(tensors.o),
                                      rowsOf(tensors.gradO),
                                      static_cast<const float*>(tensors.logSumExp),
+                                     static_cast<const float*>(tensors.gradLogSumExp),
                                      workspace,
                                      static_cast<int>(shape.queryHeads),
                                      static_cast<int>(shape.queries),

@@ -47,7 +47,7 @@ struct BackwardWorkspace {
                        ///< accumulator registers
     float* logSumExp2; ///< (batch x head, row): log-sum-exp in powers of two, +infinity for rows that see
                        ///< nothing
-    float* delta;      ///< (batch x head, row): sum of o * gradO
+    float* delta;      ///< (batch x head, row): sum of o * gradO, less the gradient of the log-sum-exp
     unsigned*
         turns; ///< (batch x head, query tile): next key tile to add, where the order is fixed; else nullptr
     int paddedRows; ///< rows of a head

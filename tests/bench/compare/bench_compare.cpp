@@ -1,160 +1,184 @@
-// How often a comparison is right: pairs of runs that are alike must mostly say so, a slowdown must be found.
+// How often `tilescope compare` is right, by drawing pairs of runs that are alike from recorded ones.
 //
-//   bench_compare               1,000 synthetic pairs
-//   bench_compare FILE.tscope   besides, the pairs of runs (1, 2), (3, 4) … of FILE, which must all be of one
-//   spec
+//   bench_compare extract FILE.tscope SET_UP [NOTE]   the runs of the file as a recording, on standard output
+//   bench_compare [--pairs N] RECORDING…        what the rule says of N pairs (2000) of each recording
 //
-// The last line is one JSON object. The synthetic steps are of the kinds that real ones are made of: noise of
-// 0.3 to 3 % that remembers up to 0.6 of the step before, 10 to 200 steps, a busy host that now and then adds
-// up to half a step, and a deviation between runs of 0.2 %.
+// The last line of an evaluation is one JSON object; it fails where a set-up misses its bounds.
 
-#include "core/analysis/comparison.h"
-#include "core/analysis/random.h"
-#include "core/analysis/run_to_run.h"
 #include "core/base/error.h"
+#include "core/query/compare_tables.h"
+#include "core/query/traced_groups.h"
 #include "core/store/run_reader.h"
+#include "tests/bench/compare/recorded_runs.h"
 
-#include <cmath>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdio>
-#include <optional>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace {
 
 using namespace tilescope;
-using namespace tilescope::analysis;
+using bench::Evaluation;
+using bench::Known;
 
-constexpr int kSyntheticPairs = 1000;
-constexpr std::size_t kRealPairs = 100;
-constexpr double kSlowdown = 1.03;
-
-using Series = std::vector<double>;
-
-Series syntheticRun(Random& random, int steps, double deviation, double memory)
+std::string valueOf(const std::vector<EnvironmentEntry>& entries, const std::string& key)
 {
-    Series times;
-    const double run = 1 + 0.002 * random.normal();
-    double x = random.normal();
-    for (int i = 0; i < steps; ++i) {
-        x = memory * x + std::sqrt(1 - memory * memory) * random.normal();
-        const double spike = random.uniform() < 0.03 ? 1 + 0.5 * random.uniform() : 1;
-        times.push_back(10 * run * std::exp(deviation * x) * spike);
+    for (const EnvironmentEntry& entry : entries)
+        if (entry.key == key)
+            return entry.value;
+    return {};
+}
+
+/// The groups of all runs that take the most time, of each kind.
+std::set<std::string> costliest(const bench::Recording& recording)
+{
+    constexpr std::size_t kMost = 20;
+    std::map<std::string, std::map<std::string, double>> totals; // by kind, which the key begins with
+    for (const bench::RecordedRun& run : recording.runs)
+        for (const analysis::GroupTimes& group : run.groups)
+            for (const double time : group.runs.front())
+                totals[group.key.substr(0, group.key.find(' '))][group.key] += time;
+    std::set<std::string> keys;
+    for (const auto& [kind, groups] : totals) {
+        std::vector<std::pair<double, std::string>> order;
+        for (const auto& [key, total] : groups)
+            order.emplace_back(-total, key);
+        std::sort(order.begin(), order.end());
+        for (std::size_t i = 0; i < std::min(kMost, order.size()); ++i)
+            keys.insert(order[i].second);
     }
-    return times;
+    return keys;
 }
 
-Series slowed(Series series)
+/// All runs with the same groups, in the same order; what a run lacks took no time in it.
+void align(bench::Recording& recording)
 {
-    for (double& time : series)
-        time *= kSlowdown;
-    return series;
-}
-
-bool foundSlower(const Series& a, const Series& b, const ComparisonOptions& options = {})
-{
-    const auto difference = compareSeries(a, b, options);
-    return difference && difference->difference95.low > 0;
-}
-
-bool saysNone(const Series& a, const Series& b, const ComparisonOptions& options = {})
-{
-    const auto difference = compareSeries(a, b, options);
-    return difference && !difference->seen();
-}
-
-struct Counts {
-    int pairs = 0;
-    int none = 0;
-    int found = 0;
-};
-
-Counts synthetic(int pairs, std::uint64_t seed)
-{
-    Random random(seed);
-    Counts counts;
-    for (; counts.pairs < pairs; ++counts.pairs) {
-        const int steps = 10 + static_cast<int>(random.below(191));
-        const double deviation = 0.003 * std::pow(10, random.uniform());
-        const double memory = 0.6 * random.uniform();
-        const Series a = syntheticRun(random, steps, deviation, memory);
-        const Series b = syntheticRun(random, steps, deviation, memory);
-        counts.none += saysNone(a, b);
-        counts.found += foundSlower(a, slowed(b));
+    const std::set<std::string> keys = costliest(recording);
+    for (bench::RecordedRun& run : recording.runs) {
+        std::vector<analysis::GroupTimes> aligned;
+        for (const std::string& key : keys) {
+            const auto found = std::ranges::find(run.groups, key, &analysis::GroupTimes::key);
+            const std::size_t steps = run.groups.empty() ? 0 : run.groups.front().runs.front().size();
+            aligned.push_back(found != run.groups.end()
+                                  ? *found
+                                  : analysis::GroupTimes{.key = key, .runs = {std::vector<double>(steps)}});
+        }
+        run.groups = std::move(aligned);
     }
-    return counts;
 }
 
-struct Real {
-    Counts counts;       ///< with what the other runs of the file teach, as `tilescope compare` has it
-    Counts alone;        ///< each pair as if the file held nothing else
-    double runToRun = 0; ///< standard deviation of the runs' medians, as a fraction
-};
-
-Real real(const std::string& file)
+int extract(const std::string& file, const std::string& setUp, const std::string& note)
 {
     const store::RunReader reader(file);
-    std::vector<Series> runs;
-    std::vector<double> logMedians;
+    bench::Recording recording{.setUp = setUp};
+    double load = 0;
     for (const store::RunRecord& run : reader.runs()) {
-        Series series;
-        for (const Sample& sample : reader.samples(run.run))
-            if (sample.kind == SampleKind::Measure && sample.phase == Phase::Step)
-                series.push_back(static_cast<double>(sample.wall.count()));
-        if (series.size() < 2)
+        if (run.result.status != RunStatus::Ok)
             continue;
-        logMedians.push_back(std::log(median(series)));
-        runs.push_back(std::move(series));
+        const std::vector<EnvironmentEntry> environment = reader.environment(run.run);
+        load = std::max(load, std::atof(valueOf(environment, "load").c_str()));
+        const std::string gpu = valueOf(environment, "gpu.name");
+        recording.about = (gpu.empty() ? valueOf(environment, "cpu.model") : gpu) + ", " +
+                          valueOf(environment, "cpu.threads") + " processors, " + run.program;
+        bench::RecordedRun recorded{.step = query::timedRun(reader, run, Phase::Step, false)};
+        const query::TracedGroups groups = query::tracedGroups(reader, std::vector{run.run});
+        const auto add = [&recorded](const char* kind, const std::vector<analysis::GroupTimes>& list) {
+            for (analysis::GroupTimes group : list) {
+                group.key = kind + group.key;
+                recorded.groups.push_back(std::move(group));
+            }
+        };
+        add("op ", groups.ops);
+        add("kernel ", groups.kernels);
+        add("range ", groups.ranges);
+        recording.runs.push_back(std::move(recorded));
     }
-    Real result;
-    for (std::size_t i = 0; i + 1 < runs.size() && i / 2 < kRealPairs; i += 2) {
-        // The pair's own difference is the question: only the others teach.
-        std::vector<double> others;
-        for (std::size_t j = 0; j < runs.size(); ++j)
-            if (j != i && j != i + 1)
-                others.push_back(median(runs[j]));
-        ComparisonOptions learned;
-        learned.runToRun = learnRunToRun(std::vector<std::vector<double>>{others});
-        for (const auto& [counts, options] :
-             {std::pair(&result.counts, learned), std::pair(&result.alone, ComparisonOptions{})}) {
-            ++counts->pairs;
-            counts->none += saysNone(runs[i], runs[i + 1], options);
-            counts->found += foundSlower(runs[i], slowed(runs[i + 1]), options);
-        }
-    }
-    if (const auto statistics = summarise(logMedians))
-        result.runToRun = statistics->standardDeviation.value_or(0);
-    return result;
+    if (recording.runs.empty())
+        throw Error{.what = "holds no finished run", .where = file};
+    recording.about += fmt::format(", load average up to {:.2f}", load);
+    if (!note.empty())
+        recording.about += "; " + note;
+    align(recording);
+    bench::writeRecording(std::cout, recording);
+    return 0;
 }
 
-int run(int argc, char** argv)
+std::string rateJson(const bench::Rate& rate)
 {
-    const Counts made = synthetic(kSyntheticPairs, 20'250'101);
-    std::printf("synthetic: %d of %d alike pairs show no difference; a slowdown of 3 %% is found in %d\n",
-                made.none, made.pairs, made.found);
-    std::optional<Real> measured;
-    if (argc > 1) {
-        measured = real(argv[1]);
-        std::printf("measured: %d of %d alike pairs show no difference; a slowdown of 3 %% is found in %d; "
-                    "medians of runs "
-                    "deviate by %.3f %%\n",
-                    measured->counts.none, measured->counts.pairs, measured->counts.found,
-                    100 * measured->runToRun);
-        std::printf(
-            "of each pair by itself, without the other runs: %d show no difference, %d find the slowdown\n",
-            measured->alone.none, measured->alone.found);
+    return fmt::format("{{\"of_100\": {:.2f}, \"upper_of_100\": {:.2f}}}", rate.of100, rate.upperOf100);
+}
+
+std::string coverageText(const Evaluation& e, const char* unit)
+{
+    return e.coverage ? fmt::format("{:.2f}{}", *e.coverage, unit) : "nothing (no intervals)";
+}
+
+std::string evaluationJson(const Evaluation& e)
+{
+    return fmt::format(
+        R"({{"pairs": {}, "repeats": {}, "false_verdicts": {}, "inconclusive_alike": {}, )"
+        R"("coverage_of_100": {}, "slower_by_10_percent": {{"found_of_100": {:.2f}, )"
+        R"("inconclusive_of_100": {:.2f}}}, "false_groups": {}, "pairs_with_false_groups": {}}})",
+        e.pairs, e.repeats, rateJson(e.falseVerdicts), rateJson(e.inconclusiveAlike),
+        e.coverage ? coverageText(e, "") : "null", e.found, e.inconclusive, rateJson(e.falseGroups),
+        rateJson(e.falseTables));
+}
+
+void print(const char* what, const Evaluation& e)
+{
+    std::printf("  %-24s false %5.2f %% (at most %5.2f), covers %s, 10 %% found %5.1f, inconclusive %5.1f; "
+                "groups false %5.2f %% (%5.2f), in %5.2f %% of pairs\n",
+                what, e.falseVerdicts.of100, e.falseVerdicts.upperOf100, coverageText(e, " %").c_str(),
+                e.found, e.inconclusive, e.falseGroups.of100, e.falseGroups.upperOf100, e.falseTables.of100);
+}
+
+int evaluateAll(const std::vector<std::string>& files, int pairs)
+{
+    constexpr double kMostFalse = 10;
+    std::string json;
+    bool good = true;
+    for (const std::string& file : files) {
+        const bench::Recording recording = bench::readRecording(file);
+        std::printf("%s: %zu runs, %s\n", recording.setUp.c_str(), recording.runs.size(),
+                    recording.about.c_str());
+        const Evaluation single = bench::evaluate(recording, 1, Known::Nothing, {.pairs = pairs});
+        const Evaluation known = bench::evaluate(recording, 1, Known::OtherRuns, {.pairs = pairs});
+        const Evaluation five = bench::evaluate(recording, 5, Known::Nothing, {.pairs = pairs});
+        print("one run of each", single);
+        print("one, others known", known);
+        print("five runs of each", five);
+        for (const Evaluation* e : {&single, &known, &five})
+            good = good && e->falseVerdicts.upperOf100 <= kMostFalse;
+        json += fmt::format(R"({}{{"set_up": "{}", "runs": {}, "single": {}, "single_others_known": {}, )"
+                            R"("five": {}}})",
+                            json.empty() ? "" : ", ", recording.setUp, recording.runs.size(),
+                            evaluationJson(single), evaluationJson(known), evaluationJson(five));
     }
-    std::printf("{\"aa_synthetic_none_of_1000\": %d, ", made.none);
-    if (measured)
-        std::printf(
-            "\"aa_real_pairs\": %d, \"aa_real_none_of_100\": %d, \"injected_found_of_100\": %d, "
-            "\"aa_real_none_alone_of_100\": %d, \"injected_found_alone_of_100\": %d, \"run_to_run\": %.5f}\n",
-            measured->counts.pairs, measured->counts.none, measured->counts.found, measured->alone.none,
-            measured->alone.found, measured->runToRun);
-    else
-        std::printf("\"aa_real_none_of_100\": null, \"injected_found_of_100\": %d}\n", made.found / 10);
-    return made.none >= 930 ? 0 : 1;
+    std::printf("{\"false_verdicts_at_most_10_of_100\": %s, \"set_ups\": [%s]}\n", good ? "true" : "false",
+                json.c_str());
+    return good ? 0 : 1;
+}
+
+int run(std::vector<std::string> arguments)
+{
+    if (arguments.size() >= 3 && arguments[0] == "extract")
+        return extract(arguments[1], arguments[2], arguments.size() > 3 ? arguments[3] : "");
+    int pairs = 2000;
+    if (arguments.size() >= 2 && arguments[0] == "--pairs") {
+        pairs = std::atoi(arguments[1].c_str());
+        arguments.erase(arguments.begin(), arguments.begin() + 2);
+    }
+    if (arguments.empty() || pairs < 4)
+        throw Error{.what = "no recording is named", .where = "bench_compare"};
+    return evaluateAll(arguments, pairs);
 }
 
 } // namespace
@@ -162,9 +186,12 @@ int run(int argc, char** argv)
 int main(int argc, char** argv)
 {
     try {
-        return run(argc, argv);
-    } catch (const Error& error) {
+        return run({argv + 1, argv + argc});
+    } catch (const tilescope::Error& error) {
         std::fprintf(stderr, "bench_compare: %s\n", error.sentence().c_str());
         return error.exitCode();
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "bench_compare: %s\n", error.what());
+        return 3;
     }
 }

@@ -34,7 +34,7 @@ Times Stopwatch::read() const
             1e-6 * double(clockNs(CLOCK_THREAD_CPUTIME_ID)) - cpuStart_};
 }
 
-WatchedApplication::WatchedApplication(int& argc, char** argv) : QApplication(argc, argv)
+WatchedApplication::WatchedApplication(int& argc, char** argv) : ui::Application(argc, argv)
 {
     pthread_getcpuclockid(pthread_self(), &guiClock_);
     watchdog_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });

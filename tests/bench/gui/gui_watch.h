@@ -1,6 +1,7 @@
 #pragma once
 
-#include <QApplication>
+#include "ui/theme/application.h"
+
 #include <QByteArray>
 
 #include <atomic>
@@ -32,7 +33,7 @@ private:
 
 /// An application that knows since when its thread has been at work on one event, and a watchdog that looks
 /// from another thread whether that is longer than 50 ms.
-class WatchedApplication : public QApplication {
+class WatchedApplication : public ui::Application {
 public:
     WatchedApplication(int& argc, char** argv);
     ~WatchedApplication() override;

@@ -10,34 +10,13 @@ def visible(queries, keys, causal, device):
     return mask.tril(keys - queries) if causal else mask
 
 
-def round_tf32(x):
-    """fp32 with 10 bits of mantissa, ties away from zero."""
-    return ((x.contiguous().view(torch.int32) + 0x1000) & ~0x1fff).view(torch.float32)
-
-
-class Tf32Matmul(torch.autograd.Function):
-    """a @ b with both rounded to TF32, in backward too; cuBLAS does so only where it likes."""
-
-    @staticmethod
-    def forward(context, a, b):
-        a, b = round_tf32(a), round_tf32(b)
-        context.save_for_backward(a, b)
-        return a @ b
-
-    @staticmethod
-    def backward(context, grad):
-        a, b = context.saved_tensors
-        grad = round_tf32(grad)
-        return grad @ b.transpose(-1, -2), a.transpose(-1, -2) @ grad
-
-
-def attention(q, k, v, causal, scale=None, matmul=torch.matmul):
+def attention(q, k, v, causal, scale=None):
     """o and log-sum-exp of 4-D tensors in their own type; rows that see no key give 0 and -infinity."""
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     group = q.shape[1] // k.shape[1]
     if group > 1:
         k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
-    scores = matmul(q, k.transpose(-1, -2)) * scale
+    scores = torch.matmul(q, k.transpose(-1, -2)) * scale
     if causal:
         seen = visible(q.shape[-2], k.shape[-2], True, q.device)
         scores = scores.masked_fill(~seen, -math.inf)
@@ -46,7 +25,7 @@ def attention(q, k, v, causal, scale=None, matmul=torch.matmul):
     else:
         probabilities = torch.softmax(scores, -1)
     kind = torch.promote_types(scores.dtype, torch.float32)
-    return matmul(probabilities, v), torch.logsumexp(scores.detach().to(kind), -1)
+    return torch.matmul(probabilities, v), torch.logsumexp(scores.detach().to(kind), -1)
 
 
 def with_gradients(function, q, k, v, grad_o):

@@ -15,7 +15,7 @@ std::vector<std::string> wordsOf(const RunConditions& run)
 {
     std::vector<std::string> words;
     for (const RunFlag& flag : flagsOf(run))
-        words.push_back(flag.word);
+        words.emplace_back(infoOf(flag.kind).name);
     return words;
 }
 

@@ -13,6 +13,17 @@ TEST(Error, SentenceJoinsWhatIsThere)
     EXPECT_EQ((Error{.what = "no such file"}.sentence()), "no such file");
 }
 
+TEST(Error, SentenceCannotMoveACursor)
+{
+    const Error error{.what = "no\nfile", .where = "\x1b[31m", .mend = "\u009b"};
+    EXPECT_EQ(error.sentence(), R"(\x1b[31m: no\nfile; \x9b)");
+    try {
+        throw std::runtime_error("\x1b]0;title\a");
+    } catch (...) {
+        EXPECT_EQ(currentExceptionSentence(), R"(\x1b]0;title\x07)");
+    }
+}
+
 TEST(Error, KindDecidesTheExitCode)
 {
     EXPECT_EQ((Error{.what = "x"}.exitCode()), 2);

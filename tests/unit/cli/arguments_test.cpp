@@ -28,7 +28,7 @@ Parsed parse(std::vector<std::string> words)
     Parsed parsed;
     Arguments arguments("demo FILE [options]", "Does nothing.", "tilescope demo a.yaml");
     arguments.positional("FILE", parsed.file, "a file");
-    arguments.option("-o,--output", parsed.output, "where to");
+    arguments.output("-o,--output", parsed.output, "where to");
     arguments.choice("--format", parsed.format, {"text", "json"}, "how");
     arguments.repeated("--set", parsed.settings, "key=value");
     arguments.flag("--quick", parsed.quick, "soon");
@@ -92,8 +92,35 @@ TEST(Arguments, NameTheNearestRightSpelling)
 TEST(Arguments, RefuseWhatIsTooMuchAndWhatLacksItsValue)
 {
     EXPECT_THAT(refusal({"a.yaml", "b.yaml"}), HasSubstr("b.yaml: unexpected argument"));
-    EXPECT_THAT(refusal({"--output"}), HasSubstr("--output"));
-    EXPECT_THAT(refusal({"-o", "a", "-o", "b"}), HasSubstr("--output"));
+    EXPECT_EQ(refusal({"--output"}), "--output: needs a value; tilescope demo --help shows what it takes");
+    EXPECT_EQ(refusal({"-o", "--quick"}),
+              "--output: needs a value; write --output=--quick if that is the value");
+    EXPECT_EQ(refusal({"--d-head="}), "--d-head: needs a value; tilescope demo --help shows what it takes");
+    EXPECT_EQ(refusal({"--quick=3"}), "--quick: takes no value; write --quick alone");
+}
+
+TEST(Arguments, RefuseAnOptionThatIsGivenTwice)
+{
+    EXPECT_EQ(refusal({"-o", "a", "--output=b"}), "--output: is given twice; give it once");
+    EXPECT_EQ(refusal({"--d-head", "64", "--d_head", "32"}),
+              "--d-head: is given twice; give it once; [a, b] sweeps it");
+    EXPECT_EQ(refusal({"--format", "json", "--format", "json"}), "--format: is given twice; give it once");
+}
+
+TEST(Arguments, RefuseADashAsTheNameOfAFileToWrite)
+{
+    EXPECT_THAT(refusal({"-o", "-"}), HasSubstr("--output -: standard output cannot hold"));
+    EXPECT_THAT(refusal({"--output=-"}), HasSubstr("name a file"));
+    EXPECT_EQ(parse({"-"}).file, "-") << "as a file to read it may mean standard input";
+}
+
+TEST(Arguments, TellValuesThatBeginWithADashFromOptions)
+{
+    EXPECT_EQ(parse({"--d-head", "-1"}).headDim, "-1");
+    EXPECT_EQ(parse({"--output=--odd"}).output, "--odd");
+    EXPECT_EQ(parse({"-oa.tscope"}).output, "a.tscope");
+    EXPECT_EQ(parse({"--", "--quick"}).file, "--quick");
+    EXPECT_EQ(parse({"--causal", "-o", "a"}).causal, "true");
 }
 
 TEST(Arguments, PrintHelpWithAnExampleInsteadOfGoingOn)

@@ -29,8 +29,40 @@ TEST_F(CommandLine, HelpShowsEveryVerbWithAnExample)
     EXPECT_THAT(tilescope({"--batch", "--help"}).out, HasSubstr("example: tilescope --batch"));
 }
 
+TEST_F(CommandLine, HelpOfAVerbIsThatOfItsOption)
+{
+    const std::string whole = tilescope({"--help"}).out;
+    EXPECT_EQ(tilescope({"help"}).out, whole);
+    int verbs = 0;
+    std::istringstream lines(whole);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string verb;
+        words >> verb;
+        // A verb's line is followed by one with its example.
+        if (!line.starts_with("  ") || line.starts_with("   ") || verb == "help" || verb == "--version")
+            continue;
+        ++verbs;
+        const ProgramResult asked = tilescope({"help", verb});
+        EXPECT_EQ(asked.code, 0) << verb;
+        EXPECT_EQ(asked.out, tilescope({verb, "--help"}).out);
+        EXPECT_THAT(asked.out, StartsWith("usage: tilescope " + verb));
+    }
+    EXPECT_GE(verbs, 16);
+    EXPECT_EQ(tilescope({"help", "batch"}).out, tilescope({"--batch", "--help"}).out);
+    EXPECT_EQ(tilescope({"help", "run", "lm"}).out, tilescope({"run", "lm", "--help"}).out);
+    EXPECT_EQ(tilescope({"-V"}).out, tilescope({"--version"}).out);
+}
+
 TEST_F(CommandLine, RunsHelpKnowsEveryKeyOfTheWorkload)
 {
+    const ProgramResult all = tilescope({"run", "--help"});
+    EXPECT_THAT(all.out, HasSubstr("attention, lm, accumulation or dtypes"));
+    const ProgramResult attention = tilescope({"run", "attention", "--help"});
+    EXPECT_THAT(attention.out, HasSubstr("forward, backward, both"));
+    EXPECT_THAT(attention.out, ::testing::Not(HasSubstr("both, train")));
+    EXPECT_THAT(tilescope({"run", "lm", "--help"}).out, HasSubstr("both, train"));
+    EXPECT_EQ(tilescope({"run", "dtypes", "--help"}).code, 0);
     const ProgramResult lm = tilescope({"run", "lm", "--help"});
     EXPECT_THAT(lm.out, HasSubstr("rope_theta"));
     EXPECT_THAT(tilescope({"run", "attention", "--help"}).out, HasSubstr("tile_q"));
@@ -103,6 +135,76 @@ TEST_F(CommandLine, ADryRunForetellsThePointsAndRunsNone)
     EXPECT_THAT(dry.out, HasSubstr("; nothing was run"));
     EXPECT_FALSE(engineStarted());
     EXPECT_FALSE(std::filesystem::exists(folder / "a.tscope"));
+}
+
+TEST_F(CommandLine, RunForetellsTooAndSaysWhereAFileIsMissing)
+{
+    const ProgramResult run = tilescope({"run", "attention", "--seq-len", "[64, 128]", "--dry-run"});
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("2 points on "));
+    EXPECT_THAT(run.out, HasSubstr("; nothing was run"));
+    EXPECT_THAT(run.err, IsEmpty());
+    EXPECT_EQ(tilescope({"run", "lm", "--dry-run", "--capacity", "80 GiB", "--device", "cuda"}).code, 0);
+    const ProgramResult missing = tilescope({"--batch", "sweep.yaml", "-o", "a.tscope", "--dry-run"});
+    EXPECT_EQ(missing.code, 0);
+    EXPECT_THAT(missing.err, StartsWith("a.tscope: no such file yet"));
+    EXPECT_FALSE(engineStarted());
+}
+
+TEST_F(CommandLine, ABatchReadsItsSpecFromStandardInput)
+{
+    const auto piped = [this](const std::string& spec) {
+        write("input", spec);
+        const std::string line = "exec " TILESCOPE_PROGRAM " --batch - -o a.tscope --set steps=2 < input";
+        return testing::runProgram({"/bin/sh", "-c", line}, folder.path(), environment);
+    };
+    const ProgramResult run = piped("workload: attention\nsweep: {seq_len: [64, 128]}\n");
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("2 of 2 points: 2 ok"));
+    EXPECT_EQ(store::RunReader(folder / "a.tscope").runs()[0].name, "attention");
+    const ProgramResult wrong = piped("workload: attention\nsteps: 3\nfixed:\n  bacth: 4\n");
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_THAT(wrong.err, StartsWith("<stdin>:4:3: unknown key 'bacth'; did you mean 'batch'?"));
+    EXPECT_EQ(piped("").code, 2);
+}
+
+TEST_F(CommandLine, ResumingWhatIsDoneSaysSo)
+{
+    const std::vector<std::string> sweep{"--batch", "sweep.yaml", "-o", "a.tscope", "--resume"};
+    ASSERT_EQ(tilescope(sweep).code, 0);
+    const ProgramResult again = tilescope(sweep);
+    EXPECT_EQ(again.code, 0);
+    EXPECT_EQ(again.out, "4 of 4 points were there already; nothing was run -> a.tscope\n");
+    ASSERT_EQ(tilescope({"delete", "a.tscope", "2"}).code, 0);
+    EXPECT_THAT(tilescope(sweep).out,
+                ContainsRegex("1 of 1 points: 1 ok in .*; 3 more were there already -> a.tscope"));
+}
+
+TEST_F(CommandLine, LittleStackIsEnough)
+{
+    const std::string line = "ulimit -s 64 && exec " TILESCOPE_PROGRAM " --batch sweep.yaml -o a.tscope";
+    for (const char* more : {" --dry-run", ""}) {
+        const ProgramResult ended =
+            testing::runProgram({"/bin/sh", "-c", line + more}, folder.path(), environment);
+        EXPECT_EQ(ended.code, 0) << more << ended.err;
+    }
+}
+
+TEST_F(CommandLine, AStudySkipsThePointsThatTheChosenDeviceCannotRun)
+{
+    const ProgramResult all =
+        tilescope({"--batch", "study:all", "--quick", "--set", "device=cpu", "--dry-run"});
+    EXPECT_EQ(all.code, 0) << all.err;
+    EXPECT_THAT(all.out, HasSubstr("skipped: compile graph is a CUDA graph, and device is cpu"));
+    EXPECT_THAT(all.out, HasSubstr(" skipped; nothing was run"));
+    const ProgramResult run = tilescope({"--batch", "study:compiled", "--quick", "--set", "device=cpu",
+                                         "--set", "backend=naive", "-o", "c.tscope"});
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("skipped"));
+    EXPECT_THAT(run.out, HasSubstr("compile graph is a CUDA graph, and device is cpu"));
+    const ProgramResult own =
+        tilescope({"run", "lm", "--compile", "graph", "--device", "cpu", "-o", "d.tscope"});
+    EXPECT_EQ(own.code, 2) << "a slip in a spec of one's own";
 }
 
 TEST_F(CommandLine, ADryRunMarksPointsThatDoNotFit)
@@ -212,6 +314,47 @@ TEST_F(CommandLine, DoctorKeepsTheCeilingsItMeasured)
     EXPECT_EQ(store::RunReader(folder / "a.tscope").ceilings().size(), 3U);
 }
 
+TEST_F(CommandLine, ACalibrationOfABusyHostIsKeptByForceAloneAndMarked)
+{
+    const std::vector<std::string> measure{"doctor", "--ceilings", "--device", "cpu"};
+    const std::vector<std::string> predict{"--batch", "sweep.yaml", "--dry-run", "--set", "device=cpu"};
+    const auto with = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    };
+    environment["FAKE_WAITING"] = "23.4";
+    const ProgramResult refused = tilescope(measure);
+    EXPECT_EQ(refused.code, 4);
+    EXPECT_THAT(refused.out, HasSubstr("busy"));
+    EXPECT_THAT(refused.err,
+                ContainsRegex("^doctor --ceilings: not kept as calibration: a thread waited 23 % of the "
+                              "time for a CPU \\(load .*\\); .* --force\n$"));
+    EXPECT_FALSE(std::filesystem::exists(environment["TILESCOPE_CALIBRATION"]));
+
+    ASSERT_EQ(tilescope(with(measure, {"--force"})).code, 0);
+    EXPECT_THAT(tilescope(predict).out, HasSubstr("calibrated while its host was busy"));
+    const auto marked = jsonLines(tilescope(with(predict, {"--format", "json"})).out);
+    EXPECT_EQ(marked[0]["forecast"]["busy_host"], true);
+
+    // A file that is named keeps them, marked; so does its table.
+    const ProgramResult named = tilescope(with(measure, {"-o", "a.tscope"}));
+    EXPECT_EQ(named.code, 0);
+    EXPECT_THAT(named.err, HasSubstr("the host was busy"));
+    const ProgramResult shown = tilescope({"show", "a.tscope", "ceilings", "--format", "json"});
+    EXPECT_THAT(testing::schemaOffences(shown.out,
+                                        TILESCOPE_SOURCE_DIR "/resources/schema/show-ceilings.schema.json"),
+                IsEmpty());
+    EXPECT_EQ(nlohmann::json::parse(shown.out)[0]["busy_host"], true);
+
+    // A later measurement of a quiet host takes their place.
+    environment["FAKE_WAITING"] = "0.5";
+    ASSERT_EQ(tilescope(measure).code, 0);
+    EXPECT_THAT(tilescope(predict).out, ::testing::Not(HasSubstr("busy")));
+    EXPECT_EQ(jsonLines(tilescope(with(predict, {"--format", "json"})).out)[0]["forecast"]["busy_host"],
+              false);
+    EXPECT_EQ(tilescope({"doctor", "--force"}).code, 2);
+}
+
 TEST_F(CommandLine, ADryRunTellsTimeOfADeviceThatWasCalibrated)
 {
     const std::vector<std::string> asked{"--batch", "sweep.yaml", "--dry-run", "--set", "device=cpu"};
@@ -242,7 +385,7 @@ TEST_F(CommandLine, DoctorSaysWhyCeilingsCannotBeMeasured)
     EXPECT_EQ(noDevice.code, 4);
     EXPECT_THAT(noDevice.err, HasSubstr("no usable NVIDIA GPU"));
     EXPECT_EQ(tilescope({"doctor", "--ceilings", "--device", "gpu"}).code, 2);
-    EXPECT_THAT(tilescope({"doctor", "-o", "a.tscope"}).err, HasSubstr("only --ceilings takes a file"));
+    EXPECT_THAT(tilescope({"doctor", "-o", "a.tscope"}).err, HasSubstr("only --ceilings takes -o"));
     environment["FAKE_SCRIPT"] = "segv";
     const ProgramResult died = tilescope({"doctor", "--ceilings", "--device", "cpu"});
     EXPECT_EQ(died.code, 3);
@@ -254,8 +397,17 @@ TEST_F(CommandLine, FilesOpenTheWindow)
     write("window", "#!/bin/sh\necho window \"$@\"\n");
     chmod((folder / "window").c_str(), 0755);
     environment["TILESCOPE_GUI"] = (folder / "window").string();
+    write("a.tscope", "");
+    write("b.tscope", "");
     EXPECT_EQ(tilescope({"a.tscope", "b.tscope"}).out, "window a.tscope b.tscope\n");
     EXPECT_EQ(tilescope({}).out, "window\n");
+    EXPECT_EQ(tilescope({"a.tscope", "--runs", "1,2"}).out, "window a.tscope --runs 1,2\n");
+    for (const std::vector<std::string>& missing :
+         {std::vector<std::string>{"c.tscope"}, {"a.tscope", "c.tscope"}}) {
+        const ProgramResult refused = tilescope(missing);
+        EXPECT_EQ(refused.code, 2);
+        EXPECT_THAT(refused.err, StartsWith("c.tscope: no such file; "));
+    }
     environment["TILESCOPE_GUI"] = "/nonexistent/window";
     const ProgramResult none = tilescope({"a.tscope"});
     EXPECT_EQ(none.code, 4);

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -43,8 +44,8 @@ void tracedSteps(FakeTrace& trace, std::int64_t gemm, const std::string& own, in
 
 class Compare : public ::testing::Test {
 protected:
-    /// Runs 1 and 2 are alike; in run 3 the step takes 5 % longer, the matmul 10 %, and a kernel is another;
-    /// run 4 launches its matmul twice; run 5 is out of memory.
+    /// Runs 1 and 2 are repeats of one point; in run 3 the step takes 5 % longer, the matmul 10 %, and a
+    /// kernel is another; run 4 launches its matmul twice; run 5 is out of memory.
     Compare()
     {
         StringTable strings;
@@ -73,7 +74,7 @@ protected:
         write("alike", R"({"workload":"lm","backend":"naive"})", 1, 50'000, "alpha()", 1);
         write("alike", R"({"workload":"lm","backend":"naive"})", 1.0005, 50'002, "alpha()", 1);
         write("slow", R"({"workload":"lm","backend":"sdpa"})", 1.05, 55'000, "beta()", 1);
-        write("twice", R"({"workload":"lm","backend":"naive"})", 1, 50'000, "alpha()", 2);
+        write("twice", R"({"workload":"lm","backend":"naive","batch":2})", 1, 50'000, "alpha()", 2);
         writer.beginRun({"big", "lm", "{}", "hash", "Tilescope test"});
         RunResult oom;
         oom.status = RunStatus::Oom;
@@ -113,19 +114,26 @@ protected:
 
 } // namespace
 
-TEST_F(Compare, RunsThatAreAlikeShowNoDifference)
+TEST_F(Compare, TwoRunsOfOnePointAreInconclusive)
 {
     const json alike = compared("1", "2");
-    EXPECT_EQ(alike["verdict"], "none");
+    EXPECT_EQ(alike["verdict"], "inconclusive");
+    EXPECT_EQ(alike["sentence"], "Inconclusive: one run of each. Repeat both 5 times to decide.");
+    EXPECT_NEAR(alike["ratio"]["value"].get<double>(), 1.0005, 1e-9);
+    EXPECT_EQ(alike["ratio"]["lo"], nullptr);
+    EXPECT_EQ(alike["ratio"]["confidence"], nullptr);
+    EXPECT_EQ(alike["ratio"]["reason"], "one run of each: how much runs differ is not measured");
+    EXPECT_EQ(alike["between_runs"]["source"], "steps");
+    EXPECT_NEAR(alike["delta_ns"].get<double>(), 0.0005 * 10'020'000, 2);
+    EXPECT_EQ(alike["a"]["runs"], json::parse("[1]"));
     EXPECT_EQ(alike["parameters"], json::array());
     EXPECT_EQ(alike["environment"], json::array());
     for (const char* table : {"families", "kernels", "ranges"}) {
         EXPECT_FALSE(alike[table].empty()) << table;
         for (const json& each : alike[table])
-            EXPECT_EQ(each["verdict"], "none") << each;
+            EXPECT_EQ(each["verdict"], "inconclusive") << each;
     }
-    EXPECT_THAT(text("1", "2"), HasSubstr("No difference seen in the step time: B / A = 1.00"));
-    EXPECT_THAT(text("1", "2"), HasSubstr("No difference seen in any of 3."));
+    EXPECT_THAT(text("1", "2"), HasSubstr("No group differs: inconclusive 3."));
 }
 
 TEST_F(Compare, WhatDiffersIsFoundAndNamed)
@@ -137,13 +145,18 @@ TEST_F(Compare, WhatDiffersIsFoundAndNamed)
     const json step = slower["times"][0];
     EXPECT_EQ(step["phase"], "step");
     EXPECT_EQ(step["clock"], "wall");
-    EXPECT_NEAR(step["ratio"].get<double>(), 1.05, 1e-6);
+    EXPECT_NEAR(step["ratio"].get<double>(), 1.05 / std::sqrt(1.0005), 1e-6);
+    EXPECT_EQ(step["ratio"], slower["ratio"]["value"]);
+    EXPECT_EQ(step["ratio_ci95"][0], slower["ratio"]["lo"]);
     EXPECT_LT(step["ratio_ci95"][0].get<double>(), 1.05);
     EXPECT_GT(step["ratio_ci95"][0].get<double>(), 1.03);
     EXPECT_EQ(slower["times"][1]["clock"], "gpu");
     EXPECT_EQ(slower["memory"][0]["difference"], 5'000'000);
     EXPECT_EQ(row(slower["families"], "family", "matmul")["verdict"], "slower");
-    EXPECT_EQ(row(slower["families"], "family", "softmax")["verdict"], "none");
+    EXPECT_EQ(row(slower["families"], "family", "softmax")["verdict"], "no-difference");
+    EXPECT_EQ(slower["a"]["runs"], json::parse("[1, 2]")) << "the repeats of its point";
+    EXPECT_EQ(slower["between_runs"]["runs"], 2);
+    EXPECT_EQ(slower["ratio"]["confidence"], 0.95);
     EXPECT_EQ(row(slower["kernels"], "name", "alpha()")["verdict"], "gone");
     EXPECT_EQ(row(slower["kernels"], "name", "beta()")["verdict"], "new");
     EXPECT_TRUE(row(slower["kernels"], "name", "beta()")["a_ns"].is_null());
@@ -238,53 +251,104 @@ TEST_F(Compare, MemoryThatIsHeldIsComparedByWhatItIsAndWhoAskedForIt)
     EXPECT_EQ(compared("1", "2")["held"]["a"], nullptr) << "they recorded no memory";
 }
 
-TEST_F(Compare, TheRunToRunDeviationHidesWhatIsSmaller)
+TEST_F(Compare, AGivenDeviationHidesWhatIsSmaller)
 {
-    std::ostringstream out;
-    compare({.a = file() + ":1", .b = file() + ":3", .format = "json", .runToRun = "4%"}, out);
-    EXPECT_EQ(json::parse(out.str())["verdict"], "none");
-}
-
-TEST_F(Compare, RepeatsTellHowMuchRunsDiffer)
-{
-    testing::TemporaryFolder repeats;
-    const std::string path = (repeats / "repeats.tscope").string();
-    {
-        StringTable strings;
-        store::RunWriter writer(path, strings);
-        // Runs of A differ by far more than their steps do, and so do those of B, which is one per cent
-        // slower.
-        const auto add = [&writer](const char* size, int seed, double ms) {
-            writer.beginRun({"r", "lm",
-                             R"({"workload":"lm","size":")" + std::string(size) + R"(","seed":)" +
-                                 std::to_string(seed) + "}",
-                             "h" + std::to_string(seed), "Tilescope test"});
-            std::vector<Sample> samples;
-            for (int i = 0; i < 30; ++i)
-                samples.push_back({i, SampleKind::Measure, Phase::Step,
-                                   Nanoseconds(static_cast<std::int64_t>(ms * 1e6) + i % 3 * 1000)});
-            writer.writeSamples(samples);
-            RunResult result;
-            result.device = "cpu";
-            writer.endRun(result);
-        };
-        add("small", 0, 10.0);
-        add("large", 0, 10.15);
-        for (int i = 1; i < 12; ++i) {
-            add("small", i, 10 + 0.3 * (i % 3 - 1));
-            add("large", i, 10.15 + 0.3 * (i % 3 - 1));
-        }
-    }
-    const auto verdict = [&path](const std::string& runToRun) {
+    const auto verdict = [this](const std::string& runToRun) {
         std::ostringstream out;
-        compare({.a = path + ":1", .b = path + ":2", .format = "json", .runToRun = runToRun}, out);
+        compare({.a = file() + ":1", .b = file() + ":3", .format = "json", .runToRun = runToRun}, out);
         return json::parse(out.str());
     };
-    EXPECT_EQ(verdict("")["verdict"], "none");
-    EXPECT_EQ(verdict("")["run_to_run_runs"], 24);
-    EXPECT_NEAR(verdict("")["run_to_run"].get<double>(), 0.02, 0.005);
-    EXPECT_EQ(verdict("0.1%")["verdict"], "slower");
-    EXPECT_EQ(verdict("0.1%")["run_to_run_runs"], 0);
+    EXPECT_EQ(verdict("4%")["verdict"], "inconclusive");
+    EXPECT_EQ(verdict("4%")["between_runs"]["source"], "given");
+    EXPECT_EQ(verdict("1%")["verdict"], "slower");
+}
+
+namespace {
+
+/// A file of runs by their step time and seed, each of ten steps; `flag` is on the last.
+std::string fileOf(const std::filesystem::path& path, const std::string& size,
+                   const std::vector<std::pair<double, int>>& runs, const std::string& flag = {})
+{
+    StringTable strings;
+    store::RunWriter writer(path, strings);
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+        writer.beginRun({"r", "lm",
+                         R"({"workload":"lm","repeat":5,"size":")" + size + R"(","seed":)" +
+                             std::to_string(runs[r].second) + "}",
+                         "h", "Tilescope test"});
+        std::vector<Sample> samples;
+        for (int i = 0; i < 10; ++i)
+            samples.push_back({i, SampleKind::Measure, Phase::Step,
+                               Nanoseconds(static_cast<std::int64_t>(runs[r].first * 1e6) + i % 3 * 1000)});
+        writer.writeSamples(samples);
+        RunResult result;
+        result.device = "cpu";
+        if (r + 1 == runs.size() && !flag.empty())
+            result.flags = {flag};
+        writer.endRun(result);
+    }
+    return path.string();
+}
+
+json comparedFiles(const std::string& a, const std::string& b)
+{
+    std::ostringstream out;
+    compare({.a = a, .b = b, .format = "json"}, out);
+    EXPECT_THAT(
+        testing::schemaOffences(out.str(), TILESCOPE_SOURCE_DIR "/resources/schema/compare.schema.json"),
+        IsEmpty());
+    return json::parse(out.str());
+}
+
+} // namespace
+
+TEST_F(Compare, WithoutARunAllRepeatsOfAFilesOnlyPointAreTaken)
+{
+    const std::string a =
+        fileOf(folder_ / "a.tscope", "small", {{10.0, 0}, {10.1, 0}, {9.9, 0}, {10.0, 0}, {10.05, 0}});
+    const std::string b =
+        fileOf(folder_ / "b.tscope", "large", {{11.0, 0}, {11.1, 0}, {10.9, 0}, {11.0, 0}, {11.05, 0}});
+    const json slower = comparedFiles(a, b);
+    EXPECT_EQ(slower["verdict"], "slower");
+    EXPECT_EQ(slower["a"]["runs"].size(), 5U);
+    EXPECT_EQ(slower["b"]["runs"].size(), 5U);
+    EXPECT_EQ(slower["between_runs"]["degrees"], 8.0);
+    EXPECT_EQ(slower["times"][0]["n_a"], 50);
+    EXPECT_LT(slower["ratio"]["lo"].get<double>(), 1.1);
+    EXPECT_GT(slower["ratio"]["hi"].get<double>(), 1.1);
+    EXPECT_EQ(comparedFiles(a + ":2", b + ":4")["ratio"], slower["ratio"]) << "any run stands for its point";
+    EXPECT_EQ(comparedFiles(b, a)["verdict"], "faster");
+}
+
+TEST_F(Compare, RunsOfOtherSeedsTellHowMuchRunsDiffer)
+{
+    std::vector<std::pair<double, int>> runs{{10.0, 0}};
+    for (int seed = 1; seed < 12; ++seed)
+        runs.emplace_back(10 + 0.3 * (seed % 3 - 1), seed);
+    const std::string path = fileOf(folder_ / "seeds.tscope", "small", runs);
+    const json close = comparedFiles(path + ":1", path + ":2");
+    EXPECT_EQ(close["verdict"], "inconclusive");
+    EXPECT_EQ(close["between_runs"]["source"], "repeats");
+    EXPECT_EQ(close["between_runs"]["runs"], 10);
+    EXPECT_NEAR(close["between_runs"]["deviation"].get<double>(), 0.025, 0.005);
+    EXPECT_EQ(close["ratio"]["confidence"], 0.95);
+}
+
+TEST_F(Compare, FlagsOfTheRunsStandBesideTheVerdict)
+{
+    const std::string a = fileOf(folder_ / "a.tscope", "small", {{200.0, 0}});
+    const std::string b = fileOf(folder_ / "b.tscope", "large", {{300.0, 0}}, "busy-host: a thread waited");
+    const json compared = comparedFiles(a, b);
+    EXPECT_EQ(compared["flags"],
+              json::parse(R"([{"side": "B", "run": 1, "flag": "busy-host: a thread waited"}])"));
+    EXPECT_EQ(compared["verdict"], "inconclusive") << "half as long again, but on a busy host";
+    std::ostringstream out;
+    compare({.a = a, .b = b}, out);
+    EXPECT_THAT(out.str(), HasSubstr("flagged  B, run 1: Other programs took processor time"));
+    const std::string quiet = fileOf(folder_ / "c.tscope", "large", {{300.0, 0}}, "debug-build");
+    EXPECT_EQ(comparedFiles(a, quiet)["verdict"], "slower")
+        << "what says nothing of the times does not count";
+    EXPECT_EQ(comparedFiles(a, quiet)["flags"], json::array());
 }
 
 TEST_F(Compare, WhatIsWrongIsOneSentence)
@@ -298,12 +362,14 @@ TEST_F(Compare, WhatIsWrongIsOneSentence)
         }
         return std::string("no error");
     };
-    EXPECT_EQ(error({.a = "none.tscope", .b = file()}), "none.tscope: no such file");
-    EXPECT_EQ(error({.a = "none.tscope:2", .b = file()}), "none.tscope: no such file");
+    EXPECT_EQ(error({.a = "none.tscope", .b = file()}), "none.tscope: no such file; check the path");
+    EXPECT_EQ(error({.a = "none.tscope:2", .b = file()}), "none.tscope: no such file; check the path");
     EXPECT_THAT(error({.a = file() + ":x", .b = file()}), HasSubstr("'x' is not a whole number"));
     EXPECT_THAT(error({.a = file() + ":77", .b = file()}),
                 HasSubstr("there is no run 77; the file has run 1 to 5"));
     EXPECT_THAT(error({.a = file(), .b = file(), .runToRun = "some"}), HasSubstr("is no fraction"));
+    EXPECT_EQ(error({.a = file(), .b = file()}),
+              file() + ": holds 4 points; name one of its runs: FILE:RUN; show FILE lists them");
 }
 
 TEST_F(Compare, AFileMayHaveAColonInItsName)

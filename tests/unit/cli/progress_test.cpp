@@ -1,5 +1,7 @@
 #include "app/cli/progress.h"
 
+#include "core/exchange/text.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,11 +33,12 @@ struct Shown {
     std::string err;
 };
 
-Shown show(const std::vector<SweepPoint>& points, const std::vector<Event>& events, ProgressStyle style = {})
+Shown show(const std::vector<SweepPoint>& points, const std::vector<Event>& events, ProgressStyle style = {},
+           std::size_t present = 0)
 {
     std::ostringstream out;
     std::ostringstream err;
-    Progress progress(points, style, out, err);
+    Progress progress(points, style, out, err, present);
     for (const Event& event : events)
         progress.take(event);
     return {out.str(), err.str()};
@@ -48,9 +51,9 @@ TEST(Progress, GivesEachPointALineWithItsFiguresAndWhatTellsItApart)
     const Shown shown = show(
         sweepOf({256, 512}),
         {HelloEvent{1, "tilescope", "0", "a.tscope", 2}, PointEvent{0, 2, 1, "{}"},
-         ResultEvent{1, "ok", "", 12.345, 0.4, 10, 3 << 20, 100}, PointEvent{1, 2, 2, "{}"},
+         ResultEvent{1, "ok", "", 12.345, {{12.1, 12.9}}, 10, 3 << 20, 100}, PointEvent{1, 2, 2, "{}"},
          ResultEvent{2, "oom", "out of memory in forward", {}, {}, 0, {}, 50}, DoneEvent{1, 1, 0, 0, 0, 75}});
-    EXPECT_THAT(shown.out, HasSubstr("1/2  ok         12.3 ± 0.400 ms (10)"));
+    EXPECT_THAT(shown.out, HasSubstr("1/2  ok         12.3 [12.1, 12.9] ms (10)"));
     EXPECT_THAT(shown.out, HasSubstr("peak  3.00 MiB  seq_len=256"));
     EXPECT_THAT(shown.out, HasSubstr("2/2  oom"));
     EXPECT_THAT(shown.out, HasSubstr("seq_len=512  out of memory in forward"));
@@ -69,10 +72,25 @@ TEST(Progress, TellsLossesOfAllRunsAddedUp)
 
 TEST(Progress, DoesNotCallNothingLostWhereNothingWasTraced)
 {
-    const Shown shown =
-        show(sweepOf({256}), {ResultEvent{1, "ok", "", 12.3, 0.4, 10, {}, 0}, DoneEvent{1, 0, 0, 0, 0, 1}});
+    const Shown shown = show(sweepOf({256}), {ResultEvent{1, "ok", "", 12.3, {{12.1, 12.9}}, 10, {}, 0},
+                                              DoneEvent{1, 0, 0, 0, 0, 1}});
     EXPECT_THAT(shown.out, HasSubstr("Nothing was traced\n"));
     EXPECT_THAT(shown.out, Not(HasSubstr("Nothing lost")));
+}
+
+TEST(Progress, SaysOnceWhatIsSoOfEveryPoint)
+{
+    ResultEvent result{1, "ok", "", 12.3, {{12.1, 12.9}}, 10, {}, 0};
+    result.flags = {"drift: +2.1 %", "debug-build"};
+    const std::string out = show(sweepOf({256, 512}), {result, result}).out;
+    const auto times = [&out](std::string_view text) {
+        std::size_t count = 0;
+        for (std::size_t at = out.find(text); at != std::string::npos; at = out.find(text, at + 1))
+            ++count;
+        return count;
+    };
+    EXPECT_EQ(times("flagged  drift: +2.1 %\n"), 2u);
+    EXPECT_EQ(times("flagged  debug-build: Made by a development build"), 1u);
 }
 
 TEST(Progress, NeverSendsAReasonsControlCharactersToTheTerminal)
@@ -97,10 +115,43 @@ TEST(Progress, DrawsABarThatFitsTheTerminalAndClearsItForLines)
     EXPECT_TRUE(show(points, {HelloEvent{}}).err.empty()) << "no bar where nobody watches";
 }
 
+TEST(Progress, SaysHowManyPointsWereThereAlready)
+{
+    const Shown all = show({}, {HelloEvent{1, "tilescope", "0", "a.tscope", 0}, DoneEvent{}}, {}, 100);
+    EXPECT_EQ(all.out, "100 of 100 points were there already; nothing was run -> a.tscope\n");
+    const Shown some = show(sweepOf({256}),
+                            {HelloEvent{1, "tilescope", "0", "a.tscope", 1},
+                             ResultEvent{1, "ok", "", 1.0, {}, 1, {}, 5}, DoneEvent{1, 0, 0, 0, 0, 1}},
+                            {}, 99);
+    EXPECT_THAT(some.out,
+                HasSubstr("1 of 1 points: 1 ok in 1.0 s; 99 more were there already -> a.tscope\n"));
+}
+
+TEST(Progress, CutsItsLinesToTheTerminal)
+{
+    const std::string reason(300, 'r');
+    const std::vector<Event> events{
+        HelloEvent{1, "tilescope", "0", "a.tscope", 2}, PointEvent{0, 2, 1, "{}"},
+        ResultEvent{1, "error", reason, 12.3, std::array{12.1, 12.7}, 10, 3 << 20, 0, {reason}},
+        PointEvent{1, 2, 2, "{}"}, ResultEvent{2, "ok", "", 12.3, std::array{12.1, 12.7}, 10, 3 << 20, 0}};
+    for (const std::size_t width : {80, 100, 132}) {
+        std::istringstream lines(show(sweepOf({256, 512}), events, {.lineWidth = width}).out);
+        for (std::string line; std::getline(lines, line);)
+            EXPECT_LE(exchange::displayWidth(line), width) << line;
+    }
+    const std::string narrow = show(sweepOf({256, 512}), events, {.lineWidth = 100}).out;
+    EXPECT_THAT(narrow, HasSubstr("seq_len=512"));
+    EXPECT_THAT(narrow, HasSubstr("rrr\u2026rrr"));
+    EXPECT_THAT(show(sweepOf({256, 512}), events).out, HasSubstr(reason)) << "a pipe gets all of it";
+}
+
 TEST(PointLabels, NameOnlyTheKeysThatVary)
 {
     EXPECT_THAT(pointLabels(sweepOf({256, 512})), ElementsAre("seq_len=256", "seq_len=512"));
     EXPECT_THAT(pointLabels(sweepOf({256})), ElementsAre(""));
+    std::vector<ExperimentSpec> specs(1);
+    specs[0].repeat = 2;
+    EXPECT_THAT(pointLabels(numbered(specs)), ElementsAre("repeat=1/2", "repeat=2/2"));
 }
 
 TEST(DurationText, ChoosesItsUnits)

@@ -307,18 +307,20 @@ TEST_F(Show, EmptyTablesSayWhy)
 TEST_F(Show, WhatIsWrongIsOneSentence)
 {
     EXPECT_THAT(errorOf({}), HasSubstr("needs a file"));
-    EXPECT_EQ(errorOf({"missing.tscope"}), "missing.tscope: no such file");
+    EXPECT_EQ(errorOf({"missing.tscope"}), "missing.tscope: no such file; check the path");
     EXPECT_THAT(errorOf({file(), "kernel"}), HasSubstr("did you mean 'kernels'?"));
     EXPECT_THAT(errorOf({file(), "runs", "--run", "9"}),
                 HasSubstr("there is no run 9; the file has run 1 to 3"));
     EXPECT_THAT(errorOf({file(), "runs", "--run", "x"}), HasSubstr("not a whole number"));
+    EXPECT_THAT(errorOf({file(), "samples", "--run", "1", "--run", "2"}), HasSubstr("--run: is given twice"));
+    EXPECT_THAT(errorOf({file(), "kernels", "top-kernel"}), HasSubstr("top-kernel: unexpected argument"));
     EXPECT_THAT(errorOf({file(), "runs", "--format", "jsn"}), HasSubstr("did you mean 'json'?"));
     EXPECT_THAT(errorOf({file(), "kernels", "--group", "famly"}), HasSubstr("did you mean 'family'?"));
     EXPECT_THAT(errorOf({file(), "kernels", "--range", "a//b"}), HasSubstr("empty component"));
     EXPECT_THAT(errorOf({file(), "runs", "--group", "name"}), HasSubstr("cannot be grouped"));
     EXPECT_THAT(errorOf({file(), "kernels", "--at", "peak"}), HasSubstr("only show memory"));
     EXPECT_THAT(errorOf({file(), "kernels", "--formt", "json"}), HasSubstr("did you mean '--format'?"));
-    EXPECT_THAT(errorOf({file(), "kernels", "more", "x"}), HasSubstr("one argument too many"));
+    EXPECT_THAT(errorOf({file(), "kernels", "more", "x"}), HasSubstr("x: unexpected argument"));
 }
 
 TEST_F(Show, HelpHasAnExampleForEachSection)

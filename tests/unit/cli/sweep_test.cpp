@@ -205,7 +205,7 @@ TEST_F(Sweep, AQuickEditionHasNoPointTwice)
     EXPECT_EQ(points[3]["params"]["seq_len"], 512);
     ASSERT_EQ(tilescope({"--batch", "steps.yaml", "--quick", "-o", "a.tscope"}).code, 0);
     EXPECT_THAT(tilescope({"--batch", "steps.yaml", "--quick", "-o", "a.tscope", "--resume"}).out,
-                HasSubstr("0 of 0 points"));
+                HasSubstr("4 of 4 points were there already; nothing was run"));
 }
 
 TEST_F(Sweep, AStoppedSweepIsResumedSoThatEveryPointIsThereOnce)
@@ -223,7 +223,7 @@ TEST_F(Sweep, AStoppedSweepIsResumedSoThatEveryPointIsThereOnce)
     for (const auto& [spec, ok] : okBySpec)
         EXPECT_EQ(ok, 1);
     EXPECT_THAT(tilescope({"--batch", "sweep.yaml", "-o", "a.tscope", "--resume"}).out,
-                HasSubstr("0 of 0 points"));
+                HasSubstr("4 of 4 points were there already; nothing was run"));
 }
 
 TEST_F(Sweep, ResumingWithAnotherTorchDeviceOrProgramIsRefusedUnlessForced)

@@ -22,7 +22,8 @@ const BadSpec kKeys[] = {
     {"KeyWithASlip", "workload: attention\nfixed: {batch: 8}\nbacth: 3\n",
      "s.yaml:3:1: unknown key 'bacth'; did you mean 'batch'? allowed here: name, workload, device, seed, "
      "mode, grad, "
-     "loss, precision, backend, batch, warmup, steps, trace_steps, trace, memory, shapes, counters, compile, "
+     "loss, precision, backend, batch, warmup, steps, repeat, trace_steps, trace, memory, shapes, counters, "
+     "compile, "
      "deterministic, isolate, timeout, memory_limit, threads, annotate_attention, heads, kv_heads, d_head, "
      "seq_len, "
      "kv_len, causal, tile_q, tile_k, fixed, sweep"},
@@ -53,6 +54,14 @@ const BadSpec kKeys[] = {
      "s.yaml:1:9: the key 'workload' cannot be swept; write it at top level or under fixed, with one value"},
     {"WorkloadInAPoint", "sweep:\n- {workload: lm}\n", "s.yaml:2:4: the key 'workload' cannot be swept; …"},
     {"NameSwept", "workload: lm\nsweep: {name: [a, b]}\n", "s.yaml:2:9: the key 'name' cannot be swept; …"},
+    {"RepeatUnderSweep", "workload: lm\nsweep: {repeat: [1, 5]}\n",
+     "s.yaml:2:9: the key 'repeat' cannot be swept; …"},
+    {"RepeatOfNothing", "workload: lm\nrepeat: 0\n",
+     "s.yaml:2:9: repeat is 0, out of range; allowed: 1 to 1,000"},
+    {"RepeatBeyondAllRuns",
+     "workload: lm\nrepeat: 1000\nsweep: {batch: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], "
+     "context: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}\n",
+     "s.yaml:2:9: the sweep would take 110000 runs; at most 100000: repeat less, or split the sweep"},
     {"IsolateInAPoint", "workload: lm\nsweep: [{isolate: process}]\n",
      "s.yaml:2:10: the key 'isolate' cannot be swept; …"},
     {"KeyOfTheOtherWorkload", "workload: lm\nseq_len: 64\n",

@@ -28,7 +28,7 @@ TEST(Defaults, OfAttention)
     EXPECT_EQ(
         toJson(only("workload: attention\n")),
         R"({"name":"s","workload":"attention","device":"auto","seed":0,"mode":"both","grad":false,)"
-        R"("loss":"sum","precision":"fp32","backend":"naive","batch":8,"warmup":5,"steps":10,"trace_steps":3,)"
+        R"("loss":"sum","precision":"fp32","backend":"naive","batch":8,"warmup":5,"steps":10,"repeat":1,"trace_steps":3,)"
         R"("trace":"kernels","memory":true,"shapes":false,"counters":[],"compile":"none",)"
         R"("deterministic":false,"isolate":"sweep","timeout":600,"memory_limit":"auto","threads":"auto",)"
         R"("annotate_attention":false,"heads":1,"kv_heads":1,"d_head":64,"seq_len":1024,"kv_len":1024,)"
@@ -40,7 +40,7 @@ TEST(Defaults, OfTheLm)
     EXPECT_EQ(
         toJson(only("workload: lm\n")),
         R"({"name":"s","workload":"lm","device":"auto","seed":0,"mode":"both","grad":false,)"
-        R"("loss":"sum","precision":"fp32","backend":"naive","batch":4,"warmup":5,"steps":10,"trace_steps":3,)"
+        R"("loss":"sum","precision":"fp32","backend":"naive","batch":4,"warmup":5,"steps":10,"repeat":1,"trace_steps":3,)"
         R"("trace":"kernels","memory":true,"shapes":false,"counters":[],"compile":"none",)"
         R"("deterministic":false,"isolate":"sweep","timeout":600,"memory_limit":"auto","threads":"auto",)"
         R"("annotate_attention":false,"heads":12,"size":"small","d_model":768,"d_ff":3072,"layers":12,)"
@@ -51,7 +51,7 @@ TEST(Defaults, OfTheStudiesOfNumbers)
 {
     EXPECT_EQ(
         toJson(only("workload: accumulation\n")),
-        R"({"name":"s","workload":"accumulation","device":"auto","seed":0,"warmup":5,"steps":10,"trace_steps":3,)"
+        R"({"name":"s","workload":"accumulation","device":"auto","seed":0,"warmup":5,"steps":10,"repeat":1,"trace_steps":3,)"
         R"("trace":"kernels","memory":true,"shapes":false,"counters":[],"deterministic":false,)"
         R"("isolate":"sweep","timeout":600,"memory_limit":"auto","threads":"auto"})");
     EXPECT_EQ(only("workload: dtypes\n").workload, Workload::Dtypes);

@@ -37,6 +37,7 @@ TEST(Quick, TakesFewStepsAndNeverMoreThanWereAskedFor)
     EXPECT_EQ(few[0].warmup, 0);
     EXPECT_EQ(few[0].steps, 2);
     EXPECT_EQ(few[0].traceSteps, 0);
+    EXPECT_EQ(quickOf("{workload: attention, repeat: 5}")[0].repeat, 1);
 }
 
 TEST(Quick, MakesOnePointOfThoseThatBecomeTheSame)

@@ -35,11 +35,11 @@ TEST(Keys, StandInTheOrderInWhichRunsShowThem)
         names.push_back(key.name);
     EXPECT_THAT(names, ::testing::ElementsAre(
                            "name", "workload", "device", "seed", "mode", "grad", "loss", "precision",
-                           "backend", "batch", "warmup", "steps", "trace_steps", "trace", "memory", "shapes",
-                           "counters", "compile", "deterministic", "isolate", "timeout", "memory_limit",
-                           "threads", "annotate_attention", "heads", "kv_heads", "d_head", "seq_len",
-                           "kv_len", "causal", "tile_q", "tile_k", "size", "d_model", "d_ff", "layers",
-                           "vocab", "context", "rope_theta", "checkpointing"));
+                           "backend", "batch", "warmup", "steps", "repeat", "trace_steps", "trace", "memory",
+                           "shapes", "counters", "compile", "deterministic", "isolate", "timeout",
+                           "memory_limit", "threads", "annotate_attention", "heads", "kv_heads", "d_head",
+                           "seq_len", "kv_len", "causal", "tile_q", "tile_k", "size", "d_model", "d_ff",
+                           "layers", "vocab", "context", "rope_theta", "checkpointing"));
 }
 
 TEST(Keys, AreFoundInEitherSpelling)
@@ -161,7 +161,9 @@ TEST(Hash, TellsWorkApartAndNothingElse)
 {
     const ExperimentSpec base = specFromOverrides(Workload::Attention, {}).front();
     const std::string hash = specHash(base);
-    EXPECT_EQ(specHash(specFromOverrides(Workload::Attention, {{"name", "other"}, {"timeout", "1"}}).front()),
+    EXPECT_EQ(specHash(specFromOverrides(Workload::Attention,
+                                         {{"name", "other"}, {"timeout", "1"}, {"repeat", "5"}})
+                           .front()),
               hash);
     EXPECT_EQ(specHash(specFromOverrides(Workload::Attention, {{"kv_len", "1024"}, {"batch", "8"}}).front()),
               hash);
@@ -173,8 +175,9 @@ TEST(Hash, TellsWorkApartAndNothingElse)
     std::set<std::string> hashes{hash};
     std::size_t changed = 0;
     for (const KeyInfo& key : keys()) {
-        if (!key.attention || key.name == "name" || key.name == "timeout" || key.name == "workload" ||
-            key.name == "loss" || key.name == "grad" || key.name == "tile_q" || key.name == "tile_k")
+        if (!key.attention || key.name == "name" || key.name == "timeout" || key.name == "repeat" ||
+            key.name == "workload" || key.name == "loss" || key.name == "grad" || key.name == "tile_q" ||
+            key.name == "tile_k")
             continue;
         Overrides overrides{{std::string(key.name), std::string(key.example)}};
         if (key.type == ValueType::List)

@@ -1,6 +1,7 @@
 #include "core/config/study.h"
 
 #include "core/base/error.h"
+#include "core/config/device_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,6 +114,28 @@ TEST(Study, ThatComeWithTilescopeAllExpandInBothEditions)
         for (const StudyPart& part : full.parts)
             EXPECT_FALSE(part.about.empty()) << part.name;
     }
+}
+
+TEST(Study, KeepsThePointsThatTheDeviceCannotRun)
+{
+    for (const Edition edition : {Edition::Full, Edition::Quick}) {
+        std::size_t cannot = 0;
+        for (const std::string& name : studyNames()) {
+            SCOPED_TRACE(name);
+            const Study anywhere = loadStudy(name, edition);
+            const Study onCpu = loadStudy(name, edition, {{"device", "cpu"}});
+            EXPECT_EQ(onCpu.points(), anywhere.points());
+            for (const StudyPart& part : onCpu.parts)
+                for (const ExperimentSpec& spec : part.specs)
+                    cannot += whyDeviceCannot(spec, false) ? 1 : 0;
+        }
+        EXPECT_GT(cannot, 0u) << "no study has a point for GPUs alone: this test proves nothing";
+    }
+    ExperimentSpec graph;
+    graph.compile.kind = CompileRequest::Kind::Graph;
+    EXPECT_EQ(whyDeviceCannot(graph, false), "compile graph is a CUDA graph, and device is cpu");
+    EXPECT_EQ(whyDeviceCannot(graph, true), std::nullopt);
+    EXPECT_EQ(whyDeviceCannot(ExperimentSpec{}, false), std::nullopt);
 }
 
 TEST(Study, UnknownNamesAreToldTheNearest)

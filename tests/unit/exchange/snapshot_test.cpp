@@ -199,6 +199,9 @@ TEST_F(Snapshot, CpuRunGetsASegmentForEachBlockAndFreesInTwoParts)
     EXPECT_EQ(snapshot.trace.allocEvents[2].action, AllocAction::FreeRequested);
     EXPECT_EQ(snapshot.trace.allocEvents[3].action, AllocAction::FreeCompleted);
     EXPECT_EQ(snapshot.trace.allocEvents[3].allocated, 5200);
+    EXPECT_EQ(snapshot.result.peakAllocated, Bytes{5500});
+    EXPECT_EQ(snapshot.result.peakReserved, Bytes{5500})
+        << "an allocator without segments reserves what it hands out";
 }
 
 TEST_F(Snapshot, RunWithoutMemoryIsNotExported)

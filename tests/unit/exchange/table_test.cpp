@@ -61,7 +61,7 @@ TEST(Scale, ShowsThreeSignificantDigitsInOneUnit)
     EXPECT_EQ(milliseconds.suffix, "ms");
     EXPECT_EQ(milliseconds.text(12'345'678.0), "12.3");
     EXPECT_EQ(milliseconds.text(9'996'000.0), "10.0");
-    EXPECT_EQ(milliseconds.text(1'234.0), "0.00123");
+    EXPECT_EQ(milliseconds.text(1'234.0), "0.001");
     EXPECT_EQ(milliseconds.text(123'456'789.0), "123");
     EXPECT_EQ(milliseconds.text(0.0), "0");
     EXPECT_EQ(milliseconds.text(-12'345'678.0), "-12.3");
@@ -83,7 +83,7 @@ TEST(Terminal, AlignsNumbersToTheRightInOneUnit)
     ASSERT_EQ(lines.size(), 3u);
     EXPECT_EQ(lines[0], "name                                           total (ms)  steps");
     EXPECT_EQ(lines[1], "a_kernel_with_a_long_name_that_goes_on_and_on        1.23      3");
-    EXPECT_EQ(lines[2], "short                                              0.0890      3");
+    EXPECT_EQ(lines[2], "short                                               0.089      3");
 }
 
 TEST(Terminal, ElidesNamesThenDropsColumnsToFit)
@@ -94,6 +94,24 @@ TEST(Terminal, ElidesNamesThenDropsColumnsToFit)
     EXPECT_THAT(terminal(kernels(), {.width = 40}), HasSubstr("\u2026"));
     EXPECT_THAT(terminal(kernels(), {.width = 40}), Not(HasSubstr("Left out")));
     EXPECT_THAT(terminal(kernels(), {.width = 30}), HasSubstr("Left out to fit: steps"));
+}
+
+TEST(Terminal, DoesNotFillUpAPipesRowsToTheLengthOfOneText)
+{
+    Table table{.rows = 30};
+    std::vector<std::string> values(30, "value");
+    values[7] = std::string(500, 'x');
+    table.columns = {column<std::string>("key", std::vector<std::string>(30, "key")),
+                     column<std::string>("value", values),
+                     column<std::string>("unit", std::vector<std::string>(30, "B"))};
+    table.columns[1].elidable = true;
+    const auto lines = linesOf(terminal(table));
+    ASSERT_EQ(lines.size(), 31u);
+    EXPECT_EQ(lines[0], "key  value  unit");
+    EXPECT_EQ(lines[1], "key  value  B");
+    EXPECT_EQ(lines[8], "key  " + values[7] + "  B");
+    for (const std::string& line : lines)
+        EXPECT_NE(line.back(), ' ') << "the last column is not filled up";
 }
 
 TEST(Terminal, ColoursOnlyWhenAsked)
@@ -151,12 +169,45 @@ TEST(Json, AnEmptyTableIsAnEmptyArray)
     EXPECT_EQ(out.str(), "[]\n");
 }
 
+// A table may read its rows a page at a time: each format asks for them in order, a fixed number of times.
+TEST(Table, IsReadInTheOrderOfItsRowsHoweverItIsWritten)
+{
+    constexpr std::size_t kRows = 5000;
+    std::vector<std::size_t> asked;
+    Table table{.rows = kRows};
+    for (const char* key : {"a", "b", "c"})
+        table.columns.push_back({.key = key, .title = key, .cell = [&asked](std::size_t row) -> Cell {
+                                     asked.push_back(row);
+                                     return {};
+                                 }});
+    const auto passes = [&asked] {
+        std::size_t count = 1;
+        for (std::size_t i = 1; i < asked.size(); ++i)
+            count += asked[i] < asked[i - 1] ? 1 : 0;
+        return count;
+    };
+    std::ostringstream out;
+    writeTerminal(out, table, {});
+    EXPECT_EQ(passes(), 2u);
+    EXPECT_EQ(asked.size(), 2 * 3 * kRows);
+    asked.clear();
+    writeTerminal(out, table, {.limit = 10});
+    EXPECT_EQ(asked.size(), 2u * 3 * 10);
+    for (const auto write : {writeJson, writeCsv}) {
+        asked.clear();
+        write(out, table);
+        EXPECT_EQ(passes(), 1u);
+        EXPECT_EQ(asked.size(), 3 * kRows);
+    }
+}
+
 TEST(Csv, SpreadsStatisticsAndGuardsFormulas)
 {
     Table table{.rows = 2};
     analysis::Statistics statistics{.n = 1, .mean = 5, .median = 5, .min = 5, .max = 5, .p95 = 5};
     table.columns = {column<std::string>("=name", {"=cmd|x", "b"}),
                      column<Cell>("step", {Cell(statistics), Cell()})};
+    table.columns[1].statistic = true;
     std::ostringstream out;
     writeCsv(out, table);
     EXPECT_EQ(out.str(),

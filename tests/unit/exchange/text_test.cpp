@@ -22,6 +22,7 @@ TEST(JsonString, IsOneStringWhateverIsInIt)
     EXPECT_EQ(jsonString("a\"b\\c\n"), R"("a\"b\\c\n")");
     EXPECT_EQ(jsonString(std::string_view("\0\x1b", 2)), R"("\u0000\u001b")");
     EXPECT_EQ(jsonString("\xff"), "\"\xef\xbf\xbd\"");
+    EXPECT_EQ(jsonString("\u009b31m\u202e"), R"("\u009b31m\u202e")");
 }
 
 TEST(JsonNumber, ReadsBackAsTheSame)
@@ -40,6 +41,8 @@ TEST(CsvField, CannotBecomeAFormula)
     EXPECT_EQ(csvField("a,b"), "\"a,b\"");
     EXPECT_EQ(csvField("say \"x\""), "\"say \"\"x\"\"\"");
     EXPECT_EQ(csvField("=a,b"), "\"'=a,b\"");
+    EXPECT_EQ(csvField("\r=1"), R"('\r=1)");
+    EXPECT_EQ(csvField("\x1b[31m\tred\n"), "\"\\x1b[31m\tred\n\"");
 }
 
 TEST(DisplayWidth, CountsColumnsNotBytes)

@@ -75,7 +75,7 @@ TEST_F(AttentionOp, SavesNoMoreForBackwardThanItsInputsAndOutputs)
         << "the graph holds one node a call";
     EXPECT_EQ(lse.scalar_type(), at::kFloat);
     EXPECT_EQ(lse.sizes(), (std::vector<std::int64_t>{1, 1, 300}));
-    EXPECT_FALSE(lse.requires_grad());
+    EXPECT_EQ(lse.grad_fn(), o.grad_fn());
 }
 
 TEST_F(AttentionOp, RowsWithoutKeysAreZero)
@@ -133,8 +133,6 @@ TEST_F(AttentionOp, RefusesBadInputInOneSentence)
     using testing::HasSubstr;
     EXPECT_THAT(sentence([&] { attention(q, q.to(at::kHalf), q, false); }),
                 HasSubstr("k is Half and q is Float"));
-    EXPECT_THAT(sentence([&] { attention(q, q, q.transpose(2, 3).contiguous().transpose(2, 3), false); }),
-                HasSubstr("v has stride 8 in its last dimension"));
     EXPECT_THAT(sentence([&] {
                     attention(random({1, 1, 4, 257}), random({1, 1, 4, 257}), random({1, 1, 4, 257}), false);
                 }),
@@ -159,7 +157,8 @@ TEST_F(AttentionOp, RefusesBadInputInOneSentence)
                 HasSubstr("q is Int on cpu"));
     EXPECT_THAT(sentence([&] { attention(q[0][0], q[0][0], q[0][0], false); }),
                 HasSubstr("q has 2 dimensions"));
-    EXPECT_THAT(sentence([&] { attention(q.slice(2, 0, 0), q, q, false); }), HasSubstr("q has 0 rows"));
+    EXPECT_THAT(sentence([&] { attention(q.slice(3, 0, 0), q.slice(3, 0, 0), q.slice(3, 0, 0), false); }),
+                HasSubstr("head dim 0 is not possible; give 1 to 256"));
 }
 
 TEST_F(AttentionOp, FewHeadsAndManyThreadsGiveTheSameGradients)

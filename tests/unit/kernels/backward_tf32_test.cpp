@@ -28,9 +28,7 @@ void check(AttentionShape shape, bool causal, Order order = Order::Any, int mult
         const Gradients gradients =
             runBackward<hopper::Tf32BackwardTile<HeadDim>>(given, multiprocessors, seed, pace);
         EXPECT_EQ(emulator::takeUnroundedOperands(), 0U);
-        expectGradient("gradV", given.gradV, gradients.v);
-        expectGradient("gradK", given.gradK, gradients.k);
-        expectGradient("gradQ", given.gradQ, gradients.q);
+        expectGradients(given, gradients);
     }
 }
 

@@ -21,11 +21,11 @@ template <class Tile> void check(AttentionShape shape, bool causal, int multipro
         SCOPED_TRACE("seed " + std::to_string(seed));
         Inputs<float> inputs(shape, seed);
         emulator::takeUnroundedOperands();
-        Outputs<float> outputs =
+        const Outputs<float> outputs =
             run<Tile, hopper::Tf32Memory<Tile>>(problem, inputs, multiprocessors, seed, pace,
                                                 [](auto&&... parts) { hopper::runTf32<Tile>(parts...); });
         EXPECT_EQ(emulator::takeUnroundedOperands(), 0U);
-        expectAttention(problem, inputs, outputs, 0x1p-11);
+        expectAttention(problem, inputs, outputs);
     }
 }
 

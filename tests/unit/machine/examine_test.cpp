@@ -123,7 +123,7 @@ TEST(ExamineHost, NotesWhatDisturbsTimings)
     const std::vector<Finding> findings = findingsOf(host);
     expect(about("CPU", findings), Verdict::Note, "8 threads, load 6.0", "taskset");
     expect(about("governor", findings), Verdict::Note, "powersave", "cpupower frequency-set -g performance");
-    expect(about("memory", findings), Verdict::Note, "1.0 GiB swapped out", "close what fills it");
+    expect(about("memory", findings), Verdict::Note, "1.00 GiB swapped out", "close what fills it");
     host.governor = "";
     expect(about("governor", findingsOf(host)), Verdict::Ok, "does not scale", "");
 }
@@ -131,11 +131,11 @@ TEST(ExamineHost, NotesWhatDisturbsTimings)
 TEST(ExamineDisk, NotesWhereAFileCannotGrow)
 {
     DiskFacts disk = roomyDisk();
-    expect(about("disk", findingsOf(disk)), Verdict::Ok, "200.0 GiB free in /data", "");
+    expect(about("disk", findingsOf(disk)), Verdict::Ok, "200 GiB free in /data", "");
     disk.network = "Lustre";
     expect(about("disk", findingsOf(disk)), Verdict::Ok, "(Lustre): runs write a copy in TMPDIR", "");
     disk.freeBytes = kGiB / 2;
-    expect(about("disk", findingsOf(disk)), Verdict::Note, "0.5 GiB free", "another disk");
+    expect(about("disk", findingsOf(disk)), Verdict::Note, "512 MiB free", "another disk");
     disk.writable = false;
     expect(about("disk", findingsOf(disk)), Verdict::Note, "may not be written", "-o");
     disk.unreadable = "Stale file handle";

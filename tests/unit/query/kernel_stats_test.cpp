@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <random>
 #include <utility>
 
 namespace tilescope::query {
@@ -67,17 +69,124 @@ TEST(KernelStats, OfOpsCountTheirOwnTime)
     thread.rows.push_back(std::move(inner).build());
     made.lanes.push_back(std::move(thread));
     made.length = 220;
-    const auto all = opStats(made, {}, never);
+    const auto all = opsWithin(made, {0, 220}, never);
     ASSERT_EQ(all.size(), 3U);
     EXPECT_EQ(all[0].name, 0U);
     EXPECT_EQ(all[0].total, 60) << "100 - 50 - 10, and 20";
     EXPECT_EQ(all[0].instances, 2);
     EXPECT_EQ(all[1].total, 50);
     EXPECT_EQ(all[2].total, 10);
-    const auto part = opStats(made, Stretch{5, 150}, never);
-    ASSERT_EQ(part.size(), 2U) << "linear began before";
+    const auto part = opsWithin(made, {5, 75}, never);
+    ASSERT_EQ(part.size(), 3U);
     EXPECT_EQ(part[0].name, 1U);
+    EXPECT_EQ(part[1].total, 15) << "linear, which began before: 70 less 50 of mm and 5 of add";
+    EXPECT_EQ(part[2].total, 5) << "add ends after";
+    const auto inside = opsWithin(made, {20, 30}, never);
+    ASSERT_EQ(inside.size(), 2U) << "a stretch within one op shows it";
+    EXPECT_EQ(inside[0].name, 1U);
+    EXPECT_EQ(inside[0].total, 10);
+    EXPECT_EQ(inside[1].total, 0) << "linear waits for mm all the time";
     EXPECT_TRUE(kernelStats(made, {}, never).empty()) << "no device ran anything";
+}
+
+TEST(KernelStats, KernelsThatReachBeyondAStretchCountWithTheirPartInside)
+{
+    const auto stats = kernelsWithin(timeline(), {20, 45}, never);
+    ASSERT_EQ(stats.size(), 2U);
+    EXPECT_EQ(stats[0].instances, 2);
+    EXPECT_EQ(stats[0].total, 10 + 5);
+    EXPECT_EQ(stats[1].total, 4);
+    const auto inside = kernelsWithin(timeline(), {105, 110}, never);
+    ASSERT_EQ(inside.size(), 1U);
+    EXPECT_EQ(inside[0].total, 5);
+}
+
+// A lane of random events: one after the other on a stream, called by each other on a thread.
+class RandomLane {
+public:
+    RandomLane(Lane::Kind kind, int events, std::mt19937& random)
+    {
+        lane_.kind = kind;
+        RowsBuilder rows;
+        std::int64_t time = 0;
+        std::vector<std::int64_t> open; // ends of the events that are still open
+        for (int i = 0; i < events; ++i) {
+            time += std::int64_t(random() % 6);
+            while (!open.empty() && open.back() <= time)
+                open.pop_back();
+            std::int64_t end = time + std::int64_t(random() % 40);
+            if (!open.empty())
+                end = std::min(end, open.back());
+            rows.add(time, end, std::uint32_t(random() % kNames), Hue::Other);
+            if (kind == Lane::Kind::Thread)
+                open.push_back(end);
+            else
+                time = end;
+        }
+        lane_.rows = std::move(rows).build();
+    }
+
+    static constexpr std::uint32_t kNames = 5;
+    const Lane& lane() const { return lane_; }
+
+    // Name by name what each instant of the stretch belongs to: the innermost event that covers it.
+    std::vector<std::int64_t> timesOf(Stretch stretch) const
+    {
+        std::vector<std::int64_t> times(kNames);
+        for (std::int64_t at = stretch.first; at < stretch.second; ++at) {
+            const auto covering = [at](const Track& row) {
+                for (std::size_t i = 0; i < row.size(); ++i)
+                    if (row.start(i) <= at && at < row.end(i))
+                        return std::optional(row.name(i));
+                return std::optional<std::uint32_t>();
+            };
+            std::optional<std::uint32_t> innermost;
+            for (const Track& row : lane_.rows)
+                if (const auto name = covering(row))
+                    innermost = name;
+            if (innermost)
+                ++times[*innermost];
+        }
+        return times;
+    }
+
+private:
+    Lane lane_;
+};
+
+TEST(KernelStats, WithinAStretchAreWhatEachInstantBelongsTo)
+{
+    constexpr std::uint32_t kSeed = 20261;
+    SCOPED_TRACE(kSeed);
+    std::mt19937 random(kSeed);
+    for (int round = 0; round < 60; ++round) {
+        Timeline made;
+        made.names.resize(RandomLane::kNames);
+        const RandomLane thread(Lane::Kind::Thread, 60, random);
+        const RandomLane other(Lane::Kind::Thread, 60, random);
+        const RandomLane stream(Lane::Kind::Stream, 20, random);
+        made.lanes = {thread.lane(), other.lane(), stream.lane()};
+        made.length = 700;
+        const auto from = std::int64_t(random() % 150);
+        const Stretch stretch{from, from + 1 + std::int64_t(random() % 150)};
+        const auto totals = [](const std::vector<KernelStat>& stats) {
+            std::vector<std::int64_t> times(RandomLane::kNames);
+            for (const KernelStat& stat : stats)
+                times[stat.name] = stat.total;
+            return times;
+        };
+        std::vector<std::int64_t> ops = thread.timesOf(stretch);
+        const std::vector<std::int64_t> more = other.timesOf(stretch);
+        for (std::size_t i = 0; i < ops.size(); ++i)
+            ops[i] += more[i];
+        EXPECT_EQ(totals(opsWithin(made, stretch, never)), ops) << round;
+        EXPECT_EQ(totals(kernelsWithin(made, stretch, never)), stream.timesOf(stretch)) << round;
+        std::int64_t sum = 0;
+        for (const KernelStat& stat : kernelsWithin(made, stretch, never))
+            sum += stat.total;
+        EXPECT_EQ(sum, stream.lane().rows.front().covered(stretch.first, stretch.second))
+            << "kernels of one stream add up to the time in which it was busy";
+    }
 }
 
 TEST(KernelStats, OfAStretchCountWhatStartsInIt)

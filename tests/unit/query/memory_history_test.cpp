@@ -127,6 +127,21 @@ TEST_F(MemoryHistoryTest, BlocksOfARunThatAllocatesNothingStayUntilItsEnd)
     EXPECT_EQ(columns[0].bytes[at(MemoryCategory::Parameters)], 100);
 }
 
+TEST_F(MemoryHistoryTest, AStepWhoseFirstRequestFailsShowsTheBlocksThatExistedBefore)
+{
+    TraceBatch batch;
+    batch.allocEvents.push_back(
+        {.time = timestampAt(50), .action = AllocAction::Oom, .bytes = 4096, .allocated = 100});
+    MemoryFacts facts;
+    facts.blocks = {older(0x10000000, 100, MemoryCategory::Inputs, "q")};
+    facts.blocks.front().device = {};
+    const auto history = written(batch, facts);
+    const std::int64_t failure = (timestampAt(50) - history->origin).count();
+    EXPECT_EQ(history->allocated.at(failure), 100);
+    ASSERT_EQ(history->aliveAt(failure).size(), 1u);
+    EXPECT_EQ(history->text(history->blocks[history->aliveAt(failure).front()].name), "q");
+}
+
 TEST_F(MemoryHistoryTest, FragmentationFollowsFromTheSegments)
 {
     constexpr std::int64_t kSegment = 2 << 20;

@@ -335,7 +335,7 @@ TEST_F(RunTotals, AreMadeAnewInOtherFilesAndGoWithTheirRun)
     ASSERT_TRUE(after.totals(kRun));
     EXPECT_EQ(after.totals(kRun)->kernels.size(), before.totals(kRun)->kernels.size());
     EXPECT_EQ(after.totals(kRun)->paths.size(), before.totals(kRun)->paths.size());
-    store::deleteRun(file_, kRun);
+    store::deleteRuns(file_, std::array{kRun});
     EXPECT_TRUE(store::verify(file_).ok());
 }
 

@@ -102,6 +102,29 @@ TEST_F(SharedFileTest, ALookTellsOnlyWhatHasChanged)
     EXPECT_EQ(third->runs[0].step->n, 2);
 }
 
+TEST_F(SharedFileTest, ThroughALinkWhatIsWrittenToTheFileItselfIsSeen)
+{
+    fs::create_directory(folder_ / "links");
+    const fs::path link = folder_ / "links" / "latest.tscope";
+    fs::create_symlink("../run.tscope", link);
+    auto writer = std::make_unique<store::RunWriter>(file_, strings_);
+    begin(*writer);
+    write(*writer, 10);
+    SharedFile shared(link);
+    ASSERT_TRUE(shared.look());
+    EXPECT_EQ(shared.look(), nullptr);
+    write(*writer, 10);
+    const auto grown = shared.look();
+    ASSERT_TRUE(grown) << "the log beside the file itself has grown";
+    EXPECT_EQ(grown->runs[0].step->n, 2);
+    EXPECT_EQ(grown->runs[0].result.status, RunStatus::Running) << "its lock is found";
+    EXPECT_THROW(store::RunWriter(link, strings_), Error) << "it has one writer, whatever its name";
+    writer->endRun({});
+    writer.reset();
+    EXPECT_EQ(kernelsOf(shared), 20u);
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "links"), {}), 1);
+}
+
 TEST_F(SharedFileTest, ATimelineGrowsWithItsRunAndIsTheSealedOneAtLast)
 {
     auto writer = std::make_unique<store::RunWriter>(file_, strings_);

@@ -99,7 +99,7 @@ TEST_F(Findings, CrossoverIsWhereTheOneStaysBelow)
                         .series = "backend",
                         .first = "naive",
                         .second = "flash"}),
-              "faster: precision bf16: from 1024 on");
+              "faster: precision bf16: from 8192 on");
 }
 
 TEST_F(Findings, TheBestTradeSavesMostForWhatItCosts)

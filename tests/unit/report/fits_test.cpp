@@ -95,14 +95,14 @@ TEST(Crossover, ClaimsNothingThatTheSpreadExplains)
     };
     EXPECT_EQ(crossoverOf(curves(0.01), "naive", "flash"), "from the first point, 128, on");
     EXPECT_EQ(crossoverOf(curves(0.2), "naive", "flash"),
-              "not told, at 256 they differ by no more than their spread");
+              "inconclusive, at 256 they differ by no more than runs do");
     EXPECT_EQ(crossoverOf(curves(0.2), "flash", "naive"),
-              "not told, at 256 they differ by no more than their spread");
+              "inconclusive, at 256 they differ by no more than runs do");
     // t of two degrees of freedom is 4.303, of one 12.706: the same means, fewer samples.
     EXPECT_EQ(
         crossoverOf({{"a", {{1, 1, 0.02, 1}, {2, 1, 0.02, 1}}}, {"b", {{1, 0.9, 0, 1}, {2, 0.9, 0, 1}}}}, "a",
                     "b"),
-        "not told, at 2 they differ by no more than their spread");
+        "inconclusive, at 2 they differ by no more than runs do");
     EXPECT_EQ(
         crossoverOf({{"a", {{1, 1, 0.02, 2}, {2, 1, 0.02, 2}}}, {"b", {{1, 0.9, 0, 1}, {2, 0.9, 0, 1}}}}, "a",
                     "b"),

@@ -68,7 +68,7 @@ TEST_F(Report, FindsTheStudyByItsPointsAndTakesTheirValues)
     EXPECT_EQ(grid.rows.size(), 20U);
     const std::vector<Cell>& row = grid.rows[2]; // d_head 16, seq_len 4096
     EXPECT_EQ(row[1].text, "4096");
-    EXPECT_EQ(row[2].text, "4.12 ± 0.0216");
+    EXPECT_EQ(row[2].text, "4.12 ± 0.020");
     EXPECT_NEAR(row[2].value.value(), 4.096 * 1.005, 1e-6);
     EXPECT_EQ(row[2].n, 10);
     EXPECT_EQ(grid.columns[2].unit, "ms");
@@ -156,11 +156,16 @@ TEST_F(Report, JsonAndCsvHaveBaseUnits)
                 ::testing::IsEmpty());
     const auto read = nlohmann::json::parse(json.str());
     EXPECT_EQ(read["sections"][0]["tables"][0]["columns"][5]["unit"], "B");
+    const auto forward = read["sections"][0]["tables"][0]["rows"][2][2];
+    EXPECT_LT(forward["ci95"][0], forward["value"]);
+    EXPECT_GT(forward["ci95"][1], forward["value"]);
     EXPECT_EQ(read["sections"][0]["tables"][0]["rows"][2][5]["value"], 4096 * 4096);
     std::ostringstream csv;
     writeCsv(csv, made.sections[0].tables[0]);
-    EXPECT_THAT(csv.str(), HasSubstr("d_head,seq_len,\"forward, ms\",\"forward std, ms\",forward n,"));
-    EXPECT_THAT(csv.str(), HasSubstr("\r\n16,16384,OOM,,,OOM,,,OOM,OOM\r\n"));
+    EXPECT_THAT(
+        csv.str(),
+        HasSubstr("d_head,seq_len,\"forward, ms\",\"forward low, ms\",\"forward high, ms\",forward n,"));
+    EXPECT_THAT(csv.str(), HasSubstr("\r\n16,16384,OOM,,,,OOM,,,,OOM,OOM\r\n"));
 }
 
 TEST_F(Report, AFileWithoutStudiesSaysHowToMakeOne)

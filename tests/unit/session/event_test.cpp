@@ -17,7 +17,7 @@ std::vector<Event> oneOfEach()
             PointEvent{2, 3, 7, R"({"workload":"lm","d_head":64})"},
             StateEvent{7, "measure"},
             SampleEvent{7, 4, 1'234'567},
-            ResultEvent{7, "ok", "", 1.25, 0.5, 10, 4096, 99, {"drift: +2 %", "busy-host: x"}},
+            ResultEvent{7, "ok", "", 1.25, {{1.0, 1.5}}, 10, 4096, 99, {"drift: +2 %", "busy-host: x"}},
             ResultEvent{8, "oom", "out of memory", {}, {}, 0, {}, 0},
             LossEvent{7, "ring_overflow", "warning", 12},
             MemoryEvent{1, 4, 1 << 20, std::nullopt, 3 << 20},

@@ -100,6 +100,53 @@ TEST_F(Resume, ASpecThatStandsTwiceNeedsTwoRuns)
     EXPECT_THAT(indicesLeft(points), ElementsAre());
 }
 
+TEST_F(Resume, APointIsDoneWhenItHasAsManyRunsAsItIsRepeated)
+{
+    auto points = sweep(2);
+    hold(points[0], RunStatus::Ok);
+    std::vector<ExperimentSpec> specs{points[0].spec, points[1].spec};
+    for (ExperimentSpec& spec : specs)
+        spec.repeat = 3;
+    const auto repeated = numbered(specs);
+    EXPECT_THAT(indicesLeft(repeated), ElementsAre(1, 2, 3, 4, 5)) << "the run before was not repeated";
+    hold(repeated[3], RunStatus::Ok);
+    hold(repeated[2], RunStatus::Ok);
+    hold(repeated[4], RunStatus::Error);
+    EXPECT_THAT(indicesLeft(repeated), ElementsAre(3, 4, 5)) << "one more of the first, two of the second";
+}
+
+TEST(Numbered, InterleavesTheRepeatsOfPoints)
+{
+    std::vector<ExperimentSpec> specs(3);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        specs[i].seed = static_cast<std::int64_t>(i);
+        specs[i].repeat = i == 1 ? 3 : 2;
+    }
+    std::vector<std::int64_t> seeds;
+    std::vector<std::int64_t> indices;
+    for (const SweepPoint& point : numbered(specs)) {
+        seeds.push_back(point.spec.seed);
+        indices.push_back(point.index);
+        EXPECT_EQ(point.of, 7);
+        EXPECT_EQ(point.point, point.spec.seed);
+    }
+    EXPECT_THAT(seeds, ElementsAre(0, 1, 2, 0, 1, 2, 1));
+    EXPECT_THAT(indices, ElementsAre(0, 1, 2, 3, 4, 5, 6));
+}
+
+TEST(Numbered, KeepsTheRepeatsOfAPointInOneShard)
+{
+    std::vector<ExperimentSpec> specs(3);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        specs[i].seed = static_cast<std::int64_t>(i);
+        specs[i].repeat = 2;
+    }
+    std::vector<std::int64_t> seeds;
+    for (const SweepPoint& point : pointsOf({1, 2}, numbered(specs)))
+        seeds.push_back(point.spec.seed);
+    EXPECT_THAT(seeds, ElementsAre(1, 1));
+}
+
 TEST_F(Resume, NameAndTimeoutMakeNoOtherPoint)
 {
     auto points = sweep(2);

@@ -114,6 +114,38 @@ std::string damaged(std::string bytes, std::mt19937_64& random)
 
 } // namespace
 
+TEST(Damage, AFileThatWasCutIsRefusedHoweverLittleIsGone)
+{
+    const TemporaryFolder folder;
+    const fs::path file = folder / "cut.tscope";
+    writeSound(file);
+    const std::string bytes = contentsOf(file);
+    for (const std::size_t gone : {1, 2, 99, 100, 512, 4095, 4096, 4097, 20'000}) {
+        SCOPED_TRACE(gone);
+        std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes.substr(0, bytes.size() - gone);
+        try {
+            const RunReader reader(file);
+            ADD_FAILURE() << "it was opened";
+        } catch (const Error& error) {
+            EXPECT_NE(error.sentence().find("the file is damaged: it was cut to " +
+                                            std::to_string(bytes.size() - gone) + " of its " +
+                                            std::to_string(bytes.size()) + " bytes"),
+                      std::string::npos)
+                << error.sentence();
+        }
+        StringTable strings;
+        EXPECT_THROW(RunWriter(file, strings), Error) << "nothing is appended to it";
+        const VerifyReport report = verify(file);
+        ASSERT_FALSE(report.ok());
+        EXPECT_TRUE(report.problems.front().starts_with("the file is damaged: it was cut"))
+            << report.problems.front();
+        for (const std::string& problem : report.problems) {
+            EXPECT_EQ(problem.find('\n'), std::string::npos) << problem;
+            EXPECT_EQ(problem.find("not an error"), std::string::npos) << problem;
+        }
+    }
+}
+
 TEST(Damage, GivesAWholeAnswerOrOneSentence)
 {
     const TemporaryFolder folder;

@@ -169,8 +169,14 @@ TEST_F(Maintenance, MergingAgainChangesNothing)
     EXPECT_EQ(again.added, 0);
     EXPECT_EQ(again.present, 3);
     EXPECT_THAT(marks(all), ElementsAre("one", "two2"));
-    const fs::path own[] = {all};
-    EXPECT_EQ(merge(own, all).added, 0) << "a file is its own source";
+    fs::create_hard_link(all, folder / "other name");
+    for (const fs::path& own : {all, folder / "other name"})
+        try {
+            merge(std::array{a, own}, all);
+            ADD_FAILURE();
+        } catch (const Error& error) {
+            EXPECT_THAT(error.sentence(), HasSubstr("is the target, too"));
+        }
     expectSound(all);
 }
 
@@ -246,16 +252,16 @@ TEST_F(Maintenance, DeletingARunLeavesTheOthersAndItsNumber)
     writeRun(a, "three");
     const RunReader reader(a);
     EXPECT_EQ(reader.counts(RunId{3}).total(), 2402);
-    deleteRun(a, RunId{3});
+    deleteRuns(a, std::array{RunId{3}});
     EXPECT_EQ(reader.runs().size(), 2u) << "a reader that was open sees it too";
     EXPECT_EQ(reader.counts(RunId{3}).total(), 0);
-    deleteRun(a, RunId{1});
+    deleteRuns(a, std::array{RunId{1}});
     expectRun(a, RunId{2}, "two2");
     expectSound(a);
     writeRun(a, "four");
     EXPECT_EQ(RunReader(a).runs().at(1).run, RunId{4});
     expectRun(a, RunId{4}, "four");
-    EXPECT_THROW(deleteRun(a, RunId{1}), Error);
+    EXPECT_THROW(deleteRuns(a, std::array{RunId{1}}), Error);
     expectSound(a);
 }
 
@@ -278,7 +284,7 @@ TEST_F(Maintenance, CeilingsAreKeptOnce)
         merge(sources, all);
         EXPECT_THAT(RunReader(all).ceilings(), ElementsAre(matmul, copy));
     }
-    deleteRun(all, RunId{1});
+    deleteRuns(all, std::array{RunId{1}});
     compact(all);
     EXPECT_THAT(RunReader(all).ceilings(), ElementsAre(matmul, copy));
     expectSound(all);
@@ -290,8 +296,7 @@ TEST_F(Maintenance, CompactingShrinksAndKeepsNumbers)
         writeRun(a, mark);
     setNote(a, RunId{4}, "keep me");
     setTag(a, RunId{4}, "paper");
-    for (const int run : {1, 2, 3})
-        deleteRun(a, RunId{run});
+    deleteRuns(a, std::array{RunId{1}, RunId{2}, RunId{3}});
     const CompactOutcome outcome = compact(a);
     EXPECT_LT(outcome.after.count, outcome.before.count * 2 / 3) << "four runs were there";
     EXPECT_EQ(outcome.after.count, static_cast<std::int64_t>(fs::file_size(a)));

@@ -326,15 +326,15 @@ TEST_F(Tracks, GoWithTheirRunAndAreMadeAnewInOtherFiles)
     }
     const fs::path sources[] = {file};
     merge(sources, merged);
-    deleteRun(merged, RunId{1});
+    deleteRuns(merged, std::array{RunId{1}});
     compact(merged);
     expectSound(merged);
     EXPECT_FALSE(RunReader(merged).tracks(RunId{2}).empty());
-    deleteRun(file, RunId{1});
+    deleteRuns(file, std::array{RunId{1}});
     expectSound(file);
     for (const char* table : {"track", "level", "track_data"})
         EXPECT_EQ(sql(std::string("select count(*) from ") + table), 0) << table;
-    deleteRun(merged, RunId{2});
+    deleteRuns(merged, std::array{RunId{2}});
     expectSound(merged);
     EXPECT_FALSE(expected.empty());
 }

@@ -2,6 +2,7 @@
 // without a change to the file, and stays so when the file is upgraded.
 
 #include "core/base/error.h"
+#include "core/store/books.h"
 #include "core/store/file_check.h"
 #include "core/store/maintenance.h"
 #include "core/store/schema.h"
@@ -107,9 +108,14 @@ class FirstVersion : public ::testing::Test {
 protected:
     void SetUp() override
     {
-        fs::copy_file(fs::path(TILESCOPE_TEST_DATA) / "store/version-1.tscope", file);
-        fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+        copyOf("version-1.tscope", file);
         ASSERT_EQ(readHeader(file).version, 1);
+    }
+
+    static void copyOf(const std::string& name, const fs::path& to)
+    {
+        fs::copy_file(fs::path(TILESCOPE_TEST_DATA) / "store" / name, to);
+        fs::permissions(to, fs::perms::owner_read | fs::perms::owner_write);
     }
 
     void expectSound(const fs::path& path)
@@ -194,16 +200,10 @@ TEST_F(FirstVersion, IsMergedAndCompacted)
 TEST_F(FirstVersion, SegmentsOfVersionFiveAreNotExpandable)
 {
     const fs::path older = folder / "version-5.tscope";
-    {
-        RunWriter writer(older, strings);
-        writer.beginRun(header("old"));
-        MemoryFacts facts;
-        facts.segments = {{.device = DeviceIndex{0}, .address = 4096, .bytes = 2 << 20, .pool = 3}};
-        writer.writeMemory(facts);
-        writer.endRun({});
-    }
+    copyOf("version-7.tscope", older);
     SQLite::Database(older.string(), SQLite::OPEN_READWRITE)
-        .exec("drop view code_places; drop table code_place; "
+        .exec("drop view code_places; drop table code_place; delete from tally where source = 'code_place'; "
+              "delete from chunk where source = 'code_place'; "
               "alter table memory_segment drop column expandable; pragma user_version = 5");
     const std::string before = contentsOf(older);
     const auto expectSegment = [](const fs::path& path) {
@@ -222,6 +222,45 @@ TEST_F(FirstVersion, SegmentsOfVersionFiveAreNotExpandable)
     setNote(older, RunId{1}, "upgraded");
     EXPECT_EQ(readHeader(older).version, newestVersion());
     expectSegment(older);
+    expectSound(older);
+}
+
+// Version 7 added rows up by another rule: its files keep it, and what is copied from them gets the new one.
+TEST_F(FirstVersion, FilesOfVersionSevenAreCheckedByTheirOwnRule)
+{
+    const fs::path older = folder / "version-7.tscope";
+    copyOf("version-7.tscope", older);
+    const std::string before = contentsOf(older);
+    const auto ruleOf = [](const fs::path& path) {
+        SQLite::Database database(path.string());
+        return digestRuleOf(database);
+    };
+    expectSound(older);
+    EXPECT_EQ(RunReader(older).deviceEvents({.run = RunId{2}}).size(), 41u);
+    EXPECT_EQ(contentsOf(older), before);
+    SQLite::Database(older.string(), SQLite::OPEN_READWRITE).exec("update op set duration = 2 where id = 7");
+    EXPECT_FALSE(verify(older).ok());
+    EXPECT_THROW(RunReader(older).ops({.run = RunId{1}}), Error);
+    SQLite::Database(older.string(), SQLite::OPEN_READWRITE).exec("update op set duration = 1 where id = 7");
+
+    const fs::path merged = folder / "merged.tscope";
+    EXPECT_EQ(merge(std::array{older}, merged).added, 2);
+    EXPECT_EQ(ruleOf(merged), DigestRule::Typed);
+    expectSound(merged);
+    {
+        RunWriter writer(older, strings);
+        writer.beginRun(header("new"));
+        writer.writeSamples(std::array{Sample{.step = 0, .wall = Nanoseconds(5)}});
+        writer.endRun({});
+    }
+    setTag(older, RunId{1}, "upgraded");
+    deleteRuns(older, std::array{RunId{2}});
+    EXPECT_EQ(readHeader(older).version, newestVersion());
+    EXPECT_EQ(ruleOf(older), DigestRule::Untyped);
+    expectSound(older);
+    compact(older);
+    EXPECT_EQ(ruleOf(older), DigestRule::Typed);
+    EXPECT_EQ(RunReader(older).run(RunId{1})->tag, "upgraded");
     expectSound(older);
 }
 

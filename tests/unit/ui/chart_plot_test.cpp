@@ -106,7 +106,8 @@ TEST(ChartPlot, ErrorBarsEndWithinTheAxes)
         std::vector<query::RunSummary> runs = attention();
         for (query::RunSummary& run : runs)
             for (query::PhaseTimes& phase : run.phases)
-                phase.wallMs->standardDeviation = spread * phase.wallMs->mean;
+                phase.wallMs->ci95 = analysis::ConfidenceInterval{phase.wallMs->median * (1 - spread),
+                                                                  phase.wallMs->median * (1 + spread)};
         for (const auto axis :
              {ChartRecipe::Axis::Log2, ChartRecipe::Axis::Log10, ChartRecipe::Axis::Linear}) {
             ChartRecipe recipe;

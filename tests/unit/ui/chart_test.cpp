@@ -5,6 +5,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "tests/unit/ui/chart_fixture.h"
+#include "ui/models/chart_choice.h"
 #include "ui/models/chart_recipe.h"
 #include "ui/models/chart_rows.h"
 #include "ui/pages/charts_offscreen.h"
@@ -49,7 +50,7 @@ TEST(Chart, HasASeriesForEachValueWithItsPointsByX)
     EXPECT_EQ(chart.series[1].points[2].x, 1024);
     EXPECT_EQ(chart.unit, QStringLiteral("ms"));
     EXPECT_NEAR(chart.series[1].points[1].y, 8, 1e-9);
-    EXPECT_NEAR(*chart.series[1].points[1].low, 7.2, 1e-9) << "one standard deviation";
+    EXPECT_NEAR(*chart.series[1].points[1].low, 7.2, 1e-9) << "the interval of the median";
     EXPECT_EQ(chart.series[1].outOfMemory, std::vector<double>{2048});
     EXPECT_TRUE(chart.caption.contains(QStringLiteral("precision bf16"))) << chart.caption.toStdString();
 }
@@ -57,13 +58,19 @@ TEST(Chart, HasASeriesForEachValueWithItsPointsByX)
 TEST(Chart, CentreAndBarsAreThoseOfTheRecipe)
 {
     const std::vector<query::RunSummary> runs = attention();
-    ChartRecipe recipe;
-    recipe.centre = ChartRecipe::Centre::Median;
-    recipe.bars = ChartRecipe::Bars::Interval;
-    const ChartPoint point = chartOf(recipe, pointersTo(runs)).series[1].points[1];
-    EXPECT_NEAR(point.y, 7.2, 1e-9);
-    EXPECT_NEAR(*point.low, 6.4, 1e-9);
-    EXPECT_NEAR(*point.high, 8, 1e-9);
+    for (const auto bars : {ChartRecipe::Bars::Deviation, ChartRecipe::Bars::Interval}) {
+        ChartRecipe recipe;
+        recipe.bars = bars;
+        recipe.centre = ChartRecipe::Centre::Mean;
+        const ChartPoint mean = chartOf(recipe, pointersTo(runs)).series[1].points[1];
+        EXPECT_NEAR(mean.y, 8.8, 1e-9);
+        EXPECT_NEAR(*mean.low, 8.0, 1e-9) << "a deviation, whose centre is the mean";
+        recipe.centre = ChartRecipe::Centre::Median;
+        const ChartPoint median = chartOf(recipe, pointersTo(runs)).series[1].points[1];
+        EXPECT_NEAR(median.y, 8, 1e-9);
+        EXPECT_NEAR(*median.low, 7.2, 1e-9);
+        EXPECT_NEAR(*median.high, 8.8, 1e-9);
+    }
 }
 
 TEST(Chart, FitsFindTheLawThatThePointsFollow)
@@ -113,12 +120,94 @@ TEST(Chart, HasAPanelForEachValueOfItsFacetAndOneColourALine)
         EXPECT_EQ(ofLine.size(), 1U) << name.toStdString();
 }
 
-TEST(Chart, SaysWhereALineHasSeveralRunsAtOneX)
+// No line goes up and down at one x, and the table has a cell for each point.
+void expectNoZigZag(const Chart& chart)
 {
-    std::vector<query::RunSummary> runs = attention();
-    EXPECT_FALSE(chartOf({}, pointersTo(runs)).crowded);
-    runs.push_back(runOf("naive", 512, 9));
-    EXPECT_TRUE(chartOf({}, pointersTo(runs)).crowded);
+    const TableData table = chartRows(chart);
+    ASSERT_EQ(table.rows.size(), chart.series.size());
+    for (std::size_t line = 0; line < chart.series.size(); ++line) {
+        const std::vector<ChartPoint>& points = chart.series[line].points;
+        for (std::size_t i = 1; i < points.size(); ++i)
+            EXPECT_LT(points[i - 1].x, points[i].x) << chart.series[line].name.toStdString();
+        std::size_t cells = 0;
+        for (const TableCell& cell : table.rows[line].cells)
+            cells += std::isnan(cell.sort) ? 0 : 1;
+        EXPECT_EQ(cells, points.size()) << chart.series[line].name.toStdString();
+    }
+}
+
+query::RunSummary with(query::RunSummary run, std::vector<std::pair<std::string, std::string>> params)
+{
+    for (auto& param : params)
+        run.params.push_back(std::move(param));
+    return run;
+}
+
+TEST(Chart, DrawsRepeatsOfAnExperimentAsOnePoint)
+{
+    std::vector<query::RunSummary> runs{with(runOf("naive", 256, 2), {{"seed", "0"}, {"trace", "kernels"}}),
+                                        with(runOf("naive", 256, 4), {{"seed", "1"}, {"trace", "off"}}),
+                                        with(runOf("naive", 512, 8), {{"seed", "0"}, {"trace", "off"}})};
+    ChartRecipe recipe;
+    recipe.centre = ChartRecipe::Centre::Mean;
+    recipe.bars = ChartRecipe::Bars::Deviation;
+    const Chart chart = chartOf(recipe, pointersTo(runs));
+    expectNoZigZag(chart);
+    ASSERT_EQ(chart.series.size(), 1U);
+    ASSERT_EQ(chart.series[0].points.size(), 2U);
+    const ChartPoint& point = chart.series[0].points[0];
+    EXPECT_EQ(point.runs, 2);
+    EXPECT_EQ(point.n, 20);
+    EXPECT_DOUBLE_EQ(point.y, 3.3) << "the mean of means, each a tenth above its median";
+    ASSERT_TRUE(point.low && point.high);
+    EXPECT_NEAR(*point.high - point.y, 1.1 * std::sqrt(2.0), 1e-9)
+        << "the deviation of the runs, not of their steps";
+    EXPECT_TRUE(chart.separatedBy.isEmpty());
+    EXPECT_TRUE(chart.caption.contains(QStringLiteral("Repeated runs"))) << chart.caption.toStdString();
+}
+
+TEST(Chart, DrawsDifferentExperimentsAtOneXAsLinesOfTheirOwn)
+{
+    std::vector<query::RunSummary> runs;
+    for (const char* heads : {"1", "2"})
+        for (const double length : {128.0, 256.0, 512.0})
+            runs.push_back(with(runOf("flash-torch", length, length * (heads[0] - '0')),
+                                {{"heads", heads},
+                                 {"tile_q", heads[0] == '1' ? "128" : "256"},
+                                 {"trace", length > 200 ? "kernels" : "off"}}));
+    runs.push_back(with(runOf("flash-torch", 512, 0, RunStatus::Oom), {{"heads", "2"}, {"tile_q", "256"}}));
+    ChartRecipe recipe;
+    recipe.series = QStringLiteral("trace"); // whatever somebody chooses
+    for (const char* series : {"trace", "backend", "", "seq_len"}) {
+        recipe.series = QString::fromLatin1(series);
+        expectNoZigZag(chartOf(recipe, pointersTo(runs)));
+    }
+    recipe.series = QStringLiteral("backend");
+    const Chart chart = chartOf(recipe, pointersTo(runs));
+    EXPECT_EQ(chart.separatedBy, QStringList{QStringLiteral("heads")}) << "one key is enough";
+    EXPECT_EQ(chart.names,
+              (QStringList{QStringLiteral("flash-torch, heads 1"), QStringLiteral("flash-torch, heads 2")}));
+    EXPECT_TRUE(chart.caption.contains(QStringLiteral("by backend and heads")))
+        << chart.caption.toStdString();
+}
+
+TEST(Chart, SuggestsWhatTheExperimentVaried)
+{
+    const auto of = [](const std::vector<query::RunSummary>& runs) {
+        const ChartRecipe recipe = suggested({}, pointersTo(runs));
+        return recipe.x + QLatin1Char('/') + recipe.series;
+    };
+    EXPECT_EQ(of(attention()), QStringLiteral("seq_len/backend"));
+    EXPECT_EQ(of({with(runOf("flash", 512, 1), {{"heads", "1"}, {"trace", "off"}}),
+                  with(runOf("flash", 512, 1), {{"heads", "2"}, {"trace", "full"}}),
+                  with(runOf("flash", 512, 1), {{"heads", "4"}, {"trace", "off"}})}),
+              QStringLiteral("heads/backend"))
+        << "trace says how it was recorded, not what ran";
+    EXPECT_EQ(
+        of({with(runOf("flash", 128, 1), {{"heads", "1"}}), with(runOf("flash", 256, 1), {{"heads", "2"}})}),
+        QStringLiteral("seq_len/heads"));
+    EXPECT_EQ(of({runOf("naive", 2048, 9), runOf("flash", 2048, 1)}), QStringLiteral("seq_len/backend"))
+        << "the only x that there is";
 }
 
 TEST(Chart, AFilterKeepsTheRunsThatHaveItsWords)
@@ -145,8 +234,8 @@ TEST(Chart, TheCaptionNamesMachineSamplesFitAndWhatDidNotFit)
     recipe.fit = ChartRecipe::Fit::Quadratic;
     const QString caption =
         chartOf(recipe, pointersTo(runs), machineWords({environment, environment})).caption;
-    for (const char* words : {"Means of 10 timed steps", "standard deviation", "c·x²", "out of memory",
-                              "NVIDIA H200, PyTorch 2.11.0."})
+    for (const char* words : {"Medians of 10 timed steps", "95 % interval of the median", "c·x²",
+                              "out of memory", "NVIDIA H200, PyTorch 2.11.0."})
         EXPECT_TRUE(caption.contains(QString::fromUtf8(words))) << words << " in " << caption.toStdString();
     EXPECT_FALSE(caption.contains(QStringLiteral("Xeon"))) << "a GPU did the work";
 }
@@ -173,7 +262,7 @@ TEST(Chart, ItsWordsAreThoseOfPaper)
     EXPECT_TRUE(chartOf(recipe, pointersTo(runs))
                     .caption.startsWith(QStringLiteral("Step time against sequence length N by backend. ")));
     recipe.series = QStringLiteral("seq_len");
-    EXPECT_TRUE(chartOf(recipe, pointersTo(runs)).names.contains(QStringLiteral("seq_len 256")))
+    EXPECT_TRUE(chartOf(recipe, pointersTo(runs)).names.contains(QStringLiteral("seq_len 256, naive")))
         << "a number alone does not say of what";
 }
 
@@ -208,7 +297,7 @@ TEST(ChartRecipe, ComesBackFromItsFileAsItWas)
     recipe.formula = recipe.outOfMemory = recipe.grid = false;
     recipe.palette = ChartRecipe::Palette::Grey;
     recipe.dashes = true;
-    recipe.centre = ChartRecipe::Centre::Median;
+    recipe.centre = ChartRecipe::Centre::Mean;
     recipe.bars = ChartRecipe::Bars::None;
     recipe.fit = ChartRecipe::Fit::Power;
     recipe.paper = {5, 3.5, 11};

@@ -47,14 +47,24 @@ TEST_F(CompareTest, GathersTheSamplesOfEachPhaseInTheOrderOfTheTimes)
 
 TEST_F(CompareTest, TheVerdictSaysWhoIsFasterAndByHowMuch)
 {
-    const ComparisonVerdict verdict = verdictOf(*compared_.comparison);
+    const ComparisonVerdict single = verdictOf(*compared_.comparison);
+    EXPECT_EQ(single.tone, Tone::Dim);
+    EXPECT_EQ(single.words, QStringLiteral("Inconclusive"));
+    EXPECT_EQ(single.sentence,
+              QStringLiteral("Inconclusive: one run of each. Repeat both 5 times to decide."));
+    query::Comparison repeated = *compared_.comparison;
+    repeated.times.front().difference.verdict = analysis::Verdict::Faster;
+    repeated.flags = {{'B', RunId{2}, "busy-host: x"}};
+    const ComparisonVerdict verdict = verdictOf(repeated);
     EXPECT_EQ(verdict.tone, Tone::Better);
     EXPECT_TRUE(verdict.words.startsWith(QStringLiteral("B is faster, "))) << verdict.words.toStdString();
+    ASSERT_EQ(verdict.flags.size(), 1);
+    EXPECT_TRUE(verdict.flags[0].startsWith(QStringLiteral("B, run 2: "))) << verdict.flags[0].toStdString();
     EXPECT_TRUE(verdict.conditions.contains(QStringLiteral("backend naive → flash")))
         << verdict.conditions.toStdString();
     query::Comparison other = *compared_.comparison;
     other.times.clear();
-    EXPECT_EQ(verdictOf(other).words, QStringLiteral("Too few steps to tell"));
+    EXPECT_EQ(verdictOf(other).words, QStringLiteral("Not compared"));
 }
 
 TEST_F(CompareTest, EachKindOfChangeListsItsKernelsAndTogetherTheyAreAll)

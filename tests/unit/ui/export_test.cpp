@@ -18,6 +18,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
+#include <fstream>
+
 namespace tilescope::ui {
 namespace {
 
@@ -108,6 +112,8 @@ TEST_F(ExportTest, APdfIsVectorsWithTextAndOfTheSizeAskedFor)
         EXPECT_TRUE(pdf.startsWith("%PDF-")) << name;
         EXPECT_TRUE(pdf.contains("/Type /Font")) << name << " has no text";
         EXPECT_FALSE(pdf.contains("/Subtype /Image")) << name << " holds pixels";
+        EXPECT_FALSE(pdf.contains("Date")) << name << " differs each time";
+        EXPECT_EQ(pdf, written(named(QString::fromLatin1(name)), ExportFormat::Pdf, {480, 240})) << name;
         EXPECT_TRUE(pdf.contains("/MediaBox [0 0 360 180]") || pdf.contains("/MediaBox [0 0 360."))
             << "5 x 2.5 inches";
     }
@@ -134,6 +140,67 @@ TEST_F(ExportTest, APngHasTheScaleAskedForAndSomethingOnIt)
     EXPECT_GT(coloured, 1000) << "bars of matmul";
 }
 
+TEST_F(ExportTest, APreviewIsTheWholePictureAtWhateverScale)
+{
+    // Four quarters of four colours, of which a part would not have all.
+    const QColor quarters[] = {Qt::red, Qt::green, Qt::blue, Qt::yellow};
+    const auto draw = [&quarters](QPainter& painter, const QSize& size, bool) {
+        for (int i = 0; i < 4; ++i)
+            painter.fillRect(QRect(i % 2 * size.width() / 2, i / 2 * size.height() / 2, size.width() / 2 + 1,
+                                   size.height() / 2 + 1),
+                             quarters[i]);
+    };
+    const Exportable what{QStringLiteral("quarters"), {}, draw};
+    const QSize box(420, 270);
+    for (const QSize& size : {QSize(100, 80), QSize(1200, 700), QSize(300, 3000), QSize(20000, 20000)})
+        for (const double ratio : {1.0, 1.5, 2.0}) {
+            const QImage image = previewOf(what, size, box, ratio);
+            EXPECT_DOUBLE_EQ(image.devicePixelRatio(), ratio);
+            EXPECT_LE(image.width(), box.width() * ratio + 1);
+            EXPECT_LE(image.height(), box.height() * ratio + 1);
+            for (int i = 0; i < 4; ++i)
+                EXPECT_EQ(image.pixelColor(image.width() * (1 + 2 * (i % 2)) / 4,
+                                           image.height() * (1 + 2 * (i / 2)) / 4),
+                          quarters[i])
+                    << size.width() << " x " << size.height() << " at " << ratio;
+        }
+}
+
+TEST_F(ExportTest, APngOfHalfTheSizeIsTheSamePictureSmaller)
+{
+    const Exportable& page = named(QStringLiteral("page"));
+    const QImage whole = imageOf(page, page.size, 1);
+    const QImage half = imageOf(page, page.size, 0.5);
+    EXPECT_EQ(half.size(), whole.size() / 2);
+    const QImage scaled = whole.scaled(half.size(), Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+    int different = 0;
+    for (int y = 0; y < half.height(); ++y)
+        for (int x = 0; x < half.width(); ++x)
+            different += std::abs(qGray(half.pixel(x, y)) - qGray(scaled.pixel(x, y))) > 8 ? 1 : 0;
+    EXPECT_LT(different, half.width() * half.height() / 100);
+}
+
+TEST_F(ExportTest, ALongTableIsPreviewedFromItsTopInASizeToRead)
+{
+    TableData table = rows();
+    while (table.rows.size() < 1000)
+        table.rows.push_back(table.rows.back());
+    const QSize size = sizeOfTable(table, 720);
+    const Exportable what{.name = {}, .size = size, .table = std::move(table)};
+    const QImage image = previewOf(what, size, {420, 270}, 1);
+    EXPECT_GE(image.width(), 400);
+}
+
+TEST_F(ExportTest, FilesAreNamedWithoutSpacesAndSigns)
+{
+    EXPECT_EQ(fileNameOf({QStringLiteral("Demo"), QStringLiteral("run1"), QStringLiteral("timeline"),
+                          QStringLiteral("Timeline")}),
+              QStringLiteral("Demo-run1-timeline"));
+    EXPECT_EQ(fileNameOf({QStringLiteral("a/b c"), QStringLiteral("step, wall"), QStringLiteral("by"),
+                          QStringLiteral("seq_len")}),
+              QStringLiteral("a-b-c-step-wall-by-seq_len"));
+}
+
 TEST_F(ExportTest, CsvHasNumbersAsProgramsReadThemAndNoFormulas)
 {
     EXPECT_EQ(written(named(QStringLiteral("Kernels")), ExportFormat::Csv),
@@ -155,6 +222,31 @@ TEST_F(ExportTest, AFolderThatIsNotThereIsAnErrorThatNamesTheFile)
     } catch (const Error& error) {
         EXPECT_EQ(error.where, "/no-such-folder/a.pdf");
     }
+}
+
+TEST_F(ExportTest, NoRecordingAndNoDeviceIsReplacedAndALinkStays)
+{
+    const auto refused = [this](const std::filesystem::path& file) {
+        try {
+            writeExport(named(QStringLiteral("Durations")), {ExportFormat::Png, {100, 100}, 1, {}},
+                        QString::fromStdString(file.string()));
+        } catch (const Error& error) {
+            return error.what;
+        }
+        return std::string();
+    };
+    std::ofstream(folder_ / "a.tscope") << "rows";
+    std::filesystem::create_symlink("a.tscope", folder_ / "link.png");
+    ASSERT_EQ(mkfifo((folder_ / "pipe.png").c_str(), 0600), 0);
+    EXPECT_EQ(refused(folder_ / "a.tscope"), "is a recording and would be lost");
+    EXPECT_EQ(refused(folder_ / "link.png"), "is a recording and would be lost");
+    EXPECT_EQ(refused(folder_ / "pipe.png"), "is no regular file");
+    EXPECT_EQ(std::filesystem::file_size(folder_ / "a.tscope"), 4U);
+    EXPECT_TRUE(std::filesystem::is_fifo(folder_ / "pipe.png"));
+    std::filesystem::create_symlink("real.png", folder_ / "other.png");
+    EXPECT_EQ(refused(folder_ / "other.png"), "");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "other.png"));
+    EXPECT_GT(std::filesystem::file_size(folder_ / "real.png"), 100U);
 }
 
 } // namespace

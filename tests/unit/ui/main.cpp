@@ -1,6 +1,6 @@
 // Widgets need an application; pictures are drawn without a display, also where cases are only listed.
 
-#include <QApplication>
+#include "tests/ui/test_application.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@ int main(int argc, char** argv)
 {
     ::testing::InitGoogleTest(&argc, argv);
     qputenv("QT_QPA_PLATFORM", "offscreen");
-    QApplication application(argc, argv);
+    const tilescope::testing::TestApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("tilescope-test"));
     QApplication::setOrganizationName(QStringLiteral("tilescope-test"));
     return RUN_ALL_TESTS();

@@ -1,3 +1,4 @@
+#include "core/exchange/snapshot_import.h"
 #include "tests/support/fake_memory.h"
 #include "ui/models/memory_rows.h"
 #include "ui/plots/memory_axis.h"
@@ -149,7 +150,7 @@ TEST(MemoryRows, SegmentsSayHowMuchOfThemIsUsed)
     testing::FakeMemory memory;
     memory.segment(0x200000, 2 * kMiB).freeBlock(0x200000, 2 * kMiB).alloc(0x200000, 1000, 10, "");
     const auto history = memory.history();
-    EXPECT_TRUE(segmentRows(*history, history->length).summary.contains(QStringLiteral("1 segments")));
+    EXPECT_TRUE(segmentRows(*history, history->length).summary.contains(QStringLiteral("1 segment")));
     const TableData rows = segmentRows(*history, history->length).table;
     ASSERT_EQ(rows.rows.size(), 1U);
     EXPECT_EQ(rows.rows[0].cells[int(SegmentColumn::Used)].sort, 1024) << "rounded up";
@@ -158,6 +159,40 @@ TEST(MemoryRows, SegmentsSayHowMuchOfThemIsUsed)
     EXPECT_EQ(cell(rows, 0, int(SegmentColumn::Blocks)), QStringLiteral("1"));
     EXPECT_EQ(cell(rows, 0, int(SegmentColumn::Stream)), QStringLiteral("–")) << "not told";
     EXPECT_EQ(cell(rows, 0, int(SegmentColumn::Kind)), QStringLiteral("small"));
+}
+
+TEST(MemoryRows, ASnapshotsBytesAreThoseAskedForAndPyTorchsCountIsBesideThem)
+{
+    for (const char* workload : {"snapshot", "lm"}) {
+        testing::FakeMemory memory(workload);
+        memory.segment(0x200000, 2 * kMiB).freeBlock(0x200000, 2 * kMiB).alloc(0x200000, 1000, 10, "");
+        const MemoryRun run{.letter = {}, .title = {}, .history = memory.history()};
+        const MemoryShares shares = memoryShareRows(run, MemoryTable::Op, nullptr, run.history->length);
+        EXPECT_EQ(shares.allocated, 1000);
+        QStringList totals;
+        for (const TableRow& row : shares.table.rows)
+            if (row.strong)
+                totals << row.cells[0].text + QLatin1Char(' ') +
+                              QString::number(row.cells[std::size_t(MemoryShareColumn::Bytes)].sort);
+        const bool isSnapshot = std::string_view(workload) == "snapshot";
+        EXPECT_EQ(totals, isSnapshot ? QStringList({QStringLiteral("requested 1000"),
+                                                    QStringLiteral("allocated, with rounding 1024")})
+                                     : QStringList{QStringLiteral("allocated 1000")});
+        EXPECT_EQ(shares.allocatedSize, isSnapshot ? std::optional<std::int64_t>(1024) : std::nullopt);
+    }
+}
+
+TEST(MemoryRows, ARealSnapshotEndsWithTheAllocatedSizeThatPyTorchCounts)
+{
+    testing::TemporaryFolder folder;
+    const std::filesystem::path source = TILESCOPE_SOURCE_DIR;
+    exchange::importSnapshotFile(source / "tests/data/memory_small2_train.pickle", folder / "t.tscope");
+    const MemoryRun run{.letter = {},
+                        .title = {},
+                        .history = query::memoryHistory(store::RunReader(folder / "t.tscope"), RunId{1})};
+    EXPECT_EQ(run.countWord(), QStringLiteral("requested"));
+    EXPECT_EQ(run.allocatedSize(run.history->length), 926'824'960);
+    EXPECT_LT(run.history->allocated.at(run.history->length), 926'824'960) << "without the rounding";
 }
 
 TEST(MemoryRows, TheirModelsKeepTheirPromisesWhileTheyAreChangedAndFiltered)

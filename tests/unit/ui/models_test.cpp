@@ -1,3 +1,5 @@
+#include "core/exchange/number.h"
+#include "core/report/run_facts.h"
 #include "ui/models/run_tree_model.h"
 #include "ui/models/table_model.h"
 #include "ui/plots/box_runs.h"
@@ -10,7 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
+#include <random>
 
 namespace tilescope::ui {
 namespace {
@@ -104,6 +108,56 @@ TEST(TableModel, SortsByValueWithTotalsLast)
     EXPECT_EQ(filter.index(2, 0).data().toString(), QStringLiteral("100"));
 }
 
+TEST(TableModel, SortsNumbersWithinTextsAsNumbers)
+{
+    TableData data;
+    data.columns.resize(1);
+    for (const char* name : {"N 1024", "N 64", "N 512"}) {
+        TableRow row;
+        row.cells.resize(1);
+        row.cells[0].text = QLatin1String(name);
+        data.rows.push_back(row);
+    }
+    TableModel model;
+    model.setData(data);
+    TableFilter filter;
+    filter.setSourceModel(&model);
+    filter.sort(0);
+    QStringList order;
+    for (int row = 0; row < 3; ++row)
+        order << filter.index(row, 0).data().toString();
+    EXPECT_EQ(order, QStringList({"N 64", "N 512", "N 1024"}));
+}
+
+TEST(TableModel, AFilterMayNameTheColumnOfAWord)
+{
+    TableData data;
+    data.columns.resize(3);
+    data.columns[0].title = QStringLiteral("Op of A naive");
+    data.columns[1].title = QStringLiteral("Family");
+    data.columns[2].title = QStringLiteral("Total, ms");
+    for (const auto& [name, family] : {std::pair("softmax_loss", "reduction"), {"_softmax", "softmax"}}) {
+        TableRow row;
+        row.cells.resize(3);
+        row.cells[0].text = QLatin1String(name);
+        row.cells[1].text = QLatin1String(family);
+        data.rows.push_back(row);
+    }
+    TableModel model;
+    model.setData(data);
+    TableFilter filter;
+    filter.setSourceModel(&model);
+    const auto kept = [&](const char* words) {
+        filter.setWords(QLatin1String(words));
+        return filter.rowCount();
+    };
+    EXPECT_EQ(kept("softmax"), 2);
+    EXPECT_EQ(kept("family:softmax"), 1);
+    EXPECT_EQ(kept("Family:soft op:_soft"), 1);
+    EXPECT_EQ(kept("family:softmax loss"), 0);
+    EXPECT_EQ(kept("aten::softmax"), 0) << "no column of that title: any text";
+}
+
 TEST(Numbers, HaveThreeDigitsAndOneUnit)
 {
     EXPECT_EQ(threeDigits(9.996), QStringLiteral("10.0"));
@@ -113,6 +167,33 @@ TEST(Numbers, HaveThreeDigitsAndOneUnit)
     EXPECT_EQ(timeText(13792), QStringLiteral("13.8\u2009µs"));
     EXPECT_EQ(timeText(999.7), QStringLiteral("1.00\u2009µs"));
     EXPECT_EQ(byteText(561.0 * 1024 * 1024), QStringLiteral("561\u2009MiB"));
+}
+
+// The window's signs are its own, the digits and units are those of the command line and of reports.
+TEST(Numbers, ReadAsOnTheCommandLineAndInReports)
+{
+    const auto plain = [](QString text) {
+        text.remove(QChar(0x2009)).remove(QLatin1Char(',')).remove(QLatin1Char(' '));
+        return text.replace(QChar(0x2212), QLatin1Char('-')).toStdString();
+    };
+    const auto plainOf = [&plain](const std::string& text) { return plain(QString::fromStdString(text)); };
+    const unsigned seed = 11;
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> exponent(-1, 14);
+    for (int i = 0; i < 5000; ++i) {
+        const double value = std::pow(10.0, exponent(random)) * (i % 5 == 0 ? -1 : 1);
+        const double largest = std::max(std::abs(value), std::pow(10.0, exponent(random)));
+        EXPECT_EQ(plain(timeText(value)), plainOf(exchange::withUnit(value, exchange::Unit::Nanoseconds)));
+        EXPECT_EQ(plain(byteText(value)), plainOf(exchange::withUnit(value, exchange::Unit::Bytes)));
+        EXPECT_EQ(plain(columnDigits(value, columnUnit({largest, value}, byteUnit))),
+                  plainOf(exchange::scaleFor(exchange::Unit::Bytes, largest).text(value)));
+        EXPECT_EQ(plain(columnDigits(value, columnUnit({value, largest}, timeUnit))),
+                  plainOf(exchange::scaleFor(exchange::Unit::Nanoseconds, largest).text(value)));
+        const report::Measured measured{.value = value, .unit = exchange::Unit::Bytes};
+        EXPECT_EQ(plain(byteText(value)), plainOf(report::textOf(measured)));
+    }
+    EXPECT_EQ(columnDigits(9 << 20, byteUnit(5e9)), QStringLiteral("0.009"));
 }
 
 TEST(TimeAxis, NoTickRepeatsAtAnyZoom)

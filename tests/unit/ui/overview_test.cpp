@@ -1,14 +1,17 @@
 // The overview's figures from a recording: computed a second way from its records, and as plain values.
 
+#include "core/query/compare_tables.h"
 #include "core/query/run_overview.h"
 #include "core/query/work_tables.h"
 #include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "ui/models/overview_tables.h"
+#include "ui/plots/number_text.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 
 namespace tilescope::ui {
@@ -120,6 +123,78 @@ TEST_F(OverviewTest, ListsBothRunsOfAPairInOneRow)
     EXPECT_EQ(rangeShareRows(dataOf({0, 1})).columns.size(), 5U);
 }
 
+TEST_F(OverviewTest, TheStepTimeCardAddsUp)
+{
+    OverviewData data = dataOf({0, 1});
+    data.stepDifference = query::compareSteps(session_->reader(), snapshot_->runs[0].run, session_->reader(),
+                                              snapshot_->runs[1].run);
+    ASSERT_TRUE(data.stepDifference);
+    EXPECT_EQ(data.stepDifference->verdict, analysis::Verdict::Inconclusive) << "one run of each";
+    ASSERT_LT(data.stepDifference->difference, 0);
+    data.stepDifference->verdict = analysis::Verdict::Faster;
+    const KeyFigure card = keyFigures(data)[0];
+    EXPECT_EQ(card.title, QStringLiteral("Step time, median"));
+    ASSERT_EQ(card.lines[0].unit, card.lines[1].unit);
+    const double a = card.lines[0].number.toDouble();
+    const double b = card.lines[1].number.toDouble();
+    const QString expected = signedTimeText(data.stepDifference->difference * 1e6) + QStringLiteral(", ") +
+                             threeDigits(1 / data.stepDifference->ratio) + QStringLiteral("× faster");
+    EXPECT_EQ(card.verdict, expected);
+    EXPECT_NEAR(data.stepDifference->difference, b - a, 0.01 * a) << "difference of what is shown";
+    EXPECT_NEAR(1 / data.stepDifference->ratio, a / b, 0.01) << "ratio of what is shown";
+    data.stepDifference->verdict = analysis::Verdict::Inconclusive;
+    EXPECT_EQ(keyFigures(data)[0].verdict, QStringLiteral("inconclusive, repeat 5×"));
+}
+
+TEST_F(OverviewTest, OneStepHasNoSpread)
+{
+    query::RunSummary summary = snapshot_->runs[0];
+    const std::array<double, 1> one{95.2};
+    summary.step = analysis::summarise(one);
+    OverviewData data = dataOf({0});
+    data.runs[0].summary = &summary;
+    const KeyFigure card = keyFigures(data)[0];
+    EXPECT_EQ(card.lines[0].number, QStringLiteral("95.2"));
+    EXPECT_EQ(card.lines[0].detail, QStringLiteral("n 1"));
+}
+
+TEST_F(OverviewTest, WhatIsTooNoisyIsNotCalledStable)
+{
+    OverviewData data = dataOf({0});
+    const auto titleWith = [&data](double low, double ratio, double high) {
+        query::RunOverview overview = *data.runs[0].data;
+        overview.drift = analysis::SeriesDifference{
+            .stepsA = 5, .stepsB = 5, .ratio = ratio, .ratio95 = {.low = low, .high = high}};
+        data.runs[0].data = std::make_shared<const query::RunOverview>(std::move(overview));
+        for (const Flag& flag : flagsOf(data))
+            if (flag.page == QLatin1String("compare"))
+                return flag;
+        return Flag{};
+    };
+    EXPECT_EQ(titleWith(0.99, 1.001, 1.01).title, QStringLiteral("Stable"));
+    EXPECT_EQ(titleWith(0.99, 1.001, 1.01).kind, Flag::Kind::Fine);
+    EXPECT_EQ(titleWith(0.7, 1.484, 3.1).title, QStringLiteral("Too noisy to tell"));
+    EXPECT_EQ(titleWith(0.7, 1.484, 3.1).kind, Flag::Kind::Warning);
+    EXPECT_EQ(titleWith(1.2, 1.484, 1.8).title, QStringLiteral("Drift"));
+    EXPECT_EQ(titleWith(1.01, 1.02, 1.03).title, QStringLiteral("Drift"));
+    EXPECT_EQ(titleWith(1.001, 1.003, 1.005).title, QStringLiteral("Stable"))
+        << "certain, but too small to matter";
+}
+
+TEST_F(OverviewTest, TracingThatSavesTimeIsImplausible)
+{
+    query::RunSummary summary = snapshot_->runs[0];
+    OverviewData data = dataOf({0});
+    data.runs[0].summary = &summary;
+    const auto verdictWith = [&](double overhead) {
+        summary.result.traceOverhead = overhead;
+        return keyFigures(data).back().verdict;
+    };
+    EXPECT_EQ(verdictWith(0.395), QStringLiteral("implausible: traced is faster than bare"));
+    EXPECT_EQ(verdictWith(1.02), QStringLiteral("below the limit of 1.10"));
+    EXPECT_EQ(verdictWith(1.4), QStringLiteral("above the limit of 1.10"));
+}
+
 TEST_F(OverviewTest, AllocationsAtThePeakAddUpToThePeak)
 {
     const OverviewData data = dataOf({0});
@@ -160,7 +235,7 @@ TEST_F(OverviewTest, ManyRunsAreListedAgainstTheFirst)
     const TableData table = runRows(runs);
     ASSERT_EQ(table.rows.size(), 3U);
     EXPECT_EQ(table.rows[0].cells[6].text, QStringLiteral("1.00"));
-    EXPECT_NEAR(table.rows[1].cells[6].sort, runs[0].summary->step->mean / runs[1].summary->step->mean,
+    EXPECT_NEAR(table.rows[1].cells[6].sort, runs[0].summary->step->median / runs[1].summary->step->median,
                 1e-12);
     EXPECT_EQ(table.rows[2].cells[1].text, QStringLiteral("oom"));
     EXPECT_EQ(table.rows[2].cells[2].text, QStringLiteral("–")) << "what ran out of memory took no time";

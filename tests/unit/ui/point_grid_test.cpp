@@ -33,6 +33,18 @@ TEST(PointGrid, PutsTheLongestRowOfNumbersDownAndNestsTheRest)
     EXPECT_EQ(grid->at(0, 1), 3);
 }
 
+TEST(PointGrid, GivesEachRepeatAColumn)
+{
+    const auto grid =
+        gridOf(points("repeat: 2\nsweep:\n  backend: [naive, sdpa]\n  seq_len: [64, 128, 256]\n"));
+    ASSERT_TRUE(grid);
+    EXPECT_EQ(grid->rowKey, "seq_len");
+    EXPECT_EQ(grid->columnKeys, QStringList({"repeat", "backend"}));
+    ASSERT_EQ(grid->columns.size(), 4U);
+    EXPECT_EQ(grid->columns[2], QStringList({"2/2", "naive"}));
+    EXPECT_EQ(grid->at(0, 2), 6) << "the seventh run is the second of the first point";
+}
+
 TEST(PointGrid, LeavesToAListWhatIsNoGrid)
 {
     EXPECT_FALSE(gridOf(points("batch: 1\n")));

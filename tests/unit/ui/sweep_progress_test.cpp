@@ -134,6 +134,8 @@ TEST(SweepProgress, MarksPointsThatAreExpectedToRunOutOfMemory)
     EXPECT_EQ(forecastWords(forecast),
               QString::fromUtf8("about 2m40s ± 15\u2009% on this NVIDIA H200, predicted peak 16.0\u2009GiB"));
     EXPECT_EQ(forecast.outOfMemory(), 1);
+    forecast.isFromBusyHost = true;
+    EXPECT_TRUE(forecastWords(forecast).contains("(calibrated while its host was busy)"));
     forecast.isHere = false;
     EXPECT_TRUE(forecastWords(forecast).contains("on the calibrated NVIDIA H200"));
     forecast.points[0].seconds.reset();

@@ -63,10 +63,59 @@ TEST_F(TableViewTest, GivesUpBarsThenWhatIsDimBeforeNames)
     EXPECT_FALSE(scrolls());
     EXPECT_EQ(at(345), QStringLiteral("KT-9")) << "the swatch tells the family, too";
     EXPECT_FALSE(scrolls());
-    EXPECT_EQ(at(260), QStringLiteral("KT-"));
+    EXPECT_EQ(at(260), QStringLiteral("KT-9")) << "numbers lose the space before them";
+    EXPECT_EQ(at(220), QStringLiteral("KT-"));
     EXPECT_FALSE(scrolls());
     EXPECT_EQ(at(600), QStringLiteral("KFT-9")) << "all come back";
     EXPECT_EQ(view_.columnWidth(3), bar);
+    EXPECT_EQ(view_.columnWidth(0), name);
+}
+
+TEST_F(TableViewTest, NoNumberIsCutWhateverTheRoomIsAndWhateverComesLater)
+{
+    const auto expectWhole = [this] {
+        for (int c = 0; c < view_.model()->columnCount(); ++c)
+            for (const TableRow& row : view_.table().rows)
+                if (view_.table().columns[std::size_t(c)].kind == TableColumn::Kind::Number &&
+                    !view_.isColumnHidden(c)) {
+                    const TableCell& cell = row.cells[std::size_t(c)];
+                    EXPECT_GE(view_.columnWidth(c),
+                              QFontMetrics(TableDelegate::fontOf(row, cell)).horizontalAdvance(cell.text) +
+                                  TableDelegate::signWidth(cell.tone) + TableDelegate::padding(c))
+                        << cell.text.toStdString() << " at " << view_.width();
+                }
+    };
+    TableData longer = view_.table();
+    longer.rows[1].cells[2].text = QStringLiteral("13\u2009916\u2009244");
+    longer.rows[1].cells[2].tone = Tone::Better;
+    longer.rows[1].strong = true;
+    at(600);
+    view_.show(longer); // the columns are those that were there
+    for (const double width : {900, 600, 430, 345, 260, 140, 60}) {
+        at(width);
+        expectWhole();
+    }
+    EXPECT_TRUE(scrolls()) << "what has no place is reached by scrolling";
+    // Nor can it be dragged so narrow; a width that leaves it whole is kept.
+    at(600);
+    view_.horizontalHeader()->resizeSection(2, 30);
+    expectWhole();
+    view_.horizontalHeader()->resizeSection(2, 190);
+    view_.show(longer);
+    at(800);
+    EXPECT_EQ(view_.columnWidth(2), 190);
+}
+
+TEST_F(TableViewTest, ANameTakesBackTheRoomThatShortNumbersDoNotNeed)
+{
+    at(345);
+    const int name = view_.columnWidth(0);
+    TableData longer = view_.table();
+    longer.rows[0].cells[2].text = QStringLiteral("1\u2009234\u2009567");
+    view_.show(longer);
+    EXPECT_LT(view_.columnWidth(0), name) << "the name gives";
+    longer.rows[0].cells[2].text = QStringLiteral("12.3");
+    view_.show(longer);
     EXPECT_EQ(view_.columnWidth(0), name);
 }
 
@@ -78,7 +127,7 @@ TEST_F(TableViewTest, AColumnThatTookThePlaceOfADroppedOneIsShown)
     other.columns[1] = makeColumn(QStringLiteral("A, MiB"), Kind::Number, 58);
     view_.show(other);
     EXPECT_FALSE(view_.isColumnHidden(1));
-    EXPECT_GE(view_.columnWidth(1), sizes().of(58));
+    EXPECT_GE(view_.columnWidth(1), view_.numberWidth(1));
     EXPECT_EQ(at(600), QStringLiteral("KAT-9"));
 }
 

@@ -388,6 +388,21 @@ TEST_F(TimelineSceneTest, TwoRunsAreDenseWhereTheyFitOnlySo)
     EXPECT_EQ(heightFor(least - 1), usual) << "what must be scrolled anyway need not be small";
 }
 
+TEST_F(TimelineSceneTest, MemoryLanesOfAllRunsHaveOneRangeFromZero)
+{
+    std::int64_t most = 0;
+    for (const TimelineSection& section : scene_.sections)
+        for (const query::Lane& lane : section.timeline->lanes)
+            if (lane.kind == query::Lane::Kind::Memory && !lane.allocated.empty())
+                most = std::max(most, lane.allocated.value(lane.allocated.peak()));
+    ASSERT_GT(most, 0);
+    const MemoryRange range = scene_.memoryRange();
+    EXPECT_DOUBLE_EQ(range.to, 1.1 * double(most));
+    EXPECT_EQ(range.yOf(0, 100, 136), 135) << "nothing is at the foot";
+    const int half = 135 - range.yOf(range.to / 2, 100, 136);
+    EXPECT_NEAR(135 - range.yOf(range.to / 4, 100, 136), half / 2.0, 1) << "half the bytes, half the height";
+}
+
 TEST_F(TimelineSceneTest, LanesThatAreMadeToFitAreAllSeenAndLieApart)
 {
     std::size_t lanes = 0;
@@ -417,6 +432,15 @@ TEST_F(TimelineSceneTest, LanesThatAreMadeToFitAreAllSeenAndLieApart)
                 EXPECT_LE(band.rowTop(row) + band.rowHeight, end) << "a row stays in its lane";
         }
         EXPECT_EQ(seen, lanes);
+    }
+    // Of one run, too, nothing is left over, at heights at which its lanes could be higher.
+    scene_.sections.pop_back();
+    const int close = layOut(scene_.sections, LaneSizes::of(LaneSizes::Density::Close)).height;
+    for (int height = 150; height < close + 100; height += 13) {
+        const int used = layOut(scene_.sections, LaneSizes::fitting(scene_.sections, height + frame)).height;
+        if (used <= height) {
+            EXPECT_GE(used, height - 1);
+        }
     }
     // Where there is no place for four pixels a lane, they are four pixels and scroll.
     const TimelineLayout least = layOut(scene_.sections, LaneSizes::fitting(scene_.sections, frame + 20));

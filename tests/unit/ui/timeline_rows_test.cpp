@@ -4,6 +4,7 @@
 #include "tests/ui/fixture.h"
 #include "ui/models/timeline_rows.h"
 #include "ui/plots/difference_band.h"
+#include "ui/plots/number_text.h"
 #include "ui/plots/range_pairs.h"
 
 #include "core/query/file_session.h"
@@ -55,29 +56,57 @@ TEST_F(TimelineRowsTest, PairsTheNthRangeOfAPathWithTheNthOfThatPath)
     EXPECT_EQ(pairOf(*naive_, pairs.front().a, *flash_), pairs.front().b);
 }
 
-TEST_F(TimelineRowsTest, ASpanAddsUpTheKernelsThatStartInIt)
+TEST_F(TimelineRowsTest, ASpanAddsUpThePartsOfKernelsThatLieInIt)
 {
-    const query::Stretch stretch{naive_->steps[1].start, naive_->steps[1].end};
+    // From the middle of the longest kernel to the middle of the step.
+    query::Stretch stretch{0, (naive_->steps[1].start + naive_->steps[1].end) / 2};
+    std::int64_t longest = 0;
+    const auto events = session_->reader().deviceEvents({.run = RunId{1}});
+    for (const DeviceEvent& event : events)
+        if (const std::int64_t length = (event.end - event.start).count();
+            length > longest && (event.start - naive_->origin).count() < stretch.second - 2 * length) {
+            longest = length;
+            stretch.first = (event.start - naive_->origin).count() + length / 2;
+        }
+    ASSERT_GT(longest, 1);
     const SpanOfRun span = spanOf(naive_, stretch, QStringLiteral("A"), kNotCancelled);
     std::int64_t instances = 0;
     std::int64_t total = 0;
-    for (const DeviceEvent& event : session_->reader().deviceEvents({.run = RunId{1}})) {
-        const std::int64_t start = (event.start - naive_->origin).count();
-        if (start < stretch.first || start >= stretch.second)
-            continue;
-        ++instances;
-        total += (event.end - event.start).count();
+    for (const DeviceEvent& event : events) {
+        const std::int64_t start = std::max((event.start - naive_->origin).count(), stretch.first);
+        const std::int64_t end = std::min((event.end - naive_->origin).count(), stretch.second);
+        instances += end > start ? 1 : 0;
+        total += std::max<std::int64_t>(end - start, 0);
     }
+    const TableData rows = spanRows({span});
     std::int64_t shown = 0;
     double shownTotal = 0;
-    for (const TableRow& row : spanRows({span}).rows) {
+    for (const TableRow& row : rows.rows) {
+        if (row.strong)
+            continue;
         shown += std::int64_t(row.cells[2].sort);
         shownTotal += row.cells[3].sort;
     }
     EXPECT_EQ(shown, instances);
     EXPECT_DOUBLE_EQ(shownTotal, double(total));
-    EXPECT_TRUE(spanWords(span).contains(QStringLiteral("%1 kernels").arg(instances)))
+    ASSERT_TRUE(rows.rows.back().strong) << "the last row is the sum";
+    EXPECT_DOUBLE_EQ(rows.rows.back().cells[2].sort, double(instances));
+    EXPECT_DOUBLE_EQ(rows.rows.back().cells[3].sort, double(total));
+    EXPECT_TRUE(spanWords(span).contains(
+        QStringLiteral("%1 kernels in %2").arg(instances).arg(timeText(double(total)))))
         << spanWords(span).toStdString();
+}
+
+TEST_F(TimelineRowsTest, ASpanWithinOneKernelShowsIt)
+{
+    const DeviceEvent first = session_->reader().deviceEvents({.run = RunId{1}}).front();
+    const std::int64_t start = (first.start - naive_->origin).count();
+    const std::int64_t length = (first.end - first.start).count();
+    const SpanOfRun span = spanOf(naive_, {start + length / 4, start + length / 2}, {}, kNotCancelled);
+    ASSERT_EQ(span.kernels.size(), 1U);
+    EXPECT_EQ(span.kernels[0].total, start + length / 2 - (start + length / 4));
+    EXPECT_TRUE(spanWords(span).contains(QStringLiteral("1 kernel in "))) << spanWords(span).toStdString();
+    EXPECT_EQ(spanRows({span}).rows.size(), 1U) << "one row needs no sum";
 }
 
 TEST_F(TimelineRowsTest, TwoRunsShareTheRowsOfTheirKernels)
@@ -89,6 +118,8 @@ TEST_F(TimelineRowsTest, TwoRunsShareTheRowsOfTheirKernels)
     bool onlyNaive = false;
     bool both = false;
     for (const TableRow& row : rows.rows) {
+        if (row.strong)
+            continue;
         onlyNaive = onlyNaive || (row.cells[2].sort > 0 && row.cells[5].sort == 0);
         both = both || (row.cells[2].sort > 0 && row.cells[5].sort > 0);
         EXPECT_DOUBLE_EQ(row.cells[8].sort, row.cells[6].sort - row.cells[3].sort);
@@ -156,6 +187,41 @@ TEST_F(TimelineRowsTest, ATrapezoidJoinsTheEdgesOfItsRanges)
     for (std::size_t i = 0; i < texts.size(); ++i)
         for (std::size_t j = 0; j < i; ++j)
             EXPECT_FALSE(texts[i].intersects(texts[j])) << "texts lie over each other";
+}
+
+TEST_F(TimelineRowsTest, LabelsOfDifferencesAreWholeNamedAndSignedAtEveryZoom)
+{
+    const TimelineSection above = makeSection(naive_);
+    const TimelineSection below = makeSection(flash_);
+    const std::vector<RangePair> pairs = pairRanges(*naive_, *flash_);
+    const QRectF area(152, 0, 900, 30);
+    const auto widthOf = [](const QString& text) { return 6.0 * double(text.size()); };
+    const auto step = double(naive_->steps.front().end - naive_->steps.front().start);
+    int labels = 0;
+    for (double zoom = 1; zoom < 60; zoom *= 1.7)
+        for (double from = -0.2; from < 1; from += 0.07) {
+            const double perPixel = step / zoom / area.width();
+            const auto xOf = [&](double axis) { return area.left() + (axis - from * step) / perPixel; };
+            std::vector<std::pair<double, double>> taken;
+            for (const DifferenceShape& shape : differenceShapes(pairs, above, below, xOf, area, widthOf)) {
+                if (shape.text.isEmpty())
+                    continue;
+                ++labels;
+                const QString value = shape.text.section(QLatin1Char(' '), 1);
+                EXPECT_FALSE(shape.text.section(QLatin1Char(' '), 0, 0).isEmpty());
+                EXPECT_TRUE(value == QLatin1String("0") || value.startsWith(QLatin1Char('+')) ||
+                            value.startsWith(QChar(0x2212)))
+                    << shape.text.toStdString();
+                const double half = widthOf(shape.text) / 2;
+                EXPECT_GE(shape.centre.x() - half, area.left()) << shape.text.toStdString();
+                EXPECT_LE(shape.centre.x() + half, area.right()) << shape.text.toStdString();
+                for (const auto& [left, right] : taken)
+                    EXPECT_TRUE(shape.centre.x() - half >= right || shape.centre.x() + half <= left)
+                        << shape.text.toStdString() << " lies over another";
+                taken.emplace_back(shape.centre.x() - half, shape.centre.x() + half);
+            }
+        }
+    EXPECT_GT(labels, 50);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "ui/pages/experiment/live_plots.h"
 
+#include "ui/models/step_text.h"
 #include "ui/plots/number_text.h"
 #include "ui/theme/theme.h"
 
@@ -24,33 +25,21 @@ void spaceTicks(QCPAxis& axis, int height)
     axis.ticker()->setTickCount(std::clamp(height / sizes().of(32), 2, 5));
 }
 
-struct Spread {
-    double mean = 0;
-    double deviation = 0;
-    std::int64_t count = 0;
-};
-
-Spread spreadOf(const std::vector<SweepProgress::Step>& steps)
+// Timed steps only, in ms.
+std::optional<analysis::Statistics> timedOf(const std::vector<SweepProgress::Step>& steps)
 {
-    Spread spread;
-    double squares = 0;
-    for (const SweepProgress::Step& step : steps) {
-        if (step.step < 0)
-            continue;
-        ++spread.count;
-        const double delta = step.wallNs - spread.mean;
-        spread.mean += delta / double(spread.count);
-        squares += delta * (step.wallNs - spread.mean);
-    }
-    spread.deviation = spread.count > 1 ? std::sqrt(squares / double(spread.count - 1)) : 0;
-    return spread;
+    std::vector<double> times;
+    for (const SweepProgress::Step& step : steps)
+        if (step.step >= 0)
+            times.push_back(step.wallNs / 1e6);
+    return analysis::summarise(times);
 }
 
 } // namespace
 
 StepsPlot::StepsPlot(QWidget* parent)
     : ThemedPlot(parent), dots_(addGraph()), above_(addGraph()), warmup_(new QCPItemRect(this)),
-      warmupWord_(new QCPItemText(this)), mean_(new QCPItemStraightLine(this))
+      warmupWord_(new QCPItemText(this)), median_(new QCPItemStraightLine(this))
 {
     setAccessibleName(tr("Times of the steps of the point that runs"));
     for (QCPGraph* graph : {dots_, above_})
@@ -66,8 +55,8 @@ StepsPlot::StepsPlot(QWidget* parent)
     warmupWord_->position->setTypeY(QCPItemPosition::ptAxisRectRatio);
     warmupWord_->setPositionAlignment(Qt::AlignLeft | Qt::AlignBottom);
     warmupWord_->setText(tr("◂ warm-up"));
-    mean_->point1->setType(QCPItemPosition::ptPlotCoords);
-    mean_->point2->setType(QCPItemPosition::ptPlotCoords);
+    median_->point1->setType(QCPItemPosition::ptPlotCoords);
+    median_->point2->setType(QCPItemPosition::ptPlotCoords);
     connect(this, &ThemedPlot::rethemed, this, &StepsPlot::dress);
     dress();
     show({}, 0);
@@ -83,19 +72,19 @@ void StepsPlot::dress()
     warmup_->setBrush(p.background);
     warmupWord_->setColor(p.dimText);
     warmupWord_->setFont(Theme::instance().small());
-    mean_->setPen(QPen(p.text, 1, Qt::DashLine));
+    median_->setPen(QPen(p.text, 1, Qt::DashLine));
 }
 
 void StepsPlot::show(const std::vector<SweepProgress::Step>& steps, std::int64_t stepsToDo)
 {
-    const Spread spread = spreadOf(steps);
+    const std::optional<analysis::Statistics> timed = timedOf(steps);
     // The scale is that of the timed steps, or of the warm-up while there are too few of them.
     constexpr std::int64_t kEnough = 3;
     double least = 0;
     double most = 0;
     bool any = false;
     for (const SweepProgress::Step& step : steps) {
-        if (spread.count >= kEnough && step.step < 0)
+        if (timed && timed->n >= std::int64_t(kEnough) && step.step < 0)
             continue;
         least = any ? std::min(least, step.wallNs) : step.wallNs;
         most = any ? std::max(most, step.wallNs) : step.wallNs;
@@ -123,14 +112,11 @@ void StepsPlot::show(const std::vector<SweepProgress::Step>& steps, std::int64_t
     warmup_->topLeft->setCoords(xAxis->range().lower, 0);
     warmup_->bottomRight->setCoords(-0.5, 1);
     warmupWord_->position->setCoords(-0.4, 0.98);
-    mean_->setVisible(spread.count > 1);
-    mean_->point1->setCoords(0, spread.mean / unit.size);
-    mean_->point2->setCoords(1, spread.mean / unit.size);
-    summary_ = spread.count == 0 ? QString()
-                                 : QStringLiteral("%1 ± %2 (%3)")
-                                       .arg(threeDigits(spread.mean / unit.size),
-                                            withUnit(threeDigits(spread.deviation / unit.size), unit.word))
-                                       .arg(spread.count);
+    median_->setVisible(timed && timed->n > 1);
+    const double middle = timed ? timed->median * 1e6 / unit.size : 0;
+    median_->point1->setCoords(0, middle);
+    median_->point2->setCoords(1, middle);
+    summary_ = timed ? medianWords(*timed) : QString();
     replot(QCustomPlot::rpQueuedReplot);
 }
 

@@ -15,7 +15,8 @@ public:
     explicit StepsPlot(QWidget* parent = nullptr);
     /// \param stepsToDo  timed steps of the point: the axis has room for all of them
     void show(const std::vector<SweepProgress::Step>& steps, std::int64_t stepsToDo);
-    /// "12.7 ± 0.12 ms (62)": mean and spread of the timed steps; empty while there are none.
+    /// "12.7 ms, 12.6 to 12.9 (62)": the median of the timed steps and its 95 % interval; empty while there
+    /// are none.
     const QString& summary() const { return summary_; }
     /// Dots and triangles that are drawn.
     int dots() const { return dots_->dataCount() + above_->dataCount(); }
@@ -27,7 +28,7 @@ private:
     QCPGraph* above_;
     QCPItemRect* warmup_;
     QCPItemText* warmupWord_;
-    QCPItemStraightLine* mean_;
+    QCPItemStraightLine* median_;
     QString summary_;
 };
 

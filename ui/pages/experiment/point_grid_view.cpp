@@ -1,6 +1,7 @@
 #include "ui/pages/experiment/point_grid_view.h"
 
 #include "ui/plots/number_text.h"
+#include "ui/plots/tool_tip.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -279,11 +280,29 @@ void PointGridView::mousePressEvent(QMouseEvent* event)
 {
     marked_ = cellAt(event->position().toPoint());
     viewport()->update();
+    emit cellText(words(marked_));
+    if (const auto point = markedPoint())
+        emit chosen(*point);
+}
+
+void PointGridView::mouseDoubleClickEvent(QMouseEvent* event)
+{
+    marked_ = cellAt(event->position().toPoint());
+    viewport()->update();
+    if (const auto point = markedPoint())
+        emit activated(*point);
+}
+
+std::optional<std::size_t> PointGridView::markedPoint() const
+{
+    if (marked_ < 0 || std::size_t(marked_) >= grid_.cells.size() || grid_.cells[std::size_t(marked_)] < 0)
+        return {};
+    return std::size_t(grid_.cells[std::size_t(marked_)]);
 }
 
 void PointGridView::leaveEvent(QEvent*)
 {
-    emit cellText(words(marked_));
+    emit cellText({});
 }
 
 void PointGridView::keyPressEvent(QKeyEvent* event)
@@ -303,6 +322,11 @@ void PointGridView::keyPressEvent(QKeyEvent* event)
     case Qt::Key_Down:
         step = columns;
         break;
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+        if (const auto point = markedPoint())
+            emit activated(*point);
+        return;
     default:
         return QAbstractScrollArea::keyPressEvent(event);
     }
@@ -319,13 +343,18 @@ void PointGridView::keyPressEvent(QKeyEvent* event)
                                         viewport()->width() / 2);
     viewport()->update();
     emit cellText(words(marked_));
+    if (const auto point = markedPoint())
+        emit chosen(*point);
 }
 
 bool PointGridView::viewportEvent(QEvent* event)
 {
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
-        QToolTip::showText(help->globalPos(), words(cellAt(help->pos())), viewport());
+        const QString tip = words(cellAt(help->pos()));
+        QToolTip::showText(help->globalPos(),
+                           tip.isEmpty() ? tip : tipOfLines({tip, tr("A double click shows its run.")}),
+                           viewport());
         return true;
     }
     return QAbstractScrollArea::viewportEvent(event);

@@ -23,12 +23,16 @@ public:
 signals:
     /// What is under the cursor or marked, in words; empty where nothing is.
     void cellText(const QString& text);
+    /// A cell is marked, by mouse or keyboard; a double click or Enter wants to see its run.
+    void chosen(std::size_t position);
+    void activated(std::size_t position);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     bool viewportEvent(QEvent* event) override;
@@ -44,6 +48,7 @@ private:
     void paintCell(QPainter& painter, const QRect& rect, const GridCell& cell, bool marked) const;
     void setScrollRanges();
     QString words(std::ptrdiff_t cell) const;
+    std::optional<std::size_t> markedPoint() const;
 
     PointGrid grid_;
     GridCells cells_;

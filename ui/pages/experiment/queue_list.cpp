@@ -1,5 +1,6 @@
 #include "ui/pages/experiment/queue_list.h"
 
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -66,9 +67,7 @@ void QueueList::refill()
         number->setProperty("kind", "dim");
         const auto points = std::int64_t(job.points->size());
         auto* name = new QLabel(
-            tr("%1, %2 → %3")
-                .arg(job.name, points == 1 ? tr("1 point") : tr("%1 points").arg(wholeNumber(points)),
-                     QFileInfo(job.file).fileName()));
+            tr("%1, %2 → %3").arg(job.name, counted(points, "point"), QFileInfo(job.file).fileName()));
         name->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
         name->setToolTip(job.file);
         grid->addWidget(number, row, 0);

@@ -1,6 +1,7 @@
 #include "ui/pages/experiment/run_bar.h"
 
 #include "ui/pages/experiment/queue_list.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/key_actions.h"
 #include "ui/plots/number_text.h"
 #include "ui/theme/theme.h"
@@ -130,7 +131,7 @@ void RunBar::showPlan(const SpecEditor::Judged* judged)
         return;
     }
     const auto count = std::int64_t(judged->verdict.points->size());
-    plan_->setText(count == 1 ? tr("1 point") : tr("%1 points").arg(wholeNumber(count)));
+    plan_->setText(counted(count, "point"));
     QString words = tr("no prediction yet");
     if (judged->forecast)
         words = forecastWords(*judged->forecast);

@@ -1,10 +1,12 @@
 #include "ui/pages/experiment/run_view.h"
 
+#include "core/config/schema.h"
 #include "core/session/sweep_text.h"
 #include "ui/pages/controls.h"
 #include "ui/pages/experiment/live_plots.h"
 #include "ui/pages/experiment/point_grid_view.h"
 #include "ui/pages/panel.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
 #include "ui/plots/table_view.h"
 #include "ui/theme/theme.h"
@@ -75,7 +77,7 @@ RunView::RunView(SweepQueue& queue, QWidget* parent)
     connect(&queue_, &SweepQueue::began, this, &RunView::begin);
     connect(&queue_, &SweepQueue::passedOver, this, [this](const std::vector<std::int64_t>& indexes) {
         progress_.passOver(indexes);
-        log({tr("%1 points stand in the file already").arg(indexes.size())});
+        log({tr("%1 in the file already").arg(counted(std::ssize(indexes), "point"))});
         paintSoon_.start(kPaintEveryMs);
     });
     connect(&queue_, &SweepQueue::told, this, &RunView::take);
@@ -124,6 +126,12 @@ QWidget* RunView::makePoints()
     content->addWidget(statusRow_);
     gridView_ = new PointGridView;
     connect(gridView_, &PointGridView::cellText, this, &RunView::cellText);
+    connect(gridView_, &PointGridView::chosen, this, [this](std::size_t at) { choosePoint(at, false); });
+    connect(gridView_, &PointGridView::activated, this, [this](std::size_t at) { choosePoint(at, true); });
+    connect(table_, &TableView::chosen, this,
+            [this](std::int64_t id) { choosePoint(std::size_t(id), false); });
+    connect(table_, &TableView::activatedRow, this,
+            [this](std::int64_t id) { choosePoint(std::size_t(id), true); });
     views_ = new QStackedWidget;
     views_->addWidget(gridView_);
     views_->addWidget(table_);
@@ -186,9 +194,25 @@ void RunView::setPlan(std::shared_ptr<const SweepPlan> plan)
     plan_ = std::move(plan);
     if (queue_.current() != nullptr || plan_ == nullptr)
         return;
+    // What the last sweep came to stays as long as the spec still stands for its points.
+    if (!showsPlan_ && plan_->progress.isOf(progress_))
+        return;
     showsPlan_ = true;
+    statusRow_->hide();
+    live_->hide();
     setGrid(plan_->grid);
     paintPoints();
+}
+
+void RunView::choosePoint(std::size_t position, bool opens)
+{
+    if (showsPlan_ || position >= progress_.points().size())
+        return; // nothing has run yet
+    const SweepProgress::PointState& point = progress_.points()[position];
+    if (point.run == 0 && point.standing != SweepProgress::Standing::Stored)
+        return;
+    emit runChosen(file_, point.run, QString::fromStdString(config::specHash(progress_.specOf(position))),
+                   opens);
 }
 
 void RunView::setGrid(const std::optional<PointGrid>& grid)

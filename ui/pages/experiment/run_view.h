@@ -39,6 +39,9 @@ signals:
     /// Another run stands in this file, or one of its runs has ended.
     void recorded(const QString& file);
     void summarized(const tilescope::ui::JobSummary& summary);
+    /// The run of a point is to be selected, and shown where `opens`. It has that number in the file; 0: it
+    /// stood there before, with a spec of that hash.
+    void runChosen(const QString& file, std::int64_t run, const QString& specHash, bool opens);
     /// What is under the cursor, for the status bar.
     void cellText(const QString& text);
     /// The page that says what is missing here.
@@ -54,6 +57,7 @@ private:
     void paintPoints();
     void setGrid(const std::optional<PointGrid>& grid);
     void chooseView(bool grid);
+    void choosePoint(std::size_t position, bool opens);
     void say(const QString& sentence, const char* kind);
     void log(const QStringList& lines);
     void dress();

@@ -5,6 +5,7 @@
 #include "ui/pages/experiment/spec_form_view.h"
 #include "ui/pages/experiment/yaml_editor.h"
 #include "ui/pages/panel.h"
+#include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
 #include "ui/theme/theme.h"
 
@@ -41,8 +42,7 @@ QString productText(const SpecForm& form)
     for (const config::SpecDocument::Axis& axis : document.axes)
         factors << QString::number(axis.values.size());
     const std::int64_t count = document.pointCount();
-    const QString points =
-        count == 1 ? QStringLiteral("1 point") : wholeNumber(count) + QStringLiteral(" points");
+    const QString points = counted(count, "point");
     return factors.size() < 2 ? points : factors.join(QStringLiteral(" × ")) + QStringLiteral(" = ") + points;
 }
 

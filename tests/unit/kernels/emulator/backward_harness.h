@@ -3,96 +3,53 @@
 #include "kernels/cuda/hopper/backward_tf32_kernel.h"
 #include "tests/unit/kernels/emulator/machine.h"
 #include "tests/unit/kernels/emulator/tensors.h"
+#include "tests/unit/kernels/error_bound.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <string>
 
 /// Problems for the TF32 backward kernel, its run in the emulator, and what must come out.
 namespace tilescope::kernels {
 
-/// What backward is given, and the gradients in fp64 of inputs as they are multiplied.
+/// What backward is given: the log-sum-exp and delta are exact, rounded to fp32.
 struct BackwardCase {
-    /// A gradient and, for each of its elements, the sum of the sizes of what is added up: what its rounding
-    /// is measured by.
-    struct Expected {
-        std::vector<double> values, sizes;
-        explicit Expected(const Tensor<float>& like) : values(like.values.size()), sizes(values) {}
-        void add(std::size_t at, double term)
-        {
-            values[at] += term;
-            sizes[at] += std::abs(term);
-        }
-    };
-
     AttentionProblem problem;
     Tensor<float> q, k, v, gradO;
     std::vector<double> logSumExp, delta; ///< (batch, head, query)
-    Expected gradQ, gradK, gradV;
 
     BackwardCase(const AttentionProblem& what, std::uint64_t seed)
         : problem(what), q(what.shape.batch, what.shape.queryHeads, what.shape.queries, what.shape.headDim),
-          k(what.shape.batch, what.shape.keyHeads, what.shape.keys, what.shape.headDim), v(k), gradO(q),
-          gradQ(q), gradK(k), gradV(k)
+          k(what.shape.batch, what.shape.keyHeads, what.shape.keys, what.shape.headDim), v(k), gradO(q)
     {
         std::mt19937_64 random(seed);
         for (Tensor<float>* tensor : {&q, &k, &v, &gradO}) {
             tensor->fillNormal(random);
         }
-        const AttentionShape& shape = problem.shape;
-        for (std::int64_t batch = 0; batch < shape.batch; ++batch) {
-            for (std::int64_t head = 0; head < shape.queryHeads; ++head) {
-                for (std::int64_t query = 0; query < shape.queries; ++query) {
-                    differentiateRow(batch, head, query);
-                }
+        const BoundedAttention exact = bound();
+        logSumExp = exact.logSumExp.exact;
+        const std::vector<double> grad = gradO.asMultiplied();
+        const auto columns = static_cast<std::size_t>(problem.shape.headDim);
+        for (std::size_t i = 0; i < grad.size(); i += columns) {
+            delta.push_back(0);
+            for (std::size_t c = i; c < i + columns; ++c) {
+                delta.back() += grad[c] * exact.o.exact[c];
             }
         }
     }
 
-private:
-    static double dot(Tensor<float>& a, std::size_t from, Tensor<float>& b, std::size_t other)
+    /// The gradients in fp64 of inputs as they are multiplied.
+    BoundedAttention bound() const
     {
-        double sum = 0;
-        for (std::size_t i = 0; i < static_cast<std::size_t>(a.columns); ++i) {
-            sum += double{multiplied(a.values[from + i])} * multiplied(b.values[other + i]);
-        }
-        return sum;
-    }
-
-    void differentiateRow(std::int64_t batch, std::int64_t head, std::int64_t query)
-    {
-        const AttentionShape& shape = problem.shape;
-        const std::int64_t keyHead = head / (shape.queryHeads / shape.keyHeads);
-        const std::int64_t seen =
-            MaskPolicy<std::int64_t>{shape.queries, shape.keys, problem.causal}.keysSeenBy(query);
-        const std::size_t row = q.index(batch, head, query, 0);
-        std::vector<double> weights(static_cast<std::size_t>(seen));
-        std::vector<double> gradWeights(weights);
-        double sum = 0;
-        double weighted = 0;
-        for (std::int64_t key = 0; key < seen; ++key) {
-            const std::size_t other = k.index(batch, keyHead, key, 0);
-            const auto i = static_cast<std::size_t>(key);
-            weights[i] = std::exp(problem.scale * dot(q, row, k, other));
-            gradWeights[i] = dot(gradO, row, v, other);
-            sum += weights[i];
-            weighted += weights[i] * gradWeights[i];
-        }
-        logSumExp.push_back(std::log(sum)); // -infinity where it sees nothing
-        delta.push_back(seen > 0 ? weighted / sum : 0);
-        for (std::int64_t key = 0; key < seen; ++key) {
-            const std::size_t other = k.index(batch, keyHead, key, 0);
-            const auto i = static_cast<std::size_t>(key);
-            const double weight = weights[i] / sum;
-            const double gradScore = problem.scale * weight * (gradWeights[i] - delta.back());
-            for (std::size_t column = 0; column < static_cast<std::size_t>(shape.headDim); ++column) {
-                gradV.add(other + column, weight * multiplied(gradO.values[row + column]));
-                gradK.add(other + column, gradScore * multiplied(q.values[row + column]));
-                gradQ.add(row + column, gradScore * multiplied(k.values[other + column]));
-            }
-        }
+        return {{.shape = problem.shape,
+                 .causal = problem.causal,
+                 .scale = problem.scale,
+                 .q = q.asMultiplied(),
+                 .k = k.asMultiplied(),
+                 .v = v.asMultiplied(),
+                 .gradO = gradO.asMultiplied()},
+                arithmeticOf(problem.type, problem.fp32),
+                RowFacts::Exact};
     }
 };
 
@@ -194,17 +151,12 @@ Gradients runBackward(BackwardCase& given, int multiprocessors, std::uint64_t se
     return gradients;
 }
 
-/// What is left is the rounding of P and dS as operands, and fp32 sums.
-inline void expectGradient(const char* name, const BackwardCase::Expected& expected,
-                           const Tensor<float>& gradient)
+inline void expectGradients(const BackwardCase& given, const Gradients& gradients)
 {
-    const std::int64_t rowLength = gradient.heads * gradient.columns;
-    for (std::size_t i = 0; i < gradient.values.size(); ++i) {
-        const double allowed = 0x1.1p-11 * expected.sizes[i] + 2e-6;
-        ASSERT_NEAR(gradient.values[i], expected.values[i], allowed)
-            << name << ", row " << static_cast<std::int64_t>(i) / rowLength << ", head and column "
-            << static_cast<std::int64_t>(i) % rowLength;
-    }
+    const BoundedAttention bound = given.bound();
+    expectWithin("gradV", bound.gradV, gradients.v.asStored());
+    expectWithin("gradK", bound.gradK, gradients.k.asStored());
+    expectWithin("gradQ", bound.gradQ, gradients.q.asStored());
 }
 
 } // namespace tilescope::kernels

@@ -3,11 +3,11 @@
 #include "kernels/cuda/hopper/forward_arguments.h"
 #include "tests/unit/kernels/emulator/machine.h"
 #include "tests/unit/kernels/emulator/tensors.h"
+#include "tests/unit/kernels/error_bound.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <string>
 #include <type_traits>
 
 /// Problems for a Hopper forward kernel, its run in the emulator, and what must come out.
@@ -67,61 +67,20 @@ Outputs<Element> run(const AttentionProblem& problem, Inputs<Element>& inputs, i
     return outputs;
 }
 
-/// Attention in fp64 from inputs as they are multiplied, held against a kernel's results. What is left is the
-/// rounding of P and of o, and fp32 sums.
-/// \param rounding  of an element: half of its last place
+/// Holds a kernel's results to attention in fp64 of the inputs as they are multiplied.
 template <class Element>
-void expectAttention(const AttentionProblem& problem, Inputs<Element>& inputs, Outputs<Element>& outputs,
-                     double rounding)
+void expectAttention(const AttentionProblem& problem, const Inputs<Element>& inputs,
+                     const Outputs<Element>& outputs)
 {
-    constexpr bool kRoundsOutput = sizeof(Element) == 2;
-    const AttentionShape& shape = problem.shape;
-    const MaskPolicy<std::int64_t> mask{shape.queries, shape.keys, problem.causal};
-    std::vector<double> scores(static_cast<std::size_t>(shape.keys));
-    for (std::int64_t batch = 0; batch < shape.batch; ++batch) {
-        for (std::int64_t head = 0; head < shape.queryHeads; ++head) {
-            const std::int64_t keyHead = head / (shape.queryHeads / shape.keyHeads);
-            for (std::int64_t query = 0; query < shape.queries; ++query) {
-                double largest = -std::numeric_limits<double>::infinity();
-                const std::int64_t seen = mask.keysSeenBy(query);
-                for (std::int64_t key = 0; key < seen; ++key) {
-                    double score = 0;
-                    for (int i = 0; i < shape.headDim; ++i) {
-                        score += double{multiplied(inputs.q.at(batch, head, query, i))} *
-                                 multiplied(inputs.k.at(batch, keyHead, key, i));
-                    }
-                    scores[static_cast<std::size_t>(key)] = score * problem.scale;
-                    largest = std::max(largest, score * problem.scale);
-                }
-                double sum = 0;
-                for (std::int64_t key = 0; key < seen; ++key) {
-                    sum += std::exp(scores[static_cast<std::size_t>(key)] - largest);
-                }
-                const auto row = (batch * shape.queryHeads + head) * shape.queries + query;
-                const float logSumExp = outputs.logSumExp[static_cast<std::size_t>(row)];
-                const std::string where = "head " + std::to_string(head) + ", query " + std::to_string(query);
-                if (seen == 0) {
-                    ASSERT_EQ(logSumExp, -std::numeric_limits<float>::infinity()) << where;
-                } else {
-                    ASSERT_NEAR(logSumExp, largest + std::log(sum), 1e-4) << where;
-                }
-                for (int i = 0; i < shape.headDim; ++i) {
-                    double expected = 0;
-                    double size = 0;
-                    for (std::int64_t key = 0; key < seen; ++key) {
-                        const double weight = std::exp(scores[static_cast<std::size_t>(key)] - largest) / sum;
-                        const double value = multiplied(inputs.v.at(batch, keyHead, key, i));
-                        expected += weight * value;
-                        size += weight * std::abs(value);
-                    }
-                    const double allowed =
-                        rounding * (size + (kRoundsOutput ? 1.01 * std::abs(expected) : 0)) + 1e-5;
-                    ASSERT_NEAR(static_cast<float>(outputs.o.at(batch, head, query, i)), expected, allowed)
-                        << where << ", column " << i;
-                }
-            }
-        }
-    }
+    const BoundedAttention bound({.shape = problem.shape,
+                                  .causal = problem.causal,
+                                  .scale = problem.scale,
+                                  .q = inputs.q.asMultiplied(),
+                                  .k = inputs.k.asMultiplied(),
+                                  .v = inputs.v.asMultiplied()},
+                                 arithmeticOf(problem.type, problem.fp32));
+    expectWithin("o", bound.o, outputs.o.asStored());
+    expectWithin("log-sum-exp", bound.logSumExp, outputs.logSumExp);
 }
 
 } // namespace tilescope::kernels

@@ -56,6 +56,29 @@ template <class Element> struct Tensor {
     {
         return values[index(b, head, row, column)];
     }
+    /// (batch, head, row, column), each number as `convert` has it.
+    template <class Convert> std::vector<double> dense(const Convert& convert) const
+    {
+        std::vector<double> result;
+        for (std::int64_t b = 0; b < batch; ++b) {
+            for (std::int64_t head = 0; head < heads; ++head) {
+                for (std::int64_t row = 0; row < rows; ++row) {
+                    for (int column = 0; column < columns; ++column) {
+                        result.push_back(double{convert(values[index(b, head, row, column)])});
+                    }
+                }
+            }
+        }
+        return result;
+    }
+    std::vector<double> asMultiplied() const
+    {
+        return dense([](Element value) { return multiplied(value); });
+    }
+    std::vector<double> asStored() const
+    {
+        return dense([](Element value) { return static_cast<float>(value); });
+    }
     emulator::TensorMap map(int boxRows, int boxHeads, bool roundToTf32)
     {
         return {.data = reinterpret_cast<unsigned char*>(values.data()),

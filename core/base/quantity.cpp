@@ -1,12 +1,11 @@
-#include "core/exchange/number.h"
-
-#include <fmt/format.h>
+#include "core/base/quantity.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <span>
 
-namespace tilescope::exchange {
+namespace tilescope::quantity {
 
 namespace {
 
@@ -22,6 +21,8 @@ constexpr std::array kBytes{Step{1, "B"}, Step{1024, "KiB"}, Step{1024.0 * 1024,
 constexpr std::array kOperations{Step{1, ""},     Step{1e3, "K"},  Step{1e6, "M"}, Step{1e9, "G"},
                                  Step{1e12, "T"}, Step{1e15, "P"}, Step{1e18, "E"}};
 
+constexpr double kSmallest = 1e-4; // below it digits take an exponent
+
 Scale fromSteps(std::span<const Step> steps, double largest, double limit)
 {
     Scale scale{steps.front().divisor, steps.front().suffix};
@@ -29,6 +30,14 @@ Scale fromSteps(std::span<const Step> steps, double largest, double limit)
         if (largest / scale.divisor >= limit)
             scale = {step.divisor, step.suffix};
     return scale;
+}
+
+/// With a point whatever the locale.
+std::string written(double value, std::chars_format format, int digits)
+{
+    std::array<char, 64> text{};
+    const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value, format, digits);
+    return {text.data(), end};
 }
 
 /// 1234567 as 1,234,567.
@@ -45,30 +54,47 @@ std::string grouped(std::int64_t value)
 
 } // namespace
 
-std::string Scale::text(double value) const
+std::string threeDigits(double value)
 {
-    const double scaled = value / divisor;
-    const double size = std::abs(scaled);
-    if (!std::isfinite(scaled))
+    const double size = std::abs(value);
+    if (!std::isfinite(value))
         return "-";
     if (size == 0)
         return "0";
     // Rounding may carry into one more digit: 9.996 has two decimals as 10.0 has one.
     if (size >= 99.95)
-        return grouped(std::llround(scaled));
+        return grouped(std::llround(value));
     if (size >= 9.995)
-        return fmt::format("{:.1f}", scaled);
+        return written(value, std::chars_format::fixed, 1);
     if (size >= 0.9995)
-        return fmt::format("{:.2f}", scaled);
-    if (size >= 1e-4)
-        return fmt::format("{:.{}f}", scaled, 2 - static_cast<int>(std::floor(std::log10(size))));
-    return fmt::format("{:.1e}", scaled);
+        return written(value, std::chars_format::fixed, 2);
+    if (size < kSmallest)
+        return written(value, std::chars_format::scientific, 1);
+    const int decimals = 2 - static_cast<int>(std::floor(std::log10(size)));
+    const bool carries = std::round(size * std::pow(10.0, decimals)) >= 1000;
+    return written(value, std::chars_format::fixed, carries ? decimals - 1 : decimals);
+}
+
+std::string Scale::text(double value) const
+{
+    const double scaled = value / divisor;
+    const double size = std::abs(scaled);
+    // A plain number may be of any size; one in a unit is small beside the largest of its column.
+    if (suffix.empty() || size >= 0.1 || size == 0 || !std::isfinite(scaled))
+        return threeDigits(scaled);
+    if (size < 0.0005)
+        return value < 0 ? ">-0.001" : "<0.001";
+    return written(scaled, std::chars_format::fixed, 3);
 }
 
 std::string Scale::text(std::int64_t value) const
 {
-    if (hexadecimal)
-        return fmt::format("{:#x}", static_cast<std::uint64_t>(value));
+    if (hexadecimal) {
+        std::array<char, 16> text{};
+        const auto [end, error] =
+            std::to_chars(text.data(), text.data() + text.size(), static_cast<std::uint64_t>(value), 16);
+        return "0x" + std::string(text.data(), end);
+    }
     return divisor == 1 ? grouped(value) : text(static_cast<double>(value));
 }
 
@@ -103,4 +129,4 @@ std::string withUnit(double value, Unit unit)
     return scale.suffix.empty() ? number : number + " " + scale.suffix;
 }
 
-} // namespace tilescope::exchange
+} // namespace tilescope::quantity

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "core/model/events.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope {
+
+/// What makes a run's figures doubtful or incomplete. Stored with the run as `name` or `name: detail`.
+enum class FlagKind : std::uint8_t {
+    WarmUpTooShort,
+    Unsteady,
+    Drift,
+    Throttled,
+    ClockChanged,
+    BusyHost,
+    MemoryGrows,
+    Untraced,
+    CountersNotRecorded,
+    SavedUnread,
+    OomNotSeen,
+    DeviceLost,
+    DevelopmentBuild,
+    SmallKernelSet,
+};
+
+struct FlagInfo {
+    FlagKind kind;
+    std::string_view name; ///< in files; never changes
+    LossSeverity severity; ///< Info: the figures stand; Warning: they are doubtful; Error: they are not there
+    std::string_view sentence; ///< without the full stop, for people
+};
+
+/// Every flag that there is, in the order of FlagKind. Nothing else is stored.
+inline constexpr FlagInfo kFlags[] = {
+    {FlagKind::WarmUpTooShort, "warm-up-too-short", LossSeverity::Warning,
+     "The timed steps had not settled when they began"},
+    {FlagKind::Unsteady, "unsteady", LossSeverity::Warning, "The timed steps never settled"},
+    {FlagKind::Drift, "drift", LossSeverity::Warning, "The step time drifted while it was timed"},
+    {FlagKind::Throttled, "throttled", LossSeverity::Warning,
+     "The GPU held its clocks back while it was timed"},
+    {FlagKind::ClockChanged, "clock-changed", LossSeverity::Warning,
+     "The GPU's clock changed while it was timed"},
+    {FlagKind::BusyHost, "busy-host", LossSeverity::Warning,
+     "Other programs took processor time while it was timed"},
+    {FlagKind::MemoryGrows, "memory-grows", LossSeverity::Warning,
+     "Each traced step left more memory allocated than the one before"},
+    {FlagKind::Untraced, "untraced", LossSeverity::Warning, "The GPU's activities could not be traced"},
+    {FlagKind::CountersNotRecorded, "counters-not-recorded", LossSeverity::Warning,
+     "Hardware counters were asked for and not recorded"},
+    {FlagKind::SavedUnread, "saved-unread", LossSeverity::Warning,
+     "Some of the tensors that backward needs could not be listed"},
+    {FlagKind::OomNotSeen, "oom-not-seen", LossSeverity::Warning,
+     "What ran out of memory did not do so again when it was recorded"},
+    {FlagKind::DeviceLost, "device-lost", LossSeverity::Error, "The device failed during the run"},
+    {FlagKind::DevelopmentBuild, "debug-build", LossSeverity::Info,
+     "Made by a development build: the program's own code is not fully optimised"},
+    {FlagKind::SmallKernelSet, "small-kernel-set", LossSeverity::Warning,
+     "Made with a part of Tilescope's CUDA kernels: others may be faster on this GPU"},
+};
+
+const FlagInfo& infoOf(FlagKind kind);
+
+/// The flag that a stored text begins with; null for a name that this version does not know.
+const FlagInfo* findFlag(std::string_view text);
+
+/// `drift: +2.1 % over the timed steps`, as a run stores it.
+std::string flagText(FlagKind kind, std::string_view detail = {});
+
+/// The name of a stored flag: what comes before the colon.
+std::string_view flagName(std::string_view text);
+
+/// A stored flag for people: "The step time drifted while it was timed (+2.1 % over the timed steps)". A name
+/// that this version does not know stays as it is.
+std::string describeFlag(std::string_view text);
+
+bool hasFlag(std::span<const std::string> flags, FlagKind kind);
+
+} // namespace tilescope

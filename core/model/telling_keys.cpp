@@ -1,0 +1,114 @@
+#include "core/model/telling_keys.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tilescope {
+
+namespace {
+
+/// A key that says nothing more where it follows another one.
+struct Follower {
+    std::string_view key;
+    std::string_view leader;
+    bool isEqual; ///< follows by having the leader's value; else by having one value for each of the leader's
+};
+
+constexpr Follower kRules[] = {{"kv_len", "seq_len", true}, {"kv_heads", "heads", true},
+                               {"d_model", "size", false},  {"d_ff", "size", false},
+                               {"layers", "size", false},   {"heads", "size", false},
+                               {"loss", "mode", false}};
+
+constexpr std::string_view kWorkload = "workload";
+
+const std::string* find(const KeyTexts& point, std::string_view key)
+{
+    const auto found = std::ranges::find(point, key, &KeyTexts::value_type::first);
+    return found == point.end() ? nullptr : &found->second;
+}
+
+std::string workloadOf(const KeyTexts& point)
+{
+    const std::string* workload = find(point, kWorkload);
+    return workload ? *workload : std::string();
+}
+
+bool hasEffect(const KeyTexts& point, std::string_view key)
+{
+    if (key == "repeat") // how often it is run, not what
+        return false;
+    if (key != "tile_q" && key != "tile_k")
+        return true;
+    const std::string* backend = find(point, "backend");
+    return !backend || *backend == "flash-torch";
+}
+
+} // namespace
+
+void TellingKeys::add(const KeyTexts& point)
+{
+    OfWorkload& points = workloads_[workloadOf(point)];
+    for (const auto& [name, value] : point) {
+        if (!hasEffect(point, name))
+            continue;
+        const auto [key, isNew] = points.keys.try_emplace(name, Key{.first = value});
+        key->second.varies = key->second.varies || key->second.first != value;
+    }
+    points.followers.resize(std::size(kRules));
+    for (std::size_t i = 0; i < points.followers.size(); ++i) {
+        Following& following = points.followers[i];
+        const std::string* value = find(point, kRules[i].key);
+        const std::string* leader = find(point, kRules[i].leader);
+        if (!value || !following.holds)
+            continue;
+        if (!leader || (kRules[i].isEqual && *value != *leader))
+            following.holds = false;
+        else if (!kRules[i].isEqual)
+            following.holds = following.valueByLeader.try_emplace(*leader, *value).first->second == *value;
+    }
+}
+
+bool TellingKeys::tells(const OfWorkload& points, std::string_view key) const
+{
+    if (key == kWorkload)
+        return workloads_.size() > 1;
+    const auto found = points.keys.find(key);
+    if (found == points.keys.end() || !found->second.varies)
+        return false;
+    for (std::size_t i = 0; i < points.followers.size(); ++i)
+        if (kRules[i].key == key && points.followers[i].holds)
+            return false;
+    return true;
+}
+
+std::set<std::string> TellingKeys::keys() const
+{
+    std::set<std::string> told;
+    for (const auto& [workload, points] : workloads_)
+        for (const auto& [name, key] : points.keys)
+            if (tells(points, name))
+                told.insert(name);
+    return told;
+}
+
+KeyTexts TellingKeys::of(const KeyTexts& point) const
+{
+    KeyTexts telling;
+    const auto points = workloads_.find(workloadOf(point));
+    if (points == workloads_.end())
+        return telling;
+    for (const auto& entry : point)
+        if (tells(points->second, entry.first) && hasEffect(point, entry.first))
+            telling.push_back(entry);
+    return telling;
+}
+
+std::string labelOf(const KeyTexts& values)
+{
+    std::string label;
+    for (const auto& [key, value] : values)
+        label += (label.empty() ? "" : " ") + key + "=" + value;
+    return label;
+}
+
+} // namespace tilescope

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/store/run_reader.h"
+
+#include <functional>
+#include <vector>
+
+namespace tilescope::query {
+
+/// The events of one traced step, each list in start order.
+struct TracedStep {
+    std::int32_t step = 0;
+    std::vector<Range> ranges = {};
+    std::vector<Op> ops = {};
+    std::vector<DeviceEvent> device = {};
+};
+
+/// Goes through the traced steps of a run, those that have ranges, in the order of their numbers. Only one
+/// step's events are in memory at a time. Reads each event twice.
+/// \return how many there were
+std::size_t eachTracedStep(const store::RunReader& reader, RunId run,
+                           const std::function<void(const TracedStep&)>& take);
+
+} // namespace tilescope::query

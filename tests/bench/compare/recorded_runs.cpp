@@ -1,0 +1,259 @@
+#include "tests/bench/compare/recorded_runs.h"
+
+#include "core/analysis/random.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <ostream>
+#include <set>
+#include <stdexcept>
+
+namespace tilescope::bench {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using analysis::GroupTimes;
+using analysis::GroupVerdict;
+using analysis::Random;
+using analysis::TimedRun;
+using analysis::Verdict;
+
+double rounded(double value)
+{
+    return std::round(value * 1e5) / 1e5;
+}
+
+/// Indexes of the runs of both sides, each run at most once.
+struct Draw {
+    std::vector<std::size_t> a;
+    std::vector<std::size_t> b;
+};
+
+/// Draws from `pool`, which may hold a run more than once.
+Draw drawFrom(const std::vector<std::size_t>& pool, int repeats, Random& random)
+{
+    std::set<std::size_t> taken;
+    const auto next = [&] {
+        for (;;)
+            if (const std::size_t run = pool[random.below(pool.size())]; taken.insert(run).second)
+                return run;
+    };
+    Draw draw;
+    for (int i = 0; i < repeats; ++i) {
+        draw.a.push_back(next());
+        draw.b.push_back(next());
+    }
+    return draw;
+}
+
+/// What was said of one pair.
+struct Said {
+    Verdict alike = Verdict::Inconclusive;
+    Verdict slowed = Verdict::Inconclusive;
+    bool hasInterval = false;
+    bool covers = false;
+    int groupsTested = 0;
+    int groupsFalse = 0;
+};
+
+class Judge {
+public:
+    Judge(const Recording& recording, Known known, double slowdown)
+        : recording_(recording), known_(known), slowdown_(slowdown)
+    {
+    }
+
+    Said of(const Draw& draw, bool withGroups) const
+    {
+        const std::vector<TimedRun> a = stepsOf(draw.a, 1);
+        analysis::KnownDeviation known;
+        if (known_ == Known::OtherRuns)
+            known.repeats.push_back(othersThan(draw));
+        const auto alike = *analysis::compareRuns(a, stepsOf(draw.b, 1), known);
+        Said said{.alike = alike.verdict,
+                  .slowed = analysis::compareRuns(a, stepsOf(draw.b, slowdown_), known)->verdict};
+        if (alike.ratio95) {
+            said.hasInterval = true;
+            said.covers = alike.ratio95->low <= 1 && alike.ratio95->high >= 1;
+        }
+        if (!withGroups)
+            return said;
+        for (const auto& group : analysis::compareGroups(groupsOf(draw.a), groupsOf(draw.b), alike.between)) {
+            said.groupsTested += group.p.has_value();
+            said.groupsFalse +=
+                group.verdict == GroupVerdict::Slower || group.verdict == GroupVerdict::Faster;
+        }
+        return said;
+    }
+
+private:
+    std::vector<TimedRun> stepsOf(const std::vector<std::size_t>& runs, double factor) const
+    {
+        std::vector<TimedRun> steps;
+        for (const std::size_t run : runs) {
+            steps.push_back(recording_.runs[run].step);
+            for (double& time : steps.back().times)
+                time *= factor;
+        }
+        return steps;
+    }
+    std::vector<double> othersThan(const Draw& draw) const
+    {
+        std::vector<double> medians;
+        for (std::size_t run = 0; run < recording_.runs.size(); ++run)
+            if (std::ranges::find(draw.a, run) == draw.a.end() &&
+                std::ranges::find(draw.b, run) == draw.b.end())
+                medians.push_back(analysis::median(recording_.runs[run].step.times));
+        return medians;
+    }
+    std::vector<GroupTimes> groupsOf(const std::vector<std::size_t>& runs) const
+    {
+        std::vector<GroupTimes> groups = recording_.runs[runs.front()].groups;
+        for (std::size_t i = 1; i < runs.size(); ++i)
+            for (std::size_t g = 0; g < groups.size(); ++g)
+                groups[g].runs.push_back(recording_.runs[runs[i]].groups[g].runs.front());
+        return groups;
+    }
+
+    const Recording& recording_;
+    Known known_;
+    double slowdown_;
+};
+
+/// Shares of what is said of the draws, of 100.
+struct Shares {
+    double falseVerdicts = 0;
+    double inconclusive = 0;
+    double falseGroups = 0;
+    double falseTables = 0;
+};
+
+Shares sharesOf(const std::vector<Said>& all)
+{
+    double tested = 0;
+    Shares shares;
+    for (const Said& said : all) {
+        shares.falseVerdicts += said.alike == Verdict::Faster || said.alike == Verdict::Slower;
+        shares.inconclusive += said.alike == Verdict::Inconclusive;
+        shares.falseGroups += said.groupsFalse;
+        shares.falseTables += said.groupsFalse > 0;
+        tested += said.groupsTested;
+    }
+    const double each = 100.0 / static_cast<double>(all.size());
+    shares.falseVerdicts *= each;
+    shares.inconclusive *= each;
+    shares.falseTables *= each;
+    shares.falseGroups *= tested > 0 ? 100 / tested : 0;
+    return shares;
+}
+
+double upperOf(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    return analysis::quantile(values, 0.95);
+}
+
+} // namespace
+
+Recording readRecording(const std::filesystem::path& file)
+{
+    std::ifstream stream(file);
+    const Json json = Json::parse(stream, nullptr, false);
+    if (!json.is_object() || !json.contains("runs"))
+        throw std::runtime_error(file.string() + " is no recording");
+    Recording recording{.setUp = json.at("set_up"), .about = json.at("about")};
+    for (const Json& run : json.at("runs")) {
+        RecordedRun& recorded = recording.runs.emplace_back();
+        recorded.step.times = run.at("steps_ms").get<std::vector<double>>();
+        recorded.step.disturbed = run.at("disturbed");
+        for (std::size_t i = 0; i < json.at("groups").size(); ++i)
+            recorded.groups.push_back({.key = json.at("groups")[i],
+                                       .runs = {run.at("groups_us")[i].get<std::vector<double>>()},
+                                       .instancesPerStep = 1});
+    }
+    return recording;
+}
+
+void writeRecording(std::ostream& out, const Recording& recording)
+{
+    Json groups = Json::array();
+    for (const GroupTimes& group : recording.runs.front().groups)
+        groups.push_back(group.key);
+    out << "{\"set_up\": " << Json(recording.setUp) << ",\n \"about\": " << Json(recording.about)
+        << ",\n \"groups\": " << groups << ",\n \"runs\": [";
+    for (std::size_t i = 0; i < recording.runs.size(); ++i) {
+        const RecordedRun& run = recording.runs[i];
+        Json steps = Json::array();
+        for (const double time : run.step.times)
+            steps.push_back(rounded(time));
+        Json times = Json::array();
+        for (const GroupTimes& group : run.groups) {
+            Json values = Json::array();
+            for (const double time : group.runs.front())
+                values.push_back(std::round(time) / 1e3);
+            times.push_back(values);
+        }
+        out << (i ? ",\n" : "\n") << "  {\"disturbed\": " << (run.step.disturbed ? "true" : "false")
+            << ", \"steps_ms\": " << steps << ", \"groups_us\": " << times << "}";
+    }
+    out << "\n ]}\n";
+}
+
+Evaluation evaluate(const Recording& recording, int repeats, Known known, const Draws& draws)
+{
+    const Judge judge(recording, known, draws.slowdown);
+    Random random(draws.seed);
+    std::vector<std::size_t> all(recording.runs.size());
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i] = i;
+    std::vector<Said> said;
+    for (int pair = 0; pair < draws.pairs; ++pair)
+        said.push_back(judge.of(drawFrom(all, repeats, random), true));
+    std::vector<double> falseVerdicts;
+    std::vector<double> inconclusive;
+    std::vector<double> falseGroups;
+    std::vector<double> falseTables;
+    for (int resample = 0; resample < draws.resamples; ++resample) {
+        std::vector<std::size_t> pool;
+        while (std::set<std::size_t>(pool.begin(), pool.end()).size() <
+               2 * static_cast<std::size_t>(repeats)) {
+            pool.clear();
+            for (std::size_t i = 0; i < all.size(); ++i)
+                pool.push_back(random.below(all.size()));
+        }
+        std::vector<Said> again;
+        for (int pair = 0; pair < draws.pairs / 4; ++pair)
+            again.push_back(judge.of(drawFrom(pool, repeats, random), pair % 4 == 0));
+        const Shares shares = sharesOf(again);
+        falseVerdicts.push_back(shares.falseVerdicts);
+        inconclusive.push_back(shares.inconclusive);
+        falseGroups.push_back(shares.falseGroups);
+        falseTables.push_back(4 * shares.falseTables);
+    }
+    const Shares shares = sharesOf(said);
+    Evaluation evaluation{.pairs = draws.pairs,
+                          .repeats = repeats,
+                          .falseVerdicts = {shares.falseVerdicts, upperOf(falseVerdicts)},
+                          .inconclusiveAlike = {shares.inconclusive, upperOf(inconclusive)},
+                          .falseGroups = {shares.falseGroups, upperOf(falseGroups)},
+                          .falseTables = {shares.falseTables, upperOf(falseTables)}};
+    double intervals = 0;
+    double covered = 0;
+    for (const Said& one : said) {
+        intervals += one.hasInterval;
+        covered += one.covers;
+        evaluation.found += one.slowed == Verdict::Slower;
+        evaluation.inconclusive += one.slowed == Verdict::Inconclusive;
+    }
+    if (intervals > 0)
+        evaluation.coverage = 100 * covered / intervals;
+    evaluation.found *= 100.0 / draws.pairs;
+    evaluation.inconclusive *= 100.0 / draws.pairs;
+    return evaluation;
+}
+
+} // namespace tilescope::bench

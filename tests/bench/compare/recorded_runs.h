@@ -1,0 +1,66 @@
+#pragma once
+
+#include "core/analysis/comparison.h"
+#include "core/analysis/run_comparison.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::bench {
+
+/// A run of a recording: its steps, and its groups (ops or kernels, and ranges) as one run each.
+struct RecordedRun {
+    analysis::TimedRun step = {};
+    std::vector<analysis::GroupTimes> groups = {};
+};
+
+/// Runs of one spec that were recorded under one set of conditions; all do the same work.
+struct Recording {
+    std::string setUp;      ///< cpu quiet
+    std::string about = {}; ///< machine and command
+    std::vector<RecordedRun> runs = {};
+};
+
+/// Reads what write() wrote. \throws std::runtime_error  a file that is none
+Recording readRecording(const std::filesystem::path& file);
+void writeRecording(std::ostream& out, const Recording& recording);
+
+/// How often something was said, with the 95 % upper confidence bound by a bootstrap over the runs: pairs
+/// share runs, so they are no independent trials.
+struct Rate {
+    double of100 = 0;
+    double upperOf100 = 0;
+};
+
+/// What the rule of `tilescope compare` says of pairs drawn from a recording.
+struct Evaluation {
+    int pairs = 0;
+    int repeats = 0;                     ///< runs of a side
+    Rate falseVerdicts;                  ///< faster or slower, where both sides are alike
+    Rate inconclusiveAlike;              ///< of the same pairs
+    std::optional<double> coverage = {}; ///< of 100 intervals, those that contain 1; none without intervals
+    double found = 0;                    ///< of 100 with B slowed: slower
+    double inconclusive = 0;             ///< of 100 with B slowed
+    Rate falseGroups; ///< ops, kernels and ranges called slower or faster, of those tested, alike
+    Rate falseTables; ///< pairs with at least one such group
+};
+
+enum class Known : std::uint8_t {
+    Nothing,   ///< only the drawn runs
+    OtherRuns, ///< all other runs of the recording are known to be repeats
+};
+
+struct Draws {
+    int pairs = 2000;
+    int resamples = 200;    ///< of the bootstrap, each with a quarter of the pairs
+    double slowdown = 1.10; ///< of B, made by scaling all its times: A and B are separate real runs
+    std::uint64_t seed = 20'250'101;
+};
+
+/// Draws pairs of `repeats` runs a side and applies the rule to them.
+Evaluation evaluate(const Recording& recording, int repeats, Known known, const Draws& draws = {});
+
+} // namespace tilescope::bench

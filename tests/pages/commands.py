@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+"""Runs every command of README.md, of the help pages and of the programs' own help, as it is written and in its order,
+each page in a folder of its own.
+
+usage: tests/pages/commands.py SOURCE BUILD STUDIES [PAGE …]
+SOURCE   the source tree
+BUILD    the build folder, whose bin holds the programs
+STUDIES  a recording of `study:all --quick`; made if it is not there
+PAGE     these alone: README.md, batch.md, --help
+"""
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE, BUILD, STUDIES = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
+WANTED = sys.argv[4:]
+HELP = "--help"
+
+# --- what is not run, each with its reason -----------------------------------------------------------------------------
+
+BUILDS = "builds or installs with apt and the network; tests packaging.* and CI do"
+WINDOW = "opens the window, which needs a display; ui_no_display and window do"
+LONG = "takes a GPU, or hours of a CPU; studies.quick runs the small edition"
+CLUSTER = "needs a cluster's disk, scheduler or network; tests packaging.bundle and slurm.* do"
+PYTHON = "needs a whole PyTorch; tests exchange.memory_viz and studies.package do"
+GPU = "needs a GPU of that number"
+NOT_RUN = {
+    "README.md": {
+        "packaging/dev gui": BUILDS,
+        "build/bin/tilescope --batch study:all -o all.tscope && build/bin/tilescope report all.tscope -o writeup": LONG,
+        "packaging/dev demo": BUILDS,
+        "packaging/dev test": BUILDS,
+        "packaging/dev bundle": BUILDS,
+        "packaging/dev deb": BUILDS,
+        "build/bin/tilescope a.tscope": WINDOW,
+        "slurm/submit -n 16 -o results sweep.yaml --gres=gpu:1 --time=08:00:00": CLUSTER,
+    },
+    "batch.md": {
+        "tilescope --batch study:attention-grid -o grid.tscope": LONG,
+        "tilescope --batch study:all -o all.tscope --resume": LONG,
+    },
+    "cluster.md": {
+        "packaging/dev bundle": BUILDS,
+        "tar -xf tilescope-0.1.0.tar.gz -C /shared": CLUSTER,
+        "source /shared/tilescope-0.1.0/share/bash-completion/completions/tilescope": CLUSTER,
+        "/shared/tilescope-0.1.0/bin/tilescope doctor": CLUSTER,
+        "python3 -m venv /shared/venv && /shared/venv/bin/pip install torch==2.11.0": CLUSTER,
+        "export TILESCOPE_TORCH=$(echo /shared/venv/lib/python3*/site-packages/torch)": CLUSTER,
+        "slurm/submit -n 16 -o results sweep.yaml --gres=gpu:h100:1 --time=08:00:00": CLUSTER,
+        "apptainer build tilescope.sif containers/tilescope.def": CLUSTER,
+        "apptainer run --nv tilescope.sif doctor": CLUSTER,
+    },
+    "doctor.md": {"tilescope doctor --ceilings --device cuda:1": GPU},
+    "memory.md": {"python -m torch.cuda._memory_viz trace_plot a.pickle -o a.html": PYTHON},
+    "predictor.md": {
+        "packaging/dev bench predict --again tests/bench/results/predictor-h200.json": BUILDS,
+        "packaging/dev bench predict --again tests/bench/results/predictor-h200.json --cross": BUILDS,
+    },
+    "study-compiled.md": {
+        "tilescope run attention --mode forward --compile '[none, \"package:naive.pt2\"]' -o compiled.tscope": PYTHON,
+    },
+    "writeup.md": {
+        "tilescope --batch study:all -o all.tscope --resume": LONG,
+        "tilescope all.tscope": WINDOW,
+    },
+}
+# Lines of code blocks that are no commands of a shell: specs, JSON, Python, what a program printed, formulas.
+NO_COMMAND = re.compile(r"^(\w+:|- \{|\{\"|\"\w+\"|import |\w+ = |torch\.|\w+\.yaml:\d|MFU )")
+# What a reader has at hand where a page begins.
+GIVEN = {
+    "README.md": ["bad.yaml"],
+    "batch.md": ["sweep.yaml"],
+    "charts.md": ["a.tscope", "recipe.json"],
+    "cluster.md": ["sweep.yaml"],
+    "compare.md": ["sweep.yaml"],
+    "memory.md": ["a.tscope", "snapshot.pickle"],
+    "predictor.md": ["sweep.yaml", "h200.tscope"],
+    "store.md": ["a.tscope"],
+    HELP: ["sweep.yaml", "a.tscope", "t.tscope", "study.tscope", "s0.tscope", "s1.tscope", "snapshot.pickle"],
+}
+# What a command that is not run would have made, for those that follow.
+STANDS_IN = {"tilescope --batch study:all -o all.tscope --resume": "all.tscope"}
+# This sweep is run once: by studies.quick, in these words.
+STUDY_SWEEP = "--batch study:all --quick -o "
+
+TEXTS = {
+    "sweep.yaml": "workload: attention\ndevice: cpu\nsteps: 2\nfixed: {batch: 1}\nsweep: {seq_len: [32, 64, 96]}\n",
+    "bad.yaml": "workload: attention\nsteps: 3\nfixed:\n  bacth: 4\n",
+    "recipe.json": '{"tilescope_chart": 1, "x": "seq_len", "y": "step, wall"}\n',
+}
+
+failures = []
+
+
+def fail(where, text):
+    failures.append(f"{where}: {text}")
+    print(f"FAILED {failures[-1]}", flush=True)
+
+
+# --- pages ---------------------------------------------------------------------------------------------------------------
+
+
+def blocks_of(text):
+    """The indented code blocks of a page as lists of (line number, line); fenced ones are SQL and Python."""
+    block, fenced, after = [], False, []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        elif not fenced and line.startswith("    ") and line.strip():
+            block.append((number, line[4:]))
+            continue
+        if block:
+            after.append(block)
+            block = []
+    return after + ([block] if block else [])
+
+
+def without_comment(line):
+    """A command without the remark that stands behind it."""
+    return re.sub(r"\s{2,}# .*$", "", line).strip()
+
+
+class Command:
+    def __init__(self, where, text, expected=""):
+        self.where, self.text, self.expected = where, text, expected
+
+
+def parts_of(page, text):
+    """Specs (as text) and commands of a page, in its order."""
+    for block in blocks_of(text):
+        lines = [line for _, line in block]
+        where = f"{page}:{block[0][0]}"
+        if re.match(r"(name|workload): ", lines[0]):
+            yield "\n".join(lines) + "\n"
+        elif lines[0].startswith("$ "):
+            yield Command(where, lines[0][2:].strip(), "\n".join(lines[1:]))
+        else:
+            for number, line in block:
+                if NO_COMMAND.match(line.strip()):
+                    continue
+                yield Command(f"{page}:{number}", without_comment(line))
+
+
+def help_commands(programs):
+    """The examples of the programs' own help."""
+    def said(*words):
+        return subprocess.run([programs / "tilescope", *words], text=True, stdout=subprocess.PIPE, check=True).stdout
+
+    overview = said("--help")
+    commands = re.findall(r"^ {12}(tilescope .*)$", overview, re.M)
+    for verb in re.findall(r"^  (\S+) +\S.*\n +tilescope ", overview, re.M):
+        text = said("help", verb)
+        commands += re.findall(r"^example: (.*)$", text, re.M) + re.findall(r"^ {6,}(tilescope .*)$", text, re.M)
+    # What removes runs comes last; what was there already is not run again.
+    order = {"delete": 1, "compact": 2}
+    unique = list(dict.fromkeys(without_comment(command) for command in commands))
+    return [Command(HELP, text) for text in sorted(unique, key=lambda text: order.get(text.split()[1], 0))]
+
+
+# --- running -------------------------------------------------------------------------------------------------------------
+
+
+class Reader:
+    """Somebody who follows a page in a folder of their own."""
+
+    def __init__(self, page, folder, programs, given):
+        self.page, self.folder, self.given = page, folder, given
+        folder.mkdir()
+        (folder / "build").mkdir()
+        (folder / "build/bin").symlink_to(programs)
+        self.environment = {name: value for name, value in os.environ.items()
+                            if not name.startswith(("XDG_", "QT_")) and name not in ("DISPLAY", "WAYLAND_DISPLAY", "COLUMNS")}
+        self.environment.update(HOME=str(folder), PATH=f"{programs}:{os.environ['PATH']}", CUDA_VISIBLE_DEVICES="")
+        for name in GIVEN.get(page, []):
+            self.give(name)
+        self.spec = ""
+        self.seen = set()
+
+    def give(self, name):
+        # The help of report takes the recording of any study.
+        shutil.copy(self.given(name), self.folder / ("all.tscope" if name == "study.tscope" else name))
+
+    def follow(self, part):
+        if isinstance(part, str):
+            self.spec = part
+            return
+        self.seen.add(part.text)
+        if part.text in NOT_RUN.get(self.page, {}):
+            if part.text in STANDS_IN:
+                self.give(STANDS_IN[part.text])
+            return
+        # The spec that the page shows is the file that its next command names.
+        for name in re.findall(r"--batch (\S+\.yaml)", part.text):
+            if self.spec and not (self.folder / name).exists():
+                (self.folder / name).write_text(self.spec)
+        self.run(part)
+
+    def run(self, command):
+        if STUDY_SWEEP in command.text:
+            shutil.copy(self.given("all.tscope"), self.folder / command.text.split()[-1])
+            return
+        # One report on all studies draws as many figures as two.
+        if report := re.fullmatch(r"\S*tilescope report \S+ -o (\S+)", command.text):
+            if self.given.report:
+                shutil.copytree(self.given.report, self.folder / report[1])
+                return
+            self.given.report = self.folder / report[1]
+        began = time.monotonic()
+        ended = subprocess.run(["bash", "-o", "pipefail", "-c", command.text], cwd=self.folder, env=self.environment,
+                               stdin=subprocess.DEVNULL, text=True, capture_output=True)
+        print(f"{time.monotonic() - began:5.1f} s  {command.where}: {command.text}", flush=True)
+        self.judge(command, ended)
+
+    def judge(self, command, ended):
+        allowed = [2] if command.expected else [0]
+        words = shlex.split(command.text, comments=True)
+        if "doctor" in words:
+            allowed.append(4)  # this machine may lack something, or be too busy to be calibrated
+        if ended.returncode not in allowed:
+            fail(command.where, f"{command.text}: exit {ended.returncode}: {(ended.stdout + ended.stderr)[-600:]}")
+        elif allowed == [0] and "tilescope" in command.text and not (ended.stdout + ended.stderr).strip() \
+                and not re.search(r" > |tilescope (note|tag|delete) |--charts", command.text):
+            fail(command.where, f"{command.text}: printed nothing")
+        shown = command.expected.split("…")[0].strip()
+        if shown not in ended.stdout + ended.stderr:
+            fail(command.where, f"{command.text}: the page shows {shown!r}, it printed {(ended.stdout + ended.stderr)!r}")
+
+
+class Given:
+    """What readers have at hand: specs, recordings, a snapshot, a recipe. Each is made when it is first asked for."""
+
+    def __init__(self, folder, programs):
+        self.folder, self.programs = folder, programs
+        self.report = None  # the folder of the first one that was written
+        folder.mkdir()
+
+    def run(self, *words):
+        subprocess.run([self.programs / "tilescope", *words], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+
+    def __call__(self, name):
+        file = self.folder / name
+        if not file.exists():
+            self.make(name, file)
+        return file
+
+    def make(self, name, file):
+        if name in TEXTS:
+            file.write_text(TEXTS[name])
+        elif name == "a.tscope":
+            self.run("run", "attention", "--device", "cpu", "--batch", "1", "--seq-len", "[32, 64, 96]", "--steps", "3",
+                     "-o", name)
+            self.run("run", "lm", "--size", "tiny", "--context", "16", "--batch", "1", "--device", "cpu", "--steps", "3",
+                     "--mode", "train", "-o", name)
+        elif name == "snapshot.pickle":
+            self.run("export", f"{self('a.tscope')}:1", "--snapshot", name)
+        elif name == "s1.tscope":
+            self.run("import", self("snapshot.pickle"), "-o", name)
+        elif name == "study.tscope":
+            self.run("--batch", "study:accumulation", "--quick", "-o", name)
+        elif name == "all.tscope":
+            if STUDIES.exists():
+                shutil.copy(STUDIES, file)
+            else:
+                self.run("--batch", "study:all", "--quick", "-o", name)
+        else:  # h200.tscope, s0.tscope, t.tscope
+            shutil.copy(self("a.tscope"), file)
+
+
+def main():
+    programs = BUILD / "bin"
+    pages = {"README.md": (SOURCE / "README.md").read_text()}
+    pages.update((file.name, file.read_text()) for file in sorted((SOURCE / "resources/help").glob("*.md")))
+    with tempfile.TemporaryDirectory() as name:
+        scratch = pathlib.Path(name)
+        given = Given(scratch / "given", programs)
+        ran = 0
+        for page in [*pages, HELP]:
+            if WANTED and page not in WANTED:
+                continue
+            parts = list(parts_of(page, pages[page])) if page != HELP else help_commands(programs)
+            if not any(isinstance(part, Command) for part in parts):
+                continue
+            reader = Reader(page, scratch / f"of {page}", programs, given)
+            for part in parts:
+                reader.follow(part)
+            ran += len(reader.seen)
+            for text in NOT_RUN.get(page, {}).keys() - reader.seen:
+                fail(page, f"{text}: is listed as not run, and no line says it")
+        for page in NOT_RUN.keys() - pages.keys():
+            fail(page, "is listed, and there is no such page")
+    print(f"{ran} commands, {len(failures)} failures")
+    return 1 if failures else 0
+
+
+sys.exit(main())

@@ -1,0 +1,78 @@
+#include "tests/ui/cpu_fixture.h"
+
+#include "core/store/run_writer.h"
+#include "tests/ui/fixture.h"
+
+#include <string>
+
+namespace tilescope::test {
+
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+constexpr int kSamples = 12;
+
+struct CpuRun {
+    std::string backend;
+    std::string trace;
+    RunStatus status = RunStatus::Ok;
+    std::string reason = {};
+};
+
+std::string specOf(const CpuRun& run)
+{
+    return R"({"workload":"lm","device":"cpu","seed":0,"mode":"train","precision":"fp32","backend":")" +
+           run.backend + R"(","batch":4,"warmup":1,"steps":12,"trace_steps":2,"memory":true,"trace":")" +
+           run.trace + R"(","size":"small","heads":12,"context":128})";
+}
+
+void writeRun(store::RunWriter& writer, const CpuRun& run, StringTable& strings)
+{
+    writer.beginRun({"lm-cpu", "lm", specOf(run), "hash-" + run.backend + run.trace, "Tilescope test"});
+    const std::int64_t base = run.backend == "naive" ? 34'000'000 : 30'000'000;
+    std::vector<Sample> samples;
+    for (int i = 0; i < kSamples; ++i)
+        for (const auto& [phase, share] :
+             {std::pair(Phase::Step, 1.0), {Phase::Forward, 0.3}, {Phase::Backward, 0.6}})
+            samples.push_back({i,
+                               SampleKind::Measure,
+                               phase,
+                               Nanoseconds(std::int64_t(share * double(base + (i * 37 % 11) * 90'000))),
+                               {}});
+    writer.writeSamples(samples);
+    RunResult result;
+    result.device = "cpu";
+    result.status = run.status;
+    result.reason = run.reason;
+    if (run.trace != "off" && run.status == RunStatus::Ok) {
+        LmFixture fixture;
+        fixture.backend = run.backend;
+        TraceBatch batch = lmTrace(fixture, strings);
+        batch.deviceEvents.clear();
+        batch.apiCalls.clear();
+        for (AllocEvent& event : batch.allocEvents) {
+            event.device = {};
+            event.reserved = event.allocated;
+        }
+        writer.write(batch);
+        result.peakAllocated = Bytes{561 * kMiB};
+    }
+    writer.endRun(result);
+}
+
+} // namespace
+
+void writeCpuFile(const std::filesystem::path& file)
+{
+    StringTable strings;
+    store::RunWriter writer(file, strings);
+    const CpuRun runs[] = {{"naive", "kernels"},
+                           {"flash", "kernels"},
+                           {"naive", "off"},
+                           {"flash", "off"},
+                           {"naive", "kernels", RunStatus::Error, "the engine ended with SIGKILL"}};
+    for (const CpuRun& run : runs)
+        writeRun(writer, run, strings);
+}
+
+} // namespace tilescope::test

@@ -1,0 +1,196 @@
+// No number is cut in any table of any page, however narrow the window is and however long the numbers are.
+// The recordings are one of a GPU, a study on a CPU with thousands of ops, and one of a million kernels.
+
+#include "tests/ui/window_fixture.h"
+#include "ui/models/run_tree_model.h"
+#include "ui/pages/charts_page.h"
+#include "ui/pages/controls.h"
+#include "ui/pages/key_value_table.h"
+#include "ui/pages/page.h"
+#include "ui/pages/run_dock.h"
+#include "ui/plots/table_view.h"
+#include "ui/theme/theme.h"
+
+#include <QHeaderView>
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QScrollBar>
+#include <QTreeView>
+
+namespace tilescope::ui {
+namespace {
+
+constexpr std::int64_t kEvents = 1'000'000;
+
+class NumbersTest : public WindowTest, public ::testing::WithParamInterface<QSize> {
+protected:
+    static void SetUpTestSuite()
+    {
+        files_ = std::make_unique<testing::TemporaryFolder>();
+        test::writeStudyFile(*files_ / "study.tscope");
+        test::writeLargeFile(*files_ / "large.tscope", kEvents, 3);
+    }
+    static void TearDownTestSuite() { files_.reset(); }
+
+    void SetUp() override
+    {
+        WindowTest::SetUp();
+        for (const char* name : {"study.tscope", "large.tscope"})
+            window_.open({QString::fromStdString((*files_ / name).string())});
+        waitUntilSettled();
+        window_.resize(GetParam());
+        ASSERT_EQ(window_.workspace().files().size(), 3U);
+    }
+
+    void select(std::size_t file, const std::vector<std::int64_t>& runs)
+    {
+        std::vector<RunKey> keys;
+        for (const std::int64_t run : runs)
+            keys.push_back({window_.workspace().files()[file].id, RunId{run}});
+        window_.workspace().select(keys);
+        where_ = "file " + std::to_string(file + 1) + ", " + std::to_string(runs.size()) + " runs, ";
+    }
+
+    // Numbers of a view's rows, told by the same rules as they are drawn by.
+    void expectWhole(const TableView& view, const std::string& where)
+    {
+        const TableData& table = view.table();
+        for (int c = 0; c < int(table.columns.size()); ++c) {
+            const TableColumn& column = table.columns[std::size_t(c)];
+            if (view.isColumnHidden(c))
+                continue;
+            for (const TableRow& row : table.rows) {
+                const TableCell& cell = row.cells[std::size_t(c)];
+                if (column.kind != TableColumn::Kind::Number && !isNumber(cell.text))
+                    continue;
+                const int needed =
+                    QFontMetrics(TableDelegate::fontOf(row, cell)).horizontalAdvance(cell.text) +
+                    TableDelegate::signWidth(cell.tone) + TableDelegate::padding(c);
+                ASSERT_LE(needed, view.columnWidth(c))
+                    << where << ": '" << cell.text.toStdString() << "' is cut in column '"
+                    << column.title.toStdString() << "' of " << view.accessibleName().toStdString();
+                ++numbers_;
+            }
+        }
+        // What does not fit beside each other can be scrolled to.
+        EXPECT_TRUE(view.horizontalHeader()->length() <= view.viewport()->width() ||
+                    view.horizontalScrollBar()->maximum() > 0)
+            << where << ": " << view.accessibleName().toStdString() << " ends beyond its view";
+    }
+
+    static bool isNumber(const QString& text)
+    {
+        static const QRegularExpression number(
+            QStringLiteral("^[+−±<]?[0-9][0-9.\\x{2009}]*(\\x{2009}\\S{1,4})?$"));
+        return number.match(text).hasMatch();
+    }
+
+    void expectWhole(const KeyValueTable& facts, const std::string& where)
+    {
+        for (std::size_t row = 0; row < facts.rows().size(); ++row)
+            for (int c = 0; c < facts.rows()[row].values.size(); ++c) {
+                const QString& text = facts.rows()[row].values[c];
+                if (!isNumber(text) || facts.rows()[row].heading)
+                    continue;
+                EXPECT_FALSE(facts.isElided(row, c)) << where << ": '" << text.toStdString() << "' of "
+                                                     << facts.rows()[row].key.toStdString() << " is cut";
+                ++numbers_;
+            }
+    }
+
+    void expectWholeRunList()
+    {
+        for (const QTreeView* tree : window_.dock().findChildren<QTreeView*>()) {
+            const QFontMetrics metrics(Theme::instance().body());
+            const QAbstractItemModel& model = *tree->model();
+            for (int file = 0; file < model.rowCount(); ++file)
+                for (int run = 0; run < model.rowCount(model.index(file, 0)); ++run)
+                    for (const int c : {int(RunTreeModel::Step), int(RunTreeModel::Peak)}) {
+                        const QString text = model.index(run, c, model.index(file, 0)).data().toString();
+                        if (!tree->isColumnHidden(c)) {
+                            EXPECT_LE(metrics.horizontalAdvance(text) + sizes().of(6), tree->columnWidth(c))
+                                << where_ << "run list: " << text.toStdString();
+                        }
+                    }
+        }
+    }
+
+    void expectWholePage(const QString& name, const std::string& state)
+    {
+        waitUntilSettled();
+        QWidget& page = *window_.page(name);
+        const std::string where = where_ + name.toStdString() + state;
+        for (const TableView* view : page.findChildren<TableView*>())
+            if (view->isVisible())
+                expectWhole(*view, where);
+        for (const KeyValueTable* facts : page.findChildren<KeyValueTable*>())
+            if (facts->isVisible())
+                expectWhole(*facts, where);
+    }
+
+    // Each choice of each row of buttons shows tables of its own.
+    void expectWholeHoweverItIsShown(const QString& name)
+    {
+        window_.showPage(name);
+        expectWholePage(name, "");
+        if (name == QLatin1String("experiment"))
+            return; // its buttons change the spec
+        for (Segments* segments : window_.page(name)->findChildren<Segments*>()) {
+            const QList<QPushButton*> buttons = segments->findChildren<QPushButton*>();
+            for (QPushButton* button : buttons)
+                if (button->isVisible() && button->isEnabled()) {
+                    button->click();
+                    expectWholePage(name, ", " + button->text().toStdString());
+                }
+            if (!buttons.isEmpty())
+                buttons.front()->click();
+        }
+    }
+
+    static std::unique_ptr<testing::TemporaryFolder> files_;
+    std::string where_;
+    std::int64_t numbers_ = 0;
+};
+
+std::unique_ptr<testing::TemporaryFolder> NumbersTest::files_;
+
+TEST_P(NumbersTest, NoneIsCutInAnyTable)
+{
+    const std::vector<std::pair<std::size_t, std::vector<std::int64_t>>> selections{
+        {0, {1, 2}}, {1, {1, 2}}, {1, {1, 2, 3, 4, 5, 6, 7, 8}}, {1, {9}}, {2, {1}}};
+    for (const auto& [file, runs] : selections) {
+        select(file, runs);
+        waitUntilSettled();
+        expectWholeRunList();
+        for (const QString& name : window_.pageNames())
+            expectWholeHoweverItIsShown(name);
+    }
+    ChartRecipe recipe;
+    recipe.fit = ChartRecipe::Fit::Power;
+    select(1, {3, 4, 5, 6, 7, 8});
+    page<ChartsPage>("charts").setRecipe(recipe);
+    expectWholeHoweverItIsShown(QStringLiteral("charts"));
+    EXPECT_GT(numbers_, 1000);
+}
+
+TEST_P(NumbersTest, ThoseOfAMillionKernelsHaveSixDigitsInTheTablesOfTheTimelineAndTheKernels)
+{
+    select(2, {1});
+    for (const auto& [page, table] : {std::pair("kernels", "Kernels"), {"timeline", "Kernels of the span"}}) {
+        window_.showPage(QString::fromLatin1(page));
+        waitUntilSettled();
+        bool isLong = false;
+        for (const TableView* view : window_.page(QString::fromLatin1(page))->findChildren<TableView*>())
+            for (const TableRow& row : view->table().rows)
+                for (const TableCell& cell : row.cells)
+                    isLong = isLong || (isNumber(cell.text) && cell.sort > 99'999);
+        EXPECT_TRUE(isLong) << table << " has nothing that could be cut";
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Screens, NumbersTest,
+                         ::testing::Values(QSize(1067, 667), QSize(1366, 768), QSize(1600, 1000)),
+                         [](const auto& size) { return "At" + std::to_string(size.param.width()); });
+
+} // namespace
+} // namespace tilescope::ui

@@ -1,0 +1,79 @@
+#include "core/query/traced_steps.h"
+
+#include "core/store/run_writer.h"
+#include "tests/support/fake_trace.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+namespace tilescope::query {
+
+namespace {
+
+/// What of `events` belongs to a step, by start and end.
+template <class Event>
+std::multiset<std::pair<std::int64_t, std::int64_t>> placesOf(const std::vector<Event>& events,
+                                                              std::int32_t step)
+{
+    std::multiset<std::pair<std::int64_t, std::int64_t>> places;
+    for (const Event& event : events)
+        if (event.step == step)
+            places.emplace(nanosecondsOf(event.start), nanosecondsOf(event.end));
+    return places;
+}
+
+} // namespace
+
+TEST(TracedSteps, TogetherAreAllEventsOfTheStepsWhereverTheyLie)
+{
+    const unsigned seed = 5;
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const testing::TemporaryFolder folder;
+    const std::filesystem::path file = folder / "a.tscope";
+    StringTable strings;
+    {
+        store::RunWriter writer(file, strings);
+        for (int run = 0; run < 2; ++run) {
+            writer.beginRun({"test", "lm", "{}", "hash", "test"});
+            testing::FakeTrace trace(strings);
+            for (std::int32_t step = 0; step < 20; ++step) {
+                const std::int64_t at = 1000 * step;
+                trace.step(step, at, at + 900);
+                for (int i = 0; i < 60; ++i) {
+                    const std::int64_t start = at + random() % 800;
+                    trace.op("aten::mm", start, start + random() % 100).at("step/forward");
+                    // Kernels run long after the step's own range has ended; some take no time at all.
+                    const std::int64_t launched = start + random() % 3000;
+                    trace.kernel("gemm", launched, launched + random() % 3 * 500).at("step/forward");
+                }
+            }
+            trace.betweenSteps().op("aten::add", 50, 60).memset(64, 70, 80);
+            writer.write(trace.batch());
+            writer.endRun({});
+        }
+    }
+    const store::RunReader reader(file);
+    for (const RunId run : {RunId{1}, RunId{2}}) {
+        const auto ranges = reader.ranges({.run = run});
+        const auto ops = reader.ops({.run = run});
+        const auto device = reader.deviceEvents({.run = run});
+        std::vector<std::int32_t> steps;
+        const std::size_t count = eachTracedStep(reader, run, [&](const TracedStep& traced) {
+            steps.push_back(traced.step);
+            EXPECT_EQ(placesOf(traced.ranges, traced.step), placesOf(ranges, traced.step));
+            EXPECT_EQ(placesOf(traced.ops, traced.step), placesOf(ops, traced.step));
+            EXPECT_EQ(placesOf(traced.device, traced.step), placesOf(device, traced.step));
+            EXPECT_EQ(traced.device.size(), 60u) << "nothing of another step";
+            EXPECT_EQ(traced.ops.size(), 60u);
+        });
+        EXPECT_EQ(count, 20u);
+        ASSERT_EQ(steps.size(), 20u);
+        EXPECT_TRUE(std::ranges::is_sorted(steps));
+    }
+}
+
+} // namespace tilescope::query

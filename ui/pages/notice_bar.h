@@ -1,0 +1,28 @@
+#pragma once
+
+#include <QFrame>
+
+class QLabel;
+
+namespace tilescope::ui {
+
+class Workspace;
+
+/// A strip above the pages that says which file could not be opened, and why. It goes when it is dismissed,
+/// when the file can be read after all, and when the file is closed.
+class NoticeBar : public QFrame {
+    Q_OBJECT
+public:
+    explicit NoticeBar(Workspace& workspace, QWidget* parent = nullptr);
+
+private:
+    void tell(int file);
+    void follow();
+
+    Workspace& workspace_;
+    QLabel* sign_;
+    QLabel* words_;
+    int file_ = 0;
+};
+
+} // namespace tilescope::ui
