@@ -6,7 +6,9 @@
 #include "core/base/spelling.h"
 #include "core/exchange/answer_sections.h"
 #include "core/exchange/sections.h"
-#include "core/query/event_tables.h"
+#include "core/query/kernel_tables.h"
+#include "core/query/step_tables.h"
+#include "core/query/memory_tables.h"
 #include "core/query/run_tables.h"
 
 #include <charconv>

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "core/exchange/table.h"
-#include "core/query/event_tables.h"
+#include "core/query/kernel_tables.h"
+#include "core/query/step_tables.h"
+#include "core/query/memory_tables.h"
 #include "core/query/oom_report.h"
 #include "core/query/run_list.h"
 #include "core/query/run_tables.h"

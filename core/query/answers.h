@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/event_tables.h"
+#include "core/query/event_query.h"
 #include "core/query/run_tables.h"
 
 #include <optional>

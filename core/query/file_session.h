@@ -1,7 +1,8 @@
 #pragma once
 
 #include "core/model/run.h"
-#include "core/query/event_tables.h"
+#include "core/query/kernel_tables.h"
+#include "core/query/memory_tables.h"
 #include "core/query/item_details.h"
 #include "core/query/item_links.h"
 #include "core/query/run_tables.h"

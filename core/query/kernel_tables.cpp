@@ -1,4 +1,4 @@
-#include "core/query/event_tables.h"
+#include "core/query/kernel_tables.h"
 
 #include "core/analysis/device_totals.h"
 #include "core/analysis/kernel_families.h"

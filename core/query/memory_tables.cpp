@@ -1,4 +1,4 @@
-#include "core/query/event_tables.h"
+#include "core/query/memory_tables.h"
 
 #include "core/model/set_up_path.h"
 #include "core/model/text.h"

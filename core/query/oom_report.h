@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/predict/suggest.h"
-#include "core/query/event_tables.h"
 #include "core/query/memory_history.h"
 
 #include <optional>

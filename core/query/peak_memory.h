@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/event_tables.h"
+#include "core/query/memory_tables.h"
 
 #include <functional>
 

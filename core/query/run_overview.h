@@ -2,7 +2,8 @@
 
 #include "core/analysis/comparison.h"
 #include "core/analysis/step_partition.h"
-#include "core/query/event_tables.h"
+#include "core/query/kernel_tables.h"
+#include "core/query/memory_tables.h"
 #include "core/query/hue.h"
 #include "core/query/run_tables.h"
 

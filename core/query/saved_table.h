@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/model/memory.h"
-#include "core/query/event_tables.h"
+#include "core/query/event_query.h"
 #include "core/query/residual_stream.h"
 
 #include <vector>

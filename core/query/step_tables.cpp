@@ -1,4 +1,4 @@
-#include "core/query/event_tables.h"
+#include "core/query/step_tables.h"
 
 #include "core/analysis/path_glob.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/analysis/roofline.h"
 #include "core/analysis/work.h"
-#include "core/query/event_tables.h"
+#include "core/query/event_query.h"
 #include "core/query/grouping.h"
 #include "core/query/run_tables.h"
 

@@ -7,7 +7,8 @@
 #include "core/model/text.h"
 #include "core/query/answers.h"
 #include "core/query/compare_tables.h"
-#include "core/query/event_tables.h"
+#include "core/query/step_tables.h"
+#include "core/query/memory_tables.h"
 #include "core/query/work_tables.h"
 #include "core/report/tensor_facts.h"
 

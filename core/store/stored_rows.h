@@ -6,7 +6,7 @@
 #include "core/store/event_rows.h"
 #include "core/store/read_connection.h"
 #include "core/store/row_ledger.h"
-#include "core/store/run_reader.h"
+#include "core/store/run_record.h"
 
 #include <array>
 #include <functional>

@@ -7,6 +7,7 @@
 #include "ui/pages/timeline_notebook.h"
 #include "ui/pages/timeline_page.h"
 #include "ui/pages/timeline_ties.h"
+#include "ui/pages/page_exports.h"
 #include "ui/plots/exporter.h"
 #include "ui/plots/lane_arrangement.h"
 #include "ui/plots/table_view.h"

@@ -1,7 +1,7 @@
 #include "ui/models/comparison_rows.h"
 
 #include "core/exchange/compare_sections.h"
-#include "core/query/event_tables.h"
+#include "core/query/memory_tables.h"
 #include "core/query/hue.h"
 #include "ui/models/table_cells.h"
 #include "ui/plots/count_text.h"

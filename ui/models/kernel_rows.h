@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/event_tables.h"
+#include "core/query/kernel_tables.h"
 #include "core/query/kernel_stats.h"
 #include "core/query/kernel_work.h"
 #include "ui/models/table_model.h"

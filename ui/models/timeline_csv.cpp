@@ -3,6 +3,7 @@
 #include "core/exchange/text.h"
 #include "ui/plots/count_text.h"
 #include "ui/plots/number_text.h"
+#include "ui/plots/timeline_painter.h"
 
 #include <QObject>
 
@@ -263,6 +264,27 @@ TableText timelineCsv(const std::vector<TimelineExcerpt>& excerpts, char separat
                               .arg(counted(std::int64_t(out.lines()), "event"));
     csv.text = out.take();
     return csv;
+}
+
+std::vector<TimelineExcerpt> excerptsOf(const TimelineScene& scene)
+{
+    std::vector<TimelineExcerpt> excerpts;
+    for (const TimelineSection& section : scene.sections) {
+        const auto within = [&section](double time) {
+            return std::int64_t(std::clamp(time, 0.0, double(section.timeline->length)));
+        };
+        TimelineExcerpt excerpt;
+        excerpt.run = QStringLiteral("%1 %2").arg(section.source, section.title).trimmed();
+        excerpt.timeline = section.timeline;
+        excerpt.from = within(std::floor(section.toTimeline(scene.window.from)));
+        excerpt.to = within(std::ceil(section.toTimeline(scene.window.to)));
+        excerpt.zero = std::int64_t(section.alignAt);
+        for (const LaneView& lane : section.lanes)
+            if (!lane.hidden)
+                excerpt.lanes.push_back(lane.lane);
+        excerpts.push_back(std::move(excerpt));
+    }
+    return excerpts;
 }
 
 } // namespace tilescope::ui

@@ -10,6 +10,8 @@
 
 namespace tilescope::ui {
 
+struct TimelineScene;
+
 /// A stretch of one run's timeline, with the lanes that are to be written.
 struct TimelineExcerpt {
     QString run; ///< lm-small2 #1 naive
@@ -19,6 +21,10 @@ struct TimelineExcerpt {
     std::int64_t zero = 0; ///< from which the written times count
     std::vector<std::size_t> lanes;
 };
+
+/// What the view's window shows, for timelineCsv: every lane that is not hidden, folded ones too. Times count
+/// from where the runs are aligned.
+std::vector<TimelineExcerpt> excerptsOf(const TimelineScene& scene);
 
 /// Above so many events a table has level-of-detail buckets instead.
 inline constexpr std::size_t kMostCsvEvents = 50'000;

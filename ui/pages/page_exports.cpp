@@ -1,12 +1,20 @@
 #include "ui/pages/page_exports.h"
 
 #include "ui/models/table_cells.h"
+#include "ui/models/timeline_csv.h"
 #include "ui/pages/experiment/point_grid_view.h"
 #include "ui/pages/key_value_table.h"
 #include "ui/pages/machine_page.h"
 #include "ui/pages/run_dock.h"
+#include "ui/plots/chart_plot.h"
+#include "ui/plots/distribution_plot.h"
 #include "ui/plots/flag_list.h"
 #include "ui/plots/key_figure_card.h"
+#include "ui/plots/memory_chart.h"
+#include "ui/plots/step_bar_plot.h"
+#include "ui/plots/table_view.h"
+#include "ui/plots/themed_plot.h"
+#include "ui/plots/timeline_view.h"
 #include "ui/plots/vector_drawing.h"
 
 #include <QPainter>
@@ -118,7 +126,86 @@ void add(std::vector<Exportable>& all, const QString& name, QWidget* drawn, Tabl
     all.push_back(std::move(one));
 }
 
+QString nameOf(const QWidget& widget, const QString& otherwise)
+{
+    return widget.accessibleName().isEmpty() ? otherwise : widget.accessibleName();
+}
+
+std::optional<TableData> someTable(TableData table)
+{
+    return table.rows.empty() ? std::nullopt : std::optional(std::move(table));
+}
+
+Exportable wholePage(QWidget& page, const QString& title)
+{
+    return {title,
+            page.size(),
+            [&page](QPainter& painter, const QSize& size, bool vector) {
+                std::optional<VectorDrawing> shapes;
+                if (vector)
+                    shapes.emplace();
+                painter.scale(double(size.width()) / page.width(), double(size.height()) / page.height());
+                page.render(&painter, {}, {}, QWidget::DrawWindowBackground | QWidget::DrawChildren);
+            },
+            {}};
+}
+
 } // namespace
+
+std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
+{
+    std::vector<Exportable> all{wholePage(page, title)};
+    for (TimelineView* view : page.findChildren<TimelineView*>())
+        if (view->isVisibleTo(&page))
+            all.push_back({nameOf(*view, QObject::tr("Timeline")),
+                           view->wholeSize(),
+                           [view](QPainter& painter, const QSize& size, bool vector) {
+                               TimelinePainter drawer;
+                               drawer.paint(painter, view->wholeScene(), size.width(), size.height(), vector);
+                           },
+                           {},
+                           [view] { return timelineCsv(excerptsOf(view->scene())); }});
+    for (MemoryChart* chart : page.findChildren<MemoryChart*>())
+        if (chart->isVisibleTo(&page))
+            all.push_back(
+                {nameOf(*chart, QObject::tr("Memory")),
+                 chart->size(),
+                 [chart](QPainter& painter, const QSize& size, bool vector) {
+                     chart->draw(painter, size, vector);
+                 },
+                 {},
+                 [chart] { return csvOf(Exportable{.name = {}, .size = {}, .table = chart->table()}); }});
+    for (ThemedPlot* plot : page.findChildren<ThemedPlot*>())
+        if (plot->isVisibleTo(&page))
+            all.push_back(
+                {nameOf(*plot, QObject::tr("Plot")), plot->size(),
+                 [plot](QPainter& painter, const QSize& size, bool) { plot->drawVectors(painter, size); },
+                 someTable(tableOf(*plot))});
+    for (FigureView* figure : page.findChildren<FigureView*>())
+        if (figure->isVisibleTo(&page) && !figure->paper().isEmpty())
+            all.push_back(
+                {figure->accessibleName(), figure->paper(),
+                 [figure](QPainter& painter, const QSize& size, bool) { figure->draw(painter, size); },
+                 someTable(tableOf(figure->plot()))});
+    for (StepBarPlot* bars : page.findChildren<StepBarPlot*>())
+        if (bars->isVisibleTo(&page))
+            all.push_back({bars->accessibleName(), bars->size(),
+                           [bars](QPainter& painter, const QSize& size, bool) { bars->draw(painter, size); },
+                           someTable(bars->table())});
+    for (DistributionPlot* samples : page.findChildren<DistributionPlot*>())
+        if (samples->isVisibleTo(&page))
+            all.push_back(
+                {samples->accessibleName(), samples->size(),
+                 [samples](QPainter& painter, const QSize& size, bool) { samples->draw(painter, size); },
+                 someTable(samples->table())});
+    for (TableView* view : page.findChildren<TableView*>())
+        if (view->isVisibleTo(&page)) {
+            TableData table = view->shown();
+            const QSize size = sizeOfTable(table, view->width());
+            all.push_back({nameOf(*view, QObject::tr("Table")), size, {}, std::move(table)});
+        }
+    return all;
+}
 
 QString keyFiguresName()
 {

@@ -2,18 +2,9 @@
 
 #include "core/base/error.h"
 #include "core/base/output_file.h"
-#include "ui/models/timeline_csv.h"
-#include "ui/plots/chart_plot.h"
 #include "ui/plots/copy_menu.h"
 #include "ui/plots/count_text.h"
-#include "ui/plots/distribution_plot.h"
-#include "ui/plots/memory_chart.h"
 #include "ui/plots/number_text.h"
-#include "ui/plots/step_bar_plot.h"
-#include "ui/plots/table_view.h"
-#include "ui/plots/themed_plot.h"
-#include "ui/plots/timeline_view.h"
-#include "ui/plots/vector_drawing.h"
 #include "ui/theme/theme.h"
 
 #include <QBuffer>
@@ -117,30 +108,6 @@ QString csvField(QString text)
     return text;
 }
 
-QString nameOf(const QWidget& widget, const QString& otherwise)
-{
-    return widget.accessibleName().isEmpty() ? otherwise : widget.accessibleName();
-}
-
-std::optional<TableData> someTable(TableData table)
-{
-    return table.rows.empty() ? std::nullopt : std::optional(std::move(table));
-}
-
-Exportable wholePage(QWidget& page, const QString& title)
-{
-    return {title,
-            page.size(),
-            [&page](QPainter& painter, const QSize& size, bool vector) {
-                std::optional<VectorDrawing> shapes;
-                if (vector)
-                    shapes.emplace();
-                painter.scale(double(size.width()) / page.width(), double(size.height()) / page.height());
-                page.render(&painter, {}, {}, QWidget::DrawWindowBackground | QWidget::DrawChildren);
-            },
-            {}};
-}
-
 } // namespace
 
 QString suffixOf(ExportFormat format)
@@ -236,82 +203,6 @@ QString fileNameOf(const QStringList& parts)
             words << word;
     }
     return words.join(QLatin1Char('-'));
-}
-
-std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
-{
-    std::vector<Exportable> all{wholePage(page, title)};
-    for (TimelineView* view : page.findChildren<TimelineView*>())
-        if (view->isVisibleTo(&page))
-            all.push_back({nameOf(*view, QObject::tr("Timeline")),
-                           view->wholeSize(),
-                           [view](QPainter& painter, const QSize& size, bool vector) {
-                               TimelinePainter drawer;
-                               drawer.paint(painter, view->wholeScene(), size.width(), size.height(), vector);
-                           },
-                           {},
-                           [view] { return timelineCsv(excerptsOf(view->scene())); }});
-    for (MemoryChart* chart : page.findChildren<MemoryChart*>())
-        if (chart->isVisibleTo(&page))
-            all.push_back(
-                {nameOf(*chart, QObject::tr("Memory")),
-                 chart->size(),
-                 [chart](QPainter& painter, const QSize& size, bool vector) {
-                     chart->draw(painter, size, vector);
-                 },
-                 {},
-                 [chart] { return csvOf(Exportable{.name = {}, .size = {}, .table = chart->table()}); }});
-    for (ThemedPlot* plot : page.findChildren<ThemedPlot*>())
-        if (plot->isVisibleTo(&page))
-            all.push_back(
-                {nameOf(*plot, QObject::tr("Plot")), plot->size(),
-                 [plot](QPainter& painter, const QSize& size, bool) { plot->drawVectors(painter, size); },
-                 someTable(tableOf(*plot))});
-    for (FigureView* figure : page.findChildren<FigureView*>())
-        if (figure->isVisibleTo(&page) && !figure->paper().isEmpty())
-            all.push_back(
-                {figure->accessibleName(), figure->paper(),
-                 [figure](QPainter& painter, const QSize& size, bool) { figure->draw(painter, size); },
-                 someTable(tableOf(figure->plot()))});
-    for (StepBarPlot* bars : page.findChildren<StepBarPlot*>())
-        if (bars->isVisibleTo(&page))
-            all.push_back({bars->accessibleName(), bars->size(),
-                           [bars](QPainter& painter, const QSize& size, bool) { bars->draw(painter, size); },
-                           someTable(bars->table())});
-    for (DistributionPlot* samples : page.findChildren<DistributionPlot*>())
-        if (samples->isVisibleTo(&page))
-            all.push_back(
-                {samples->accessibleName(), samples->size(),
-                 [samples](QPainter& painter, const QSize& size, bool) { samples->draw(painter, size); },
-                 someTable(samples->table())});
-    for (TableView* view : page.findChildren<TableView*>())
-        if (view->isVisibleTo(&page)) {
-            TableData table = view->shown();
-            const QSize size = sizeOfTable(table, view->width());
-            all.push_back({nameOf(*view, QObject::tr("Table")), size, {}, std::move(table)});
-        }
-    return all;
-}
-
-std::vector<TimelineExcerpt> excerptsOf(const TimelineScene& scene)
-{
-    std::vector<TimelineExcerpt> excerpts;
-    for (const TimelineSection& section : scene.sections) {
-        const auto within = [&section](double time) {
-            return std::int64_t(std::clamp(time, 0.0, double(section.timeline->length)));
-        };
-        TimelineExcerpt excerpt;
-        excerpt.run = QStringLiteral("%1 %2").arg(section.source, section.title).trimmed();
-        excerpt.timeline = section.timeline;
-        excerpt.from = within(std::floor(section.toTimeline(scene.window.from)));
-        excerpt.to = within(std::ceil(section.toTimeline(scene.window.to)));
-        excerpt.zero = std::int64_t(section.alignAt);
-        for (const LaneView& lane : section.lanes)
-            if (!lane.hidden)
-                excerpt.lanes.push_back(lane.lane);
-        excerpts.push_back(std::move(excerpt));
-    }
-    return excerpts;
 }
 
 TableText csvOf(const Exportable& what)

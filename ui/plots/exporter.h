@@ -15,9 +15,6 @@ class QWidget;
 
 namespace tilescope::ui {
 
-struct TimelineExcerpt;
-struct TimelineScene;
-
 /// Something on a page that can leave it: a picture, a table, or both.
 struct Exportable {
     QString name; ///< Timeline, Kernels, …
@@ -33,10 +30,6 @@ struct Exportable {
 
 /// What a thing to be exported has as CSV. \pre hasTable()
 TableText csvOf(const Exportable& what);
-
-/// What the view's window shows, for timelineCsv: every lane that is not hidden, folded ones too. Times count
-/// from where the runs are aligned.
-std::vector<TimelineExcerpt> excerptsOf(const TimelineScene& scene);
 
 /// The kinds of files that an export can be.
 enum class ExportFormat { Pdf, Svg, Png, Csv };
@@ -64,10 +57,6 @@ QImage previewOf(const Exportable& what, const QSize& size, const QSize& box, do
 /// demo-run-1-kernels-of-the-span. The first part keeps its capitals; parts that repeat the one before are
 /// left out.
 QString fileNameOf(const QStringList& parts);
-
-/// Everything that a page shows: the page as a whole, then its plots and tables, named by their accessible
-/// names.
-std::vector<Exportable> exportablesOf(QWidget& page, const QString& title);
 
 /// Draws a table as text and bars, one row under the other.
 void drawTable(QPainter& painter, const TableData& table, const QSize& size);

@@ -1,4 +1,4 @@
-#include "core/query/event_tables.h"
+#include "core/query/memory_tables.h"
 #include "core/query/memory_history.h"
 #include "tests/unit/exchange/snapshot_fixture.h"
 

@@ -2,7 +2,6 @@
 
 #include "core/analysis/op_families.h"
 #include "core/analysis/op_work.h"
-#include "core/query/event_tables.h"
 #include "core/query/run_overview.h"
 #include "core/query/timeline_reader.h"
 #include "core/query/traced_pieces.h"

@@ -5,6 +5,7 @@
 #include "core/base/paths.h"
 #include "tests/support/temporary_folder.h"
 #include "ui/models/overview_figures.h"
+#include "ui/pages/page_exports.h"
 #include "ui/plots/exporter.h"
 #include "ui/plots/histogram_plot.h"
 #include "ui/plots/number_text.h"

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/model/run.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::store {
+
+/// A run as the file has it.
+struct RunRecord {
+    RunId run;
+    std::string uid;
+    std::string name;
+    std::string workload;
+    std::string specJson;
+    std::string specHash;
+    std::string program;
+    std::int64_t startedUnixNs = 0;
+    Timestamp clockOrigin{};                ///< the trace clock at that moment
+    std::optional<std::int64_t> point = {}; ///< position in its sweep
+    std::int64_t recordsChecked = 0;        ///< by the tracer, for "Nothing lost (N records checked)"
+    RunResult result = {};                  ///< status is Interrupted where the writer died
+    std::string note = {};
+    std::string tag = {};
+};
+
+/// What to read of a run's events. Times are in the run's trace clock.
+struct EventWindow {
+    RunId run;
+    Timestamp from = Timestamp::min();
+    Timestamp to = Timestamp::max(); ///< events that overlap [from, to)
+    std::optional<std::int32_t> step = {};
+};
+
+/// How many events of each kind a run has.
+struct EventCounts {
+    std::int64_t ranges = 0;
+    std::int64_t ops = 0;
+    std::int64_t apiCalls = 0;
+    std::int64_t deviceEvents = 0;
+    std::int64_t allocEvents = 0;
+
+    std::int64_t total() const { return ranges + ops + apiCalls + deviceEvents + allocEvents; }
+};
+
+/// How far somebody who follows a run has come: what newEvents() gave already.
+class EventMark {
+private:
+    friend class StoredRows;
+    std::int64_t chunk_ = 0; ///< newest that was read
+    // Ranges and ops, which come when they end, by number: a row between newer ones may be an old one.
+    std::vector<bool> ranges_;
+    std::vector<bool> ops_;
+};
+
+} // namespace tilescope::store
