@@ -6,8 +6,8 @@
 #include "core/config/quick.h"
 #include "core/config/spec_file.h"
 #include "core/config/study.h"
-#include "core/session/resume.h"
-#include "core/session/working_copy.h"
+#include "core/session/protocol/working_copy.h"
+#include "core/session/supervisor/resume.h"
 
 #include <algorithm>
 #include <iostream>

@@ -7,10 +7,10 @@
 #include "core/exchange/table.h"
 #include "core/machine/examine.h"
 #include "core/model/ceilings.h"
-#include "core/session/calibration.h"
-#include "core/session/ceilings.h"
-#include "core/session/stop_signals.h"
-#include "core/store/maintenance.h"
+#include "core/session/protocol/stop_signals.h"
+#include "core/session/supervisor/calibration.h"
+#include "core/session/supervisor/ceilings.h"
+#include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include "app/cli/commands.h"
 #include "core/base/error.h"
 #include "core/exchange/compare_sections.h"
-#include "core/query/compare_tables.h"
+#include "core/query/tables/compare_tables.h"
 
 #include <charconv>
 #include <iostream>

@@ -2,7 +2,7 @@
 
 #include "core/base/output_file.h"
 #include "core/base/paths.h"
-#include "core/session/child_process.h"
+#include "core/session/supervisor/child_process.h"
 
 #include <array>
 #include <chrono>

@@ -7,7 +7,7 @@
 #include "core/exchange/table.h"
 #include "core/exchange/text.h"
 #include "core/model/text.h"
-#include "core/session/sweep_text.h"
+#include "core/session/supervisor/sweep_text.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/cli/sweep_command.h"
-#include "core/session/forecast.h"
+#include "core/session/supervisor/forecast.h"
 
 #include <iosfwd>
 #include <string>

@@ -1,4 +1,4 @@
-#include "core/store/maintenance.h"
+#include "core/store/maintenance/maintenance.h"
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "core/base/error.h"

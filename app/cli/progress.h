@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/session/event.h"
-#include "core/session/supervisor.h"
-#include "core/session/sweep_text.h"
+#include "core/session/protocol/event.h"
+#include "core/session/supervisor/supervisor.h"
+#include "core/session/supervisor/sweep_text.h"
 
 #include <chrono>
 #include <iosfwd>

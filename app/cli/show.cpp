@@ -6,10 +6,10 @@
 #include "core/base/spelling.h"
 #include "core/exchange/answer_sections.h"
 #include "core/exchange/sections.h"
-#include "core/query/kernel_tables.h"
-#include "core/query/step_tables.h"
-#include "core/query/memory_tables.h"
-#include "core/query/run_tables.h"
+#include "core/query/memory/memory_tables.h"
+#include "core/query/runs/run_tables.h"
+#include "core/query/tables/kernel_tables.h"
+#include "core/query/tables/step_tables.h"
 
 #include <charconv>
 #include <iostream>

@@ -6,10 +6,10 @@
 #include "core/base/error.h"
 #include "core/base/output_file.h"
 #include "core/base/terminal_text.h"
+#include "core/exchange/export/snapshot_export.h"
+#include "core/exchange/import/snapshot_import.h"
 #include "core/exchange/number.h"
-#include "core/exchange/snapshot_export.h"
-#include "core/exchange/snapshot_import.h"
-#include "core/query/run_tables.h"
+#include "core/query/runs/run_tables.h"
 
 #include <array>
 #include <charconv>

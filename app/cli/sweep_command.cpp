@@ -6,8 +6,8 @@
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/table.h"
-#include "core/session/slurm_script.h"
-#include "core/session/stop_signals.h"
+#include "core/session/protocol/stop_signals.h"
+#include "core/session/supervisor/slurm_script.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

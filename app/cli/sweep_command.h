@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/session/supervisor.h"
+#include "core/session/supervisor/supervisor.h"
 
 #include <filesystem>
 #include <string>

@@ -4,12 +4,12 @@
 #include "core/base/current_error.h"
 #include "core/base/process.h"
 #include "core/base/version.h"
-#include "core/engine/engine.h"
+#include "core/engine/run/engine.h"
 #include "core/machine/torch_location.h"
 #include "core/model/memory.h"
-#include "core/session/engine_loop.h"
-#include "core/session/point_line.h"
-#include "core/session/stop_signals.h"
+#include "core/session/engine/engine_loop.h"
+#include "core/session/protocol/point_line.h"
+#include "core/session/protocol/stop_signals.h"
 
 #include <fcntl.h>
 #include <unistd.h>

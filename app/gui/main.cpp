@@ -2,13 +2,13 @@
 #include "core/base/current_error.h"
 #include "core/base/process.h"
 #include "core/base/version.h"
+#include "ui/charts/charts_offscreen.h"
 #include "ui/jobs/job_tracker.h"
-#include "ui/pages/charts_offscreen.h"
-#include "ui/pages/first_paint.h"
-#include "ui/pages/main_window.h"
-#include "ui/pages/screenshots.h"
 #include "ui/theme/application.h"
 #include "ui/theme/theme.h"
+#include "ui/window/first_paint.h"
+#include "ui/window/main_window.h"
+#include "ui/window/screenshots.h"
 
 #include <QCommandLineParser>
 #include <QFileInfo>

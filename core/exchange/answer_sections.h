@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/exchange/sections.h"
-#include "core/query/answers.h"
+#include "core/query/tables/answers.h"
 
 #include <iosfwd>
 

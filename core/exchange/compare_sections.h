@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/exchange/table.h"
-#include "core/query/compare_tables.h"
+#include "core/query/tables/compare_tables.h"
 
 #include <iosfwd>
 #include <memory>

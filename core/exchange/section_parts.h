@@ -2,7 +2,7 @@
 
 #include "core/exchange/columns.h"
 #include "core/exchange/table.h"
-#include "core/query/grouping.h"
+#include "core/query/runs/grouping.h"
 #include "core/store/run_reader.h"
 
 #include <memory>

@@ -1,15 +1,15 @@
 #pragma once
 
 #include "core/exchange/table.h"
-#include "core/query/kernel_tables.h"
-#include "core/query/step_tables.h"
-#include "core/query/memory_tables.h"
-#include "core/query/oom_report.h"
-#include "core/query/run_list.h"
-#include "core/query/run_tables.h"
-#include "core/query/saved_table.h"
-#include "core/query/tensor_names.h"
-#include "core/query/work_tables.h"
+#include "core/query/memory/memory_tables.h"
+#include "core/query/memory/oom_report.h"
+#include "core/query/memory/saved_table.h"
+#include "core/query/memory/tensor_names.h"
+#include "core/query/runs/run_list.h"
+#include "core/query/runs/run_tables.h"
+#include "core/query/tables/kernel_tables.h"
+#include "core/query/tables/step_tables.h"
+#include "core/query/tables/work_tables.h"
 
 #include <iosfwd>
 #include <memory>

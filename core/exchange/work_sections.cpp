@@ -2,7 +2,7 @@
 #include "core/exchange/number.h"
 #include "core/exchange/sections.h"
 
-#include "core/analysis/statistics.h"
+#include "core/analysis/stats/statistics.h"
 #include "core/model/ceilings.h"
 
 #include <fmt/format.h>

@@ -11,7 +11,7 @@ namespace tilescope {
 /// and what a reader of a stack looks for is the module that made them.
 struct CodePlace {
     std::string path = {};     ///< step/forward/layers.3/ffn
-    std::string file = {};     ///< within the source tree: core/engine/lm.cpp
+    std::string file = {};     ///< within the source tree: core/engine/lm/lm.cpp
     std::int64_t line = 0;     ///< from 1
     std::string function = {}; ///< tilescope::engine::LanguageModel::feedForward
 

@@ -1,7 +1,7 @@
 #include "core/query/file_session.h"
 
-#include "core/query/run_list.h"
-#include "core/query/timeline_reader.h"
+#include "core/query/runs/run_list.h"
+#include "core/query/timeline/timeline_reader.h"
 #include "core/store/run_reader.h"
 
 #include <nlohmann/json.hpp>

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "core/model/run.h"
-#include "core/query/kernel_tables.h"
-#include "core/query/memory_tables.h"
-#include "core/query/item_details.h"
-#include "core/query/item_links.h"
-#include "core/query/run_tables.h"
-#include "core/query/timeline.h"
+#include "core/query/memory/memory_tables.h"
+#include "core/query/runs/run_tables.h"
+#include "core/query/tables/kernel_tables.h"
+#include "core/query/timeline/item_details.h"
+#include "core/query/timeline/item_links.h"
+#include "core/query/timeline/timeline.h"
 
 #include <filesystem>
 #include <functional>

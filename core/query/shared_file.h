@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/query/file_session.h"
-#include "core/query/timeline_follower.h"
+#include "core/query/timeline/timeline_follower.h"
 
 #include <chrono>
 #include <cstdint>

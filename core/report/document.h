@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/statistics.h"
+#include "core/analysis/stats/statistics.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "core/report/fits.h"
 
-#include "core/analysis/student_t.h"
+#include "core/analysis/stats/student_t.h"
 #include "core/config/schema.h"
 #include "core/exchange/number.h"
 #include "core/report/selection.h"

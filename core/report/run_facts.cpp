@@ -5,11 +5,11 @@
 #include "core/config/schema.h"
 #include "core/exchange/number.h"
 #include "core/model/text.h"
-#include "core/query/answers.h"
-#include "core/query/compare_tables.h"
-#include "core/query/step_tables.h"
-#include "core/query/memory_tables.h"
-#include "core/query/work_tables.h"
+#include "core/query/memory/memory_tables.h"
+#include "core/query/tables/answers.h"
+#include "core/query/tables/compare_tables.h"
+#include "core/query/tables/step_tables.h"
+#include "core/query/tables/work_tables.h"
 #include "core/report/tensor_facts.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/analysis/run_comparison.h"
+#include "core/analysis/stats/run_comparison.h"
 #include "core/exchange/table.h"
-#include "core/query/run_tables.h"
+#include "core/query/runs/run_tables.h"
 
 #include <filesystem>
 #include <map>

@@ -1,7 +1,7 @@
 #include "core/report/tensor_facts.h"
 
 #include "core/exchange/number.h"
-#include "core/query/saved_table.h"
+#include "core/query/memory/saved_table.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "core/report/run_facts.h"
 
-#include "core/query/tensor_names.h"
+#include "core/query/memory/tensor_names.h"
 
 #include <string_view>
 

@@ -1,11 +1,11 @@
 #include "core/store/run_reader.h"
 
 #include "core/model/text.h"
-#include "core/store/columns.h"
-#include "core/store/memory_rows.h"
-#include "core/store/packed_track.h"
-#include "core/store/stored_rows.h"
-#include "core/store/totals_reader.h"
+#include "core/store/rows/columns.h"
+#include "core/store/rows/memory_rows.h"
+#include "core/store/rows/stored_rows.h"
+#include "core/store/tracks/packed_track.h"
+#include "core/store/tracks/totals_reader.h"
 
 #include <algorithm>
 #include <limits>

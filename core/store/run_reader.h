@@ -5,9 +5,9 @@
 #include "core/model/events.h"
 #include "core/model/memory.h"
 #include "core/model/run.h"
-#include "core/store/lanes.h"
-#include "core/store/run_record.h"
-#include "core/store/totals.h"
+#include "core/store/rows/run_record.h"
+#include "core/store/rows/lanes.h"
+#include "core/store/tracks/totals.h"
 
 #include <filesystem>
 #include <functional>

@@ -2,11 +2,11 @@
 
 #include "core/base/error.h"
 #include "core/model/text.h"
-#include "core/store/database.h"
-#include "core/store/memory_rows.h"
-#include "core/store/row_inserter.h"
-#include "core/store/track_writer.h"
-#include "core/store/writable_file.h"
+#include "core/store/file/database.h"
+#include "core/store/rows/memory_rows.h"
+#include "core/store/rows/row_inserter.h"
+#include "core/store/rows/writable_file.h"
+#include "core/store/tracks/track_writer.h"
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>

@@ -1,12 +1,12 @@
 #include "core/trace/tracer.h"
 
-#include "core/trace/activity_decoder.h"
-#include "core/trace/assembler.h"
-#include "core/trace/cuda_allocator_hook.h"
-#include "core/trace/cupti_session.h"
-#include "core/trace/host_log.h"
-#include "core/trace/nvtx.h"
-#include "core/trace/op_recorder.h"
+#include "core/trace/allocators/cuda_allocator_hook.h"
+#include "core/trace/assembly/assembler.h"
+#include "core/trace/cupti/activity_decoder.h"
+#include "core/trace/cupti/cupti_session.h"
+#include "core/trace/host/host_log.h"
+#include "core/trace/host/nvtx.h"
+#include "core/trace/host/op_recorder.h"
 
 #include <pthread.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
 #include "core/model/memory.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
-#include "core/trace/launch_list.h"
-#include "core/trace/recording.h"
+#include "core/trace/assembly/launch_list.h"
+#include "core/trace/host/recording.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -23,8 +23,8 @@
 #include "core/base/error.h"
 #include "core/model/ceilings.h"
 #include "core/model/flags.h"
-#include "core/session/engine_loop.h"
-#include "core/session/stop_signals.h"
+#include "core/session/engine/engine_loop.h"
+#include "core/session/protocol/stop_signals.h"
 #include "tests/support/fake_trace.h"
 
 #include <unistd.h>

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks who includes whom.
 
-1. A folder includes only folders that LAYERS allows it (no upward include).
+1. A folder includes only what the table "folder | contents | may include | order" of CONTRIBUTING.md allows it: other folders, and
+   of its own sub-folders those that come before.
 2. A third-party library is reachable, through any chain of our headers, only from the folders that own it: no Qt below
    ui/, no torch, CUPTI or SQLite visible outside its own target.
 
@@ -13,28 +14,6 @@ import re
 import sys
 import tempfile
 
-LAYERS = {
-    "core/base": [],
-    "core/model": ["core/base"],
-    "core/config": ["core/model", "core/base"],
-    "core/predict": ["core/model", "core/base"],
-    "core/machine": ["core/model", "core/base"],
-    "core/store": ["core/analysis", "core/model", "core/base"],
-    "core/analysis": ["core/model", "core/base"],
-    "core/query": ["core/predict", "core/config", "core/store", "core/analysis", "core/model", "core/base"],
-    "core/report": ["core/config", "core/exchange", "core/query", "core/store", "core/analysis", "core/model", "core/base"],
-    "core/exchange": ["core/predict", "core/query", "core/store", "core/analysis", "core/model", "core/base"],
-    "core/trace": ["core/model", "core/base"],
-    "kernels": [],
-    "core/engine": ["core/trace", "kernels", "core/model", "core/base"],
-    "core/session": ["core/predict", "core/analysis", "core/config", "core/store", "core/machine", "core/model", "core/base"],
-    "ui": ["core/predict", "core/query", "core/analysis", "core/exchange", "core/session", "core/config", "core/machine",
-           "core/model", "core/base"],
-    "app/cli": ["core/*"],
-    "app/engine": ["core/*"],
-    "app/gui": ["core/*", "ui"],
-}
-
 # Library -> (pattern of its headers, folders that may reach it).
 LIBRARIES = {
     "torch": (r"(torch|ATen|c10)/", ["core/trace", "core/engine", "kernels"]),
@@ -44,18 +23,33 @@ LIBRARIES = {
     "yaml-cpp": (r"yaml-cpp/", ["core/config", "core/analysis"]),
     "Qt": (r"(Q[A-Z]\w*|Qt\w*/.*|qcustomplot\.h)$", ["ui", "app/gui"]),
 }
-# What only one target of a folder may see, by the folder of the including file.
-APP_ENGINE_ONLY_PLAIN = {"app/cli": ["core/trace", "core/engine"], "app/gui": ["core/trace", "core/engine"]}
-
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 SUFFIXES = {".h", ".hpp", ".cpp", ".cu", ".cuh"}
 
 
-def folder_of(path):
+def read_table(text):
+    """Folder -> (folders that it may include, level of each of its sub-folders)."""
+    layers = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) != 4 or not re.fullmatch(r"`[a-z/]+`", cells[0]):
+            continue
+        levels = {}
+        for level, peers in enumerate(cells[3].split("<")):
+            for name in re.findall(r"`([^`]+)`", peers):
+                levels[name] = level
+        layers[cells[0].strip("`")] = (re.findall(r"`([^`]+)`", cells[2]), levels)
+    return layers
+
+
+def place_of(path, layers):
+    """The folder of the table that holds a file, and its sub-folder there; `.` for the folder's own files."""
     parts = path.split("/")
-    if parts[0] in ("core", "app") and len(parts) > 2:
-        return "/".join(parts[:2])
-    return parts[0] if parts[0] in ("kernels", "ui") else None
+    for length in (2, 1):
+        folder = "/".join(parts[:length])
+        if folder in layers:
+            return folder, parts[length] if len(parts) > length + 1 else "."
+    return None, None
 
 
 def read_tree(root):
@@ -76,11 +70,12 @@ def resolve(name, includer, files):
     return beside if beside in files else None
 
 
-def allowed(folder, target):
-    return any(target == a or (a.endswith("*") and target.startswith(a[:-1])) for a in LAYERS[folder])
+def comes_before(levels, sub, other):
+    last = max(levels.values(), default=0) + 1
+    return levels.get(other, last if other == "." else -1) < levels.get(sub, last)
 
 
-def offences(files):
+def offences(files, layers):
     found = []
     reach = {}
 
@@ -103,18 +98,22 @@ def offences(files):
         return result
 
     for path, names in files.items():
-        folder = folder_of(path)
+        folder, sub = place_of(path, layers)
         if folder is None:
+            found.append(f"{path}: its folder is not in the table of CONTRIBUTING.md; add it with what it may include")
             continue
-        if folder not in LAYERS:
-            found.append(f"{path}: folder {folder} has no layer; add it to LAYERS with what it may know")
-            continue
+        may_include, levels = layers[folder]
+        if sub != "." and sub not in levels:
+            found.append(f"{path}: {folder} has no sub-folder {sub} in the table of CONTRIBUTING.md")
         for name in names:
             ours = resolve(name, path, files)
-            target = folder_of(ours) if ours else None
-            if target and target != folder:
-                if not allowed(folder, target) or target in APP_ENGINE_ONLY_PLAIN.get(folder, []):
-                    found.append(f"{path}: includes {ours}, but {folder} may not know {target}")
+            target, target_sub = place_of(ours, layers) if ours else (None, None)
+            if not target:
+                continue
+            if target != folder and target not in may_include:
+                found.append(f"{path}: includes {ours}, but {folder} may not include {target}")
+            if target == folder and target_sub != sub and not comes_before(levels, sub, target_sub):
+                found.append(f"{path}: includes {ours}, but {target_sub} does not come before {sub} in {folder}")
         for library, via in libraries_of(path, []).items():
             if folder not in LIBRARIES[library][1]:
                 found.append(f"{path}: sees {library} through {' > '.join(via[1:])}")
@@ -126,18 +125,34 @@ def self_test():
         root = pathlib.Path(name)
         tree = {
             "core/base/a.h": "#include <string>\n",
-            "core/model/up.h": '#include "core/store/s.h"\n',
-            "core/store/s.h": "#include <sqlite3.h>\n",
-            "core/query/q.cpp": '#include "core/store/s.h"\n',
+            "core/model/up.h": '#include "core/store/file/s.h"\n',
+            "core/store/file/s.h": "#include <sqlite3.h>\n",
+            "core/store/file/root.h": '#include "core/store/reader.h"\n',
+            "core/store/rows/r.h": '#include "core/store/file/s.h"\n#include "core/store/peer/p.h"\n',
+            "core/store/peer/p.h": "",
+            "core/store/reader.h": '#include "core/store/rows/r.h"\n',
+            "core/store/odd/o.h": "",
+            "core/query/q.cpp": '#include "core/store/file/s.h"\n',
             "core/base/q.h": "#include <QString>\n",
+            "core/new/n.h": "",
             "ui/w.h": '#include <QWidget>\n#include "core/base/a.h"\n',
         }
+        table = """
+| folder | contents | may include | order |
+|---|---|---|---|
+| `core/base` | x | | |
+| `core/model` | x | `core/base` | |
+| `core/store` | x | `core/model` `core/base` | `file` < `rows`, `peer` |
+| `core/query` | x | `core/store` | |
+| `ui` | x | `core/base` | |
+"""
         for path, text in tree.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text)
-        found = offences(read_tree(root))
-        expected = ["core/base/q.h: sees Qt", "core/model/up.h: includes core/store/s.h", "core/model/up.h: sees SQLite",
-                    "core/query/q.cpp: sees SQLite"]
+        found = offences(read_tree(root), read_table(table))
+        expected = ["core/base/q.h: sees Qt", "core/model/up.h: includes core/store/file/s.h", "core/model/up.h: sees SQLite",
+                    "core/query/q.cpp: sees SQLite", "core/new/n.h: its folder", "core/store/odd/o.h: core/store has no sub-folder odd",
+                    "core/store/file/root.h: includes core/store/reader.h", "core/store/rows/r.h: includes core/store/peer/p.h"]
         missing = [e for e in expected if not any(f.startswith(e) for f in found)]
         extra = [f for f in found if not any(f.startswith(e) for e in expected)]
         assert not missing and not extra, f"missing {missing}, extra {extra}"
@@ -147,10 +162,12 @@ def self_test():
 def main():
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
-    files = read_tree(pathlib.Path(sys.argv[1]))
-    if not files:
-        sys.exit(f"{sys.argv[1]}: no sources found")
-    found = offences(files)
+    root = pathlib.Path(sys.argv[1])
+    layers = read_table((root / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    files = read_tree(root)
+    if not files or not layers:
+        sys.exit(f"{root}: no sources found" if layers else f"{root}/CONTRIBUTING.md: no table of folders found")
+    found = offences(files, layers)
     for line in found:
         print(line)
     print(f"{len(files)} files, {len(found)} offences")

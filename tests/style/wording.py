@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks that no text of the window counts in the wrong number ("1 runs", "2 row(s)"): a number and its word come
-from counted() of ui/plots/count_text.h.
+from counted() of ui/kit/count_text.h.
 
 usage: wording.py ROOT        exit 1 and one line per offence
        wording.py --self-test

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/trace/cupti_api.h"
+#include "core/trace/cupti/cupti_api.h"
 
 #include <atomic>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/model/text.h"
-#include "core/query/memory_reading.h"
+#include "core/query/memory/memory_reading.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"

@@ -1,12 +1,12 @@
 // The Kernels page as a person uses it, by mouse and keyboard.
 
 #include "tests/ui/window_fixture.h"
-#include "ui/models/kernel_rows.h"
-#include "ui/pages/kernels_page.h"
-#include "ui/pages/timeline_page.h"
-#include "ui/plots/exporter.h"
-#include "ui/plots/roofline_plot.h"
-#include "ui/plots/table_view.h"
+#include "ui/kernels/kernel_rows.h"
+#include "ui/kernels/kernels_page.h"
+#include "ui/kernels/roofline_plot.h"
+#include "ui/kit/exporter.h"
+#include "ui/kit/table_view.h"
+#include "ui/timeline/timeline_page.h"
 
 #include <QLineEdit>
 #include <QPushButton>

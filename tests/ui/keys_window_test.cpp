@@ -2,10 +2,10 @@
 
 #include "tests/ui/experiment_window.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/pages/help_page.h"
-#include "ui/pages/key_sheet.h"
-#include "ui/pages/timeline_page.h"
-#include "ui/plots/key_actions.h"
+#include "ui/kit/key_actions.h"
+#include "ui/timeline/timeline_page.h"
+#include "ui/window/help_page.h"
+#include "ui/window/key_sheet.h"
 
 #include <QAction>
 #include <QMenuBar>

@@ -7,9 +7,9 @@
 #include "tests/ui/patience.h"
 #include "tests/ui/test_application.h"
 #include "ui/jobs/job_tracker.h"
-#include "ui/pages/main_window.h"
-#include "ui/pages/screenshots.h"
-#include "ui/pages/timeline_page.h"
+#include "ui/timeline/timeline_page.h"
+#include "ui/window/main_window.h"
+#include "ui/window/screenshots.h"
 
 #include <QDropEvent>
 #include <QLabel>

@@ -1,13 +1,13 @@
 #include "tests/ui/window_fixture.h"
-#include "ui/models/memory_rows.h"
-#include "ui/pages/controls.h"
-#include "ui/pages/key_value_table.h"
-#include "ui/pages/memory_page.h"
-#include "ui/plots/memory_areas.h"
-#include "ui/plots/memory_blocks.h"
-#include "ui/plots/memory_legend.h"
-#include "ui/plots/memory_segments.h"
-#include "ui/plots/table_view.h"
+#include "ui/kit/controls.h"
+#include "ui/kit/key_value_table.h"
+#include "ui/kit/table_view.h"
+#include "ui/memory/memory_areas.h"
+#include "ui/memory/memory_blocks.h"
+#include "ui/memory/memory_legend.h"
+#include "ui/memory/memory_page.h"
+#include "ui/memory/memory_rows.h"
+#include "ui/memory/memory_segments.h"
 
 #include <QComboBox>
 #include <QLineEdit>

@@ -2,14 +2,14 @@
 // The recordings are one of a GPU, a study on a CPU with thousands of ops, and one of a million kernels.
 
 #include "tests/ui/window_fixture.h"
-#include "ui/models/run_tree_model.h"
-#include "ui/pages/charts_page.h"
-#include "ui/pages/controls.h"
-#include "ui/pages/key_value_table.h"
-#include "ui/pages/page.h"
-#include "ui/pages/run_dock.h"
-#include "ui/plots/table_view.h"
+#include "ui/charts/charts_page.h"
+#include "ui/kit/controls.h"
+#include "ui/kit/key_value_table.h"
+#include "ui/kit/page.h"
+#include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
+#include "ui/window/run_dock.h"
+#include "ui/window/run_tree_model.h"
 
 #include <QHeaderView>
 #include <QPushButton>

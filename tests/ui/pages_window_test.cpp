@@ -3,15 +3,15 @@
 
 #include "tests/ui/cpu_fixture.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/models/kernel_rows.h"
-#include "ui/pages/compare_page.h"
-#include "ui/pages/controls.h"
-#include "ui/pages/kernels_page.h"
-#include "ui/pages/run_dock.h"
-#include "ui/pages/timeline_page.h"
-#include "ui/plots/key_figure_card.h"
-#include "ui/plots/memory_plot.h"
-#include "ui/plots/table_view.h"
+#include "ui/compare/compare_page.h"
+#include "ui/kernels/kernel_rows.h"
+#include "ui/kernels/kernels_page.h"
+#include "ui/kit/controls.h"
+#include "ui/kit/table_view.h"
+#include "ui/memory/memory_plot.h"
+#include "ui/overview/key_figure_card.h"
+#include "ui/timeline/timeline_page.h"
+#include "ui/window/run_dock.h"
 
 #include <QComboBox>
 #include <QLineEdit>

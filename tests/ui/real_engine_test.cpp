@@ -4,14 +4,14 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/longest_turn.h"
 #include "tests/ui/test_application.h"
+#include "ui/experiment/experiment_page.h"
 #include "ui/jobs/job_tracker.h"
-#include "ui/pages/experiment_page.h"
-#include "ui/pages/main_window.h"
-#include "ui/pages/page_rail.h"
-#include "ui/pages/screenshots.h"
-#include "ui/pages/timeline_page.h"
-#include "ui/plots/table_view.h"
+#include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
+#include "ui/timeline/timeline_page.h"
+#include "ui/window/main_window.h"
+#include "ui/window/page_rail.h"
+#include "ui/window/screenshots.h"
 
 #include <QApplication>
 #include <QLabel>

@@ -1,14 +1,14 @@
 // The list of runs as a person uses it, by mouse and keyboard.
 
 #include "tests/ui/window_fixture.h"
-#include "ui/models/run_tree_model.h"
-#include "ui/pages/key_value_table.h"
-#include "ui/pages/memory_page.h"
-#include "ui/pages/run_delegate.h"
-#include "ui/pages/run_dock.h"
-#include "ui/plots/memory_areas.h"
-#include "ui/plots/table_view.h"
+#include "ui/kit/key_value_table.h"
+#include "ui/kit/table_view.h"
+#include "ui/memory/memory_areas.h"
+#include "ui/memory/memory_page.h"
 #include "ui/theme/theme.h"
+#include "ui/window/run_delegate.h"
+#include "ui/window/run_dock.h"
+#include "ui/window/run_tree_model.h"
 
 #include <QHeaderView>
 #include <QLabel>

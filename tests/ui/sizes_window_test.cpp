@@ -1,11 +1,11 @@
 // Every page on a small and on a large screen: nothing is cut, nothing lies over anything else.
 
 #include "tests/ui/window_fixture.h"
-#include "ui/pages/controls.h"
-#include "ui/pages/page.h"
-#include "ui/pages/run_dock.h"
-#include "ui/plots/table_view.h"
+#include "ui/kit/controls.h"
+#include "ui/kit/page.h"
+#include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
+#include "ui/window/run_dock.h"
 
 #include <QAbstractButton>
 #include <QHeaderView>

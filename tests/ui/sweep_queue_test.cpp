@@ -1,6 +1,6 @@
 // Sweeps one after the other in fake engines, without a window.
 
-#include "ui/jobs/sweep_queue.h"
+#include "ui/experiment/sweep_queue.h"
 
 #include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"

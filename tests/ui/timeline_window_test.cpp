@@ -1,16 +1,16 @@
 // The timeline as a person uses it: ties between boxes, lanes, notes, menus and keys.
 
 #include "tests/ui/window_fixture.h"
-#include "ui/models/timeline_notes.h"
-#include "ui/pages/help_page.h"
-#include "ui/pages/timeline_actions.h"
-#include "ui/pages/timeline_notebook.h"
-#include "ui/pages/timeline_page.h"
-#include "ui/pages/timeline_ties.h"
-#include "ui/pages/page_exports.h"
-#include "ui/plots/exporter.h"
-#include "ui/plots/lane_arrangement.h"
-#include "ui/plots/table_view.h"
+#include "ui/kit/exporter.h"
+#include "ui/kit/table_view.h"
+#include "ui/timeline/lane_arrangement.h"
+#include "ui/timeline/timeline_actions.h"
+#include "ui/timeline/timeline_notebook.h"
+#include "ui/timeline/timeline_notes.h"
+#include "ui/timeline/timeline_page.h"
+#include "ui/timeline/timeline_ties.h"
+#include "ui/window/help_page.h"
+#include "ui/window/page_exports.h"
 
 #include <QAction>
 #include <QApplication>

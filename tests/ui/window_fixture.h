@@ -3,9 +3,9 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "tests/ui/patience.h"
-#include "ui/pages/main_window.h"
-#include "ui/pages/page_rail.h"
-#include "ui/pages/screenshots.h"
+#include "ui/window/main_window.h"
+#include "ui/window/page_rail.h"
+#include "ui/window/screenshots.h"
 
 #include <QAbstractItemView>
 #include <QLabel>

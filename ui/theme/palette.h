@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/hue.h"
+#include "core/query/timeline/hue.h"
 
 #include <QColor>
 

@@ -6,8 +6,8 @@
 // The last line of an evaluation is one JSON object; it fails where a set-up misses its bounds.
 
 #include "core/base/error.h"
-#include "core/query/compare_tables.h"
-#include "core/query/traced_groups.h"
+#include "core/query/tables/compare_tables.h"
+#include "core/query/tables/traced_groups.h"
 #include "core/store/run_reader.h"
 #include "tests/bench/compare/recorded_runs.h"
 

@@ -1,6 +1,6 @@
 #include "tests/bench/compare/recorded_runs.h"
 
-#include "core/analysis/random.h"
+#include "core/analysis/stats/random.h"
 
 #include <nlohmann/json.hpp>
 

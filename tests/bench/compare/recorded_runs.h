@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/analysis/comparison.h"
-#include "core/analysis/run_comparison.h"
+#include "core/analysis/stats/comparison.h"
+#include "core/analysis/stats/run_comparison.h"
 
 #include <cstdint>
 #include <filesystem>

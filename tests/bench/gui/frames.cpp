@@ -3,12 +3,12 @@
 
 #include "core/base/error.h"
 #include "ui/jobs/job_tracker.h"
-#include "ui/pages/main_window.h"
-#include "ui/pages/memory_page.h"
-#include "ui/pages/screenshots.h"
-#include "ui/pages/timeline_page.h"
-#include "ui/plots/memory_areas.h"
-#include "ui/plots/memory_blocks.h"
+#include "ui/memory/memory_areas.h"
+#include "ui/memory/memory_blocks.h"
+#include "ui/memory/memory_page.h"
+#include "ui/timeline/timeline_page.h"
+#include "ui/window/main_window.h"
+#include "ui/window/screenshots.h"
 
 #include <QKeyEvent>
 #include <QLabel>

@@ -2,9 +2,9 @@
 
 #include "core/base/error.h"
 #include "ui/jobs/job_tracker.h"
-#include "ui/pages/main_window.h"
-#include "ui/pages/screenshots.h"
-#include "ui/pages/timeline_page.h"
+#include "ui/timeline/timeline_page.h"
+#include "ui/window/main_window.h"
+#include "ui/window/screenshots.h"
 
 #include <QFile>
 #include <QProcess>

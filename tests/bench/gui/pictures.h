@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ui/plots/timeline_view.h"
+#include "ui/timeline/timeline_view.h"
 
 #include <filesystem>
 

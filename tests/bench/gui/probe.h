@@ -1,7 +1,7 @@
 #pragma once
 
 #include "gui_watch.h"
-#include "ui/plots/timeline_view.h"
+#include "ui/timeline/timeline_view.h"
 
 #include <QEvent>
 #include <QJsonObject>

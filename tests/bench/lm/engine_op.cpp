@@ -1,7 +1,7 @@
 // tilescope_bench::run_point(workload, ["key=value", …]) -> JSON: runs one point in this process.
 #include "core/base/error.h"
 #include "core/config/spec_file.h"
-#include "core/engine/engine.h"
+#include "core/engine/run/engine.h"
 #include "core/model/text.h"
 
 #include <nlohmann/json.hpp>

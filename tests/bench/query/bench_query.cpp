@@ -3,8 +3,8 @@
 // one JSON object
 //        bench_query --make FILE [EVENTS]    only makes the file, for other benchmarks
 
-#include "core/query/timeline_reader.h"
-#include "core/query/timeline_search.h"
+#include "core/query/timeline/timeline_reader.h"
+#include "core/query/timeline/timeline_search.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 #include "event_generator.h"

@@ -1,6 +1,6 @@
 #include "ingest.h"
 
-#include "core/session/recorder.h"
+#include "core/session/engine/recorder.h"
 #include "raw_sqlite.h"
 #include "trace_source.h"
 

@@ -1,6 +1,6 @@
 #include "trace_source.h"
 
-#include "core/trace/path_tree.h"
+#include "core/trace/host/path_tree.h"
 
 #include <algorithm>
 #include <cstring>

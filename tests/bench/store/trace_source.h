@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/model/strings.h"
-#include "core/trace/activity_buffers.h"
-#include "core/trace/activity_decoder.h"
-#include "core/trace/assembler.h"
+#include "core/trace/assembly/assembler.h"
+#include "core/trace/cupti/activity_buffers.h"
+#include "core/trace/cupti/activity_decoder.h"
 #include "tests/support/fake_cupti.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "tests/bench/tracing/bench_tracing.h"
 
 #include "core/base/error.h"
-#include "core/engine/device.h"
+#include "core/engine/common/device.h"
 #include "core/model/strings.h"
 #include "core/trace/tracer.h"
 

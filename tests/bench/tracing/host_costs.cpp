@@ -1,9 +1,9 @@
 #include "tests/bench/tracing/bench_tracing.h"
 
-#include "core/trace/cpu_allocator.h"
-#include "core/trace/host_log.h"
-#include "core/trace/op_recorder.h"
-#include "core/trace/range.h"
+#include "core/trace/allocators/cpu_allocator.h"
+#include "core/trace/host/host_log.h"
+#include "core/trace/host/op_recorder.h"
+#include "core/trace/host/range.h"
 #include "core/trace/tracer.h"
 #include "tests/support/fake_cupti.h"
 

@@ -2,12 +2,12 @@
 
 #include "core/base/error.h"
 #include "core/config/spec_file.h"
-#include "core/engine/device.h"
-#include "core/engine/experiment.h"
+#include "core/engine/common/device.h"
+#include "core/engine/common/experiment.h"
 #include "core/model/text.h"
 #include "core/store/run_writer.h"
-#include "core/trace/cpu_allocator.h"
-#include "core/trace/range.h"
+#include "core/trace/allocators/cpu_allocator.h"
+#include "core/trace/host/range.h"
 #include "core/trace/tracer.h"
 
 #include <ATen/ATen.h>

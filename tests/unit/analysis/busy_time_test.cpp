@@ -1,6 +1,6 @@
-#include "core/analysis/busy_time.h"
+#include "core/analysis/time/busy_time.h"
 
-#include "core/analysis/random.h"
+#include "core/analysis/stats/random.h"
 #include "core/base/error.h"
 
 #include <gtest/gtest.h>

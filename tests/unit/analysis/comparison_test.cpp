@@ -1,7 +1,7 @@
-#include "core/analysis/comparison.h"
+#include "core/analysis/stats/comparison.h"
 
-#include "core/analysis/random.h"
-#include "core/analysis/student_t.h"
+#include "core/analysis/stats/random.h"
+#include "core/analysis/stats/student_t.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

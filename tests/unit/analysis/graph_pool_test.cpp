@@ -1,4 +1,4 @@
-#include "core/analysis/graph_pool.h"
+#include "core/analysis/memory/graph_pool.h"
 
 #include "tests/support/fake_trace.h"
 

@@ -1,6 +1,6 @@
-#include "core/analysis/kernel_families.h"
+#include "core/analysis/kernels/kernel_families.h"
 
-#include "core/analysis/kernel_name.h"
+#include "core/analysis/kernels/kernel_name.h"
 #include "core/base/error.h"
 #include "tests/support/temporary_folder.h"
 

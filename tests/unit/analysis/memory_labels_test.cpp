@@ -1,4 +1,4 @@
-#include "core/analysis/memory_labels.h"
+#include "core/analysis/memory/memory_labels.h"
 
 #include "tests/support/fake_trace.h"
 

@@ -1,5 +1,5 @@
-#include "core/analysis/memory_rewind.h"
-#include "core/analysis/memory_segments.h"
+#include "core/analysis/memory/memory_rewind.h"
+#include "core/analysis/memory/memory_segments.h"
 
 #include <gtest/gtest.h>
 

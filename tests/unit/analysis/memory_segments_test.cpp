@@ -1,6 +1,6 @@
-#include "core/analysis/memory_segments.h"
+#include "core/analysis/memory/memory_segments.h"
 
-#include "core/analysis/random.h"
+#include "core/analysis/stats/random.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

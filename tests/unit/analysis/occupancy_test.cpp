@@ -1,4 +1,4 @@
-#include "core/analysis/occupancy.h"
+#include "core/analysis/kernels/occupancy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "core/analysis/op_families.h"
+#include "core/analysis/work/op_families.h"
 
-#include "core/analysis/op_work.h"
+#include "core/analysis/work/op_work.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/analysis/op_work.h"
+#include "core/analysis/work/op_work.h"
 
 #include <gtest/gtest.h>
 

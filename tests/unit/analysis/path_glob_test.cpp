@@ -1,4 +1,4 @@
-#include "core/analysis/path_glob.h"
+#include "core/analysis/time/path_glob.h"
 
 #include "core/base/error.h"
 

@@ -1,6 +1,6 @@
-#include "core/analysis/roofline.h"
+#include "core/analysis/work/roofline.h"
 
-#include "core/analysis/device_sheets.h"
+#include "core/analysis/work/device_sheets.h"
 #include "core/base/error.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "core/analysis/run_flags.h"
+#include "core/analysis/time/run_flags.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/analysis/spec_work.h"
+#include "core/analysis/work/spec_work.h"
 
 #include <gtest/gtest.h>
 

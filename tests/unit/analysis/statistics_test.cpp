@@ -1,6 +1,6 @@
-#include "core/analysis/statistics.h"
+#include "core/analysis/stats/statistics.h"
 
-#include "core/analysis/random.h"
+#include "core/analysis/stats/random.h"
 #include "core/base/error.h"
 
 #include <gtest/gtest.h>

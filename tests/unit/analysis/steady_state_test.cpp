@@ -1,6 +1,6 @@
-#include "core/analysis/steady_state.h"
+#include "core/analysis/stats/steady_state.h"
 
-#include "core/analysis/random.h"
+#include "core/analysis/stats/random.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/analysis/step_growth.h"
+#include "core/analysis/time/step_growth.h"
 
 #include "tests/support/fake_trace.h"
 

@@ -1,6 +1,6 @@
-#include "core/analysis/step_partition.h"
+#include "core/analysis/time/step_partition.h"
 
-#include "core/analysis/random.h"
+#include "core/analysis/stats/random.h"
 #include "tests/support/fake_trace.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/analysis/timed_work.h"
+#include "core/analysis/work/timed_work.h"
 
 #include "tests/support/fake_trace.h"
 

@@ -1,6 +1,6 @@
-#include "core/analysis/device_totals.h"
-#include "core/analysis/op_totals.h"
-#include "core/analysis/range_totals.h"
+#include "core/analysis/kernels/device_totals.h"
+#include "core/analysis/time/range_totals.h"
+#include "core/analysis/work/op_totals.h"
 #include "tests/support/fake_trace.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // What holds for every verb that writes, whatever it writes; a new verb is one more row of writers().
 
 #include "command_line.h"
-#include "core/store/maintenance.h"
+#include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
 
 #include <gmock/gmock.h>

@@ -115,7 +115,7 @@ inline MemoryFacts memoryOf(const FakeTrace& trace)
     parameter.from = {};
     facts.saved = {product, again, parameter};
     facts.places = {
-        {"step/forward/attention", "core/engine/lm.cpp", 199, "tilescope::engine::LanguageModel::attend"}};
+        {"step/forward/attention", "core/engine/lm/lm.cpp", 199, "tilescope::engine::LanguageModel::attend"}};
     return facts;
 }
 

@@ -30,7 +30,7 @@ TEST_F(Show, MemoryEventsGroupsAndWhatIsLive)
     EXPECT_EQ(live[1]["bytes"], 512);
     EXPECT_EQ(live[1]["category"], "activations");
     EXPECT_EQ(live[1]["path"], "step/forward/attention");
-    EXPECT_EQ(live[1]["code"], "core/engine/lm.cpp:199");
+    EXPECT_EQ(live[1]["code"], "core/engine/lm/lm.cpp:199");
     EXPECT_TRUE(live[0]["code"].is_null());
     EXPECT_EQ(valid({"memory", "--run", "1", "--at", "90"}, "memory-live").size(), 1u);
     EXPECT_EQ(valid({"memory", "--run", "2"}, "memory"), json::array());

@@ -1,4 +1,4 @@
-#include "core/engine/adamw.h"
+#include "core/engine/lm/adamw.h"
 
 #include <gtest/gtest.h>
 #include <torch/optim/adamw.h>

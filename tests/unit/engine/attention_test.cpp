@@ -1,6 +1,6 @@
-#include "core/engine/attention.h"
+#include "core/engine/attention/attention.h"
 
-#include "core/engine/failure.h"
+#include "core/engine/common/failure.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>

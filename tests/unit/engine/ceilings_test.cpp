@@ -1,4 +1,4 @@
-#include "core/engine/engine.h"
+#include "core/engine/run/engine.h"
 
 #include <gtest/gtest.h>
 

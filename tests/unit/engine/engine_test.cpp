@@ -1,7 +1,7 @@
-#include "core/engine/engine.h"
+#include "core/engine/run/engine.h"
 
 #include "core/base/error.h"
-#include "core/trace/cpu_allocator.h"
+#include "core/trace/allocators/cpu_allocator.h"
 #include "tests/unit/engine/fixtures.h"
 
 #include <gmock/gmock.h>

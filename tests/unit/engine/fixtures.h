@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/engine/engine.h"
+#include "core/engine/run/engine.h"
 #include "core/model/memory.h"
 
 #include <algorithm>

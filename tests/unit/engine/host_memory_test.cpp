@@ -1,4 +1,4 @@
-#include "core/engine/host_memory.h"
+#include "core/engine/common/host_memory.h"
 
 #include "tests/support/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "core/engine/inspection.h"
+#include "core/engine/common/inspection.h"
 
 #include "tests/unit/engine/fixtures.h"
 

@@ -1,7 +1,7 @@
-#include "core/engine/lm.h"
+#include "core/engine/lm/lm.h"
 
 #include "core/base/error.h"
-#include "core/engine/autocast.h"
+#include "core/engine/common/autocast.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

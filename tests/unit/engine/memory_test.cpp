@@ -1,9 +1,9 @@
 // Who holds which memory, on real steps: the ledger of saved tensors against the allocator's events, and
 // categories against the allocator's count.
 
-#include "core/analysis/memory_labels.h"
+#include "core/analysis/memory/memory_labels.h"
 #include "core/model/text.h"
-#include "core/trace/cpu_allocator.h"
+#include "core/trace/allocators/cpu_allocator.h"
 #include "fixtures.h"
 
 #include <gmock/gmock.h>
@@ -312,7 +312,7 @@ TEST(Memory, RunningOutInSetUpTellsWhoAskedAndWhoHadTheRest)
     const auto& places = recorder.memory[0].places;
     const auto place = std::ranges::find(places, asking, &CodePlace::path);
     ASSERT_NE(place, places.end());
-    EXPECT_EQ(place->file, "core/engine/lm.cpp");
+    EXPECT_EQ(place->file, "core/engine/lm/lm.cpp");
     EXPECT_EQ(engine.runPoint(lm(Mode::Train), recorder, {}).status, RunStatus::Ok)
         << "the device is clean again";
 }

@@ -1,6 +1,6 @@
 #include "core/base/error.h"
-#include "core/exchange/pickle_reader.h"
-#include "core/exchange/pickle_writer.h"
+#include "core/exchange/export/pickle_writer.h"
+#include "core/exchange/import/pickle_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 // What the tests of snapshots share: a run to export, a snapshot that PyTorch wrote, and how to read one.
 
 #include "core/base/error.h"
-#include "core/exchange/snapshot_export.h"
-#include "core/exchange/snapshot_import.h"
+#include "core/exchange/export/snapshot_export.h"
+#include "core/exchange/import/snapshot_import.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"
 
@@ -88,8 +88,8 @@ inline void recordGpuRun(const std::filesystem::path& file)
                             .size = 16 * kMiB,
                             .isFree = true});
     facts.places = {
-        {"step/forward", "core/engine/point_run.cpp", 300, "tilescope::engine::PointRun::execute"},
-        {"step/forward/attention", "core/engine/lm.cpp", 199, "tilescope::engine::LanguageModel::attend"}};
+        {"step/forward", "core/engine/run/point_run.cpp", 300, "tilescope::engine::PointRun::execute"},
+        {"step/forward/attention", "core/engine/lm/lm.cpp", 199, "tilescope::engine::LanguageModel::attend"}};
     store::RunWriter writer(file, trace.strings());
     writer.beginRun({"lm", "lm", R"({"workload":"lm"})", "h", "Tilescope test"});
     writer.write(batch);

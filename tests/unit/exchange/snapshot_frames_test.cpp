@@ -1,4 +1,4 @@
-#include "core/exchange/snapshot_frames.h"
+#include "core/exchange/import/snapshot_frames.h"
 
 #include <gtest/gtest.h>
 

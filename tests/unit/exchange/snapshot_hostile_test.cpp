@@ -1,6 +1,6 @@
 // Snapshots that are cut, forged or no snapshots at all: each is a sentence, none does harm.
 
-#include "core/exchange/pickle_writer.h"
+#include "core/exchange/export/pickle_writer.h"
 #include "tests/unit/exchange/snapshot_fixture.h"
 
 #include <gmock/gmock.h>

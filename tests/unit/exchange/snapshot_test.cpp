@@ -1,5 +1,5 @@
-#include "core/query/memory_tables.h"
-#include "core/query/memory_history.h"
+#include "core/query/memory/memory_history.h"
+#include "core/query/memory/memory_tables.h"
 #include "tests/unit/exchange/snapshot_fixture.h"
 
 #include <gmock/gmock.h>
@@ -96,12 +96,12 @@ TEST_F(Snapshot, ExportShowsSegmentsAtTheEndAndTheEventsUntilThen)
         frames.push_back(std::string(document.text(*document.find(frame, "filename"))) + ":" +
                          std::to_string(field(frame, "line")) + ":" +
                          std::string(document.text(*document.find(frame, "name"))));
-    EXPECT_EQ(frames,
-              (std::vector<std::string>{"step/forward/attention:0:aten::mm",
-                                        "core/engine/lm.cpp:199:tilescope::engine::LanguageModel::attend",
-                                        "step/forward:0:attention",
-                                        "core/engine/point_run.cpp:300:tilescope::engine::PointRun::execute",
-                                        "step:0:forward", "tilescope:0:step"}))
+    EXPECT_EQ(frames, (std::vector<std::string>{
+                          "step/forward/attention:0:aten::mm",
+                          "core/engine/lm/lm.cpp:199:tilescope::engine::LanguageModel::attend",
+                          "step/forward:0:attention",
+                          "core/engine/run/point_run.cpp:300:tilescope::engine::PointRun::execute",
+                          "step:0:forward", "tilescope:0:step"}))
         << "the place of `step` is not known";
 }
 

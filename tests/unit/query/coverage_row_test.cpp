@@ -1,4 +1,4 @@
-#include "core/query/coverage_row.h"
+#include "core/query/runs/coverage_row.h"
 
 #include <gtest/gtest.h>
 

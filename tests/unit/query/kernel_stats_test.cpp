@@ -1,5 +1,5 @@
-#include "core/query/kernel_stats.h"
-#include "core/query/timeline_search.h"
+#include "core/query/tables/kernel_stats.h"
+#include "core/query/timeline/timeline_search.h"
 
 #include <gtest/gtest.h>
 

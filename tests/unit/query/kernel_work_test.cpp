@@ -1,6 +1,6 @@
 // Kernels with their work and counters, from a file written for the purpose.
 
-#include "core/query/kernel_work.h"
+#include "core/query/tables/kernel_work.h"
 
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"

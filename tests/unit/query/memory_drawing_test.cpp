@@ -1,6 +1,6 @@
 // What is drawn of boxes covers what they do, whatever the zoom, with and without levels.
 
-#include "core/query/memory_drawing.h"
+#include "core/query/memory/memory_drawing.h"
 
 #include "tests/support/fake_memory.h"
 

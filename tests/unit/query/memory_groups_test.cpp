@@ -1,7 +1,7 @@
-#include "core/query/memory_groups.h"
+#include "core/query/memory/memory_groups.h"
 
 #include "core/model/text.h"
-#include "core/query/memory_reading.h"
+#include "core/query/memory/memory_reading.h"
 #include "tests/support/fake_memory.h"
 
 #include <gmock/gmock.h>

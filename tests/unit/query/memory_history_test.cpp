@@ -1,4 +1,4 @@
-#include "core/query/memory_history.h"
+#include "core/query/memory/memory_history.h"
 
 #include "core/model/text.h"
 #include "core/store/run_writer.h"

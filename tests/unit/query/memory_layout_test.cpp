@@ -1,6 +1,6 @@
-#include "core/query/memory_layout.h"
+#include "core/query/memory/memory_layout.h"
 
-#include "core/query/memory_strips.h"
+#include "core/query/memory/memory_strips.h"
 #include "tests/support/fake_memory.h"
 
 #include <gtest/gtest.h>

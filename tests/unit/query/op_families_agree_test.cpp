@@ -1,11 +1,11 @@
 // One op has one family, whoever asks: a run of all ops that a rule knows, read by every page.
 
-#include "core/analysis/op_families.h"
-#include "core/analysis/op_work.h"
-#include "core/query/run_overview.h"
-#include "core/query/timeline_reader.h"
-#include "core/query/traced_pieces.h"
-#include "core/query/work_tables.h"
+#include "core/analysis/work/op_families.h"
+#include "core/analysis/work/op_work.h"
+#include "core/query/runs/traced_pieces.h"
+#include "core/query/tables/run_overview.h"
+#include "core/query/tables/work_tables.h"
+#include "core/query/timeline/timeline_reader.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"

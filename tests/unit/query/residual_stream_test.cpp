@@ -1,4 +1,4 @@
-#include "core/query/residual_stream.h"
+#include "core/query/memory/residual_stream.h"
 
 #include <gtest/gtest.h>
 

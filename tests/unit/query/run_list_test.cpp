@@ -1,4 +1,4 @@
-#include "core/query/run_list.h"
+#include "core/query/runs/run_list.h"
 
 #include "core/base/error.h"
 #include "core/query/file_session.h"

@@ -1,11 +1,11 @@
 // What a file keeps of a run's traced steps is what its events add up to; pages show the same with and
 // without.
 
-#include "core/query/kernel_sums.h"
-#include "core/query/kernel_work.h"
-#include "core/query/peak_memory.h"
-#include "core/query/run_overview.h"
-#include "core/store/maintenance.h"
+#include "core/query/memory/peak_memory.h"
+#include "core/query/tables/kernel_sums.h"
+#include "core/query/tables/kernel_work.h"
+#include "core/query/tables/run_overview.h"
+#include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 #include "tests/support/temporary_folder.h"

@@ -3,11 +3,11 @@
 #include "core/query/shared_file.h"
 
 #include "core/base/error.h"
-#include "core/query/timeline_reader.h"
-#include "core/store/maintenance.h"
+#include "core/query/timeline/timeline_reader.h"
+#include "core/store/file/writer_lock.h"
+#include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
-#include "core/store/writer_lock.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/store/child.h"
 

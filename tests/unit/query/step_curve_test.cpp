@@ -1,4 +1,4 @@
-#include "core/query/step_curve.h"
+#include "core/query/timeline/step_curve.h"
 
 #include <gtest/gtest.h>
 

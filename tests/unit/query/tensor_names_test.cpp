@@ -1,4 +1,4 @@
-#include "core/query/tensor_names.h"
+#include "core/query/memory/tensor_names.h"
 
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"

@@ -1,4 +1,4 @@
-#include "core/query/timeline_levels.h"
+#include "core/query/timeline/timeline_levels.h"
 
 #include <gtest/gtest.h>
 

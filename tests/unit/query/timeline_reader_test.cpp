@@ -1,9 +1,9 @@
 // The timeline of a sealed file, which comes from tracks ready made, is the one that its events make.
 
-#include "core/query/timeline_reader.h"
+#include "core/query/timeline/timeline_reader.h"
 
-#include "core/query/timeline_follower.h"
-#include "core/query/timeline_search.h"
+#include "core/query/timeline/timeline_follower.h"
+#include "core/query/timeline/timeline_search.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 #include "tests/support/temporary_folder.h"

@@ -1,4 +1,4 @@
-#include "core/query/timeline.h"
+#include "core/query/timeline/timeline.h"
 
 #include "core/model/strings.h"
 

@@ -1,6 +1,6 @@
-#include "core/query/varying_keys.h"
+#include "core/query/runs/varying_keys.h"
 
-#include "core/query/json_members.h"
+#include "core/query/runs/json_members.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

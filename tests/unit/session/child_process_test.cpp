@@ -1,7 +1,7 @@
-#include "core/session/child_process.h"
+#include "core/session/supervisor/child_process.h"
 
 #include "core/base/error.h"
-#include "core/session/engine_process.h"
+#include "core/session/supervisor/engine_process.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/session/event.h"
+#include "core/session/protocol/event.h"
 
 #include "core/base/error.h"
 #include "tests/support/json_schema.h"

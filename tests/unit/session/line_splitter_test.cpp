@@ -1,4 +1,4 @@
-#include "core/session/line_splitter.h"
+#include "core/session/protocol/line_splitter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/session/memory_books.h"
+#include "core/session/engine/memory_books.h"
 
 #include "tests/support/fake_trace.h"
 

@@ -1,4 +1,4 @@
-#include "core/session/point_line.h"
+#include "core/session/protocol/point_line.h"
 
 #include "core/base/error.h"
 

@@ -1,7 +1,7 @@
-#include "core/session/recorder.h"
+#include "core/session/engine/recorder.h"
 
 #include "core/base/error.h"
-#include "core/session/run_header.h"
+#include "core/session/protocol/run_header.h"
 #include "core/store/run_reader.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"

@@ -1,9 +1,9 @@
-#include "core/session/resume.h"
+#include "core/session/supervisor/resume.h"
 
 #include "core/base/error.h"
 #include "core/base/version.h"
 #include "core/model/strings.h"
-#include "core/session/run_header.h"
+#include "core/session/protocol/run_header.h"
 #include "core/store/run_writer.h"
 #include "tests/support/temporary_folder.h"
 

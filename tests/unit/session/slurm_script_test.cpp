@@ -1,4 +1,4 @@
-#include "core/session/slurm_script.h"
+#include "core/session/supervisor/slurm_script.h"
 
 #include "tests/support/program.h"
 #include "tests/support/temporary_folder.h"

@@ -1,4 +1,4 @@
-#include "core/session/supervisor.h"
+#include "core/session/supervisor/supervisor.h"
 
 #include "core/base/error.h"
 #include "core/base/version.h"

@@ -1,12 +1,12 @@
-#include "core/session/working_copy.h"
+#include "core/session/protocol/working_copy.h"
 
 #include "core/base/error.h"
 #include "core/model/strings.h"
-#include "core/session/run_header.h"
-#include "core/store/maintenance.h"
+#include "core/session/protocol/run_header.h"
+#include "core/store/file/writer_lock.h"
+#include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
-#include "core/store/writer_lock.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>

@@ -2,7 +2,7 @@
 // there was.
 
 #include "core/base/error.h"
-#include "core/store/maintenance.h"
+#include "core/store/maintenance/maintenance.h"
 #include "store_fixture.h"
 
 #include <gtest/gtest.h>

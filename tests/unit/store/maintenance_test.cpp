@@ -1,4 +1,4 @@
-#include "core/store/maintenance.h"
+#include "core/store/maintenance/maintenance.h"
 
 #include "core/base/error.h"
 #include "core/model/memory.h"

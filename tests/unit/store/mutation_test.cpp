@@ -2,8 +2,8 @@
 
 #include "core/base/error.h"
 #include "core/model/memory.h"
-#include "core/store/maintenance.h"
-#include "core/store/row_digest.h"
+#include "core/store/maintenance/maintenance.h"
+#include "core/store/rows/row_digest.h"
 #include "store_fixture.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -65,7 +65,7 @@ void writeRun(const fs::path& file, std::uint32_t events)
     facts.blocks = {{.time = make.at(0), .device = DeviceIndex{0}, .address = 9, .bytes = 9, .size = 10}};
     facts.readings = {{.time = make.at(0)}};
     facts.saved = {{.path = "step", .op = "aten::mm", .tensor = "out"}};
-    facts.places = {{"step", "core/engine/lm.cpp", 7, "f"}};
+    facts.places = {{"step", "core/engine/lm/lm.cpp", 7, "f"}};
     writer.writeMemory(facts);
     writer.endRun({});
 }

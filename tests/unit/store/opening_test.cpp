@@ -1,5 +1,5 @@
 #include "core/base/error.h"
-#include "core/store/maintenance.h"
+#include "core/store/maintenance/maintenance.h"
 #include "store_fixture.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 #include "core/base/error.h"
 #include "core/model/memory.h"
-#include "core/store/event_rows.h"
+#include "core/store/rows/event_rows.h"
 #include "store_fixture.h"
 
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
 // How files of other versions are read and upgraded, with a history of two made-up versions.
 
-#include "core/store/schema.h"
+#include "core/store/file/schema.h"
 
 #include "core/base/error.h"
-#include "core/store/file_check.h"
+#include "core/store/file/file_check.h"
 #include "store_fixture.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>

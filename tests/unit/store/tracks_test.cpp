@@ -2,8 +2,8 @@
 // made from.
 
 #include "core/base/error.h"
-#include "core/store/maintenance.h"
-#include "core/store/packed_track.h"
+#include "core/store/maintenance/maintenance.h"
+#include "core/store/tracks/packed_track.h"
 #include "store_fixture.h"
 
 #include <gtest/gtest.h>

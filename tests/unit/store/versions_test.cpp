@@ -2,10 +2,10 @@
 // without a change to the file, and stays so when the file is upgraded.
 
 #include "core/base/error.h"
-#include "core/store/books.h"
-#include "core/store/file_check.h"
-#include "core/store/maintenance.h"
-#include "core/store/schema.h"
+#include "core/store/file/file_check.h"
+#include "core/store/file/schema.h"
+#include "core/store/maintenance/maintenance.h"
+#include "core/store/rows/books.h"
 #include "store_fixture.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>

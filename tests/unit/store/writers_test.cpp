@@ -2,8 +2,8 @@
 
 #include "child.h"
 #include "core/base/error.h"
-#include "core/store/maintenance.h"
-#include "core/store/writer_lock.h"
+#include "core/store/file/writer_lock.h"
+#include "core/store/maintenance/maintenance.h"
 #include "store_fixture.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "core/trace/api_class.h"
+#include "core/trace/host/api_class.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Fabricated records in, exact events out.
 
-#include "core/trace/assembler.h"
+#include "core/trace/assembly/assembler.h"
 
-#include "core/trace/path_tree.h"
+#include "core/trace/host/path_tree.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
-#include "core/trace/code_places.h"
+#include "core/trace/host/code_places.h"
 
-#include "core/trace/host_log.h"
-#include "core/trace/path_tree.h"
-#include "core/trace/range.h"
+#include "core/trace/host/host_log.h"
+#include "core/trace/host/path_tree.h"
+#include "core/trace/host/range.h"
 
 #include <gtest/gtest.h>
 
@@ -122,8 +122,8 @@ TEST(CodePlace, FunctionNamesAreQualifiedAndBare)
 TEST(CodePlace, FilesAreNamedWithinTheTreeWhereverItWasCompiled)
 {
     for (const char* file : {"/home/core/tilescope/core/engine/lm.cpp", "../../core/engine/lm.cpp",
-                             "../core/engine/lm.cpp", "core/engine/lm.cpp"})
-        EXPECT_EQ(fileInTree(file), "core/engine/lm.cpp");
+                             "../core/engine/lm.cpp", "core/engine/lm/lm.cpp"})
+        EXPECT_EQ(fileInTree(file), "core/engine/lm/lm.cpp");
     EXPECT_EQ(fileInTree("/src/tests/unit/trace/a_test.cpp"), "tests/unit/trace/a_test.cpp");
 }
 

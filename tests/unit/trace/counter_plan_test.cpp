@@ -1,4 +1,4 @@
-#include "core/trace/counter_plan.h"
+#include "core/trace/counters/counter_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

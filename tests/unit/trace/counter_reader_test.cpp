@@ -1,4 +1,4 @@
-#include "core/trace/counter_reader.h"
+#include "core/trace/counters/counter_reader.h"
 #include "tests/unit/trace/cupti_pipeline.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "core/trace/cpu_allocator.h"
+#include "core/trace/allocators/cpu_allocator.h"
 
 #include <gtest/gtest.h>
 

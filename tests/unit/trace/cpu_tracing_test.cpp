@@ -1,5 +1,5 @@
-#include "core/trace/cpu_allocator.h"
-#include "core/trace/range.h"
+#include "core/trace/allocators/cpu_allocator.h"
+#include "core/trace/host/range.h"
 #include "core/trace/tracer.h"
 #include "tests/unit/trace/collected_trace.h"
 

@@ -1,7 +1,7 @@
 // What goes wrong in a trace of a device: counted, told, never silent.
 
-#include "core/trace/host_log.h"
-#include "core/trace/thread_log.h"
+#include "core/trace/host/host_log.h"
+#include "core/trace/host/thread_log.h"
 #include "tests/unit/trace/cupti_pipeline.h"
 
 #include <gmock/gmock.h>

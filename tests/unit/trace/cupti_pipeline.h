@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/trace/range.h"
+#include "core/trace/host/range.h"
 #include "core/trace/tracer.h"
 #include "tests/support/fake_cupti.h"
 #include "tests/unit/trace/collected_trace.h"

@@ -1,8 +1,8 @@
-#include "core/trace/device_alloc_log.h"
+#include "core/trace/allocators/device_alloc_log.h"
 
-#include "core/trace/host_log.h"
-#include "core/trace/path_tree.h"
-#include "core/trace/range.h"
+#include "core/trace/host/host_log.h"
+#include "core/trace/host/path_tree.h"
+#include "core/trace/host/range.h"
 
 #include <gtest/gtest.h>
 

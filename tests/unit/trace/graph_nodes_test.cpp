@@ -1,4 +1,4 @@
-#include "core/trace/graph_nodes.h"
+#include "core/trace/assembly/graph_nodes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "core/trace/host_log.h"
+#include "core/trace/host/host_log.h"
 
-#include "core/trace/path_tree.h"
-#include "core/trace/range.h"
+#include "core/trace/host/path_tree.h"
+#include "core/trace/host/range.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/trace/launch_table.h"
+#include "core/trace/assembly/launch_table.h"
 
 #include <gtest/gtest.h>
 

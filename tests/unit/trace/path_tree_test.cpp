@@ -1,4 +1,4 @@
-#include "core/trace/path_tree.h"
+#include "core/trace/host/path_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/trace/ring.h"
+#include "core/trace/host/ring.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 // Runs to draw charts of, as a sweep over lengths of attention leaves them.
 
-#include "ui/models/chart_rows.h"
+#include "ui/charts/chart_rows.h"
 
 #include <vector>
 

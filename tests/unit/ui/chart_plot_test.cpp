@@ -1,8 +1,8 @@
 // Charts as they are drawn: ticks, names, marks, error bars, paper.
 
 #include "tests/unit/ui/chart_fixture.h"
-#include "ui/models/chart_recipe.h"
-#include "ui/plots/chart_plot.h"
+#include "ui/charts/chart_plot.h"
+#include "ui/charts/chart_recipe.h"
 #include "ui/theme/theme.h"
 
 #include <gtest/gtest.h>

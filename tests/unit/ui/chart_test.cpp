@@ -5,11 +5,11 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "tests/unit/ui/chart_fixture.h"
-#include "ui/models/chart_choice.h"
-#include "ui/models/chart_recipe.h"
-#include "ui/models/chart_rows.h"
-#include "ui/pages/charts_offscreen.h"
-#include "ui/plots/chart_plot.h"
+#include "ui/charts/chart_choice.h"
+#include "ui/charts/chart_plot.h"
+#include "ui/charts/chart_recipe.h"
+#include "ui/charts/chart_rows.h"
+#include "ui/charts/charts_offscreen.h"
 #include "ui/theme/theme.h"
 
 #include <QFile>

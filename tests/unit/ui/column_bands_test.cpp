@@ -1,6 +1,6 @@
 // Stretches of columns: every pixel of them is filled and none beside them, hatched or not.
 
-#include "ui/plots/column_bands.h"
+#include "ui/timeline/column_bands.h"
 
 #include <QImage>
 #include <QPainter>

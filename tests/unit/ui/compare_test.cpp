@@ -2,9 +2,9 @@
 
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
-#include "ui/models/comparison_rows.h"
-#include "ui/models/machine_rows.h"
-#include "ui/plots/distribution_plot.h"
+#include "ui/compare/comparison_rows.h"
+#include "ui/compare/distribution_plot.h"
+#include "ui/machine/machine_rows.h"
 
 #include "core/query/file_session.h"
 

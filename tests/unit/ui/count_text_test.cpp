@@ -1,5 +1,5 @@
-#include "ui/plots/count_text.h"
-#include "ui/plots/tool_tip.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/tool_tip.h"
 
 #include <gtest/gtest.h>
 

@@ -4,14 +4,14 @@
 #include "core/base/error.h"
 #include "core/base/paths.h"
 #include "tests/support/temporary_folder.h"
-#include "ui/models/overview_figures.h"
-#include "ui/pages/page_exports.h"
-#include "ui/plots/exporter.h"
-#include "ui/plots/histogram_plot.h"
-#include "ui/plots/number_text.h"
-#include "ui/plots/step_bar_plot.h"
-#include "ui/plots/table_view.h"
+#include "ui/kit/exporter.h"
+#include "ui/kit/histogram_plot.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_view.h"
+#include "ui/overview/overview_figures.h"
+#include "ui/overview/step_bar_plot.h"
 #include "ui/theme/theme.h"
+#include "ui/window/page_exports.h"
 
 #include <QFile>
 #include <QImage>

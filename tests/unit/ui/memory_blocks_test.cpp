@@ -1,8 +1,8 @@
 // On screen all blocks are one image, in a file each is a shape: both show the same.
 
-#include "core/query/memory_drawing.h"
+#include "core/query/memory/memory_drawing.h"
 #include "tests/support/fake_memory.h"
-#include "ui/plots/memory_blocks.h"
+#include "ui/memory/memory_blocks.h"
 #include "ui/theme/theme.h"
 
 #include <QImage>

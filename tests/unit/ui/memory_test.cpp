@@ -1,8 +1,8 @@
-#include "core/exchange/snapshot_import.h"
+#include "core/exchange/import/snapshot_import.h"
 #include "tests/support/fake_memory.h"
-#include "ui/models/memory_rows.h"
-#include "ui/plots/memory_axis.h"
-#include "ui/plots/step_points.h"
+#include "ui/memory/memory_axis.h"
+#include "ui/memory/memory_rows.h"
+#include "ui/memory/step_points.h"
 
 #include <QAbstractItemModelTester>
 
@@ -59,7 +59,7 @@ constexpr std::int64_t kMiB = 1 << 20;
 /// 30 + 20 + 4 MiB of activations and 60 MiB that nobody tells of, at 40 ns; the 4 MiB are freed at 60.
 MemoryRun someRun(testing::FakeMemory& memory)
 {
-    memory.opened("step/forward/layers.3/ffn", "core/engine/lm.cpp", 209, "tilescope::engine::Lm::ffn");
+    memory.opened("step/forward/layers.3/ffn", "core/engine/lm/lm.cpp", 209, "tilescope::engine::Lm::ffn");
     memory.untold(60 * kMiB).step(1, 5, 100).older(9, 8 * kMiB, "layers.0/ffn/down");
     memory.op("aten::mm", "f32[8]").alloc(1, 30 * kMiB, 20, "step/forward/layers.3/ffn");
     memory.op("", "").alloc(2, 20 * kMiB, 30, "step/backward", MemoryCategory::Gradients);
@@ -104,7 +104,7 @@ TEST(MemoryRows, BlocksSayWhatTheyAreAndWhoHoldsThem)
     EXPECT_EQ(facts[QStringLiteral("Given")], QStringLiteral("f32[8]"));
     EXPECT_EQ(facts[QStringLiteral("Module")], QStringLiteral("layers.3/ffn"));
     EXPECT_EQ(facts[QStringLiteral("Opened in")],
-              QStringLiteral("tilescope::engine::Lm::ffn, core/engine/lm.cpp:209"));
+              QStringLiteral("tilescope::engine::Lm::ffn, core/engine/lm/lm.cpp:209"));
     EXPECT_EQ(facts[QStringLiteral("Step")], QStringLiteral("1"));
     EXPECT_EQ(facts[QStringLiteral("Address")], QStringLiteral("0x1"));
     EXPECT_TRUE(facts[QStringLiteral("Lives")].endsWith(QStringLiteral("beyond the trace")));

@@ -1,11 +1,11 @@
 #include "core/exchange/number.h"
 #include "core/report/run_facts.h"
-#include "ui/models/run_tree_model.h"
-#include "ui/models/table_model.h"
-#include "ui/plots/box_runs.h"
-#include "ui/plots/histogram.h"
-#include "ui/plots/number_text.h"
-#include "ui/plots/time_axis.h"
+#include "ui/kit/histogram.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_model.h"
+#include "ui/kit/time_axis.h"
+#include "ui/timeline/box_runs.h"
+#include "ui/window/run_tree_model.h"
 
 #include <QAbstractItemModelTester>
 #include <QSet>

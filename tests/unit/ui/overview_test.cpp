@@ -1,13 +1,13 @@
 // The overview's figures from a recording: computed a second way from its records, and as plain values.
 
-#include "core/query/compare_tables.h"
-#include "core/query/run_overview.h"
-#include "core/query/work_tables.h"
+#include "core/query/tables/compare_tables.h"
+#include "core/query/tables/run_overview.h"
+#include "core/query/tables/work_tables.h"
 #include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
-#include "ui/models/overview_tables.h"
-#include "ui/plots/number_text.h"
+#include "ui/kit/number_text.h"
+#include "ui/overview/overview_tables.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ui/models/point_grid.h"
+#include "ui/experiment/point_grid.h"
 
 #include "core/config/spec_file.h"
 

@@ -1,10 +1,10 @@
-#include "ui/models/spec_form.h"
-#include "ui/models/spec_text.h"
+#include "ui/experiment/spec_form.h"
+#include "ui/experiment/spec_text.h"
 
 #include "core/base/error.h"
 #include "core/config/spec_file.h"
 #include "core/model/text.h"
-#include "ui/jobs/spec_check.h"
+#include "ui/experiment/spec_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-#include "ui/models/sweep_progress.h"
+#include "ui/experiment/sweep_progress.h"
 
 #include "core/config/spec_file.h"
-#include "ui/jobs/forecast.h"
+#include "ui/experiment/forecast.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What a table shows where there is little room: names first.
 
-#include "ui/models/table_cells.h"
-#include "ui/plots/table_view.h"
+#include "ui/kit/table_cells.h"
+#include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>

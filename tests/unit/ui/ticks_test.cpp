@@ -1,10 +1,10 @@
 // A tick's label is its value, whatever the range of the axis.
 
 #include "tests/unit/ui/chart_fixture.h"
-#include "ui/plots/chart_plot.h"
-#include "ui/plots/roofline_plot.h"
-#include "ui/plots/themed_plot.h"
-#include "ui/plots/time_axis.h"
+#include "ui/charts/chart_plot.h"
+#include "ui/kernels/roofline_plot.h"
+#include "ui/kit/themed_plot.h"
+#include "ui/kit/time_axis.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "core/query/file_session.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
-#include "ui/models/timeline_csv.h"
+#include "ui/timeline/timeline_csv.h"
 
 #include <gtest/gtest.h>
 

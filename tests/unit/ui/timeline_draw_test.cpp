@@ -3,11 +3,11 @@
 
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
-#include "ui/plots/box_runs.h"
-#include "ui/plots/lane_arrangement.h"
-#include "ui/plots/link_lines.h"
-#include "ui/plots/timeline_alignment.h"
 #include "ui/theme/theme.h"
+#include "ui/timeline/box_runs.h"
+#include "ui/timeline/lane_arrangement.h"
+#include "ui/timeline/link_lines.h"
+#include "ui/timeline/timeline_alignment.h"
 
 #include "core/query/file_session.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 #include "tests/support/temporary_folder.h"
-#include "ui/models/timeline_notes.h"
+#include "ui/timeline/timeline_notes.h"
 
 #include <QFile>
 #include <QFileInfo>

@@ -2,10 +2,10 @@
 
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
-#include "ui/models/timeline_rows.h"
-#include "ui/plots/difference_band.h"
-#include "ui/plots/number_text.h"
-#include "ui/plots/range_pairs.h"
+#include "ui/kit/number_text.h"
+#include "ui/memory/difference_band.h"
+#include "ui/timeline/range_pairs.h"
+#include "ui/timeline/timeline_rows.h"
 
 #include "core/query/file_session.h"
 

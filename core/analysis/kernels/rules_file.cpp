@@ -1,0 +1,21 @@
+#include "core/analysis/kernels/rules_file.h"
+
+#include "core/base/paths.h"
+
+namespace tilescope::analysis {
+
+Error errorAt(const std::filesystem::path& file, const YAML::Mark& mark, std::string what, std::string mend)
+{
+    return {.what = std::move(what),
+            .where =
+                file.string() + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1),
+            .mend = std::move(mend),
+            .kind = ErrorKind::Environment};
+}
+
+YAML::Node loadRulesFile(const std::filesystem::path& file)
+{
+    return YAML::Load(installedText(file));
+}
+
+} // namespace tilescope::analysis

@@ -1,0 +1,65 @@
+#include "core/analysis/stats/random.h"
+
+#include <bit>
+#include <cmath>
+
+namespace tilescope::analysis {
+
+Random::Random(std::uint64_t seed)
+{
+    for (std::uint64_t& word : state_) {
+        seed += 0x9e3779b97f4a7c15ULL;
+        std::uint64_t mixed = seed;
+        mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
+        mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
+        word = mixed ^ (mixed >> 31);
+    }
+}
+
+std::uint64_t Random::next()
+{
+    const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
+    const std::uint64_t shifted = state_[1] << 17;
+    state_[2] ^= state_[0];
+    state_[3] ^= state_[1];
+    state_[1] ^= state_[2];
+    state_[0] ^= state_[3];
+    state_[2] ^= shifted;
+    state_[3] = std::rotl(state_[3], 45);
+    return result;
+}
+
+double Random::uniform()
+{
+    return (static_cast<double>(next() >> 11) + 0.5) * 0x1.0p-53;
+}
+
+std::uint64_t Random::below(std::uint64_t bound)
+{
+    // Lemire's multiplication: the bias of at most bound / 2^64 is far below anything counted here.
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+}
+
+double Random::normal()
+{
+    return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * M_PI * uniform());
+}
+
+double Random::gamma(double shape)
+{
+    // Marsaglia and Tsang, "A simple method for generating gamma variables" (2000): accepts about 98 % of its
+    // draws.
+    const double d = shape - 1.0 / 3;
+    const double c = 1 / std::sqrt(9 * d);
+    for (;;) {
+        const double x = normal();
+        const double root = 1 + c * x;
+        if (root <= 0)
+            continue;
+        const double v = root * root * root;
+        if (std::log(uniform()) < 0.5 * x * x + d - d * v + d * std::log(v))
+            return d * v;
+    }
+}
+
+} // namespace tilescope::analysis

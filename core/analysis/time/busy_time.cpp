@@ -1,0 +1,102 @@
+#include "core/analysis/time/busy_time.h"
+
+#include "core/base/error.h"
+
+#include <algorithm>
+
+namespace tilescope::analysis {
+
+namespace {
+
+void requireSorted(Timestamp previousStart, const DeviceEvent& event)
+{
+    if (event.start < previousStart || event.end < event.start)
+        throw Error{.what = "device events are not in start order, or end before they start: the one at " +
+                            std::to_string(nanosecondsOf(event.start)) + " ns is the first offender",
+                    .mend = "the file is damaged; tilescope verify tells where",
+                    .kind = ErrorKind::Failure};
+}
+
+} // namespace
+
+Nanoseconds busyTime(std::span<const DeviceEvent> events)
+{
+    Nanoseconds busy{0};
+    Timestamp previousStart = Timestamp::min();
+    Timestamp coveredUntil = Timestamp::min();
+    for (const DeviceEvent& event : events) {
+        requireSorted(previousStart, event);
+        previousStart = event.start;
+        // A kernel on another stream may have covered the beginning of this one: only the rest is new.
+        const Timestamp from = std::max(event.start, coveredUntil);
+        if (event.end > from) {
+            busy += event.end - from;
+            coveredUntil = event.end;
+        }
+    }
+    return busy;
+}
+
+std::vector<Interval> unionOf(std::vector<Interval> intervals)
+{
+    std::erase_if(intervals, [](const Interval& interval) { return interval.end <= interval.start; });
+    std::sort(intervals.begin(), intervals.end(),
+              [](const Interval& a, const Interval& b) { return a.start < b.start; });
+    std::vector<Interval> merged;
+    for (const Interval& interval : intervals) {
+        if (!merged.empty() && interval.start <= merged.back().end)
+            merged.back().end = std::max(merged.back().end, interval.end);
+        else
+            merged.push_back(interval);
+    }
+    return merged;
+}
+
+std::vector<Interval> complement(Interval inside, std::span<const Interval> covers)
+{
+    const std::vector<Interval> whole = unionOf({inside});
+    return difference(whole, covers);
+}
+
+std::vector<Interval> intersection(std::span<const Interval> a, std::span<const Interval> b)
+{
+    std::vector<Interval> common;
+    for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+        const Interval both{std::max(a[i].start, b[j].start), std::min(a[i].end, b[j].end)};
+        if (both.start < both.end)
+            common.push_back(both);
+        if (a[i].end < b[j].end)
+            ++i;
+        else
+            ++j;
+    }
+    return common;
+}
+
+std::vector<Interval> difference(std::span<const Interval> a, std::span<const Interval> b)
+{
+    std::vector<Interval> rest;
+    std::size_t j = 0;
+    for (Interval left : a) {
+        while (j < b.size() && b[j].end <= left.start)
+            ++j;
+        for (std::size_t k = j; k < b.size() && b[k].start < left.end; ++k) {
+            if (b[k].start > left.start)
+                rest.push_back({left.start, b[k].start});
+            left.start = std::min(left.end, b[k].end);
+        }
+        if (left.start < left.end)
+            rest.push_back(left);
+    }
+    return rest;
+}
+
+Nanoseconds lengthOf(std::span<const Interval> intervals)
+{
+    Nanoseconds sum{0};
+    for (const Interval& interval : intervals)
+        sum += interval.length();
+    return sum;
+}
+
+} // namespace tilescope::analysis

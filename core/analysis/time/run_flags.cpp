@@ -1,0 +1,114 @@
+#include "core/analysis/time/run_flags.h"
+
+#include "core/analysis/stats/steady_state.h"
+#include "core/model/ceilings.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace tilescope::analysis {
+
+namespace {
+
+constexpr std::size_t kFewestSteps = 8;
+constexpr double kClockChange = 0.03;
+
+template <class... Values> std::string format(const char* pattern, Values... values)
+{
+    std::array<char, 200> text{};
+    std::snprintf(text.data(), text.size(), pattern, values...);
+    return text.data();
+}
+
+double milliseconds(double nanoseconds)
+{
+    return nanoseconds / 1e6;
+}
+
+void addSteadiness(std::vector<RunFlag>& flags, const RunConditions& run)
+{
+    std::vector<double> all = run.warmup;
+    all.insert(all.end(), run.timed.begin(), run.timed.end());
+    const SteadyState state = steadyState(all);
+    const std::size_t warm = run.warmup.size();
+    if (state.reached && state.from <= warm)
+        return;
+    const double settled = state.levels.back().median;
+    // The level that ends where the settled one begins.
+    const auto before = std::find_if(state.levels.begin(), state.levels.end(),
+                                     [&state](const Level& level) { return level.end == state.from; });
+    const double earlier = before == state.levels.end() ? settled : before->median;
+    if (!state.reached) {
+        flags.push_back(
+            {FlagKind::Unsteady, format("the last %zu of %zu timed steps take %.4g ms, those before %.4g ms",
+                                        all.size() - state.from, run.timed.size(), milliseconds(settled),
+                                        milliseconds(earlier))});
+        return;
+    }
+    const std::size_t late = state.from - warm;
+    // Slow steps that end in the first half are a start; anything else is a change on the way.
+    if (earlier > settled && late <= run.timed.size() / 2)
+        flags.push_back(
+            {FlagKind::WarmUpTooShort, format("the first %zu timed %s to it: set warmup to %zu", late,
+                                              late == 1 ? "step belongs" : "steps belong", state.from)});
+    else
+        flags.push_back(
+            {FlagKind::Unsteady, format("from timed step %zu on a step takes %.4g ms instead of %.4g ms",
+                                        late, milliseconds(settled), milliseconds(earlier))});
+}
+
+bool isSteadyWithout(const Drift& drift, std::span<const double> timed)
+{
+    const double perStep = drift.change * median(timed) / static_cast<double>(timed.size() - 1);
+    std::vector<double> level;
+    for (std::size_t i = 0; i < timed.size(); ++i)
+        level.push_back(timed[i] -
+                        perStep * (static_cast<double>(i) - static_cast<double>(timed.size() - 1) / 2));
+    const SteadyState state = steadyState(level);
+    return state.reached && state.from == 0;
+}
+
+RunFlag driftFlag(const Drift& drift)
+{
+    return {FlagKind::Drift,
+            format("%+.1f %% over the timed steps (99.9 %% interval %+.1f to %+.1f)", 100 * drift.change,
+                   100 * drift.change999.low, 100 * drift.change999.high)};
+}
+
+} // namespace
+
+std::vector<RunFlag> flagsOf(const RunConditions& run)
+{
+    std::vector<RunFlag> flags;
+    if (run.timed.size() >= kFewestSteps) {
+        const auto drift = driftOf(run.timed);
+        const bool drifts = drift && drift->seen();
+        addSteadiness(flags, run);
+        // A slow rise looks like a stair of levels, and a level that changes like a rise: what is steady once
+        // the slope is taken away drifted, anything else changed. One of the two says enough.
+        if (drifts && (flags.empty() || isSteadyWithout(*drift, run.timed)))
+            flags = {driftFlag(*drift)};
+    }
+    if (!run.slowdowns.empty()) {
+        std::string reasons;
+        for (const std::string& reason : run.slowdowns)
+            reasons += (reasons.empty() ? "" : ", ") + reason;
+        flags.push_back({FlagKind::Throttled, reasons});
+    }
+    if (run.clockBefore && run.clockAfter && *run.clockBefore > 0 &&
+        std::abs(*run.clockAfter / *run.clockBefore - 1) >= kClockChange)
+        flags.push_back({FlagKind::ClockChanged, format("SM clock %.0f to %.0f MHz during the timed steps",
+                                                        *run.clockBefore, *run.clockAfter)});
+    if (run.waiting && *run.waiting >= kBusyHostShare)
+        flags.push_back(
+            {FlagKind::BusyHost,
+             format("a thread waited for a core for %.1f %% of the timed steps", 100 * *run.waiting)});
+    else if (run.stolen && *run.stolen >= kBusyHostShare)
+        flags.push_back({FlagKind::BusyHost,
+                         format("the hypervisor gave %.1f %% of the machine to others", 100 * *run.stolen)});
+    return flags;
+}
+
+} // namespace tilescope::analysis

@@ -1,0 +1,122 @@
+#include "core/analysis/time/step_partition.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <vector>
+
+namespace tilescope::analysis {
+
+namespace {
+
+constexpr double kGpuBoundShare = 0.85;
+
+template <class Event> Interval within(const Interval& wall, const Event& event)
+{
+    return {std::max(wall.start, event.start), std::min(wall.end, event.end)};
+}
+
+/// When the host was last seen on its way to the GPU: a device event tells its launch's start, a recorded
+/// launch its end, and a call that waits the moment from which on the host had nothing left to do for the
+/// step.
+Timestamp lastErrand(const Interval& wall, std::span<const DeviceEvent> device,
+                     std::span<const ApiCall> calls)
+{
+    Timestamp last = wall.start;
+    for (const DeviceEvent& event : device)
+        if (event.launched < wall.end)
+            last = std::max(last, event.launched);
+    for (const ApiCall& call : calls) {
+        if (call.start >= wall.end)
+            continue;
+        if (call.kind == ApiKind::Launch)
+            last = std::max(last, std::min(call.end, wall.end));
+        else if (call.kind == ApiKind::Synchronize)
+            last = std::max(last, call.start);
+    }
+    return last;
+}
+
+double shareOf(Nanoseconds part, const StepPartition& step)
+{
+    const auto wall = static_cast<double>(step.wall.length().count());
+    return wall > 0 ? static_cast<double>(part.count()) / wall : 0;
+}
+
+struct IdlePart {
+    Nanoseconds time;
+    StepVerdict verdict;
+    const char* reason;
+};
+
+/// The largest of what the GPU idles for.
+IdlePart largestIdlePart(const StepPartition& step)
+{
+    const std::array parts{
+        IdlePart{step.launching, StepVerdict::LaunchBound, "while the host launches"},
+        IdlePart{step.synchronizing, StepVerdict::SyncBound, "while the host waits in synchronisation"},
+        IdlePart{step.tracing, StepVerdict::TracingBound, "while tracing does its own work"},
+        IdlePart{step.unexplained, StepVerdict::Unexplained, "unexplained"}};
+    return *std::max_element(parts.begin(), parts.end(),
+                             [](const IdlePart& a, const IdlePart& b) { return a.time < b.time; });
+}
+
+} // namespace
+
+StepPartition partitionStep(Interval wall, std::span<const DeviceEvent> device,
+                            std::span<const ApiCall> calls)
+{
+    std::vector<Interval> running;
+    for (const DeviceEvent& event : device)
+        running.push_back(within(wall, event));
+    std::vector<Interval> overheads;
+    std::vector<Interval> waits;
+    for (const ApiCall& call : calls) {
+        if (call.kind == ApiKind::Overhead)
+            overheads.push_back(within(wall, call));
+        else if (call.kind == ApiKind::Synchronize || call.kind == ApiKind::Wait)
+            waits.push_back(within(wall, call));
+    }
+    const std::vector<Interval> busy = unionOf(std::move(running));
+    const std::vector<Interval> traced = unionOf(std::move(overheads));
+    const std::vector<Interval> waiting = unionOf(std::move(waits));
+    const std::vector<Interval> launching = unionOf({{wall.start, lastErrand(wall, device, calls)}});
+
+    StepPartition step{.wall = wall, .gpuBusy = lengthOf(busy)};
+    std::vector<Interval> idle = complement(wall, busy);
+    const auto take = [&idle](std::span<const Interval> reason) {
+        const Nanoseconds taken = lengthOf(intersection(idle, reason));
+        idle = difference(idle, reason);
+        return taken;
+    };
+    step.tracing = take(traced);
+    step.synchronizing = take(waiting);
+    step.launching = take(launching);
+    step.unexplained = lengthOf(idle);
+    return step;
+}
+
+std::string_view wordOf(StepVerdict verdict)
+{
+    static constexpr std::array<std::string_view, 6> words{"GPU-bound",     "launch-bound", "sync-bound",
+                                                           "tracing-bound", "unexplained",  "CPU"};
+    return words[static_cast<std::size_t>(verdict)];
+}
+
+StepVerdict verdictOf(const StepPartition& step)
+{
+    if (shareOf(step.gpuBusy, step) >= kGpuBoundShare)
+        return StepVerdict::GpuBound;
+    return largestIdlePart(step).verdict;
+}
+
+std::string explain(const StepPartition& step)
+{
+    const IdlePart idle = largestIdlePart(step);
+    std::array<char, 120> text{};
+    std::snprintf(text.data(), text.size(), "GPU busy %.1f %%, idle %.1f %% %s",
+                  100 * shareOf(step.gpuBusy, step), 100 * shareOf(idle.time, step), idle.reason);
+    return text.data();
+}
+
+} // namespace tilescope::analysis

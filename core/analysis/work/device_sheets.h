@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/analysis/work/roofline.h"
+#include "core/model/spec.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// What a data sheet promises of one device.
+struct DeviceSheet {
+    std::string name;
+    std::vector<std::string> match = {};    ///< words that its driver's name holds, all of them
+    std::map<Precision, double> flops = {}; ///< FLOP/s of dense matmuls, without sparsity
+    std::optional<double> bytes = {};       ///< B/s of its memory
+    std::string source = {};
+
+    Ceilings ceilings(Precision precision) const;
+};
+
+/// The data sheets in resources/devices.yaml; the head of that file says how one is written. Immutable; any
+/// thread.
+class DeviceSheets {
+public:
+    /// \throws Error  the file is missing, is no YAML or has an entry that is not understood
+    static DeviceSheets load(const std::filesystem::path& file);
+
+    /// Those in Tilescope's resources, loaded once.
+    static const DeviceSheets& standard();
+
+    /// The sheet of a device as its driver calls it (`NVIDIA H200`): the one that matches by the most words;
+    /// nullptr where none does. O(sheets).
+    const DeviceSheet* find(std::string_view driverName) const;
+
+    const std::vector<DeviceSheet>& all() const { return sheets_; }
+
+private:
+    std::vector<DeviceSheet> sheets_;
+};
+
+} // namespace tilescope::analysis

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "core/analysis/kernels/kernel_families.h"
+#include "core/analysis/work/work.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// One tensor of a recorded list of shapes.
+struct TensorShape {
+    std::vector<std::int64_t> sizes = {};
+    int elementBytes = 0; ///< 0 where the type was not recorded
+    bool complex = false;
+
+    std::int64_t elements() const;
+    bool operator==(const TensorShape&) const = default;
+};
+
+/// The tensors of `bf16[4, 128, 768] f32[768]`; the type may be missing. None where the text is not such a
+/// list. O(length).
+std::optional<std::vector<TensorShape>> parseShapes(std::string_view text);
+
+/// What the shapes of an op do not tell.
+struct WorkContext {
+    int elementBytes = 4; ///< of tensors whose type was not recorded
+    bool causal = false;  ///< whether fused attention hides later keys
+};
+
+/// What the rules say of an op.
+struct OpRule {
+    KernelFamily family = KernelFamily::Other;
+    bool moves = true; ///< false: a view, which computes nothing and moves nothing
+};
+
+/// The rule of an op of that name (aten::mm); none where there is none. O(log rules).
+std::optional<OpRule> ruleOf(std::string_view op);
+
+/// The names of all ops that have a rule, sorted.
+std::vector<std::string_view> opsWithRules();
+
+/// What an op computes and moves, from the shapes of its tensors; resources/help/analysis.md has the rules.
+///
+/// Matmuls and attention count two per multiply-add, as PyTorch's FlopCounterMode does; fused attention
+/// counts only the pairs that a causal mask leaves, and in backward the scores that it computes again. Other
+/// ops count each arithmetic operation and each elementary function as one. Bytes are the operands once and
+/// the result once; a tensor that was expanded counts in full, because shapes do not tell strides.
+/// \return  none where there is no rule, or the shapes do not fit it
+/// O(length of shapes).
+std::optional<Work> workOfOp(std::string_view op, std::string_view shapes, const WorkContext& context);
+
+} // namespace tilescope::analysis

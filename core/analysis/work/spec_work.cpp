@@ -1,0 +1,204 @@
+#include "core/analysis/work/spec_work.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilescope::analysis {
+
+namespace {
+
+struct AttentionShape {
+    std::int64_t batch = 1;
+    std::int64_t heads = 1;
+    std::int64_t kvHeads = 1;
+    std::int64_t queries = 1;
+    std::int64_t keys = 1;
+    std::int64_t headDim = 1;
+    bool causal = true;
+};
+
+/// Adds up one step, phase by phase.
+class Builder {
+public:
+    explicit Builder(const ExperimentSpec& spec) : spec_(spec), elementBytes_(elementBytesOf(spec.precision))
+    {
+    }
+
+    std::vector<SpecWork> build()
+    {
+        if (spec_.workload == Workload::Lm)
+            languageModel();
+        else if (spec_.workload == Workload::Attention)
+            attentionAlone();
+        return std::move(items_);
+    }
+
+private:
+    bool hasBackward() const { return spec_.mode != Mode::Forward; }
+
+    std::string pathOf(Phase phase, const std::string& module) const
+    {
+        return (phase == Phase::Forward ? "step/forward/" : "step/backward/") + module;
+    }
+
+    void add(Phase phase, const std::string& module, std::string what, KernelFamily family, Work work,
+             Flops model, bool recomputed = false)
+    {
+        items_.push_back({pathOf(phase, module), std::move(what), phase, family, work, model, recomputed});
+    }
+
+    /// `count` products of n x k and k x m.
+    Work products(std::int64_t count, std::int64_t n, std::int64_t k, std::int64_t m) const
+    {
+        return {{2 * count * n * k * m}, {count * (n * k + k * m + n * m) * elementBytes_}};
+    }
+
+    /// A linear map of all tokens from `in` to `out` values.
+    void map(Phase phase, const std::string& module, const std::string& what, std::int64_t in,
+             std::int64_t out, bool recomputed = false)
+    {
+        const std::int64_t tokens = spec_.batch * spec_.context;
+        if (phase == Phase::Forward || recomputed) {
+            const Work work = products(1, tokens, in, out);
+            add(phase, module, what, KernelFamily::Matmul, work, recomputed ? Flops{} : work.flops,
+                recomputed);
+            return;
+        }
+        Work work = products(1, tokens, out, in); // of the input
+        work += products(1, in, tokens, out);     // of the weight
+        add(phase, module, what, KernelFamily::Matmul, work, work.flops);
+    }
+
+    bool keepsScores() const { return spec_.backend == Backend::Naive || spec_.backend == Backend::SdpaMath; }
+
+    void attention(Phase phase, const std::string& module, const AttentionShape& a, bool recomputed = false)
+    {
+        const bool forward = phase == Phase::Forward || recomputed;
+        const std::int64_t queryHeads = a.batch * a.heads;
+        const std::int64_t visible = queryHeads * visiblePairs(a.queries, a.keys, a.causal);
+        // Scores and output, and twice that in backward.
+        const Flops needed = Flops{2 * visible * 2 * a.headDim} * (forward ? 1 : 2);
+        if (keepsScores()) {
+            const Work scores = products(queryHeads, a.queries, a.headDim, a.keys);
+            const Work output = products(queryHeads, a.queries, a.keys, a.headDim);
+            const std::string inner = spec_.annotateAttention ? module + "/" : module;
+            const auto place = [&](const char* name) {
+                return spec_.annotateAttention ? inner + name : module;
+            };
+            const auto both = [&](Work work, Work gradient) {
+                if (forward)
+                    return work;
+                work = gradient;
+                work += gradient;
+                return work;
+            };
+            // The gradients of a product of n x k and k x m move and compute as much each as it does.
+            const Flops half{recomputed ? 0 : needed.count / 2};
+            add(phase, place("scores"), "scores", KernelFamily::Matmul, both(scores, scores), half,
+                recomputed);
+            add(phase, place("output"), "output", KernelFamily::Matmul, both(output, output), half,
+                recomputed);
+            return;
+        }
+        const std::int64_t q = queryHeads * a.queries * a.headDim * elementBytes_;
+        const std::int64_t kv = 2 * a.batch * a.kvHeads * a.keys * a.headDim * elementBytes_;
+        const std::int64_t statistics = queryHeads * a.queries * 4;
+        const KernelFamily family =
+            spec_.backend == Backend::FlashTorch ? KernelFamily::Matmul : KernelFamily::Attention;
+        const Work work = forward ? Work{{2 * visible * 2 * a.headDim}, {2 * q + kv + statistics}}
+                                  : Work{{2 * visible * 5 * a.headDim}, {4 * q + 2 * kv + statistics}};
+        add(phase, module, "attention", family, work, recomputed ? Flops{} : needed, recomputed);
+    }
+
+    void block(Phase phase, const std::string& layer, bool recomputed)
+    {
+        const std::int64_t d = spec_.dModel;
+        const AttentionShape shape{spec_.batch,   spec_.heads,     spec_.heads, spec_.context,
+                                   spec_.context, d / spec_.heads, true};
+        const std::string attentionModule = layer + "/attention";
+        const std::string ffn = layer + "/ffn";
+        map(phase, attentionModule, "qkv", d, 3 * d, recomputed);
+        attention(phase, attentionModule, shape, recomputed);
+        map(phase, attentionModule, "projection", d, d, recomputed);
+        map(phase, ffn, "gate_up", d, 2 * spec_.dFf, recomputed);
+        map(phase, ffn, "down", spec_.dFf, d, recomputed);
+        if (phase == Phase::Backward && !recomputed &&
+            spec_.checkpointing.kind == Checkpointing::Kind::Attention)
+            attention(phase, attentionModule, shape, true);
+    }
+
+    void languageModel()
+    {
+        const auto layer = [](std::int64_t i) { return "layers." + std::to_string(i); };
+        for (std::int64_t i = 0; i < spec_.layers; ++i)
+            block(Phase::Forward, layer(i), false);
+        map(Phase::Forward, "lm_head", "lm_head", spec_.dModel, spec_.vocab);
+        if (!hasBackward())
+            return;
+        map(Phase::Backward, "lm_head", "lm_head", spec_.dModel, spec_.vocab);
+        for (std::int64_t i = spec_.layers; i-- > 0;) {
+            if (spec_.checkpointing.kind == Checkpointing::Kind::Block)
+                block(Phase::Backward, layer(i), true);
+            block(Phase::Backward, layer(i), false);
+        }
+    }
+
+    void attentionAlone()
+    {
+        const AttentionShape shape{spec_.batch, spec_.heads,   spec_.kvHeads, spec_.seqLen,
+                                   spec_.kvLen, spec_.headDim, spec_.causal};
+        attention(Phase::Forward, "attention", shape);
+        if (hasBackward())
+            attention(Phase::Backward, "attention", shape);
+    }
+
+    const ExperimentSpec& spec_;
+    std::int64_t elementBytes_;
+    std::vector<SpecWork> items_;
+};
+
+} // namespace
+
+int elementBytesOf(Precision precision)
+{
+    return precision == Precision::Bf16 || precision == Precision::Fp16 ? 2 : 4;
+}
+
+std::vector<SpecWork> specWork(const ExperimentSpec& spec)
+{
+    return Builder(spec).build();
+}
+
+std::optional<StepFlops> stepFlops(const ExperimentSpec& spec)
+{
+    const std::vector<SpecWork> items = specWork(spec);
+    if (items.empty())
+        return {};
+    StepFlops sum;
+    for (const SpecWork& item : items) {
+        if (spec.mode == Mode::Backward && item.phase == Phase::Forward)
+            continue;
+        sum.model += item.model;
+        sum.hardware += item.work.flops;
+    }
+    return sum;
+}
+
+std::string stepFlopsFormula(const ExperimentSpec& spec)
+{
+    if (specWork(spec).empty())
+        return {};
+    const std::string forward =
+        spec.workload == Workload::Lm
+            ? "F = 2 tokens (layers (4 d_model^2 + 3 d_model d_ff) + d_model vocab) + "
+              "4 layers batch heads d_head pairs"
+            : "F = 4 batch heads d_head pairs";
+    const std::string pairs = spec.workload == Workload::Attention && !spec.causal
+                                  ? "; pairs = seq_len kv_len"
+                                  : "; pairs = (query, key) pairs that the causal mask leaves";
+    const char* step = spec.mode == Mode::Forward ? "F" : spec.mode == Mode::Backward ? "2 F" : "3 F";
+    return "model FLOPs = " + std::string(step) + ", " + forward + pairs +
+           "; MFU = model FLOPs / (step time x peak)";
+}
+
+} // namespace tilescope::analysis

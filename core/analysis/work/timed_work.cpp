@@ -1,0 +1,336 @@
+#include "core/analysis/work/timed_work.h"
+
+#include "core/analysis/time/path_glob.h"
+#include "core/analysis/work/op_families.h"
+#include "core/analysis/work/op_totals.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <unordered_map>
+
+namespace tilescope::analysis {
+
+namespace {
+
+/// Ops by id, and what the rules say of each.
+class OpTree {
+public:
+    OpTree(std::span<const Op> ops, const TextOf& textOf, const WorkContext& context)
+        : ops_(ops), work_(ops.size()), rule_(ops.size()), filled_(ops.size()), covered_(ops.size(), false)
+    {
+        position_.reserve(ops.size());
+        for (std::size_t i = 0; i < ops.size(); ++i)
+            position_.emplace(ops[i].id, i);
+        std::unordered_map<std::uint64_t, std::optional<Work>> known; // by name and shapes
+        for (std::size_t i = 0; i < ops.size(); ++i) {
+            rule_[i] = ruleOf(textOf(ops[i].name));
+            if (!rule_[i] || !rule_[i]->moves || !ops[i].shapes)
+                continue;
+            const std::uint64_t key =
+                (std::uint64_t{ops[i].name.value} << 32U) | std::uint64_t{ops[i].shapes.value};
+            const auto [entry, isNew] = known.try_emplace(key);
+            if (isNew)
+                entry->second = workOfOp(textOf(ops[i].name), textOf(ops[i].shapes), context);
+            work_[i] = entry->second;
+        }
+        // Autocast calls an op of the same name with converted operands: the conversions are ops of their
+        // own, and the inner one knows what it really read.
+        for (std::size_t i = 0; i < ops.size(); ++i)
+            if (const auto caller = work_[i] ? parentOf(i) : std::nullopt;
+                caller && ops[*caller].name == ops[i].name)
+                work_[*caller].reset();
+        // Only the outermost counts. Zeros that it writes into are its own doing, and not in its rule.
+        for (std::size_t i = 0; i < ops.size(); ++i) {
+            if (!work_[i])
+                continue;
+            const std::optional<std::size_t> owner = above(i);
+            covered_[i] = owner.has_value();
+            if (owner && rule_[i]->family == KernelFamily::Memset && !isFill(parentOf(i)))
+                filled_[*owner] += *work_[i];
+        }
+        for (std::size_t i = 0; i < ops.size(); ++i)
+            if (counts(i))
+                *work_[i] += filled_[i];
+    }
+
+    bool counts(std::size_t i) const { return work_[i] && !covered_[i]; }
+    const std::optional<Work>& work(std::size_t i) const { return work_[i]; }
+    /// Of an op that has work.
+    KernelFamily family(std::size_t i) const { return rule_[i]->family; }
+
+    std::optional<std::size_t> find(OpId id) const
+    {
+        const auto found = position_.find(id);
+        return found == position_.end() ? std::nullopt : std::optional(found->second);
+    }
+
+    /// The op itself or the one above it that counts.
+    std::optional<std::size_t> countingAt(std::optional<std::size_t> op) const
+    {
+        // Parents have lower ids than their children, so a chain ends; a damaged file's cycle ends at the
+        // bound.
+        for (std::size_t guard = ops_.size(); op && guard-- > 0; op = parentOf(*op))
+            if (counts(*op))
+                return op;
+        return {};
+    }
+
+    std::optional<std::size_t> parentOf(std::size_t i) const
+    {
+        const Op& op = ops_[i];
+        return !op.parent || op.parent == op.id ? std::nullopt : find(op.parent);
+    }
+
+private:
+    /// The outermost op with work above one.
+    std::optional<std::size_t> above(std::size_t i) const
+    {
+        std::optional<std::size_t> found;
+        std::size_t guard = ops_.size();
+        for (auto op = parentOf(i); op && guard-- > 0; op = parentOf(*op))
+            if (work_[*op])
+                found = op;
+        return found;
+    }
+    bool isFill(std::optional<std::size_t> op) const
+    {
+        return op && work_[*op] && rule_[*op]->family == KernelFamily::Memset;
+    }
+
+    std::span<const Op> ops_;
+    std::unordered_map<OpId, std::size_t> position_;
+    std::vector<std::optional<Work>> work_;
+    std::vector<std::optional<OpRule>> rule_;
+    std::vector<Work> filled_;
+    std::vector<bool> covered_; ///< an op above it counts
+};
+
+/// Families of ops, asked once a name.
+class OpFamilies {
+public:
+    explicit OpFamilies(const TextOf& textOf) : textOf_(textOf) {}
+    KernelFamily operator()(const Op& op)
+    {
+        const auto [entry, isNew] = known_.try_emplace(op.name);
+        if (isNew)
+            entry->second = familyOfOp(textOf_(op.name));
+        return entry->second;
+    }
+
+private:
+    const TextOf& textOf_;
+    std::unordered_map<StringId, KernelFamily> known_;
+};
+
+/// Kernel time of one counted op, by family.
+struct KernelTime {
+    Nanoseconds total{0};
+    std::array<Nanoseconds, kKernelFamilies> byFamily{};
+
+    KernelFamily largest() const
+    {
+        return static_cast<KernelFamily>(std::max_element(byFamily.begin(), byFamily.end()) -
+                                         byFamily.begin());
+    }
+};
+
+/// Items of equal place, op and family, added up as they come.
+class Gathered {
+public:
+    void add(const TimedWork& item)
+    {
+        const Key key{item.path, item.op, item.family, item.step, item.counted};
+        const auto [entry, isNew] = items_.try_emplace(key, item);
+        if (isNew)
+            return;
+        entry->second.instances += item.instances;
+        entry->second.time += item.time;
+        entry->second.work += item.work;
+    }
+
+    std::vector<TimedWork> take()
+    {
+        std::vector<TimedWork> list;
+        list.reserve(items_.size());
+        for (auto& [key, item] : items_)
+            list.push_back(item);
+        return list;
+    }
+
+private:
+    using Key = std::tuple<std::string_view, std::string_view, KernelFamily, std::int32_t, bool>;
+    std::map<Key, TimedWork> items_;
+};
+
+/// Without a GPU the time of an op that counts is its own, and of others what their inner ops leave.
+void addOpsOfAProcessor(Gathered& gathered, std::span<const Op> ops, const OpTree& tree, const TextOf& textOf)
+{
+    const std::vector<Nanoseconds> self = selfTimes(ops);
+    OpFamilies families(textOf);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        const Op& op = ops[i];
+        const bool counts = tree.counts(i);
+        if (op.step == kNoStep || (!counts && tree.countingAt(i)))
+            continue;
+        gathered.add({.path = fromStepDown(textOf(op.path)),
+                      .op = textOf(op.name),
+                      .family = families(op),
+                      .step = op.step,
+                      .instances = 1,
+                      .time = counts ? op.end - op.start : self[i],
+                      .counted = counts,
+                      .work = counts ? *tree.work(i) : Work{}});
+    }
+}
+
+} // namespace
+
+std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device,
+                                      const TextOf& textOf, const FamilyOf& familyOf,
+                                      const WorkContext& context)
+{
+    const OpTree tree(ops, textOf, context);
+    Gathered gathered;
+    // By op and step: where only kernels are traced, the ops are those of one step for the kernels of all.
+    std::map<std::pair<std::size_t, std::int32_t>, KernelTime> kernels;
+    for (const DeviceEvent& event : device) {
+        if (event.step == kNoStep)
+            continue;
+        const std::optional<std::size_t> launcher = event.op ? tree.find(event.op) : std::nullopt;
+        const KernelFamily family = familyOf(event);
+        if (const auto counting = tree.countingAt(launcher)) {
+            KernelTime& time = kernels[{*counting, event.step}];
+            time.total += event.end - event.start;
+            time.byFamily[static_cast<std::size_t>(family)] += event.end - event.start;
+        } else {
+            gathered.add({.path = fromStepDown(textOf(event.path)),
+                          .op = launcher ? textOf(ops[*launcher].name) : std::string_view{},
+                          .family = family,
+                          .step = event.step,
+                          .instances = 1,
+                          .time = event.end - event.start});
+        }
+    }
+    for (const auto& [place, time] : kernels) {
+        const Op& op = ops[place.first];
+        gathered.add({.path = fromStepDown(textOf(op.path)),
+                      .op = textOf(op.name),
+                      .family = time.largest(),
+                      .step = place.second,
+                      .instances = 1,
+                      .time = time.total,
+                      .counted = true,
+                      .work = *tree.work(place.first)});
+    }
+    if (device.empty())
+        addOpsOfAProcessor(gathered, ops, tree, textOf);
+    return gathered.take();
+}
+
+std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int64_t steps,
+                                       std::span<const Op> ops, std::span<const DeviceEvent> device,
+                                       const TextOf& textOf, const FamilyOf& familyOf)
+{
+    const auto isKnown = [](KernelFamily family) {
+        return family == KernelFamily::Matmul || family == KernelFamily::Attention;
+    };
+    Gathered gathered;
+    for (const SpecWork& item : spec)
+        gathered.add({.path = item.path,
+                      .family = item.family,
+                      .counted = true,
+                      .work = {item.work.flops * steps, {item.work.bytes.count * steps}}});
+    for (const DeviceEvent& event : device)
+        if (event.step != kNoStep)
+            gathered.add({.path = fromStepDown(textOf(event.path)),
+                          .family = familyOf(event),
+                          .step = event.step,
+                          .instances = 1,
+                          .time = event.end - event.start,
+                          .counted = isKnown(familyOf(event))});
+    if (!device.empty())
+        return gathered.take();
+    const std::vector<Nanoseconds> self = selfTimes(ops);
+    OpFamilies families(textOf);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        if (ops[i].step == kNoStep)
+            continue;
+        const std::string_view name = textOf(ops[i].name);
+        const KernelFamily family = families(ops[i]);
+        gathered.add({.path = fromStepDown(textOf(ops[i].path)),
+                      .op = name,
+                      .family = family,
+                      .step = ops[i].step,
+                      .instances = 1,
+                      .time = self[i],
+                      .counted = isKnown(family)});
+    }
+    return gathered.take();
+}
+
+std::vector<KernelWork> workOfKernels(std::span<const Op> ops, std::span<const DeviceEvent> device,
+                                      const TextOf& textOf, const FamilyOf& familyOf,
+                                      const WorkContext& context)
+{
+    struct Kind {
+        KernelWork work;
+        bool expected = false; // of the family that the op's rule names
+
+        bool operator<(const Kind& other) const
+        {
+            return std::pair(expected, work.time) < std::pair(other.expected, other.work.time);
+        }
+    };
+    const OpTree tree(ops, textOf, context);
+    // Where only kernels are traced, the ops are those of one step for the kernels of all. An op launches few
+    // kinds of kernels: a list is searched faster than a table.
+    std::map<std::pair<std::size_t, std::int32_t>, std::vector<Kind>> byOp;
+    for (const DeviceEvent& event : device) {
+        if (event.step == kNoStep || !event.op)
+            continue;
+        const auto counting = tree.countingAt(tree.find(event.op));
+        if (!counting)
+            continue;
+        std::vector<Kind>& kinds = byOp[{*counting, event.step}];
+        auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                 [&event](const Kind& known) { return known.work.kernel == event.name; });
+        if (kind == kinds.end())
+            kind = kinds.insert(kinds.end(), {{.kernel = event.name, .path = event.path, .step = event.step},
+                                              familyOf(event) == tree.family(*counting)});
+        ++kind->work.instances;
+        kind->work.time += event.end - event.start;
+    }
+    std::vector<KernelWork> list;
+    list.reserve(byOp.size());
+    for (const auto& [place, kinds] : byOp) {
+        list.push_back(std::max_element(kinds.begin(), kinds.end())->work);
+        list.back().work = *tree.work(place.first);
+    }
+    return list;
+}
+
+std::vector<WorkTotal> workTotals(std::span<const TimedWork> items, const WorkGroupsOf& groupsOf)
+{
+    std::map<std::string, WorkTotal, std::less<>> totals;
+    for (const TimedWork& item : items)
+        groupsOf(item, [&](std::string_view key) {
+            auto total = totals.find(key);
+            if (total == totals.end())
+                total = totals.emplace(key, WorkTotal{.key = std::string(key)}).first;
+            total->second.instances += item.instances;
+            total->second.time += item.time;
+            if (item.counted) {
+                total->second.countedTime += item.time;
+                total->second.work += item.work;
+            }
+        });
+    std::vector<WorkTotal> list;
+    for (auto& [key, total] : totals)
+        list.push_back(std::move(total));
+    std::stable_sort(list.begin(), list.end(),
+                     [](const WorkTotal& a, const WorkTotal& b) { return a.time > b.time; });
+    return list;
+}
+
+} // namespace tilescope::analysis

@@ -1,0 +1,139 @@
+#include "core/base/error.h"
+#include "core/engine/attention/attention.h"
+#include "core/engine/common/device.h"
+#include "core/engine/common/experiment.h"
+#include "core/engine/common/set_up.h"
+#include "core/model/phases.h"
+#include "core/trace/host/range.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <cmath>
+
+namespace tilescope::engine {
+namespace {
+
+using at::Tensor;
+
+at::ScalarType dtypeOf(Precision precision)
+{
+    switch (precision) {
+    case Precision::Bf16:
+        return at::kBFloat16;
+    case Precision::Fp16:
+        return at::kHalf;
+    case Precision::Fp32:
+    case Precision::Tf32:
+        break;
+    }
+    return at::kFloat;
+}
+
+AttentionProblem problemOf(const ExperimentSpec& spec, const Device& device)
+{
+    AttentionProblem problem;
+    problem.batch = spec.batch;
+    problem.heads = spec.heads;
+    problem.kvHeads = spec.kvHeads;
+    problem.queryLength = spec.seqLen;
+    problem.keyLength = spec.kvLen;
+    problem.headDim = spec.headDim;
+    problem.causal = spec.causal;
+    problem.scale = 1 / std::sqrt(static_cast<double>(spec.headDim));
+    problem.device = device.torch();
+    problem.dtype = dtypeOf(spec.precision);
+    problem.allowTf32 = spec.precision == Precision::Tf32;
+    problem.needsGrad = spec.mode != Mode::Forward || spec.grad;
+    problem.annotate = spec.annotateAttention;
+    problem.tileQ = spec.tileQ;
+    problem.tileK = spec.tileK;
+    problem.deterministic = spec.deterministic;
+    return problem;
+}
+
+// Attention alone on random q, k and v. The gradient of o.sum() is all ones: backward is handed it ready
+// made, so that it times attention and not a reduction.
+class AttentionExperiment final : public Experiment {
+public:
+    AttentionExperiment(const ExperimentSpec& spec, const Device& device)
+        : spec_(spec), needsGrad_(spec.mode != Mode::Forward || spec.grad),
+          backend_(makeAttention(spec.backend, problemOf(spec, device)))
+    {
+        const auto options = at::device(device.torch()).dtype(dtypeOf(spec.precision));
+        const bool grouped = backend_->layout() == HeadLayout::Grouped;
+        const auto draw = [&](const char* name, std::int64_t heads, std::int64_t length) {
+            const Making making(MemoryCategory::Inputs, name);
+            const Tensor t = at::randn({spec.batch, heads, length, spec.headDim}, options);
+            return (grouped ? t.view({spec.batch * spec.kvHeads, -1, spec.headDim}) : t)
+                .set_requires_grad(needsGrad_);
+        };
+        q_ = draw("q", spec.heads, spec.seqLen);
+        k_ = draw("k", spec.kvHeads, spec.kvLen);
+        v_ = draw("v", spec.kvHeads, spec.kvLen);
+        const Making making(MemoryCategory::Inputs, "grad_o");
+        if (spec.mode != Mode::Forward)
+            gradO_ = at::ones_like(q_);
+    }
+
+    void refreshInputs() override {}
+
+    void dropGradients() override
+    {
+        for (const Tensor* input : {&q_, &k_, &v_})
+            input->mutable_grad().reset();
+    }
+
+    void run(Phase phase) override
+    {
+        if (phase == Phase::Backward)
+            return torch::autograd::backward({o_}, {gradO_});
+        const at::AutoGradMode grad(needsGrad_);
+        const trace::ScopedRange range("attention");
+        o_ = backend_->apply(q_, k_, v_);
+    }
+
+    void finish() override { o_.reset(); }
+
+    bool has(Phase phase) const override { return hasPhase(Workload::Attention, spec_.mode, phase); }
+
+    void visitHeld(const HoldVisitor& visit) const override
+    {
+        const std::pair<const char*, const Tensor*> inputs[] = {{"q", &q_}, {"k", &k_}, {"v", &v_}};
+        for (const auto& [name, tensor] : inputs) {
+            visit(MemoryCategory::Inputs, name, *tensor);
+            visit(MemoryCategory::Gradients, name, tensor->grad());
+        }
+        visit(MemoryCategory::Inputs, "grad_o", gradO_);
+        backend_->visitHeld(visit);
+    }
+
+    Tensor graphRoot() const override { return o_; }
+
+    // Sum of the output: backends that compute the same agree on it.
+    std::optional<double> loss() const override
+    {
+        if (!o_.defined())
+            return {};
+        return o_.detach().sum(at::kDouble).item<double>();
+    }
+
+private:
+    ExperimentSpec spec_;
+    bool needsGrad_;
+    std::unique_ptr<AttentionBackend> backend_;
+    Tensor q_;
+    Tensor k_;
+    Tensor v_;
+    Tensor gradO_;
+    Tensor o_;
+};
+
+} // namespace
+
+std::unique_ptr<Experiment> makeAttentionExperiment(const ExperimentSpec& spec, const Device& device)
+{
+    return std::make_unique<AttentionExperiment>(spec, device);
+}
+
+} // namespace tilescope::engine

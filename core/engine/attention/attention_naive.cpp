@@ -1,0 +1,100 @@
+#include "core/engine/attention/attention.h"
+#include "core/engine/common/annotation.h"
+#include "core/engine/common/set_up.h"
+
+#include <limits>
+
+namespace tilescope::engine {
+namespace {
+
+// softmax(q k^T) v by three ops: scores and weights, each N x N a head, are written to memory and weights are
+// kept for backward.
+class NaiveAttention final : public AttentionBackend {
+public:
+    explicit NaiveAttention(const AttentionProblem& problem) : problem_(problem)
+    {
+        {
+            const Making making(MemoryCategory::Inputs, kUnread);
+            unread_ = at::zeros({1}, at::device(problem.device).dtype(problem.dtype));
+        }
+        if (!problem.causal)
+            return;
+        const Making making(MemoryCategory::Inputs, kMask);
+        const std::int64_t offset = problem.keyLength - problem.queryLength;
+        hidden_ =
+            at::ones({problem.queryLength, problem.keyLength}, at::device(problem.device).dtype(at::kBool))
+                .triu_(offset + 1);
+        if (offset < 0) {
+            // The first queries see no key. Their scores stay finite, so that softmax gives no NaN, and their
+            // output is blanked instead.
+            hidden_.narrow(0, 0, -offset).fill_(false);
+            blank_ = at::zeros({problem.queryLength, 1}, at::device(problem.device).dtype(at::kBool));
+            blank_.narrow(0, 0, -offset).fill_(true);
+        }
+    }
+
+    HeadLayout layout() const override { return HeadLayout::Grouped; }
+
+    at::Tensor apply(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) override
+    {
+        const at::Tensor weights = softmax(scores(q, k));
+        const Annotation range(problem_.annotate, "output");
+        const at::Tensor o = at::bmm(weights, v);
+        return blank_.defined() ? blanked(o) : o;
+    }
+
+    void visitHeld(const HoldVisitor& visit) const override
+    {
+        visit(MemoryCategory::Inputs, kUnread, unread_);
+        visit(MemoryCategory::Inputs, kMask, hidden_);
+        visit(MemoryCategory::Inputs, "attention/blank_rows", blank_);
+    }
+
+private:
+    static constexpr const char* kUnread = "attention/unread";
+    static constexpr const char* kMask = "attention/mask";
+
+    at::Tensor scores(const at::Tensor& q, const at::Tensor& k) const
+    {
+        const Annotation range(problem_.annotate, "scores");
+        // The product scales on its way out: no kernel over N x N and no scaled copy of q kept for backward.
+        // With a beta of zero the first operand is never read.
+        const at::Tensor scores = problem_.scale == 1
+                                      ? at::bmm(q, k.transpose(1, 2))
+                                      : at::baddbmm(unread_, q, k.transpose(1, 2), 0, problem_.scale);
+        if (hidden_.defined()) {
+            // Hidden weights are zero, so softmax's backward gives their scores a zero gradient by itself:
+            // autograd need not know of the mask. bmm's backward does not use its result, so it may change in
+            // place.
+            const at::NoGradGuard unrecorded;
+            scores.view({-1, problem_.queryLength, problem_.keyLength})
+                .masked_fill_(hidden_, -std::numeric_limits<double>::infinity());
+        }
+        return scores;
+    }
+
+    at::Tensor softmax(const at::Tensor& scores) const
+    {
+        const Annotation range(problem_.annotate, "softmax");
+        return at::softmax(scores, -1);
+    }
+
+    at::Tensor blanked(const at::Tensor& o) const
+    {
+        return o.view({-1, problem_.queryLength, problem_.headDim}).masked_fill(blank_, 0).view(o.sizes());
+    }
+
+    AttentionProblem problem_;
+    at::Tensor unread_;
+    at::Tensor hidden_; // (queryLength, keyLength): key not seen; undefined when all are
+    at::Tensor blank_;  // (queryLength, 1): query that sees no key; undefined when there is none
+};
+
+} // namespace
+
+std::unique_ptr<AttentionBackend> makeNaiveAttention(const AttentionProblem& problem)
+{
+    return std::make_unique<NaiveAttention>(problem);
+}
+
+} // namespace tilescope::engine

@@ -1,0 +1,194 @@
+#include "core/engine/attention/attention.h"
+#include "core/engine/common/failure.h"
+#include "core/engine/common/set_up.h"
+#include "core/model/text.h"
+
+#include <ATen/Context.h>
+#include <ATen/native/transformers/cuda/sdp_utils.h>
+#include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
+
+namespace tilescope::engine {
+namespace {
+
+using at::Tensor;
+
+constexpr const char* kMask = "attention/mask";
+
+// LibTorch tells why a kernel cannot take a problem only in warnings.
+class WarningCollector final : public c10::WarningHandler {
+public:
+    void process(const c10::Warning& warning) override
+    {
+        if (first_.empty())
+            first_ = warning.msg();
+    }
+    const std::string& first() const { return first_; }
+
+private:
+    std::string first_;
+};
+
+// Lets LibTorch's own choice fall on one kernel only.
+class OnlyKernel {
+public:
+    explicit OnlyKernel(Backend kernel)
+    {
+        auto& context = at::globalContext();
+        context.setSDPUseFlash(kernel == Backend::SdpaFlash);
+        context.setSDPUseMemEfficient(kernel == Backend::SdpaEfficient);
+        context.setSDPUseCuDNN(kernel == Backend::SdpaCudnn);
+        context.setSDPUseMath(kernel == Backend::SdpaMath);
+    }
+    ~OnlyKernel()
+    {
+        auto& context = at::globalContext();
+        context.setSDPUseFlash(flash_);
+        context.setSDPUseMemEfficient(efficient_);
+        context.setSDPUseCuDNN(cudnn_);
+        context.setSDPUseMath(math_);
+    }
+    OnlyKernel(const OnlyKernel&) = delete;
+    OnlyKernel& operator=(const OnlyKernel&) = delete;
+
+private:
+    bool flash_ = at::globalContext().userEnabledFlashSDP();
+    bool efficient_ = at::globalContext().userEnabledMemEfficientSDP();
+    bool cudnn_ = at::globalContext().userEnabledCuDNNSDP();
+    bool math_ = at::globalContext().userEnabledMathSDP();
+};
+
+// PyTorch's scaled_dot_product_attention: its own choice of kernel, or one kernel called by name.
+//
+// PyTorch aligns causal top left, we align bottom right. They agree for square problems, and any other is
+// brought there: queries that see no key are left out and blanked, and a query prefix that is longer on the
+// key side becomes a mask.
+class SdpaAttention final : public AttentionBackend {
+public:
+    SdpaAttention(Backend kernel, const AttentionProblem& problem);
+
+    HeadLayout layout() const override { return HeadLayout::Separate; }
+
+    Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) override;
+
+    void visitHeld(const HoldVisitor& visit) const override { visit(MemoryCategory::Inputs, kMask, mask_); }
+
+private:
+    Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v) const;
+    Tensor dispatched(const Tensor& q, const Tensor& k, const Tensor& v) const;
+    void requireCuda() const;
+    void requireKernelTakes() const;
+
+    Backend kernel_;
+    AttentionProblem problem_;
+    std::int64_t blankRows_ = 0; // leading queries that see no key
+    bool causal_ = false;        // what PyTorch is told; false where mask_ says it
+    Tensor mask_;                // (queryLength, keyLength): key is seen
+};
+
+SdpaAttention::SdpaAttention(Backend kernel, const AttentionProblem& problem)
+    : kernel_(kernel), problem_(problem)
+{
+    const std::int64_t offset = problem.keyLength - problem.queryLength;
+    // One query sees every key: that is no mask at all.
+    const bool causal = problem.causal && problem.queryLength > 1;
+    blankRows_ = problem.causal && offset < 0 ? -offset : 0;
+    causal_ = causal && offset <= 0;
+    if (causal && offset > 0) {
+        const Making making(MemoryCategory::Inputs, kMask);
+        mask_ =
+            at::ones({problem.queryLength, problem.keyLength}, at::device(problem.device).dtype(at::kBool))
+                .tril_(offset);
+    }
+    requireCuda();
+    requireKernelTakes();
+}
+
+void SdpaAttention::requireCuda() const
+{
+    const bool cudaOnly = kernel_ == Backend::SdpaEfficient || kernel_ == Backend::SdpaCudnn;
+    if (cudaOnly && !problem_.device.is_cuda())
+        throw Unsupported{
+            c10::str(wordOf(kernel_), " is a CUDA kernel of PyTorch and this point runs on the CPU")};
+}
+
+// Asks LibTorch with tensors of the problem's own shape, which live for this call only.
+void SdpaAttention::requireKernelTakes() const
+{
+    const bool named =
+        kernel_ == Backend::SdpaFlash || kernel_ == Backend::SdpaEfficient || kernel_ == Backend::SdpaCudnn;
+    if (!problem_.device.is_cuda() || !named)
+        return;
+    const auto options = at::device(problem_.device).dtype(problem_.dtype);
+    const auto& p = problem_;
+    Tensor q = at::empty({p.batch, p.heads, p.queryLength - blankRows_, p.headDim}, options);
+    Tensor k = at::empty({p.batch, p.kvHeads, p.keyLength, p.headDim}, options);
+    Tensor v = at::empty_like(k);
+    for (Tensor* t : {&q, &k, &v})
+        t->set_requires_grad(p.needsGrad);
+    const sdp::sdp_params params{
+        q, k, v, mask_.defined() ? std::optional(mask_) : std::nullopt, 0.0, causal_, p.heads != p.kvHeads};
+
+    WarningCollector warnings;
+    const c10::WarningUtils::WarningHandlerGuard collect(&warnings);
+    const c10::WarningUtils::WarnAlways always(true);
+    const OnlyKernel only(kernel_);
+    const bool taken = kernel_ == Backend::SdpaFlash ? sdp::can_use_flash_attention(params, true)
+                       : kernel_ == Backend::SdpaEfficient
+                           ? sdp::can_use_mem_efficient_attention(params, true)
+                           : sdp::can_use_cudnn_attention(params, true);
+    if (!taken)
+        throw Unsupported{
+            c10::str("PyTorch's ", wordOf(kernel_), " does not take this: ",
+                     warnings.first().empty() ? "no reason given" : condensed(warnings.first()))};
+}
+
+Tensor SdpaAttention::apply(const Tensor& q, const Tensor& k, const Tensor& v)
+{
+    if (blankRows_ == 0)
+        return attend(q, k, v);
+    const Tensor o = attend(q.narrow(2, blankRows_, problem_.keyLength), k, v);
+    return at::constant_pad_nd(o, {0, 0, blankRows_, 0});
+}
+
+Tensor SdpaAttention::attend(const Tensor& q, const Tensor& k, const Tensor& v) const
+{
+    const bool keepLse = problem_.needsGrad && at::GradMode::is_enabled();
+    if (mask_.defined() || kernel_ == Backend::Sdpa)
+        return dispatched(q, k, v);
+    switch (kernel_) {
+    case Backend::SdpaFlash:
+        if (!problem_.device.is_cuda())
+            return std::get<0>(
+                at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal_, {}, problem_.scale));
+        return std::get<0>(
+            at::_scaled_dot_product_flash_attention(q, k, v, 0.0, causal_, false, problem_.scale));
+    case Backend::SdpaEfficient:
+        return std::get<0>(
+            at::_scaled_dot_product_efficient_attention(q, k, v, {}, keepLse, 0.0, causal_, problem_.scale));
+    case Backend::SdpaCudnn:
+        return std::get<0>(at::_scaled_dot_product_cudnn_attention(q, k, v, {}, keepLse, 0.0, causal_, false,
+                                                                   problem_.scale));
+    default:
+        return dispatched(q, k, v);
+    }
+}
+
+// Through PyTorch's own front door, which pads head dims and masks as the kernels need them.
+Tensor SdpaAttention::dispatched(const Tensor& q, const Tensor& k, const Tensor& v) const
+{
+    std::optional<OnlyKernel> only;
+    if (kernel_ != Backend::Sdpa)
+        only.emplace(kernel_);
+    return at::scaled_dot_product_attention(q, k, v, mask_.defined() ? std::optional(mask_) : std::nullopt,
+                                            0.0, causal_, problem_.scale, problem_.heads != problem_.kvHeads);
+}
+
+} // namespace
+
+std::unique_ptr<AttentionBackend> makeSdpaAttention(Backend kernel, const AttentionProblem& problem)
+{
+    return std::make_unique<SdpaAttention>(kernel, problem);
+}
+
+} // namespace tilescope::engine

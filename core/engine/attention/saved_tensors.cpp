@@ -1,0 +1,153 @@
+#include "core/engine/attention/saved_tensors.h"
+
+#include "core/engine/common/failure.h"
+#include "core/trace/host/node_path.h"
+#include "core/trace/host/tensor_text.h"
+#include "kernels/torch/saved_by_attention.h"
+
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
+#include <torch/csrc/dynamo/compiled_autograd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <unordered_set>
+
+namespace tilescope::engine {
+namespace {
+
+using torch::autograd::Node;
+using torch::dynamo::autograd::AutogradCompilerCall;
+using torch::dynamo::autograd::CompiledNodeArgs;
+using torch::dynamo::autograd::SizeInput;
+
+/// All nodes that hold something, in the order in which forward made them.
+std::vector<Node*> nodesOf(const at::Tensor& root)
+{
+    std::vector<Node*> nodes;
+    std::unordered_set<Node*> seen;
+    std::vector<Node*> open;
+    const auto visit = [&](Node* node) {
+        // The accumulation of a gradient holds the parameter itself.
+        if (node && seen.insert(node).second && !dynamic_cast<torch::autograd::AccumulateGrad*>(node))
+            open.push_back(node);
+    };
+    visit(root.defined() ? root.grad_fn().get() : nullptr);
+    while (!open.empty()) {
+        Node* node = open.back();
+        open.pop_back();
+        nodes.push_back(node);
+        for (const torch::autograd::Edge& edge : node->next_edges())
+            visit(edge.function.get());
+    }
+    std::ranges::sort(nodes, {}, [](const Node* node) { return node->sequence_nr(); });
+    return nodes;
+}
+
+/// `FusedRmsNorm` is fused_rms_norm.
+std::string snakeCase(std::string_view name)
+{
+    std::string text;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        const auto c = static_cast<unsigned char>(name[i]);
+        if (std::isupper(c) != 0 && i > 0 && std::isupper(static_cast<unsigned char>(name[i - 1])) == 0 &&
+            name[i - 1] != '_')
+            text += '_';
+        text += static_cast<char>(std::tolower(c));
+    }
+    return text;
+}
+
+/// The op of a node by its name: MmBackward0 is aten::mm, and what autograd calls
+/// torch::autograd::CppNode<tilescope::engine::(anonymous namespace)::SwiGlu> is tilescope::swi_glu.
+std::string opOf(const Node& node)
+{
+    const std::string full = node.name();
+    std::string_view name = full;
+    const std::size_t inner = name.find('<');
+    const bool custom = inner != std::string_view::npos;
+    if (custom) {
+        name = name.substr(inner + 1);
+        name = name.substr(0, name.rfind('>'));
+    }
+    if (const std::size_t scope = name.rfind("::"); scope != std::string_view::npos)
+        name = name.substr(scope + 2);
+    if (const std::size_t suffix = name.rfind("Backward"); suffix != std::string_view::npos && suffix > 0)
+        name = name.substr(0, suffix);
+    if (const std::size_t suffix = name.rfind("Function"); custom && suffix != std::string_view::npos)
+        name = name.substr(0, suffix);
+    return (custom ? "tilescope::" : "aten::") + snakeCase(name);
+}
+
+/// What made a tensor that nobody gave a name.
+std::string originOf(const at::Tensor& tensor, const Node* holder)
+{
+    const Node* maker = tensor.grad_fn().get();
+    if (!maker)
+        return "of no op with a gradient";
+    return maker == holder ? "own output" : "of " + opOf(*maker);
+}
+
+/// The tensors that a node saved, each once.
+std::vector<at::Tensor> heldBy(Node& node, SavedTensors& saved)
+{
+    // Autograd's own way to learn it is meant for compiling a graph. Nodes that cannot be compiled throw.
+    try {
+        if (auto tensors = kernels::savedByAttention(node))
+            return std::move(*tensors);
+        AutogradCompilerCall call(SizeInput::STATIC);
+        CompiledNodeArgs args(call, call.node_calls.lookup(node.getptr()));
+        node.compiled_args(args);
+        return std::move(call.tensor_args.inputs);
+    } catch (const c10::Error& error) {
+        if (saved.unreadNodes++ == 0)
+            saved.unreadReason = opOf(node) + ": " + condensed(error.what_without_backtrace());
+        return {};
+    }
+}
+
+} // namespace
+
+std::uint64_t storageAddress(const at::Tensor& tensor)
+{
+    if (!tensor.defined() || !tensor.has_storage())
+        return 0;
+    return reinterpret_cast<std::uintptr_t>(tensor.storage().data());
+}
+
+SavedTensors savedTensors(const at::Tensor& root, const StorageHolders& holders, std::int64_t first)
+{
+    SavedTensors saved;
+    std::unordered_map<std::uint64_t, std::int64_t> counted; // the tensor that counts a storage
+    for (Node* node : nodesOf(root)) {
+        const std::string path = trace::pathCreating(node->thread_id(), node->sequence_nr());
+        for (const at::Tensor& tensor : heldBy(*node, saved)) {
+            const std::uint64_t address = storageAddress(tensor);
+            if (address == 0)
+                continue;
+            SavedTensor entry{.path = path,
+                              .op = opOf(*node),
+                              .tensor = originOf(tensor, node),
+                              .shape = trace::shapeText(tensor),
+                              .dtype = trace::dtypeText(tensor.scalar_type()),
+                              .bytes = static_cast<std::int64_t>(tensor.nbytes()),
+                              .address = address,
+                              .storageBytes = static_cast<std::int64_t>(tensor.storage().nbytes())};
+            if (const auto holder = holders.find(address); holder != holders.end()) {
+                entry.tensor = holder->second.name;
+                entry.category = holder->second.category;
+            }
+            const auto number = first + static_cast<std::int64_t>(saved.tensors.size());
+            if (const auto [counts, isNew] = counted.try_emplace(address, number); !isNew)
+                entry.sharedWith = counts->second;
+            saved.tensors.push_back(std::move(entry));
+        }
+    }
+    const Timestamp now = TraceClock::now();
+    for (SavedTensor& entry : saved.tensors)
+        entry.time = now;
+    return saved;
+}
+
+} // namespace tilescope::engine

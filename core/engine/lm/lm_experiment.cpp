@@ -1,0 +1,181 @@
+#include "core/base/error.h"
+#include "core/engine/common/autocast.h"
+#include "core/engine/common/device.h"
+#include "core/engine/common/experiment.h"
+#include "core/engine/common/set_up.h"
+#include "core/engine/lm/adamw.h"
+#include "core/engine/lm/lm.h"
+#include "core/model/phases.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <torch/csrc/autograd/autograd.h>
+
+namespace tilescope::engine {
+namespace {
+
+using at::Tensor;
+
+std::optional<at::ScalarType> autocastDtype(Precision precision)
+{
+    if (precision == Precision::Bf16)
+        return at::kBFloat16;
+    if (precision == Precision::Fp16)
+        return at::kHalf;
+    return {};
+}
+
+LmShape shapeOf(const ExperimentSpec& spec)
+{
+    return {spec.dModel, spec.dFf,   spec.layers,  spec.heads,
+            spec.vocab,  spec.batch, spec.context, spec.ropeTheta};
+}
+
+AttentionProblem attentionOf(const ExperimentSpec& spec, const Device& device)
+{
+    AttentionProblem problem = attentionOf(shapeOf(spec));
+    problem.device = device.torch();
+    problem.dtype = autocastDtype(spec.precision).value_or(at::kFloat);
+    problem.allowTf32 = spec.precision == Precision::Tf32;
+    problem.needsGrad = spec.mode != Mode::Forward || spec.grad;
+    problem.annotate = spec.annotateAttention;
+    problem.tileQ = spec.tileQ;
+    problem.tileK = spec.tileK;
+    problem.deterministic = spec.deterministic;
+    return problem;
+}
+
+class LmExperiment final : public Experiment {
+public:
+    LmExperiment(const ExperimentSpec& spec, const Device& device)
+        : spec_(spec), device_(device.torch().type()), autocast_(autocastDtype(spec.precision)),
+          model_(shapeOf(spec), at::device(device.torch()).dtype(at::kFloat),
+                 makeAttention(spec.backend, attentionOf(spec, device)), spec.checkpointing),
+          tokenSource_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(spec.seed)))
+    {
+        makeInputs(device);
+        if (spec.mode == Mode::Train) {
+            optimizer_.emplace(model_.parameters(), model_.parameterNames(),
+                               spec.precision == Precision::Fp16);
+            gradient_ = optimizer_->lossGradient();
+        }
+    }
+
+    void dropGradients() override
+    {
+        for (const Tensor& parameter : model_.parameters())
+            parameter.mutable_grad().reset();
+    }
+
+    // Drawn on the host and copied into the same place each step: no device allocation shows up, and every
+    // device sees the same tokens.
+    void refreshInputs() override
+    {
+        hostTokens_.random_(0, spec_.vocab, tokenSource_);
+        tokens_.view({spec_.batch, spec_.context}).copy_(hostTokens_.narrow(1, 0, spec_.context));
+        targets_.view({spec_.batch, spec_.context}).copy_(hostTokens_.narrow(1, 1, spec_.context));
+    }
+
+    void run(Phase phase) override
+    {
+        switch (phase) {
+        case Phase::Forward:
+            return forward();
+        case Phase::Loss:
+            return computeLoss();
+        case Phase::Backward:
+            return torch::autograd::backward({loss_}, {gradient_.to(loss_.scalar_type())});
+        case Phase::Optimizer:
+            return optimizer_->step();
+        case Phase::Step:
+            break;
+        }
+    }
+
+    void finish() override
+    {
+        logits_.reset();
+        loss_.reset();
+    }
+
+    bool has(Phase phase) const override { return hasPhase(Workload::Lm, spec_.mode, phase); }
+
+    std::optional<std::int64_t> parameters() const override { return model_.parameterCount(); }
+
+    void visitHeld(const HoldVisitor& visit) const override
+    {
+        model_.visitHeld(visit);
+        visit(MemoryCategory::Inputs, "tokens", tokens_);
+        visit(MemoryCategory::Inputs, "targets", targets_);
+        visit(MemoryCategory::Inputs, "tokens on the host", hostTokens_);
+        if (optimizer_)
+            optimizer_->visitHeld(model_.parameterNames(), visit);
+        visit(MemoryCategory::Inputs, "gradient of the loss", gradient_);
+    }
+
+    Tensor graphRoot() const override { return loss_.defined() ? loss_ : logits_; }
+
+    std::optional<double> loss() const override
+    {
+        if (!loss_.defined())
+            return {};
+        return loss_.item<double>();
+    }
+
+private:
+    void makeInputs(const Device& device)
+    {
+        constexpr auto kInput = MemoryCategory::Inputs;
+        {
+            // One token more than the context: the targets are the inputs, one place on.
+            const Making making(kInput, "tokens on the host");
+            hostTokens_ = at::empty({spec_.batch, spec_.context + 1}, at::kLong);
+        }
+        {
+            const Making making(kInput, "tokens");
+            tokens_ = at::empty({spec_.batch * spec_.context}, at::device(device.torch()).dtype(at::kLong));
+        }
+        {
+            const Making making(kInput, "targets");
+            targets_ = at::empty_like(tokens_);
+        }
+        const Making making(kInput, "gradient of the loss");
+        gradient_ = at::ones({}, at::device(device.torch()).dtype(at::kFloat));
+    }
+
+    void forward()
+    {
+        const at::AutoGradMode grad(spec_.mode != Mode::Forward || spec_.grad);
+        const AutocastScope autocast(device_, autocast_);
+        logits_ = model_.forward(tokens_);
+    }
+
+    void computeLoss()
+    {
+        const AutocastScope autocast(device_, autocast_);
+        loss_ = spec_.loss == LossKind::CrossEntropy ? at::cross_entropy_loss(logits_, targets_)
+                                                     : at::sum(logits_);
+    }
+
+    ExperimentSpec spec_;
+    at::DeviceType device_;
+    std::optional<at::ScalarType> autocast_;
+    LanguageModel model_;
+    std::optional<AdamW> optimizer_;
+    at::Generator tokenSource_;
+    Tensor hostTokens_;
+    Tensor tokens_;
+    Tensor targets_;
+    Tensor gradient_; // what backward starts with
+    Tensor logits_;
+    Tensor loss_;
+};
+
+} // namespace
+
+std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device)
+{
+    return std::make_unique<LmExperiment>(spec, device);
+}
+
+} // namespace tilescope::engine

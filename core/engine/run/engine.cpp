@@ -1,0 +1,263 @@
+#include "core/engine/run/engine.h"
+
+#include "core/base/error.h"
+#include "core/engine/common/device.h"
+#include "core/engine/common/experiment.h"
+#include "core/engine/common/failure.h"
+#include "core/engine/common/inspection.h"
+#include "core/engine/run/graphed_experiment.h"
+#include "core/engine/run/point_run.h"
+#include "core/engine/studies/ceilings.h"
+#include "core/engine/studies/memory_reader.h"
+#include "core/engine/studies/numerics.h"
+#include "core/model/flags.h"
+#include "core/model/set_up_path.h"
+#include "core/model/text.h"
+#include "core/trace/allocators/cpu_allocator.h"
+#include "core/trace/host/range.h"
+#include "core/trace/tracer.h"
+#include "kernels/include/kernel_set.h"
+
+#include <ATen/ATen.h>
+#include <ATen/cuda/CUDAContextLight.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/native/DispatchStub.h>
+#include <c10/util/StringUtil.h>
+#include <cuda_runtime_api.h>
+#include <torch/version.h>
+
+namespace tilescope::engine {
+namespace {
+
+int gpuCount()
+{
+    return at::hasCUDA() ? static_cast<int>(at::cuda::device_count()) : 0;
+}
+
+at::Device torchDevice(const DeviceRequest& request)
+{
+    using Kind = DeviceRequest::Kind;
+    if (request.kind == Kind::Cpu)
+        return at::Device(at::kCPU);
+    const int gpus = gpuCount();
+    if (request.kind == Kind::Auto && gpus == 0)
+        return at::Device(at::kCPU);
+    if (gpus == 0)
+        throw Error{.what = "no usable NVIDIA GPU on this machine",
+                    .where = "device: " + toText(request),
+                    .mend = "use device: cpu or auto, or see 'tilescope doctor'",
+                    .kind = ErrorKind::Environment};
+    const int index = request.index.value_or(0);
+    if (index >= gpus)
+        throw Error{.what = c10::str("there is no GPU ", index),
+                    .where = "device: " + toText(request),
+                    .mend = c10::str("this machine has ", gpus, ", numbered from 0"),
+                    .kind = ErrorKind::Environment};
+    return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index));
+}
+
+std::string versionText(int version, int major, int minor)
+{
+    return c10::str(version / major, ".", version % major / minor);
+}
+
+void addGpu(std::vector<EnvironmentEntry>& entries)
+{
+    int driver = 0;
+    int runtime = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0)
+        entries.push_back({"cuda_driver_api", versionText(driver, 1000, 10)});
+    if (cudaRuntimeGetVersion(&runtime) == cudaSuccess)
+        entries.push_back({"cuda_runtime", versionText(runtime, 1000, 10)});
+    const long cudnn = at::detail::getCUDAHooks().versionRuntimeCuDNN();
+    entries.push_back({"cudnn", c10::str(cudnn / 10000, ".", cudnn % 10000 / 100, ".", cudnn % 100)});
+    for (int i = 0; i < gpuCount(); ++i) {
+        const cudaDeviceProp& gpu = *at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(i));
+        const std::string key = c10::str("gpu.", i, ".");
+        entries.push_back({key + "name", gpu.name});
+        entries.push_back({key + "compute_capability", c10::str(gpu.major, ".", gpu.minor)});
+        entries.push_back({key + "multiprocessors", std::to_string(gpu.multiProcessorCount)});
+        entries.push_back({key + "memory", std::to_string(gpu.totalGlobalMem), "B"});
+        entries.push_back({key + "l2_cache", std::to_string(gpu.l2CacheSize), "B"});
+    }
+}
+
+} // namespace
+
+class Engine::Impl {
+public:
+    explicit Impl(StringTable& table) : strings(table), defaultThreads(at::get_num_threads()) {}
+
+    RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop);
+
+    StringTable& strings;
+    int defaultThreads;
+
+private:
+    void attempt(const ExperimentSpec& spec, const Device& device, PointObserver& observer,
+                 std::stop_token stop, RunResult& result, std::string_view& phase);
+    std::unique_ptr<Experiment> setUp(const ExperimentSpec& spec, const Device& device,
+                                      PointObserver& observer, RunResult& result, std::string_view phase);
+};
+
+RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop)
+{
+    const Timestamp started = TraceClock::now();
+    RunResult result;
+    std::string_view phase = "setup";
+    Device device{at::Device(at::kCPU)};
+    try {
+        device = Device{torchDevice(spec.device)};
+        result.device = device.name();
+        attempt(spec, device, observer, std::move(stop), result, phase);
+    } catch (...) {
+        recordFailure(result, phase);
+    }
+    try {
+        device.liftMemoryLimit();
+        device.clean();
+    } catch (const c10::Error& error) {
+        // The device is beyond use; the point must say so whatever else it found.
+        result.status = RunStatus::Error;
+        result.reason =
+            c10::str("the device failed after ", phase, ": ", condensed(error.what_without_backtrace()));
+        result.flags.push_back(flagText(FlagKind::DeviceLost));
+    }
+    result.duration = TraceClock::now() - started;
+    return result;
+}
+
+// Where there is no room for the experiment, it is made once more, recorded: then it can be told which op
+// asked and who had the rest.
+std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, const Device& device,
+                                                PointObserver& observer, RunResult& result,
+                                                std::string_view phase)
+{
+    try {
+        return makeExperiment(spec, device);
+    } catch (const c10::OutOfMemoryError&) {
+        if (!spec.memory)
+            throw;
+        recordFailure(result, phase);
+    }
+    device.clean();
+    trace::TracerOptions options{.level = TraceLevel::Full, .memory = true, .shapes = true};
+    options.cuda = device.isCuda();
+    if (device.isCuda())
+        options.device = DeviceIndex{static_cast<std::int16_t>(device.torch().index())};
+    trace::Tracer tracer(options, strings, observer);
+    std::string otherwise = "did not run out of memory";
+    tracer.start();
+    try {
+        const trace::ScopedRange range(kSetUpRange);
+        makeExperiment(spec, device);
+    } catch (const c10::OutOfMemoryError&) {
+        otherwise.clear();
+    } catch (const std::exception& error) {
+        otherwise = c10::str("failed in another way (", condensed(error.what()), ")");
+    }
+    tracer.stop();
+    MemoryFacts facts;
+    facts.places = tracer.places();
+    observer.memoryLearnt(std::move(facts));
+    if (!otherwise.empty())
+        result.flags.push_back(
+            flagText(FlagKind::OomNotSeen, c10::str("the setup ", otherwise, " when it was made again")));
+    return nullptr;
+}
+
+void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, PointObserver& observer,
+                           std::stop_token stop, RunResult& result, std::string_view& phase)
+{
+    if (device.isCuda())
+        initializeCuda();
+    const Numerics numerics(spec, device, defaultThreads);
+    const DeviceScope onDevice(device, spec.compile.kind == CompileRequest::Kind::Graph);
+    device.clean();
+    device.limitMemory(spec.memoryLimit);
+    at::manual_seed(static_cast<std::uint64_t>(spec.seed));
+    if (spec.workload == Workload::Accumulation || spec.workload == Workload::Dtypes) {
+        phase = wordOf(spec.workload);
+        observer.factsFound(spec.workload == Workload::Accumulation ? inspectAccumulation(device)
+                                                                    : inspectDtypes(device));
+        return;
+    }
+    // What the device has lost to this process before it asks for anything: CUDA's context, and the modules
+    // and libraries that points before this one loaded.
+    if (device.isCuda() && spec.memory) {
+        MemoryFacts facts;
+        facts.readings.push_back(readMemory(device, "before set-up"));
+        observer.memoryLearnt(std::move(facts));
+    }
+    // On a CPU every build has every kernel, and other backends have none of ours.
+    if (device.isCuda() && spec.backend == Backend::Flash && !kernels::hasAllCudaKernels())
+        result.flags.push_back(flagText(FlagKind::SmallKernelSet));
+    const std::unique_ptr<Experiment> experiment = setUp(spec, device, observer, result, phase);
+    if (!experiment)
+        return;
+    result.parameters = experiment->parameters();
+    PointRun(spec, device, *experiment, observer, std::move(stop), result, phase, strings).run();
+}
+
+Engine::Engine(StringTable& strings)
+{
+    // Before the first tensor: blocks from earlier would not be counted.
+    trace::CpuAllocator::install();
+    impl_ = std::make_unique<Impl>(strings);
+}
+
+Engine::~Engine() = default;
+
+RunResult Engine::runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop)
+{
+    return impl_->run(spec, observer, std::move(stop));
+}
+
+std::vector<Ceiling> Engine::measureCeilings(const DeviceRequest& request)
+{
+    const Device device{torchDevice(request)};
+    if (device.isCuda())
+        initializeCuda();
+    try {
+        device.clean();
+        std::vector<Ceiling> ceilings = engine::measureCeilings(device);
+        device.clean();
+        return ceilings;
+    } catch (const c10::Error& error) {
+        throw Error{.what = c10::str("the ceilings could not be measured: ",
+                                     condensed(error.what_without_backtrace())),
+                    .where = device.name(),
+                    .kind = ErrorKind::Failure};
+    }
+}
+
+std::vector<EnvironmentEntry> Engine::environment() const
+{
+    std::vector<EnvironmentEntry> entries;
+    entries.push_back({"libtorch", TORCH_VERSION});
+    entries.push_back({"torch_cpu_capability", at::get_cpu_capability()});
+    entries.push_back({"torch_threads", std::to_string(impl_->defaultThreads)});
+    if (gpuCount() > 0)
+        addGpu(entries);
+    return entries;
+}
+
+std::string Engine::resolveDevice(const DeviceRequest& request) const
+{
+    return Device{torchDevice(request)}.name();
+}
+
+std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device)
+{
+    if (spec.precision == Precision::Tf32 && !device.isCuda())
+        throw Unsupported{"tf32 is a mode of NVIDIA tensor cores and this point runs on the CPU"};
+    if (spec.compile.kind == CompileRequest::Kind::Package)
+        return makePackagedExperiment(spec, device);
+    auto experiment = spec.workload == Workload::Lm ? makeLmExperiment(spec, device)
+                                                    : makeAttentionExperiment(spec, device);
+    if (spec.compile.kind == CompileRequest::Kind::Graph)
+        return makeGraphed(std::move(experiment), device);
+    return experiment;
+}
+
+} // namespace tilescope::engine

@@ -1,0 +1,140 @@
+#include "core/engine/run/graphed_experiment.h"
+
+#include "core/engine/common/device.h"
+#include "core/engine/common/failure.h"
+#include "core/model/text.h"
+#include "core/trace/host/range.h"
+
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
+
+#include <map>
+
+namespace tilescope::engine {
+namespace {
+
+class GraphedExperiment final : public Experiment {
+public:
+    GraphedExperiment(std::unique_ptr<Experiment> inner, const Device& device)
+        : inner_(std::move(inner)), device_(device)
+    {
+    }
+
+    // Captured phases write their results to the same addresses at each replay, gradients too: only the
+    // inputs change.
+    void prepare() override { captured_ ? inner_->refreshInputs() : inner_->prepare(); }
+    void refreshInputs() override { inner_->refreshInputs(); }
+    void dropGradients() override { inner_->dropGradients(); }
+
+    void settle(const std::function<void(Phase)>& before) override
+    {
+        // Library handles and workspaces must exist before a capture, so at least one step has to have run.
+        runEagerly();
+        inner_->prepare();
+        device_.synchronize();
+        c10::MempoolId_t pool{}; // the first graph's own, which tells it from pools of programs; then shared
+        const Timestamp began = TraceClock::now();
+        for (const Phase phase : kPhasesInOrder)
+            if (inner_->has(phase)) {
+                if (phase == Phase::Backward)
+                    heldBeforeBackward_ = device_.memory().allocated;
+                before(phase);
+                capture(phase, pool);
+                pool = graphs_[phase].pool();
+            }
+        captured_ = true;
+        // The first replay uploads the graphs to the device.
+        for (auto& [phase, graph] : graphs_)
+            graph.replay();
+        device_.synchronize();
+        captureTime_ = TraceClock::now() - began;
+    }
+
+    std::vector<EnvironmentEntry> facts() const override
+    {
+        return {
+            {"result.capture_time", std::to_string(static_cast<double>(captureTime_.count()) / 1e6), "ms"}};
+    }
+
+    void run(Phase phase) override
+    {
+        if (captured_)
+            graphs_.at(phase).replay();
+        else
+            inner_->run(phase);
+    }
+
+    void finish() override
+    {
+        if (!captured_)
+            inner_->finish();
+    }
+
+    bool has(Phase phase) const override { return inner_->has(phase); }
+    std::optional<std::int64_t> parameters() const override { return inner_->parameters(); }
+    std::optional<double> loss() const override { return inner_->loss(); }
+    void visitHeld(const HoldVisitor& visit) const override { inner_->visitHeld(visit); }
+    // The graph's replays build no autograd graph; that of the capture was used up by its backward.
+    at::Tensor graphRoot() const override { return captured_ ? at::Tensor() : inner_->graphRoot(); }
+    std::optional<Bytes> heldBeforeBackward() const override { return heldBeforeBackward_; }
+
+private:
+    void runEagerly()
+    {
+        inner_->prepare();
+        for (const Phase phase : kPhasesInOrder)
+            if (inner_->has(phase))
+                inner_->run(phase);
+        inner_->finish();
+    }
+
+    void capture(Phase phase, c10::MempoolId_t pool)
+    {
+        at::cuda::CUDAGraph& graph = graphs_[phase];
+        // The ranges that a node is captured in are those that its replays belong to.
+        const trace::ScopedRange step("step", "capture");
+        const trace::ScopedRange range(wordOf(phase));
+        graph.capture_begin(pool);
+        try {
+            inner_->run(phase);
+            graph.capture_end();
+        } catch (const c10::OutOfMemoryError&) {
+            abandon(graph);
+            throw;
+        } catch (const c10::Error& error) {
+            abandon(graph);
+            throw Unsupported{c10::str("this step cannot be captured as a CUDA graph: ",
+                                       condensed(error.what_without_backtrace()))};
+        }
+    }
+
+    // The stream must leave capture mode whatever happened; that the capture itself is broken is known
+    // already.
+    static void abandon(at::cuda::CUDAGraph& graph)
+    {
+        try {
+            graph.capture_end();
+        } catch (const c10::Error&) {
+        }
+    }
+
+    // Declared before the graphs: they go first, then the tensors in their pool.
+    std::unique_ptr<Experiment> inner_;
+    const Device& device_;
+    std::map<Phase, at::cuda::CUDAGraph> graphs_; // in the order of a step
+    std::optional<Bytes> heldBeforeBackward_;
+    Nanoseconds captureTime_{}; // of all phases, with their upload to the device
+    bool captured_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Experiment> makeGraphed(std::unique_ptr<Experiment> inner, const Device& device)
+{
+    if (!device.isCuda())
+        throw Unsupported{"a CUDA graph needs a GPU and this point runs on the CPU"};
+    return std::make_unique<GraphedExperiment>(std::move(inner), device);
+}
+
+} // namespace tilescope::engine

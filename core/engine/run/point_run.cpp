@@ -1,0 +1,391 @@
+#include "core/engine/run/point_run.h"
+
+#include "core/engine/common/device.h"
+#include "core/engine/common/experiment.h"
+#include "core/engine/common/failure.h"
+#include "core/engine/lm/recomputation.h"
+#include "core/engine/studies/memory_reader.h"
+#include "core/model/flags.h"
+#include "core/model/text.h"
+#include "core/trace/counters/counter_reader.h"
+#include "core/trace/host/range.h"
+#include "core/trace/tracer.h"
+
+#include <c10/util/StringUtil.h>
+
+namespace tilescope::engine {
+namespace {
+
+using tilescope::trace::Recording;
+using tilescope::trace::ScopedRange;
+
+double medianOf(std::vector<Nanoseconds> values)
+{
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    const auto count = [&](std::size_t i) { return static_cast<double>(values[i].count()); };
+    return values.size() % 2 != 0 ? count(middle) : (count(middle - 1) + count(middle)) / 2;
+}
+
+} // namespace
+
+PointRun::PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment,
+                   PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase,
+                   StringTable& strings)
+    : spec_(spec), device_(device), experiment_(experiment), observer_(observer), stop_(std::move(stop)),
+      result_(result), phase_(phase), clock_(device, kPhasesInOrder.size()), strings_(strings)
+{
+    for (const Phase candidate : kPhasesInOrder)
+        if (experiment.has(candidate))
+            phases_.push_back(candidate);
+    if (spec.mode == Mode::Backward)
+        firstTimed_ = static_cast<std::size_t>(std::find(phases_.begin(), phases_.end(), Phase::Backward) -
+                                               phases_.begin());
+    if (spec.memory)
+        memory_ = std::make_unique<MemoryReader>(device, experiment);
+}
+
+PointRun::~PointRun() = default;
+
+void PointRun::run()
+{
+    try {
+        runSteps();
+    } catch (const c10::OutOfMemoryError&) {
+        // Where events were recorded they show it already.
+        if (!spec_.memory || recording_)
+            throw;
+        recordFailure(result_, phase_);
+        autopsy();
+    }
+}
+
+void PointRun::runSteps()
+{
+    warmUp();
+    if (result_.status == RunStatus::Ok)
+        measure();
+    if (result_.status == RunStatus::Ok && tracing())
+        trace();
+    if (result_.status == RunStatus::Ok && !spec_.counters.empty())
+        readCounters();
+}
+
+void PointRun::warmUp()
+{
+    observer_.stateChanged(PointState::Warmup);
+    const ScopedRange range("warmup");
+    for (int i = 0; i < spec_.warmup && !cancelled("warm-up", i, spec_.warmup); ++i) {
+        step(SampleKind::Warmup, i);
+        tellMemory(SampleKind::Warmup, i, device_.memory());
+        experiment_.finish();
+    }
+}
+
+void PointRun::measure()
+{
+    observer_.stateChanged(PointState::Measure);
+    const ScopedRange range("measure");
+    device_.resetPeaks();
+    phase_ = "settling";
+    settle();
+    if (std::vector<EnvironmentEntry> facts = experiment_.facts(); !facts.empty())
+        observer_.factsFound(std::move(facts));
+    for (int i = 0; i < spec_.steps && !cancelled("timed", i, spec_.steps); ++i) {
+        measured_.push_back(step(SampleKind::Measure, i));
+        // Figures of the last step are read before anything of it is let go; reading the loss allocates.
+        const MemoryFigures memory = device_.memory();
+        result_.peakAllocated = memory.peakAllocated;
+        result_.peakReserved = memory.peakReserved;
+        tellMemory(SampleKind::Measure, i, memory);
+        if (i + 1 == spec_.steps)
+            result_.loss = experiment_.loss();
+        experiment_.finish();
+    }
+}
+
+bool PointRun::tracing() const
+{
+    return spec_.trace != TraceLevel::Off && spec_.traceSteps > 0;
+}
+
+tilescope::trace::TracerOptions PointRun::tracerOptions() const
+{
+    tilescope::trace::TracerOptions options;
+    options.level = spec_.trace;
+    options.memory = spec_.memory;
+    options.shapes = spec_.shapes;
+    options.cuda = device_.isCuda();
+    if (device_.isCuda())
+        options.device = DeviceIndex{static_cast<std::int16_t>(device_.torch().index())};
+    return options;
+}
+
+tilescope::trace::Tracer& PointRun::tracer()
+{
+    if (!tracer_)
+        tracer_ = std::make_unique<tilescope::trace::Tracer>(tracerOptions(), strings_, observer_);
+    return *tracer_;
+}
+
+// What a graph replays is known only where it is captured: which module asked for which kernel, and for which
+// memory.
+void PointRun::settle()
+{
+    if (!tracing() || spec_.compile.kind != CompileRequest::Kind::Graph) {
+        experiment_.settle([](Phase) {});
+        return;
+    }
+    tracer().start(Recording::Capture);
+    try {
+        experiment_.settle([this](Phase phase) {
+            if (memory_ && phase == Phase::Backward)
+                memory_->lookAtGraph();
+        });
+        if (memory_)
+            memory_->lookAtHeld();
+    } catch (...) {
+        tracer().stop();
+        throw;
+    }
+    tracer().stop();
+    if (memory_)
+        tellCaptured();
+}
+
+void PointRun::tellCaptured()
+{
+    MemoryFacts instants = memory_->takeInstants();
+    MemoryFacts facts;
+    facts.captured = tracer().captured();
+    facts.captured.held = std::move(instants.held);
+    facts.captured.saved = std::move(instants.saved);
+    observer_.memoryLearnt(std::move(facts));
+}
+
+void PointRun::trace()
+{
+    observer_.stateChanged(PointState::Trace);
+    if (device_.isCuda() || spec_.shapes || spec_.memory)
+        rehearse();
+    if (spec_.memory)
+        observer_.memoryLearnt(memory_->takeStock("trace begins"));
+    tracer().start();
+    recording_ = true;
+    try {
+        const ScopedRange range("trace");
+        for (int i = 0; i < spec_.traceSteps && !cancelled("traced", i, spec_.traceSteps); ++i) {
+            tracer().setStep(i);
+            traced_.push_back(step(SampleKind::Trace, i));
+            tracer().setStep(kNoStep);
+            experiment_.finish();
+        }
+    } catch (...) {
+        // What was recorded up to a failure is the most interesting part of it.
+        tracer().stop();
+        throw;
+    }
+    observer_.stateChanged(PointState::Drain);
+    tracer().stop();
+    if (spec_.memory)
+        noteMemoryAfter();
+    noteTrace();
+}
+
+// One step more, of which no events are kept: CUPTI then has its own beginnings behind it when steps count,
+// shapes are found again by the order of ops, and what the graph holds can be read between forward and
+// backward without a traced step waiting for it.
+void PointRun::rehearse()
+{
+    tracer().start(Recording::Rehearsal);
+    looking_ = spec_.memory;
+    const auto ended = [&] {
+        looking_ = false;
+        observeRecomputation({});
+        tracer().stop();
+    };
+    try {
+        if (looking_)
+            observeRecomputation([this](const at::Tensor& output) { memory_->lookAtRecomputed(output); });
+        // As in the steps to come: launches of the same range are the same launches.
+        const ScopedRange range("trace");
+        tracer().setStep(0);
+        execute(0);
+        tracer().setStep(kNoStep);
+        experiment_.finish();
+    } catch (...) {
+        ended();
+        throw;
+    }
+    ended();
+    if (!spec_.memory)
+        return;
+    MemoryFacts facts = memory_->takeInstants();
+    facts.rehearsed = tracer().rehearsedAllocations();
+    observer_.memoryLearnt(std::move(facts));
+    if (memory_->unreadNodes() > 0)
+        result_.flags.push_back(
+            flagText(FlagKind::SavedUnread,
+                     c10::str(memory_->unreadNodes(), " nodes do not say what they hold for backward; ",
+                              memory_->unreadReason())));
+}
+
+namespace {
+
+/// Keeps what a recording gives until more is known about it.
+class BatchKeeper final : public TraceSink {
+public:
+    void consume(TraceBatch&& batch) override { batches.push_back(std::move(batch)); }
+    std::vector<TraceBatch> batches;
+};
+
+} // namespace
+
+// The step that ran out of memory once more, recorded: it does so at the same place, and then it can be told
+// which op asked and who holds the rest. Its events are no traced step's.
+void PointRun::autopsy()
+{
+    BatchKeeper keeper;
+    tilescope::trace::TracerOptions options = tracerOptions();
+    options.level = TraceLevel::Full;
+    std::string otherwise = "did not run out of memory";
+    experiment_.finish();
+    observer_.memoryLearnt(memory_->takeStock("before the step that ran out"));
+    tilescope::trace::Tracer tracer(options, strings_, keeper);
+    tracer.start();
+    looking_ = true;
+    try {
+        const ScopedRange range("out_of_memory");
+        execute(0);
+        experiment_.finish();
+    } catch (const c10::OutOfMemoryError&) {
+        otherwise.clear();
+    } catch (const std::exception& error) {
+        otherwise = c10::str("failed in another way (", condensed(error.what()), ")");
+    }
+    looking_ = false;
+    tracer.stop();
+    MemoryFacts facts = memory_->takeInstants();
+    for (const TraceBatch& batch : keeper.batches)
+        facts.rehearsed.insert(facts.rehearsed.end(), batch.allocEvents.begin(), batch.allocEvents.end());
+    facts.places = tracer.places();
+    observer_.memoryLearnt(std::move(facts));
+    for (TraceBatch& batch : keeper.batches)
+        observer_.consume(std::move(batch));
+    if (!otherwise.empty())
+        result_.flags.push_back(
+            flagText(FlagKind::OomNotSeen, c10::str("the step ", otherwise, " when it was run again")));
+}
+
+void PointRun::noteMemoryAfter()
+{
+    MemoryFacts facts;
+    facts.readings.push_back(memory_->read("trace ends"));
+    facts.places = tracer().places();
+    observer_.memoryLearnt(std::move(facts));
+}
+
+void PointRun::noteTrace()
+{
+    if (!tracer().untracedReason().empty())
+        result_.flags.push_back(flagText(FlagKind::Untraced, tracer().untracedReason()));
+    else if (!traced_.empty() && !measured_.empty())
+        result_.traceOverhead = medianOf(traced_) / medianOf(measured_);
+    if (const auto offsets = tracer().clockOffsets()) {
+        result_.clockOffsetStart = offsets->start;
+        result_.clockOffsetEnd = offsets->end;
+    }
+}
+
+void PointRun::readCounters()
+{
+    if (!device_.isCuda()) {
+        result_.flags.push_back(flagText(FlagKind::CountersNotRecorded, "this point runs on the CPU"));
+        return;
+    }
+    phase_ = "reading counters";
+    tilescope::trace::CounterReading reading =
+        tilescope::trace::readCounters(spec_.counters, tracer(), [this] {
+            execute(0);
+            experiment_.finish();
+            device_.synchronize();
+        });
+    observer_.countersRead(std::move(reading.values));
+    if (!reading.whyNot.empty())
+        result_.flags.push_back(flagText(FlagKind::CountersNotRecorded, reading.whyNot));
+}
+
+Nanoseconds PointRun::step(SampleKind kind, int index)
+{
+    const bool lastTimed = kind == SampleKind::Measure && index + 1 == spec_.steps;
+    execute(index, lastTimed);
+    emit(kind, index);
+    return clock_.timing(firstTimed_, phases_.size() - 1).wall;
+}
+
+// Runs the phases and leaves their times in the clock.
+void PointRun::execute(int index, bool noteMemory)
+{
+    phase_ = "preparing a step";
+    experiment_.prepare();
+    device_.synchronize();
+    const ScopedRange range("step", c10::str("step_", index));
+    for (std::size_t slot = 0; slot < phases_.size(); ++slot) {
+        phase_ = wordOf(phases_[slot]);
+        if (noteMemory && phases_[slot] == Phase::Backward)
+            noteBeforeBackward();
+        if (looking_ && phases_[slot] == Phase::Backward)
+            memory_->lookAtGraph();
+        const ScopedRange phaseRange(phase_);
+        clock_.start(slot);
+        experiment_.run(phases_[slot]);
+        clock_.stop(slot);
+    }
+    if (noteMemory && spec_.mode == Mode::Forward && spec_.grad)
+        noteBeforeBackward();
+    if (looking_ && spec_.mode == Mode::Forward)
+        memory_->lookAtGraph();
+    else if (looking_)
+        memory_->lookAtHeld();
+}
+
+// Read once a point, in the last timed step: it costs a lock and a copy.
+void PointRun::noteBeforeBackward()
+{
+    const auto told = experiment_.heldBeforeBackward();
+    result_.beforeBackward = told ? told : device_.memory().allocated;
+}
+
+void PointRun::emit(SampleKind kind, int index)
+{
+    const auto sample = [&](Phase phase, std::size_t first, std::size_t last) {
+        const Timing timing = clock_.timing(first, last);
+        observer_.sampleTaken(
+            {.step = index, .kind = kind, .phase = phase, .wall = timing.wall, .gpu = timing.gpu});
+    };
+    sample(Phase::Step, firstTimed_, phases_.size() - 1);
+    for (std::size_t slot = firstTimed_; slot < phases_.size(); ++slot)
+        sample(phases_[slot], slot, slot);
+}
+
+void PointRun::tellMemory(SampleKind kind, int index, const MemoryFigures& memory)
+{
+    if (memory.allocated)
+        observer_.memoryRead(
+            {.step = index,
+             .kind = kind,
+             .allocated = *memory.allocated,
+             .reserved = memory.reserved,
+             .peakAllocated = kind == SampleKind::Measure ? memory.peakAllocated : std::nullopt});
+}
+
+bool PointRun::cancelled(std::string_view doing, int done, int of)
+{
+    if (!stop_.stop_requested())
+        return false;
+    result_.status = RunStatus::Cancelled;
+    result_.reason = c10::str("cancelled after ", done, " of ", of, " ", doing, " steps");
+    return true;
+}
+
+} // namespace tilescope::engine

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "core/engine/run/engine.h"
+#include "core/engine/run/phase_clock.h"
+
+#include <array>
+#include <memory>
+#include <string_view>
+
+namespace tilescope::trace {
+class Tracer;
+struct TracerOptions;
+} // namespace tilescope::trace
+
+namespace tilescope::engine {
+
+class Device;
+class Experiment;
+class MemoryReader;
+struct MemoryFigures;
+
+/// The steps of one point: warm-up, timed, traced. Session thread.
+///
+/// Fills `result` as it goes, so that what was measured before a failure is kept; `phase` says what is going
+/// on.
+class PointRun {
+public:
+    PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment,
+             PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase,
+             StringTable& strings);
+    ~PointRun();
+
+    /// All steps in order; sets the status to ok or cancelled.
+    void run();
+
+private:
+    void runSteps();
+    void warmUp();
+    void measure();
+    void trace();
+    bool tracing() const;
+    tilescope::trace::TracerOptions tracerOptions() const;
+    tilescope::trace::Tracer& tracer();
+    void settle();
+    void tellCaptured();
+    void rehearse();
+    void autopsy();
+    void noteMemoryAfter();
+    void noteTrace();
+    void readCounters();
+    Nanoseconds step(SampleKind kind, int index);
+    void execute(int index, bool noteMemory = false);
+    void emit(SampleKind kind, int index);
+    void tellMemory(SampleKind kind, int index, const MemoryFigures& memory);
+    void noteBeforeBackward();
+    bool cancelled(std::string_view doing, int done, int of);
+
+    // The phases of the mode in order; those before firstTimed_ run but are not timed.
+    std::vector<Phase> phases_;
+    std::size_t firstTimed_ = 0;
+
+    const ExperimentSpec& spec_;
+    const Device& device_;
+    Experiment& experiment_;
+    PointObserver& observer_;
+    std::stop_token stop_;
+    RunResult& result_;
+    std::string_view& phase_;
+    PhaseClock clock_;
+    std::vector<Nanoseconds> measured_;
+    std::vector<Nanoseconds> traced_;
+    StringTable& strings_;
+    std::unique_ptr<MemoryReader> memory_;             // where memory is recorded
+    bool looking_ = false;                             // this step is there to be looked into
+    bool recording_ = false;                           // events go to the observer
+    std::unique_ptr<tilescope::trace::Tracer> tracer_; // made when first needed
+};
+
+} // namespace tilescope::engine

@@ -1,0 +1,257 @@
+#include "core/engine/studies/ceilings.h"
+
+#include "core/engine/attention/attention.h"
+#include "core/engine/common/device.h"
+#include "core/engine/common/failure.h"
+#include "core/model/calibration.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <cuda_runtime_api.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+namespace tilescope::engine {
+namespace {
+
+using at::Tensor;
+
+constexpr int kSamples = 9;
+
+struct Rate {
+    double perSecond = 0;
+    double spread = 0;
+};
+
+/// How often a second `work` can be done in a row.
+class Stopwatch {
+public:
+    explicit Stopwatch(const Device& device) : device_(device) {}
+
+    Rate rateOf(const std::function<void()>& work) const
+    {
+        const double sampleSeconds = device_.isCuda() ? 0.05 : 0.02;
+        // The first calls choose kernels and grow workspaces; doubling finds how many fill a sample, and
+        // warms up.
+        std::int64_t repeats = 1;
+        double took = seconds(work, repeats);
+        while ((took = seconds(work, repeats)) < sampleSeconds)
+            repeats = std::max(repeats * 2, static_cast<std::int64_t>(static_cast<double>(repeats) *
+                                                                      std::min(100.0, sampleSeconds / took)));
+        std::vector<double> rates;
+        for (int i = 0; i < kSamples; ++i)
+            rates.push_back(static_cast<double>(repeats) / seconds(work, repeats));
+        std::sort(rates.begin(), rates.end());
+        const double mean = std::accumulate(rates.begin(), rates.end(), 0.0) / kSamples;
+        double squares = 0;
+        for (const double rate : rates)
+            squares += (rate - mean) * (rate - mean);
+        return {rates[kSamples / 2], std::sqrt(squares / (kSamples - 1))};
+    }
+
+private:
+    double seconds(const std::function<void()>& work, std::int64_t repeats) const
+    {
+        device_.synchronize();
+        const Timestamp start = TraceClock::now();
+        for (std::int64_t i = 0; i < repeats; ++i)
+            work();
+        device_.synchronize();
+        return std::chrono::duration<double>(TraceClock::now() - start).count();
+    }
+
+    const Device& device_;
+};
+
+/// Whether fp32 products may round to TF32, for a scope.
+class Tf32Scope {
+public:
+    explicit Tf32Scope(bool allowed) : before_(at::globalContext().allowTF32CuBLAS())
+    {
+        at::globalContext().setAllowTF32CuBLAS(allowed);
+    }
+    ~Tf32Scope() { at::globalContext().setAllowTF32CuBLAS(before_); }
+    Tf32Scope(const Tf32Scope&) = delete;
+    Tf32Scope& operator=(const Tf32Scope&) = delete;
+
+private:
+    bool before_;
+};
+
+Ceiling ceilingOf(std::string kind, const Rate& rate, double amount, std::string unit)
+{
+    Ceiling ceiling;
+    ceiling.kind = std::move(kind);
+    ceiling.value = rate.perSecond * amount;
+    ceiling.unit = std::move(unit);
+    ceiling.n = kSamples;
+    ceiling.spread = rate.spread * amount;
+    return ceiling;
+}
+
+/// Random values: products of zeros draw less power and so run at higher clocks than any real ones.
+Ceiling matmul(const Device& device, const std::string& kind, at::ScalarType type, std::int64_t size,
+               bool tf32)
+{
+    const Tf32Scope scope(tf32);
+    const auto options = at::device(device.torch()).dtype(at::kFloat);
+    const Tensor a = at::randn({size, size}, options).to(type);
+    const Tensor b = at::randn({size, size}, options).to(type);
+    Tensor c = at::empty({size, size}, options.dtype(type));
+    const Rate rate = Stopwatch(device).rateOf([&] { at::mm_out(c, a, b); });
+    const auto n = static_cast<double>(size);
+    return ceilingOf(kind, rate, 2 * n * n * n, "FLOP/s");
+}
+
+Ceiling copy(const Device& device, std::int64_t bytes)
+{
+    const Tensor from = at::ones({bytes}, at::device(device.torch()).dtype(at::kByte));
+    Tensor to = at::zeros_like(from);
+    const Rate rate = Stopwatch(device).rateOf([&] { to.copy_(from); });
+    return ceilingOf("copy", rate, 2 * static_cast<double>(bytes), "B/s");
+}
+
+Ceiling launch(const Device& device)
+{
+    Tensor value = at::zeros({1}, at::device(device.torch()).dtype(at::kFloat));
+    const Rate rate = Stopwatch(device).rateOf([&] { value.add_(1); });
+    return ceilingOf("launch", rate, 1, "1/s");
+}
+
+/// The host's pace drifts by more than its samples differ among themselves: what was measured first is
+/// measured again at the end, and the better one is what the device reaches.
+void measureLaunchAgain(std::vector<Ceiling>& ceilings, const Device& device)
+{
+    const Ceiling again = launch(device);
+    for (Ceiling& ceiling : ceilings)
+        if (ceiling.kind == again.kind && again.value > ceiling.value)
+            ceiling = again;
+}
+
+/// No rate, but what predictions of this device from elsewhere cannot do without.
+Ceiling multiprocessors(const Device& device)
+{
+    Ceiling ceiling;
+    ceiling.kind = "multiprocessors";
+    ceiling.value = at::cuda::getDeviceProperties(device.torch().index())->multiProcessorCount;
+    ceiling.unit = "1";
+    ceiling.n = 1;
+    return ceiling;
+}
+
+/// Attention in one kernel: FLOP/s by the pairs that are seen, two products of them forward and five
+/// backward. Nothing where this build or device has no such kernel.
+void addAttention(std::vector<Ceiling>& ceilings, const Device& device, Backend backend,
+                  const std::string& kernel, at::ScalarType type, bool tf32 = false)
+{
+    const CalibrationAttention shape = calibrationAttention(device.isCuda());
+    AttentionProblem problem;
+    problem.batch = shape.batch;
+    problem.heads = problem.kvHeads = shape.heads;
+    problem.queryLength = problem.keyLength = shape.length;
+    problem.headDim = shape.headDim;
+    problem.device = device.torch();
+    problem.dtype = type;
+    problem.allowTf32 = tf32;
+    problem.needsGrad = true;
+    std::unique_ptr<AttentionBackend> attention;
+    try {
+        attention = makeAttention(backend, problem);
+    } catch (const Unsupported&) {
+        return;
+    }
+    const auto values = [&] {
+        const std::array sizes{problem.batch, problem.heads, problem.queryLength, problem.headDim};
+        return at::randn(sizes, at::device(problem.device)).to(type).requires_grad_();
+    };
+    const Tensor q = values();
+    const Tensor k = values();
+    const Tensor v = values();
+    const auto length = static_cast<double>(problem.queryLength);
+    const double pairs = static_cast<double>(problem.batch * problem.heads) * length * (length + 1) / 2;
+    const double product = 2 * pairs * static_cast<double>(problem.headDim);
+    const std::string kind =
+        "attention_" + kernel + (type == at::kFloat ? (tf32 ? "_tf32" : "_fp32") : "_bf16");
+    const Stopwatch stopwatch(device);
+    ceilings.push_back(ceilingOf(kind + "_forward", stopwatch.rateOf([&] { attention->apply(q, k, v); }),
+                                 2 * product, "FLOP/s"));
+    const at::AutoGradMode grad(true);
+    const Tensor o = attention->apply(q, k, v);
+    const Tensor gradO = at::ones_like(o);
+    ceilings.push_back(ceilingOf(kind + "_backward", stopwatch.rateOf([&] {
+        torch::autograd::grad({o}, {q, k, v}, {gradO}, /*retain_graph=*/true);
+    }),
+                                 5 * product, "FLOP/s"));
+}
+
+/// The kernels that attention's backends `flash` and `sdpa` come to on the device.
+void addAttention(std::vector<Ceiling>& ceilings, const Device& device)
+{
+    if (!device.isCuda()) {
+        addAttention(ceilings, device, Backend::Flash, "flash", at::kFloat);
+        addAttention(ceilings, device, Backend::Sdpa, "processor", at::kFloat);
+        return;
+    }
+    cudaDeviceProp properties{};
+    const bool hasCudnn =
+        cudaGetDeviceProperties(&properties, device.torch().index()) == cudaSuccess && properties.major >= 9;
+    addAttention(ceilings, device, Backend::Flash, "flash", at::kFloat, true);
+    for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+        addAttention(ceilings, device, Backend::Flash, "flash", type);
+        const std::string half = hasCudnn ? "cudnn" : "flash2";
+        addAttention(ceilings, device, Backend::Sdpa, type == at::kFloat ? "efficient" : half, type);
+    }
+}
+
+std::int64_t freeBytes(const Device& device)
+{
+    const DeviceScope scope(device);
+    std::size_t free = 0;
+    std::size_t total = 0;
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess)
+        return 0;
+    return static_cast<std::int64_t>(free);
+}
+
+} // namespace
+
+std::vector<Ceiling> measureCeilings(const Device& device)
+{
+    const at::NoGradGuard noGrad;
+    std::vector<Ceiling> ceilings;
+    if (!device.isCuda()) {
+        // Beyond any cache, small enough for a laptop; a processor has no TF32, and half precision without
+        // its own instructions would take minutes.
+        ceilings.push_back(matmul(device, "matmul_fp32", at::kFloat, 1024, false));
+        ceilings.push_back(matmul(device, "matmul_bf16", at::kBFloat16, 512, false));
+        ceilings.push_back(copy(device, std::int64_t{256} << 20));
+        ceilings.push_back(launch(device));
+        addAttention(ceilings, device);
+        measureLaunchAgain(ceilings, device);
+        return ceilings;
+    }
+    const DeviceScope scope(device);
+    // Three matrices of fp32 and two buffers to copy fit into a quarter of what is free.
+    const std::int64_t budget = freeBytes(device) / 4;
+    std::int64_t size = 8192;
+    while (size > 1024 && 3 * size * size * 4 > budget)
+        size /= 2;
+    ceilings.push_back(matmul(device, "matmul_fp32", at::kFloat, size, false));
+    ceilings.push_back(matmul(device, "matmul_tf32", at::kFloat, size, true));
+    ceilings.push_back(matmul(device, "matmul_bf16", at::kBFloat16, size, false));
+    ceilings.push_back(matmul(device, "matmul_fp16", at::kHalf, size, false));
+    ceilings.push_back(copy(device, std::min(std::int64_t{2} << 30, budget / 2)));
+    ceilings.push_back(launch(device));
+    ceilings.push_back(multiprocessors(device));
+    addAttention(ceilings, device);
+    measureLaunchAgain(ceilings, device);
+    return ceilings;
+}
+
+} // namespace tilescope::engine

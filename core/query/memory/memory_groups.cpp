@@ -1,0 +1,276 @@
+#include "core/query/memory/memory_groups.h"
+
+#include "core/analysis/time/path_glob.h"
+#include "core/model/text.h"
+#include "core/query/memory/memory_difference.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tilescope::query {
+
+namespace {
+
+/// As they lie on each other: what stays below what comes and goes, so that it has level edges.
+constexpr std::array kStackOrder{MemoryCategory::Parameters,  MemoryCategory::Optimizer,
+                                 MemoryCategory::Inputs,      MemoryCategory::Workspace,
+                                 MemoryCategory::Gradients,   MemoryCategory::Activations,
+                                 MemoryCategory::Temporaries, MemoryCategory::Unattributed};
+constexpr std::size_t kMostGroups = 24; // more are not told apart by colour
+constexpr std::string_view kOthers = "other modules";
+constexpr std::string_view kUntold = "unattributed";
+
+/// attention of layers.3/attention/qkv, embedding of embedding, lm_head of `lm_head first moment`.
+std::string_view kindOfModule(std::string_view module)
+{
+    if (module.starts_with("layers.")) {
+        const std::size_t slash = module.find('/');
+        if (slash == std::string_view::npos)
+            return "layers";
+        module.remove_prefix(slash + 1);
+    }
+    return module.substr(0, module.find_first_of("/ "));
+}
+
+/// Who asked for memory in a program whose snapshot was imported: file and function of the innermost Python
+/// frame that is not PyTorch's own. Components of a path are then `file:line:function`, with U+2215 for
+/// slashes.
+std::string callerOf(std::string_view path)
+{
+    constexpr std::string_view kSlash = "\xe2\x88\x95";
+    while (!path.empty()) {
+        const std::size_t cut = path.rfind('/');
+        const std::string_view call = cut == std::string_view::npos ? path : path.substr(cut + 1);
+        path = cut == std::string_view::npos ? std::string_view{} : path.substr(0, cut);
+        const std::size_t line = call.find(".py:");
+        const std::size_t function = line == std::string_view::npos ? line : call.find(':', line + 4);
+        if (function == std::string_view::npos)
+            continue;
+        std::string_view file = call.substr(0, line + 3);
+        if (file.starts_with("torch" + std::string(kSlash)))
+            continue;
+        if (const std::size_t folder = file.rfind(kSlash); folder != std::string_view::npos)
+            file.remove_prefix(folder + kSlash.size());
+        return std::string(file) + ' ' + std::string(call.substr(function + 1));
+    }
+    return {};
+}
+
+/// Numbers for keys in the order in which they first come.
+class Names {
+public:
+    explicit Names(MemoryGroups& groups) : groups_(groups) {}
+    std::uint8_t of(std::string_view key)
+    {
+        const auto found = std::ranges::find(groups_.names, key);
+        if (found != groups_.names.end())
+            return static_cast<std::uint8_t>(found - groups_.names.begin());
+        if (groups_.names.size() >= kMostGroups && key != kOthers && key != kUntold)
+            return of(kOthers);
+        groups_.names.emplace_back(key);
+        return static_cast<std::uint8_t>(groups_.names.size() - 1);
+    }
+
+private:
+    MemoryGroups& groups_;
+};
+
+/// The group of each text, so that a path is taken apart once and not for each of its blocks.
+template <class KeyOf>
+std::vector<std::uint8_t> groupsOfTexts(const MemoryHistory& history, Names& names, KeyOf keyOf,
+                                        std::uint32_t MemoryLife::*which)
+{
+    std::vector<std::uint8_t> groups(history.texts.size(), 0);
+    std::vector<bool> known(history.texts.size(), false);
+    for (const MemoryLife& block : history.blocks) {
+        const std::uint32_t text = block.*which;
+        if (text == 0 || known[text])
+            continue;
+        known[text] = true;
+        groups[text] = names.of(keyOf(history.text(text)));
+    }
+    return groups;
+}
+
+void groupByPhase(const MemoryHistory& history, MemoryGroups& groups)
+{
+    Names names(groups);
+    const std::uint8_t older = names.of(kOlderGroup);
+    for (const std::string_view phase : {"forward", "loss", "backward", "optimizer"})
+        names.of(phase);
+    const std::uint8_t none = names.of(kNoPhaseGroup);
+    const auto keyOf = [](std::string_view path) {
+        const std::string_view phase = analysis::phaseOf(path);
+        return phase.empty() ? kNoPhaseGroup : phase;
+    };
+    const std::vector<std::uint8_t> byPath = groupsOfTexts(history, names, keyOf, &MemoryLife::path);
+    for (const MemoryLife& block : history.blocks)
+        groups.groupOf.push_back(block.begin == MemoryLife::kBefore ? older
+                                 : block.path == 0                  ? none
+                                                                    : byPath[block.path]);
+}
+
+void groupByModule(const MemoryHistory& history, MemoryGroups& groups)
+{
+    Names names(groups);
+    const std::uint8_t older = names.of(kOlderGroup);
+    const bool isStack = history.run.workload == kSnapshotWorkload;
+    const auto keyOfPath = [isStack](std::string_view path) {
+        if (std::string caller = isStack ? callerOf(path) : std::string(); !caller.empty())
+            return caller;
+        const std::string_view module = analysis::moduleOf(path);
+        return std::string(module.empty() ? kNoModuleGroup : kindOfModule(module));
+    };
+    const auto keyOfName = [isStack](std::string_view name) {
+        std::string caller = isStack ? callerOf(name) : std::string();
+        return caller.empty() ? std::string(kindOfModule(name)) : caller;
+    };
+    const std::vector<std::uint8_t> byName = groupsOfTexts(history, names, keyOfName, &MemoryLife::name);
+    const std::vector<std::uint8_t> byPath = groupsOfTexts(history, names, keyOfPath, &MemoryLife::path);
+    const std::uint8_t none = names.of(kNoModuleGroup);
+    for (const MemoryLife& block : history.blocks)
+        groups.groupOf.push_back(block.begin == MemoryLife::kBefore
+                                     ? (block.name == 0 ? older : byName[block.name])
+                                 : block.path == 0 ? none
+                                                   : byPath[block.path]);
+}
+
+/// One curve while it is being drawn: a point wherever the value changes.
+struct Drawing {
+    std::vector<std::int64_t> times;
+    std::vector<std::int64_t> values;
+
+    void add(std::int64_t time, std::int64_t value)
+    {
+        if (!values.empty() && times.back() == time)
+            values.back() = value;
+        else if (values.empty() ? value != 0 : values.back() != value) {
+            times.push_back(time);
+            values.push_back(value);
+        }
+    }
+    std::shared_ptr<const StepCurve> curve()
+    {
+        return std::make_shared<const StepCurve>(
+            times.empty() ? StepCurve() : StepCurve(std::move(times), std::move(values)));
+    }
+};
+
+/// Blocks in the order in which they end.
+std::vector<std::uint32_t> byEnd(const MemoryHistory& history)
+{
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t i = 0; i < history.blocks.size(); ++i)
+        if (history.blocks[i].end != MemoryLife::kAfter)
+            order.push_back(i);
+    std::ranges::sort(order, {}, [&](std::uint32_t i) { return history.blocks[i].end; });
+    return order;
+}
+
+/// Each group's bytes, and what is left over of the allocator's count: whenever a block comes or goes or the
+/// count changes.
+void drawCurves(const MemoryHistory& history, MemoryGroups& groups)
+{
+    const StepCurve& count = history.allocated;
+    const std::vector<std::uint32_t> ends = byEnd(history);
+    std::vector<Drawing> drawings(groups.names.size());
+    std::vector<std::int64_t> bytes(groups.names.size(), 0);
+    std::size_t begun = 0;
+    std::size_t ended = 0;
+    std::size_t counted = 0;
+    std::int64_t told = 0;
+    const auto nextBegin = [&] {
+        return begun == history.blocks.size() ? MemoryLife::kAfter
+                                              : std::max(history.blocks[begun].begin, count.time(0));
+    };
+    const auto nextEnd = [&] {
+        return ended == ends.size() ? MemoryLife::kAfter : history.blocks[ends[ended]].end;
+    };
+    const auto nextCount = [&] { return counted == count.size() ? MemoryLife::kAfter : count.time(counted); };
+    for (std::int64_t time = 0;;) {
+        time = std::min({nextBegin(), nextEnd(), nextCount()});
+        if (time == MemoryLife::kAfter)
+            break;
+        const auto change = [&](std::uint32_t block, std::int64_t sign) {
+            const std::uint8_t group = groups.groupOf[block];
+            told += sign * history.blocks[block].bytes;
+            bytes[group] += sign * history.blocks[block].bytes;
+            drawings[group].add(time, bytes[group]);
+        };
+        for (; nextEnd() == time; ++ended)
+            change(ends[ended], -1);
+        for (; nextBegin() == time; ++begun)
+            change(static_cast<std::uint32_t>(begun), 1);
+        while (nextCount() == time)
+            ++counted;
+        drawings[groups.rest].add(time, (counted == 0 ? 0 : count.value(counted - 1)) - told);
+    }
+    for (Drawing& drawing : drawings)
+        groups.curves.push_back(drawing.curve());
+}
+
+} // namespace
+
+std::int64_t MemoryGroups::at(std::size_t group, std::int64_t time) const
+{
+    const StepCurve& curve = *curves[group];
+    return curve.empty() || time < curve.time(0) ? 0 : curve.at(time);
+}
+
+std::string_view moduleOf(const MemoryHistory& history, const MemoryLife& block)
+{
+    return block.begin == MemoryLife::kBefore ? history.text(block.name)
+                                              : analysis::moduleOf(history.text(block.path));
+}
+
+std::shared_ptr<const MemoryGroups> memoryGroups(const std::shared_ptr<const MemoryHistory>& history,
+                                                 MemoryGrouping grouping,
+                                                 const std::function<bool()>& cancelled)
+{
+    auto groups = std::make_shared<MemoryGroups>();
+    groups->grouping = grouping;
+    if (grouping == MemoryGrouping::Category) {
+        std::array<std::uint8_t, kMemoryCategories> places{};
+        for (const MemoryCategory category : kStackOrder) {
+            const auto index = static_cast<std::size_t>(category);
+            places[index] = static_cast<std::uint8_t>(groups->names.size());
+            groups->names.emplace_back(wordOf(category));
+            groups->curves.emplace_back(history, &history->curves[index]);
+        }
+        groups->rest = places[static_cast<std::size_t>(MemoryCategory::Unattributed)];
+        groups->groupOf.reserve(history->blocks.size());
+        for (const MemoryLife& block : history->blocks)
+            groups->groupOf.push_back(places[static_cast<std::size_t>(block.category)]);
+        return groups;
+    }
+    if (grouping == MemoryGrouping::Phase)
+        groupByPhase(*history, *groups);
+    else
+        groupByModule(*history, *groups);
+    groups->rest = Names(*groups).of(kUntold);
+    if (cancelled && cancelled())
+        return nullptr;
+    if (!history->empty())
+        drawCurves(*history, *groups);
+    return groups;
+}
+
+void memoryStacks(const MemoryHistory& history, const MemoryGroups& groups, double from, double perColumn,
+                  std::span<MemoryStack> out, std::span<std::int64_t> bytes)
+{
+    if (history.empty())
+        return;
+    const std::size_t count = groups.names.size();
+    for (std::size_t column = 0; column < out.size(); ++column) {
+        const double start = from + perColumn * static_cast<double>(column);
+        MemoryStack& to = out[column];
+        to.time = history.allocated.highest(static_cast<std::int64_t>(start),
+                                            static_cast<std::int64_t>(start + perColumn));
+        to.allocated = history.allocated.at(to.time);
+        to.reserved = history.reserved.at(to.time);
+        for (std::size_t group = 0; group < count; ++group)
+            bytes[column * count + group] = groups.at(group, to.time);
+    }
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "core/query/memory/memory_history.h"
+
+#include <memory>
+
+namespace tilescope::query {
+
+/// What the blocks of a history are told apart by.
+enum class MemoryGrouping {
+    Category, ///< what they are for
+    Phase,    ///< in which phase of a step they were asked for
+    Module,   ///< for which kind of module: all layers' attention is one
+};
+
+/// The blocks of a history in groups, and each group's bytes over time. At every instant the groups add up to
+/// what the allocator counted. Published once, never changed after; any thread.
+struct MemoryGroups {
+    MemoryGrouping grouping = MemoryGrouping::Category;
+    std::vector<std::string> names;    ///< as they lie on each other, the lowest first
+    std::vector<std::uint8_t> groupOf; ///< by block
+    /// By group; empty of those that never had a byte.
+    std::vector<std::shared_ptr<const StepCurve>> curves;
+    std::uint8_t rest = 0; ///< group of what the allocator counts and no block accounts for
+
+    std::int64_t at(std::size_t group, std::int64_t time) const;
+};
+
+inline constexpr std::string_view kOlderGroup = "before the trace";
+inline constexpr std::string_view kNoModuleGroup = "outside any module";
+inline constexpr std::string_view kNoPhaseGroup = "outside the phases";
+
+/// Null where cancelled. O(n log n).
+std::shared_ptr<const MemoryGroups> memoryGroups(const std::shared_ptr<const MemoryHistory>& history,
+                                                 MemoryGrouping grouping,
+                                                 const std::function<bool()>& cancelled = {});
+
+/// The module that a block belongs to: that of the range that asked for it, or of the tensor that is known to
+/// lie in it; empty where there is none.
+std::string_view moduleOf(const MemoryHistory& history, const MemoryLife& block);
+
+/// What a stretch of time, a column of pixels, shows: the moment within it at which most was allocated.
+struct MemoryStack {
+    std::int64_t time = 0;
+    std::int64_t allocated = 0;
+    std::int64_t reserved = 0;
+};
+
+/// Each of `out` is a stretch of `perColumn` nanoseconds, the first from `from` on; bytes has as many numbers
+/// a stretch as there are groups. O(columns * groups * log n).
+void memoryStacks(const MemoryHistory& history, const MemoryGroups& groups, double from, double perColumn,
+                  std::span<MemoryStack> out, std::span<std::int64_t> bytes);
+
+} // namespace tilescope::query

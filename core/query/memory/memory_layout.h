@@ -1,0 +1,86 @@
+#pragma once
+
+#include "core/query/memory/memory_groups.h"
+
+#include <optional>
+
+namespace tilescope::query {
+
+/// Where blocks stand in a picture of memory over time.
+enum class MemoryPlacing {
+    Address, ///< at their addresses; stretches of addresses that hold nothing are left out
+    Stacked, ///< on each other in the order of their allocations: what a block's end frees, those above fall
+};
+
+/// A stretch of addresses: a segment, or neighbouring blocks where an allocator has no segments.
+struct MemoryArea {
+    std::uint64_t address = 0;
+    std::int64_t bytes = 0;
+    std::int64_t low = 0; ///< where it stands in the picture
+};
+
+/// A block, or the part of its life in which it stays where it is: a rectangle of time and bytes.
+struct MemoryBox {
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+    std::int64_t low = 0; ///< bytes above the picture's foot
+    std::int64_t high = 0;
+    std::uint32_t block = 0; ///< index into the history's blocks
+};
+
+/// The largest blocks of a history, each where it stands, and the rest as a band. Published once, never
+/// changed after; any thread.
+class MemoryLayout {
+public:
+    MemoryPlacing placing = MemoryPlacing::Address;
+    std::size_t blocks = 0;             ///< that have boxes, the largest
+    std::int64_t least = 0;             ///< bytes of the smallest of them
+    double byteShare = 0;               ///< theirs of the bytes times time of all blocks
+    std::vector<MemoryBox> boxes = {};  ///< in the order in which they begin
+    std::vector<MemoryArea> areas = {}; ///< of Address, by address
+    /// Where the band of the rest begins: at the foot of Address, on top of the boxes of Stacked.
+    std::int64_t restMost = 0;
+    std::int64_t height = 1; ///< of the picture, bytes
+
+    /// Allocated bytes that no box stands for. \param history  the one that was laid out
+    std::int64_t restAt(const MemoryHistory& history, std::int64_t time) const;
+
+    /// Calls `take` with the index of each box that is seen within [from, to).
+    template <class Take> void eachWithin(double from, double to, Take take) const
+    {
+        for (std::size_t stretch = 0; stretch * kStretch < boxes.size(); ++stretch) {
+            if (static_cast<double>(boxes[stretch * kStretch].from) >= to)
+                break;
+            if (static_cast<double>(latestEnds_[stretch]) <= from)
+                continue;
+            const std::size_t end = std::min(boxes.size(), (stretch + 1) * kStretch);
+            for (std::size_t i = stretch * kStretch; i < end; ++i)
+                if (static_cast<double>(boxes[i].to) > from && static_cast<double>(boxes[i].from) < to)
+                    take(i);
+        }
+    }
+    /// The box at a place; within the slack the nearest in time.
+    std::optional<std::size_t> hit(double time, double bytes, double slackTime, double slackBytes) const;
+    /// The area that an address lies in; none where there is none.
+    const MemoryArea* areaOf(std::uint64_t address) const;
+
+    /// What restAt() tells, of these blocks: sets restMost too.
+    void setRest(const MemoryHistory& history, const std::vector<std::uint32_t>& shown);
+    /// Call once everything above is set.
+    void index();
+
+private:
+    static constexpr std::size_t kStretch = 256;
+    // Of few blocks their bytes change less often than the rest does, of all of them the rest: one is empty.
+    StepCurve told_; // bytes that boxes stand for
+    StepCurve rest_;
+    std::vector<std::int64_t> latestEnds_; // of each kStretch boxes
+};
+
+/// Places the `most` largest blocks; fewer where stacking them would take more than some hundred thousand
+/// boxes. Null where cancelled. O(n log n), of Stacked O(boxes).
+std::shared_ptr<const MemoryLayout> memoryLayout(const MemoryHistory& history, MemoryPlacing placing,
+                                                 std::size_t most,
+                                                 const std::function<bool()>& cancelled = {});
+
+} // namespace tilescope::query

@@ -1,0 +1,129 @@
+#include "core/query/memory/memory_reading.h"
+
+#include "core/query/runs/run_tables.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tilescope::query {
+
+namespace {
+
+/// A memory track's curves; empty ones where it has no points.
+std::pair<StepCurve, StepCurve> curvesOf(const store::RunReader& reader, RunId run,
+                                         const store::TrackInfo& track, std::int64_t shift)
+{
+    std::vector<std::int64_t> times;
+    std::vector<std::int64_t> allocated;
+    std::vector<std::int64_t> reserved;
+    reader.eachPoints(run, track, [&](std::span<const store::MemoryPoint> points) {
+        for (const store::MemoryPoint& point : points) {
+            times.push_back(point.time + shift);
+            allocated.push_back(point.allocated);
+            reserved.push_back(point.reserved);
+        }
+        return true;
+    });
+    if (times.empty())
+        return {};
+    StepCurve held = StepCurve::ofChanges(times, reserved);
+    return {StepCurve(std::move(times), std::move(allocated)), std::move(held)};
+}
+
+} // namespace
+
+std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reader, RunId run)
+{
+    auto outline = std::make_shared<MemoryHistory>();
+    outline->run = chooseRun(reader, run);
+    const auto span = reader.span(outline->run.run);
+    if (!span)
+        return nullptr;
+    outline->origin = span->first;
+    const std::int64_t shift = (outline->run.clockOrigin - outline->origin).count();
+    std::int64_t highest = -1;
+    for (const store::TrackInfo& track : reader.tracks(outline->run.run)) {
+        if (track.kind != store::LaneKind::Memory)
+            continue;
+        auto [allocated, reserved] = curvesOf(reader, outline->run.run, track, shift);
+        if (allocated.empty() || allocated.value(allocated.peak()) <= highest)
+            continue;
+        highest = allocated.value(allocated.peak());
+        outline->device = track.device;
+        outline->peakTime = allocated.time(allocated.peak());
+        outline->length = allocated.time(allocated.size() - 1);
+        outline->allocated = std::move(allocated);
+        outline->reserved = std::move(reserved);
+    }
+    return outline->empty() ? nullptr : outline;
+}
+
+std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run, Timestamp origin)
+{
+    const store::RunRecord record = chooseRun(reader, run);
+    std::vector<TimelineStep> steps;
+    const std::vector<store::TrackInfo> tracks = reader.tracks(record.run);
+    const std::int64_t shift = (record.clockOrigin - origin).count();
+    for (const store::TrackInfo& track : tracks)
+        if (track.kind == store::LaneKind::Step)
+            reader.eachBoxes(record.run, track, [&](std::span<const store::Box> boxes) {
+                for (const store::Box& box : boxes)
+                    steps.push_back({static_cast<std::int32_t>(box.code), box.start + shift,
+                                     box.start + box.length + shift});
+                return true;
+            });
+    if (tracks.empty())
+        reader.eachRange({.run = record.run}, [&](const Range& range) {
+            if (range.step != kNoStep && reader.text(range.path) == "step")
+                steps.push_back({range.step, (range.start - origin).count(), (range.end - origin).count()});
+            return true;
+        });
+    std::ranges::sort(steps, {}, &TimelineStep::start);
+    return steps;
+}
+
+std::optional<std::int64_t> memoryContext(const store::RunReader& reader, RunId run, DeviceIndex device)
+{
+    std::optional<std::int64_t> context;
+    for (const MemoryReading& reading : reader.memory(run).readings)
+        if (const auto used = reading.process ? reading.process : reading.deviceUsed;
+            used && reading.device == device)
+            context = std::max(context.value_or(0), *used - reading.reserved);
+    return context;
+}
+
+std::shared_ptr<const MemoryOps> memoryOps(const store::RunReader& reader, const MemoryHistory& history,
+                                           const std::function<bool()>& cancelled)
+{
+    auto made = std::make_shared<MemoryOps>();
+    for (const MemoryLife& block : history.blocks)
+        if (block.by)
+            made->ops.push_back({.id = block.by});
+    if (made->ops.empty())
+        return made;
+    std::ranges::sort(made->ops, {}, &MemoryOps::Op::id);
+    const auto isSame = [](const MemoryOps::Op& a, const MemoryOps::Op& b) { return a.id == b.id; };
+    made->ops.erase(std::unique(made->ops.begin(), made->ops.end(), isSame), made->ops.end());
+    std::unordered_map<StringId, std::uint32_t> indices;
+    const auto indexOf = [&](StringId id) -> std::uint32_t {
+        if (!id)
+            return 0;
+        const auto [place, isNew] = indices.try_emplace(id, static_cast<std::uint32_t>(made->texts.size()));
+        if (isNew)
+            made->texts.emplace_back(reader.text(id));
+        return place->second;
+    };
+    std::size_t count = 0;
+    bool stopped = false;
+    reader.eachOp({.run = history.run.run}, [&](const Op& op) {
+        constexpr std::size_t kAskEvery = 1 << 16;
+        stopped = ++count % kAskEvery == 0 && cancelled && cancelled();
+        const auto found = std::ranges::lower_bound(made->ops, op.id, {}, &MemoryOps::Op::id);
+        if (found != made->ops.end() && found->id == op.id)
+            *found = {op.id, indexOf(op.name), indexOf(op.shapes)};
+        return !stopped;
+    });
+    return stopped ? nullptr : made;
+}
+
+} // namespace tilescope::query

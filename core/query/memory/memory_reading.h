@@ -1,0 +1,50 @@
+#pragma once
+
+#include "core/query/memory/memory_history.h"
+#include "core/query/timeline/timeline.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace tilescope::query {
+
+/// Allocated and reserved bytes of the device with the highest peak, as a long run's file keeps them ready
+/// made: a history without blocks, there long before the whole one. Null where the file keeps none.
+/// \throws Error  no such run
+std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reader, RunId run);
+
+/// The traced steps of a run. \param origin  the run's first event, from which their times count
+/// O(ranges), much less for a long run. \throws Error  no such run
+std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run, Timestamp origin);
+
+/// What the process has of the device outside the allocator: context, modules, libraries, by NVML's or the
+/// driver's word; none where nobody said. \throws Error  no such run
+std::optional<std::int64_t> memoryContext(const store::RunReader& reader, RunId run, DeviceIndex device);
+
+/// Ops by which the blocks of a history were asked for. Immutable; any thread.
+struct MemoryOps {
+    struct Op {
+        OpId id;
+        std::uint32_t name = 0;   ///< index into texts
+        std::uint32_t shapes = 0; ///< of what it was given; 0 where not recorded
+    };
+    std::vector<std::string> texts{{}};
+    std::vector<Op> ops = {}; ///< by id
+
+    std::string_view name(OpId op) const { return text(op, &Op::name); }
+    std::string_view shapes(OpId op) const { return text(op, &Op::shapes); }
+
+private:
+    std::string_view text(OpId op, std::uint32_t Op::*which) const
+    {
+        const auto found = std::ranges::lower_bound(ops, op, {}, &Op::id);
+        return found == ops.end() || found->id != op ? std::string_view{}
+                                                     : std::string_view(texts[(*found).*which]);
+    }
+};
+
+/// Null where cancelled. O(ops of the run). \throws Error  no such run
+std::shared_ptr<const MemoryOps> memoryOps(const store::RunReader& reader, const MemoryHistory& history,
+                                           const std::function<bool()>& cancelled = {});
+
+} // namespace tilescope::query

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/query/memory/memory_history.h"
+#include "core/query/runs/grouping.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace tilescope::query {
+
+/// What happened to a device's memory while a range, phase, module or step ran.
+struct MemoryStretch {
+    std::int64_t instances = 0;
+    std::int64_t before = 0; ///< allocated when the first instance began
+    std::int64_t after = 0;  ///< when it ended
+    std::int64_t peak = 0;   ///< most within any instance
+    std::int64_t churn = 0;  ///< bytes that were allocated within an instance, on average
+};
+
+/// By the key of the group: of each range of the traced steps, and of the backward of each module, which no
+/// range covers: from its first to its last allocation event. Empty for groupings that are no stretch of
+/// time.
+std::map<std::string, MemoryStretch> memoryStretches(const store::RunReader& reader,
+                                                     const MemoryHistory& history, Grouping grouping);
+
+} // namespace tilescope::query

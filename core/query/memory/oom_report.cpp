@@ -1,0 +1,127 @@
+#include "core/query/memory/oom_report.h"
+
+#include "core/base/error.h"
+#include "core/config/schema.h"
+#include "core/query/runs/run_tables.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace tilescope::query {
+
+namespace {
+
+constexpr std::size_t kHolders = 10;
+
+/// What failed, and who had the memory then.
+void addScene(OomReport& report, const store::RunReader& reader, const MemoryHistory& history,
+              const AllocEvent& failure)
+{
+    report.asked = Bytes{failure.bytes};
+    report.path = failure.path ? std::string(reader.text(failure.path)) : std::string();
+    if (failure.op)
+        reader.eachOp({.run = history.run.run}, [&](const Op& op) {
+            if (op.id == failure.op)
+                report.op = reader.text(op.name);
+            return op.id != failure.op;
+        });
+    const std::int64_t time = (failure.time - history.origin).count();
+    report.allocated = Bytes{history.allocated.at(time)};
+    report.reserved = Bytes{history.reserved.at(time)};
+    if (history.hasSegments()) {
+        const analysis::SegmentMap map = history.segmentsAt(time);
+        report.largestFree = Bytes{map.largestFree()};
+        report.fragmentation = Bytes{map.use().fragmentation()};
+        report.reserved = Bytes{map.use().reserved()};
+        // LibTorch puts what the driver has left where other events have their address.
+        report.deviceFree = Bytes{static_cast<std::int64_t>(failure.address)};
+    }
+    for (const std::uint32_t index : history.aliveAt(time)) {
+        if (report.holders.size() == kHolders)
+            break;
+        const MemoryLife& block = history.blocks[index];
+        report.holders.push_back({Bytes{block.bytes}, block.category, std::string(history.text(block.path)),
+                                  std::string(history.text(block.op)), std::string(history.text(block.name)),
+                                  std::string(history.text(block.shape))});
+    }
+    for (std::size_t i = 0; i < kMemoryCategories; ++i)
+        if (!history.curves[i].empty())
+            if (const Bytes bytes{history.curves[i].at(time)}; bytes.count > 0)
+                report.categories.emplace_back(static_cast<MemoryCategory>(i), bytes);
+    std::ranges::stable_sort(report.categories, std::ranges::greater{},
+                             [](const auto& entry) { return entry.second; });
+}
+
+std::optional<std::int64_t> numberIn(const std::vector<EnvironmentEntry>& facts, std::string_view key)
+{
+    const auto found = std::ranges::find(facts, key, &EnvironmentEntry::key);
+    std::int64_t number = 0;
+    if (found == facts.end() ||
+        std::from_chars(found->value.data(), found->value.data() + found->value.size(), number).ec !=
+            std::errc())
+        return {};
+    return number;
+}
+
+/// The device of the run, with what its allocator may have had: what it had when it failed and the driver had
+/// left.
+predict::TargetDevice deviceOf(const OomReport& report, const std::vector<EnvironmentEntry>& facts)
+{
+    predict::TargetDevice device;
+    const std::string_view name = report.run.result.device;
+    device.isCuda = name.starts_with("cuda");
+    const std::string gpu =
+        "gpu." + std::string(name.substr(std::min(name.size(), name.find(':') + 1))) + ".";
+    if (device.isCuda) {
+        device.computeMajor = static_cast<int>(numberIn(facts, gpu + "compute_capability").value_or(9));
+        device.multiprocessors =
+            static_cast<int>(numberIn(facts, gpu + "multiprocessors").value_or(device.multiprocessors));
+        if (const auto memory = numberIn(facts, gpu + "memory"))
+            device.capacity = Bytes{*memory};
+    }
+    device.threads = static_cast<int>(numberIn(facts, "torch_threads").value_or(1));
+    const auto set = std::ranges::find(facts, "cpu.instruction_set", &EnvironmentEntry::key);
+    if (set != facts.end())
+        device.instructionSet = fromWord<CpuInstructionSet>(set->value).value_or(device.instructionSet);
+    const auto held = report.info.reserved ? report.info.reserved : report.info.allocated;
+    const Bytes left = report.deviceFree.value_or(Bytes{});
+    if (held && (report.deviceFree || !device.capacity))
+        device.capacity = *held + left;
+    return device;
+}
+
+void addSuggestions(OomReport& report, const store::RunReader& reader)
+{
+    std::optional<ExperimentSpec> spec;
+    try {
+        spec = config::fromJson(report.run.specJson);
+    } catch (const Error&) {
+        return; // a run of another program's, or of a version with other keys: nothing can be predicted of it
+    }
+    report.suggestions = predict::suggestions(*spec, deviceOf(report, reader.environment(report.run.run)));
+}
+
+} // namespace
+
+std::optional<bool> OomReport::fragmentationIsToBlame() const
+{
+    if (!asked || !reserved || !allocated || !largestFree)
+        return {};
+    return *reserved - *allocated >= *asked && *largestFree < *asked;
+}
+
+OomReport oomReport(const store::RunReader& reader, std::optional<RunId> run)
+{
+    OomReport report{.run = chooseRun(reader, run)};
+    report.info = report.run.result.oom.value_or(OomInfo{});
+    const auto history = memoryHistory(reader, report.run.run);
+    const auto failure = std::ranges::find(history->events.rbegin(), history->events.rend(), AllocAction::Oom,
+                                           &AllocEvent::action);
+    if (failure != history->events.rend())
+        addScene(report, reader, *history, *failure);
+    if (report.run.result.status == RunStatus::Oom)
+        addSuggestions(report, reader);
+    return report;
+}
+
+} // namespace tilescope::query

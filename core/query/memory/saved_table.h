@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/model/memory.h"
+#include "core/query/memory/residual_stream.h"
+#include "core/query/runs/event_query.h"
+
+#include <vector>
+
+namespace tilescope::query {
+
+/// What each part of a model holds for backward, every storage counted once.
+struct SavedTotal {
+    std::string path = {}; ///< the group's: layers.3
+    std::int64_t tensors = 0;
+    Bytes activations{}; ///< that are there for backward alone
+    Bytes others{};      ///< parameters and inputs, which are there anyway
+};
+
+struct SavedRow {
+    std::int64_t number = 0; ///< that sharedWith of others means
+    SavedTensor tensor = {};
+};
+
+/// The tensors that autograd held for backward in one step.
+struct SavedTable {
+    store::RunRecord run = {};
+    Timestamp origin{}; ///< first event of the run: times are shown from it
+    Grouping grouping = Grouping::None;
+    std::vector<SavedRow> rows = {};     ///< in the order in which forward saved them
+    std::vector<SavedTotal> totals = {}; ///< by range, phase, layer, else by module; in that order too
+    Bytes activations{};                 ///< of the rows, every storage once
+    Bytes others{};
+    std::optional<ResidualStream> residual = {}; ///< of the whole run
+};
+
+/// What the activations come to is, to the byte, what the timeline has as activations before backward.
+/// \throws Error  no such run, a pattern that is none
+SavedTable saved(const store::RunReader& reader, const EventQuery& query);
+
+} // namespace tilescope::query

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "core/query/memory/memory_history.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::query {
+
+/// What a block of an attention step holds, in the letters of the papers: Q, K, V, S (scores), P (weights),
+/// O, dO, dP, dS, dQ, dK, dV; besides `P * dP`, LSE, and workspaces of single ops.
+struct TensorName {
+    std::string name = {};  ///< the holder's, where it is none of those; empty: not known
+    std::string shape = {}; ///< [8, 256, 256]; empty: not known
+    /// Blocks of the run that had (part of) the same memory before, the latest first: what it reuses.
+    std::vector<std::uint32_t> reuses = {};
+};
+
+/// Names of all blocks of a run, in their order.
+///
+/// Told from what was recorded of each allocation (op, its operands' shapes, range, category), never from
+/// what the size ought to be: products before a softmax make scores, those after it the output; backward's
+/// are told by their operands' shapes, and where those are all alike (as many rows as dimensions) by their
+/// order. A product that allocates what is not its result's size allocates a workspace. Within modules named
+/// attention only. O(n log n).
+std::vector<TensorName> tensorNames(const MemoryHistory& history);
+
+/// One row of a decomposition.
+struct NamedBlock {
+    MemoryLife life = {};
+    std::string name = {}; ///< empty: not known
+    std::string shape = {};
+    std::string_view path = {};
+    std::string_view op = {};
+    std::string reuses = {};    ///< names of what had its memory before in that step
+    std::int64_t allocated = 0; ///< by the allocator's count, just after it was allocated
+};
+
+/// Blocks by the tensors that they hold.
+struct NamedMemory {
+    std::shared_ptr<const MemoryHistory> history;
+    std::vector<NamedBlock> rows = {};
+    /// The moment; none: all blocks of the first traced step in the order of their allocation, those that
+    /// were there before first.
+    std::optional<std::int64_t> at = {};
+    std::int64_t allocated = 0; ///< at that moment, else at the step's peak; the rows' sum and `unknown`
+    std::int64_t unknown = 0;   ///< that no block accounts for
+};
+
+/// \param at    a time of the history; none: the first traced step
+/// \param glob  only blocks that were asked for in ranges that match; empty: all
+NamedMemory namedMemory(std::shared_ptr<const MemoryHistory> history, std::optional<std::int64_t> at,
+                        const std::string& glob = {});
+
+} // namespace tilescope::query

@@ -1,0 +1,64 @@
+#include "core/query/runs/grouping.h"
+
+#include "core/analysis/time/path_glob.h"
+#include "core/base/error.h"
+#include "core/base/spelling.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tilescope::query {
+
+namespace {
+
+constexpr std::array<std::string_view, 10> kWords{"none",   "name", "family",   "range", "phase",
+                                                  "module", "op",   "category", "layer", "step"};
+
+} // namespace
+
+std::string_view wordOf(Grouping grouping)
+{
+    return kWords[static_cast<std::size_t>(grouping)];
+}
+
+Grouping groupingOf(std::string_view word, std::span<const Grouping> allowed)
+{
+    std::vector<std::string_view> words;
+    for (const Grouping grouping : allowed) {
+        if (wordOf(grouping) == word)
+            return grouping;
+        words.push_back(wordOf(grouping));
+    }
+    throw Error{.what = "cannot group by '" + std::string(word) + "'",
+                .where = "--group",
+                .mend = didYouMean(word, words)};
+}
+
+std::uint32_t GroupKeys::numberOf(StringId id)
+{
+    const auto [entry, isNew] = byId_.emplace(id, 0);
+    if (isNew) {
+        const std::string_view text = id ? textOf_(id) : std::string_view{};
+        std::string_view key = text;
+        if (grouping_ == Grouping::Range)
+            key = analysis::fromStepDown(text);
+        else if (grouping_ == Grouping::Phase)
+            key = analysis::phaseOf(text);
+        else if (grouping_ == Grouping::Module)
+            key = analysis::moduleOf(text);
+        else if (grouping_ == Grouping::Layer)
+            key = analysis::moduleOf(text).substr(0, analysis::moduleOf(text).find('/'));
+        entry->second = numberOf(key.empty() ? kUnattributed : key);
+    }
+    return entry->second;
+}
+
+std::uint32_t GroupKeys::numberOf(std::string_view key)
+{
+    const auto [entry, isNew] = numbers_.emplace(key, static_cast<std::uint32_t>(keys_.size()));
+    if (isNew)
+        keys_.emplace_back(key);
+    return entry->second;
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,190 @@
+#include "core/query/runs/run_tables.h"
+
+#include "core/base/error.h"
+#include "core/model/text.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tilescope::query {
+
+namespace {
+
+[[noreturn]] void throwNoSuchRun(const store::RunReader& reader, RunId run)
+{
+    const std::vector<RunId> there = reader.runIds();
+    throw Error{.what = "there is no run " + std::to_string(run.value),
+                .where = reader.file().string(),
+                .mend = there.empty() ? "the file has no runs" : "the file has run " + listOf(there)};
+}
+
+double milliseconds(Nanoseconds time)
+{
+    return static_cast<double>(time.count()) / 1e6;
+}
+
+RunRow rowOf(store::RunRecord record, const std::vector<Sample>& samples)
+{
+    RunRow row{.record = std::move(record), .phases = {}, .warmupMs = {}};
+    for (const auto& [phase, word] : enumWords<Phase>()) {
+        std::vector<double> wall;
+        std::vector<double> gpu;
+        for (const Sample& sample : samples) {
+            if (sample.phase != phase || sample.kind != SampleKind::Measure)
+                continue;
+            wall.push_back(milliseconds(sample.wall));
+            if (sample.gpu)
+                gpu.push_back(milliseconds(*sample.gpu));
+        }
+        if (!wall.empty())
+            row.phases.push_back({phase, analysis::summarise(wall), analysis::summarise(gpu)});
+    }
+    for (const Sample& sample : samples)
+        if (sample.phase == Phase::Step && sample.kind == SampleKind::Warmup)
+            row.warmupMs.push_back(milliseconds(sample.wall));
+    return row;
+}
+
+} // namespace
+
+const std::optional<analysis::Statistics>& RunRow::stepMs() const
+{
+    static const std::optional<analysis::Statistics> none;
+    const auto step = std::find_if(phases.begin(), phases.end(),
+                                   [](const PhaseTimes& p) { return p.phase == Phase::Step; });
+    return step == phases.end() ? none : step->wallMs;
+}
+
+std::string listOf(const std::vector<RunId>& runs)
+{
+    std::string text;
+    for (std::size_t i = 0; i < runs.size();) {
+        std::size_t last = i;
+        while (last + 1 < runs.size() && runs[last + 1].value == runs[last].value + 1)
+            ++last;
+        text += (text.empty() ? "" : ", ") + std::to_string(runs[i].value);
+        if (last > i)
+            text += (last == i + 1 ? ", " : " to ") + std::to_string(runs[last].value);
+        i = last + 1;
+    }
+    return text;
+}
+
+RunsTable runs(const store::RunReader& reader, std::optional<RunId> run)
+{
+    RunsTable table;
+    reader.atOnce([&] {
+        if (!run) {
+            table.rows = runs(reader, RunId{std::numeric_limits<std::int64_t>::min()},
+                              RunId{std::numeric_limits<std::int64_t>::max()});
+            return;
+        }
+        table.rows = runs(reader, *run, *run);
+        if (table.rows.empty())
+            throwNoSuchRun(reader, *run);
+    });
+    return table;
+}
+
+std::vector<RunRow> runs(const store::RunReader& reader, RunId first, RunId last)
+{
+    std::vector<RunRow> rows;
+    reader.atOnce([&] {
+        std::vector<store::RunRecord> records;
+        reader.eachRun(first, last, [&records](store::RunRecord&& record) {
+            records.push_back(std::move(record));
+            return true;
+        });
+        rows = runRows(reader, std::move(records));
+    });
+    return rows;
+}
+
+std::vector<RunRow> runRows(const store::RunReader& reader, std::vector<store::RunRecord> records)
+{
+    std::vector<RunId> ids;
+    for (const store::RunRecord& record : records)
+        ids.push_back(record.run);
+    std::vector<RunRow> rows;
+    std::vector<Sample> samples;
+    const auto finish = [&] {
+        rows.push_back(rowOf(std::move(records[rows.size()]), samples));
+        samples.clear();
+    };
+    // Samples come run by run; a run may have none.
+    reader.eachSample(ids, [&](RunId run, const Sample& sample) {
+        while (ids[rows.size()] != run)
+            finish();
+        samples.push_back(sample);
+    });
+    while (rows.size() < ids.size())
+        finish();
+    return rows;
+}
+
+SamplesTable samples(const store::RunReader& reader, std::optional<RunId> run)
+{
+    SamplesTable table;
+    reader.atOnce([&] {
+        reader.eachSample(chooseRunIds(reader, run), [&table](RunId of, const Sample& sample) {
+            table.rows.push_back({of, sample});
+        });
+    });
+    return table;
+}
+
+LossesTable losses(const store::RunReader& reader, std::optional<RunId> run)
+{
+    LossesTable table;
+    reader.atOnce([&] {
+        const std::vector<RunId> ids = chooseRunIds(reader, run);
+        reader.eachLoss(ids, [&table](RunId of, store::RunReader::LossRecord&& loss) {
+            table.rows.push_back({of, std::move(loss)});
+        });
+        if (!ids.empty())
+            reader.eachRun(ids.front(), ids.back(), [&table](store::RunRecord&& record) {
+                table.recordsChecked += record.recordsChecked;
+                return true;
+            });
+    });
+    return table;
+}
+
+EnvironmentTable environment(const store::RunReader& reader, std::optional<RunId> run)
+{
+    EnvironmentTable table{.run = chooseRun(reader, run), .rows = {}};
+    table.rows = reader.environment(table.run.run);
+    return table;
+}
+
+std::vector<RunId> chooseRunIds(const store::RunReader& reader, std::optional<RunId> run)
+{
+    if (!run)
+        return reader.runIds();
+    if (!reader.run(*run))
+        throwNoSuchRun(reader, *run);
+    return {*run};
+}
+
+std::vector<store::RunRecord> chooseRuns(const store::RunReader& reader, std::optional<RunId> run)
+{
+    if (!run)
+        return reader.runs();
+    std::optional<store::RunRecord> record = reader.run(*run);
+    if (!record)
+        throwNoSuchRun(reader, *run);
+    return {std::move(*record)};
+}
+
+store::RunRecord chooseRun(const store::RunReader& reader, std::optional<RunId> run)
+{
+    if (!run) {
+        const std::vector<RunId> ids = reader.runIds();
+        if (ids.empty())
+            throw Error{.what = "the file has no runs", .where = reader.file().string()};
+        run = ids.back();
+    }
+    return std::move(chooseRuns(reader, run).front());
+}
+
+} // namespace tilescope::query

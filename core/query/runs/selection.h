@@ -1,0 +1,55 @@
+#pragma once
+
+#include "core/analysis/time/path_glob.h"
+#include "core/analysis/time/text_of.h"
+#include "core/base/units.h"
+#include "core/store/run_reader.h"
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace tilescope::query {
+
+/// The texts of a file's ids; valid as long as the reader.
+inline analysis::TextOf textsOf(const store::RunReader& reader)
+{
+    return [&reader](StringId id) { return reader.text(id); };
+}
+
+inline double percentOf(Nanoseconds part, Nanoseconds whole)
+{
+    return whole.count() > 0 ? 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count())
+                             : 0;
+}
+
+/// Which paths lie in a range that a pattern selects; looks at each distinct path once. An empty pattern
+/// selects all, events without a path too.
+class PathSelection {
+public:
+    /// \throws Error  a pattern that is none
+    PathSelection(const std::string& pattern, const analysis::TextOf& textOf) : textOf_(textOf)
+    {
+        if (!pattern.empty())
+            glob_.emplace(pattern);
+    }
+
+    bool has(StringId path)
+    {
+        if (!glob_)
+            return true;
+        if (!path)
+            return false;
+        const auto [entry, isNew] = known_.emplace(path, false);
+        if (isNew)
+            entry->second = glob_->contains(analysis::fromStepDown(textOf_(path)));
+        return entry->second;
+    }
+
+private:
+    const analysis::TextOf& textOf_;
+    std::optional<analysis::PathGlob> glob_;
+    std::unordered_map<StringId, bool> known_;
+};
+
+} // namespace tilescope::query

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/query/runs/event_query.h"
+#include "core/query/runs/run_tables.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::query {
+
+/// A number that an answer rests on.
+struct AnswerFigure {
+    std::string label;
+    std::optional<double> value = {};
+    std::string unit = {}; ///< %, ns, FLOP, 1; empty for a count
+    std::string note = {}; ///< what a kernel does
+};
+
+/// One question that people ask of a trace, answered for a run.
+struct Answer {
+    std::string name = {}; ///< matmul-share
+    std::string question = {};
+    std::string sentence = {}; ///< the answer; why there is none where there are no figures
+    std::vector<AnswerFigure> figures = {};
+    std::string command = {}; ///< that shows the rows behind it
+};
+
+struct AnswersTable {
+    store::RunRecord run = {};
+    std::vector<Answer> rows = {};
+};
+
+/// Names of the questions, in order.
+std::span<const std::string_view> questionNames();
+
+/// Answers one question, or all, from the traced steps; on a CPU from its ops instead of kernels.
+/// \param name  none: all
+/// \throws Error  no such question or run
+AnswersTable answers(const store::RunReader& reader, const EventQuery& query,
+                     std::optional<std::string> name);
+
+} // namespace tilescope::query

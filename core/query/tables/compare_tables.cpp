@@ -1,0 +1,342 @@
+#include "core/query/tables/compare_tables.h"
+
+#include "core/analysis/kernels/kernel_families.h"
+#include "core/base/error.h"
+#include "core/model/flags.h"
+#include "core/model/text.h"
+#include "core/query/runs/json_members.h"
+#include "core/query/runs/run_tables.h"
+#include "core/query/runs/selection.h"
+#include "core/query/tables/traced_groups.h"
+#include "core/query/timeline/hue.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <set>
+
+namespace tilescope::query {
+
+namespace {
+
+using analysis::GroupTimes;
+using Json = nlohmann::ordered_json;
+
+std::vector<ComparedGroup> compared(const std::vector<GroupTimes>& a, const std::vector<GroupTimes>& b,
+                                    const analysis::BetweenRuns& between)
+{
+    std::vector<ComparedGroup> groups;
+    for (analysis::GroupDifference& difference : analysis::compareGroups(a, b, between))
+        groups.push_back({.difference = std::move(difference)});
+    return groups;
+}
+
+/// Wall and GPU times of one phase in step order, timed steps only, in ms.
+std::vector<double> seriesOf(const std::vector<Sample>& samples, Phase phase, bool onGpu)
+{
+    std::vector<double> series;
+    for (const Sample& sample : samples) {
+        if (sample.phase != phase || sample.kind != SampleKind::Measure || (onGpu && !sample.gpu))
+            continue;
+        const Nanoseconds time = onGpu ? *sample.gpu : sample.wall;
+        if (time.count() > 0)
+            series.push_back(static_cast<double>(time.count()) / 1e6);
+    }
+    return series;
+}
+
+std::vector<ComparedFact> factsThatDiffer(const std::vector<std::pair<std::string, std::string>>& a,
+                                          const std::vector<std::pair<std::string, std::string>>& b)
+{
+    std::vector<ComparedFact> facts;
+    const auto valueIn = [](const auto& list, const std::string& key) {
+        const auto found =
+            std::find_if(list.begin(), list.end(), [&](const auto& fact) { return fact.first == key; });
+        return found == list.end() ? std::string() : found->second;
+    };
+    for (const auto& [key, value] : a)
+        if (const std::string other = valueIn(b, key); other != value)
+            facts.push_back({key, value, other});
+    for (const auto& [key, value] : b)
+        if (valueIn(a, key).empty() && !value.empty())
+            facts.push_back({key, {}, value});
+    return facts;
+}
+
+std::vector<std::pair<std::string, std::string>> parametersOf(const store::RunRecord& run)
+{
+    std::vector<std::pair<std::string, std::string>> parameters;
+    const Json json = Json::parse(run.specJson, nullptr, false);
+    if (json.is_object())
+        for (const auto& item : json.items())
+            if (item.key() != "name" && item.key() != "repeat")
+                parameters.emplace_back(item.key(), item.value().is_string() ? item.value().get<std::string>()
+                                                                             : item.value().dump());
+    return parameters;
+}
+
+/// What a run's environment says about the machine and the software. What changes by itself (loads, clocks,
+/// free memory, anything measured before and after) says nothing about why two runs differ that their samples
+/// do not.
+std::vector<std::pair<std::string, std::string>> environmentOf(const store::RunReader& reader, RunId run)
+{
+    std::vector<std::pair<std::string, std::string>> facts;
+    for (const EnvironmentEntry& entry : reader.environment(run)) {
+        const bool changesByItself = entry.key.ends_with(".before") || entry.key.ends_with(".after") ||
+                                     entry.key.ends_with(".timed") ||
+                                     entry.key.find("load") != std::string::npos ||
+                                     entry.key.find("available") != std::string::npos ||
+                                     entry.key == "command_line" || entry.key == "spec" || entry.key == "pid";
+        if (!changesByItself)
+            facts.emplace_back(entry.key, entry.value + (entry.unit.empty() ? "" : " " + entry.unit));
+    }
+    return facts;
+}
+
+/// What makes two runs those of one point: their device, program, and all keys but name, timeout and repeat.
+/// Runs of other seeds do the same work on other numbers.
+std::string identityOf(const store::RunRecord& run, bool anySeed)
+{
+    const std::string keys = anySeed ? membersWithout(run.specJson, {"name", "timeout", "repeat", "seed"})
+                                     : membersWithout(run.specJson, {"name", "timeout", "repeat"});
+    return keys.empty() ? run.uid : run.program + '\n' + run.result.device + '\n' + keys;
+}
+
+/// The run and the finished repeats of its point.
+std::vector<store::RunRecord> repeatsOf(const store::RunReader& reader, const store::RunRecord& run)
+{
+    std::vector<store::RunRecord> repeats;
+    const std::string identity = identityOf(run, false);
+    reader.eachRun([&](store::RunRecord&& candidate) {
+        if (candidate.uid == run.uid ||
+            (candidate.result.status == RunStatus::Ok && identityOf(candidate, false) == identity))
+            repeats.push_back(std::move(candidate));
+        return true;
+    });
+    return repeats;
+}
+
+bool holds(const std::vector<store::RunRecord>& runs, const store::RunRecord& run)
+{
+    return std::any_of(runs.begin(), runs.end(),
+                       [&run](const store::RunRecord& each) { return each.uid == run.uid; });
+}
+
+/// The host had more to run than its processors could: over the minute before the run.
+bool wasLoaded(const store::RunReader& reader, RunId run)
+{
+    constexpr double kBeyondOurOwn = 1.25; // our own threads may keep every processor busy
+    double load = 0;
+    double threads = 0;
+    for (const EnvironmentEntry& entry : reader.environment(run)) {
+        double* value = entry.key == "load" ? &load : entry.key == "cpu.threads" ? &threads : nullptr;
+        if (value)
+            std::from_chars(entry.value.data(), entry.value.data() + entry.value.size(), *value);
+    }
+    return threads > 0 && load > kBeyondOurOwn * threads;
+}
+
+/// Something kept the times of the run from being those of its program alone.
+bool wasDisturbed(const store::RunReader& reader, const store::RunRecord& run)
+{
+    constexpr std::array kOfTimes{FlagKind::WarmUpTooShort, FlagKind::Unsteady,     FlagKind::Drift,
+                                  FlagKind::Throttled,      FlagKind::ClockChanged, FlagKind::BusyHost};
+    return wasLoaded(reader, run.run) ||
+           std::ranges::any_of(kOfTimes, [&run](FlagKind kind) { return hasFlag(run.result.flags, kind); });
+}
+
+/// A run with what its times are compared by.
+struct RunSamples {
+    std::vector<Sample> samples = {};
+    bool disturbed = false;
+};
+
+/// The runs of both sides and those that only tell how much runs differ.
+class ComparedSides {
+public:
+    ComparedSides(const store::RunReader& a, const store::RunRecord& runA, const store::RunReader& b,
+                  const store::RunRecord& runB)
+    {
+        std::vector<store::RunRecord> runsA = repeatsOf(a, runA);
+        std::vector<store::RunRecord> runsB = repeatsOf(b, runB);
+        const bool onePoint = std::any_of(runsA.begin(), runsA.end(),
+                                          [&](const store::RunRecord& run) { return holds(runsB, run); });
+        if (onePoint) {
+            runsA = {runA};
+            runsB = {runB};
+        }
+        sides_[0] = samplesOf(a, runsA);
+        sides_[1] = samplesOf(b, runsB);
+        records_ = {std::move(runsA), std::move(runsB)};
+        addRepeats(a, runA);
+        if (a.file() != b.file() || identityOf(runA, true) != identityOf(runB, true))
+            addRepeats(b, runB);
+    }
+
+    const std::vector<store::RunRecord>& runs(int side) const
+    {
+        return records_[static_cast<std::size_t>(side)];
+    }
+
+    std::optional<analysis::TimeDifference> compare(Phase phase, bool onGpu,
+                                                    std::optional<double> runToRun) const
+    {
+        std::array<std::vector<analysis::TimedRun>, 2> timed;
+        for (std::size_t side = 0; side < timed.size(); ++side)
+            for (const RunSamples& run : sides_[side])
+                timed[side].push_back({seriesOf(run.samples, phase, onGpu), run.disturbed});
+        analysis::KnownDeviation known{.given = runToRun};
+        for (const std::vector<RunSamples>& group : repeats_) {
+            std::vector<double>& medians = known.repeats.emplace_back();
+            for (const RunSamples& run : group)
+                if (const auto series = seriesOf(run.samples, phase, onGpu); !series.empty())
+                    medians.push_back(analysis::median(series));
+        }
+        return analysis::compareRuns(timed[0], timed[1], known);
+    }
+
+private:
+    static std::vector<RunSamples> samplesOf(const store::RunReader& reader,
+                                             const std::vector<store::RunRecord>& runs)
+    {
+        std::vector<RunSamples> samples;
+        for (const store::RunRecord& run : runs)
+            samples.push_back({reader.samples(run.run), wasDisturbed(reader, run)});
+        return samples;
+    }
+
+    /// Runs of the spec of `run`, whatever their seed, that are on neither side.
+    void addRepeats(const store::RunReader& reader, const store::RunRecord& run)
+    {
+        const std::string identity = identityOf(run, true);
+        std::vector<store::RunRecord> others;
+        reader.eachRun([&](store::RunRecord&& candidate) {
+            if (candidate.result.status == RunStatus::Ok && identityOf(candidate, true) == identity &&
+                !holds(records_[0], candidate) && !holds(records_[1], candidate))
+                others.push_back(std::move(candidate));
+            return true;
+        });
+        std::vector<RunSamples>& repeats = repeats_.emplace_back();
+        for (const store::RunRecord& other : others)
+            repeats.push_back({.samples = reader.samples(other.run)});
+    }
+
+    std::array<std::vector<store::RunRecord>, 2> records_;
+    std::array<std::vector<RunSamples>, 2> sides_;
+    std::vector<std::vector<RunSamples>> repeats_;
+};
+
+void describe(std::vector<ComparedGroup>& kernels)
+{
+    for (ComparedGroup& group : kernels) {
+        const std::string& name = group.difference.key;
+        const auto description = analysis::KernelFamilies::standard().describe(
+            name, name.starts_with("Memcpy")   ? DeviceEventKind::Memcpy
+                  : name.starts_with("Memset") ? DeviceEventKind::Memset
+                                               : DeviceEventKind::Kernel);
+        group.shortName = description.shortName;
+        group.family = wordOf(description.family);
+    }
+}
+
+void compareEvents(Comparison& comparison, const store::RunReader& a, const store::RunReader& b)
+{
+    const TracedGroups sideA = tracedGroups(a, comparison.a.runs);
+    const TracedGroups sideB = tracedGroups(b, comparison.b.runs);
+    if (!sideA.hasSteps || !sideB.hasSteps)
+        return;
+    const analysis::TimeDifference* step = comparison.step();
+    const analysis::BetweenRuns between = step ? step->between : analysis::betweenRuns({}, {});
+    if (sideA.onGpu && sideB.onGpu) {
+        comparison.families = compared(sideA.families, sideB.families, between);
+        comparison.kernels = compared(sideA.kernels, sideB.kernels, between);
+        describe(comparison.kernels);
+    } else if (!sideA.onGpu && !sideB.onGpu) {
+        comparison.families = compared(sideA.families, sideB.families, between);
+        comparison.kernels = compared(sideA.ops, sideB.ops, between);
+        for (ComparedGroup& group : comparison.kernels)
+            group.family = hueWord(hueOfOp(group.difference.key));
+        comparison.opsForKernels = true;
+    }
+    if (sideA.onGpu == sideB.onGpu)
+        comparison.ranges = compared(sideA.ranges, sideB.ranges, between);
+}
+
+/// The named run, or the last of the file's only point.
+store::RunRecord chosenRun(const store::RunReader& reader, std::optional<RunId> run)
+{
+    if (!run) {
+        std::set<std::string> points;
+        reader.eachRun([&points](store::RunRecord&& record) {
+            points.insert(identityOf(record, false));
+            return true;
+        });
+        if (points.size() > 1)
+            throw Error{.what = "holds " + std::to_string(points.size()) + " points",
+                        .where = reader.file().string(),
+                        .mend = "name one of its runs: FILE:RUN; show FILE lists them"};
+    }
+    return chooseRun(reader, run);
+}
+
+void addSide(Comparison& comparison, ComparedRun& side, char letter,
+             const std::vector<store::RunRecord>& runs)
+{
+    for (const store::RunRecord& run : runs) {
+        side.runs.push_back(run.run);
+        for (const std::string& flag : run.result.flags)
+            if (const FlagInfo* info = findFlag(flag); !info || info->severity != LossSeverity::Info)
+                comparison.flags.push_back({.side = letter, .run = run.run, .text = flag});
+    }
+}
+
+} // namespace
+
+const analysis::TimeDifference* Comparison::step() const
+{
+    for (const ComparedTime& time : times)
+        if (time.phase == Phase::Step && !time.onGpu)
+            return &time.difference;
+    return nullptr;
+}
+
+analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunRecord& run, Phase phase,
+                            bool onGpu)
+{
+    return {.times = seriesOf(reader.samples(run.run), phase, onGpu), .disturbed = wasDisturbed(reader, run)};
+}
+
+std::optional<analysis::TimeDifference> compareSteps(const store::RunReader& a, RunId runA,
+                                                     const store::RunReader& b, RunId runB)
+{
+    return ComparedSides(a, chooseRun(a, runA), b, chooseRun(b, runB)).compare(Phase::Step, false, {});
+}
+
+Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
+                   std::optional<RunId> runB, std::optional<double> runToRun)
+{
+    Comparison comparison{.a = {.file = a.file().string(), .run = chosenRun(a, runA)},
+                          .b = {.file = b.file().string(), .run = chosenRun(b, runB)}};
+    const store::RunRecord& first = comparison.a.run;
+    const store::RunRecord& second = comparison.b.run;
+    const ComparedSides sides(a, first, b, second);
+    addSide(comparison, comparison.a, 'A', sides.runs(0));
+    addSide(comparison, comparison.b, 'B', sides.runs(1));
+    comparison.parameters = factsThatDiffer(parametersOf(first), parametersOf(second));
+    comparison.environment = factsThatDiffer(environmentOf(a, first.run), environmentOf(b, second.run));
+    for (const auto& [phase, word] : enumWords<Phase>())
+        for (const bool onGpu : {false, true})
+            if (const auto difference = sides.compare(phase, onGpu, runToRun))
+                comparison.times.push_back({phase, onGpu, *difference});
+    comparison.memory = {{"peak_allocated", first.result.peakAllocated, second.result.peakAllocated},
+                         {"peak_reserved", first.result.peakReserved, second.result.peakReserved},
+                         {"before_backward", first.result.beforeBackward, second.result.beforeBackward}};
+    std::erase_if(comparison.memory, [](const ComparedMemory& memory) { return !memory.a && !memory.b; });
+    compareEvents(comparison, a, b);
+    return comparison;
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,97 @@
+#pragma once
+
+#include "core/analysis/stats/comparison.h"
+#include "core/analysis/stats/run_comparison.h"
+#include "core/query/memory/memory_difference.h"
+#include "core/store/run_reader.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::query {
+
+/// One side of a comparison.
+struct ComparedRun {
+    std::string file = {};
+    store::RunRecord run = {};
+    /// The runs whose times are compared: `run` and the finished repeats of its point, in the order of the
+    /// file.
+    std::vector<RunId> runs = {};
+};
+
+/// A phase's wall or GPU time over the timed steps, in ms.
+struct ComparedTime {
+    Phase phase = Phase::Step;
+    bool onGpu = false; ///< between CUDA events; else the host's wall
+    analysis::TimeDifference difference = {};
+};
+
+/// A flag of one of the compared runs: it says how far their times are to be trusted.
+struct ComparedFlag {
+    char side = 'A'; ///< A or B
+    RunId run = {};
+    std::string text = {};
+};
+
+struct ComparedMemory {
+    std::string what = {}; ///< peak_allocated, peak_reserved, before_backward
+    std::optional<Bytes> a = {};
+    std::optional<Bytes> b = {};
+};
+
+/// A fact that the runs do not share: a parameter, or something about the machine.
+struct ComparedFact {
+    std::string key = {};
+    std::string a = {}; ///< empty where the run has no such fact
+    std::string b = {};
+};
+
+/// One row of kernels, ops, families or ranges, with what a reader wants to know of it.
+struct ComparedGroup {
+    analysis::GroupDifference difference = {};
+    std::string shortName = {}; ///< of kernels
+    std::string family = {};    ///< of kernels and ops
+};
+
+/// Run B against run A.
+struct Comparison {
+    ComparedRun a = {};
+    ComparedRun b = {};
+    std::vector<ComparedFlag> flags = {};
+    std::vector<ComparedFact> parameters = {};
+    std::vector<ComparedFact> environment = {};
+    std::vector<ComparedTime> times = {}; ///< the step first; those that both runs measured
+    std::vector<ComparedMemory> memory = {};
+    std::optional<MemoryDifference> held = {}; ///< only where it was asked for: memoryDifference()
+    std::vector<ComparedGroup> families = {};  ///< of kernels, or of ops where neither ran on a GPU
+    std::vector<ComparedGroup> kernels = {};   ///< ops where neither ran on a GPU
+    std::vector<ComparedGroup> ranges = {};
+    bool opsForKernels = false;
+
+    /// The step's wall; none where either side has no timed step.
+    const analysis::TimeDifference* step() const;
+};
+
+/// The timed steps of a run in one phase, ms, and whether they were disturbed: flagged, or on a loaded host.
+analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunRecord& run, Phase phase,
+                            bool onGpu);
+
+/// Compares two sides, of one file or of two. Reads samples, and the events of the traced steps.
+///
+/// A side is a run together with the finished repeats of its point: runs of the same device, program and
+/// spec but for name, timeout and repeat. Two runs of one point are compared as single runs, since all
+/// repeats of either are those of the other. Further runs that differ from a side by their seed only, and
+/// further repeats of that one point, tell how much runs differ.
+/// \param runA, runB  none: the file's only point
+/// \param runToRun    deviation between runs, as a fraction; none: what the runs show
+/// \throws Error  no such run; no run is named and the file has several points
+Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
+                   std::optional<RunId> runB, std::optional<double> runToRun = {});
+
+/// The step's wall of that comparison alone; reads samples, but no events. None where either side has no
+/// timed step. \throws Error  no such run
+std::optional<analysis::TimeDifference> compareSteps(const store::RunReader& a, RunId runA,
+                                                     const store::RunReader& b, RunId runB);
+
+} // namespace tilescope::query

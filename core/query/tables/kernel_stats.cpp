@@ -1,0 +1,266 @@
+#include "core/query/tables/kernel_stats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace tilescope::query {
+
+namespace {
+
+// Sums that give mean and spread; lengths are whole, so the sum of squares loses nothing that matters in a
+// double.
+struct Sums {
+    std::int64_t instances = 0;
+    std::int64_t total = 0;
+    std::int64_t shortest = INT64_MAX;
+    std::int64_t longest = 0;
+    double squares = 0;
+    Hue hue = Hue::Other;
+
+    void add(std::int64_t length)
+    {
+        ++instances;
+        total += length;
+        shortest = std::min(shortest, length);
+        longest = std::max(longest, length);
+        squares += double(length) * double(length);
+    }
+};
+
+KernelStat statOf(std::uint32_t name, const Sums& sums)
+{
+    KernelStat stat;
+    stat.name = name;
+    stat.hue = sums.hue;
+    stat.instances = sums.instances;
+    stat.total = sums.total;
+    stat.shortest = sums.shortest;
+    stat.longest = sums.longest;
+    const auto n = double(sums.instances);
+    stat.mean = double(sums.total) / n;
+    if (sums.instances > 1)
+        stat.standardDeviation =
+            std::sqrt(std::max(0.0, (sums.squares - n * stat.mean * stat.mean) / (n - 1)));
+    return stat;
+}
+
+std::pair<std::size_t, std::size_t> startingIn(const Track& row, const std::optional<Stretch>& stretch)
+{
+    if (!stretch)
+        return {0, row.size()};
+    const std::size_t first = row.firstFrom(stretch->first);
+    return {first, std::max(first, row.firstFrom(stretch->second))};
+}
+
+// The part of an event that lies within the stretch; of no length where none does.
+Stretch insideOf(const Track& row, std::size_t i, const Stretch& stretch)
+{
+    const std::int64_t from = std::max(row.start(i), stretch.first);
+    return {from, std::max(from, std::min(row.end(i), stretch.second))};
+}
+
+std::int64_t lengthOf(const Stretch& stretch)
+{
+    return stretch.second - stretch.first;
+}
+
+void addTo(Sums& sums, Hue hue, std::int64_t length)
+{
+    if (sums.instances == 0)
+        sums.hue = hue;
+    sums.add(length);
+}
+
+void sortByCost(std::vector<KernelStat>& stats)
+{
+    std::sort(stats.begin(), stats.end(), [](const KernelStat& a, const KernelStat& b) {
+        return a.total != b.total ? a.total > b.total : a.name < b.name;
+    });
+}
+
+std::vector<KernelStat> statsOf(const std::vector<Sums>& sums)
+{
+    std::vector<KernelStat> stats;
+    for (std::uint32_t name = 0; name < sums.size(); ++name)
+        if (sums[name].instances > 0)
+            stats.push_back(statOf(name, sums[name]));
+    sortByCost(stats);
+    return stats;
+}
+
+} // namespace
+
+std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stretch> stretch,
+                                    const std::function<bool()>& cancelled)
+{
+    std::vector<Sums> sums(timeline.names.size());
+    for (const Lane& lane : timeline.lanes) {
+        if (lane.kind != Lane::Kind::Stream)
+            continue;
+        for (const Track& row : lane.rows) {
+            if (cancelled())
+                return {};
+            const auto [first, last] = startingIn(row, stretch);
+            for (std::size_t i = first; i < last; ++i)
+                addTo(sums[row.name(i)], row.hue(i), row.length(i));
+        }
+    }
+    return statsOf(sums);
+}
+
+std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
+                                      const std::function<bool()>& cancelled)
+{
+    std::vector<Sums> sums(timeline.names.size());
+    for (const Lane& lane : timeline.lanes) {
+        if (lane.kind != Lane::Kind::Stream)
+            continue;
+        for (const Track& row : lane.rows) {
+            if (cancelled())
+                return {};
+            const auto [first, last] = row.overlapping(stretch.first, stretch.second);
+            for (std::size_t i = first; i < last; ++i)
+                addTo(sums[row.name(i)], row.hue(i), lengthOf(insideOf(row, i, stretch)));
+        }
+    }
+    return statsOf(sums);
+}
+
+std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
+                                  const std::function<bool()>& cancelled)
+{
+    std::vector<Sums> sums(timeline.names.size());
+    for (const Lane& lane : timeline.lanes) {
+        if (lane.kind != Lane::Kind::Thread)
+            continue;
+        for (std::size_t r = 0; r < lane.rows.size(); ++r) {
+            if (cancelled())
+                return {};
+            const Track& row = lane.rows[r];
+            const Track* const called = r + 1 < lane.rows.size() ? &lane.rows[r + 1] : nullptr;
+            const auto [first, last] = row.overlapping(stretch.first, stretch.second);
+            std::size_t child = called ? called->overlapping(stretch.first, stretch.second).first : 0;
+            for (std::size_t i = first; i < last; ++i) {
+                const Stretch inside = insideOf(row, i, stretch);
+                std::int64_t own = lengthOf(inside);
+                for (; called && child < called->size() && called->start(child) < inside.second; ++child)
+                    own -= lengthOf(insideOf(*called, child, inside));
+                addTo(sums[row.name(i)], row.hue(i), own);
+            }
+        }
+    }
+    return statsOf(sums);
+}
+
+std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats)
+{
+    std::map<Hue, KernelStat> groups;
+    std::map<Hue, double> squares; // sums of squared lengths, out of each member's spread
+    for (const KernelStat& stat : stats) {
+        const double deviation = stat.standardDeviation.value_or(0);
+        squares[stat.hue] += deviation * deviation * double(stat.instances - 1) +
+                             stat.mean * stat.mean * double(stat.instances);
+        const auto [entry, isNew] = groups.try_emplace(stat.hue, stat);
+        if (isNew)
+            continue;
+        KernelStat& group = entry->second;
+        group.instances += stat.instances;
+        group.total += stat.total;
+        group.shortest = std::min(group.shortest, stat.shortest);
+        group.longest = std::max(group.longest, stat.longest);
+    }
+    std::vector<KernelStat> result;
+    for (auto& [hue, group] : groups) {
+        const auto n = double(group.instances);
+        group.mean = double(group.total) / n;
+        group.standardDeviation.reset();
+        if (group.instances > 1)
+            group.standardDeviation =
+                std::sqrt(std::max(0.0, (squares[hue] - n * group.mean * group.mean) / (n - 1)));
+        result.push_back(group);
+    }
+    sortByCost(result);
+    return result;
+}
+
+std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const std::vector<bool>& names,
+                                    std::optional<Stretch> stretch, const std::function<bool()>& cancelled)
+{
+    std::vector<std::int64_t> lengths;
+    for (const Lane& lane : timeline.lanes) {
+        if (lane.kind != Lane::Kind::Stream)
+            continue;
+        for (const Track& row : lane.rows) {
+            if (cancelled())
+                return {};
+            const auto [first, last] = startingIn(row, stretch);
+            for (std::size_t i = first; i < last; ++i)
+                if (names[row.name(i)])
+                    lengths.push_back(row.length(i));
+        }
+    }
+    return lengths;
+}
+
+std::optional<TimelineItem> firstInstance(const Timeline& timeline, std::string_view text,
+                                          const std::function<bool()>& cancelled)
+{
+    const std::optional<std::uint32_t> name = findName(timeline, text);
+    if (!name)
+        return {};
+    for (const Lane::Kind kind : {Lane::Kind::Stream, Lane::Kind::Thread}) {
+        std::optional<TimelineItem> first;
+        std::int64_t begin = INT64_MAX;
+        for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
+            const Lane& lane = timeline.lanes[l];
+            for (std::size_t r = 0; lane.kind == kind && r < lane.rows.size(); ++r) {
+                if (cancelled())
+                    return {};
+                const Track& row = lane.rows[r];
+                // No later than the first one that is known of another row.
+                for (std::size_t i = 0; i < row.size() && row.start(i) < begin; ++i)
+                    if (row.name(i) == *name) {
+                        first = TimelineItem{l, r, i};
+                        begin = row.start(i);
+                    }
+            }
+        }
+        if (first)
+            return first;
+    }
+    return {};
+}
+
+std::optional<std::uint32_t> findName(const Timeline& timeline, std::string_view text)
+{
+    for (std::uint32_t i = 0; i < timeline.names.size(); ++i)
+        if (timeline.names[i].text == text)
+            return i;
+    return {};
+}
+
+std::optional<BusyShare> busyShare(const Timeline& timeline, Stretch stretch)
+{
+    for (const Lane& lane : timeline.lanes)
+        if (lane.kind == Lane::Kind::Busy)
+            return BusyShare{stretch.second - stretch.first,
+                             lane.rows.front().coveredByHue(stretch.first, stretch.second)};
+    return {};
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> memoryAcross(const Timeline& timeline, Stretch stretch)
+{
+    const StepCurve* most = nullptr;
+    for (const Lane& lane : timeline.lanes) {
+        if (lane.kind != Lane::Kind::Memory || lane.allocated.empty())
+            continue;
+        if (most == nullptr || lane.allocated.value(lane.allocated.peak()) > most->value(most->peak()))
+            most = &lane.allocated;
+    }
+    if (most == nullptr)
+        return {};
+    return std::pair(most->at(stretch.first), most->at(stretch.second));
+}
+
+} // namespace tilescope::query

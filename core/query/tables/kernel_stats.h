@@ -1,0 +1,74 @@
+#pragma once
+
+#include "core/query/timeline/timeline.h"
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tilescope::query {
+
+/// What the device activities of one name took, in nanoseconds.
+struct KernelStat {
+    std::uint32_t name = 0; ///< of the timeline
+    Hue hue = Hue::Other;
+    std::int64_t instances = 0;
+    std::int64_t total = 0;
+    std::int64_t shortest = 0;
+    std::int64_t longest = 0;
+    double mean = 0;
+    std::optional<double> standardDeviation = {}; ///< of the sample; none for one instance
+};
+
+/// A stretch of a timeline, [from, to).
+using Stretch = std::pair<std::int64_t, std::int64_t>;
+
+/// Device activities that start within `stretch` (all of them without one) by name, the costliest first;
+/// empty where cancelled. Reads the timeline's rows, not the file: some nanoseconds an event.
+std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stretch> stretch,
+                                    const std::function<bool()>& cancelled);
+
+/// What the device did within `stretch`, by name, the costliest first; empty where cancelled. An activity
+/// that begins before the stretch or ends after it counts with its part inside, so that the times of one
+/// stream add up to the time in which it was busy. Shortest, longest and mean are those of the parts.
+std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
+                                      const std::function<bool()>& cancelled);
+
+/// The same of a host's ops by their own time, that of the ops they call taken off: what a CPU did. The times
+/// of one thread add up to the time in which it was inside an op; an op whose callees fill the stretch counts
+/// as an instance that takes no time. Ops lie below those that call them in the rows of their thread.
+std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
+                                  const std::function<bool()>& cancelled);
+
+/// The same added up by hue; `name` is that of the costliest member.
+std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats);
+
+/// How long the activities of these names took, one entry an instance, in no order; empty where cancelled.
+/// \param names  by number: whether it is one of them
+std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const std::vector<bool>& names,
+                                    std::optional<Stretch> stretch, const std::function<bool()>& cancelled);
+
+/// Where a device activity of that text ran first, or else a host's op; none where neither did, or where
+/// cancelled.
+std::optional<TimelineItem> firstInstance(const Timeline& timeline, std::string_view text,
+                                          const std::function<bool()>& cancelled);
+
+/// The name of that text among the timeline's; none where it does not occur.
+std::optional<std::uint32_t> findName(const Timeline& timeline, std::string_view text);
+
+/// What the device did within a stretch: time by hue of its busy lane, its gaps among them.
+struct BusyShare {
+    std::int64_t length = 0;
+    std::array<std::int64_t, kHueCount> time{};
+
+    double busy() const { return length > 0 ? double(time[std::size_t(Hue::Busy)]) / double(length) : 0; }
+};
+
+/// The first device's. None where no device was traced.
+std::optional<BusyShare> busyShare(const Timeline& timeline, Stretch stretch);
+
+/// Allocated bytes at both ends of a stretch, on the device with the greatest peak.
+std::optional<std::pair<std::int64_t, std::int64_t>> memoryAcross(const Timeline& timeline, Stretch stretch);
+
+} // namespace tilescope::query

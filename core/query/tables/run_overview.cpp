@@ -1,0 +1,249 @@
+#include "core/query/tables/run_overview.h"
+
+#include "core/analysis/kernels/kernel_families.h"
+#include "core/analysis/stats/statistics.h"
+#include "core/analysis/time/path_glob.h"
+#include "core/query/memory/peak_memory.h"
+#include "core/query/runs/selection.h"
+#include "core/query/tables/step_tables.h"
+#include "core/query/tables/work_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_map>
+
+namespace tilescope::query {
+
+namespace {
+
+/// Out of what the file keeps of its steps.
+StepsTable stepsOf(const store::RunTotals& totals, const RunOverview& overview, bool onGpu)
+{
+    StepsTable table;
+    for (const store::StepTotal& step : totals.steps) {
+        StepRow row{.run = overview.run.run, .step = step.step, .onGpu = onGpu};
+        row.partition.wall = {step.start, step.end};
+        row.partition.gpuBusy = step.gpuBusy;
+        row.partition.launching = step.launching;
+        row.partition.synchronizing = step.synchronizing;
+        row.partition.tracing = step.tracing;
+        row.partition.unexplained = step.unexplained;
+        table.rows.push_back(row);
+    }
+    return table;
+}
+
+std::optional<MeanStep> meanStepOf(const StepsTable& table)
+{
+    if (table.rows.empty())
+        return {};
+    analysis::StepPartition sum;
+    Nanoseconds wall{0};
+    MeanStep mean;
+    for (const StepRow& row : table.rows) {
+        mean.onGpu = mean.onGpu || row.onGpu;
+        wall += row.partition.wall.end - row.partition.wall.start;
+        sum.gpuBusy += row.partition.gpuBusy;
+        sum.launching += row.partition.launching;
+        sum.synchronizing += row.partition.synchronizing;
+        sum.tracing += row.partition.tracing;
+        sum.unexplained += row.partition.unexplained;
+    }
+    sum.wall = {Timestamp{}, Timestamp{} + wall};
+    mean.steps = std::int64_t(table.rows.size());
+    const auto each = [&mean](Nanoseconds all) { return double(all.count()) / double(mean.steps); };
+    mean.wall = each(wall);
+    mean.gpuBusy = each(sum.gpuBusy);
+    mean.launching = each(sum.launching);
+    mean.synchronizing = each(sum.synchronizing);
+    mean.tracing = each(sum.tracing);
+    mean.unexplained = each(sum.unexplained);
+    mean.verdict = mean.onGpu ? verdictOf(sum) : analysis::StepVerdict::Cpu;
+    return mean;
+}
+
+/// Adds up families by hue.
+class FamilyShares {
+public:
+    void add(Hue hue, Nanoseconds total, std::int64_t instances)
+    {
+        FamilyShare& share = shares_[std::size_t(hue)];
+        share.hue = hue;
+        share.perStep += double(total.count());
+        share.instancesPerStep += double(instances);
+    }
+    std::vector<FamilyShare> list(std::int64_t steps) const
+    {
+        std::vector<FamilyShare> families;
+        for (FamilyShare share : shares_) {
+            if (share.instancesPerStep == 0)
+                continue;
+            share.perStep /= double(steps);
+            share.instancesPerStep /= double(steps);
+            families.push_back(share);
+        }
+        std::sort(families.begin(), families.end(),
+                  [](const FamilyShare& a, const FamilyShare& b) { return a.perStep > b.perStep; });
+        return families;
+    }
+
+private:
+    std::array<FamilyShare, kHueCount> shares_{};
+};
+
+std::vector<FamilyShare> familiesOf(const store::RunReader& reader, RunId run, const MeanStep& step)
+{
+    FamilyShares shares;
+    if (step.onGpu)
+        for (const KernelRow& row : kernels(reader, {.run = run, .grouping = Grouping::Family}).rows)
+            shares.add(hueOfFamily(row.key), row.total, row.instances);
+    else
+        for (const OpRow& row : ops(reader, {.run = run}).rows)
+            shares.add(hueOfOp(row.key), row.self, row.instances);
+    return shares.list(step.steps);
+}
+
+std::vector<FamilyShare> familiesOf(const store::RunReader& reader, const store::RunTotals& totals,
+                                    const MeanStep& step)
+{
+    FamilyShares shares;
+    std::array<std::unordered_map<StringId, Hue>, 3> hues; // by kind
+    for (const store::KernelTotal& each : totals.kernels) {
+        const auto [hue, isNew] = hues[std::size_t(each.kind)].try_emplace(each.name);
+        if (isNew)
+            hue->second = hueOf(
+                analysis::KernelFamilies::standard().describe(reader.text(each.name), each.kind).family);
+        shares.add(hue->second, Nanoseconds(each.total), each.instances);
+    }
+    return shares.list(step.steps);
+}
+
+RangesTable rangesOf(const store::RunReader& reader, const store::RunTotals& totals,
+                     const store::RunRecord& run)
+{
+    RangesTable table{.run = run};
+    for (const store::PathTotal& path : totals.paths) {
+        table.hasGpu = table.hasGpu || path.gpu.has_value();
+        table.rows.push_back({path.path, path.instances, path.wall, path.gpu});
+    }
+    // The first path is the step itself.
+    const auto timeOf = [&table](const analysis::RangeTotal& row) {
+        return (table.hasGpu ? row.gpu : row.wall).value_or(Nanoseconds{0});
+    };
+    for (analysis::RangeTotal& row : table.rows)
+        row.percent = percentOf(timeOf(row), timeOf(table.rows.front()));
+    std::unordered_map<StringId, bool> inModule;
+    for (const store::KernelTotal& each : totals.kernels) {
+        const auto [known, isNew] = inModule.try_emplace(each.path, false);
+        if (isNew && each.path)
+            known->second = !analysis::moduleOf(analysis::fromStepDown(reader.text(each.path))).empty();
+        table.gpu += Nanoseconds(each.total);
+        table.gpuInModules += Nanoseconds(known->second ? each.total : 0);
+    }
+    return table;
+}
+
+// The phase whose host range holds the instant: step/forward is "forward".
+std::string phaseAt(const store::RunReader& reader, RunId run, Timestamp at)
+{
+    std::string phase;
+    reader.eachRange({.run = run, .from = at, .to = at + Nanoseconds(1)}, [&](const Range& range) {
+        const std::string_view path = analysis::fromStepDown(reader.text(range.path));
+        constexpr std::string_view kStep = "step/";
+        if (path.starts_with(kStep) && path.find('/', kStep.size()) == std::string_view::npos)
+            phase = path.substr(kStep.size());
+        return true;
+    });
+    return phase;
+}
+
+std::optional<analysis::SeriesDifference> driftOf(const std::vector<Sample>& samples)
+{
+    std::vector<double> steps;
+    for (const Sample& sample : samples)
+        if (sample.kind == SampleKind::Measure && sample.phase == Phase::Step)
+            steps.push_back(double(sample.wall.count()) / 1e6);
+    const auto half = std::ptrdiff_t(steps.size() / 2);
+    return analysis::compareSeries({steps.begin(), steps.begin() + half},
+                                   {steps.begin() + half, steps.end()});
+}
+
+std::optional<Utilisation> utilisationOf(const store::RunReader& reader, const store::RunRecord& run)
+{
+    std::vector<double> walls;
+    std::optional<analysis::Flops> flops;
+    for (const MfuRow& row : mfu(reader, {.run = run.run}).rows) {
+        if (!row.model || row.wall <= Nanoseconds{0})
+            continue;
+        flops = row.model; // the spec's: of every step the same
+        walls.push_back(double(row.wall.count()) * 1e-9);
+    }
+    if (!flops)
+        return {};
+    const DeviceCeilings ceilings = ceilingsOf(reader, run);
+    return Utilisation{double(flops->count) / analysis::median(walls), ceilings.measured.flops,
+                       ceilings.sheet.flops};
+}
+
+void readBasics(RunOverview& overview, const store::RunReader& reader, RunId run)
+{
+    overview.run = chooseRun(reader, run);
+    overview.losses = losses(reader, run);
+    overview.environment = environment(reader, run);
+    overview.drift = driftOf(reader.samples(run));
+}
+
+void read(RunOverview& overview, const store::RunReader& reader, RunId run,
+          const std::function<bool()>& cancelled)
+{
+    readBasics(overview, reader, run);
+    if (cancelled())
+        return;
+    overview.utilisation = utilisationOf(reader, overview.run);
+    if (const std::optional<store::RunTotals> totals = reader.totals(run)) {
+        overview.step = meanStepOf(stepsOf(*totals, overview, reader.counts(run).deviceEvents > 0));
+        if (overview.step) {
+            overview.families = overview.step->onGpu ? familiesOf(reader, *totals, *overview.step)
+                                                     : familiesOf(reader, run, *overview.step);
+            overview.ranges = rangesOf(reader, *totals, overview.run);
+        }
+    } else {
+        overview.step = meanStepOf(steps(reader, {.run = run}));
+        if (overview.step && !cancelled()) {
+            overview.families = familiesOf(reader, run, *overview.step);
+            overview.ranges = ranges(reader, {.run = run});
+        }
+    }
+    if (!cancelled() && reader.counts(run).allocEvents > 0) {
+        overview.live = memoryAtPeak(reader, run, cancelled);
+        overview.peakPhase = phaseAt(reader, run, overview.live->at);
+    }
+    overview.isWhole = !cancelled();
+}
+
+} // namespace
+
+std::string_view RunOverview::fact(std::string_view key) const
+{
+    for (const EnvironmentEntry& entry : environment.rows)
+        if (entry.key == key)
+            return entry.value;
+    return {};
+}
+
+RunOverview runBasics(const store::RunReader& reader, RunId run)
+{
+    RunOverview overview;
+    reader.atOnce([&] { readBasics(overview, reader, run); });
+    return overview;
+}
+
+RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled)
+{
+    RunOverview overview;
+    reader.atOnce([&] { read(overview, reader, run, cancelled); });
+    return overview;
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "core/analysis/stats/comparison.h"
+#include "core/analysis/time/step_partition.h"
+#include "core/query/memory/memory_tables.h"
+#include "core/query/runs/run_tables.h"
+#include "core/query/tables/kernel_tables.h"
+#include "core/query/timeline/hue.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::query {
+
+/// Where the wall of a mean traced step went, in nanoseconds.
+struct MeanStep {
+    std::int64_t steps = 0;
+    bool onGpu = false; ///< false: there is only the wall
+    double wall = 0;
+    double gpuBusy = 0;
+    double launching = 0;
+    double synchronizing = 0;
+    double tracing = 0;
+    double unexplained = 0;
+    analysis::StepVerdict verdict = analysis::StepVerdict::Cpu; ///< of the steps added up
+};
+
+/// What one family took in a mean traced step: its kernels on a GPU, its ops' self time on a CPU.
+struct FamilyShare {
+    Hue hue = Hue::Other;
+    double perStep = 0; ///< ns
+    double instancesPerStep = 0;
+};
+
+/// What the model needs of the median timed step, as a rate, and what its device can reach at most.
+struct Utilisation {
+    double flopsPerSecond = 0;
+    std::optional<double> measuredCeiling = {}; ///< FLOP/s
+    std::optional<double> sheetCeiling = {};
+
+    /// Model FLOPs utilisation: against the measured ceiling, else against the data sheet's.
+    std::optional<double> mfu() const
+    {
+        const std::optional<double>& ceiling = measuredCeiling ? measuredCeiling : sheetCeiling;
+        return ceiling && *ceiling > 0 ? std::optional(flopsPerSecond / *ceiling) : std::nullopt;
+    }
+};
+
+/// All that the first look at a run shows, besides what RunSummary has.
+struct RunOverview {
+    store::RunRecord run = {};
+    std::optional<MeanStep> step = {};      ///< none without traced steps
+    std::vector<FamilyShare> families = {}; ///< costliest first
+    RangesTable ranges = {};
+    std::optional<LiveMemoryTable> live = {}; ///< at the peak; none without allocation events
+    std::string peakPhase = {};               ///< backward, …; empty where no traced phase holds the peak
+    LossesTable losses = {};
+    EnvironmentTable environment = {};
+    std::optional<Utilisation> utilisation = {}; ///< none where the spec does not tell the FLOPs
+    /// The second half of the timed steps against the first; none where there are too few.
+    std::optional<analysis::SeriesDifference> drift = {};
+
+    bool isWhole = false; ///< else it has only what needs no event, and traced steps may be there or not
+
+    /// An environment entry's value; empty where there is none.
+    std::string_view fact(std::string_view key) const;
+};
+
+/// The part of it that needs no event: some milliseconds, whatever was traced. \throws Error  no such run
+RunOverview runBasics(const store::RunReader& reader, RunId run);
+
+/// Reads what the overview of a run shows; ends early, with what it has, where cancelled.
+/// \throws Error  no such run
+RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled);
+
+} // namespace tilescope::query

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "core/analysis/time/step_partition.h"
+#include "core/query/runs/event_query.h"
+#include "core/store/run_reader.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilescope::query {
+
+/// Where the wall of each traced step went.
+struct StepRow {
+    RunId run = {};
+    std::int32_t step = 0;
+    bool onGpu = false; ///< false: there is only the wall
+    analysis::StepPartition partition = {};
+};
+
+struct StepsTable {
+    std::vector<StepRow> rows = {}; ///< by run and step
+    std::vector<store::RunRecord> runs = {};
+};
+
+/// Of one run or of all. \throws Error  no such run
+StepsTable steps(const store::RunReader& reader, const EventQuery& query);
+
+} // namespace tilescope::query

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/analysis/stats/comparison.h"
+#include "core/store/run_reader.h"
+
+#include <span>
+#include <vector>
+
+namespace tilescope::query {
+
+/// What kernels, families, ops and ranges took in the traced steps of some runs.
+struct TracedGroups {
+    std::vector<analysis::GroupTimes> families = {}; ///< of kernels; where no run had a GPU, of ops
+    std::vector<analysis::GroupTimes> kernels = {};  ///< none on a CPU
+    std::vector<analysis::GroupTimes> ops = {};      ///< self time; only of runs without a GPU
+    std::vector<analysis::GroupTimes> ranges = {};   ///< GPU time, or wall where there is none
+    bool hasSteps = false;
+    bool onGpu = false;
+};
+
+/// Reads the events of the traced steps, one run after the other. Runs without traced steps are left out.
+TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId> runs);
+
+} // namespace tilescope::query

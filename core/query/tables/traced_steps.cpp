@@ -1,0 +1,53 @@
+#include "core/query/tables/traced_steps.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tilescope::query {
+
+namespace {
+
+/// When the events of a step happened; a step's kernels may run when the next has begun.
+struct Stretch {
+    Timestamp from = Timestamp::max();
+    Timestamp to = Timestamp::min();
+    bool hasRanges = false;
+
+    void add(Timestamp start, Timestamp end)
+    {
+        from = std::min(from, start);
+        // An event without a length overlaps a window that goes on after it.
+        to = std::max(to, std::max(start, end) + Nanoseconds(1));
+    }
+};
+
+} // namespace
+
+std::size_t eachTracedStep(const store::RunReader& reader, RunId run,
+                           const std::function<void(const TracedStep&)>& take)
+{
+    std::map<std::int32_t, Stretch> steps;
+    const auto note = [&steps](const auto& event) {
+        if (event.step != kNoStep)
+            steps[event.step].add(event.start, event.end);
+        return true;
+    };
+    reader.eachRange({.run = run}, [&](const Range& range) {
+        if (range.step != kNoStep)
+            steps[range.step].hasRanges = true;
+        return note(range);
+    });
+    reader.eachOp({.run = run}, [&](const Op& op) { return note(op); });
+    reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) { return note(event); });
+    std::size_t count = 0;
+    for (const auto& [step, stretch] : steps) {
+        if (!stretch.hasRanges)
+            continue;
+        const store::EventWindow window{.run = run, .from = stretch.from, .to = stretch.to, .step = step};
+        take({step, reader.ranges(window), reader.ops(window), reader.deviceEvents(window)});
+        ++count;
+    }
+    return count;
+}
+
+} // namespace tilescope::query

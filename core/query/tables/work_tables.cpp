@@ -1,0 +1,305 @@
+#include "core/query/tables/work_tables.h"
+
+#include "core/analysis/kernels/kernel_families.h"
+#include "core/analysis/work/device_sheets.h"
+#include "core/analysis/work/timed_work.h"
+#include "core/model/ceilings.h"
+#include "core/model/text.h"
+#include "core/query/runs/json_members.h"
+#include "core/query/runs/selection.h"
+#include "core/query/runs/traced_pieces.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+namespace tilescope::query {
+
+namespace {
+
+using analysis::TimedWork;
+using analysis::Work;
+
+std::string valueOf(const std::vector<EnvironmentEntry>& environment, std::string_view key)
+{
+    const auto found = std::find_if(environment.begin(), environment.end(),
+                                    [key](const EnvironmentEntry& entry) { return entry.key == key; });
+    return found == environment.end() ? std::string() : found->value;
+}
+
+void readMeasured(DeviceCeilings& ceilings, const store::RunReader& reader, const std::string& device,
+                  const std::string& name, Precision precision)
+{
+    const std::string matmul = "matmul_" + std::string(wordOf(precision));
+    bool isBusy[2] = {}; // the matrix products, the copy
+    const std::vector<Ceiling> all = reader.ceilings();
+    for (const Ceiling& ceiling : all) { // as they were measured: the last of a kind holds
+        if (ceiling.device != device)
+            continue;
+        if (ceiling.kind == matmul)
+            ceilings.measured.flops = ceiling.value;
+        else if (ceiling.kind == "copy")
+            ceilings.measured.bytes = ceiling.value;
+        else
+            continue;
+        isBusy[ceiling.kind == matmul ? 0 : 1] = isFromBusyHost(all, ceiling);
+    }
+    ceilings.measuredFrom =
+        ceilings.measured.flops || ceilings.measured.bytes
+            ? "measured on " + name + (isBusy[0] || isBusy[1] ? " while its host was busy" : "")
+            : "no ceilings of this device are in the file: tilescope doctor --ceilings -o FILE";
+}
+
+/// Adds a reason once.
+void because(std::string& why, std::string_view reason)
+{
+    if (!reason.empty() && why.find(reason) == std::string::npos)
+        why += (why.empty() ? "" : "; ") + std::string(reason);
+}
+
+/// What a group's missing work comes from.
+std::string whyNoWork(const RooflineTable& table, const std::string& key)
+{
+    if (!table.fromShapes)
+        return "shapes were not recorded: run with --shapes true";
+    if (table.grouping != Grouping::Op)
+        return "no rule counts these ops";
+    if (key == kUnattributed)
+        return "the op that launched it is not known";
+    const auto rule = analysis::ruleOf(key);
+    return !rule         ? "no rule counts " + key
+           : rule->moves ? "its shapes are not known"
+                         : "a view: it does nothing";
+}
+
+RooflineRow rowOf(const analysis::WorkTotal& total, const RooflineTable& table)
+{
+    RooflineRow row{
+        .key = total.key, .instances = total.instances, .time = total.time, .counted = total.countedTime};
+    if (total.countedTime == Nanoseconds{0}) {
+        row.why = whyNoWork(table, total.key);
+        return row;
+    }
+    row.work = total.work;
+    row.measured = placeUnder(table.ceilings.measured, total.work, total.countedTime);
+    row.sheet = placeUnder(table.ceilings.sheet, total.work, total.countedTime);
+    if (total.work == Work{})
+        return row;
+    if (!row.measured)
+        because(row.why, table.ceilings.measuredFrom);
+    if (!row.sheet)
+        because(row.why, table.ceilings.sheetFrom);
+    return row;
+}
+
+/// What an item counts for; a path counts for itself and all above it.
+analysis::WorkGroupsOf groupsOf(Grouping grouping)
+{
+    const auto orNone = [](std::string_view key) { return key.empty() ? kUnattributed : key; };
+    switch (grouping) {
+    case Grouping::Op:
+        return [=](const TimedWork& item, const auto& group) { group(orNone(item.op)); };
+    case Grouping::Phase:
+        return [=](const TimedWork& item, const auto& group) { group(orNone(analysis::phaseOf(item.path))); };
+    case Grouping::Module:
+        return
+            [=](const TimedWork& item, const auto& group) { group(orNone(analysis::moduleOf(item.path))); };
+    case Grouping::Range:
+        return [=](const TimedWork& item, const auto& group) {
+            if (!item.path.starts_with("step"))
+                return group(kUnattributed);
+            for (std::size_t end = item.path.find('/'); end != std::string_view::npos;
+                 end = item.path.find('/', end + 1))
+                group(item.path.substr(0, end));
+            group(item.path);
+        };
+    default:
+        return [](const TimedWork& item, const auto& group) { group(wordOf(item.family)); };
+    }
+}
+
+/// Families by name, asked once a name.
+analysis::FamilyOf familiesOf(const analysis::TextOf& textOf)
+{
+    auto known = std::make_shared<std::unordered_map<StringId, analysis::KernelFamily>>();
+    return [known, textOf](const DeviceEvent& event) {
+        const auto [entry, isNew] = known->try_emplace(event.name);
+        if (isNew)
+            entry->second =
+                analysis::KernelFamilies::standard().describe(textOf(event.name), event.kind).family;
+        return entry->second;
+    };
+}
+
+void select(std::vector<TimedWork>& items, const std::string& pattern)
+{
+    if (pattern.empty())
+        return;
+    const analysis::PathGlob glob(pattern);
+    std::erase_if(items, [&glob](const TimedWork& item) { return !glob.contains(item.path); });
+}
+
+MfuRow mfuRow(const Sample& sample, RunId run, const std::optional<analysis::StepFlops>& flops,
+              const DeviceCeilings& ceilings)
+{
+    MfuRow row{.run = run, .step = sample.step, .wall = sample.wall};
+    if (!flops)
+        return row;
+    row.model = flops->model;
+    row.hardware = flops->hardware;
+    const double seconds = static_cast<double>(sample.wall.count()) * 1e-9;
+    const auto share = [seconds](analysis::Flops done, const std::optional<double>& peak) {
+        return peak && seconds > 0 ? std::optional(static_cast<double>(done.count) / (seconds * *peak))
+                                   : std::nullopt;
+    };
+    row.mfuMeasured = share(flops->model, ceilings.measured.flops);
+    row.mfuSheet = share(flops->model, ceilings.sheet.flops);
+    row.hfuSheet = share(flops->hardware, ceilings.sheet.flops);
+    if (!row.mfuMeasured)
+        because(row.why, ceilings.measuredFrom);
+    if (!row.mfuSheet)
+        because(row.why, ceilings.sheetFrom);
+    return row;
+}
+
+/// What a run's spec says of a step.
+struct StepWork {
+    std::optional<ExperimentSpec> spec = {};
+    std::optional<analysis::StepFlops> flops = {};
+    std::string formula = {};
+    std::string why = {}; ///< there are no FLOPs
+};
+
+StepWork stepWorkOf(const store::RunRecord& run)
+{
+    StepWork work;
+    work.spec = specOf(run, work.why);
+    if (!work.spec)
+        return work;
+    work.flops = analysis::stepFlops(*work.spec);
+    if (work.flops)
+        work.formula = analysis::stepFlopsFormula(*work.spec);
+    else
+        work.why = "the FLOPs of this workload are not known from its spec";
+    return work;
+}
+
+DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run, const StepWork& work)
+{
+    DeviceCeilings ceilings;
+    const std::optional<ExperimentSpec>& spec = work.spec;
+    if (!spec) {
+        ceilings.measuredFrom = ceilings.sheetFrom = work.why;
+        return ceilings;
+    }
+    const std::vector<EnvironmentEntry> environment = reader.environment(run.run);
+    const bool onGpu = run.result.device.starts_with("cuda");
+    const std::string name = valueOf(environment, onGpu ? "gpu.name" : "cpu.model");
+    const std::string device =
+        onGpu ? valueOf(environment, "gpu.uuid") : "cpu:" + valueOf(environment, "host");
+    readMeasured(ceilings, reader, device, name, spec->precision);
+    const analysis::DeviceSheet* sheet = onGpu ? analysis::DeviceSheets::standard().find(name) : nullptr;
+    if (sheet) {
+        ceilings.sheet = sheet->ceilings(spec->precision);
+        ceilings.sheetFrom = ceilings.sheet.flops ? sheet->name + ", " + sheet->source
+                                                  : "the data sheet of " + sheet->name + " has no peak for " +
+                                                        std::string(wordOf(spec->precision));
+    } else {
+        ceilings.sheetFrom = onGpu ? "no data sheet of '" + name + "' is known"
+                                   : std::string("no data sheets of processors are kept");
+    }
+    return ceilings;
+}
+
+} // namespace
+
+DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run)
+{
+    StepWork work;
+    work.spec = specOf(run, work.why);
+    return ceilingsOf(reader, run, work);
+}
+
+RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
+{
+    RooflineTable table{.run = chooseRun(reader, query.run)};
+    if (query.grouping != Grouping::None)
+        table.grouping = query.grouping;
+    table.ceilings = ceilingsOf(reader, table.run);
+    const analysis::TextOf textOf = textsOf(reader);
+    const store::EventWindow window{.run = table.run.run};
+    const std::vector<DeviceEvent> device = reader.deviceEvents(window);
+    const std::vector<Op> ops = reader.ops(window);
+    table.onGpu = !device.empty();
+    // Of the traced steps, or of the one before them that took the shapes where only kernels are traced.
+    table.fromShapes = std::any_of(ops.begin(), ops.end(), [](const Op& op) { return bool(op.shapes); });
+
+    std::string unread;
+    const auto spec = specOf(table.run, unread);
+    std::vector<analysis::SpecWork> known;
+    std::vector<TimedWork> items;
+    if (table.fromShapes) {
+        const analysis::WorkContext context{
+            .elementBytes = spec ? analysis::elementBytesOf(spec->precision) : 4,
+            .causal = !spec || spec->workload == Workload::Lm || spec->causal};
+        items = timedWorkOfOps(ops, device, textOf, familiesOf(textOf), context);
+    } else {
+        if (spec)
+            known = analysis::specWork(*spec);
+        std::set<std::int32_t> steps;
+        for (const DeviceEvent& event : device)
+            steps.insert(event.step);
+        for (const Op& op : ops)
+            steps.insert(op.step);
+        steps.erase(kNoStep);
+        items = timedWorkOfSpec(known, static_cast<std::int64_t>(steps.size()), ops, device, textOf,
+                                familiesOf(textOf));
+        // Which op did which part of the spec's work is not told: their rows have time alone.
+        if (table.grouping == Grouping::Op || known.empty())
+            for (TimedWork& item : items)
+                item.counted = false;
+    }
+    select(items, query.rangeGlob);
+    std::erase_if(items, [](const TimedWork& item) { return item.time == Nanoseconds{0} && !item.counted; });
+    for (const analysis::WorkTotal& total : workTotals(items, groupsOf(table.grouping)))
+        table.rows.push_back(rowOf(total, table));
+    if (table.grouping == Grouping::Range)
+        std::sort(table.rows.begin(), table.rows.end(),
+                  [](const RooflineRow& a, const RooflineRow& b) { return a.key < b.key; });
+    return table;
+}
+
+MfuTable mfu(const store::RunReader& reader, const EventQuery& query)
+{
+    MfuTable table{.runs = chooseRuns(reader, query.run)};
+    // The runs of a sweep have few specs that differ in what counts.
+    std::unordered_map<std::string, StepWork> known;
+    std::vector<std::pair<std::string, std::vector<RunId>>> formulas;
+    std::unordered_map<std::string, std::size_t> places; // in formulas
+    for (const store::RunRecord& record : table.runs) {
+        const std::string key = membersWithout(record.specJson, {"name", "seed", "timeout", "repeat"});
+        const auto [place, isNew] = known.try_emplace(key.empty() ? record.specJson : key);
+        StepWork& work = place->second;
+        if (isNew)
+            work = stepWorkOf(record);
+        if (work.flops) {
+            const auto [formula, isFirst] = places.try_emplace(work.formula, formulas.size());
+            if (isFirst)
+                formulas.emplace_back(work.formula, std::vector<RunId>{});
+            formulas[formula->second].second.push_back(record.run);
+        }
+        const DeviceCeilings ceilings = ceilingsOf(reader, record, work);
+        for (const Sample& sample : reader.samples(record.run)) {
+            if (sample.kind != SampleKind::Measure || sample.phase != Phase::Step)
+                continue;
+            table.rows.push_back(mfuRow(sample, record.run, work.flops, ceilings));
+            because(table.rows.back().why, work.why);
+        }
+    }
+    for (const auto& [formula, runs] : formulas)
+        table.formulas.push_back((runs.size() == 1 ? "Run " : "Runs ") + listOf(runs) + ": " + formula + ".");
+    return table;
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "core/analysis/work/roofline.h"
+#include "core/analysis/work/work.h"
+#include "core/query/runs/event_query.h"
+#include "core/query/runs/grouping.h"
+#include "core/query/runs/run_tables.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::query {
+
+/// What a run's device can reach, as it was measured and as its data sheet says.
+struct DeviceCeilings {
+    analysis::Ceilings measured = {};
+    analysis::Ceilings sheet = {};
+    std::string measuredFrom = {}; ///< which figures these are; why there are none where there are none
+    std::string sheetFrom = {};
+};
+
+/// For the precision of the run. Measured ones are those that the file has of the run's own device, the
+/// latest of each kind. \throws Error  from the reader
+DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run);
+
+/// Work and rates of one group of the traced steps.
+struct RooflineRow {
+    std::string key = {};
+    std::int64_t instances = 0;
+    Nanoseconds time{0};
+    Nanoseconds counted{0}; ///< of it, the time whose work is known: rates are over that
+    std::optional<analysis::Work> work = {};
+    std::optional<analysis::RooflinePoint> measured = {};
+    std::optional<analysis::RooflinePoint> sheet = {};
+    std::string why = {}; ///< why something is missing; empty where nothing is
+};
+
+struct RooflineTable {
+    store::RunRecord run = {};
+    Grouping grouping = Grouping::Family;
+    std::vector<RooflineRow> rows = {}; ///< most time first
+    bool fromShapes = false;            ///< else from the spec: matmuls and attention only
+    bool onGpu = false;
+    DeviceCeilings ceilings = {};
+};
+
+/// By family (the default), op, range, phase or module; a range holds what lies beneath it.
+/// \throws Error  no such run, a pattern that is none
+RooflineTable roofline(const store::RunReader& reader, const EventQuery& query);
+
+/// How much of its device one timed step used.
+struct MfuRow {
+    RunId run = {};
+    std::int32_t step = 0;
+    Nanoseconds wall{0};
+    std::optional<analysis::Flops> model = {};
+    std::optional<analysis::Flops> hardware = {};
+    std::optional<double> mfuMeasured = {}; ///< model FLOPs / (wall x measured ceiling)
+    std::optional<double> mfuSheet = {};    ///< the same with the data sheet's
+    std::optional<double> hfuSheet = {};    ///< hardware FLOPs instead
+    std::string why = {};
+};
+
+struct MfuTable {
+    std::vector<MfuRow> rows = {};          ///< by run and step
+    std::vector<std::string> formulas = {}; ///< of each run that has one, told apart by its number
+    std::vector<store::RunRecord> runs = {};
+};
+
+/// Of the timed steps of one run or of all. \throws Error  no such run
+MfuTable mfu(const store::RunReader& reader, const EventQuery& query);
+
+} // namespace tilescope::query

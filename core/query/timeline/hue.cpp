@@ -1,0 +1,65 @@
+#include "core/query/timeline/hue.h"
+
+#include "core/analysis/work/op_families.h"
+
+namespace tilescope::query {
+
+namespace {
+
+using analysis::KernelFamily;
+
+// The hues of families are the families, in the same order; the others follow.
+static_assert(kFamilyCount == analysis::kKernelFamilies);
+static_assert(Hue(KernelFamily::Matmul) == Hue::Matmul && Hue(KernelFamily::Attention) == Hue::Attention &&
+              Hue(KernelFamily::Softmax) == Hue::Softmax && Hue(KernelFamily::Norm) == Hue::Norm &&
+              Hue(KernelFamily::Elementwise) == Hue::Elementwise &&
+              Hue(KernelFamily::Reduction) == Hue::Reduction &&
+              Hue(KernelFamily::Embedding) == Hue::Embedding &&
+              Hue(KernelFamily::Optimizer) == Hue::Optimizer && Hue(KernelFamily::Copy) == Hue::Copy &&
+              Hue(KernelFamily::Memset) == Hue::Memset && Hue(KernelFamily::Collective) == Hue::Collective &&
+              Hue(KernelFamily::Other) == Hue::Other);
+
+constexpr std::array<std::string_view, kHueCount - kFamilyCount> kWords = {
+    "range",          "range",         "range",   "CUDA call",  "busy",
+    "host launching", "synchronising", "tracing", "unexplained"};
+
+} // namespace
+
+std::string_view hueWord(Hue hue)
+{
+    const auto place = std::size_t(hue);
+    return place < kFamilyCount ? wordOf(KernelFamily(place)) : kWords[place - kFamilyCount];
+}
+
+Hue hueOfFamily(std::string_view family)
+{
+    for (std::size_t i = 0; i < kFamilyCount; ++i)
+        if (wordOf(KernelFamily(i)) == family)
+            return Hue(i);
+    return Hue::Other;
+}
+
+Hue hueOf(analysis::KernelFamily family)
+{
+    return static_cast<Hue>(family);
+}
+
+Hue hueOfOp(std::string_view name)
+{
+    return hueOf(analysis::familyOfOp(name));
+}
+
+Hue hueOfRange(std::string_view path)
+{
+    const std::size_t at = path.rfind("attention");
+    if (at == std::string_view::npos)
+        return Hue::Range;
+    const std::string_view below = path.substr(at + std::string_view("attention").size());
+    if (below.empty())
+        return Hue::RangeAttention;
+    const bool core = below == "/scores" || below == "/softmax" || below == "/output" || below == "/flash" ||
+                      below == "/sdpa";
+    return core ? Hue::RangeAttentionInner : Hue::Range;
+}
+
+} // namespace tilescope::query

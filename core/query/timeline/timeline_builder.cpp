@@ -1,0 +1,497 @@
+// Makes lanes of records, in whatever order they come.
+
+#include "core/query/timeline/name_table.h"
+#include "core/query/timeline/timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace tilescope::query {
+
+namespace {
+
+struct HostLane {
+    RowsBuilder rows;
+    bool hasCalls = false;
+};
+
+struct StreamLane {
+    RowsBuilder rows;
+    std::size_t events = 0;
+};
+
+using Stretches = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+// In order and apart from each other.
+Stretches unionOf(Stretches stretches)
+{
+    std::ranges::sort(stretches);
+    Stretches result;
+    for (const auto& [from, to] : stretches) {
+        if (from >= to)
+            continue;
+        if (!result.empty() && from <= result.back().second)
+            result.back().second = std::max(result.back().second, to);
+        else
+            result.emplace_back(from, to);
+    }
+    return result;
+}
+
+struct DeviceLanes {
+    std::map<StreamId, StreamLane> streams;
+    TrackBuilder busy;
+    store::BusySpans spans;
+};
+
+Hue hueOf(store::BusyReason reason)
+{
+    switch (reason) {
+    case store::BusyReason::Busy:
+        return Hue::Busy;
+    case store::BusyReason::Launching:
+        return Hue::GapLaunching;
+    case store::BusyReason::Unexplained:
+        break;
+    }
+    return Hue::GapUnexplained;
+}
+
+struct Curves {
+    std::vector<std::int64_t> times, allocated, reserved;
+
+    /// Where points came late.
+    void sort()
+    {
+        if (std::ranges::is_sorted(times))
+            return;
+        std::vector<std::size_t> order(times.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::stable_sort(order, {}, [this](std::size_t i) { return times[i]; });
+        for (auto* values : {&allocated, &reserved, &times}) {
+            std::vector<std::int64_t> sorted(order.size());
+            std::ranges::transform(order, sorted.begin(), [values](std::size_t i) { return (*values)[i]; });
+            *values = std::move(sorted);
+        }
+    }
+};
+
+// "aten::mm" is mm in a box; "autograd::engine::evaluate_function: X" is X.
+std::string labelOfOp(std::string_view name)
+{
+    constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
+    if (name.starts_with(kEvaluate))
+        name.remove_prefix(kEvaluate.size());
+    if (name.starts_with("aten::"))
+        name.remove_prefix(6);
+    return std::string(name);
+}
+
+// What a row will hold, as far as a file's word is taken for it.
+std::size_t expectedOf(const store::TrackInfo& track)
+{
+    constexpr std::int64_t kMost = 1 << 22;
+    return std::size_t(std::clamp<std::int64_t>(track.events, 0, kMost));
+}
+
+std::string lastComponent(std::string_view path)
+{
+    return std::string(path.substr(path.rfind('/') + 1));
+}
+
+} // namespace
+
+struct TimelineBuilder::State {
+    TextOf textOf;
+    DeviceNameOf deviceNameOf;
+    Timeline timeline;
+    std::map<ThreadId, std::string> threadNames;
+    std::map<ThreadId, RowsBuilder> ranges;
+    std::map<ThreadId, HostLane> hosts;
+    std::map<DeviceIndex, DeviceLanes> devices;
+    std::map<DeviceIndex, Curves> curves;
+    NameTable rangeNames, opNames, callNames;
+    std::array<NameTable, 3> deviceNames; // by DeviceEventKind
+    Stretches waiting, tracing;           // of the host, in any order
+    std::array<NamedHue, kHueCount> gapNames{};
+    std::array<bool, kHueCount> gapNamed{};
+
+    std::int64_t at(Timestamp time) const { return (time - timeline.origin).count(); }
+
+    template <class Make> NamedHue named(NameTable& table, StringId id, Make make)
+    {
+        if (const NamedHue* known = table.find(id))
+            return *known;
+        auto [name, hue] = make(textOf(id));
+        timeline.names.push_back(std::move(name));
+        return table.put(id, {std::uint32_t(timeline.names.size() - 1), hue});
+    }
+    NamedHue rangeName(StringId id);
+    NamedHue opName(StringId id);
+    NamedHue callName(StringId id);
+    NamedHue deviceName(StringId id, DeviceEventKind kind);
+
+    std::uint32_t gapName(Hue hue)
+    {
+        if (!gapNamed[std::size_t(hue)]) {
+            gapNamed[std::size_t(hue)] = true;
+            gapNames[std::size_t(hue)].name = std::uint32_t(timeline.names.size());
+            timeline.names.push_back({std::string(hueWord(hue)), std::string(hueWord(hue))});
+        }
+        return gapNames[std::size_t(hue)].name;
+    }
+
+    void reach(std::int64_t end) { timeline.length = std::max(timeline.length, end); }
+
+    void addSpan(DeviceLanes& lanes, std::int64_t start, std::int64_t end, store::BusyReason reason);
+    Track explained(const Track& busy);
+    std::string threadTitle(ThreadId thread) const;
+    void buildRangeLanes();
+    void buildHostLanes();
+    void buildDeviceLanes();
+    void buildMemoryLanes();
+};
+
+TimelineBuilder::TimelineBuilder(TextOf textOf, DeviceNameOf deviceNameOf, Timestamp origin)
+    : state_(std::make_unique<State>())
+{
+    state_->textOf = std::move(textOf);
+    state_->deviceNameOf = std::move(deviceNameOf);
+    state_->timeline.origin = origin;
+}
+
+TimelineBuilder::~TimelineBuilder() = default;
+TimelineBuilder::TimelineBuilder(TimelineBuilder&&) noexcept = default;
+
+void TimelineBuilder::nameThread(ThreadId thread, std::string_view name)
+{
+    state_->threadNames[thread] = name;
+}
+
+NamedHue TimelineBuilder::State::rangeName(StringId id)
+{
+    return named(rangeNames, id, [](std::string_view path) {
+        return std::pair(TimelineName{std::string(path), lastComponent(path)}, hueOfRange(path));
+    });
+}
+
+NamedHue TimelineBuilder::State::opName(StringId id)
+{
+    return named(opNames, id, [](std::string_view text) {
+        return std::pair(TimelineName{std::string(text), labelOfOp(text)}, hueOfOp(text));
+    });
+}
+
+NamedHue TimelineBuilder::State::callName(StringId id)
+{
+    return named(callNames, id, [](std::string_view text) {
+        return std::pair(TimelineName{std::string(text), std::string(text)}, Hue::Api);
+    });
+}
+
+NamedHue TimelineBuilder::State::deviceName(StringId id, DeviceEventKind kind)
+{
+    return named(deviceNames[std::size_t(kind)], id, [&](std::string_view text) {
+        DeviceName told = deviceNameOf(text, kind);
+        return std::pair(TimelineName{std::string(text), std::move(told.label)}, told.hue);
+    });
+}
+
+void TimelineBuilder::addRanges(std::span<const Range> ranges)
+{
+    for (const Range& range : ranges) {
+        const NamedHue name = state_->rangeName(range.path);
+        const std::int64_t start = state_->at(range.start);
+        const std::int64_t end = std::max(start, state_->at(range.end));
+        state_->ranges[range.thread].add(start, end, name.name, name.hue);
+        state_->reach(end);
+        if (range.step != kNoStep && state_->textOf(range.path) == "step")
+            state_->timeline.steps.push_back({range.step, start, end});
+    }
+}
+
+void TimelineBuilder::addHost(std::span<const Op> ops, std::span<const ApiCall> calls)
+{
+    const auto addTo = [this](HostLane& lane, const auto& event, NamedHue name) {
+        const std::int64_t start = state_->at(event.start);
+        const std::int64_t end = std::max(start, state_->at(event.end));
+        lane.rows.add(start, end, name.name, name.hue);
+        state_->reach(end);
+    };
+    const auto addCall = [&](const ApiCall& call) {
+        HostLane& lane = state_->hosts[call.thread];
+        addTo(lane, call, state_->callName(call.name));
+        lane.hasCalls = true;
+        const std::pair stretch(state_->at(call.start), state_->at(call.end));
+        if (call.kind == ApiKind::Overhead)
+            state_->tracing.push_back(stretch);
+        else if (call.kind == ApiKind::Synchronize || call.kind == ApiKind::Wait)
+            state_->waiting.push_back(stretch);
+    };
+    auto call = calls.begin();
+    for (const Op& op : ops) {
+        for (; call != calls.end() && call->start < op.start; ++call)
+            addCall(*call);
+        addTo(state_->hosts[op.thread], op, state_->opName(op.name));
+    }
+    for (; call != calls.end(); ++call)
+        addCall(*call);
+}
+
+void TimelineBuilder::State::addSpan(DeviceLanes& lanes, std::int64_t start, std::int64_t end,
+                                     store::BusyReason reason)
+{
+    const Hue hue = hueOf(reason);
+    lanes.busy.add(start, end, gapName(hue), hue);
+}
+
+void TimelineBuilder::addDevice(std::span<const DeviceEvent> events)
+{
+    for (const DeviceEvent& event : events) {
+        const NamedHue name = state_->deviceName(event.name, event.kind);
+        DeviceLanes& lanes = state_->devices[event.device];
+        StreamLane& stream = lanes.streams[event.stream];
+        const std::int64_t start = state_->at(event.start);
+        const std::int64_t end = std::max(start, state_->at(event.end));
+        stream.rows.add(start, end, name.name, name.hue);
+        ++stream.events;
+        const bool launchKnown = event.launched != Timestamp{};
+        lanes.spans.add(start, end, launchKnown ? state_->at(event.launched) : store::BusySpans::kUnknown,
+                        [&](std::int64_t from, std::int64_t to, store::BusyReason reason) {
+                            state_->addSpan(lanes, from, to, reason);
+                        });
+        state_->reach(end);
+    }
+}
+
+void TimelineBuilder::addAllocations(std::span<const AllocEvent> events)
+{
+    for (const AllocEvent& event : events) {
+        Curves& curves = state_->curves[event.device];
+        curves.times.push_back(state_->at(event.time));
+        curves.allocated.push_back(event.allocated);
+        curves.reserved.push_back(event.reserved);
+        state_->reach(curves.times.back());
+    }
+}
+
+void TimelineBuilder::addPoints(const store::TrackInfo& track, std::span<const store::MemoryPoint> points,
+                                Timestamp zero)
+{
+    const std::int64_t shift = state_->at(zero);
+    Curves& curves = state_->curves[track.device];
+    for (auto* values : {&curves.times, &curves.allocated, &curves.reserved})
+        values->reserve(expectedOf(track));
+    for (const store::MemoryPoint& point : points) {
+        curves.times.push_back(point.time + shift);
+        curves.allocated.push_back(point.allocated);
+        curves.reserved.push_back(point.reserved);
+    }
+    if (!curves.times.empty())
+        state_->reach(curves.times.back());
+}
+
+void TimelineBuilder::addBoxes(const store::TrackInfo& track, std::span<const store::Box> boxes,
+                               Timestamp zero)
+{
+    using store::BoxCode;
+    const std::int64_t shift = state_->at(zero);
+    const auto addTo = [&](TrackBuilder& row, auto&& nameOf) {
+        if (row.size() == 0)
+            row.reserve(expectedOf(track));
+        for (const store::Box& box : boxes) {
+            const NamedHue name = nameOf(box.code);
+            row.add(box.start + shift, box.start + box.length + shift, name.name, name.hue);
+        }
+    };
+    switch (track.kind) {
+    case store::LaneKind::Step:
+        for (const store::Box& box : boxes)
+            state_->timeline.steps.push_back(
+                {std::int32_t(box.code), box.start + shift, box.start + box.length + shift});
+        break;
+    case store::LaneKind::Range:
+        addTo(state_->ranges[track.thread].row(track.row),
+              [&](std::uint64_t code) { return state_->rangeName(BoxCode::text(code)); });
+        break;
+    case store::LaneKind::Thread: {
+        HostLane& lane = state_->hosts[track.thread];
+        for (const store::Box& box : boxes) {
+            const auto detail = store::CallDetail(BoxCode::detail(box.code));
+            if (detail == store::CallDetail::Waits || detail == store::CallDetail::Tracing)
+                (detail == store::CallDetail::Waits ? state_->waiting : state_->tracing)
+                    .emplace_back(box.start + shift, box.start + box.length + shift);
+        }
+        addTo(lane.rows.row(track.row), [&](std::uint64_t code) {
+            const bool isCall = BoxCode::detail(code) != 0;
+            lane.hasCalls = lane.hasCalls || isCall;
+            return isCall ? state_->callName(BoxCode::text(code)) : state_->opName(BoxCode::text(code));
+        });
+        break;
+    }
+    case store::LaneKind::Stream: {
+        StreamLane& lane = state_->devices[track.device].streams[track.stream];
+        lane.events += boxes.size();
+        addTo(lane.rows.row(track.row), [&](std::uint64_t code) {
+            return state_->deviceName(BoxCode::text(code),
+                                      DeviceEventKind(std::min(BoxCode::detail(code), 2U)));
+        });
+        break;
+    }
+    case store::LaneKind::Busy:
+        for (const store::Box& box : boxes)
+            state_->addSpan(state_->devices[track.device], box.start + shift, box.start + box.length + shift,
+                            store::BusyReason(box.code));
+        break;
+    case store::LaneKind::Memory:
+        break;
+    }
+    if (!boxes.empty())
+        state_->reach(boxes.back().start + boxes.back().length + shift);
+}
+
+std::string TimelineBuilder::State::threadTitle(ThreadId thread) const
+{
+    // What the tracer says of no thread: buffers it flushes, waits it cannot place.
+    if (!thread)
+        return "no thread";
+    const auto named = threadNames.find(thread);
+    const std::string number = std::to_string(thread.value);
+    return named == threadNames.end() ? "thread " + number : named->second + " " + number;
+}
+
+void TimelineBuilder::State::buildRangeLanes()
+{
+    for (auto& [thread, rows] : ranges) {
+        Lane lane;
+        lane.kind = Lane::Kind::Ranges;
+        lane.thread = thread;
+        lane.title = "Ranges";
+        if (ranges.size() > 1)
+            lane.detail = threadTitle(thread);
+        lane.rows = std::move(rows).build();
+        timeline.lanes.push_back(std::move(lane));
+    }
+}
+
+void TimelineBuilder::State::buildHostLanes()
+{
+    for (auto& [thread, host] : hosts) {
+        // Ops of no thread are those of an imported memory snapshot: names of stacks, which took no time.
+        if (!thread && !host.hasCalls)
+            continue;
+        Lane lane;
+        lane.kind = Lane::Kind::Thread;
+        lane.thread = thread;
+        lane.title = threadTitle(thread);
+        lane.detail = host.hasCalls ? "ops, API calls" : "ops";
+        lane.rows = std::move(host.rows).build();
+        timeline.lanes.push_back(std::move(lane));
+    }
+}
+
+// The gaps of a device's lane in which tracing did its own work, or the host waited, are those stretches'; in
+// the order of analysis::partitionStep. What is left of a gap keeps its reason.
+Track TimelineBuilder::State::explained(const Track& busy)
+{
+    if (waiting.empty() && tracing.empty())
+        return busy;
+    TrackBuilder result;
+    result.reserve(busy.size());
+    const Stretches reasons[] = {unionOf(tracing), unionOf(waiting)};
+    constexpr Hue kHues[] = {Hue::GapTracing, Hue::GapSynchronising};
+    std::size_t next[] = {0, 0};
+    for (std::size_t i = 0; i < busy.size(); ++i) {
+        const std::int64_t end = busy.end(i);
+        for (std::int64_t at = busy.start(i); at < end;) {
+            std::int64_t until = end;
+            Hue hue = busy.hue(i);
+            for (std::size_t r = 2; r-- > 0 && busy.hue(i) != Hue::Busy;) {
+                while (next[r] < reasons[r].size() && reasons[r][next[r]].second <= at)
+                    ++next[r];
+                if (next[r] == reasons[r].size() || reasons[r][next[r]].first >= end)
+                    continue;
+                if (reasons[r][next[r]].first <= at) {
+                    hue = kHues[r];
+                    until = std::min(r == 0 ? end : until, reasons[r][next[r]].second);
+                } else {
+                    until = std::min(until, reasons[r][next[r]].first);
+                }
+            }
+            until = std::min(until, end);
+            result.add(at, until, hue == busy.hue(i) ? busy.name(i) : gapName(hue), hue);
+            at = until;
+        }
+    }
+    return std::move(result).build();
+}
+
+void TimelineBuilder::State::buildDeviceLanes()
+{
+    for (auto& [device, lanes] : devices) {
+        const std::string prefix = devices.size() > 1 ? "GPU " + std::to_string(device.value) + " " : "";
+        for (auto& [stream, built] : lanes.streams) {
+            Lane lane;
+            lane.kind = Lane::Kind::Stream;
+            lane.device = device;
+            lane.stream = stream;
+            lane.title = prefix + "stream " + std::to_string(stream.value);
+            lane.detail = std::to_string(built.events) + (built.events == 1 ? " event" : " events");
+            lane.rows = std::move(built.rows).build();
+            timeline.lanes.push_back(std::move(lane));
+        }
+        lanes.spans.finish([&, &lanes = lanes](std::int64_t from, std::int64_t to, store::BusyReason reason) {
+            addSpan(lanes, from, to, reason);
+        });
+        Lane busy;
+        busy.kind = Lane::Kind::Busy;
+        busy.title = prefix + (prefix.empty() ? "GPU busy" : "busy");
+        busy.device = device;
+        busy.rows.push_back(explained(std::move(lanes.busy).build()));
+        timeline.lanes.push_back(std::move(busy));
+    }
+}
+
+void TimelineBuilder::State::buildMemoryLanes()
+{
+    for (auto& [device, curve] : curves) {
+        curve.sort();
+        Lane lane;
+        lane.kind = Lane::Kind::Memory;
+        lane.device = device;
+        lane.title = "Memory";
+        if (curves.size() > 1)
+            lane.detail = device ? "GPU " + std::to_string(device.value) : "host";
+        lane.reserved = StepCurve::ofChanges(curve.times, curve.reserved);
+        lane.allocated = StepCurve(std::move(curve.times), std::move(curve.allocated));
+        timeline.lanes.push_back(std::move(lane));
+    }
+}
+
+TimelineBuilder::TimelineBuilder(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Timeline TimelineBuilder::snapshot()
+{
+    // Here, so that it need not be done again in every copy.
+    for (auto& [thread, rows] : state_->ranges)
+        rows.settle();
+    for (auto& [thread, host] : state_->hosts)
+        host.rows.settle();
+    for (auto& [device, lanes] : state_->devices)
+        for (auto& [stream, lane] : lanes.streams)
+            lane.rows.settle();
+    return TimelineBuilder(std::make_unique<State>(*state_)).build();
+}
+
+Timeline TimelineBuilder::build() &&
+{
+    std::ranges::sort(state_->timeline.steps, {}, &TimelineStep::start);
+    state_->buildRangeLanes();
+    state_->buildHostLanes();
+    state_->buildDeviceLanes();
+    state_->buildMemoryLanes();
+    return std::move(state_->timeline);
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,96 @@
+#include "core/query/timeline/timeline_follower.h"
+
+#include "core/query/timeline/timeline_reader.h"
+
+#include <algorithm>
+
+namespace tilescope::query {
+
+namespace {
+
+/// As rows want them: of two that start together the longer, which holds the other, first.
+template <class Event> void sort(std::vector<Event>& events)
+{
+    std::ranges::stable_sort(events, [](const Event& a, const Event& b) {
+        return a.start != b.start ? a.start < b.start : a.end > b.end;
+    });
+}
+
+constexpr std::size_t kMostAtOnce = 200'000;
+
+std::size_t eventsOf(const TraceBatch& batch)
+{
+    return batch.ranges.size() + batch.ops.size() + batch.apiCalls.size() + batch.deviceEvents.size() +
+           batch.allocEvents.size();
+}
+
+/// Start of the earliest event of a sorted batch.
+Timestamp firstOf(const TraceBatch& batch)
+{
+    Timestamp first = Timestamp::max();
+    const auto look = [&first](const auto& events) {
+        if (!events.empty())
+            first = std::min(first, events.front().start);
+    };
+    look(batch.ranges);
+    look(batch.ops);
+    look(batch.apiCalls);
+    look(batch.deviceEvents);
+    for (const AllocEvent& event : batch.allocEvents)
+        first = std::min(first, event.time);
+    return first;
+}
+
+} // namespace
+
+/// Some of what is new; how many events.
+std::size_t TimelineFollower::addNew()
+{
+    TraceBatch batch = reader_->newEvents(run_, mark_, kMostAtOnce);
+    sort(batch.ranges);
+    sort(batch.ops);
+    sort(batch.apiCalls);
+    sort(batch.deviceEvents);
+    const std::size_t events = eventsOf(batch);
+    if (events > 0)
+        add(batch);
+    if (builder_)
+        nameThreads();
+    return events;
+}
+
+void TimelineFollower::add(const TraceBatch& batch)
+{
+    if (!builder_)
+        builder_.emplace(builderFor([this](StringId id) { return reader_->text(id); }, firstOf(batch)));
+    builder_->addRanges(batch.ranges);
+    builder_->addHost(batch.ops, batch.apiCalls);
+    builder_->addDevice(batch.deviceEvents);
+    builder_->addAllocations(batch.allocEvents);
+    changed_ = true;
+}
+
+void TimelineFollower::nameThreads()
+{
+    const auto threads = reader_->threads(run_);
+    for (; namedThreads_ < threads.size(); ++namedThreads_) {
+        builder_->nameThread(threads[namedThreads_].thread, reader_->text(threads[namedThreads_].name));
+        changed_ = true;
+    }
+}
+
+std::shared_ptr<const Timeline> TimelineFollower::follow(const std::function<bool()>& cancelled)
+{
+    // A writer may be as fast as this: what it commits meanwhile is for the next look.
+    for (std::size_t events = kMostAtOnce; events >= kMostAtOnce;) {
+        if (cancelled())
+            return nullptr;
+        reader_->atOnce([&] { events = addNew(); });
+    }
+    if (changed_)
+        latest_ = std::make_shared<const Timeline>(builder_ ? builder_->snapshot() : Timeline{});
+    changed_ = false;
+    return latest_;
+}
+
+} // namespace tilescope::query

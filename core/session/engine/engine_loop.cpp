@@ -1,0 +1,392 @@
+#include "core/session/engine/engine_loop.h"
+
+#include "core/analysis/stats/statistics.h"
+#include "core/base/error.h"
+#include "core/base/version.h"
+#include "core/config/device_rules.h"
+#include "core/config/schema.h"
+#include "core/machine/machine.h"
+#include "core/model/ceilings.h"
+#include "core/model/flags.h"
+#include "core/model/text.h"
+#include "core/session/engine/memory_books.h"
+#include "core/session/engine/recorder.h"
+#include "core/session/protocol/input_lines.h"
+#include "core/session/protocol/maker.h"
+#include "core/session/protocol/point_line.h"
+#include "core/session/protocol/run_header.h"
+#include "core/session/protocol/timed_watch.h"
+#include "core/session/protocol/timer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+
+namespace tilescope::session {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kCancelled = 130;
+/// How long a step may go on after the supervisor is gone, before it holds the device for nobody.
+constexpr auto kOrphanGrace = 60s;
+
+/// Lets through the first thousand events of a kind that a point has and a hundred a second after that: the
+/// file has all samples, progress needs a few.
+class EventThrottle {
+public:
+    bool admit()
+    {
+        const auto now = std::chrono::steady_clock::now();
+        allowance_ =
+            std::min(kBurst, allowance_ + kPerSecond * std::chrono::duration<double>(now - last_).count());
+        last_ = now;
+        if (allowance_ < 1)
+            return false;
+        allowance_ -= 1;
+        return true;
+    }
+
+private:
+    static constexpr double kBurst = 1000;
+    static constexpr double kPerSecond = 100;
+    double allowance_ = kBurst;
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+class LivePoint final : public PointRecord {
+public:
+    LivePoint(RunId run, Recorder& recorder, EventStream& events, StringTable& strings,
+              std::optional<int> gpu)
+        : run_(run), recorder_(recorder), events_(events), watch_(gpu), memory_(strings)
+    {
+    }
+
+    void state(std::string_view name) override
+    {
+        recorder_.flush();
+        watch_.state(name);
+        events_(StateEvent{run_.value, std::string(name)});
+    }
+
+    void counters(std::vector<CounterValue> counters) override { recorder_.counters(std::move(counters)); }
+    void facts(std::vector<EnvironmentEntry> facts) override { recorder_.environment(std::move(facts)); }
+
+    void sample(const Sample& sample) override
+    {
+        recorder_.sample(sample);
+        watch_.sample(sample);
+        if (sample.phase != Phase::Step)
+            return;
+        if (sample.kind == SampleKind::Measure)
+            steps_.push_back(std::chrono::duration<double, std::milli>(sample.wall).count());
+        if (throttle_.admit())
+            events_(SampleEvent{run_.value, sample.step, sample.wall.count()});
+    }
+
+    void memoryHeld(const HeldMemory& reading) override
+    {
+        if (!memoryThrottle_.admit())
+            return;
+        const auto count = [](const std::optional<Bytes>& bytes) {
+            return bytes ? std::optional(bytes->count) : std::nullopt;
+        };
+        events_(MemoryEvent{run_.value, reading.step, reading.allocated.count, count(reading.reserved),
+                            count(reading.peakAllocated)});
+    }
+
+    void memory(MemoryFacts&& facts) override { memory_.learn(std::move(facts)); }
+
+    void consume(TraceBatch&& batch) override
+    {
+        memory_.label(batch);
+        recorder_.consume(std::move(batch));
+    }
+
+    /// Once nothing more comes.
+    void storeMemory() { recorder_.memory(memory_.facts()); }
+    std::vector<std::string> memoryFlags() const { return memory_.flags(); }
+
+    /// Of the timed steps so far, in ms; none before the first.
+    std::optional<analysis::Statistics> steps() const { return analysis::summarise(steps_); }
+    const TimedWatch& watch() const { return watch_; }
+
+private:
+    RunId run_;
+    Recorder& recorder_;
+    EventStream& events_;
+    std::vector<double> steps_;
+    EventThrottle throttle_;
+    EventThrottle memoryThrottle_;
+    TimedWatch watch_;
+    MemoryBooks memory_;
+};
+
+/// The GPU's index in `cuda:1`; none for a CPU.
+std::optional<int> gpuIndex(std::string_view device)
+{
+    constexpr std::string_view kPrefix = "cuda:";
+    int index = 0;
+    if (!device.starts_with(kPrefix) ||
+        std::from_chars(device.data() + kPrefix.size(), device.data() + device.size(), index).ec !=
+            std::errc{})
+        return {};
+    return index;
+}
+
+void append(std::vector<EnvironmentEntry>& to, std::vector<EnvironmentEntry> from)
+{
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+/// A flag that no registry knows would reach people without a sentence.
+void requireRegistered(const std::vector<std::string>& flags)
+{
+    for (const std::string& flag : flags)
+        if (findFlag(flag) == nullptr)
+            throw Error{.what = "the engine set the unknown flag '" + flag + "'", .kind = ErrorKind::Failure};
+}
+
+/// How long a thread waited for a CPU while ceilings were measured. Not of a time so short that one turn of
+/// the scheduler is a large share of it.
+void addHostWaiting(std::vector<Ceiling>& ceilings, const machine::Conditions& from,
+                    const machine::Conditions& to)
+{
+    constexpr std::chrono::milliseconds kLongEnough{100};
+    const auto waiting = machine::waitingShare(from, to);
+    const bool isTold = std::ranges::find(ceilings, kHostWaiting, &Ceiling::kind) != ceilings.end();
+    if (!waiting || isTold || to.at - from.at < kLongEnough)
+        return;
+    Ceiling told;
+    told.kind = kHostWaiting;
+    told.value = 100 * *waiting;
+    told.unit = "%";
+    told.n = 1;
+    ceilings.push_back(std::move(told));
+}
+
+class EngineLoop {
+public:
+    EngineLoop(const EngineOptions& options, StringTable& strings, Workbench& workbench, EventStream& events,
+               std::stop_token stop)
+        : options_(options), workbench_(workbench), events_(events), stop_(std::move(stop)),
+          strings_(strings), recorder_(options.file, strings,
+                                       {.onFailure = [this] { stopAll_.request_stop(); },
+                                        .log =
+                                            [this](const std::string& text) {
+                                                events_(LogEvent{"info", text});
+                                            }})
+    {
+    }
+
+    int run(Makers makers);
+
+private:
+    bool runPoint(const PointLine& point);
+    void measureCeilings(const DeviceRequest& request);
+    std::vector<EnvironmentEntry> environmentBefore(const ExperimentSpec& spec, const std::string& device);
+    RunResult runGuarded(const ExperimentSpec& spec, LivePoint& live);
+    void tell(RunId run, const RunResult& result, const LivePoint& live, const RecordSummary& summary);
+    void orphaned();
+
+    const EngineOptions& options_;
+    Workbench& workbench_;
+    EventStream& events_;
+    std::stop_token stop_;
+    std::stop_source stopAll_; ///< stop was requested, the supervisor is gone, or the file failed
+    std::atomic<bool> orphaned_ = false;
+    std::optional<Timer> orphanWatch_;
+    StringTable& strings_;
+    Recorder recorder_;
+};
+
+int EngineLoop::run(Makers makers)
+{
+    const std::stop_callback forward(stop_, [this] { stopAll_.request_stop(); });
+    InputLines input(options_.input, options_.output, [this] { orphaned(); });
+    events_(HelloEvent{1, "tilescope-engine", version(), options_.file.string(), 0, std::move(makers)});
+    bool canGoOn = true;
+    while (canGoOn) {
+        const std::optional<std::string> line = input.next(stopAll_.get_token());
+        if (!line)
+            break;
+        if (const std::optional<DeviceRequest> device = parseCeilingsLine(*line))
+            measureCeilings(*device);
+        else
+            canGoOn = runPoint(parsePointLine(*line));
+    }
+    recorder_.close();
+    if (!canGoOn)
+        return kRestartExit;
+    return stopAll_.stop_requested() ? kCancelled : 0;
+}
+
+/// On the input's thread.
+void EngineLoop::orphaned()
+{
+    orphaned_ = true;
+    stopAll_.request_stop();
+    orphanWatch_.emplace(kOrphanGrace, [] { std::_Exit(kCancelled); });
+}
+
+std::vector<EnvironmentEntry> EngineLoop::environmentBefore(const ExperimentSpec& spec,
+                                                            const std::string& device)
+{
+    std::vector<EnvironmentEntry> entries{
+        {"program", programBanner()},           {"build", buildDescription()},
+        {"command_line", options_.commandLine}, {"seed", std::to_string(spec.seed)},
+        {"spec", config::toJson(spec)},         {"device", device}};
+    append(entries, workbench_.environment());
+    append(entries, machine::hostEnvironment());
+    if (const auto gpu = gpuIndex(device))
+        append(entries, machine::gpuEnvironment(*gpu, machine::Moment::Before));
+    return entries;
+}
+
+RunResult EngineLoop::runGuarded(const ExperimentSpec& spec, LivePoint& live)
+{
+    std::stop_source stopPoint;
+    const std::stop_callback forward(stopAll_.get_token(), [&] { stopPoint.request_stop(); });
+    std::atomic<bool> timedOut = false;
+    const Timer timeout(std::chrono::duration<double>(spec.timeoutSeconds), [&] {
+        timedOut = true;
+        stopPoint.request_stop();
+    });
+    const auto began = std::chrono::steady_clock::now();
+    RunResult result = workbench_.run(spec, live, stopPoint.get_token());
+    if (result.duration.count() == 0)
+        result.duration = std::chrono::steady_clock::now() - began;
+    if (result.status == RunStatus::Cancelled && timedOut && !stopAll_.stop_requested()) {
+        result.status = RunStatus::Error;
+        result.reason = fmt::format("timed out after {:g} s; its steps so far are kept", spec.timeoutSeconds);
+    } else if (result.status == RunStatus::Cancelled && result.reason.empty()) {
+        result.reason = orphaned_ ? "the program that watched over it was killed" : "stopped on request";
+    }
+    return result;
+}
+
+/// The value of an entry; empty where there is none.
+std::string valueOf(const std::vector<EnvironmentEntry>& entries, std::string_view key)
+{
+    const auto found =
+        std::ranges::find_if(entries, [key](const EnvironmentEntry& entry) { return entry.key == key; });
+    return found == entries.end() ? std::string() : found->value;
+}
+
+void EngineLoop::measureCeilings(const DeviceRequest& request)
+{
+    const std::string device = workbench_.resolveDevice(request);
+    std::vector<EnvironmentEntry> about = machine::hostEnvironment();
+    if (const auto gpu = gpuIndex(device))
+        append(about, machine::gpuEnvironment(*gpu, machine::Moment::Before));
+    const bool isGpu = gpuIndex(device).has_value();
+    const machine::Conditions before = machine::conditionsNow({});
+    std::vector<Ceiling> ceilings = workbench_.measureCeilings(request);
+    addHostWaiting(ceilings, before, machine::conditionsNow({}));
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    for (Ceiling& ceiling : ceilings) {
+        ceiling.deviceName = valueOf(about, isGpu ? "gpu.name" : "cpu.model");
+        ceiling.device = isGpu ? valueOf(about, "gpu.uuid") : "cpu:" + valueOf(about, "host");
+        ceiling.measuredUnixNs = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+        ceiling.program = programBanner();
+    }
+    recorder_.ceilings(ceilings);
+    events_(CeilingsEvent{device, static_cast<std::int64_t>(ceilings.size())});
+}
+
+/// \return false where this process cannot go on with its device
+bool EngineLoop::runPoint(const PointLine& point)
+{
+    const std::string device = workbench_.resolveDevice(point.spec.device);
+    const RunId run = recorder_.begin(runHeader(point.spec, point.index));
+    events_(PointEvent{point.index, point.of, run.value, config::toJson(point.spec)});
+    recorder_.environment(environmentBefore(point.spec, device));
+    LivePoint live(run, recorder_, events_, strings_, gpuIndex(device));
+    RunResult result;
+    if (const auto why = config::whyDeviceCannot(point.spec, gpuIndex(device).has_value())) {
+        result.status = RunStatus::Skipped;
+        result.reason = *why;
+        result.device = device;
+    } else {
+        result = runGuarded(point.spec, live);
+    }
+    if (const auto gpu = gpuIndex(device))
+        recorder_.environment(machine::gpuEnvironment(*gpu, machine::Moment::After));
+    live.state("store");
+    live.storeMemory();
+    recorder_.environment(live.watch().environment());
+    std::ranges::move(live.watch().flags(), std::back_inserter(result.flags));
+    std::ranges::move(live.memoryFlags(), std::back_inserter(result.flags));
+    if (!isReleaseBuild())
+        result.flags.push_back(flagText(FlagKind::DevelopmentBuild));
+    requireRegistered(result.flags);
+    const RecordSummary summary = recorder_.end(result);
+    tell(run, result, live, summary);
+    // A process that lost its device cannot use it any more: a fresh one runs the next point.
+    return !hasFlag(result.flags, FlagKind::DeviceLost);
+}
+
+void EngineLoop::tell(RunId run, const RunResult& result, const LivePoint& live, const RecordSummary& summary)
+{
+    for (const RecordSummary::LossCount& loss : summary.losses)
+        events_(LossEvent{run.value, loss.kind, loss.severity, loss.count});
+    const std::optional<analysis::Statistics> steps = live.steps();
+    const std::optional<analysis::ConfidenceInterval> interval =
+        steps ? steps->ci95 : std::optional<analysis::ConfidenceInterval>();
+    events_(ResultEvent{
+        .run = run.value,
+        .status = std::string(wordOf(result.status)),
+        .reason = result.reason,
+        .stepMs = steps ? std::optional(steps->median) : std::nullopt,
+        .stepInterval = interval ? std::optional(std::array{interval->low, interval->high}) : std::nullopt,
+        .steps = steps ? steps->n : 0,
+        .peak = result.peakAllocated ? std::optional(result.peakAllocated->count) : std::nullopt,
+        .records = summary.records,
+        .flags = result.flags});
+}
+
+FatalEvent fatalOf(const Error& error)
+{
+    const char* kind = error.kind == ErrorKind::Usage         ? "usage"
+                       : error.kind == ErrorKind::Environment ? "environment"
+                                                              : "failure";
+    return {kind, error.what, error.where, error.mend};
+}
+
+/// What each device that is asked for would be run with. \throws Error (Environment)  where one is not there
+Makers makersOf(const std::vector<DeviceRequest>& requests, Workbench& workbench)
+{
+    std::vector<EnvironmentEntry> environment = workbench.environment();
+    append(environment, machine::hostEnvironment());
+    Makers makers;
+    for (const DeviceRequest& request : requests)
+        makers[toText(request)] = makerOf(workbench.resolveDevice(request), environment);
+    return makers;
+}
+
+} // namespace
+
+int runEngine(const EngineOptions& options, StringTable& strings, Workbench& workbench, EventStream& events,
+              std::stop_token stop)
+{
+    try {
+        Makers makers = makersOf(options.required, workbench);
+        return EngineLoop(options, strings, workbench, events, std::move(stop)).run(std::move(makers));
+    } catch (const Error& error) {
+        events(fatalOf(error));
+        return error.exitCode();
+    } catch (...) {
+        const Error error{.what = currentExceptionSentence(), .kind = ErrorKind::Failure};
+        events(fatalOf(error));
+        return error.exitCode();
+    }
+}
+
+} // namespace tilescope::session

@@ -1,0 +1,88 @@
+#include "core/session/engine/memory_books.h"
+
+#include "core/analysis/memory/graph_pool.h"
+#include "core/machine/machine.h"
+#include "core/model/flags.h"
+
+#include <iterator>
+#include <utility>
+
+namespace tilescope::session {
+
+namespace {
+
+template <class Value> void append(std::vector<Value>& to, std::vector<Value>& from)
+{
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+} // namespace
+
+void MemoryBooks::learn(MemoryFacts&& facts)
+{
+    if (!facts.rehearsed.empty()) {
+        labels_.learn(facts);
+        learnt_ = true;
+    }
+    if (!facts.captured.events.empty())
+        learnCaptured(std::move(facts.captured));
+    if (!facts.blocks.empty()) {
+        analysis::attributeGraphPool(facts.blocks, captured_, strings_);
+        labels_.begin(facts.blocks);
+    }
+    append(facts_.blocks, facts.blocks);
+    append(facts_.segments, facts.segments);
+    for (MemoryReading& reading : facts.readings)
+        if (reading.device && !reading.process)
+            reading.process = machine::processMemory(reading.device.value);
+    append(facts_.readings, facts.readings);
+    append(facts_.places, facts.places);
+}
+
+void MemoryBooks::learnCaptured(CapturedStep&& captured)
+{
+    captured_ = std::move(captured);
+    if (const auto most = analysis::mostInGraphPools(captured_))
+        facts_.readings.push_back({.time = captured_.events.back().time,
+                                   .device = captured_.events.back().device,
+                                   .moment = kReplayMoment,
+                                   .requested = *most,
+                                   .allocated = *most,
+                                   .reserved = captured_.events.back().reserved});
+}
+
+void MemoryBooks::label(TraceBatch& batch)
+{
+    growth_.add(batch.allocEvents);
+    labels_.label(batch.allocEvents);
+    // Set-up, recorded where it ran out of memory, has no rehearsal.
+    if (!learnt_)
+        return;
+    const std::int64_t unmatched = labels_.unmatched() - toldUnmatched_;
+    if (unmatched == 0)
+        return;
+    toldUnmatched_ += unmatched;
+    batch.losses.push_back(
+        {.kind = strings_.intern("memory_unmatched"),
+         .severity = LossSeverity::Info,
+         .count = unmatched,
+         .detail = strings_.intern("allocations that the rehearsed step did not make; they count as "
+                                   "temporary")});
+}
+
+std::vector<std::string> MemoryBooks::flags() const
+{
+    const auto growth = growth_.perStep();
+    if (!growth)
+        return {};
+    return {flagText(FlagKind::MemoryGrows, std::to_string(growth->count) + " bytes a step on average")};
+}
+
+MemoryFacts MemoryBooks::facts() const
+{
+    MemoryFacts facts = facts_;
+    facts.saved = labels_.savedTensors();
+    return facts;
+}
+
+} // namespace tilescope::session

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/session/protocol/file_descriptor.h"
+
+#include <sys/eventfd.h>
+
+#include <cstdint>
+
+namespace tilescope::session {
+
+/// A descriptor that poll() can wait for and that any thread may ring.
+class Bell {
+public:
+    Bell() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    void ring() const
+    {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t written = write(descriptor_.get(), &one, sizeof(one));
+    }
+    int descriptor() const { return descriptor_.get(); }
+    void silence() const
+    {
+        std::uint64_t count = 0;
+        [[maybe_unused]] const ssize_t length = read(descriptor_.get(), &count, sizeof(count));
+    }
+
+private:
+    FileDescriptor descriptor_;
+};
+
+} // namespace tilescope::session

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/session/protocol/file_descriptor.h"
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+namespace tilescope::session {
+
+/// The lines of a pipe, read by a thread of its own, which also notices that whoever reads our output is
+/// gone: the supervisor was killed. One thread calls next().
+class InputLines {
+public:
+    /// \param input     read to its end
+    /// \param output    watched where it is a pipe
+    /// \param onOrphan  called once, on the reading thread, when nobody reads `output` any more
+    InputLines(int input, int output, std::function<void()> onOrphan);
+    ~InputLines();
+    InputLines(const InputLines&) = delete;
+    InputLines& operator=(const InputLines&) = delete;
+
+    /// Waits for the next line; none at the end of the input or when `stop` is requested.
+    std::optional<std::string> next(std::stop_token stop);
+
+private:
+    void read(int input, int output);
+
+    const std::function<void()> onOrphan_;
+    FileDescriptor end_; ///< eventfd that ends the thread
+
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    // Guarded by mutex_.
+    std::deque<std::string> lines_;
+    bool ended_ = false;
+
+    std::thread thread_; ///< started last, joined by the destructor
+};
+
+} // namespace tilescope::session

@@ -1,0 +1,54 @@
+#include "core/session/protocol/maker.h"
+
+#include "core/base/error.h"
+
+#include <algorithm>
+
+namespace tilescope::session {
+
+namespace {
+
+std::string valueOf(std::string_view key, std::span<const EnvironmentEntry> environment)
+{
+    const auto found = std::ranges::find(environment, key, &EnvironmentEntry::key);
+    return found == environment.end() ? std::string() : found->value;
+}
+
+bool differ(const std::string& before, const std::string& here)
+{
+    return !before.empty() && !here.empty() && before != here;
+}
+
+} // namespace
+
+Maker makerOf(std::string_view device, std::span<const EnvironmentEntry> environment)
+{
+    constexpr std::string_view kGpu = "cuda:";
+    Maker maker{.torch = valueOf("libtorch", environment), .processor = {}};
+    maker.processor = device.starts_with(kGpu)
+                          ? valueOf("gpu." + std::string(device.substr(kGpu.size())) + ".name", environment)
+                          : valueOf("cpu.model", environment);
+    return maker;
+}
+
+void requireSameMakers(const Makers& before, const Makers& here, const std::filesystem::path& file)
+{
+    constexpr const char* kMend = ", or mix them on purpose with --force";
+    for (const auto& [device, maker] : before) {
+        const auto found = here.find(device);
+        if (found == here.end())
+            continue;
+        if (differ(maker.torch, found->second.torch))
+            throw Error{.what = "holds points of this sweep that were made with torch " + maker.torch +
+                                "; here it is torch " + found->second.torch,
+                        .where = file.string(),
+                        .mend = std::string("resume with that torch") + kMend};
+        if (differ(maker.processor, found->second.processor))
+            throw Error{.what = "holds points of this sweep that ran on " + maker.processor + "; device " +
+                                device + " is " + found->second.processor + " here",
+                        .where = file.string(),
+                        .mend = std::string("resume on such a machine") + kMend};
+    }
+}
+
+} // namespace tilescope::session

@@ -1,0 +1,63 @@
+#include "core/session/protocol/point_line.h"
+
+#include "core/base/error.h"
+#include "core/config/schema.h"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+
+namespace tilescope::session {
+
+DeviceRequest deviceFrom(std::string_view word)
+{
+    using Kind = DeviceRequest::Kind;
+    constexpr std::string_view kIndexed = "cuda:";
+    int index = 0;
+    if (word == "auto")
+        return {Kind::Auto};
+    if (word == "cpu")
+        return {Kind::Cpu};
+    if (word == "cuda")
+        return {Kind::Cuda};
+    if (word.starts_with(kIndexed) &&
+        std::from_chars(word.data() + kIndexed.size(), word.data() + word.size(), index).ptr ==
+            word.data() + word.size())
+        return {Kind::Cuda, index};
+    throw Error{.what = "unknown device '" + std::string(word) + "'",
+                .where = "--device",
+                .mend = "allowed: auto, cpu, cuda, cuda:N"};
+}
+
+std::string ceilingsLine(std::string_view device)
+{
+    return nlohmann::json{{"ceilings", device}}.dump();
+}
+
+std::optional<DeviceRequest> parseCeilingsLine(std::string_view line)
+{
+    const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+    const auto device = object.is_object() ? object.find("ceilings") : object.end();
+    if (!object.is_object() || device == object.end() || !device->is_string())
+        return {};
+    return deviceFrom(device->get_ref<const std::string&>());
+}
+
+std::string pointLine(const PointLine& point)
+{
+    return R"({"index":)" + std::to_string(point.index) + R"(,"of":)" + std::to_string(point.of) +
+           R"(,"params":)" + config::toJson(point.spec) + "}";
+}
+
+PointLine parsePointLine(std::string_view line)
+{
+    const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+    if (!object.is_object() || !object.value("index", nlohmann::json()).is_number_integer() ||
+        !object.value("of", nlohmann::json()).is_number_integer() ||
+        !object.value("params", nlohmann::json()).is_object())
+        throw Error{.what = "this line is no point: " + std::string(line.substr(0, 80)),
+                    .mend = R"(write {"index": 0, "of": 1, "params": {…}})"};
+    return {object["index"], object["of"], config::fromJson(object["params"].dump())};
+}
+
+} // namespace tilescope::session

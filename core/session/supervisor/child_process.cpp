@@ -1,0 +1,152 @@
+#include "core/session/supervisor/child_process.h"
+
+#include "core/base/error.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+extern char** environ;
+
+namespace tilescope::session {
+
+namespace {
+
+struct Pipe {
+    FileDescriptor read;
+    FileDescriptor write;
+};
+
+Pipe makePipe()
+{
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0)
+        throw Error{.what = std::string("no pipe could be made (") + std::strerror(errno) + ")",
+                    .mend = "raise the limit of open files (ulimit -n)",
+                    .kind = ErrorKind::Environment};
+    return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+void dontBlock(const FileDescriptor& end)
+{
+    fcntl(end.get(), F_SETFL, fcntl(end.get(), F_GETFL) | O_NONBLOCK);
+}
+
+std::vector<std::string> environmentWith(const std::map<std::string, std::string>& changes)
+{
+    std::vector<std::string> variables;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string text = *entry;
+        if (!changes.contains(text.substr(0, text.find('='))))
+            variables.push_back(text);
+    }
+    for (const auto& [name, value] : changes)
+        variables.push_back(name + "=" + value);
+    return variables;
+}
+
+std::vector<char*> pointersTo(std::vector<std::string>& texts)
+{
+    std::vector<char*> pointers;
+    for (std::string& text : texts)
+        pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+/// File actions and attributes of a spawn, freed at the end of the scope.
+struct SpawnSettings {
+    SpawnSettings()
+    {
+        posix_spawn_file_actions_init(&actions);
+        posix_spawnattr_init(&attributes);
+    }
+    ~SpawnSettings()
+    {
+        posix_spawn_file_actions_destroy(&actions);
+        posix_spawnattr_destroy(&attributes);
+    }
+    SpawnSettings(const SpawnSettings&) = delete;
+    SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+    posix_spawn_file_actions_t actions{};
+    posix_spawnattr_t attributes{};
+};
+
+} // namespace
+
+std::string ExitStatus::text() const
+{
+    if (signal == 0)
+        return "exit code " + std::to_string(code);
+    const char* name = sigabbrev_np(signal);
+    const std::string abbreviation = name ? std::string("SIG") + name : "signal " + std::to_string(signal);
+    const char* description = sigdescr_np(signal);
+    return description ? abbreviation + " (" + description + ")" : abbreviation;
+}
+
+ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                           const std::map<std::string, std::string>& environment)
+{
+    Pipe in = makePipe();
+    Pipe out = makePipe();
+    Pipe err = makePipe();
+
+    SpawnSettings settings;
+    posix_spawn_file_actions_adddup2(&settings.actions, in.read.get(), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&settings.actions, out.write.get(), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&settings.actions, err.write.get(), STDERR_FILENO);
+    // Signals that this process blocks to take them in its own time must still reach the child.
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&settings.attributes, &none);
+    posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETSIGMASK);
+
+    std::vector<std::string> words{program.string()};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<std::string> variables = environmentWith(environment);
+    const int failure = posix_spawn(&pid_, program.c_str(), &settings.actions, &settings.attributes,
+                                    pointersTo(words).data(), pointersTo(variables).data());
+    if (failure != 0)
+        throw Error{.what = std::string("cannot be started (") + std::strerror(failure) + ")",
+                    .where = program.string(),
+                    .mend = "install Tilescope's engine beside the program, or name it in TILESCOPE_ENGINE",
+                    .kind = ErrorKind::Environment};
+    input = std::move(in.write);
+    output = std::move(out.read);
+    error = std::move(err.read);
+    dontBlock(input);
+    dontBlock(output);
+    dontBlock(error);
+}
+
+ChildProcess::~ChildProcess()
+{
+    if (pid_ < 0 || ended())
+        return;
+    signal(SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+void ChildProcess::signal(int number)
+{
+    if (!ended())
+        kill(pid_, number);
+}
+
+std::optional<ExitStatus> ChildProcess::ended()
+{
+    int raw = 0;
+    if (!status_ && waitpid(pid_, &raw, WNOHANG) == pid_)
+        status_ = WIFSIGNALED(raw) ? ExitStatus{.code = 0, .signal = WTERMSIG(raw)}
+                                   : ExitStatus{.code = WEXITSTATUS(raw), .signal = 0};
+    return status_;
+}
+
+} // namespace tilescope::session

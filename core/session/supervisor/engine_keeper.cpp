@@ -1,0 +1,200 @@
+#include "core/session/supervisor/engine_keeper.h"
+
+#include "core/base/error.h"
+#include "core/base/paths.h"
+#include "core/base/version.h"
+#include "core/machine/torch_location.h"
+#include "core/session/protocol/event.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+namespace tilescope::session {
+
+namespace {
+
+constexpr int kProtocolVersion = 1;
+/// What the dynamic loader and the shell exit with where a program or its libraries are not there.
+constexpr int kLoaderExit = 127;
+
+SteadyTime now()
+{
+    return SteadyTime::clock::now();
+}
+
+ErrorKind kindFromWord(const std::string& word)
+{
+    return word == "usage"         ? ErrorKind::Usage
+           : word == "environment" ? ErrorKind::Environment
+                                   : ErrorKind::Failure;
+}
+
+} // namespace
+
+EngineKeeper::EngineKeeper(const SweepOptions& options, std::vector<std::string> devices,
+                           std::stop_token stop, std::function<void(Event&&)> take)
+    : options_(options), devices_(std::move(devices)), stop_(std::move(stop)), take_(std::move(take)),
+      program_(options.engine.empty() ? siblingProgram("TILESCOPE_ENGINE", "tilescope-engine")
+                                      : options.engine),
+      wake_(stop_, [this] { bell_.ring(); }), wakeAtOnce_(options.atOnce, [this] { bell_.ring(); })
+{
+    if (const auto torch = machine::torchFromEnvironment())
+        environment_["LD_LIBRARY_PATH"] = machine::libraryPathWith(*torch);
+}
+
+bool EngineKeeper::start()
+{
+    do {
+        launch();
+        pumpUntil([this] { return hello_; }, now() + options_.patience.startUp, "it did not start in time");
+    } while (!hello_ && !stop_.stop_requested() && loadOtherTorch());
+    return hello_;
+}
+
+void EngineKeeper::launch()
+{
+    std::vector<std::string> arguments{"--file", options_.file.string(), "--command", options_.commandLine};
+    for (const std::string& device : devices_)
+        arguments.insert(arguments.end(), {"--device", device});
+    hello_ = false;
+    fatal_.reset();
+    toldToStop_ = false;
+    killAt_ = SteadyTime::max();
+    killedBecause_.clear();
+    engine_ = std::make_unique<EngineProcess>(program_, arguments, environment_);
+}
+
+/// True where the engine did not load for want of LibTorch and one was found elsewhere.
+bool EngineKeeper::loadOtherTorch()
+{
+    if (!endedWith(kLoaderExit))
+        return false;
+    const std::string words = engine_->lastWords();
+    if (!searchedTorch_) {
+        searchedTorch_ = true;
+        if (const auto torch = machine::findTorch()) {
+            environment_["LD_LIBRARY_PATH"] = machine::libraryPathWith(*torch);
+            return true;
+        }
+    }
+    throw Error{.what = "the engine cannot be loaded (" + words + ")",
+                .where = program_.string(),
+                .mend = fmt::format(
+                    "name the torch folder of a torch {} wheel in TILESCOPE_TORCH, or install one for "
+                    "python3",
+                    machine::kTorchVersion),
+                .kind = ErrorKind::Environment};
+}
+
+std::optional<std::string> EngineKeeper::finish()
+{
+    engine_->closeInput();
+    pump([] { return false; }, now() + options_.patience.sealing, "it did not seal its file in time");
+    if (fatal_)
+        throwFatal();
+    const bool inOrder = stoppedAsTold() || endedWith(0) || endedWith(kRestartExit);
+    std::optional<std::string> died = inOrder ? std::nullopt : std::optional(howItDied());
+    engine_.reset();
+    return died;
+}
+
+void EngineKeeper::pumpUntil(const std::function<bool()>& happened, SteadyTime deadline,
+                             const std::string& lateBecause)
+{
+    pump([&] { return fatal_ || happened(); }, deadline, lateBecause);
+    if (fatal_)
+        throwFatal();
+}
+
+void EngineKeeper::pump(const std::function<bool()>& happened, SteadyTime deadline,
+                        const std::string& lateBecause)
+{
+    while (!happened() && !engine_->ended()) {
+        stopWhereAsked();
+        if (now() >= deadline && killedBecause_.empty()) {
+            killedBecause_ = lateBecause;
+            engine_->signal(SIGKILL);
+        }
+        engine_->pump(std::min(deadline, killAt_), bell_.descriptor(),
+                      [this](Event&& event) { take(std::move(event)); });
+        bell_.silence();
+    }
+}
+
+void EngineKeeper::stopWhereAsked()
+{
+    if (!stop_.stop_requested())
+        return;
+    if (!toldToStop_) {
+        toldToStop_ = true;
+        killAt_ = now() + options_.patience.afterStop;
+        engine_->signal(SIGTERM);
+    }
+    const bool atOnce = options_.atOnce.stop_requested();
+    if ((atOnce || now() >= killAt_) && killedBecause_.empty()) {
+        killedBecause_ =
+            atOnce ? "stopped at once, before its step had ended" : "stopped, but its step did not end";
+        engine_->signal(SIGKILL);
+    }
+}
+
+void EngineKeeper::take(Event&& event)
+{
+    if (auto* fatal = std::get_if<FatalEvent>(&event))
+        fatal_ = std::move(*fatal);
+    else if (const auto* hello = std::get_if<HelloEvent>(&event))
+        greet(*hello);
+    else
+        take_(std::move(event));
+}
+
+void EngineKeeper::greet(const HelloEvent& hello)
+{
+    if (hello.version != kProtocolVersion || hello.programVersion != version())
+        throw Error{.what = fmt::format("the engine is of version {}, this program of {}",
+                                        hello.programVersion, version()),
+                    .where = program_.string(),
+                    .mend = "install both from one release",
+                    .kind = ErrorKind::Environment};
+    requireSameMakers(options_.before, hello.makers, options_.file);
+    hello_ = true;
+}
+
+void EngineKeeper::throwFatal()
+{
+    const FatalEvent fatal = *fatal_;
+    pump([] { return false; }, now() + options_.patience.pastTimeout, "it did not end");
+    throw Error{
+        .what = fatal.what, .where = fatal.where, .mend = fatal.mend, .kind = kindFromWord(fatal.kind)};
+}
+
+bool EngineKeeper::endedWith(int code) const
+{
+    return engine_->exit().signal == 0 && engine_->exit().code == code;
+}
+
+bool EngineKeeper::stoppedAsTold() const
+{
+    constexpr int kCancelledExit = 130;
+    return toldToStop_ && endedWith(kCancelledExit);
+}
+
+bool EngineKeeper::cancelled() const
+{
+    return toldToStop_ && (wasKilled() || stoppedAsTold());
+}
+
+std::string EngineKeeper::howItDied() const
+{
+    const std::string words = engine_->lastWords();
+    std::string how = killedBecause_;
+    if (how.empty()) {
+        how = "the engine ended with " + engine_->exit().text();
+        if (engine_->exit().signal == SIGKILL)
+            how += ", perhaps because the machine ran out of memory";
+    }
+    return words.empty() ? how : how + ": " + words;
+}
+
+} // namespace tilescope::session

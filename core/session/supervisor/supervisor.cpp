@@ -1,0 +1,319 @@
+#include "core/session/supervisor/supervisor.h"
+
+#include "core/base/plural.h"
+#include "core/base/version.h"
+#include "core/config/schema.h"
+#include "core/model/text.h"
+#include "core/session/protocol/event.h"
+#include "core/session/protocol/point_line.h"
+#include "core/session/supervisor/dead_run.h"
+#include "core/session/supervisor/engine_keeper.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <set>
+
+namespace tilescope::session {
+
+namespace {
+
+constexpr int kDeathsThatEndASweep = 3;
+/// Log events of one point that are handed on; the rest of a flood is not.
+constexpr int kLogsOfAPoint = 1000;
+
+SteadyTime now()
+{
+    return SteadyTime::clock::now();
+}
+
+/// The devices that a sweep asks for, each once.
+std::vector<std::string> devicesOf(const std::vector<SweepPoint>& points)
+{
+    std::set<std::string> devices;
+    for (const SweepPoint& point : points)
+        devices.insert(toText(point.spec.device));
+    return {devices.begin(), devices.end()};
+}
+
+/// Takes the points of a sweep to an engine, one after the other, and accounts for each.
+class Sweep {
+public:
+    Sweep(const std::vector<SweepPoint>& points, const SweepOptions& options,
+          const std::function<void(const Event&)>& onEvent, std::stop_token stop)
+        : points_(points), options_(options), onEvent_(onEvent), stop_(stop),
+          engine_(options, devicesOf(points), std::move(stop), [this](Event&& e) { take(std::move(e)); })
+    {
+    }
+
+    SweepOutcome run();
+
+private:
+    struct Current {
+        const SweepPoint* point = nullptr;
+        RunId run;
+        bool announced = false; ///< its point event was handed on
+        std::optional<ResultEvent> result;
+        SteadyTime started{};
+        int logs = 0;
+    };
+
+    bool ready(const SweepPoint& point);
+    bool runPoint(const SweepPoint& point);
+    void died();
+    void finishEngine();
+    void take(Event&& event);
+    void takeInPoint(Event&& event);
+    void report(const ResultEvent& result);
+    void count(RunStatus status);
+
+    const std::vector<SweepPoint>& points_;
+    const SweepOptions& options_;
+    const std::function<void(const Event&)>& onEvent_;
+    const std::stop_token stop_;
+    const WorkingCopy::Log log_ = [this](const std::string& text) { onEvent_(LogEvent{"info", text}); };
+
+    EngineKeeper engine_;
+    std::int64_t pointsOfEngine_ = 0;
+    int deaths_ = 0; ///< since a point last finished
+    RunId lastRun_{0};
+    Current current_;
+    DoneEvent counts_;
+    std::int64_t finished_ = 0;
+};
+
+SweepOutcome Sweep::run()
+{
+    const SteadyTime startedAt = now();
+    std::vector<std::string> told;
+    bringHomeLeftCopy(options_.file, [&](const std::string& text) { told.push_back(text); });
+    lastRun_ = lastRunOf(options_.file);
+    onEvent_(HelloEvent{1, "tilescope", version(), options_.file.string(),
+                        static_cast<std::int64_t>(points_.size())});
+    for (const std::string& text : told)
+        log_(text);
+    std::int64_t notBegun = 0;
+    for (const SweepPoint& point : points_) {
+        if (stop_.stop_requested() || deaths_ >= kDeathsThatEndASweep)
+            break;
+        if (options_.afterPoint.stop_requested()) {
+            notBegun = static_cast<std::int64_t>(points_.size()) - finished_;
+            break;
+        }
+        current_ = {};
+        current_.point = &point;
+        bool began = false;
+        while (!began && ready(point))
+            began = runPoint(point);
+        if (!began)
+            break;
+    }
+    if (points_.empty())
+        sealLeftOpen(options_.file, log_);
+    finishEngine();
+    if (deaths_ >= kDeathsThatEndASweep) {
+        const std::int64_t left = static_cast<std::int64_t>(points_.size()) - finished_;
+        onEvent_(LogEvent{"error", fmt::format("the engine died {} times running; {} {} not run", deaths_,
+                                               left, plural(left, "point was", "points were"))});
+    }
+    counts_.seconds = std::chrono::duration<double>(now() - startedAt).count();
+    onEvent_(counts_);
+    const bool all = finished_ == static_cast<std::int64_t>(points_.size());
+    return {counts_, counts_.cancelled > 0 || (stop_.stop_requested() && !all), notBegun};
+}
+
+/// An engine that waits for a point; false where the sweep is to end.
+bool Sweep::ready(const SweepPoint& point)
+{
+    if (engine_.present() &&
+        (engine_.ended() || (point.spec.isolate == Isolation::Process && pointsOfEngine_ > 0)))
+        finishEngine();
+    while (!stop_.stop_requested()) {
+        if (engine_.present())
+            return true;
+        pointsOfEngine_ = 0;
+        current_.started = now();
+        if (engine_.start())
+            return true;
+        if (stop_.stop_requested())
+            break;
+        // It ended before it said hello and without a reason: perhaps the next one comes further.
+        ++deaths_;
+        onEvent_(LogEvent{"warning", "the engine did not start: " + engine_.howItDied()});
+        if (deaths_ >= kDeathsThatEndASweep) {
+            died();
+            break;
+        }
+        engine_.clear();
+    }
+    return false;
+}
+
+/// \return false where the engine had ended before it began the point: a fresh one may
+bool Sweep::runPoint(const SweepPoint& point)
+{
+    current_.started = now();
+    ++pointsOfEngine_;
+    engine_.send(pointLine({point.index, point.of, point.spec}));
+    const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::duration<double>(point.spec.timeoutSeconds));
+    engine_.pumpUntil(
+        [this] { return current_.result.has_value(); }, now() + timeout + options_.patience.pastTimeout,
+        fmt::format("it timed out after {:g} s and did not end its step", point.spec.timeoutSeconds));
+    if (current_.result) {
+        deaths_ = 0;
+        report(*current_.result);
+        return true;
+    }
+    const bool diedIdle = pointsOfEngine_ > 1 && !engine_.wasKilled();
+    if (!current_.run && (engine_.endedWith(kRestartExit) || engine_.stoppedAsTold() || diedIdle))
+        return false;
+    ++deaths_;
+    died();
+    return true;
+}
+
+/// Marks the current point, whose engine is gone, in the file and tells it.
+void Sweep::died()
+{
+    DeadRun death{.run = current_.run,
+                  .point = current_.point->index,
+                  .lastSeen = lastRun_,
+                  .status = engine_.cancelled() ? RunStatus::Cancelled : RunStatus::Error,
+                  .reason = engine_.howItDied(),
+                  .duration = now() - current_.started};
+    engine_.clear();
+    const RunId run = recordDeath(options_.file, current_.point->spec, death, log_);
+    if (!current_.announced)
+        onEvent_(PointEvent{current_.point->index, current_.point->of, run.value,
+                            config::toJson(current_.point->spec)});
+    ResultEvent result;
+    result.run = run.value;
+    result.status = wordOf(death.status);
+    result.reason = death.reason;
+    report(result);
+}
+
+void Sweep::report(const ResultEvent& result)
+{
+    lastRun_.value = std::max(lastRun_.value, result.run);
+    ++finished_;
+    count(fromWord<RunStatus>(result.status).value_or(RunStatus::Error));
+    onEvent_(result);
+}
+
+void Sweep::count(RunStatus status)
+{
+    switch (status) {
+    case RunStatus::Ok:
+        ++counts_.ok;
+        break;
+    case RunStatus::Oom:
+        ++counts_.oom;
+        break;
+    case RunStatus::Skipped:
+        ++counts_.skipped;
+        break;
+    case RunStatus::Cancelled:
+        ++counts_.cancelled;
+        break;
+    case RunStatus::Error:
+    case RunStatus::Running:
+    case RunStatus::Interrupted:
+        ++counts_.error;
+        break;
+    }
+}
+
+/// Lets the engine seal its file and end.
+void Sweep::finishEngine()
+{
+    if (!engine_.present())
+        return;
+    const SweepPoint* next = current_.point;
+    current_ = {};
+    current_.point = next;
+    if (const auto died = engine_.finish()) {
+        onEvent_(LogEvent{"warning", "after its last point: " + *died});
+        sealLeftOpen(options_.file, log_);
+    }
+}
+
+void Sweep::take(Event&& event)
+{
+    if (std::holds_alternative<LogEvent>(event)) {
+        if (++current_.logs <= kLogsOfAPoint)
+            onEvent_(event);
+    } else if (current_.point && !current_.result) {
+        takeInPoint(std::move(event));
+    }
+}
+
+/// Events of other runs, or out of order, are an engine's mistake and are not handed on.
+void Sweep::takeInPoint(Event&& event)
+{
+    if (const auto* point = std::get_if<PointEvent>(&event)) {
+        if (current_.announced || point->index != current_.point->index)
+            return;
+        current_.announced = true;
+        current_.run = RunId{point->run};
+        onEvent_(event);
+        return;
+    }
+    const auto ofThisRun = [this](const auto& e) {
+        if constexpr (requires { e.run; })
+            return RunId{e.run} == current_.run;
+        else
+            return false;
+    };
+    if (!current_.announced || !std::visit(ofThisRun, event))
+        return;
+    if (auto* result = std::get_if<ResultEvent>(&event))
+        current_.result = std::move(*result);
+    else
+        onEvent_(event);
+}
+
+} // namespace
+
+std::vector<SweepPoint> numbered(std::vector<ExperimentSpec> specs)
+{
+    std::int64_t of = 0;
+    int rounds = 0;
+    for (const ExperimentSpec& spec : specs) {
+        of += spec.repeat;
+        rounds = std::max(rounds, spec.repeat);
+    }
+    std::vector<SweepPoint> points;
+    points.reserve(static_cast<std::size_t>(of));
+    for (int round = 0; round < rounds; ++round)
+        for (std::size_t i = 0; i < specs.size(); ++i)
+            if (round < specs[i].repeat)
+                points.push_back({.index = static_cast<std::int64_t>(points.size()),
+                                  .of = of,
+                                  .spec = specs[i],
+                                  .point = static_cast<std::int64_t>(i),
+                                  .repetition = round});
+    return points;
+}
+
+int SweepOutcome::exitCode() const
+{
+    if (cancelled)
+        return 130;
+    return counts.error > 0 ? 3 : 0;
+}
+
+SweepOutcome runSweep(const std::vector<SweepPoint>& points, const SweepOptions& options,
+                      const std::function<void(const Event&)>& onEvent, std::stop_token stop)
+{
+    return Sweep(points, options, onEvent, std::move(stop)).run();
+}
+
+SweepOutcome runSweep(const std::vector<ExperimentSpec>& specs, const SweepOptions& options,
+                      const std::function<void(const Event&)>& onEvent, std::stop_token stop)
+{
+    return runSweep(numbered(specs), options, onEvent, std::move(stop));
+}
+
+} // namespace tilescope::session

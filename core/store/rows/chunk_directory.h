@@ -1,0 +1,53 @@
+#pragma once
+
+#include "core/store/rows/row_digest.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilescope::store {
+
+/// Ids from `first` to `last`, both included, among which `rows` rows lie that add up to `checksum`.
+struct IdInterval {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+    std::int64_t rows = 0;
+    std::uint64_t checksum = 0;
+};
+
+/// Where the rows of one table and run lie, and when their events happened: what stands in for an index on
+/// time.
+class ChunkDirectory {
+public:
+    struct Entry {
+        IdInterval ids;
+        std::int64_t start = kNull; ///< of the earliest event; kNull for rows that are no events
+        std::int64_t end = kNull;
+    };
+
+    /// \param chunk  the row's number in the table `chunk`
+    void add(std::int64_t chunk, const Entry& entry);
+    /// After the last add() and before a question. O(n log n) where something was added.
+    void arrange();
+
+    /// Number of the newest chunk it knows.
+    std::int64_t newest() const { return newest_; }
+    /// Number of rows in all.
+    std::int64_t rows() const { return rows_; }
+
+    /// What to read to find every event that may overlap [begin, end); in id order, not overlapping.
+    /// O(log n + chunks between), and n where some event lasts for the whole run.
+    std::vector<IdInterval> overlapping(std::int64_t begin, std::int64_t end) const;
+    std::vector<IdInterval> all() const;
+
+private:
+    std::vector<Entry> chunks_; // by first id
+    // Chunks whose ids overlap are read together: only then do rows and checksum come out exactly.
+    std::vector<Entry> groups_;           // by start
+    std::vector<std::int64_t> latestEnd_; // of the groups up to each
+    std::int64_t newest_ = 0;
+    std::int64_t rows_ = 0;
+    bool arranged_ = true;
+};
+
+} // namespace tilescope::store

@@ -1,0 +1,92 @@
+#include "core/store/rows/event_cursor.h"
+
+#include <sqlite3.h>
+
+#include <string>
+
+namespace tilescope::store {
+
+EventCursor::EventCursor(ReadConnection& connection, EventKind kind, std::vector<IdInterval> intervals,
+                         const RowWindow& window)
+    : connection_(connection), table_(eventTable(kind)), intervals_(std::move(intervals)), window_(window),
+      query_(connection.eventQuery(kind))
+{
+}
+
+/// To the next row of the run, across intervals.
+bool EventCursor::step()
+{
+    sqlite3_stmt* query = query_.get();
+    while (interval_ < intervals_.size()) {
+        if (!running_) {
+            seen_ = {intervals_[interval_].first, intervals_[interval_].last};
+            sqlite3_bind_int64(query, 1, seen_.first);
+            sqlite3_bind_int64(query, 2, seen_.last);
+            running_ = true;
+        }
+        if (sqlite3_step(query) == SQLITE_ROW) {
+            fetch();
+            return true;
+        }
+        check(connection_.database().getHandle(), sqlite3_reset(query));
+        requireWhole(intervals_[interval_]);
+        running_ = false;
+        ++interval_;
+    }
+    return false;
+}
+
+void EventCursor::fetch()
+{
+    sqlite3_stmt* query = query_.get();
+    RowDigest digest(connection_.rule());
+    for (std::size_t column = 0; column < table_.columns.size(); ++column) {
+        const int position = static_cast<int>(column);
+        row_[column] = sqlite3_column_type(query, position) == SQLITE_NULL
+                           ? kNull
+                           : sqlite3_column_int64(query, position);
+        addColumn(query, position, digest);
+    }
+    ++seen_.rows;
+    seen_.checksum += digest.value();
+}
+
+void EventCursor::requireWhole(const IdInterval& interval) const
+{
+    if (seen_.rows == interval.rows && seen_.checksum == interval.checksum)
+        return;
+    throw Error{.what =
+                    "the file is damaged: in the table " + std::string(table_.name) + ", run " +
+                    std::to_string(window_.run) + ", " +
+                    (seen_.rows == interval.rows ? std::string("rows are not as they were written")
+                                                 : std::to_string(interval.rows) + " rows were written and " +
+                                                       std::to_string(seen_.rows) + " are there"),
+                .where = connection_.file().string(),
+                .mend = "use a copy of it, or see with `tilescope verify` what is left"};
+}
+
+bool EventCursor::wanted() const
+{
+    const std::int64_t start = row_[static_cast<std::size_t>(table_.start)];
+    const std::int64_t duration = table_.duration < 0 ? 0 : row_[static_cast<std::size_t>(table_.duration)];
+    if (start >= window_.end || row_[1] != window_.run)
+        return false;
+    // An event without length belongs to the window in which it begins.
+    if (start < window_.begin) {
+        // Unsigned: right for any two times, even a damaged file's.
+        const auto before = static_cast<std::uint64_t>(window_.begin) - static_cast<std::uint64_t>(start);
+        if (duration <= 0 || static_cast<std::uint64_t>(duration) <= before)
+            return false;
+    }
+    return !window_.step || row_[2] == *window_.step;
+}
+
+const std::int64_t* EventCursor::next()
+{
+    while (step())
+        if (wanted())
+            return row_.data();
+    return nullptr;
+}
+
+} // namespace tilescope::store

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "core/store/rows/chunk_directory.h"
+#include "core/store/rows/read_connection.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tilescope::store {
+
+/// Which of a run's rows to read; times are relative to the run's clock origin.
+struct RowWindow {
+    std::int64_t run = 0;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::optional<std::int32_t> step;
+};
+
+/// Walks over the rows of one event table that lie in a window, in id order.
+///
+/// Reads whole chunks and compares them with the file's books. Only within a ReadConnection::Use.
+/// \throws Error  where rows are missing or not as they were written
+class EventCursor {
+public:
+    EventCursor(ReadConnection& connection, EventKind kind, std::vector<IdInterval> intervals,
+                const RowWindow& window);
+
+    /// The next row's integers, valid until the next call; nullptr at the end.
+    const std::int64_t* next();
+
+private:
+    bool step();
+    bool wanted() const;
+    void fetch();
+    void requireWhole(const IdInterval& interval) const;
+
+    ReadConnection& connection_;
+    const EventTable& table_;
+    const std::vector<IdInterval> intervals_;
+    const RowWindow window_;
+    ShelvedStatement query_;
+    std::size_t interval_ = 0;
+    bool running_ = false;
+    IdInterval seen_; ///< what the running interval turned out to hold so far
+    std::array<std::int64_t, kMostColumns> row_{};
+};
+
+} // namespace tilescope::store

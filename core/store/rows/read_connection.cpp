@@ -1,0 +1,199 @@
+#include "core/store/rows/read_connection.h"
+
+#include "core/store/file/schema.h"
+#include "core/store/file/writer_lock.h"
+#include "core/store/rows/row_ledger.h"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <string>
+
+namespace tilescope::store {
+
+namespace {
+
+/// Tables of fewer rows than these are counted when a file is opened; larger ones are measured by their
+/// highest id, and each chunk by its rows when it is read.
+constexpr std::int64_t kCountedRows = 100'000;
+
+Error missingRows(const std::filesystem::path& file, std::string_view table, std::int64_t expected,
+                  std::int64_t found)
+{
+    return Error{.what = "the file is damaged: its table " + std::string(table) + " should hold " +
+                         std::to_string(expected) + " rows and holds " + std::to_string(found),
+                 .where = file.string(),
+                 .mend = "use a copy of it, or see with `tilescope verify` what is left"};
+}
+
+bool isSource(std::string_view table)
+{
+    for (std::size_t i = 0; i < kSources; ++i)
+        if (nameOf(static_cast<Source>(i)) == table)
+            return true;
+    return false;
+}
+
+std::string selectSql(const EventTable& table)
+{
+    std::string sql = "select ";
+    for (const std::string_view column : table.columns)
+        sql.append(column == "id" ? "" : ", ").append(column);
+    return sql.append(" from ").append(table.name).append(" where id between ?1 and ?2");
+}
+
+} // namespace
+
+ShelvedStatement::~ShelvedStatement()
+{
+    sqlite3_reset(statement_);
+    shelf_->push_back(statement_);
+}
+
+ReadConnection::ReadConnection(std::filesystem::path file) : file_(std::move(file))
+{
+    // The first use checks all; what is wrong shall be known now.
+    const Use use(*this);
+}
+
+ReadConnection::~ReadConnection()
+{
+    close();
+}
+
+ReadConnection::Identity ReadConnection::identity() const
+{
+    struct stat status {};
+    if (stat(file_.c_str(), &status) != 0)
+        throw Error{.what = std::string("cannot be opened (") + std::strerror(errno) + ")",
+                    .where = file_.string(),
+                    .mend = "check the path"};
+    return {status.st_dev, status.st_ino};
+}
+
+void ReadConnection::open()
+{
+    const auto migrations = embeddedMigrations();
+    header_ = requireTilescopeFile(file_, static_cast<int>(migrations.size()));
+    // Ids of texts stay valid while this file lives, not in another that took its place.
+    if (!checked_)
+        identity_ = identity();
+    else if (identity() != identity_)
+        throw Error{.what = "was replaced by another file meanwhile",
+                    .where = file_.string(),
+                    .mend = "open it again"};
+    database_ = openForReading(file_, header_);
+    database_->exec("begin");
+    const std::int64_t schemaVersion = integerOf(*database_, "pragma schema_version");
+    if (!checked_ || schemaVersion != schemaVersion_)
+        requireOurSchema(*database_, file_, header_.version, migrations);
+    schemaVersion_ = schemaVersion;
+    prepareForReading(*database_, header_.version, migrations);
+    rule_ = digestRuleOf(*database_);
+    if (!checked_)
+        requireCounts();
+    database_->exec("commit");
+    checked_ = true;
+    ++generation_;
+}
+
+void ReadConnection::close() noexcept
+{
+    for (auto& shelf : shelves_) {
+        for (sqlite3_stmt* statement : shelf)
+            sqlite3_finalize(statement);
+        shelf.clear();
+    }
+    database_.reset();
+}
+
+void ReadConnection::enter()
+{
+    if (depth_ == 0) {
+        try {
+            if (!database_)
+                open();
+            database_->exec("begin");
+            // A transaction begins with the first reading.
+            const std::int64_t version = integerOf(*database_, "pragma data_version");
+            if (version != dataVersion_) {
+                dataVersion_ = version;
+                ++generation_;
+            }
+        } catch (...) {
+            close();
+            throw;
+        }
+    }
+    ++depth_;
+}
+
+void ReadConnection::leave() noexcept
+{
+    if (--depth_ > 0)
+        return;
+    if (database_->tryExec("commit") != SQLITE_OK)
+        close();
+    else if (header_.isWal && WriterLock::isHeld(file_))
+        close();
+}
+
+/// A file whose tables are shorter than its books say shall not pass for whole.
+void ReadConnection::requireCounts()
+{
+    struct Account {
+        std::int64_t rows = 0;
+        std::int64_t next = 0;
+        std::int64_t inChunks = 0;
+    };
+    std::map<std::string, Account> accounts;
+    for (std::size_t i = 0; i < kSources; ++i)
+        accounts[std::string(nameOf(static_cast<Source>(i)))];
+    SQLite::Statement tallies(*database_, "select source, rows, next from tally");
+    while (tallies.executeStep())
+        accounts[tallies.getColumn(0).getString()] = {tallies.getColumn(1).getInt64(),
+                                                      tallies.getColumn(2).getInt64()};
+    SQLite::Statement chunks(*database_, "select source, sum(rows) from chunk group by source");
+    while (chunks.executeStep())
+        accounts[chunks.getColumn(0).getString()].inChunks = chunks.getColumn(1).getInt64();
+    for (const auto& [table, account] : accounts) {
+        // The name comes from the file: only ours are looked up.
+        if (!isSource(table))
+            throw Error{.what = "the file is damaged: it counts rows of an unknown table",
+                        .where = file_.string(),
+                        .mend = "use a copy of it"};
+        if (account.inChunks != account.rows)
+            throw missingRows(file_, table, account.rows, account.inChunks);
+        if (account.rows < kCountedRows) {
+            // Counted in the table itself: an index may be whole where its table is not.
+            const std::int64_t found =
+                integerOf(*database_, ("select count(*) from " + table + " not indexed").c_str());
+            if (found != account.rows)
+                throw missingRows(file_, table, account.rows, found);
+        } else if (const std::int64_t highest =
+                       integerOf(*database_, ("select max(id) from " + table).c_str());
+                   highest >= account.next || highest < account.rows) {
+            throw missingRows(file_, table, account.rows, highest);
+        }
+    }
+}
+
+ShelvedStatement ReadConnection::eventQuery(EventKind kind)
+{
+    auto& shelf = shelves_[static_cast<std::size_t>(kind)];
+    if (!shelf.empty()) {
+        sqlite3_stmt* statement = shelf.back();
+        shelf.pop_back();
+        return {statement, shelf};
+    }
+    const std::string sql = selectSql(eventTable(kind));
+    sqlite3_stmt* statement = nullptr;
+    check(database_->getHandle(),
+          sqlite3_prepare_v2(database_->getHandle(), sql.c_str(), -1, &statement, nullptr));
+    return {statement, shelf};
+}
+
+} // namespace tilescope::store

@@ -1,0 +1,96 @@
+#pragma once
+
+#include "core/store/file/database.h"
+#include "core/store/file/file_check.h"
+#include "core/store/rows/books.h"
+#include "core/store/rows/event_rows.h"
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+struct sqlite3_stmt;
+
+namespace tilescope::store {
+
+/// A compiled query that goes back to its connection's shelf when it is no longer needed.
+class ShelvedStatement {
+public:
+    ShelvedStatement(sqlite3_stmt* statement, std::vector<sqlite3_stmt*>& shelf)
+        : statement_(statement), shelf_(&shelf)
+    {
+    }
+    ~ShelvedStatement();
+    ShelvedStatement(const ShelvedStatement&) = delete;
+    ShelvedStatement& operator=(const ShelvedStatement&) = delete;
+    sqlite3_stmt* get() const { return statement_; }
+
+private:
+    sqlite3_stmt* statement_;
+    std::vector<sqlite3_stmt*>* shelf_;
+};
+
+/// The read-only connection of a RunReader: checked when it opens, let go of while a writer is at work.
+///
+/// A connection to a file in WAL mode keeps its writer from sealing it, even when it idles. So as long as a
+/// writer lives, each use opens and closes one of its own. One thread at a time may use it.
+class ReadConnection {
+public:
+    /// \throws Error  for a file that is not ours, newer, damaged or not to be opened
+    explicit ReadConnection(std::filesystem::path file);
+    ~ReadConnection();
+    ReadConnection(const ReadConnection&) = delete;
+    ReadConnection& operator=(const ReadConnection&) = delete;
+
+    /// One snapshot of the file, from construction to destruction. Uses may nest.
+    class Use {
+    public:
+        explicit Use(ReadConnection& connection) : connection_(connection) { connection_.enter(); }
+        ~Use() { connection_.leave(); }
+        Use(const Use&) = delete;
+        Use& operator=(const Use&) = delete;
+
+    private:
+        ReadConnection& connection_;
+    };
+
+    /// Only within a Use.
+    SQLite::Database& database() { return *database_; }
+    /// `select <columns> from <table> where id between ?1 and ?2`. Only within a Use.
+    ShelvedStatement eventQuery(EventKind kind);
+
+    const std::filesystem::path& file() const { return file_; }
+    DigestRule rule() const { return rule_; } ///< of the file
+    /// Grows whenever the file may have other contents than before.
+    std::uint64_t generation() const { return generation_; }
+
+private:
+    struct Identity {
+        std::uint64_t device = 0;
+        std::uint64_t node = 0;
+        bool operator==(const Identity&) const = default;
+    };
+
+    Identity identity() const;
+    void enter();
+    void leave() noexcept;
+    void open();
+    void close() noexcept;
+    void requireCounts();
+
+    const std::filesystem::path file_;
+    Identity identity_;
+    FileHeader header_;
+    DigestRule rule_ = DigestRule::Typed;
+    std::unique_ptr<SQLite::Database> database_;
+    std::array<std::vector<sqlite3_stmt*>, kEventKinds> shelves_;
+    int depth_ = 0;
+    bool checked_ = false;
+    std::int64_t schemaVersion_ = 0;
+    std::int64_t dataVersion_ = 0;
+    std::uint64_t generation_ = 0;
+};
+
+} // namespace tilescope::store

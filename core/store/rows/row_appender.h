@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/store/rows/event_rows.h"
+#include "core/store/rows/row_ledger.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+struct sqlite3_stmt;
+
+namespace tilescope::store {
+
+/// Collects rows of one event table and inserts them by the chunk: the path that every event takes.
+///
+/// Rows wait here until a chunk is full or flush() is called. Belongs to the one write connection.
+class RowAppender {
+public:
+    RowAppender(SQLite::Database& database, RowLedger& ledger, EventKind kind);
+    ~RowAppender();
+    RowAppender(const RowAppender&) = delete;
+    RowAppender& operator=(const RowAppender&) = delete;
+
+    /// Space for one more row, for toRow() to fill at once. Inserts the rows before it when they make a
+    /// chunk.
+    std::int64_t* append();
+    void flush();
+
+private:
+    /// Events of a chunk: few enough that a window reads little besides its own, many enough that the chunk's
+    /// own row costs nothing.
+    static constexpr std::size_t kChunkRows = 512;
+
+    bool hasOwnIds() const;
+    std::int64_t* row(std::size_t index) { return rows_.data() + index * width_; }
+    void assignIds();
+    void insertRows();
+    void accountFor(std::size_t begin, std::size_t end);
+    std::size_t chunkEnd(std::size_t begin);
+
+    SQLite::Database& database_;
+    RowLedger& ledger_;
+    const EventKind kind_;
+    const EventTable& table_;
+    const std::size_t width_;
+    std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> insert_;
+    std::vector<std::int64_t> rows_;
+    std::size_t count_ = 0;
+};
+
+} // namespace tilescope::store

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/store/rows/row_ledger.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <variant>
+
+namespace tilescope::store {
+
+/// Bytes that are no text.
+struct Blob {
+    std::string_view bytes;
+};
+
+/// A cell: null, integer, number, text or bytes.
+using Cell = std::variant<std::monostate, std::int64_t, double, std::string_view, Blob>;
+
+template <class T> Cell cellOf(const std::optional<T>& value)
+{
+    return value ? Cell(*value) : Cell();
+}
+
+/// Binds a cell of a row of `source`, the position's column from 1, and adds it to the row's digest.
+void bindCell(SQLite::Statement& statement, int position, const Cell& cell, Source source, RowDigest& digest);
+
+/// Inserts rows into a table that is no event table and accounts for them.
+class RowInserter {
+public:
+    /// \param columns  all of the table's, in its order
+    RowInserter(SQLite::Database& database, RowLedger& ledger, Source source,
+                std::initializer_list<const char*> columns);
+
+    /// \param run    to whose chunk the row belongs; none for tables that all runs share
+    /// \param cells  of the columns after `id`, in the table's order
+    /// \return       the row's id
+    std::int64_t insert(std::optional<std::int64_t> run, std::initializer_list<Cell> cells);
+    /// The same with an id that the caller chose.
+    void insertAs(std::int64_t id, std::optional<std::int64_t> run, std::initializer_list<Cell> cells);
+
+private:
+    RowLedger& ledger_;
+    const Source source_;
+    SQLite::Statement statement_;
+};
+
+} // namespace tilescope::store

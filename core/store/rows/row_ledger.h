@@ -1,0 +1,125 @@
+#pragma once
+
+#include "core/store/rows/books.h"
+#include "core/store/rows/event_rows.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+struct sqlite3_stmt;
+
+namespace tilescope::store {
+
+/// The tables whose rows are counted and summed up.
+enum class Source : std::uint8_t {
+    String,
+    Run,
+    Environment,
+    Sample,
+    Loss,
+    Thread,
+    Launch,
+    KernelName,
+    Range,
+    Op,
+    ApiCall,
+    Kernel,
+    Copy,
+    Allocation,
+    Track,
+    Level,
+    TrackData,
+    Ceiling,
+    Counter,
+    MemoryBlock,
+    MemorySegment,
+    MemoryReading,
+    SavedTensor,
+    KernelTotal,
+    RangeTotal,
+    StepTotal,
+    CodePlace
+};
+inline constexpr std::size_t kSources = 27;
+std::string_view nameOf(Source source); ///< the table; ends with a null character
+inline Source sourceOf(EventKind kind)
+{
+    return static_cast<Source>(static_cast<std::size_t>(Source::Range) + static_cast<std::size_t>(kind));
+}
+
+/// A row of the table `chunk`: rows that were written together.
+struct Chunk {
+    std::optional<std::int64_t> run;
+    Source source = Source::String;
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+    std::int64_t rows = 0;
+    std::int64_t start = kNull; ///< earliest start and latest end of events
+    std::int64_t end = kNull;
+    std::uint64_t checksum = 0;
+};
+
+/// Hands out the ids of new rows and keeps the file's accounts: `tally`, `chunk` and their sum in `file`.
+///
+/// Belongs to the one write connection; flush() must be part of each transaction that added rows.
+class RowLedger {
+public:
+    explicit RowLedger(SQLite::Database& database);
+
+    DigestRule rule() const { return rule_; } ///< of the file
+
+    std::int64_t takeId(Source source) { return tallies_[index(source)].next++; }
+    std::int64_t nextId(Source source) const { return tallies_[index(source)].next; }
+    /// Ids that a tracer chose itself, or that rows merely refer to: no other run may get them.
+    void reserve(Source source, std::int64_t id);
+
+    /// Accounts for one row of a table that is no event table. Rows of one chunk have one run.
+    void add(Source source, std::optional<std::int64_t> run, std::int64_t id, const RowDigest& digest);
+    /// Accounts for events.
+    void add(const Chunk& chunk);
+    /// The sum of a run's own row, which changes: replaces the one there was.
+    void replaceRunRow(std::int64_t run, const RowDigest& digest);
+
+    /// Takes all rows of a run off the books; their ids are not given again.
+    void removeRun(std::int64_t run);
+
+    void flush();
+
+private:
+    struct Tally {
+        std::int64_t rows = 0;
+        std::int64_t next = 1;
+        bool changed = false;
+        bool stored = false; ///< it has a row
+    };
+    static std::size_t index(Source source) { return static_cast<std::size_t>(source); }
+    void insert(const Chunk& chunk);
+    std::uint64_t sumOfChunks(std::int64_t run, std::string_view which = {});
+    std::uint64_t sumOfTallies() const;
+    void balance();
+
+    SQLite::Database& database_;
+    const DigestRule rule_;
+    std::uint64_t chunkSum_ = 0; ///< of the rows of `chunk`
+    SQLite::Statement insertChunk_;
+    SQLite::Statement updateTally_;
+    std::array<Tally, kSources> tallies_{};
+    std::array<Chunk, kSources> open_{}; ///< of the tables that are no event tables; rows 0: none
+};
+
+/// Before a column of a row is added up: whether it counts. One that a later version of the table added
+/// counts with its place, and only where it holds something.
+bool beginColumn(int column, bool isNull, Source source, RowDigest& digest);
+
+/// Adds up the row that a query stands on, all columns of its table in their order: the same for the values
+/// that were bound as for those read back. Columns that a later version added count only where they hold
+/// something, so that a row adds up to the same before and after its file was upgraded.
+RowDigest digestOf(sqlite3_stmt* row, Source source, DigestRule rule);
+/// \param columns  of the table; the query may have more behind them
+RowDigest digestOf(SQLite::Statement& row, int columns, Source source, DigestRule rule);
+
+} // namespace tilescope::store

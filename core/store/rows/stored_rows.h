@@ -1,0 +1,188 @@
+#pragma once
+
+#include "core/store/file/database.h"
+#include "core/store/rows/chunk_directory.h"
+#include "core/store/rows/event_cursor.h"
+#include "core/store/rows/event_rows.h"
+#include "core/store/rows/lanes.h"
+#include "core/store/rows/read_connection.h"
+#include "core/store/rows/row_ledger.h"
+#include "core/store/rows/run_record.h"
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace tilescope::store {
+
+/// What a file holds of each run, checked against its books as it is read: the inside of RunReader, and where
+/// merging and compacting copy from.
+///
+/// One thread. Only use() and knownText() may be called outside a use().
+class StoredRows : public RowResolver {
+public:
+    template <class Event> using Take = std::function<bool(const Event&)>;
+
+    explicit StoredRows(std::filesystem::path path) : connection(std::move(path)) {}
+    virtual ~StoredRows() = default;
+    StoredRows(const StoredRows&) = delete;
+    StoredRows& operator=(const StoredRows&) = delete;
+
+    /// Runs `work` on one snapshot of the file.
+    template <class Work> decltype(auto) use(Work&& work)
+    {
+        return translating(file(), [&]() -> decltype(auto) {
+            const ReadConnection::Use using_(connection);
+            return work();
+        });
+    }
+
+    std::vector<RunRecord> runs(std::optional<std::int64_t> only);
+    /// From one number to another; ends early where `take` returns false.
+    void eachRun(std::int64_t first, std::int64_t last, const std::function<bool(RunRecord&&)>& take);
+    RowFrame frameOf(RunId run);
+    const ChunkDirectory& directory(RunId run, Source source);
+    /// Rows of a table that is no event table.
+    template <class TakeRow> void eachRow(RunId run, Source source, TakeRow&& take);
+    /// The same of several runs, one after the other.
+    template <class TakeRow> void eachRow(std::span<const RunId> runs, Source source, TakeRow&& take);
+    /// Rows of a small table that belongs to no run.
+    template <class TakeRow> void eachSharedRow(Source source, TakeRow&& take);
+    EventCursor cursor(EventKind kind, const EventWindow& window, const RowFrame& frame);
+    /// All rows of one event table.
+    EventCursor allOf(EventKind kind, RunId run);
+    template <class Event, class From>
+    void eachEvent(EventKind kind, const EventWindow& window, From&& from, const Take<Event>& take);
+    void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take);
+
+    TraceBatch newEvents(RunId run, EventMark& mark, std::size_t most);
+    /// The packed boxes or points of a track. \throws Error  where they are not all there
+    template <class Item, class Unpack, class TakeItems>
+    void eachPacked(RunId run, const TrackInfo& track, Unpack&& unpack, TakeItems&& take);
+
+    const LaunchConfig& launch(std::int64_t id) override;
+    int value(WordSet set, std::int64_t id) override;
+    std::string_view text(std::int64_t id);
+    /// Where it was read before; may be called outside a use().
+    std::optional<std::string_view> knownText(std::int64_t id) const
+    {
+        const auto known = texts_.find(id);
+        return known == texts_.end() ? std::nullopt : std::optional<std::string_view>(known->second);
+    }
+
+    SQLite::Database& database() { return connection.database(); }
+    const std::filesystem::path& file() const { return connection.file(); }
+    [[noreturn]] void damaged(const std::string& what) const
+    {
+        throw Error{.what = "the file is damaged: " + what,
+                    .where = file().string(),
+                    .mend = "use a copy of it, or see with `tilescope verify` what is left"};
+    }
+
+    ReadConnection connection;
+
+private:
+    struct Directories {
+        std::uint64_t generation = 0; ///< of the connection when it was last looked at
+        std::array<ChunkDirectory, kSources> bySource;
+    };
+    void refresh(std::int64_t run, Directories& directories);
+    /// Where rows of a run lie, by a query of chunks whose first value is the run.
+    static std::vector<IdInterval> intervalsOf(SQLite::Statement& chunk, RunId run);
+    void readNew(EventKind kind, const IdInterval& ids, const RowFrame& frame, EventMark& mark,
+                 TraceBatch& batch);
+
+    std::unordered_map<std::int64_t, std::string> texts_;
+    std::unordered_map<std::int64_t, LaunchConfig> launches_;
+    std::array<std::unordered_map<std::int64_t, int>, kWordSets> values_;
+    std::unordered_map<std::int64_t, Directories> directories_; ///< by run
+    std::int64_t edition_ = -1;
+};
+
+template <class TakeRow> void StoredRows::eachRow(RunId run, Source source, TakeRow&& take)
+{
+    eachRow(std::span(&run, 1), source, [&take](RunId, SQLite::Statement& row) { take(row); });
+}
+
+template <class TakeRow> void StoredRows::eachRow(std::span<const RunId> runs, Source source, TakeRow&& take)
+{
+    SQLite::Statement chunk(database(), "select id, first, last, rows, checksum from chunk "
+                                        "where run = ? and source = ? order by id");
+    chunk.bind(2, nameOf(source).data());
+    SQLite::Statement row(database(), std::string("select * from ") + nameOf(source).data() +
+                                          " where id between ? and ? and run = ? order by id");
+    const int columns = row.getColumnCount();
+    for (const RunId run : runs)
+        for (const IdInterval& ids : intervalsOf(chunk, run)) {
+            row.bind(1, ids.first);
+            row.bind(2, ids.last);
+            row.bind(3, run.value);
+            std::int64_t rows = 0;
+            std::uint64_t checksum = 0;
+            for (; row.executeStep(); ++rows) {
+                checksum += digestOf(row, columns, source, connection.rule()).value();
+                take(run, row);
+            }
+            row.reset();
+            if (rows != ids.rows || checksum != ids.checksum)
+                damaged("in the table " + std::string(nameOf(source)) + " the rows of run " +
+                        std::to_string(run.value) + " are not as they were written");
+        }
+}
+
+template <class TakeRow> void StoredRows::eachSharedRow(Source source, TakeRow&& take)
+{
+    SQLite::Statement account(database(), "select rows, checksum from chunk where source = ?");
+    account.bind(1, nameOf(source).data());
+    std::int64_t rows = 0;
+    std::uint64_t checksum = 0;
+    while (account.executeStep()) {
+        rows += account.getColumn(0).getInt64();
+        checksum += static_cast<std::uint64_t>(account.getColumn(1).getInt64());
+    }
+    SQLite::Statement row(database(), std::string("select * from ") + nameOf(source).data() + " order by id");
+    const int columns = row.getColumnCount();
+    for (; row.executeStep(); --rows) {
+        checksum -= digestOf(row, columns, source, connection.rule()).value();
+        take(row);
+    }
+    if (rows != 0 || checksum != 0)
+        damaged("the rows of the table " + std::string(nameOf(source)) + " are not as they were written");
+}
+
+template <class Item, class Unpack, class TakeItems>
+void StoredRows::eachPacked(RunId run, const TrackInfo& track, Unpack&& unpack, TakeItems&& take)
+{
+    SQLite::Statement row(database(),
+                          "select data from track_data where track = ? and run = ? order by first");
+    row.bind(1, track.id);
+    row.bind(2, run.value);
+    std::vector<Item> items;
+    std::int64_t count = 0;
+    while (row.executeStep()) {
+        const SQLite::Column data = row.getColumn(0);
+        items.clear();
+        unpack({static_cast<const char*>(data.getBlob()), static_cast<std::size_t>(data.getBytes())}, items);
+        count += static_cast<std::int64_t>(items.size());
+        if (!take(items))
+            return;
+    }
+    if (count != track.events)
+        damaged("packed events of run " + std::to_string(run.value) + " are missing");
+}
+
+template <class Event, class From>
+void StoredRows::eachEvent(EventKind kind, const EventWindow& window, From&& from, const Take<Event>& take)
+{
+    const RowFrame frame = frameOf(window.run);
+    EventCursor rows = cursor(kind, window, frame);
+    while (const std::int64_t* row = rows.next())
+        if (!take(from(row, frame, *this)))
+            return;
+}
+
+} // namespace tilescope::store

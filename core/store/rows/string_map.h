@@ -1,0 +1,58 @@
+#pragma once
+
+#include "core/model/strings.h"
+#include "core/store/rows/event_rows.h"
+#include "core/store/rows/row_inserter.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <array>
+#include <unordered_map>
+#include <vector>
+
+namespace tilescope::store {
+
+struct LaunchHash {
+    std::size_t operator()(const LaunchConfig& launch) const noexcept;
+};
+
+/// The writer's map from the process' strings, enumerations and launches to the file's ids; adds what the
+/// file lacks.
+class StringMap final : public RowInterner {
+public:
+    StringMap(SQLite::Database& database, RowLedger& ledger, const StringTable& strings);
+
+    std::int64_t text(StringId id) override;
+    std::int64_t kernelName(StringId id) override;
+    std::int64_t word(WordSet set, std::size_t value) override
+    {
+        return words_[static_cast<std::size_t>(set)][value];
+    }
+    std::int64_t launch(const LaunchConfig& launch) override;
+
+    /// The text behind an id of the process.
+    std::string_view textOf(StringId id) const { return strings_.text(id); }
+    /// The file's id of a text.
+    std::int64_t intern(std::string_view text);
+    /// The same for a kernel's name, whose short name the file keeps too.
+    std::int64_t internKernel(std::string_view text);
+
+private:
+    std::int64_t addText(StringId id);
+    void addKernelName(std::int64_t id, std::string_view text);
+    void loadLaunches();
+
+    const StringTable& strings_;
+    SQLite::Statement findText_;
+    SQLite::Statement findKernelName_;
+    RowInserter insertText_;
+    RowInserter insertKernelName_;
+    RowInserter insertLaunch_;
+    SQLite::Database& database_;
+    std::vector<std::int64_t> ids_;  ///< by the process' id; 0: not asked for yet
+    std::vector<bool> hasShortName_; ///< by the process' id
+    std::array<std::array<std::int64_t, kMostWords>, kWordSets> words_{};
+    std::unordered_map<LaunchConfig, std::int64_t, LaunchHash> launches_;
+};
+
+} // namespace tilescope::store

@@ -1,0 +1,216 @@
+#include "core/store/rows/writable_file.h"
+
+#include "core/base/error.h"
+#include "core/base/output_file.h"
+#include "core/store/file/file_check.h"
+#include "core/store/file/schema.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tilescope::store {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kBusyMs = 10'000;
+/// How long to wait for programs that have the file open before it is left with its log beside it.
+constexpr auto kSealWithin = std::chrono::seconds(3);
+constexpr auto kSealAgain = std::chrono::milliseconds(10);
+
+std::int64_t unixNs()
+{
+    return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+} // namespace
+
+WritableFile::WritableFile(const fs::path& path, const StringTable& strings) : file_(outputPath(path))
+{
+    // Looked at before the lock leaves its trace beside it: a foreign file and its folder stay untouched.
+    std::error_code error;
+    if (fs::exists(file_, error) && fs::file_size(file_, error) > 0)
+        requireTilescopeFile(file_, static_cast<int>(embeddedMigrations().size()));
+    lock_.emplace(file_);
+    TemporaryPath::removeLeftovers(file_);
+    translating(file_, [&] {
+        open();
+        ledger_ = std::make_unique<RowLedger>(*database_);
+        begin();
+        adopt();
+        strings_ = std::make_unique<StringMap>(*database_, *ledger_, strings);
+        for (std::size_t kind = 0; kind < kEventKinds; ++kind)
+            appenders_[kind] =
+                std::make_unique<RowAppender>(*database_, *ledger_, static_cast<EventKind>(kind));
+        commit();
+    });
+}
+
+WritableFile::~WritableFile()
+{
+    if (!open_)
+        return;
+    try {
+        translating(file_, [this] {
+            if (sqlite3_get_autocommit(database_->getHandle()) == 0) {
+                database_->exec("rollback");
+                // The accounts know of rows that are gone.
+                ledger_ = std::make_unique<RowLedger>(*database_);
+            }
+            seal();
+        });
+    } catch (...) {
+        warn(currentExceptionSentence());
+    }
+}
+
+/// A new file appears whole: whoever is killed meanwhile leaves none, or an empty one that was there before.
+void WritableFile::create()
+{
+    const TemporaryPath folder(file_, TemporaryPath::Kind::Folder);
+    const fs::path draft = folder.path() / "new";
+    {
+        SQLite::Database database(draft.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+        database.exec("pragma page_size = 4096; pragma journal_mode = memory");
+        migrate(database, 0, embeddedMigrations());
+    }
+    std::error_code error;
+    // Logs of a file that was taken away would be read as this one's.
+    for (const char* suffix : {"-wal", "-shm", "-journal"})
+        fs::remove(fs::path(file_) += suffix, error);
+    moveIntoPlace(draft, file_);
+}
+
+/// Opens the database of a file whose writer lock is held, creating or upgrading it.
+void WritableFile::open()
+{
+    std::error_code error;
+    if (!fs::exists(file_, error) || fs::file_size(file_, error) == 0)
+        create();
+    const auto migrations = embeddedMigrations();
+    const int newest = static_cast<int>(migrations.size());
+    const int version = requireTilescopeFile(file_, newest).version;
+    if (access(file_.c_str(), W_OK) != 0)
+        throw Error{
+            .what = "cannot be written", .where = file_.string(), .mend = "choose a file that you may write"};
+    auto database = std::make_unique<SQLite::Database>(
+        file_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kBusyMs);
+    harden(*database);
+    requireOurSchema(*database, file_, version, migrations);
+    if (version < newest)
+        migrate(*database, version, migrations);
+    // Rows are only ever appended, so a small cache does: a large one would fill with pages that nobody reads
+    // again, and look like a leak while it does.
+    database->exec("pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000;"
+                   "pragma cache_size = -8192; pragma temp_store = memory");
+    database_ = std::move(database);
+}
+
+void WritableFile::begin()
+{
+    if (sqlite3_get_autocommit(database_->getHandle()) != 0)
+        database_->exec("begin immediate");
+}
+
+void WritableFile::commit()
+{
+    if (sqlite3_get_autocommit(database_->getHandle()) != 0)
+        return;
+    requireInPlace();
+    flush();
+    database_->exec("commit");
+}
+
+void WritableFile::flush()
+{
+    for (auto& appender : appenders_)
+        appender->flush();
+    ledger_->flush();
+}
+
+/// Rows that go to a file without a name, or under another one, would be lost without a word.
+void WritableFile::requireInPlace()
+{
+    int moved = 0;
+    if (sqlite3_file_control(database_->getHandle(), nullptr, SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+        moved != 0)
+        throw Error{.what = "was deleted, moved or replaced while it was being written",
+                    .where = file_.string(),
+                    .mend = "start again with a new file, or put it back beside its log (" +
+                            file_.filename().string() + "-wal)",
+                    .kind = ErrorKind::Failure};
+}
+
+void WritableFile::abandon() noexcept
+{
+    open_ = false;
+    if (sqlite3_get_autocommit(database_->getHandle()) == 0)
+        database_->tryExec("rollback");
+}
+
+/// Takes the file over: it is unsealed from now on, and runs whose writer died are called so.
+void WritableFile::adopt()
+{
+    SQLite::Statement row(*database_, "insert into file (id, created, program, sealed, edition, digest) "
+                                      "values (1, ?, ?, 0, 0, 2) "
+                                      "on conflict (id) do update set sealed = 0");
+    row.bind(1, unixNs());
+    row.bind(2, "Tilescope");
+    row.exec();
+    std::vector<std::int64_t> orphans;
+    SQLite::Statement query(*database_, "select id from run where status = 'running'");
+    while (query.executeStep())
+        orphans.push_back(query.getColumn(0).getInt64());
+    for (const std::int64_t run : orphans) {
+        SQLite::Statement update(*database_,
+                                 "update run set status = 'interrupted', reason = ? where id = ?");
+        update.bind(1, kWriterDied);
+        update.bind(2, run);
+        update.exec();
+        updateRunChecksum(run);
+    }
+}
+
+void WritableFile::updateRunChecksum(std::int64_t run)
+{
+    // The run's chunk may still wait in the ledger.
+    ledger_->flush();
+    sqlite3_stmt* row = nullptr;
+    check(database_->getHandle(),
+          sqlite3_prepare_v2(database_->getHandle(), "select * from run where id = ?", -1, &row, nullptr));
+    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owner(row, &sqlite3_finalize);
+    sqlite3_bind_int64(row, 1, run);
+    if (sqlite3_step(row) == SQLITE_ROW)
+        ledger_->replaceRunRow(run, digestOf(row, Source::Run, ledger_->rule()));
+}
+
+void WritableFile::seal()
+{
+    open_ = false;
+    requireInPlace();
+    begin();
+    database_->exec("update file set sealed = 1");
+    ledger_->flush();
+    database_->exec("commit");
+    // SQLite's own waiting does not cover this step. Readers that know of a writer come and go; others stay.
+    const auto deadline = std::chrono::steady_clock::now() + kSealWithin;
+    while (database_->tryExec("pragma journal_mode = delete") != SQLITE_OK) {
+        if (database_->getErrorCode() != SQLITE_BUSY)
+            throw SQLite::Exception(database_->getHandle());
+        if (std::chrono::steady_clock::now() > deadline) {
+            // All is in the file or its log, whole; the next writer makes it one file.
+            warn(file_.string() + ": another program has it open, so the log beside it (" +
+                 file_.filename().string() + "-wal) stays until the next writer");
+            return;
+        }
+        std::this_thread::sleep_for(kSealAgain);
+    }
+}
+
+} // namespace tilescope::store

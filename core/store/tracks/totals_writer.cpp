@@ -1,0 +1,265 @@
+#include "core/store/tracks/totals_writer.h"
+
+#include "core/analysis/time/path_glob.h"
+#include "core/analysis/time/step_partition.h"
+#include "core/model/text.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+namespace tilescope::store {
+
+namespace {
+
+template <class IdType> IdType idOf(std::int64_t value)
+{
+    return value == kNull ? IdType::none() : IdType{static_cast<decltype(IdType::value)>(value)};
+}
+
+Cell cellOfId(StringId id)
+{
+    return id ? Cell(static_cast<std::int64_t>(id.value)) : Cell();
+}
+
+std::int32_t stepOf(std::int64_t value)
+{
+    return value == kNull ? kNoStep : static_cast<std::int32_t>(value);
+}
+
+/// Times of a row: from the run's start.
+Timestamp at(std::int64_t time)
+{
+    return timestampAt(time);
+}
+
+} // namespace
+
+/// A step and what is known of it so far.
+struct TotalsWriter::Step {
+    /// A stretch in which the device was busy, and the last launch of what ran in it.
+    struct Busy {
+        std::int64_t start = 0;
+        std::int64_t end = 0;
+        std::int64_t launched = kNull;
+    };
+
+    std::int32_t number = 0;
+    std::int64_t start = 0;
+    std::int64_t end = 0;
+    std::vector<Busy> busy;      ///< apart, where they came in order
+    std::vector<ApiCall> calls;  ///< that wait, and tracing's own work
+    std::int64_t launch = kNull; ///< end of the last one
+
+    void addBusy(std::int64_t from, std::int64_t to, std::int64_t launched)
+    {
+        // A launch after the step is not the step's errand.
+        if (launched != kNull && launched >= end)
+            launched = kNull;
+        if (busy.empty() || from > busy.back().end || from < busy.back().start) {
+            busy.push_back({from, to, launched});
+            return;
+        }
+        busy.back().end = std::max(busy.back().end, to);
+        busy.back().launched = std::max(busy.back().launched, launched); // kNull is the least
+    }
+
+    analysis::StepPartition partition() const
+    {
+        std::vector<DeviceEvent> device;
+        device.reserve(busy.size());
+        for (const Busy& stretch : busy) {
+            DeviceEvent event;
+            event.start = at(stretch.start);
+            event.end = at(stretch.end);
+            event.launched = stretch.launched == kNull ? Timestamp::min() : at(stretch.launched);
+            device.push_back(event);
+        }
+        std::vector<ApiCall> all = calls;
+        if (launch != kNull)
+            all.push_back({.kind = ApiKind::Launch, .start = at(start), .end = at(launch)});
+        return analysis::partitionStep({at(start), at(end)}, device, all);
+    }
+};
+
+TotalsWriter::TotalsWriter(WritableFile& target, std::int64_t run)
+    : target_(target), run_(run), kernelRows_(target.database(), target.ledger(), Source::KernelTotal,
+                                              {"id", "run", "kind", "name", "path", "instances", "total",
+                                               "shortest", "longest", "squares"}),
+      pathRows_(target.database(), target.ledger(), Source::RangeTotal,
+                {"id", "run", "path", "instances", "wall", "gpu"}),
+      stepRows_(target.database(), target.ledger(), Source::StepTotal,
+                {"id", "run", "step", "start", "end", "gpu_busy", "launching", "synchronizing", "tracing",
+                 "unexplained"}),
+      findText_(target.database(), "select text from string where id = ?"),
+      textOf_([this](StringId id) { return text(id); }), paths_(textOf_)
+{
+}
+
+TotalsWriter::~TotalsWriter() = default;
+
+std::string_view TotalsWriter::text(StringId id)
+{
+    const auto [known, isNew] = texts_.try_emplace(id);
+    if (isNew && id) {
+        findText_.bind(1, static_cast<std::int64_t>(id.value));
+        if (findText_.executeStep())
+            known->second = findText_.getColumn(0).getString();
+        findText_.reset();
+    }
+    return known->second;
+}
+
+bool TotalsWriter::isStep(std::int64_t path)
+{
+    if (path == kNull)
+        return false;
+    const auto [known, isNew] = isStep_.try_emplace(path, false);
+    if (isNew)
+        known->second = analysis::fromStepDown(text(idOf<StringId>(path))) == "step";
+    return known->second;
+}
+
+void TotalsWriter::addRange(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t step)
+{
+    if (step == kNull)
+        return;
+    Range range;
+    range.path = idOf<StringId>(path);
+    range.step = stepOf(step);
+    range.start = at(start);
+    range.end = at(start + duration);
+    paths_.add(range);
+    if (isStep(path)) {
+        Step& added = steps_.emplace_back();
+        added.number = range.step;
+        added.start = start;
+        added.end = start + duration;
+    }
+}
+
+void TotalsWriter::addOp(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t step)
+{
+    if (step == kNull)
+        return;
+    Op op;
+    op.path = idOf<StringId>(path);
+    op.step = stepOf(step);
+    op.start = at(start);
+    op.end = at(start + duration);
+    paths_.add(op);
+}
+
+template <class Visit> void TotalsWriter::inSteps(std::int64_t start, std::int64_t end, Visit&& visit)
+{
+    while (firstOpen_ < steps_.size() && steps_[firstOpen_].end <= start)
+        ++firstOpen_;
+    for (std::size_t i = firstOpen_; i < steps_.size() && steps_[i].start < end; ++i)
+        if (steps_[i].end > start)
+            visit(steps_[i]);
+}
+
+void TotalsWriter::beginPass()
+{
+    firstOpen_ = 0;
+    if (pass_ == Pass::Ranges)
+        std::ranges::stable_sort(steps_, {}, &Step::start);
+}
+
+void TotalsWriter::addCall(std::int64_t start, std::int64_t duration, ApiKind kind)
+{
+    if (pass_ != Pass::Host) {
+        beginPass();
+        pass_ = Pass::Host;
+    }
+    const std::int64_t end = start + duration;
+    // One without length belongs to the step in which it begins.
+    inSteps(start, std::max(end, start + 1), [&](Step& step) {
+        if (kind == ApiKind::Launch)
+            step.launch = std::max(step.launch, end);
+        else if (kind == ApiKind::Synchronize || kind == ApiKind::Wait || kind == ApiKind::Overhead)
+            step.calls.push_back({.kind = kind, .start = at(start), .end = at(end)});
+    });
+}
+
+void TotalsWriter::addDeviceEvent(DeviceEventKind kind, std::int64_t start, std::int64_t duration,
+                                  std::int64_t name, std::int64_t path, std::int64_t step,
+                                  std::int64_t queued)
+{
+    if (pass_ != Pass::Device) {
+        beginPass();
+        pass_ = Pass::Device;
+    }
+    DeviceEvent event;
+    event.kind = kind;
+    event.path = idOf<StringId>(path);
+    event.step = stepOf(step);
+    event.start = at(start);
+    event.end = at(start + duration);
+    if (queued != kNull)
+        event.launched = at(start - queued);
+    paths_.add(event);
+    inSteps(start, std::max(start + duration, start + 1), [&](Step& each) {
+        each.addBusy(start, start + duration, queued == kNull ? kNull : start - queued);
+    });
+    if (step == kNull)
+        return;
+    const StringId id = idOf<StringId>(name);
+    const KernelKey key{std::uint64_t{id.value} << 2 | static_cast<std::uint64_t>(kind), event.path.value};
+    KernelTotal& total = kernels_[key];
+    if (total.instances == 0) {
+        total.kind = kind;
+        total.name = id;
+        total.path = event.path;
+    }
+    total.add(duration);
+}
+
+void TotalsWriter::write()
+{
+    writeKernels();
+    writePaths();
+    writeSteps();
+}
+
+void TotalsWriter::writeKernels()
+{
+    std::vector<const KernelTotal*> totals;
+    for (const auto& [key, total] : kernels_)
+        totals.push_back(&total);
+    // The same events give the same file.
+    std::ranges::sort(totals, [](const KernelTotal* a, const KernelTotal* b) {
+        return std::tuple(a->kind, a->name.value, a->path.value) <
+               std::tuple(b->kind, b->name.value, b->path.value);
+    });
+    for (const KernelTotal* total : totals)
+        kernelRows_.insert(run_,
+                           {run_, wordOf(total->kind), cellOfId(total->name), cellOfId(total->path),
+                            total->instances, total->total, total->shortest, total->longest, total->squares});
+}
+
+void TotalsWriter::writePaths()
+{
+    const auto cell = [](const std::optional<Nanoseconds>& time) {
+        return time ? Cell(std::int64_t{time->count()}) : Cell();
+    };
+    for (const analysis::RangeTotal& total : paths_.list())
+        pathRows_.insert(run_, {run_, target_.strings().intern(total.path), total.instances, cell(total.wall),
+                                cell(total.gpu)});
+}
+
+void TotalsWriter::writeSteps()
+{
+    if (pass_ == Pass::Ranges)
+        beginPass();
+    const bool onGpu = pass_ == Pass::Device;
+    for (const Step& step : steps_) {
+        const analysis::StepPartition parts = onGpu ? step.partition() : analysis::StepPartition{};
+        stepRows_.insert(
+            run_, {run_, std::int64_t{step.number}, step.start, step.end, std::int64_t{parts.gpuBusy.count()},
+                   std::int64_t{parts.launching.count()}, std::int64_t{parts.synchronizing.count()},
+                   std::int64_t{parts.tracing.count()}, std::int64_t{parts.unexplained.count()}});
+    }
+}
+
+} // namespace tilescope::store

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "core/analysis/time/range_totals.h"
+#include "core/store/rows/row_inserter.h"
+#include "core/store/rows/writable_file.h"
+#include "core/store/tracks/totals.h"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tilescope::store {
+
+/// Writes what a run's traced steps add up to (`kernel_total`, `range_total`, `step_total`), from rows that
+/// somebody else reads: ranges first, then ops and calls, then device events, each in start order. Part of
+/// the transaction in which the run is sealed.
+///
+/// Values are the tables' own: times count from the run's start, kNull stands for null. What grows is the
+/// number of names, paths and steps, and of the gaps between what the device did.
+class TotalsWriter {
+public:
+    TotalsWriter(WritableFile& target, std::int64_t run);
+    ~TotalsWriter();
+
+    void addRange(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t step);
+    void addOp(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t step);
+    void addCall(std::int64_t start, std::int64_t duration, ApiKind kind);
+    /// \param queued  from the launch to the start
+    void addDeviceEvent(DeviceEventKind kind, std::int64_t start, std::int64_t duration, std::int64_t name,
+                        std::int64_t path, std::int64_t step, std::int64_t queued);
+    void write();
+
+private:
+    struct Step;
+    struct KernelKey {
+        std::uint64_t name = 0; ///< and kind
+        std::uint64_t path = 0;
+        bool operator==(const KernelKey&) const = default;
+    };
+    struct KernelHash {
+        std::size_t operator()(const KernelKey& key) const noexcept
+        {
+            return (key.name * 0x9E37'79B9'7F4A'7C15ULL) ^ (key.path * 0xC2B2'AE3D'27D4'EB4FULL >> 7);
+        }
+    };
+
+    std::string_view text(StringId id);
+    bool isStep(std::int64_t path);
+    /// Calls `visit` for each step that [start, end) overlaps; starts come in order within a pass.
+    template <class Visit> void inSteps(std::int64_t start, std::int64_t end, Visit&& visit);
+    void beginPass();
+    void writeKernels();
+    void writePaths();
+    void writeSteps();
+
+    WritableFile& target_;
+    const std::int64_t run_;
+    RowInserter kernelRows_;
+    RowInserter pathRows_;
+    RowInserter stepRows_;
+    SQLite::Statement findText_;
+    std::unordered_map<StringId, std::string> texts_;
+    const analysis::TextOf textOf_;
+    analysis::RangeTotals paths_;
+    std::unordered_map<KernelKey, KernelTotal, KernelHash> kernels_;
+    std::unordered_map<std::int64_t, bool> isStep_; ///< by path
+    std::vector<Step> steps_;                       ///< by start once the ranges are known
+    enum class Pass { Ranges, Host, Device } pass_ = Pass::Ranges;
+    std::size_t firstOpen_ = 0; ///< of the steps: those before have ended
+};
+
+} // namespace tilescope::store

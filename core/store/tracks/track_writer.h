@@ -1,0 +1,75 @@
+#pragma once
+
+#include "core/store/rows/row_inserter.h"
+#include "core/store/rows/writable_file.h"
+#include "core/store/rows/lanes.h"
+#include "core/store/tracks/totals_writer.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+namespace tilescope::store {
+
+/// Writes what a viewer draws of a run: its boxes by lane and row, packed (`track`, `track_data`), and their
+/// sums at several levels of detail (`level`).
+///
+/// Hands what it reads to a TotalsWriter on the way.
+///
+/// Reads the run's events from the file that is being written, in start order, table by table; memory does
+/// not grow with them. Part of the transaction in which the run is sealed.
+class TrackWriter {
+public:
+    /// Runs of fewer events get no tracks: a reader makes them as fast as it would read them.
+    static constexpr std::int64_t kFewestEvents = 50'000;
+
+    /// \pre the file's appenders are flushed
+    TrackWriter(WritableFile& target, std::int64_t run);
+    ~TrackWriter();
+
+    void write();
+
+private:
+    /// Boxes of a level's cell, by level: 256, 4,096, 65,536.
+    static constexpr std::size_t kLevels = 3;
+    static constexpr std::size_t kFinest = 256;
+    static constexpr std::size_t kFanout = 16;
+    /// Boxes packed together: one cell of the second level.
+    static constexpr std::size_t kPacked = kFinest * kFanout;
+
+    struct Cell;
+    struct Track;
+    struct Lane;
+    using LaneKey = std::tuple<LaneKind, std::int64_t, std::int64_t>; ///< device or thread, stream
+
+    std::int64_t events() const;
+    std::string select(Source source, const char* columns) const;
+    void writeRanges();
+    ApiKind callKind(std::int64_t word) const;
+    void writeThreads();
+    void writeDevices();
+    void writeMemory();
+
+    Lane& lane(LaneKind kind, std::int64_t owner, std::int64_t stream);
+    Track& track(Lane& lane, std::size_t row);
+    void add(Lane& lane, const Box& box);
+    void flush(Track& track);
+    void flushPoints(Track& track);
+    void close(Track& track, std::size_t level, Cell& cell);
+    void finish();
+
+    WritableFile& target_;
+    const std::int64_t run_;
+    RowInserter tracks_;
+    RowInserter levels_;
+    RowInserter data_;
+    TotalsWriter totals_;
+    std::map<LaneKey, std::unique_ptr<Lane>> lanes_;
+    Lane* lastLane_ = nullptr;
+    LaneKey lastKey_;
+};
+
+} // namespace tilescope::store

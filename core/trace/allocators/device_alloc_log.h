@@ -1,0 +1,64 @@
+#pragma once
+
+#include "core/model/events.h"
+#include "core/trace/host/host_record.h"
+#include "core/trace/host/ring.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace tilescope::trace {
+
+/// An event of a CUDA caching allocator as its trace hook noted it.
+struct DeviceAllocRecord {
+    std::int64_t time = 0;
+    std::uint64_t address = 0;
+    std::int64_t bytes = 0;
+    std::int64_t allocated = 0; ///< after it, as requested by the program
+    std::int64_t reserved = 0;
+    const void* stream = nullptr; ///< cudaStream_t
+    HostContext context{};
+    std::int32_t step = kNoStep;
+    std::uint32_t pool = 0;
+    AllocAction action{};
+};
+
+/// What the caching allocator of one device does, from its trace hook to the tracer's thread.
+///
+/// note() is called on allocating threads under the allocator's per-device lock, which makes them one
+/// producer: it takes no lock, allocates nothing and asks LibTorch nothing but thread-local state. The hook
+/// cannot be detached, so logs are never destroyed and note() returns at once while nothing records.
+class DeviceAllocLog {
+public:
+    /// The log of a device, which lives as long as the process. Null for numbers beyond what is kept.
+    static DeviceAllocLog* of(DeviceIndex device);
+
+    /// Session thread, while nothing allocates on the device.
+    /// \param allocated, reserved  bytes now, from which the events' totals count on
+    void start(std::size_t capacity, std::int64_t allocated, std::int64_t reserved);
+    void stop() { on_.store(false, std::memory_order_release); }
+
+    void note(AllocAction action, std::uint64_t address, std::int64_t bytes, const void* stream,
+              std::uint32_t pool) noexcept;
+
+    /// The tracer's thread.
+    template <class Take> void drain(Take&& take)
+    {
+        if (ring_)
+            ring_->drain(take);
+    }
+    /// Whether it should be drained soon.
+    bool pressed() const { return ring_ && ring_->size() > ring_->capacity() / 4; }
+    std::uint64_t dropped() const { return ring_ ? ring_->dropped() : 0; }
+    /// Bytes allocated after the last event noted. Session thread, after stop().
+    std::int64_t allocated() const { return allocated_; }
+
+private:
+    std::atomic<bool> on_{false};
+    std::unique_ptr<Ring<DeviceAllocRecord>> ring_;
+    std::int64_t allocated_ = 0;
+    std::int64_t reserved_ = 0;
+};
+
+} // namespace tilescope::trace

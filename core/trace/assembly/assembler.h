@@ -1,0 +1,131 @@
+#pragma once
+
+#include "core/model/code_place.h"
+#include "core/model/events.h"
+#include "core/model/memory.h"
+#include "core/model/strings.h"
+#include "core/trace/allocators/device_alloc_log.h"
+#include "core/trace/assembly/graph_nodes.h"
+#include "core/trace/assembly/launch_list.h"
+#include "core/trace/assembly/launch_table.h"
+#include "core/trace/assembly/rehearsal.h"
+#include "core/trace/host/host_record.h"
+#include "core/trace/host/losses.h"
+#include "core/trace/host/recording.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace tilescope::trace {
+
+/// Makes the model's events out of what the capture noted: numbers become ids, paths and names become
+/// strings, device activities are joined to their launches. Knows neither threads nor CUPTI nor LibTorch.
+///
+/// One thread at a time. Records of the launches go in before the activities they caused.
+class Assembler {
+public:
+    /// \param firstRange, firstOp  numbers in the process of the first range and op of this run
+    Assembler(StringTable& strings, std::uint32_t firstRange, std::uint32_t firstOp);
+
+    /// A recording begins: launches, losses and counts of earlier ones are forgotten.
+    ///
+    /// A rehearsal and a capture leave no events; what they taught serves the recordings after them.
+    struct Wanted {
+        bool ops = true;     ///< the recordings to come have ops of their own
+        bool shapes = false; ///< else launches get the ops of the rehearsal
+    };
+    void begin(Recording recording, Wanted wanted);
+    void begin(Recording recording = Recording::Events) { begin(recording, Wanted{}); }
+
+    void addHost(std::uint32_t thread, const HostRecord& record);
+    /// \param event  decoded, not yet attributed; times and names as CUPTI gave them
+    void addActivity(DeviceEvent event);
+    /// A stretch of the host's time that CUPTI recorded as an activity: an overhead, a wait.
+    void addCallActivity(ApiCall call);
+    void addAllocation(const DeviceAllocRecord& record, DeviceIndex device, StreamId stream);
+    void addThread(std::uint32_t thread, std::string_view name);
+
+    /// Name of an API function by its number (HostRecord::ApiBody::function).
+    using FunctionName = std::function<StringId(std::uint32_t function)>;
+    void setFunctionName(FunctionName name) { functionName_ = std::move(name); }
+
+    Losses& losses() { return losses_; }
+    std::int64_t recordsChecked() const { return recordsChecked_; }
+    /// Allocations of the last rehearsal, by time.
+    std::vector<AllocEvent> rehearsedAllocations() const;
+    /// What the last capture allocated, by time, with the ops that asked.
+    CapturedStep captured() const;
+    /// Where the ranges of this run's paths were opened.
+    std::vector<CodePlace> places() const;
+    /// Kernel launches of the step that Recording::Launches recorded, in order.
+    LaunchList launchList() const;
+    /// Events waiting in the batch.
+    std::size_t pending() const;
+    /// What was assembled since the last call, each list in start order.
+    TraceBatch take();
+
+    /// How soon after its launch an activity started at the least, in the first and in the last step with
+    /// activities: if the clocks of host and device drift apart, so do the two.
+    struct LaunchLatency {
+        std::int32_t step = kNoStep;
+        std::int64_t least = 0; ///< ns
+    };
+    const LaunchLatency& firstLatency() const { return firstLatency_; }
+    const LaunchLatency& lastLatency() const { return lastLatency_; }
+
+private:
+    StringId pathOf(std::uint32_t node) { return textOf(node, paths_, true); }
+    StringId nameOf(std::uint32_t node) { return textOf(node, names_, false); }
+    StringId textOf(std::uint32_t node, std::vector<StringId>& cache, bool path);
+    RangeId rangeId(std::uint32_t number) const;
+    OpId opId(std::uint32_t number) const;
+    StringId shapesOf(std::uint32_t thread, const HostRecord::OpBody& op);
+
+    void rehearse(std::uint32_t thread, const HostRecord& record);
+    void list(const HostRecord& record);
+    void addGraphNode(const HostRecord& record);
+    void keepCapturedOp(std::uint32_t thread, const HostRecord& record);
+    void addLaunch(std::uint32_t thread, const HostRecord& record);
+    void addRange(std::uint32_t thread, const HostRecord& record);
+    void addOp(std::uint32_t thread, const HostRecord& record);
+    void addApi(std::uint32_t thread, const HostRecord& record);
+    void addCpuAllocation(const HostRecord& record);
+    void keepAllocation(const AllocEvent& event);
+    void handOverRehearsedOps();
+    void attribute(DeviceEvent& event);
+    void checkTimes(DeviceEvent& event);
+    std::int32_t stepAt(std::int64_t time) const;
+    void noteLatency(std::int32_t step, std::int64_t latency);
+    void noteWait(const ApiCall& call);
+    void checkAgainstWaits(const DeviceEvent& event);
+
+    StringTable& strings_;
+    std::uint32_t firstRange_;
+    std::uint32_t firstOp_;
+    Recording recording_ = Recording::Events;
+    Wanted wanted_;
+    FunctionName functionName_;
+    TraceBatch batch_;
+    Losses losses_;
+    LaunchTable launches_;
+    std::int64_t recordsChecked_ = 0;
+    std::vector<StringId> paths_; // by PathNode::id
+    std::vector<StringId> names_;
+    Rehearsal rehearsal_;
+    std::vector<Op> rehearsedOps_; // for launches and allocations to point to
+    std::vector<AllocEvent> rehearsedAllocations_;
+    CapturedStep captured_;
+    GraphNodes graphNodes_;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> listedLaunches_; // correlation id and path
+    std::vector<std::uint32_t> listedRanges_;                             // paths
+    std::deque<std::pair<std::int64_t, std::int32_t>> stepChanges_; // the latest: when, and to which step
+    std::deque<std::pair<Timestamp, Timestamp>> deviceWaits_;       ///< the latest: from when to when
+    LaunchLatency firstLatency_;
+    LaunchLatency lastLatency_;
+};
+
+} // namespace tilescope::trace

@@ -1,0 +1,233 @@
+#include "core/trace/cupti/activity_decoder.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace tilescope::trace {
+
+namespace {
+
+Timestamp timeOf(std::uint64_t nanoseconds)
+{
+    return timestampAt(static_cast<std::int64_t>(nanoseconds));
+}
+
+CopyKind copyKindOf(std::uint8_t kind)
+{
+    switch (kind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+        return CopyKind::HostToDevice;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+        return CopyKind::DeviceToHost;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA:
+        return CopyKind::DeviceToDevice;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+        return CopyKind::HostToHost;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+        return CopyKind::PeerToPeer;
+    default:
+        return CopyKind::Other;
+    }
+}
+
+std::string_view copyName(CopyKind kind)
+{
+    switch (kind) {
+    case CopyKind::HostToDevice:
+        return "Memcpy HtoD";
+    case CopyKind::DeviceToHost:
+        return "Memcpy DtoH";
+    case CopyKind::DeviceToDevice:
+        return "Memcpy DtoD";
+    case CopyKind::HostToHost:
+        return "Memcpy HtoH";
+    case CopyKind::PeerToPeer:
+        return "Memcpy PtoP";
+    default:
+        return "Memcpy";
+    }
+}
+
+std::string_view overheadName(CUpti_ActivityOverheadKind kind)
+{
+    switch (kind) {
+    case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER:
+        return "driver compiler";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH:
+        return "CUPTI buffer flush";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION:
+        return "CUPTI instrumentation";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE:
+        return "CUPTI resource";
+    case CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING:
+        return "module loading";
+    case CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING:
+        return "lazy function loading";
+    case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL:
+        return "command buffer full";
+    case CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST:
+        return "activity buffer request";
+    case CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT:
+        return "unified memory activity init";
+    default:
+        return "overhead";
+    }
+}
+
+/// What kernels, copies and memsets have in common.
+template <class Record> DeviceEvent deviceEvent(DeviceEventKind kind, const Record& record)
+{
+    DeviceEvent event;
+    event.kind = kind;
+    event.device = DeviceIndex{static_cast<std::int16_t>(record.deviceId)};
+    event.stream = StreamId{record.streamId};
+    event.correlation = CorrelationId{record.correlationId};
+    event.graphNode = record.graphNodeId;
+    event.start = timeOf(record.start);
+    event.end = timeOf(record.end);
+    return event;
+}
+
+} // namespace
+
+void ActivityDecoder::begin()
+{
+    kernelNames_.clear();
+    lastKernel_ = nullptr;
+}
+
+std::string ActivityDecoder::demangled(const char* name)
+{
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> text(
+        abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
+    return status == 0 && text ? text.get() : name;
+}
+
+StringId ActivityDecoder::kernelName(const char* name)
+{
+    if (!name)
+        return strings_.intern("unnamed kernel");
+    if (name == lastKernel_)
+        return lastKernelName_;
+    StringId& known = kernelNames_[name];
+    if (!known)
+        known = strings_.intern(demangled(name));
+    lastKernel_ = name;
+    lastKernelName_ = known;
+    return known;
+}
+
+void ActivityDecoder::decode(const ActivityBuffers::Filled& buffer, Assembler& assembler)
+{
+    CUpti_Activity* record = nullptr;
+    for (;;) {
+        const CUptiResult result = api_.nextRecord(buffer.data, buffer.bytes, record);
+        if (result == CUPTI_ERROR_MAX_LIMIT_REACHED)
+            return;
+        if (result != CUPTI_SUCCESS) {
+            assembler.losses().add("unreadable_buffer", LossSeverity::Error, 1,
+                                   "the rest of an activity buffer, because " + api_.resultName(result));
+            return;
+        }
+        const auto offset = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - buffer.data);
+        decodeRecord(*record, buffer.bytes - offset, assembler);
+    }
+}
+
+void ActivityDecoder::decodeRecord(const CUpti_Activity& record, std::size_t room, Assembler& assembler)
+{
+    const auto as = [&]<class Record>(void (ActivityDecoder::*handle)(const Record&, Assembler&)) {
+        if (room >= sizeof(Record)) {
+            (this->*handle)(reinterpret_cast<const Record&>(record), assembler);
+        } else {
+            assembler.losses().add("truncated_record", LossSeverity::Error, 1,
+                                   "activity records cut off by the end of their buffer");
+        }
+    };
+    switch (record.kind) {
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+        return as(&ActivityDecoder::kernel);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+        return as(&ActivityDecoder::copy);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+        return as(&ActivityDecoder::peerCopy);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+        return as(&ActivityDecoder::set);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+        return as(&ActivityDecoder::overhead);
+    default:
+        assembler.losses().add("unknown_kind", LossSeverity::Warning, 1,
+                               "activity records of a kind not asked for, the first of kind " +
+                                   std::to_string(static_cast<int>(record.kind)));
+    }
+}
+
+void ActivityDecoder::kernel(const CUpti_ActivityKernel10& record, Assembler& assembler)
+{
+    DeviceEvent event = deviceEvent(DeviceEventKind::Kernel, record);
+    event.name = kernelName(record.name);
+    const auto size = [](std::int32_t x, std::int32_t y, std::int32_t z) {
+        return std::array{static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y),
+                          static_cast<std::uint32_t>(z)};
+    };
+    event.launch = {.grid = size(record.gridX, record.gridY, record.gridZ),
+                    .block = size(record.blockX, record.blockY, record.blockZ),
+                    .cluster = {record.clusterX, record.clusterY, record.clusterZ},
+                    .registersPerThread = record.registersPerThread,
+                    .staticShared = static_cast<std::uint32_t>(record.staticSharedMemory),
+                    .dynamicShared = static_cast<std::uint32_t>(record.dynamicSharedMemory),
+                    .localPerThread = record.localMemoryPerThread};
+    assembler.addActivity(event);
+}
+
+void ActivityDecoder::copy(const CUpti_ActivityMemcpy6& record, Assembler& assembler)
+{
+    DeviceEvent event = deviceEvent(DeviceEventKind::Memcpy, record);
+    event.copy = copyKindOf(record.copyKind);
+    event.name = strings_.intern(copyName(event.copy));
+    event.bytes = static_cast<std::int64_t>(record.bytes);
+    assembler.addActivity(event);
+}
+
+void ActivityDecoder::peerCopy(const CUpti_ActivityMemcpyPtoP4& record, Assembler& assembler)
+{
+    DeviceEvent event = deviceEvent(DeviceEventKind::Memcpy, record);
+    event.copy = CopyKind::PeerToPeer;
+    event.name = strings_.intern(copyName(event.copy));
+    event.bytes = static_cast<std::int64_t>(record.bytes);
+    assembler.addActivity(event);
+}
+
+void ActivityDecoder::set(const CUpti_ActivityMemset4& record, Assembler& assembler)
+{
+    DeviceEvent event = deviceEvent(DeviceEventKind::Memset, record);
+    event.name = strings_.intern("Memset");
+    event.bytes = static_cast<std::int64_t>(record.bytes);
+    assembler.addActivity(event);
+}
+
+void ActivityDecoder::overhead(const CUpti_ActivityOverhead3& record, Assembler& assembler)
+{
+    // CUPTI leaves it to the reader to free what some kinds point to.
+    std::free(record.overheadData);
+    ApiCall call{.name = strings_.intern(overheadName(record.overheadKind)),
+                 .correlation = CorrelationId{record.correlationId},
+                 .kind = ApiKind::Overhead,
+                 .start = timeOf(record.start),
+                 .end = timeOf(record.end)};
+    if (record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
+        call.thread = ThreadId{record.objectId.pt.threadId};
+    assembler.addCallActivity(call);
+}
+
+} // namespace tilescope::trace

@@ -1,0 +1,321 @@
+#include "core/trace/cupti/cupti_session.h"
+
+#include "core/base/units.h"
+#include "core/trace/host/host_log.h"
+
+#include <cstdlib>
+#include <utility>
+
+namespace tilescope::trace {
+
+namespace {
+
+// Buffers go to whichever session is on: CUPTI's buffer callbacks know no owner.
+std::atomic<ActivityBuffers*> activeBuffers{nullptr};
+
+std::uint64_t CUPTIAPI traceClock()
+{
+    return static_cast<std::uint64_t>(nanosecondsOf(TraceClock::now()));
+}
+
+} // namespace
+
+CuptiSession::CuptiSession(CuptiApi& api, std::size_t bufferCount, std::size_t bufferBytes)
+    : api_(api), buffers_(std::make_unique<ActivityBuffers>(bufferCount, bufferBytes))
+{
+}
+
+CuptiSession::~CuptiSession()
+{
+    Losses ignored; // the recording was given up, and its losses with it
+    stop(ignored);
+    detach();
+    ActivityBuffers* mine = buffers_.get();
+    activeBuffers.compare_exchange_strong(mine, nullptr);
+    // What CUPTI still holds it may still write to.
+    if (buffers_->lent() > 0)
+        static_cast<void>(buffers_.release());
+}
+
+void CuptiSession::detach()
+{
+    if (std::exchange(attached_, false))
+        api_.finalize();
+}
+
+std::string CuptiSession::start(TraceLevel level, Recording recording)
+{
+    context_.store(nullptr, std::memory_order_relaxed);
+    streams_.clear();
+    std::string rival;
+    const CUptiResult result = api_.subscribe(subscriber_, &onCallback, this, rival);
+    if (result != CUPTI_SUCCESS)
+        return refusal(result, "subscribe", rival);
+    on_ = attached_ = true;
+    full_.store(level == TraceLevel::Full && recording != Recording::Launches, std::memory_order_relaxed);
+    activeBuffers.store(buffers_.get());
+    std::string reason;
+    if (recording == Recording::Capture) {
+        reason = enableGraphNodes();
+    } else {
+        if (recording != Recording::Launches)
+            reason = enableActivities();
+        if (reason.empty())
+            reason = enableCalls(level, recording);
+    }
+    if (!reason.empty())
+        disable();
+    return reason;
+}
+
+std::string CuptiSession::enableActivities()
+{
+    // CUPTI may not know this attribute any more or not yet take it; it only saves time.
+    api_.setAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
+    // The clock comes first: kinds that are enabled already keep theirs.
+    CUptiResult result = api_.registerTimestamps(&traceClock);
+    if (result != CUPTI_SUCCESS)
+        return refusal(result, "take the host's clock", {});
+    result = api_.registerBuffers(&onBufferRequested, &onBufferCompleted);
+    if (result != CUPTI_SUCCESS)
+        return refusal(result, "take buffers", {});
+    // What CUPTI could not place while an earlier recording was being switched off is no part of this one.
+    std::size_t earlier = 0;
+    api_.dropped(nullptr, 0, earlier);
+
+    // Not CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, nor the runtime's and the driver's calls: for them CUPTI goes
+    // a longer way through every call of the runtime (cudaGetDevice, of which a step makes thousands, takes
+    // five times as long), and calls that wait are called back on in any case.
+    for (const CUpti_ActivityKind kind :
+         {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+          CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_OVERHEAD}) {
+        result = api_.enableActivity(true, kind);
+        if (result != CUPTI_SUCCESS)
+            return refusal(result, "record activities of kind " + std::to_string(static_cast<int>(kind)), {});
+        activities_.push_back(kind);
+    }
+    return {};
+}
+
+std::string CuptiSession::enableCalls(TraceLevel level, Recording recording)
+{
+    learnFunctions();
+    for (const auto& [domain, classes] : {std::pair{CUPTI_CB_DOMAIN_RUNTIME_API, &runtime_},
+                                          std::pair{CUPTI_CB_DOMAIN_DRIVER_API, &driver_}}) {
+        for (CUpti_CallbackId id = 1; id < kMostFunctions; ++id) {
+            const ApiClass kind = (*classes)[id];
+            if (!wanted(kind, level, recording))
+                continue;
+            // The runtime launches through the driver under the same correlation id: one callback of the two
+            // is enough, and the driver's is there for every launch.
+            if (kind == ApiClass::Launch && domain == CUPTI_CB_DOMAIN_RUNTIME_API)
+                continue;
+            const CUptiResult result = api_.enableCallback(true, subscriber_, domain, id);
+            if (result != CUPTI_SUCCESS)
+                return refusal(result, "call back on launches", {});
+            callbacks_.emplace_back(domain, id);
+        }
+    }
+    return {};
+}
+
+std::string CuptiSession::enableGraphNodes()
+{
+    for (const CUpti_CallbackId id :
+         {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
+        const CUptiResult result = api_.enableCallback(true, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id);
+        if (result != CUPTI_SUCCESS)
+            return refusal(result, "call back on nodes of graphs", {});
+        callbacks_.emplace_back(CUPTI_CB_DOMAIN_RESOURCE, id);
+    }
+    return {};
+}
+
+bool CuptiSession::wanted(ApiClass kind, TraceLevel level, Recording recording)
+{
+    if (recording == Recording::Launches)
+        return kind == ApiClass::Launch;
+    if (causesActivity(kind) || kind == ApiClass::Synchronize)
+        return true;
+    if (level != TraceLevel::Full || kind == ApiClass::Ignored)
+        return false;
+    // Thousands a step: each would cost as much as a launch.
+    return kind != ApiClass::Chatter || recording == Recording::Rehearsal;
+}
+
+void CuptiSession::learnFunctions()
+{
+    if (functionsKnown_)
+        return;
+    functionsKnown_ = true;
+    for (const auto& [domain, classes] : {std::pair{CUPTI_CB_DOMAIN_RUNTIME_API, &runtime_},
+                                          std::pair{CUPTI_CB_DOMAIN_DRIVER_API, &driver_}}) {
+        for (CUpti_CallbackId id = 1; id < kMostFunctions; ++id) {
+            const char* name = nullptr;
+            if (api_.callbackName(domain, id, name) == CUPTI_SUCCESS && name)
+                (*classes)[id] = classifyApi(name);
+        }
+    }
+}
+
+void CuptiSession::disable()
+{
+    for (const auto& [domain, id] : std::exchange(callbacks_, {}))
+        api_.enableCallback(false, subscriber_, domain, id);
+    for (const CUpti_ActivityKind kind : std::exchange(activities_, {}))
+        api_.enableActivity(false, kind);
+    api_.unsubscribe(std::exchange(subscriber_, nullptr));
+    on_ = false;
+}
+
+void CuptiSession::stop(Losses& losses)
+{
+    if (!on_)
+        return;
+    if (!api_.synchronizeDevice()) {
+        losses.add("device_not_synchronized", LossSeverity::Error, 1,
+                   "the device failed before its last activities were complete");
+    }
+    if (const CUptiResult result = api_.flush(true); result != CUPTI_SUCCESS) {
+        losses.add("cupti_not_flushed", LossSeverity::Error, 1,
+                   "CUPTI kept its last records: " + api_.resultName(result));
+    }
+    countDropped({}, losses);
+    disable();
+}
+
+void CuptiSession::countDropped(const ActivityBuffers::Filled& buffer, Losses& losses)
+{
+    std::size_t dropped = 0;
+    if (api_.dropped(static_cast<CUcontext>(buffer.context), buffer.stream, dropped) == CUPTI_SUCCESS) {
+        losses.add("cupti_dropped", LossSeverity::Error, static_cast<std::int64_t>(dropped),
+                   "activity records that found no free buffer");
+    }
+}
+
+std::string CuptiSession::refusal(CUptiResult result, const std::string& what, const std::string& rival) const
+{
+    switch (result) {
+    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED: {
+        const char* injected = std::getenv("CUDA_INJECTION64_PATH");
+        const std::string name = !rival.empty() ? rival : injected ? injected : "unnamed";
+        return "another profiler (" + name +
+               ") traces this process already; run without it to record the device";
+    }
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
+        return "the driver lets only administrators profile; set NVreg_RestrictProfilingToAdminUsers=0 for "
+               "the "
+               "nvidia module, or run as root";
+    case CUPTI_ERROR_UNKNOWN:
+        return "CUPTI finds no GPU or no driver here";
+    default:
+        return "CUPTI refused to " + what + ": " + api_.resultName(result);
+    }
+}
+
+// --- what CUPTI calls
+// ------------------------------------------------------------------------------------------
+//
+// These run on the program's threads in the midst of a launch, or on CUPTI's own, with CUPTI's locks perhaps
+// held: they push one record or move one pointer, and call nothing of CUPTI or CUDA.
+
+void CuptiSession::onBufferRequested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* maxRecords)
+{
+    ActivityBuffers* buffers = activeBuffers.load(std::memory_order_acquire);
+    *buffer = buffers ? buffers->request() : nullptr;
+    *bytes = *buffer ? buffers->bytesEach() : 0;
+    *maxRecords = 0; // as many as fit
+}
+
+void CuptiSession::onBufferCompleted(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
+                                     std::size_t /*bytes*/, std::size_t validBytes)
+{
+    ActivityBuffers* buffers = activeBuffers.load(std::memory_order_acquire);
+    if (buffers && buffer)
+        buffers->complete({.data = buffer, .bytes = validBytes, .context = context, .stream = stream});
+}
+
+void CuptiSession::onCallback(void* owner, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data)
+{
+    auto* session = static_cast<CuptiSession*>(owner);
+    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API)
+        session->call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
+    else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+        session->resource(id, *static_cast<const CUpti_ResourceData*>(data));
+}
+
+void CuptiSession::resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept
+{
+    const auto* graph = static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
+    ThreadLog* log = HostLogs::mine();
+    std::uint64_t node = 0;
+    std::uint64_t original = 0;
+    // The one thing of CUPTI that may be asked in here; a capture is not timed.
+    if (!graph || !log || api_.graphNodeId(graph->node, node) != CUPTI_SUCCESS)
+        return;
+    if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED &&
+        api_.graphNodeId(graph->originalNode, original) != CUPTI_SUCCESS)
+        return;
+    log->noteGraphNode(node, original);
+}
+
+void CuptiSession::call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                        const CUpti_CallbackData& data) noexcept
+{
+    ThreadLog* log = HostLogs::mine();
+    if (!log || id >= kMostFunctions)
+        return;
+    const ApiClass kind = (domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_ : driver_)[id];
+    if (kind == ApiClass::Chatter) {
+        if (data.callbackSite == CUPTI_API_ENTER)
+            log->chatter.store(log->chatter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        return;
+    }
+    const bool stored = kind == ApiClass::Synchronize || full_.load(std::memory_order_relaxed);
+    if (data.callbackSite == CUPTI_API_ENTER) {
+        std::uint64_t& started = *data.correlationData;
+        started = 0;
+        if (!log->enterCall())
+            return;
+        const std::int64_t now = nanosecondsOf(TraceClock::now());
+        started = static_cast<std::uint64_t>(now);
+        if (!context_.load(std::memory_order_relaxed))
+            context_.store(data.context, std::memory_order_relaxed);
+        if (causesActivity(kind) || stored)
+            log->noteLaunch(data.correlationId, now);
+    } else if (log->leaveCall() && stored && *data.correlationData != 0) {
+        log->noteApiCall(apiKindOf(kind), static_cast<std::uint32_t>(domain) << 24 | id, data.correlationId,
+                         static_cast<std::int64_t>(*data.correlationData), nanosecondsOf(TraceClock::now()));
+    }
+}
+
+// --- names, on the tracer's thread
+// -----------------------------------------------------------------------------
+
+StringId CuptiSession::functionName(std::uint32_t function, StringTable& strings)
+{
+    StringId& known = functionNames_[function];
+    if (!known) {
+        const char* name = nullptr;
+        const auto domain = static_cast<CUpti_CallbackDomain>(function >> 24);
+        const bool found = api_.callbackName(domain, function & 0xffffff, name) == CUPTI_SUCCESS && name;
+        known = strings.intern(found ? functionNameOf(name) : "unnamed function");
+    }
+    return known;
+}
+
+StreamId CuptiSession::streamId(const void* stream)
+{
+    const auto known = streams_.find(stream);
+    if (known != streams_.end())
+        return known->second;
+    CUcontext context = context_.load(std::memory_order_relaxed);
+    std::uint32_t id = 0;
+    if (!context ||
+        api_.streamId(context, static_cast<CUstream>(const_cast<void*>(stream)), id) != CUPTI_SUCCESS)
+        return {};
+    return streams_[stream] = StreamId{id};
+}
+
+} // namespace tilescope::trace

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "core/model/spec.h"
+#include "core/model/strings.h"
+#include "core/trace/cupti/activity_buffers.h"
+#include "core/trace/cupti/cupti_api.h"
+#include "core/trace/host/api_class.h"
+#include "core/trace/host/losses.h"
+#include "core/trace/host/recording.h"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilescope::trace {
+
+/// CUPTI switched on and off: activity records into buffers, launches into the launching thread's log.
+///
+/// The session thread makes it, starts, stops and destroys it; one at a time. The buffers are decoded by the
+/// tracer's thread. Between stop() and start() no callback and no activity is enabled, but launches stay
+/// slower until detach().
+class CuptiSession {
+public:
+    CuptiSession(CuptiApi& api, std::size_t bufferCount, std::size_t bufferBytes);
+    ~CuptiSession();
+    CuptiSession(const CuptiSession&) = delete;
+    CuptiSession& operator=(const CuptiSession&) = delete;
+
+    /// A rehearsal switches on what the recording will, and counts chatter besides; a capture only listens
+    /// for nodes of graphs. \return  why device activities cannot be recorded, in one sentence; empty if they
+    /// are
+    std::string start(TraceLevel level, Recording recording = Recording::Events);
+    /// Waits for the device, fetches every record into the buffers and switches everything off.
+    void stop(Losses& losses);
+    /// Takes CUPTI out of the process. Only after the buffers have been decoded: their names go with it.
+    void detach();
+
+    ActivityBuffers& buffers() { return *buffers_; }
+    /// Adds what CUPTI itself dropped, after the buffers of one context and stream were returned.
+    void countDropped(const ActivityBuffers::Filled& buffer, Losses& losses);
+    /// Name of a function by its number: callback domain << 24 | callback id. The tracer's thread.
+    StringId functionName(std::uint32_t function, StringTable& strings);
+    /// CUPTI's number of a stream; none while no context is known. The tracer's thread.
+    StreamId streamId(const void* stream);
+
+private:
+    static void CUPTIAPI onCallback(void* owner, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                    const void* data);
+    static void CUPTIAPI onBufferRequested(std::uint8_t** buffer, std::size_t* bytes,
+                                           std::size_t* maxRecords);
+    static void CUPTIAPI onBufferCompleted(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
+                                           std::size_t bytes, std::size_t validBytes);
+
+    void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) noexcept;
+    void resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept;
+    void learnFunctions();
+    std::string enableActivities();
+    std::string enableCalls(TraceLevel level, Recording recording);
+    std::string enableGraphNodes();
+    void disable();
+    std::string refusal(CUptiResult result, const std::string& what, const std::string& rival) const;
+    static bool wanted(ApiClass kind, TraceLevel level, Recording recording);
+
+    static constexpr std::size_t kMostFunctions = 1024;
+    using Classes = std::array<ApiClass, kMostFunctions>;
+
+    CuptiApi& api_;
+    std::unique_ptr<ActivityBuffers> buffers_;
+    CUpti_SubscriberHandle subscriber_ = nullptr;
+    bool on_ = false;
+    bool attached_ = false;
+    std::atomic<bool> full_{false};
+    std::atomic<CUcontext> context_{nullptr};
+    Classes runtime_{};
+    Classes driver_{};
+    bool functionsKnown_ = false;
+    std::vector<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> callbacks_; // enabled now
+    std::vector<CUpti_ActivityKind> activities_;                               // enabled now
+
+    // The tracer's thread.
+    std::unordered_map<std::uint32_t, StringId> functionNames_;
+    std::unordered_map<const void*, StreamId> streams_;
+};
+
+} // namespace tilescope::trace

@@ -1,0 +1,107 @@
+#pragma once
+
+#include "core/trace/host/thread_log.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string_view>
+
+/// What the host's threads note while a tracer records: ranges, ops, launches, API calls and CPU allocations,
+/// each a plain record pushed into the noting thread's own preallocated ring. The tracer's thread drains the
+/// rings. Nothing here locks or allocates in steady state; no LibTorch, no CUPTI.
+namespace tilescope::trace {
+
+/// All threads' logs and what they share. One, never destroyed; any thread may call where not said otherwise.
+class HostLogs {
+public:
+    static HostLogs& instance();
+
+    /// The calling thread's log while a recording is on, made at its first event; else null.
+    static ThreadLog* mine();
+    /// The calling thread's log while a recording is on if it has one; never allocates.
+    static ThreadLog* mineIfAny() noexcept;
+    static bool recording() noexcept;
+    /// Where an event of this moment in the calling thread belongs. Neither locks nor allocates.
+    static HostContext here() noexcept;
+
+    // --- the tracer, on the session thread ---
+    /// Starts a recording with the calling thread as session thread: where it sits is where events of threads
+    /// without an open range belong. `spareLogs` more threads will find a log ready for them.
+    void start(std::size_t ringCapacity, std::size_t spareLogs);
+    /// Ends it, closing what the calling thread has open.
+    void stop();
+    void setStep(std::int32_t step);
+    /// How autograd is asked; set once, before the first recording that needs it.
+    void setProbe(const AutogradProbe& probe);
+
+    std::int32_t step() const noexcept { return step_.load(std::memory_order_relaxed); }
+    /// Numbers that the next range and op will have.
+    std::uint32_t nextRange() const noexcept { return nextRange_.load(std::memory_order_relaxed); }
+    std::uint32_t nextOp() const noexcept { return nextOp_.load(std::memory_order_relaxed); }
+
+    // --- the tracer's thread ---
+    std::span<ThreadLog* const> logs() const;
+    /// Hands out every record noted so far, each thread's in the order of noting, and takes back the logs of
+    /// threads that have ended.
+    template <class Take> void drain(Take&& take)
+    {
+        for (ThreadLog* log : logs()) {
+            const bool orphaned = log->state_.load(std::memory_order_acquire) == ThreadLog::State::Orphaned;
+            log->ring.drain([&](const HostRecord& record) { take(*log, record); });
+            if (orphaned)
+                log->state_.store(ThreadLog::State::Free, std::memory_order_release);
+        }
+    }
+    /// Whether some ring has less room than is good, so that it should be drained soon.
+    bool pressed() const
+    {
+        return std::ranges::any_of(
+            logs(), [](const ThreadLog* log) { return log->ring.size() > log->ring.capacity() / 4; });
+    }
+    /// What was lost on the way into the rings since the process began.
+    struct Counters {
+        std::uint64_t dropped = 0; ///< records that found their ring full
+        std::uint64_t tooDeep = 0;
+        std::uint64_t chatter = 0;
+        std::uint64_t threadsRefused = 0; ///< threads that found no log, as too many run at once
+    };
+    Counters counters() const;
+
+private:
+    friend class ThreadLog;
+    HostLogs() = default;
+    /// What to do for a thread that has no log yet.
+    enum class Missing { Make, TakeSpare, GoWithout };
+    static ThreadLog* find(Missing missing);
+    ThreadLog* takeSpare() noexcept;
+    ThreadLog* add(ThreadLog::State state);
+
+    static constexpr std::size_t kMostLogs = 256;
+
+    std::atomic<std::uint32_t> generation_{0};
+    std::atomic<std::int32_t> step_{kNoStep};
+    std::atomic<std::uint32_t> nextRange_{0};
+    std::atomic<std::uint32_t> nextOp_{0};
+    std::atomic<std::uint64_t> refused_{0};
+    // Where the session thread sits. A thread without a range of its own reads both while the session thread
+    // waits for it, so the pair need not be one atomic.
+    std::atomic<std::uint32_t> sessionRange_{kNone};
+    std::atomic<const PathNode*> sessionPath_{nullptr};
+    std::atomic<const AutogradProbe*> probe_{nullptr};
+    AutogradProbe probeStorage_{};
+    std::atomic<std::size_t> ringCapacity_{1 << 16};
+    std::array<ThreadLog*, kMostLogs> logs_{}; // [0, logCount_) never change
+    std::atomic<std::size_t> logCount_{0};
+    std::mutex addMutex_; // one thread at a time appends to logs_
+};
+
+/// Notes an allocation of the CPU allocator if a recording wants them. \param allocated  bytes after it
+void noteCpuAllocation(AllocAction action, const void* address, std::int64_t bytes, std::int64_t allocated);
+/// Whether the current and coming recordings want allocations of the CPU.
+void recordCpuAllocations(bool wanted) noexcept;
+
+} // namespace tilescope::trace

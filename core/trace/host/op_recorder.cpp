@@ -1,0 +1,125 @@
+#include "core/trace/host/op_recorder.h"
+
+#include "core/trace/host/host_log.h"
+#include "core/trace/host/tensor_text.h"
+
+#include <ATen/SequenceNumber.h>
+#include <ATen/record_function.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <string>
+#include <string_view>
+
+namespace tilescope::trace {
+
+namespace {
+
+std::uint64_t nextSequence() noexcept
+{
+    return at::sequence_number::peek();
+}
+
+std::uint64_t logicalThread() noexcept
+{
+    return at::RecordFunction::currentThreadId();
+}
+
+AutogradProbe::Node runningNode() noexcept
+{
+    const std::shared_ptr<torch::autograd::Node> node = torch::autograd::get_current_node();
+    if (!node)
+        return {};
+    return {.identity = node.get(), .sequence = node->sequence_nr(), .thread = node->thread_id()};
+}
+
+/// What autograd names the op in which it evaluates a backward node, before the node's own name.
+///
+/// A node names itself to listeners of backward functions too, but finding its name again costs it more than
+/// an op takes to record: this one is enough.
+constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
+
+void appendShape(std::string& text, const at::Tensor& tensor)
+{
+    if (!text.empty())
+        text += ' ';
+    text += tensor.defined() ? dtypeText(tensor.scalar_type()) + shapeText(tensor) : std::string("[]");
+}
+
+/// "bf16[4, 128, 768] bf16[768, 768]": of the tensors among the inputs, in their order; lists of tensors
+/// unfolded.
+std::string shapesOf(const at::RecordFunction& function)
+{
+    std::string text;
+    for (const c10::IValue& input : function.inputs()) {
+        if (input.isTensor()) {
+            appendShape(text, input.toTensor());
+        } else if (input.isTensorList()) {
+            for (const at::Tensor& tensor : input.toTensorVector())
+                appendShape(text, tensor);
+        }
+    }
+    return text;
+}
+
+void begin(const at::RecordFunction& function, bool shapes)
+{
+    ThreadLog* log = HostLogs::mine();
+    if (!log)
+        return;
+    const std::string_view name = function.name();
+    if (name.starts_with(kEvaluation)) {
+        log->openOp(name.substr(kEvaluation.size()), static_cast<std::int64_t>(runningNode().sequence),
+                    OpScope::Backward, {});
+        return;
+    }
+    log->openOp(name, function.seqNr(), OpScope::Function, shapes ? shapesOf(function) : std::string());
+}
+
+// State lives in the thread's log: an ObserverContext would be a heap allocation per op.
+std::unique_ptr<at::ObserverContext> beginOp(const at::RecordFunction& function)
+{
+    begin(function, false);
+    return nullptr;
+}
+
+std::unique_ptr<at::ObserverContext> beginOpWithShapes(const at::RecordFunction& function)
+{
+    begin(function, true);
+    return nullptr;
+}
+
+void endOp(const at::RecordFunction& /*function*/, at::ObserverContext* /*context*/)
+{
+    if (ThreadLog* log = HostLogs::mineIfAny())
+        log->closeOp();
+}
+
+at::CallbackHandle active = at::INVALID_CALLBACK_HANDLE;
+
+} // namespace
+
+void OpRecorder::installProbe()
+{
+    static const bool installed = [] {
+        HostLogs::instance().setProbe(
+            {.nextSequence = &nextSequence, .thread = &logicalThread, .running = &runningNode});
+        return true;
+    }();
+    static_cast<void>(installed);
+}
+
+void OpRecorder::enable(bool shapes)
+{
+    disable();
+    at::RecordFunctionCallback callback(shapes ? &beginOpWithShapes : &beginOp, &endOp);
+    callback.needsInputs(shapes).scopes({at::RecordScope::FUNCTION});
+    active = at::addGlobalCallback(callback);
+}
+
+void OpRecorder::disable()
+{
+    if (active != at::INVALID_CALLBACK_HANDLE)
+        at::removeCallback(std::exchange(active, at::INVALID_CALLBACK_HANDLE));
+}
+
+} // namespace tilescope::trace

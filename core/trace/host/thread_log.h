@@ -1,0 +1,148 @@
+#pragma once
+
+#include "core/model/events.h"
+#include "core/trace/host/host_record.h"
+#include "core/trace/host/path_tree.h"
+#include "core/trace/host/ring.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+
+namespace tilescope::trace {
+
+/// What this layer needs to know of autograd without knowing LibTorch. Plain reads of thread-local state:
+/// they may be called under any lock.
+struct AutogradProbe {
+    struct Node {
+        const void* identity = nullptr; ///< null: this thread evaluates no backward node
+        std::uint64_t sequence = 0;     ///< number its forward op was given
+        std::uint64_t thread = 0;       ///< logical thread in which that forward op ran
+    };
+    std::uint64_t (*nextSequence)() noexcept; ///< that the next op with gradient of this thread will be given
+    std::uint64_t (*thread)() noexcept;       ///< logical number of this thread
+    Node (*running)() noexcept;
+};
+
+/// Backward nodes with this number have no forward op: they add up the gradient of a leaf.
+inline constexpr std::uint64_t kAccumulateSequence = ~std::uint64_t{0};
+
+/// Everything one thread notes. The owning thread calls the members; the tracer's thread drains `ring`.
+class ThreadLog {
+public:
+    explicit ThreadLog(std::size_t ringCapacity);
+
+    std::uint32_t openRange(std::string_view component, std::string_view nvtxName,
+                            std::source_location where);
+    /// Does nothing for a range of an earlier recording.
+    void closeRange(std::uint32_t id);
+    void openOp(std::string_view name, std::int64_t sequence, OpScope scope, std::string_view shapes);
+    void closeOp();
+    /// A call into CUDA begins or ends. The runtime calls the driver in turn: only the outermost call of a
+    /// thread counts, for which each returns true.
+    bool enterCall();
+    bool leaveCall();
+    void noteLaunch(std::uint32_t correlation, std::int64_t time);
+    void noteApiCall(ApiKind kind, std::uint32_t function, std::uint32_t correlation, std::int64_t start,
+                     std::int64_t end);
+    void noteStep(std::int32_t step);
+    /// A node of a CUDA graph was made by this thread, here or as a copy of another (0: not a copy).
+    void noteGraphNode(std::uint64_t node, std::uint64_t original);
+    void noteAllocation(AllocAction action, const void* address, std::int64_t bytes, std::int64_t allocated);
+
+    /// Where an event of this moment belongs. Neither locks nor allocates.
+    HostContext context() noexcept;
+
+    /// The path under which a thread, by its logical number, made the autograd node of that sequence number;
+    /// null where that is not known. Any thread.
+    static const PathNode* pathCreating(std::uint64_t thread, std::uint64_t sequence) noexcept;
+
+    Ring<HostRecord> ring;
+    // Counters that the tracer's thread reads.
+    std::atomic<std::uint64_t> chatter{0}; ///< API calls counted, not stored
+    std::atomic<std::uint64_t> tooDeep{0}; ///< ranges and ops nested deeper than is kept
+
+    std::uint32_t thread() const { return thread_.load(std::memory_order_relaxed); }
+
+private:
+    friend class HostLogs;
+    friend struct ThreadLogOwner;
+
+    static constexpr int kDeepestRange = 64;
+    static constexpr int kDeepestOp = 128;
+    static constexpr std::size_t kBoundaries = 1 << 14;
+
+    struct OpenRange {
+        const PathNode* path;
+        const PathNode* name;
+        const void* node; ///< backward node that was being evaluated when it opened
+        std::uint32_t id;
+        std::uint32_t parent;
+        std::int32_t step;
+        std::int64_t start;
+    };
+    /// From `sequence` on, autograd nodes of this thread are created under `path` (null: under none).
+    struct Boundary {
+        std::atomic<std::uint64_t> sequence{0};
+        std::atomic<const PathNode*> path{nullptr};
+    };
+
+    void adopt();                    ///< the calling thread becomes the owner
+    void enterRecording();           ///< forgets what an earlier recording left open
+    void closeAll(std::int64_t now); ///< ends what is open: for the thread that ends the recording
+    HostContext probedContext() noexcept;
+    std::uint32_t nextOpId();
+    std::uint32_t opName(std::string_view name, OpScope scope);
+    std::int32_t enterStep(); ///< the step of now, with the ordinals counted from its beginning
+    void pushRange(const OpenRange& range, std::int64_t end);
+    void publishSessionPlace();
+    void noteBoundary();
+    const PathNode* pathCreating(std::uint64_t sequence) const noexcept;
+    const PathNode* backwardPath(const AutogradProbe::Node& node) noexcept;
+    const OpenRange* innermost() const { return rangeDepth_ > 0 ? &ranges_[rangeDepth_ - 1] : nullptr; }
+
+    enum class State : std::uint32_t { Free, Owned, Orphaned };
+    std::atomic<State> state_{State::Owned};
+    std::atomic<std::uint32_t> thread_{0};
+    std::atomic<std::uint64_t> logicalThread_{0};
+
+    // The owner's alone.
+    std::uint32_t generation_ = 0; ///< the recording that the stacks belong to
+    bool session_ = false;
+    int rangeDepth_ = 0;
+    int opDepth_ = 0;
+    int callDepth_ = 0;
+    // Ops begun and launches made in the step that they count for.
+    std::uint32_t opOrdinal_ = 0;
+    std::uint32_t launchOrdinal_ = 0;
+    std::int32_t ordinalStep_ = kNoStep;
+    std::array<OpenRange, kDeepestRange> ranges_;
+    std::array<HostRecord, kDeepestOp> ops_;
+    std::array<std::int32_t, kDeepestOp> opRangeDepths_; ///< ranges that were open when each op began
+    std::uint32_t nextOpId_ = 0;                         ///< ids are taken from the process' in blocks
+    std::uint32_t lastOpId_ = 0;
+    PathCache names_;
+    /// Names of operators stay where they are: found by their address, which touches less memory than their
+    /// text.
+    struct KnownName {
+        const char* text = nullptr;
+        std::size_t size = 0;
+        // Its first and last bytes: another name may come to stand at the same address.
+        std::uint64_t head = 0;
+        std::uint64_t tail = 0;
+        std::uint32_t id = kNone;
+    };
+    static constexpr std::size_t kKnownNames = 1024;
+    std::array<KnownName, kKnownNames> opNames_{};
+    // The node this thread evaluated last and where it belongs: events of one node come in a row.
+    AutogradProbe::Node lastNode_;
+    const PathNode* lastNodePath_ = nullptr;
+
+    // Written by the owner; read by the thread that runs backward, which autograd's queue orders after.
+    std::array<Boundary, kBoundaries> boundaries_;
+    std::atomic<std::uint64_t> boundaryCount_{0};
+};
+
+} // namespace tilescope::trace

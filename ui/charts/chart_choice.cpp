@@ -1,0 +1,159 @@
+// Which keys of runs make the axes and the lines of a chart.
+
+#include "ui/charts/chart_choice.h"
+
+#include "core/analysis/stats/statistics.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace tilescope::ui {
+
+namespace {
+
+/// How a run was recorded, not what ran: timed steps are never traced.
+const QStringList kRecording{
+    QStringLiteral("name"),          QStringLiteral("seed"),    QStringLiteral("trace"),
+    QStringLiteral("trace_steps"),   QStringLiteral("shapes"),  QStringLiteral("memory"),
+    QStringLiteral("counters"),      QStringLiteral("timeout"), QStringLiteral("isolate"),
+    QStringLiteral("steps"),         QStringLiteral("warmup"),  QStringLiteral("memory_limit"),
+    QStringLiteral("deterministic"), QStringLiteral("repeat"),  QStringLiteral("annotate_attention")};
+
+/// What studies vary most often; the first that varies is taken.
+const QStringList kAlongX{QStringLiteral("seq_len"), QStringLiteral("context"), QStringLiteral("kv_len"),
+                          QStringLiteral("batch"),   QStringLiteral("d_head"),  QStringLiteral("d_model"),
+                          QStringLiteral("layers"),  QStringLiteral("heads"),   QStringLiteral("gpus")};
+const QStringList kSeries{
+    QStringLiteral("backend"), QStringLiteral("precision"),     QStringLiteral("size"),
+    QStringLiteral("compile"), QStringLiteral("checkpointing"), QStringLiteral("parallel"),
+    QStringLiteral("mode"),    QStringLiteral("causal"),        QStringLiteral("d_head"),
+    QStringLiteral("heads"),   QStringLiteral("batch")};
+
+QString valueOf(const query::RunSummary& run, const QString& key)
+{
+    const std::string_view value = run.param(key.toStdString());
+    return QString::fromUtf8(value.data(), qsizetype(value.size()));
+}
+
+// What stays of `keys` of an experiment, those that studies vary most often first.
+QStringList ordered(const QStringList& keys, const QStringList& first)
+{
+    QStringList result;
+    for (const QString& key : first)
+        if (keys.contains(key))
+            result << key;
+    for (const QString& key : keys)
+        if (!result.contains(key) && !kRecording.contains(key))
+            result << key;
+    return result;
+}
+
+std::size_t countOfValues(const std::vector<const query::RunSummary*>& runs, const QString& key)
+{
+    std::set<QString> values;
+    for (const query::RunSummary* run : runs)
+        values.insert(valueOf(*run, key));
+    return values.size();
+}
+
+// Runs that would share a place with another run although they are not repeats of it.
+std::size_t crowd(const std::vector<ChartPlace>& places, const QStringList& by, const QStringList& all)
+{
+    std::map<std::tuple<QString, QString, QStringList, double>, std::set<QStringList>> at;
+    for (const ChartPlace& place : places) {
+        QStringList told;
+        for (const QString& key : by)
+            told << valueOf(*place.run, key);
+        QStringList experiment;
+        for (const QString& key : all)
+            experiment << valueOf(*place.run, key);
+        at[{place.facet, place.series, told, place.x}].insert(experiment);
+    }
+    std::size_t crowded = 0;
+    for (const auto& [place, experiments] : at)
+        crowded += experiments.size() - 1;
+    return crowded;
+}
+
+} // namespace
+
+QStringList separatingKeys(const std::vector<ChartPlace>& places, const QString& x)
+{
+    std::vector<const query::RunSummary*> runs;
+    for (const ChartPlace& place : places)
+        runs.push_back(place.run);
+    QStringList keys = ordered(varyingKeys(runs), kSeries);
+    keys.removeAll(x);
+    QStringList chosen;
+    for (std::size_t left = crowd(places, chosen, keys); left > 0;) {
+        QString best;
+        for (const QString& key : keys)
+            if (const std::size_t after = crowd(places, chosen + QStringList{key}, keys); after < left) {
+                left = after;
+                best = key;
+            }
+        if (best.isEmpty())
+            break;
+        chosen << best;
+    }
+    return chosen;
+}
+
+ChartPoint merged(const std::vector<ChartPoint>& repeats, ChartRecipe::Centre centre, ChartRecipe::Bars bars)
+{
+    if (repeats.size() == 1)
+        return repeats.front();
+    std::vector<double> values;
+    ChartPoint point = repeats.front();
+    point.n = 0;
+    for (const ChartPoint& repeat : repeats) {
+        values.push_back(repeat.y);
+        point.n += repeat.n;
+    }
+    const analysis::Statistics statistics = *analysis::summarise(values);
+    point.runs = std::int64_t(repeats.size());
+    point.y = centre == ChartRecipe::Centre::Mean ? statistics.mean : statistics.median;
+    point.low.reset();
+    point.high.reset();
+    if (bars == ChartRecipe::Bars::Deviation && statistics.standardDeviation) {
+        point.low = point.y - *statistics.standardDeviation;
+        point.high = point.y + *statistics.standardDeviation;
+    } else if (bars == ChartRecipe::Bars::Interval && statistics.ci95) {
+        point.low = statistics.ci95->low;
+        point.high = statistics.ci95->high;
+    }
+    return point;
+}
+
+ChartRecipe suggested(ChartRecipe recipe, const std::vector<const query::RunSummary*>& runs)
+{
+    const ChartRecipe usual;
+    const auto isTold = [&runs](const QString& key) {
+        return std::any_of(runs.begin(), runs.end(),
+                           [&key](const query::RunSummary* run) { return !valueOf(*run, key).isEmpty(); });
+    };
+    QStringList along = ordered(numericKeys(runs), kAlongX);
+    recipe.x = usual.x;
+    if (!along.isEmpty()) {
+        recipe.x = along.front();
+        // A length is what most charts are about; of other keys the one with the most values.
+        if (kAlongX.indexOf(recipe.x) < 0 ||
+            kAlongX.indexOf(recipe.x) > kAlongX.indexOf(QStringLiteral("kv_len")))
+            recipe.x =
+                *std::max_element(along.begin(), along.end(), [&runs](const QString& a, const QString& b) {
+                    return countOfValues(runs, a) < countOfValues(runs, b);
+                });
+    } else {
+        const auto known = std::find_if(kAlongX.begin(), kAlongX.end(), isTold);
+        if (known != kAlongX.end())
+            recipe.x = *known;
+    }
+    QStringList lines = ordered(varyingKeys(runs), kSeries);
+    lines.removeAll(recipe.x);
+    recipe.series = !lines.isEmpty() ? lines.front() : isTold(usual.series) ? usual.series : QString();
+    return recipe;
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "ui/charts/chart_recipe.h"
+
+namespace tilescope::ui {
+
+/// A run that a chart shows, and where: a line is a facet and a series.
+struct ChartPlace {
+    const query::RunSummary* run = nullptr;
+    double x = 0;
+    QString facet, series;
+};
+
+/// Further keys by which lines must be told apart so that no line has runs of different experiments at one x;
+/// as few as it takes. Runs that differ only in how they were recorded (seed, trace, steps, …) are repeats of
+/// one experiment and stay together. O(runs * keys) for each key that is returned.
+QStringList separatingKeys(const std::vector<ChartPlace>& places, const QString& x);
+
+/// One point of several repeats at one x: the mean or median of their values. Its bar is over the repeats,
+/// not over their steps; there is none where they are too few for it.
+ChartPoint merged(const std::vector<ChartPoint>& repeats, ChartRecipe::Centre centre, ChartRecipe::Bars bars);
+
+/// `recipe` with an x and a series that suit the runs: what the experiment varied. Other members stay.
+ChartRecipe suggested(ChartRecipe recipe, const std::vector<const query::RunSummary*>& runs);
+
+} // namespace tilescope::ui

@@ -1,0 +1,480 @@
+// The values of a chart: from runs and a recipe to points, fits and a caption.
+
+#include "ui/charts/chart_choice.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/natural_order.h"
+#include "ui/kit/number_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace tilescope::ui {
+
+namespace {
+
+// A deviation is about the mean, an interval about the median: bars are those of the centre.
+ChartRecipe::Bars barsOf(const ChartRecipe& recipe)
+{
+    if (recipe.bars == ChartRecipe::Bars::None)
+        return recipe.bars;
+    return recipe.centre == ChartRecipe::Centre::Mean ? ChartRecipe::Bars::Deviation
+                                                      : ChartRecipe::Bars::Interval;
+}
+
+QString text(std::string_view view)
+{
+    return QString::fromUtf8(view.data(), qsizetype(view.size()));
+}
+
+std::optional<double> numberOf(std::string_view value)
+{
+    double number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    return error == std::errc() && end == value.data() + value.size() ? std::optional(number) : std::nullopt;
+}
+
+std::optional<Phase> phaseOf(const QString& word)
+{
+    const std::pair<const char*, Phase> phases[] = {{"step", Phase::Step},
+                                                    {"forward", Phase::Forward},
+                                                    {"backward", Phase::Backward},
+                                                    {"optimizer", Phase::Optimizer}};
+    for (const auto& [name, phase] : phases)
+        if (word == QLatin1String(name))
+            return phase;
+    return {};
+}
+
+// As axes and captions call it: the wall's clock goes without saying.
+QString wordsOf(const QString& quantity)
+{
+    const qsizetype comma = quantity.indexOf(QStringLiteral(", "));
+    if (comma < 0)
+        return quantity;
+    const QString clock = quantity.mid(comma + 2);
+    return quantity.left(comma) +
+           (clock == QLatin1String("wall") ? QStringLiteral(" time") : QStringLiteral(" %1 time").arg(clock));
+}
+
+// The same of what lies along x: a quantity, or a key of the spec.
+QString wordsOfX(const QString& x)
+{
+    if (ChartRecipe::quantities().contains(x))
+        return wordsOf(x);
+    return x == QLatin1String("seq_len") ? QStringLiteral("sequence length N")
+                                         : QString(x).replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
+bool isMemory(const QString& quantity)
+{
+    return quantity.contains(QLatin1String("memory"));
+}
+
+// Times in ns, memory in bytes; what the statistic does not have stays away.
+std::optional<ChartPoint> valueOf(const query::RunSummary& run, const QString& quantity,
+                                  const ChartRecipe& recipe)
+{
+    ChartPoint point;
+    if (isMemory(quantity)) {
+        const auto& bytes =
+            quantity == QLatin1String("peak memory") ? run.result.peakAllocated : run.result.beforeBackward;
+        if (!bytes)
+            return {};
+        point.y = double(bytes->count);
+        point.n = 1;
+        return point;
+    }
+    const QStringList words = quantity.split(QStringLiteral(", "));
+    const std::optional<Phase> phase = phaseOf(words.value(0));
+    for (const query::PhaseTimes& times : run.phases) {
+        if (times.phase != phase)
+            continue;
+        const auto& statistics = words.value(1) == QLatin1String("GPU") ? times.gpuMs : times.wallMs;
+        if (!statistics)
+            return {};
+        constexpr double kMs = 1e6;
+        point.n = statistics->n;
+        point.y = kMs * (recipe.centre == ChartRecipe::Centre::Mean ? statistics->mean : statistics->median);
+        const ChartRecipe::Bars bars = barsOf(recipe);
+        if (bars == ChartRecipe::Bars::Deviation && statistics->standardDeviation) {
+            point.low = point.y - kMs * *statistics->standardDeviation;
+            point.high = point.y + kMs * *statistics->standardDeviation;
+        } else if (bars == ChartRecipe::Bars::Interval && statistics->ci95) {
+            point.low = kMs * statistics->ci95->low;
+            point.high = kMs * statistics->ci95->high;
+        }
+        return point;
+    }
+    return {};
+}
+
+// Those that the recipe names; all where it names none.
+std::vector<const query::RunSummary*> namedRuns(const ChartRecipe& recipe,
+                                                std::vector<const query::RunSummary*> runs)
+{
+    if (!recipe.runs.isEmpty())
+        std::erase_if(runs, [&recipe](const query::RunSummary* run) {
+            return !recipe.runs.contains(QString::fromStdString(run->uid));
+        });
+    return runs;
+}
+
+// Where a run lies along x: the value of a key, or of a quantity.
+std::optional<double> placeOf(const query::RunSummary& run, const ChartRecipe& recipe)
+{
+    if (!ChartRecipe::quantities().contains(recipe.x))
+        return numberOf(run.param(recipe.x.toStdString()));
+    const std::optional<ChartPoint> point = valueOf(run, recipe.x, recipe);
+    return point ? std::optional(point->y) : std::nullopt;
+}
+
+// A quantity along x has one unit too.
+void scaleX(Chart& chart, const QString& quantity)
+{
+    std::vector<double> values;
+    for (const ChartSeries& series : chart.series)
+        for (const ChartPoint& point : series.points)
+            values.push_back(point.x);
+    const Unit unit = axisUnit(values, isMemory(quantity) ? byteUnit : timeUnit);
+    for (ChartSeries& series : chart.series)
+        for (ChartPoint& point : series.points)
+            point.x /= unit.size;
+    chart.xTitle = QStringLiteral("%1, %2").arg(wordsOf(quantity), QString::fromUtf8(unit.word));
+}
+
+// One unit for all points: that of the median.
+void scale(Chart& chart, bool memory)
+{
+    std::vector<double> values;
+    for (const ChartSeries& series : chart.series)
+        for (const ChartPoint& point : series.points)
+            values.push_back(point.y);
+    const Unit unit = axisUnit(values, memory ? byteUnit : timeUnit);
+    chart.unit = QString::fromUtf8(unit.word);
+    for (ChartSeries& series : chart.series) {
+        for (ChartPoint& point : series.points) {
+            point.exact =
+                memory ? withUnit(wholeNumber(std::int64_t(point.y)), "B") : exactTime(std::int64_t(point.y));
+            point.y /= unit.size;
+            if (point.low)
+                point.low = *point.low / unit.size;
+            if (point.high)
+                point.high = *point.high / unit.size;
+        }
+    }
+}
+
+struct Drawn {
+    std::vector<const query::RunSummary*> runs;
+    std::int64_t leastN = 0; ///< samples behind a point
+    std::int64_t mostN = 0;
+    std::int64_t mostRuns = 1; ///< behind a point
+    bool runBars = false;      ///< a point of several has a bar
+    int leftOut = 0;
+    bool outOfMemory = false;
+
+    void add(const ChartPoint& point)
+    {
+        leastN = leastN == 0 ? point.n : std::min(leastN, point.n);
+        mostN = std::max(mostN, point.n);
+        mostRuns = std::max(mostRuns, point.runs);
+        runBars = runBars || (point.runs > 1 && point.low);
+    }
+};
+
+QString statisticsWords(const ChartRecipe& recipe, const Drawn& drawn)
+{
+    QString words =
+        recipe.centre == ChartRecipe::Centre::Mean ? QStringLiteral("Means") : QStringLiteral("Medians");
+    words += drawn.leastN == drawn.mostN
+                 ? QStringLiteral(" of ") + counted(drawn.mostN, "timed step")
+                 : QStringLiteral(" of %1 to %2").arg(drawn.leastN).arg(counted(drawn.mostN, "timed step"));
+    if (barsOf(recipe) == ChartRecipe::Bars::Deviation)
+        words += QStringLiteral("; bars: standard deviation");
+    else if (barsOf(recipe) == ChartRecipe::Bars::Interval)
+        words += drawn.leastN < analysis::kFewestForInterval
+                     ? QStringLiteral("; bars: 95 % interval of the median, none below 6 steps")
+                     : QStringLiteral("; bars: 95 % interval of the median");
+    return words + QStringLiteral(". ");
+}
+
+QString fitWords(ChartRecipe::Fit fit)
+{
+    const QString law = fit == ChartRecipe::Fit::Linear      ? QStringLiteral("c·x")
+                        : fit == ChartRecipe::Fit::Quadratic ? QStringLiteral("c·x²")
+                                                             : QStringLiteral("c·x^p");
+    return QStringLiteral(
+               "Dashed lines: least-squares fits of %1 to the larger half of the points, on logarithms. ")
+        .arg(law);
+}
+
+QString captionOf(const ChartRecipe& recipe, const QStringList& separatedBy, const Drawn& drawn,
+                  const QString& machine)
+{
+    QString caption = QStringLiteral("%1 against %2").arg(wordsOf(recipe.y), wordsOfX(recipe.x));
+    caption[0] = caption[0].toUpper();
+    QStringList by = separatedBy;
+    if (!recipe.series.isEmpty())
+        by.prepend(recipe.series);
+    if (!by.isEmpty())
+        caption += QStringLiteral(" by %1").arg(by.join(QStringLiteral(" and ")));
+    if (!recipe.facet.isEmpty())
+        caption += QStringLiteral(", a panel for each %1").arg(recipe.facet);
+    caption += QStringLiteral(". ");
+    if (!isMemory(recipe.y) && drawn.mostN > 0)
+        caption += statisticsWords(recipe, drawn);
+    if (drawn.mostRuns > 1)
+        caption += QStringLiteral("Repeated runs, up to %1, are one point: their %2%3. ")
+                       .arg(drawn.mostRuns)
+                       .arg(recipe.centre == ChartRecipe::Centre::Mean ? QStringLiteral("mean")
+                                                                       : QStringLiteral("median"),
+                            drawn.runBars ? QStringLiteral(", with a bar over the runs") : QString());
+    QStringList same;
+    for (const char* key : {"workload", "precision", "batch", "heads", "d_head", "causal", "mode", "size"}) {
+        std::set<QString> values;
+        for (const query::RunSummary* run : drawn.runs)
+            values.insert(key == std::string_view("workload") ? QString::fromStdString(run->workload)
+                                                              : text(run->param(key)));
+        if (values.size() == 1 && !values.begin()->isEmpty())
+            same << QStringLiteral("%1 %2").arg(QLatin1String(key), *values.begin());
+    }
+    if (!same.isEmpty())
+        caption += QStringLiteral("All: %1. ").arg(same.join(QStringLiteral(", ")));
+    if (recipe.fit != ChartRecipe::Fit::None)
+        caption += fitWords(recipe.fit);
+    if (drawn.outOfMemory && recipe.outOfMemory)
+        caption += QStringLiteral("Open triangles at the top: out of memory. ");
+    if (drawn.leftOut > 0)
+        caption += QStringLiteral("%1 without %2 or %3 left out. ")
+                       .arg(counted(drawn.leftOut, "run"), recipe.x, recipe.y);
+    if (!machine.isEmpty())
+        caption += machine + QStringLiteral(". ");
+    if (!recipe.filter.isEmpty())
+        caption += QStringLiteral("Query: %1.").arg(recipe.filter.simplified());
+    return caption.trimmed();
+}
+
+/// A run that is drawn: where, and what. Without a point it ran out of memory there.
+struct Placed {
+    ChartPlace place;
+    std::optional<ChartPoint> point;
+};
+
+QString valueOfKey(const query::RunSummary& run, const QString& key)
+{
+    return key.isEmpty() ? QString() : text(run.param(key.toStdString()));
+}
+
+// A number alone does not say what it is one of.
+QString namedValue(const query::RunSummary& run, const QString& key)
+{
+    const QString value = valueOfKey(run, key);
+    return numberOf(value.toStdString()) ? key + QLatin1Char(' ') + value : value;
+}
+
+std::vector<Placed> placedOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& runs,
+                             Drawn& drawn)
+{
+    std::vector<Placed> placed;
+    for (const query::RunSummary* run : runs) {
+        const std::optional<double> at = placeOf(*run, recipe);
+        const bool failed = run->result.status == RunStatus::Oom;
+        std::optional<ChartPoint> point = failed ? std::nullopt : valueOf(*run, recipe.y, recipe);
+        if (!at || (!failed && !point)) {
+            ++drawn.leftOut;
+            continue;
+        }
+        if (point) {
+            point->x = *at;
+            point->label = valueOfKey(*run, recipe.label);
+        }
+        drawn.outOfMemory = drawn.outOfMemory || failed;
+        drawn.runs.push_back(run);
+        placed.push_back(
+            {{run, *at, valueOfKey(*run, recipe.facet), namedValue(*run, recipe.series)}, std::move(point)});
+    }
+    return placed;
+}
+
+std::vector<ChartPlace> placesOf(const std::vector<Placed>& placed)
+{
+    std::vector<ChartPlace> places;
+    for (const Placed& one : placed)
+        places.push_back(one.place);
+    return places;
+}
+
+// By facet and name.
+std::map<std::pair<QString, QString>, ChartSeries>
+seriesOf(const ChartRecipe& recipe, const std::vector<Placed>& placed, const QStringList& separatedBy)
+{
+    std::map<std::pair<QString, QString>, ChartSeries> series;
+    for (const Placed& one : placed) {
+        QStringList words;
+        if (!recipe.series.isEmpty())
+            words << one.place.series;
+        for (const QString& key : separatedBy)
+            words << namedValue(*one.place.run, key);
+        words.removeAll(QString()); // of keys that this kind of run does not have
+        ChartSeries& line = series[{one.place.facet, words.join(QStringLiteral(", "))}];
+        if (one.point)
+            line.points.push_back(*one.point);
+        else if (std::find(line.outOfMemory.begin(), line.outOfMemory.end(), one.place.x) ==
+                 line.outOfMemory.end())
+            line.outOfMemory.push_back(one.place.x);
+    }
+    return series;
+}
+
+// By x; repeats at one x become one point.
+void sortPoints(ChartSeries& series, const ChartRecipe& recipe, bool merges)
+{
+    std::stable_sort(series.points.begin(), series.points.end(),
+                     [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+    if (!merges)
+        return;
+    std::vector<ChartPoint> points;
+    for (auto from = series.points.begin(); from != series.points.end();) {
+        const auto to = std::find_if(from, series.points.end(),
+                                     [from](const ChartPoint& other) { return other.x != from->x; });
+        points.push_back(merged({from, to}, recipe.centre, barsOf(recipe)));
+        from = to;
+    }
+    series.points = std::move(points);
+}
+
+// 9 before 10, words by the alphabet.
+void sortNaturally(QStringList& words)
+{
+    const QCollator order = naturalOrder();
+    std::sort(words.begin(), words.end(),
+              [&order](const QString& a, const QString& b) { return order.compare(a, b) < 0; });
+}
+
+} // namespace
+
+QStringList varyingKeys(const std::vector<const query::RunSummary*>& runs)
+{
+    QStringList keys;
+    std::set<std::string_view> seen{"name"};
+    for (const query::RunSummary* of : runs)
+        for (const auto& [key, value] : of->params) {
+            if (!seen.insert(key).second)
+                continue;
+            const bool differs = std::any_of(runs.begin(), runs.end(),
+                                             [&key = key, &value = value](const query::RunSummary* run) {
+                                                 return run->param(key) != value;
+                                             });
+            if (differs)
+                keys << QString::fromStdString(key);
+        }
+    return keys;
+}
+
+QStringList numericKeys(const std::vector<const query::RunSummary*>& runs)
+{
+    QStringList keys = varyingKeys(runs);
+    keys.removeIf([&runs](const QString& key) {
+        return std::any_of(
+            runs.begin(), runs.end(),
+            [name = key.toStdString()](const query::RunSummary* run) { return !numberOf(run->param(name)); });
+    });
+    return keys;
+}
+
+bool hasWords(const query::RunSummary& run, const QString& filter)
+{
+    const QStringList words = filter.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    return std::all_of(words.begin(), words.end(), [&run](const QString& word) {
+        const auto equals = word.indexOf(QLatin1Char('='));
+        if (equals < 0)
+            return QString::fromStdString(run.workload) == word ||
+                   std::any_of(run.params.begin(), run.params.end(),
+                               [&word](const auto& param) { return text(param.second) == word; });
+        const std::string key = word.left(equals).toStdString();
+        const QString value = key == "workload" ? QString::fromStdString(run.workload) : text(run.param(key));
+        return word.mid(equals + 1).split(QLatin1Char(',')).contains(value);
+    });
+}
+
+QString machineWords(const std::vector<query::EnvironmentTable>& environments)
+{
+    const std::pair<const char*, QString> facts[] = {
+        {"gpu.name", QStringLiteral("%1")},         {"cpu.model", QStringLiteral("%1")},
+        {"driver", QStringLiteral("driver %1")},    {"cuda_runtime", QStringLiteral("CUDA %1")},
+        {"libtorch", QStringLiteral("PyTorch %1")}, {"program", QStringLiteral("%1")}};
+    QStringList words;
+    for (const auto& [key, form] : facts) {
+        QStringList values;
+        for (const query::EnvironmentTable& environment : environments)
+            for (const EnvironmentEntry& entry : environment.rows)
+                if (entry.key == key && !entry.value.empty() &&
+                    !values.contains(QString::fromStdString(entry.value)))
+                    values << QString::fromStdString(entry.value);
+        // The host's processor says little where a GPU did the work.
+        if (values.isEmpty() || (std::string_view(key) == "cpu.model" && !words.isEmpty()))
+            continue;
+        words << form.arg(values.join(QStringLiteral(" and ")));
+    }
+    return words.join(QStringLiteral(", "));
+}
+
+Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& given,
+              const QString& machine)
+{
+    std::vector<const query::RunSummary*> runs = namedRuns(recipe, given);
+    std::erase_if(runs, [&recipe](const query::RunSummary* run) { return !hasWords(*run, recipe.filter); });
+    Chart chart;
+    const bool length = recipe.x == QLatin1String("seq_len");
+    chart.xTitle = wordsOfX(recipe.x) + (length ? QStringLiteral(", tokens") : QString());
+    chart.xWord = length ? QStringLiteral("N") : recipe.x;
+    chart.facetKey = recipe.facet;
+    Drawn drawn;
+    const std::vector<Placed> placed = placedOf(recipe, runs, drawn);
+    const bool isKey = !ChartRecipe::quantities().contains(recipe.x);
+    if (isKey) // where x is measured no line is followed along it
+        chart.separatedBy = separatingKeys(placesOf(placed), recipe.x);
+    std::map<std::pair<QString, QString>, ChartSeries> series = seriesOf(recipe, placed, chart.separatedBy);
+    for (auto& [place, one] : series) {
+        sortPoints(one, recipe, isKey);
+        for (const ChartPoint& point : one.points)
+            drawn.add(point);
+    }
+    for (const auto& [place, one] : series) {
+        if (!chart.facets.contains(place.first))
+            chart.facets << place.first;
+        if (!chart.names.contains(place.second))
+            chart.names << place.second;
+    }
+    sortNaturally(chart.facets);
+    sortNaturally(chart.names);
+    for (const QString& facet : chart.facets)
+        for (const QString& name : chart.names) {
+            const auto found = series.find({facet, name});
+            if (found == series.end())
+                continue;
+            ChartSeries& one = chart.series.emplace_back(std::move(found->second));
+            one.name = name;
+            one.facet = facet;
+        }
+    scale(chart, isMemory(recipe.y));
+    if (ChartRecipe::quantities().contains(recipe.x))
+        scaleX(chart, recipe.x);
+    for (ChartSeries& one : chart.series)
+        one.fit = fitOf(one.points, recipe.fit);
+    chart.yTitle = QStringLiteral("%1, %2").arg(wordsOf(recipe.y), chart.unit);
+    chart.caption = captionOf(recipe, chart.separatedBy, drawn, machine);
+    if (chart.series.empty())
+        chart.empty =
+            runs.empty()
+                ? given.empty()
+                      ? QStringLiteral("Select the runs of an experiment in the list on the right.")
+                      : QStringLiteral("No run has every word of the filter '%1'.").arg(recipe.filter)
+                : QStringLiteral("None of the runs has both %1 and %2.").arg(recipe.x, recipe.y);
+    return chart;
+}
+
+} // namespace tilescope::ui

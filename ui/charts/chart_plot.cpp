@@ -1,0 +1,493 @@
+#include "ui/charts/chart_plot.h"
+
+#include "ui/kit/copy_menu.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/plot_vectors.h"
+#include "ui/kit/themed_plot.h"
+#include "ui/theme/theme.h"
+
+#include <QContextMenuEvent>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <span>
+
+namespace tilescope::ui {
+
+namespace {
+
+const QColor kInk(0x1B, 0x20, 0x26);
+const QColor kGrid(0xE6, 0xE8, 0xEB);
+constexpr double kReferenceText = 8; // points: what lengths are given for
+constexpr double kPixelsPerInch = 96;
+constexpr std::size_t kMostInRow = 3;
+constexpr double kMostZoom = 1.6;
+constexpr double kFarthestBar = 10; // down a logarithmic axis: longer bars end at the axis
+constexpr double kGreyStep = 0.07;  // of lightness: less is not told apart in print
+
+// Apart for colour-blind readers and, with their markers, in grey.
+constexpr QRgb kColourBlind[] = {0xFF1B2026, 0xFF8F5F00, 0xFF0072B2, 0xFFC44A00,
+                                 0xFF00785A, 0xFF9A3F86, 0xFF59626D, 0xFF5B7C00};
+// Okabe and Ito (2008), without the yellow that white paper swallows.
+constexpr QRgb kOkabeIto[] = {0xFF000000, 0xFFE69F00, 0xFF56B4E9, 0xFF009E73,
+                              0xFF0072B2, 0xFFD55E00, 0xFFCC79A7};
+constexpr QRgb kGreys[] = {0xFF000000, 0xFF8C8C8C, 0xFF4D4D4D, 0xFFB3B3B3, 0xFF262626, 0xFF6E6E6E};
+
+constexpr QCPScatterStyle::ScatterShape kShapes[] = {QCPScatterStyle::ssDisc,
+                                                     QCPScatterStyle::ssSquare,
+                                                     QCPScatterStyle::ssDiamond,
+                                                     QCPScatterStyle::ssTriangle,
+                                                     QCPScatterStyle::ssTriangleInverted,
+                                                     QCPScatterStyle::ssPlus,
+                                                     QCPScatterStyle::ssCircle,
+                                                     QCPScatterStyle::ssCross};
+constexpr Qt::PenStyle kDashes[] = {Qt::SolidLine, Qt::DashLine, Qt::DashDotLine, Qt::DotLine,
+                                    Qt::DashDotDotLine};
+
+std::span<const QRgb> coloursOf(ChartRecipe::Palette palette)
+{
+    switch (palette) {
+    case ChartRecipe::Palette::ColourBlind:
+        return kColourBlind;
+    case ChartRecipe::Palette::OkabeIto:
+        return kOkabeIto;
+    case ChartRecipe::Palette::Grey:
+        return kGreys;
+    }
+    return kColourBlind;
+}
+
+bool isLogarithmic(ChartRecipe::Axis axis)
+{
+    return axis != ChartRecipe::Axis::Linear;
+}
+
+} // namespace
+
+QColor ChartPlot::colourOf(ChartRecipe::Palette palette, std::size_t series)
+{
+    const std::span<const QRgb> known = coloursOf(palette);
+    return QColor(known[series % known.size()]);
+}
+
+QCPScatterStyle::ScatterShape ChartPlot::shapeOf(std::size_t series)
+{
+    return kShapes[series % std::size(kShapes)];
+}
+
+bool ChartPlot::staysApartInGrey(ChartRecipe::Palette palette, std::size_t series)
+{
+    std::vector<double> greys;
+    for (std::size_t i = 0; i < series; ++i)
+        greys.push_back(qGray(colourOf(palette, i).rgb()) / 255.0);
+    std::sort(greys.begin(), greys.end());
+    for (std::size_t i = 1; i < greys.size(); ++i)
+        if (greys[i] - greys[i - 1] < kGreyStep)
+            return false;
+    return true;
+}
+
+QSize ChartPlot::paperSize(const ChartRecipe& recipe)
+{
+    return {int(std::lround(recipe.paper.width * kPixelsPerInch)),
+            int(std::lround(recipe.paper.height * kPixelsPerInch))};
+}
+
+ChartPlot::ChartPlot(QWidget* parent) : QCustomPlot(parent)
+{
+    setBackground(QBrush(Qt::white));
+    plotLayout()->clear();
+    setAttribute(Qt::WA_DontShowOnScreen);
+}
+
+QFont ChartPlot::font(bool bold) const
+{
+    QFont font = Theme::instance().body();
+    font.setPointSizeF(recipe_.paper.text);
+    font.setWeight(bold ? QFont::DemiBold : QFont::Normal);
+    return font;
+}
+
+double ChartPlot::points(double at8) const
+{
+    return at8 * recipe_.paper.text / kReferenceText;
+}
+
+std::size_t ChartPlot::placeOf(const ChartSeries& series) const
+{
+    return std::size_t(std::max<qsizetype>(0, chart_.names.indexOf(series.name)));
+}
+
+QPen ChartPlot::penOf(std::size_t place) const
+{
+    QPen pen(colourOf(recipe_.palette, place), points(1.2));
+    if (recipe_.dashes)
+        pen.setStyle(kDashes[place % std::size(kDashes)]);
+    return pen;
+}
+
+void ChartPlot::setAxis(QCPAxis& axis, const QString& title, ChartRecipe::Axis scale) const
+{
+    axis.setScaleType(isLogarithmic(scale) ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
+    if (isLogarithmic(scale))
+        axis.setTicker(QSharedPointer<PowerTicker>::create(scale == ChartRecipe::Axis::Log2 ? 2.0 : 10.0));
+    else
+        axis.setTicker(QSharedPointer<NumberTicker>::create());
+    axis.setLabel(title);
+    axis.setLabelFont(font());
+    axis.setTickLabelFont(font());
+    axis.setLabelColor(kInk);
+    axis.setTickLabelColor(kInk);
+    axis.setBasePen(QPen(kInk, points(0.8)));
+    axis.setTickPen(QPen(kInk, points(0.8)));
+    axis.setSubTickPen(QPen(kInk, points(0.5)));
+    axis.setTickLengthIn(0);
+    axis.setTickLengthOut(int(points(4)));
+    axis.setSubTickLengthIn(0);
+    axis.setSubTickLengthOut(int(points(2)));
+    axis.grid()->setPen(recipe_.grid && axis.orientation() == Qt::Vertical ? QPen(kGrid, points(0.7))
+                                                                           : QPen(Qt::NoPen));
+    axis.grid()->setZeroLinePen(Qt::NoPen);
+    axis.grid()->setVisible(recipe_.grid); // an axis that is added has none by itself
+}
+
+QCPItemText* ChartPlot::addText(QCPAxisRect& panel, double x, double y, const QString& text,
+                                const QColor& colour, Qt::Alignment alignment, bool bold)
+{
+    auto* item = new QCPItemText(this);
+    item->setClipToAxisRect(false);
+    item->setPositionAlignment(alignment);
+    item->position->setType(QCPItemPosition::ptPlotCoords);
+    item->position->setAxisRect(&panel);
+    item->position->setAxes(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
+    item->position->setCoords(x, y);
+    item->setText(text);
+    item->setFont(font(bold));
+    item->setColor(colour);
+    item->setPadding(QMargins(int(points(6)), 1, int(points(4)), 1));
+    return item;
+}
+
+void ChartPlot::addFit(const ChartSeries& series, QCPAxisRect& panel, const QPen& pen)
+{
+    if (!series.fit)
+        return;
+    const double from = series.fit->fromX;
+    const double to = series.points.back().x;
+    QVector<double> x;
+    QVector<double> y;
+    constexpr int kPieces = 40;
+    for (int i = 0; i <= kPieces; ++i) {
+        const double share = double(i) / kPieces;
+        x << (isLogarithmic(recipe_.xAxis) && from > 0 ? from * std::pow(to / from, share)
+                                                       : from + share * (to - from));
+        y << series.fit->at(x.back());
+    }
+    QCPGraph* line = addGraph(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
+    line->setPen(QPen(pen.color(), points(0.7), Qt::DashLine));
+    line->setData(x, y, true);
+    line->setName(tr("fit of %1").arg(series.name));
+    if (!recipe_.formula)
+        return;
+    // A law that the points do not follow says so itself.
+    constexpr double kFollowed = 0.95;
+    QString law = series.fit->formula(chart_.xWord, chart_.unit);
+    if (series.fit->r2 < kFollowed)
+        law += tr(" (R² %1)").arg(series.fit->r2, 0, 'f', 2);
+    QCPItemText* words =
+        addText(panel, from, y.front(), law, pen.color(), Qt::AlignHCenter | Qt::AlignTop, false);
+    formulas_.push_back({words, &panel, {from, to}, {y.front(), y.back()}});
+}
+
+void ChartPlot::addSeries(const ChartSeries& series, QCPAxisRect& panel)
+{
+    if (series.points.empty())
+        return;
+    const std::size_t place = placeOf(series);
+    const QPen pen = penOf(place);
+    addFit(series, panel, pen);
+    QCPGraph* graph = addGraph(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
+    graph->setName(series.name);
+    graph->setPen(pen);
+    graph->setScatterStyle(
+        QCPScatterStyle(shapeOf(place), QPen(pen.color(), points(1)), QBrush(pen.color()), points(5.5)));
+    auto* bars = new QCPErrorBars(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
+    bars->setDataPlottable(graph);
+    bars->setPen(QPen(pen.color(), points(0.8)));
+    bars->setWhiskerWidth(points(4));
+    // What reaches down to nothing has no end on a logarithmic axis: its bar ends at the axis.
+    const double floor = panel.axis(QCPAxis::atLeft)->range().lower;
+    for (const ChartPoint& point : series.points) {
+        graph->addData(point.x, point.y);
+        const double low = std::max(point.low.value_or(point.y), std::min(floor, point.y));
+        bars->addData(point.y - low, point.high ? *point.high - point.y : 0);
+    }
+    for (const ChartPoint& point : series.points)
+        if (!point.label.isEmpty())
+            pointLabels_.push_back({addText(panel, point.x, point.y, point.label, pen.color(),
+                                            Qt::AlignHCenter | Qt::AlignBottom, false),
+                                    &panel, point.x, point.y});
+    if (panels_.size() > 1)
+        return; // a legend names the lines of all panels
+    const ChartPoint& last = series.points.back();
+    names_.push_back(
+        {addText(panel, last.x, last.y, series.name, pen.color(), Qt::AlignLeft | Qt::AlignVCenter, true),
+         &panel, last.x, last.y});
+}
+
+// What did not fit into memory has no y: an open marker at the upper edge, those of one x below each other.
+void ChartPlot::addOutOfMemory(QCPAxisRect& panel, const QString& facet)
+{
+    std::map<double, int> above; // markers at an x
+    const QCPRange range = panel.axis(QCPAxis::atLeft)->range();
+    const auto heightAt = [&](int place) {
+        const double share = 0.97 - 0.05 * place; // whole markers, below the edge at which they are cut
+        return isLogarithmic(recipe_.yAxis) ? range.lower * std::pow(range.upper / range.lower, share)
+                                            : range.lower + share * range.size();
+    };
+    for (const ChartSeries& series : chart_.series) {
+        if (series.facet != facet || series.outOfMemory.empty())
+            continue;
+        const QColor colour = colourOf(recipe_.palette, placeOf(series));
+        QCPGraph* graph = addGraph(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
+        graph->setLineStyle(QCPGraph::lsNone);
+        graph->setName(tr("%1, out of memory").arg(series.name));
+        graph->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssTriangle, QPen(colour, points(1)),
+                                               QBrush(Qt::white), points(7)));
+        graph->setAdaptiveSampling(false);
+        std::pair<double, double> first(std::numeric_limits<double>::max(), 0);
+        for (const double x : series.outOfMemory) {
+            const double y = heightAt(above[x]++);
+            graph->addData(x, y);
+            first = std::min(first, std::pair(x, y));
+        }
+        addText(panel, first.first, first.second,
+                series.name.isEmpty() || panels_.size() > 1 ? QStringLiteral("OOM")
+                                                            : QStringLiteral("OOM, ") + series.name,
+                colour, Qt::AlignRight | Qt::AlignVCenter, true);
+    }
+}
+
+// All panels have the same scales: what differs is what lies in them.
+void ChartPlot::setRanges(QCPAxisRect& panel) const
+{
+    constexpr double kMost = std::numeric_limits<double>::max();
+    double lowX = kMost;
+    double highX = -kMost;
+    double lowY = kMost;
+    double highY = -kMost;
+    const bool logY = isLogarithmic(recipe_.yAxis);
+    for (const ChartSeries& series : chart_.series) {
+        if (recipe_.outOfMemory)
+            for (const double x : series.outOfMemory) {
+                lowX = std::min(lowX, x);
+                highX = std::max(highX, x);
+            }
+        for (const ChartPoint& point : series.points) {
+            lowX = std::min(lowX, point.x);
+            highX = std::max(highX, point.x);
+            const double low = std::min(point.y, point.low.value_or(point.y));
+            lowY = std::min(lowY, !logY ? low : low > 0 ? std::max(low, point.y / kFarthestBar) : point.y);
+            highY = std::max(highY, point.high.value_or(point.y));
+        }
+    }
+    if (lowX > highX)
+        return;
+    if (lowY > highY)
+        lowY = highY = 1;
+    QCPAxis& x = *panel.axis(QCPAxis::atBottom);
+    QCPAxis& y = *panel.axis(QCPAxis::atLeft);
+    if (isLogarithmic(recipe_.xAxis) && lowX > 0)
+        x.setRange(lowX / 1.25, highX * 1.25);
+    else
+        x.setRange(lowX - 0.06 * (highX - lowX + 1e-9), highX + 0.06 * (highX - lowX + 1e-9));
+    if (logY && lowY > 0)
+        y.setRange(lowY / 1.8, highY * 2.2);
+    else
+        y.setRange(std::min(0.0, lowY), 1.12 * highY);
+}
+
+// Where x has but a few values they are the ticks: a scale of round numbers beside them says less.
+void ChartPlot::setFewTicks(QCPAxis& axis) const
+{
+    constexpr std::size_t kFew = 3;
+    std::set<double> values;
+    for (const ChartSeries& series : chart_.series) {
+        for (const ChartPoint& point : series.points)
+            values.insert(point.x);
+        values.insert(series.outOfMemory.begin(), series.outOfMemory.end());
+    }
+    if (values.empty() || values.size() > kFew)
+        return;
+    auto ticks = QSharedPointer<QCPAxisTickerText>::create();
+    for (const double value : values)
+        ticks->addTick(value,
+                       value == std::floor(value) ? wholeNumber(std::int64_t(value)) : threeDigits(value));
+    axis.setTicker(ticks);
+}
+
+QCPAxisRect* ChartPlot::addPanel(QCPLayoutGrid& grid, int row, int column, bool lowest, const QString& facet)
+{
+    auto* panel = new QCPAxisRect(this, false);
+    grid.addElement(row, column, panel);
+    QCPAxis* x = panel->addAxis(QCPAxis::atBottom);
+    QCPAxis* y = panel->addAxis(QCPAxis::atLeft);
+    for (QCPAxis* axis : {x, y}) {
+        axis->setLayer(QStringLiteral("axes"));
+        axis->grid()->setLayer(QStringLiteral("grid"));
+    }
+    setAxis(*x, lowest ? chart_.xTitle : QString(), recipe_.xAxis);
+    setAxis(*y, column == 0 ? chart_.yTitle : QString(), recipe_.yAxis);
+    setRanges(*panel);
+    setFewTicks(*x);
+    panel->setMinimumMargins(
+        QMargins(int(points(8)), int(points(facet.isEmpty() ? 12 : 4)), int(points(8)), int(points(6))));
+    if (chart_.facets.size() > 1)
+        return panel;
+    // Names of lines stand behind their last points.
+    int longest = 0;
+    const QFontMetrics metrics(font(true));
+    for (const QString& name : chart_.names)
+        longest = std::max(longest, metrics.horizontalAdvance(name));
+    panel->setAutoMargins(QCP::msLeft | QCP::msBottom | QCP::msTop);
+    panel->setMargins(QMargins(0, 0, longest + int(points(6)), 0));
+    return panel;
+}
+
+void ChartPlot::addLegend()
+{
+    auto* key = new QCPLegend;
+    plotLayout()->addElement(plotLayout()->rowCount(), 0, key);
+    key->setLayer(QStringLiteral("legend"));
+    key->setFillOrder(QCPLegend::foColumnsFirst);
+    key->setWrap(4);
+    key->setBorderPen(Qt::NoPen);
+    key->setBrush(Qt::NoBrush);
+    key->setFont(font());
+    key->setTextColor(kInk);
+    key->setIconSize(int(points(20)), int(points(10)));
+    key->setMaximumSize(QWIDGETSIZE_MAX, key->minimumOuterSizeHint().height());
+    QStringList named;
+    for (int i = 0; i < graphCount(); ++i) {
+        if (graph(i)->name().isEmpty() || graph(i)->lineStyle() == QCPGraph::lsNone ||
+            !chart_.names.contains(graph(i)->name()) || named.contains(graph(i)->name()))
+            continue;
+        named << graph(i)->name();
+        key->addItem(new QCPPlottableLegendItem(key, graph(i)));
+    }
+    plotLayout()->setRowStretchFactor(plotLayout()->rowCount() - 1, 0.001);
+}
+
+void ChartPlot::layOut()
+{
+    plotLayout()->clear();
+    panels_.clear();
+    names_.clear();
+    pointLabels_.clear();
+    formulas_.clear();
+    const auto addWords = [this](QCPLayoutGrid& grid, int row, int column, const QString& text, bool bold) {
+        auto* words = new QCPTextElement(this, text, font(bold));
+        words->setTextColor(kInk);
+        words->setMargins(QMargins(0, int(points(bold ? 4 : 2)), 0, 0));
+        grid.addElement(row, column, words);
+        grid.setRowStretchFactor(row, 0.001);
+    };
+    if (!recipe_.title.isEmpty())
+        addWords(*plotLayout(), 0, 0, recipe_.title, true);
+    auto* grid = new QCPLayoutGrid;
+    plotLayout()->addElement(plotLayout()->rowCount(), 0, grid);
+    const auto count = std::max<std::size_t>(1, std::size_t(chart_.facets.size()));
+    const std::size_t columns = std::min(kMostInRow, count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const QString facet = chart_.facets.value(qsizetype(i));
+        const auto column = int(i % columns);
+        const auto row = int(i / columns * 2);
+        if (!facet.isEmpty())
+            addWords(*grid, row, column, chart_.facetKey + QLatin1Char(' ') + facet, false);
+        panels_.push_back(
+            addPanel(*grid, facet.isEmpty() ? row : row + 1, column, i + columns >= count, facet));
+    }
+}
+
+void ChartPlot::show(const Chart& chart, const ChartRecipe& recipe)
+{
+    chart_ = chart;
+    recipe_ = recipe;
+    clearPlottables();
+    clearItems();
+    layOut();
+    for (std::size_t i = 0; i < panels_.size(); ++i) {
+        const QString facet = chart_.facets.value(qsizetype(i));
+        for (const ChartSeries& series : chart_.series)
+            if (series.facet == facet)
+                addSeries(series, *panels_[i]);
+        if (recipe_.outOfMemory)
+            addOutOfMemory(*panels_[i], facet);
+    }
+    if (panels_.size() > 1 && chart_.names.size() > 1)
+        addLegend();
+    // Laid out at the size of the paper, whatever that of the widget.
+    setViewport(QRect(QPoint(0, 0), paperSize(recipe_)));
+    plotLayout()->update(QCPLayoutElement::upPreparation);
+    plotLayout()->update(QCPLayoutElement::upMargins);
+    plotLayout()->update(QCPLayoutElement::upLayout);
+    turnFormulas();
+    partLabels();
+    partPointLabels();
+}
+
+void ChartPlot::drawVectors(QPainter& painter, const QSize& size)
+{
+    drawPlot(*this, painter, size);
+}
+
+FigureView::FigureView(ChartPlot& plot, QWidget* parent) : QWidget(parent), plot_(plot)
+{
+    setAccessibleName(tr("Chart"));
+}
+
+void FigureView::setPaper(const QSize& paper, const QString& otherwise)
+{
+    paper_ = paper;
+    words_ = otherwise;
+    update();
+}
+
+double FigureView::zoom() const
+{
+    if (paper_.isEmpty())
+        return 1;
+    return std::min({kMostZoom, double(width()) / paper_.width(), double(height()) / paper_.height()});
+}
+
+void FigureView::draw(QPainter& painter, const QSize& size)
+{
+    plot_.drawVectors(painter, size);
+}
+
+void FigureView::contextMenuEvent(QContextMenuEvent* event)
+{
+    openCopyMenu(*this, event->globalPos(), [this] { return tableOf(plot_); });
+}
+
+void FigureView::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    if (paper_.isEmpty()) {
+        painter.setPen(colours().dimText);
+        painter.setFont(Theme::instance().body());
+        painter.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap, words_);
+        return;
+    }
+    painter.setRenderHint(QPainter::Antialiasing);
+    const double scale = zoom();
+    painter.translate((width() - scale * paper_.width()) / 2, (height() - scale * paper_.height()) / 2);
+    painter.scale(scale, scale);
+    painter.fillRect(QRect(QPoint(0, 0), paper_), Qt::white);
+    draw(painter, paper_);
+}
+
+} // namespace tilescope::ui

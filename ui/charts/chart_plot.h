@@ -1,0 +1,97 @@
+#pragma once
+
+#include "ui/charts/chart_recipe.h"
+
+#include <qcustomplot.h>
+
+#include <vector>
+
+namespace tilescope::ui {
+
+/// A figure for paper: white ground, thin axes, labels on the lines before a legend, out-of-memory points as
+/// open markers at the top, a panel for each facet on one pair of scales. It is laid out at its size on paper
+/// whatever the size of the widget, and so looks the same in the window and in a file, whatever the theme.
+/// GUI thread.
+class ChartPlot : public QCustomPlot {
+    Q_OBJECT
+public:
+    explicit ChartPlot(QWidget* parent = nullptr);
+
+    void show(const Chart& chart, const ChartRecipe& recipe);
+    /// The size that the figure has on paper, in pixels of 1/96 inch.
+    static QSize paperSize(const ChartRecipe& recipe);
+    /// Draws it as shapes into the logical rectangle (0, 0, size).
+    void drawVectors(QPainter& painter, const QSize& size);
+    /// The colour of a series of that place.
+    static QColor colourOf(ChartRecipe::Palette palette, std::size_t series);
+    static QCPScatterStyle::ScatterShape shapeOf(std::size_t series);
+    /// Panels of the figure, a facet each.
+    const std::vector<QCPAxisRect*>& panels() const { return panels_; }
+    /// Whether each of so many lines of a palette differs from the others when it is printed in grey.
+    static bool staysApartInGrey(ChartRecipe::Palette palette, std::size_t series);
+
+private:
+    struct Label {
+        QCPItemText* item;
+        QCPAxisRect* panel;
+        double x, y;
+    };
+
+    struct Formula {
+        QCPItemText* item;
+        QCPAxisRect* panel;
+        double x[2], y[2]; // both ends of the line that it is written along
+    };
+
+    void layOut();
+    QCPAxisRect* addPanel(QCPLayoutGrid& grid, int row, int column, bool lowest, const QString& facet);
+    void setAxis(QCPAxis& axis, const QString& title, ChartRecipe::Axis scale) const;
+    void setRanges(QCPAxisRect& panel) const;
+    void setFewTicks(QCPAxis& axis) const;
+    void addSeries(const ChartSeries& series, QCPAxisRect& panel);
+    void addFit(const ChartSeries& series, QCPAxisRect& panel, const QPen& pen);
+    void addOutOfMemory(QCPAxisRect& panel, const QString& facet);
+    void addLegend();
+    void turnFormulas();
+    void partLabels();
+    void partPointLabels();
+    QCPItemText* addText(QCPAxisRect& panel, double x, double y, const QString& text, const QColor& colour,
+                         Qt::Alignment alignment, bool bold);
+    QPen penOf(std::size_t place) const;
+    std::size_t placeOf(const ChartSeries& series) const;
+    QFont font(bool bold = false) const;
+    double points(double at8) const; ///< lengths that grow with the text
+
+    Chart chart_;
+    ChartRecipe recipe_;
+    std::vector<QCPAxisRect*> panels_;
+    std::vector<Label> names_; // of the lines, behind their last points
+    std::vector<Label> pointLabels_;
+    std::vector<Formula> formulas_;
+};
+
+/// Shows a ChartPlot at the proportions of its paper, as large as there is room. GUI thread.
+class FigureView : public QWidget {
+    Q_OBJECT
+public:
+    explicit FigureView(ChartPlot& plot, QWidget* parent = nullptr);
+
+    /// Shows the figure of that size on paper; an empty size shows the words instead.
+    void setPaper(const QSize& paper, const QString& otherwise);
+    const QSize& paper() const { return paper_; }
+    /// Draws it as shapes into the logical rectangle (0, 0, size).
+    void draw(QPainter& painter, const QSize& size);
+    double zoom() const;
+    const ChartPlot& plot() const { return plot_; }
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+
+private:
+    ChartPlot& plot_;
+    QSize paper_;
+    QString words_;
+};
+
+} // namespace tilescope::ui

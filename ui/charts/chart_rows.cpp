@@ -1,0 +1,113 @@
+#include "ui/charts/chart_rows.h"
+
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_cells.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace tilescope::ui {
+
+namespace {
+
+using Kind = TableColumn::Kind;
+
+QString numberText(double x)
+{
+    return x == std::floor(x) ? wholeNumber(std::int64_t(x)) : threeDigits(x);
+}
+
+std::set<double> everyX(const Chart& chart)
+{
+    std::set<double> xs;
+    for (const ChartSeries& series : chart.series) {
+        for (const ChartPoint& point : series.points)
+            xs.insert(point.x);
+        xs.insert(series.outOfMemory.begin(), series.outOfMemory.end());
+    }
+    return xs;
+}
+
+TableRow rowOf(const Chart& chart, const ChartSeries& series, const LineColour& colour)
+{
+    QStringList words{series.name.isEmpty() ? QStringLiteral("all") : series.name};
+    if (!series.facet.isEmpty())
+        words << chart.facetKey + QLatin1Char(' ') + series.facet;
+    TableRow row;
+    row.cells.push_back(makeWords(words.join(QStringLiteral(", "))));
+    if (colour)
+        row.swatch = Swatch::ofLine(colour(std::size_t(chart.names.indexOf(series.name))));
+    return row;
+}
+
+TableCell cellAt(const ChartSeries& series, double x)
+{
+    TableCell cell = makeWords(notMeasured());
+    for (const ChartPoint& point : series.points) {
+        if (point.x != x)
+            continue;
+        cell.text = threeDigits(point.y);
+        cell.sort = point.y;
+        cell.exact = point.exact;
+    }
+    if (std::find(series.outOfMemory.begin(), series.outOfMemory.end(), x) != series.outOfMemory.end()) {
+        // Of repeats some may have had room.
+        cell.text = std::isnan(cell.sort) ? QStringLiteral("OOM") : cell.text + QStringLiteral(", OOM");
+        cell.tone = Tone::Warning;
+    }
+    return cell;
+}
+
+} // namespace
+
+TableData chartRows(const Chart& chart, const LineColour& colour)
+{
+    const std::set<double> xs = everyX(chart);
+    TableData data;
+    data.columns.push_back(makeColumn(chart.yTitle, Kind::Text, 0));
+    data.columns[0].swatch = bool(colour);
+    for (const double x : xs)
+        data.columns.push_back(makeColumn(numberText(x), Kind::Number, 66));
+    for (const ChartSeries& series : chart.series) {
+        TableRow row = rowOf(chart, series, colour);
+        row.id = std::int64_t(data.rows.size());
+        for (const double x : xs)
+            row.cells.push_back(cellAt(series, x));
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+TableData fitRows(const Chart& chart, const LineColour& colour)
+{
+    const std::set<double> xs = everyX(chart);
+    const double last = xs.empty() ? 0 : *xs.rbegin();
+    TableData data;
+    data.columns = {
+        makeColumn(QStringLiteral("Fit"), Kind::Text, 0),
+        makeColumn(QStringLiteral("Formula"), Kind::Text, 170),
+        makeColumn(QStringLiteral("± of c, %"), Kind::Number, 76),
+        makeColumn(QStringLiteral("From"), Kind::Number, 66),
+        makeColumn(QStringLiteral("R²"), Kind::Number, 66),
+        makeColumn(QStringLiteral("At %1, %2").arg(numberText(last), chart.unit), Kind::Number, 110)};
+    data.columns[0].swatch = bool(colour);
+    data.columns[2].tip = QStringLiteral("standard error of c, from the points' distances to the line");
+    data.columns[5].tip = QStringLiteral("what the fit predicts there, measured or not");
+    for (const ChartSeries& series : chart.series) {
+        if (!series.fit)
+            continue;
+        TableRow row = rowOf(chart, series, colour);
+        row.id = std::int64_t(data.rows.size());
+        row.cells.push_back(makeWords(series.fit->formula(chart.xWord, chart.unit)));
+        row.cells.push_back(
+            makeWords(series.fit->spread > 0 ? threeDigits(100 * series.fit->spread) : notMeasured()));
+        row.cells.push_back(makeWords(numberText(series.fit->fromX)));
+        row.cells.push_back(makeWords(QString::number(series.fit->r2, 'f', 4)));
+        row.cells.push_back(makeWords(threeDigits(series.fit->at(last))));
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+} // namespace tilescope::ui

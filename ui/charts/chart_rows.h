@@ -1,0 +1,21 @@
+#pragma once
+
+#include "ui/charts/chart_recipe.h"
+#include "ui/kit/table_model.h"
+
+#include <QColor>
+
+#include <functional>
+
+namespace tilescope::ui {
+
+/// The colour of the line of that place; none where rows have no swatch.
+using LineColour = std::function<QColor(std::size_t)>;
+
+/// The values behind a chart: a row a series, a column an x.
+TableData chartRows(const Chart& chart, const LineColour& colour = {});
+
+/// Its fits, with what they predict at the largest x of the chart; no rows where there are none.
+TableData fitRows(const Chart& chart, const LineColour& colour = {});
+
+} // namespace tilescope::ui

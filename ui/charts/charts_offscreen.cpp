@@ -1,0 +1,103 @@
+#include "ui/charts/charts_offscreen.h"
+
+#include "core/base/error.h"
+#include "core/base/output_file.h"
+#include "ui/charts/chart_plot.h"
+#include "ui/charts/chart_rows.h"
+#include "ui/charts/timeline_figure.h"
+#include "ui/kit/exporter.h"
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr qint64 kLargestRecipe = 1 << 16;
+constexpr double kPngScale = 4; // 384 pixels an inch
+
+ExportFormat formatOf(const QString& path)
+{
+    const QString suffix = QFileInfo(path).suffix().toLower();
+    for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg, ExportFormat::Png})
+        if (suffix == suffixOf(format))
+            return format;
+    throw Error{.what = "a figure cannot be ." + suffix.toStdString(),
+                .where = path.toStdString(),
+                .mend = "give it a name that ends in .pdf, .svg or .png"};
+}
+
+QByteArray recipeText(const QString& path)
+{
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly))
+        throw Error{.what = "cannot be read: " + file.errorString().toStdString(),
+                    .where = path.toStdString()};
+    return file.read(kLargestRecipe);
+}
+
+} // namespace
+
+void writeTextFile(const QString& path, const QString& text)
+{
+    writeOutput(path.toStdString(), text.toStdString());
+}
+
+ChartRecipe readRecipe(const QString& path)
+{
+    return ChartRecipe::fromJson(recipeText(path), path);
+}
+
+void writeFigure(ChartPlot& plot, const Chart& chart, const ChartRecipe& recipe, const QString& path)
+{
+    const QSize size = ChartPlot::paperSize(recipe);
+    const Exportable figure{
+        QStringLiteral("figure"),
+        size,
+        [&plot](QPainter& painter, const QSize& drawn, bool) { plot.drawVectors(painter, drawn); },
+        {}};
+    writeExport(figure, {formatOf(path), size, kPngScale, recipe.title}, path);
+    const QFileInfo info(path);
+    writeTextFile(info.dir().filePath(info.completeBaseName() + QStringLiteral(".caption.txt")),
+                  chart.caption + QLatin1Char('\n'));
+}
+
+void writeCharts(const QStringList& recipes, const QStringList& recordings, const QString& folder)
+{
+    if (!QDir().mkpath(folder))
+        throw Error{
+            .what = "cannot make the folder", .where = folder.toStdString(), .kind = ErrorKind::Failure};
+    std::vector<query::FileSnapshot> snapshots;
+    std::vector<query::EnvironmentTable> machines;
+    for (const QString& recording : recordings) {
+        const query::FileSession session(recording.toStdString());
+        snapshots.push_back(session.snapshot());
+        machines.push_back(query::environment(session.reader()));
+    }
+    std::vector<const query::RunSummary*> runs;
+    for (const query::FileSnapshot& snapshot : snapshots)
+        for (const query::RunSummary& run : snapshot.runs)
+            runs.push_back(&run);
+    const QString machine = machineWords(machines);
+    for (const QString& path : recipes) {
+        const QString base = QDir(folder).filePath(QFileInfo(path).completeBaseName());
+        const QByteArray json = recipeText(path);
+        if (TimelineRecipe::isOne(json)) {
+            writeTimelineFigure(TimelineRecipe::fromJson(json, path), recordings, machine, base);
+            continue;
+        }
+        const ChartRecipe recipe = ChartRecipe::fromJson(json, path);
+        const Chart chart = chartOf(recipe, runs, machine);
+        if (!chart.empty.isEmpty())
+            throw Error{.what = chart.empty.toStdString(), .where = path.toStdString()};
+        ChartPlot plot;
+        plot.show(chart, recipe);
+        for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg, ExportFormat::Png})
+            writeFigure(plot, chart, recipe, base + QLatin1Char('.') + suffixOf(format));
+        writeTextFile(base + QStringLiteral(".csv"), csvOf(chartRows(chart)));
+    }
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,102 @@
+#pragma once
+
+#include "ui/charts/chart_recipe.h"
+#include "ui/kit/page.h"
+
+class QCheckBox;
+class QDoubleSpinBox;
+class QFormLayout;
+class QLabel;
+class QLineEdit;
+class QMenu;
+class QStackedWidget;
+
+namespace tilescope::ui {
+
+class ChartPlot;
+class FigureView;
+class ComboBox;
+class Segments;
+class TableView;
+class ToolBar;
+
+/// A figure from the selected runs: what is x, y and series, axes, error bars and fits on the left, the
+/// figure at the proportions of paper, its data, fits and caption below. Recipes are files that
+/// `tilescope-gui --charts` draws too.
+class ChartsPage : public Page {
+    Q_OBJECT
+public:
+    explicit ChartsPage(Workspace& workspace, QWidget* parent = nullptr);
+
+    const Chart& chart() const { return chart_; }
+    const ChartRecipe& recipe() const { return recipe_; }
+    ChartPlot& plot() { return *plot_; }
+    void setRecipe(const ChartRecipe& recipe);
+
+protected:
+    void showRuns(const std::vector<SelectedRun>& runs) override;
+
+private:
+    QWidget* makeTools();
+    QWidget* makeForm();
+    void addData(QFormLayout& form);
+    void addAxes(QFormLayout& form);
+    void addStatistics(QFormLayout& form);
+    void addPaper(QFormLayout& form);
+    ComboBox* makeBox(const QString& name, const QStringList& words);
+    QCheckBox* makeCheck(const QString& words);
+    QDoubleSpinBox* makeSpin(const QString& name, double least, double most, const QString& unit);
+    QWidget* makeBelow();
+    void fillKeys();
+    void fillExamples(QMenu& menu);
+    void readForm();
+    void readPaper();
+    void showPaper();
+    void draw();
+    void openRecipe();
+    void saveRecipe();
+    void exportFigure();
+    void copyFigure();
+    void say(const QString& sentence);
+    QString noteOf(const Chart& chart) const;
+    QString fileName() const;
+
+    JobTracker loading_{this};
+    QString machine_; // of the selected runs
+    std::vector<SelectedRun> runs_;
+    ChartRecipe recipe_;
+    bool chosen_ = false; // somebody has chosen or changed the recipe
+    Chart chart_;
+    QLineEdit* title_ = nullptr;
+    QLineEdit* filter_ = nullptr;
+    ComboBox* x_ = nullptr;
+    ComboBox* y_ = nullptr;
+    ComboBox* series_ = nullptr;
+    ComboBox* facet_ = nullptr;
+    ComboBox* bars_ = nullptr;
+    ComboBox* fit_ = nullptr;
+    ComboBox* preset_ = nullptr;
+    ComboBox* palette_ = nullptr;
+    QCheckBox* formula_ = nullptr;
+    QCheckBox* outOfMemory_ = nullptr;
+    QCheckBox* grid_ = nullptr;
+    QCheckBox* dashes_ = nullptr;
+    QDoubleSpinBox* width_ = nullptr;
+    QDoubleSpinBox* height_ = nullptr;
+    QDoubleSpinBox* textSize_ = nullptr;
+    Segments* xAxis_ = nullptr;
+    Segments* yAxis_ = nullptr;
+    Segments* centre_ = nullptr;
+    QLabel* grey_ = nullptr;
+    QLabel* problem_ = nullptr;
+    QLabel* note_ = nullptr; ///< what to know of the figure; hidden where there is nothing
+    FigureView* figure_ = nullptr;
+    ChartPlot* plot_ = nullptr;
+    TableView* rows_ = nullptr;
+    TableView* fits_ = nullptr;
+    QLabel* caption_ = nullptr;
+    QStackedWidget* stack_;
+    QLabel* message_;
+};
+
+} // namespace tilescope::ui

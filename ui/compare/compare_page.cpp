@@ -1,0 +1,483 @@
+#include "ui/compare/compare_page.h"
+
+#include "ui/compare/distribution_plot.h"
+#include "ui/kit/controls.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/key_actions.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/panel.h"
+#include "ui/kit/table_view.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+
+#include <QGridLayout>
+#include <QLabel>
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <QStyle>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace tilescope::ui {
+
+namespace {
+
+// How often something runs in a step: a whole number in most runs, a mean of the traced steps in some.
+QString countText(double count)
+{
+    const double whole = std::round(count);
+    return std::abs(count - whole) < 1e-9 ? wholeNumber(std::int64_t(whole)) : threeDigits(count);
+}
+
+constexpr int kDifferenceColumn = 8;
+constexpr double kLeastPhase = 56; // height in which two distributions can be told apart
+constexpr double kLeastKernels = 210;
+constexpr qsizetype kFlagLines = 2;
+constexpr int kMemoryRows = 7; // before the list scrolls
+
+QString twoLines(const QString& strong, const QString& dim)
+{
+    return QStringLiteral("<b>%1</b><br><span style='color:%2'>%3</span>")
+        .arg(strong.toHtmlEscaped(), colours().dimText.name(), dim.toHtmlEscaped());
+}
+
+// Why there are no kernels, ops and ranges to compare.
+QString missingEvents(const std::array<bool, 2>& traced)
+{
+    if (traced[0] && traced[1])
+        return QObject::tr(
+            "One run was traced on a GPU and the other on a CPU: kernels and ops do not correspond.");
+    const QString who = traced[0]   ? QObject::tr("B was not traced.")
+                        : traced[1] ? QObject::tr("A was not traced.")
+                                    : QObject::tr("Neither run was traced.");
+    return who + QLatin1Char('\n') +
+           QObject::tr("Run with trace: kernels and trace_steps above 0 to compare kernels, ops and ranges.");
+}
+
+// Widgets of one row share a stretch of the page.
+QHBoxLayout* row()
+{
+    auto* layout = new QHBoxLayout;
+    layout->setSpacing(sizes().gap);
+    return layout;
+}
+
+} // namespace
+
+ComparePage::ComparePage(Workspace& workspace, QWidget* parent)
+    : Page(workspace, parent), a_(new ComboBox(tr("Run A"))), b_(new ComboBox(tr("Run B"))),
+      stack_(new QStackedWidget), message_(makeMessage())
+{
+    auto* layout = makePlainColumn(this);
+    layout->addWidget(makeTools());
+    auto* content = new QWidget;
+    auto* column = new QVBoxLayout(content);
+    const int gap = sizes().of(12);
+    column->setContentsMargins(sizes().margin, gap, sizes().margin, gap);
+    column->setSpacing(sizes().gap);
+    column->addWidget(makeVerdict());
+    auto* above = row();
+    above->addWidget(makeSamples(), 27);
+    above->addWidget(makeFamilies(), 22);
+    auto* below = row();
+    below->addWidget(makeKernels(), 34);
+    below->addWidget(makeMemory(), 15);
+    column->addLayout(above, 10);
+    column->addLayout(below, 11);
+    // Plots and tables stay large enough to be read; where the window is too low the page is scrolled.
+    auto* scroll = new QScrollArea;
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setAccessibleName(tr("Comparison of the selected runs"));
+    scroll->setWidget(content);
+    stack_->addWidget(message_);
+    stack_->addWidget(scroll);
+    layout->addWidget(stack_, 1);
+    connect(&workspace, &Workspace::filesChanged, this, &ComparePage::fillChoices);
+    connect(&Theme::instance(), &Theme::changed, this, &ComparePage::showVerdict);
+}
+
+QWidget* ComparePage::makeTools()
+{
+    auto* tools = new ToolBar;
+    tools->addWord(QStringLiteral("A"));
+    tools->add(a_);
+    auto* swap = tools->addButton({}, {});
+    swap->setProperty("kind", "icon");
+    swap->setAccessibleName(tr("Swap A and B"));
+    const auto dress = [swap] { swap->setIcon(makeIcon(Icon::Swap, colours().text, sizes().of(14))); };
+    dress();
+    connect(&Theme::instance(), &Theme::changed, swap, dress);
+    tools->addWord(QStringLiteral("B"));
+    tools->add(b_);
+    tools->addStretch();
+    auto* aligned = tools->addButton(tr("Aligned timeline"), tr("See both runs one above the other"));
+    for (ComboBox* box : {a_, b_}) {
+        box->setMinimumWidth(sizes().of(160));
+        connect(box, &QComboBox::activated, this, [this, box] { choose(box == a_ ? 0 : 1); });
+    }
+    const auto exchange = [this] {
+        std::vector<RunKey> keys = this->workspace().selection();
+        if (keys.size() < 2)
+            return;
+        std::swap(keys[0], keys[1]);
+        this->workspace().select(std::move(keys));
+    };
+    bindButton(*swap, *addKey(*this, tr("Swap A and B"), {Qt::Key_X}, exchange, Qt::WindowShortcut));
+    connect(aligned, &QPushButton::clicked, this,
+            [this] { emit this->workspace().pageWanted(QStringLiteral("timeline")); });
+    connect(tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")), &QPushButton::clicked,
+            this, &Page::exportWanted);
+    return tools;
+}
+
+QWidget* ComparePage::makeVerdict()
+{
+    auto* frame = new QFrame;
+    frame->setProperty("kind", "panel");
+    auto* layout = new QHBoxLayout(frame);
+    layout->setContentsMargins(sizes().margin, sizes().of(8), sizes().margin, sizes().of(8));
+    layout->setSpacing(sizes().of(24));
+    verdict_ = new QLabel;
+    verdict_->setObjectName(QStringLiteral("verdict"));
+    verdict_->setFont(Theme::instance().large());
+    sentence_ = new QLabel;
+    sentence_->setObjectName(QStringLiteral("verdictSentence"));
+    sentence_->setWordWrap(true);
+    sentence_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    memoryFact_ = new QLabel;
+    kernelFact_ = new QLabel;
+    layout->addWidget(verdict_);
+    layout->addWidget(sentence_, 1);
+    layout->addWidget(memoryFact_);
+    layout->addWidget(kernelFact_);
+    return frame;
+}
+
+QWidget* ComparePage::makeSamples()
+{
+    auto* panel = new Panel(tr("Samples"));
+    panel->setSubtitle(tr("wall time by phase; ring and bar: median and 95 % interval; right: B over A"));
+    samples_ = new DistributionPlot;
+    panel->setContent(samples_);
+    return panel;
+}
+
+QWidget* ComparePage::makeFamilies()
+{
+    familyPanel_ = new Panel(tr("Families"));
+    families_ = new TableView;
+    families_->setAccessibleName(tr("Families by difference"));
+    families_->sortByColumn(4, Qt::DescendingOrder);
+    families_->setMinimumWidth(sizes().of(400));
+    families_->setToolTip(
+        tr("Enter or a double click leads on: to a family's kernels, or to the aligned timeline"));
+    groups_ = new Segments({tr("families"), tr("ranges")});
+    familyPanel_->addToHeader(groups_);
+    connect(groups_, &Segments::changed, this, &ComparePage::showGroups);
+    connect(families_, &TableView::activatedRow, this, &ComparePage::openGroup);
+    noGroups_ = makeMessage();
+    auto* content = makePlainColumn(nullptr);
+    content->addWidget(families_, 1);
+    content->addWidget(noGroups_, 1);
+    familyPanel_->setContent(content);
+    return familyPanel_;
+}
+
+QWidget* ComparePage::makeKernels()
+{
+    kernelPanel_ = new Panel(tr("Kernels"));
+    kernelPanel_->setSubtitle(tr("by difference"));
+    which_ = new Segments({tr("all"), tr("gone"), tr("new"), tr("count"), tr("slower"), tr("faster")});
+    kernelPanel_->addToHeader(which_);
+    kernels_ = new TableView;
+    kernels_->setAccessibleName(tr("Kernels by difference"));
+    kernels_->sortByColumn(kDifferenceColumn, Qt::DescendingOrder);
+    kernels_->setMinimumHeight(sizes().of(kLeastKernels));
+    noKernels_ = makeMessage();
+    noKernels_->setMinimumHeight(sizes().of(kLeastKernels));
+    auto* content = makePlainColumn(nullptr);
+    content->addWidget(kernels_, 1);
+    content->addWidget(noKernels_, 1);
+    kernelPanel_->setContent(content);
+    connect(which_, &Segments::changed, this, &ComparePage::showKernels);
+    connect(kernels_, &TableView::chosen, this, [this](std::int64_t id) {
+        if (shown_.compared.comparison && !shown_.compared.comparison->opsForKernels)
+            workspace().setKernel(
+                QString::fromStdString(shown_.compared.comparison->kernels[std::size_t(id)].difference.key));
+    });
+    kernels_->setToolTip(tr("Enter or a double click shows it on the aligned timeline"));
+    connect(kernels_, &TableView::activatedRow, this, [this](std::int64_t id) {
+        const query::Comparison& comparison = *shown_.compared.comparison;
+        const QString name = QString::fromStdString(comparison.kernels[std::size_t(id)].difference.key);
+        emit workspace().targetWanted(QStringLiteral("timeline"), {PageTarget::Kind::Kernel, name});
+    });
+    return kernelPanel_;
+}
+
+QWidget* ComparePage::makeMemory()
+{
+    memoryPanel_ = new Panel(tr("Memory"));
+    connect(memoryPanel_->addLink(tr("Memory")), &QPushButton::clicked, this,
+            [this] { emit workspace().pageWanted(QStringLiteral("memory")); });
+    memory_ = new MemoryPlot;
+    connect(memory_, &MemoryPlot::cursorMoved, this, &Page::cursorText);
+    memoryTable_ = new TableView;
+    memoryTable_->setAccessibleName(tr("Memory of both runs"));
+    memoryTable_->setRowHeight(22);
+    memoryTable_->setFixedHeight(sizes().header + kMemoryRows * sizes().of(22) + 2);
+    auto* content = new QVBoxLayout;
+    content->setContentsMargins(0, 0, 0, 0);
+    content->setSpacing(0);
+    noMemory_ = makeMessage();
+    noMemory_->setText(
+        tr("Memory over time was not recorded.\nRun with memory: true and trace: kernels to see it."));
+    content->addWidget(memory_, 1);
+    content->addWidget(noMemory_, 1);
+    content->addWidget(memoryTable_);
+    memoryPanel_->setContent(content);
+    return memoryPanel_;
+}
+
+void ComparePage::fillChoices()
+{
+    const std::vector<RunKey>& selected = workspace().selection();
+    int box = 0;
+    for (ComboBox* choice : {a_, b_}) {
+        choice->clear();
+        for (const OpenFile& file : workspace().files()) {
+            if (!file.snapshot)
+                continue;
+            const RunTitles titles(*file.snapshot);
+            for (const query::RunSummary& run : file.snapshot->runs) {
+                choice->addItem(QStringLiteral("%1 #%2 %3")
+                                    .arg(QString::fromStdString(file.file->path().stem().string()))
+                                    .arg(run.run.value)
+                                    .arg(titles.of(run, true)),
+                                QVariant::fromValue(QPair<int, qint64>(file.id, run.run.value)));
+                if (box < int(selected.size()) && selected[std::size_t(box)] == RunKey{file.id, run.run})
+                    choice->setCurrentIndex(choice->count() - 1);
+            }
+        }
+        if (box >= int(selected.size()))
+            choice->setCurrentIndex(-1);
+        ++box;
+    }
+}
+
+// A run that is selected already changes places with the one it stands for. Another one takes its place, and
+// where more than two are selected all of them stay.
+void ComparePage::choose(std::size_t which)
+{
+    const ComboBox& box = which == 0 ? *a_ : *b_;
+    if (box.currentIndex() < 0)
+        return;
+    const auto at = box.currentData().value<QPair<int, qint64>>();
+    const RunKey chosen{at.first, RunId{at.second}};
+    std::vector<RunKey> keys = workspace().selection();
+    if (which >= keys.size()) {
+        keys.push_back(chosen);
+        return workspace().select(std::move(keys));
+    }
+    if (const auto known = std::find(keys.begin(), keys.end(), chosen); known != keys.end())
+        std::iter_swap(known, keys.begin() + std::ptrdiff_t(which));
+    else if (keys.size() > 2)
+        keys.insert(keys.begin() + std::ptrdiff_t(which), chosen);
+    else
+        keys[which] = chosen;
+    workspace().select(std::move(keys));
+    fillChoices(); // where nothing has changed the box shows what it did before
+}
+
+void ComparePage::showMessage(const QString& text)
+{
+    message_->setText(text);
+    stack_->setCurrentWidget(message_);
+}
+
+void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
+{
+    fillChoices();
+    // Of more than two the first ones, as on the overview.
+    const std::vector<SelectedRun> runs(selected.begin(),
+                                        selected.begin() + std::min<std::ptrdiff_t>(2, std::ssize(selected)));
+    if (runs.size() < 2) {
+        loading_.cancel();
+        const QString fills = tr("Two runs side by side: the verdict, their samples, kernels and memory.");
+        showMessage(
+            runs.empty()
+                ? emptyText(fills)
+                : tr("Select two runs: Ctrl+click in the list on the right, or choose A and B above.\n") +
+                      fills);
+        return;
+    }
+    showMessage(tr("Comparing…"));
+    loading_.start(
+        [runs, selected = selected.size()](const query::Cancelled& cancelled) {
+            Loaded loaded;
+            loaded.selected = selected;
+            {
+                auto a = runs[0].file->borrow();
+                auto b = runs[1].file->borrow();
+                loaded.compared = compareRuns(a->reader(), runs[0].key.run, b->reader(), runs[1].key.run);
+            }
+            for (std::size_t i = 0; i < runs.size(); ++i) {
+                const SelectedRun& run = runs[i];
+                const auto timeline = run.file->timeline(run.key.run, cancelled);
+                if (cancelled())
+                    break;
+                if (!timeline)
+                    continue;
+                const query::LiveMemoryTable live = run.file->borrow()->liveAtPeak(run.key.run);
+                loaded.traced[i] = !timeline->steps.empty();
+                if (auto series = MemorySeries::of(timeline, live.device)) {
+                    loaded.held[i] = !series->lane->allocated.empty();
+                    series->letter = run.letter;
+                    loaded.memory.push_back(std::move(*series));
+                }
+            }
+            return loaded;
+        },
+        [this](Loaded loaded) { this->loaded(std::move(loaded)); },
+        [this](const QString& sentence) { showMessage(sentence); });
+}
+
+void ComparePage::loaded(Loaded loaded)
+{
+    shown_ = std::move(loaded);
+    const query::Comparison& comparison = *shown_.compared.comparison;
+    samples_->show(shown_.compared.phases);
+    samples_->setMinimumHeight(int(shown_.compared.phases.size()) * sizes().of(kLeastPhase));
+    noKernels_->setText(missingEvents(shown_.traced));
+    noGroups_->setText(noKernels_->text());
+    if (comparison.families.empty() && !comparison.ranges.empty())
+        groups_->setCurrent(1);
+    showGroups();
+    kernelPanel_->setTitle(comparison.opsForKernels ? tr("Ops") : tr("Kernels"));
+    const QString words[] = {tr("all"), tr("gone"), tr("new"), tr("count"), tr("slower"), tr("faster")};
+    for (int i = 0; i < kKernelChanges; ++i)
+        which_->setWord(
+            i, i == 0 ? words[i]
+                      : QStringLiteral("%1 %2").arg(words[i]).arg(countOf(comparison, KernelChange(i))));
+    showKernels();
+    showMemory();
+    memoryTable_->show(memoryDifferenceRows(shown_.compared));
+    memoryTable_->setVisible(!memoryTable_->table().rows.empty());
+    showVerdict();
+    stack_->setCurrentIndex(1);
+}
+
+void ComparePage::showMemory()
+{
+    const auto [a, b] = shown_.held;
+    memory_->setVisible(a || b);
+    noMemory_->setVisible(!a && !b);
+    memoryPanel_->setSubtitle(a == b ? QString()
+                                     : tr("over time of %1 only").arg(QLatin1Char(a ? 'A' : 'B')));
+    memory_->show(a || b ? shown_.memory : std::vector<MemorySeries>());
+}
+
+void ComparePage::showKernels()
+{
+    if (!shown_.compared.comparison)
+        return;
+    const query::Comparison& comparison = *shown_.compared.comparison;
+    const bool any = !comparison.kernels.empty();
+    kernels_->setVisible(any);
+    noKernels_->setVisible(!any);
+    which_->setVisible(any);
+    kernelPanel_->setSubtitle(any ? tr("by difference") : QString());
+    kernels_->show(kernelDifferenceRows(comparison, KernelChange(which_->current())));
+}
+
+void ComparePage::showGroups()
+{
+    if (!shown_.compared.comparison)
+        return;
+    const query::Comparison& comparison = *shown_.compared.comparison;
+    const bool ranges = groups_->current() == 1;
+    const bool any = !comparison.families.empty() || !comparison.ranges.empty();
+    families_->setVisible(any);
+    noGroups_->setVisible(!any);
+    groups_->setVisible(any);
+    families_->show(ranges ? rangeDifferenceRows(comparison) : familyDifferenceRows(comparison));
+    familyPanel_->setTitle(ranges ? tr("Ranges") : tr("Families"));
+    familyPanel_->setSubtitle(!any                       ? QString()
+                              : ranges                   ? tr("wall time a traced step")
+                              : comparison.opsForKernels ? tr("own time of ops a traced step")
+                                                         : tr("GPU time a traced step"));
+}
+
+void ComparePage::openGroup(std::int64_t id)
+{
+    const query::Comparison& comparison = *shown_.compared.comparison;
+    const bool ranges = groups_->current() == 1;
+    const auto& groups = ranges ? comparison.ranges : comparison.families;
+    const QString key = QString::fromStdString(groups[std::size_t(id)].difference.key);
+    if (ranges)
+        emit workspace().targetWanted(QStringLiteral("timeline"), {PageTarget::Kind::Range, key});
+    else
+        emit workspace().targetWanted(QStringLiteral("kernels"), {PageTarget::Kind::Family, key});
+}
+
+void ComparePage::showVerdict()
+{
+    if (!shown_.compared.comparison)
+        return;
+    const query::Comparison& comparison = *shown_.compared.comparison;
+    const ComparisonVerdict verdict = verdictOf(comparison);
+    verdict_->setProperty("kind", verdict.tone == Tone::Better  ? "better"
+                                  : verdict.tone == Tone::Worse ? "warning"
+                                                                : "dim");
+    verdict_->style()->unpolish(verdict_);
+    verdict_->style()->polish(verdict_);
+    const QString sign = verdict.tone == Tone::Better  ? QStringLiteral("▼ ")
+                         : verdict.tone == Tone::Worse ? QStringLiteral("▲ ")
+                                                       : QString();
+    verdict_->setText(sign + verdict.words);
+    // Flags say how far the verdict is to be trusted: beside it, not behind a click.
+    QString text = twoLines(verdict.sentence, verdict.conditions);
+    for (const QString& flag : verdict.flags.mid(0, kFlagLines))
+        text += QStringLiteral("<br><span style='color:%1'>⚠ %2</span>")
+                    .arg(colours().warning.name(), flag.toHtmlEscaped());
+    if (verdict.flags.size() > kFlagLines)
+        text += QStringLiteral("<br>%1").arg(tr("%1 more flags").arg(verdict.flags.size() - kFlagLines));
+    sentence_->setText(text);
+    sentence_->setToolTip(verdict.flags.join(QLatin1Char('\n')).toHtmlEscaped());
+    const query::ComparedMemory* peak = comparison.memory.empty() ? nullptr : &comparison.memory.front();
+    const bool peaks = peak != nullptr && peak->a && peak->b;
+    memoryFact_->setVisible(peaks);
+    if (peaks) {
+        const double more = double(peak->b->count - peak->a->count);
+        const Unit unit = byteUnit(more);
+        memoryFact_->setText(
+            twoLines(tr("Peak memory %1")
+                         .arg(more == 0 ? QStringLiteral("equal")
+                                        : withUnit(signedDigits(more / unit.size), unit.word)),
+                     tr("%1 to %2").arg(byteText(double(peak->a->count)), byteText(double(peak->b->count)))));
+    }
+    double a = 0;
+    double b = 0;
+    for (const query::ComparedGroup& group : comparison.kernels) {
+        a += group.difference.instancesA;
+        b += group.difference.instancesB;
+    }
+    kernelFact_->setVisible(!comparison.kernels.empty());
+    kernelFact_->setText(
+        twoLines(tr("%1 %2 a step")
+                     .arg(comparison.opsForKernels ? tr("Ops") : tr("Kernels"),
+                          b == a ? QStringLiteral("±0")
+                                 : (b < a ? QChar(0x2212) : QLatin1Char('+')) + countText(std::abs(b - a))),
+                 tr("%1 to %2, %3 gone, %4 new")
+                     .arg(countText(a), countText(b))
+                     .arg(countOf(comparison, KernelChange::Gone))
+                     .arg(countOf(comparison, KernelChange::New))));
+    emit selectionText(
+        shown_.selected > 2
+            ? tr("A against B, the first two of %1").arg(counted(std::int64_t(shown_.selected), "run"))
+            : tr("A against B"));
+}
+
+} // namespace tilescope::ui

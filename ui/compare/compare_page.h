@@ -1,0 +1,80 @@
+#pragma once
+
+#include "ui/compare/comparison_rows.h"
+#include "ui/kit/page.h"
+#include "ui/memory/memory_plot.h"
+
+#include <array>
+
+class QLabel;
+class QStackedWidget;
+
+namespace tilescope::ui {
+
+class ComboBox;
+class DistributionPlot;
+class Panel;
+class Segments;
+class TableView;
+
+/// Two runs, the first of those selected, against each other: the verdict with its interval, samples by
+/// phase, families and kernels by difference, memory.
+class ComparePage : public Page {
+    Q_OBJECT
+public:
+    explicit ComparePage(Workspace& workspace, QWidget* parent = nullptr);
+
+protected:
+    void showRuns(const std::vector<SelectedRun>& runs) override;
+
+private:
+    struct Loaded {
+        ComparisonData compared;
+        std::vector<MemorySeries> memory;
+        std::array<bool, 2> traced = {}; ///< A and B have traced steps
+        std::array<bool, 2> held = {};   ///< A and B have memory over time
+        std::size_t selected = 0;        ///< runs, of which these are the first two
+    };
+
+    QWidget* makeTools();
+    QWidget* makeVerdict();
+    QWidget* makeSamples();
+    QWidget* makeFamilies();
+    QWidget* makeKernels();
+    QWidget* makeMemory();
+    void fillChoices();
+    void choose(std::size_t which);
+    void loaded(Loaded loaded);
+    void showMemory();
+    void showVerdict();
+    void showKernels();
+    void showGroups();
+    void openGroup(std::int64_t id);
+    void showMessage(const QString& text);
+
+    JobTracker loading_{this};
+    Loaded shown_;
+    ComboBox* a_;
+    ComboBox* b_;
+    QStackedWidget* stack_;
+    QLabel* message_;
+    QLabel* verdict_ = nullptr;
+    QLabel* sentence_ = nullptr;
+    QLabel* memoryFact_ = nullptr;
+    QLabel* kernelFact_ = nullptr;
+    DistributionPlot* samples_ = nullptr;
+    Panel* familyPanel_ = nullptr;
+    Segments* groups_ = nullptr; // families or ranges
+    TableView* families_ = nullptr;
+    QLabel* noGroups_ = nullptr; // why there is nothing to compare
+    Panel* kernelPanel_ = nullptr;
+    Segments* which_ = nullptr;
+    TableView* kernels_ = nullptr;
+    QLabel* noKernels_ = nullptr;
+    Panel* memoryPanel_ = nullptr;
+    QLabel* noMemory_ = nullptr;
+    MemoryPlot* memory_ = nullptr;
+    TableView* memoryTable_ = nullptr;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,477 @@
+#include "ui/compare/comparison_rows.h"
+
+#include "core/exchange/compare_sections.h"
+#include "core/query/memory/memory_tables.h"
+#include "core/query/timeline/hue.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_cells.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+using analysis::GroupVerdict;
+using query::ComparedGroup;
+using query::Comparison;
+
+namespace {
+
+TableCell number(std::optional<double> value, const Unit& unit)
+{
+    TableCell cell = makeWords(value ? columnDigits(*value, unit) : notMeasured());
+    cell.sort = value.value_or(0);
+    return cell;
+}
+
+TableCell instances(double count)
+{
+    TableCell cell = makeWords(count == 0                   ? notMeasured()
+                               : count == std::floor(count) ? wholeNumber(std::int64_t(count))
+                                                            : threeDigits(count));
+    cell.sort = count;
+    return cell;
+}
+
+double changeOf(const ComparedGroup& group)
+{
+    return group.difference.b.value_or(0) - group.difference.a.value_or(0);
+}
+
+// Whether the time differs: what is new or gone does, more launches alone do not say so.
+bool differs(const analysis::GroupDifference& difference)
+{
+    const auto& interval = difference.difference95;
+    switch (difference.verdict) {
+    case GroupVerdict::New:
+    case GroupVerdict::Gone:
+    case GroupVerdict::Slower:
+    case GroupVerdict::Faster:
+        return true;
+    case GroupVerdict::Count:
+        return interval && (interval->low > 0 || interval->high < 0);
+    case GroupVerdict::NoDifference:
+    case GroupVerdict::Inconclusive:
+    case GroupVerdict::Untested:
+        break;
+    }
+    return false;
+}
+
+// Sorted by size whatever the direction; noise stays grey.
+TableCell change(double value, const Unit& unit, bool seen)
+{
+    TableCell cell = makeWords(value == 0 ? QStringLiteral("0") : signedColumnDigits(value, unit));
+    cell.sort = std::abs(value);
+    cell.tone = !seen || value == 0 ? Tone::Dim : value < 0 ? Tone::Better : Tone::Worse;
+    return cell;
+}
+
+TableCell bar(double value, double most, bool seen)
+{
+    TableCell cell;
+    cell.signedBar = seen && most > 0 ? value / most : 0;
+    cell.sort = std::abs(value);
+    return cell;
+}
+
+// Two digits: nobody knows a spread better than that.
+QString spreadText(double half)
+{
+    constexpr double kLeast = 0.001;
+    if (half < kLeast)
+        return half > 0 ? QStringLiteral("± <0.001") : QStringLiteral("± 0");
+    const int decimals = std::clamp(1 - int(std::floor(std::log10(half))), 0, 4);
+    return QStringLiteral("± ") + QString::number(half, 'f', decimals);
+}
+
+// Half the 95 % interval beside the difference; its ends on hover.
+TableCell spread(const ComparedGroup& group, const Unit& unit)
+{
+    const std::optional<analysis::ConfidenceInterval>& interval = group.difference.difference95;
+    if (!interval)
+        return makeWords(notMeasured(), QStringLiteral("too few traced steps to tell"), Tone::Dim);
+    const double half = (interval->high - interval->low) / 2;
+    TableCell cell = makeWords(spreadText(half / unit.size),
+                               QStringLiteral("95 % interval of B − A: %1 to %2")
+                                   .arg(signedColumnDigits(interval->low, unit),
+                                        withUnit(signedColumnDigits(interval->high, unit), unit.word)),
+                               Tone::Dim);
+    cell.sort = half;
+    return cell;
+}
+
+double mostOf(const std::vector<ComparedGroup>& groups)
+{
+    double most = 0;
+    for (const ComparedGroup& group : groups)
+        if (differs(group.difference))
+            most = std::max(most, std::abs(changeOf(group)));
+    return most;
+}
+
+double longestOf(const std::vector<ComparedGroup>& groups)
+{
+    double longest = 0;
+    for (const ComparedGroup& group : groups)
+        longest = std::max({longest, group.difference.a.value_or(0), group.difference.b.value_or(0)});
+    return longest;
+}
+
+KernelChange changeKind(const ComparedGroup& group)
+{
+    switch (group.difference.verdict) {
+    case GroupVerdict::Gone:
+        return KernelChange::Gone;
+    case GroupVerdict::New:
+        return KernelChange::New;
+    case GroupVerdict::Count:
+        return KernelChange::Count;
+    case GroupVerdict::Slower:
+        return KernelChange::Slower;
+    case GroupVerdict::Faster:
+        return KernelChange::Faster;
+    case GroupVerdict::NoDifference:
+    case GroupVerdict::Inconclusive:
+    case GroupVerdict::Untested:
+        break;
+    }
+    return KernelChange::Same;
+}
+
+// Two digits tell enough, and nobody reads zeros.
+QString probability(double p)
+{
+    return p < 0.001 ? QStringLiteral("< 0.001") : QStringLiteral("= ") + QString::number(p, 'g', 2);
+}
+
+QString tested(const analysis::GroupDifference& difference)
+{
+    return difference.p ? QStringLiteral("p ") + probability(*difference.p) : QString();
+}
+
+TableCell changeWord(const ComparedGroup& group)
+{
+    const analysis::GroupDifference& difference = group.difference;
+    switch (difference.verdict) {
+    case GroupVerdict::Gone:
+        return makeWords(QStringLiteral("− gone"));
+    case GroupVerdict::New:
+        return makeWords(QStringLiteral("+ new"));
+    case GroupVerdict::Count:
+        return makeWords(difference.instancesB < difference.instancesA ? QStringLiteral("▾ fewer")
+                                                                       : QStringLiteral("▴ more"));
+    case GroupVerdict::Slower:
+        return makeWords(QStringLiteral("▴ slower"), tested(difference));
+    case GroupVerdict::Faster:
+        return makeWords(QStringLiteral("▾ faster"), tested(difference));
+    case GroupVerdict::NoDifference:
+        return makeWords(QStringLiteral("no difference"), tested(difference), Tone::Dim);
+    case GroupVerdict::Inconclusive:
+        return makeWords(QStringLiteral("inconclusive"), tested(difference), Tone::Dim);
+    case GroupVerdict::Untested:
+        return makeWords(
+            QStringLiteral("untested"),
+            QStringLiteral("too few traced steps to tell; give both runs trace_steps: 3 or more"), Tone::Dim);
+    }
+    return {};
+}
+
+QString intervalTip()
+{
+    return QStringLiteral("Half the 95 % interval of the difference, from the spread of runs and of their "
+                          "traced steps, widened "
+                          "for the number of rows");
+}
+
+// What a run's peak is made of, added to one side of the list.
+void addCategories(std::vector<CategoryBytes>& categories, const store::RunReader& reader, RunId run,
+                   std::optional<double> CategoryBytes::*side)
+{
+    if (reader.counts(run).allocEvents == 0)
+        return;
+    const query::MemoryGroupsTable groups =
+        query::memoryGroups(reader, {.run = run, .grouping = query::Grouping::Category});
+    for (const query::MemoryGroupRow& row : groups.rows) {
+        const QString key = QString::fromStdString(row.key);
+        auto known = std::find_if(categories.begin(), categories.end(),
+                                  [&key](const CategoryBytes& one) { return one.category == key; });
+        if (known == categories.end())
+            known = categories.insert(categories.end(), CategoryBytes{key, {}, {}});
+        (*known).*side = double(row.atPeak.count);
+    }
+}
+
+QString phaseName(Phase phase)
+{
+    switch (phase) {
+    case Phase::Step:
+        return QStringLiteral("step");
+    case Phase::Forward:
+        return QStringLiteral("forward");
+    case Phase::Loss:
+        return QStringLiteral("loss");
+    case Phase::Backward:
+        return QStringLiteral("backward");
+    case Phase::Optimizer:
+        return QStringLiteral("optimizer");
+    }
+    return {};
+}
+
+void addTimes(std::vector<double>& times, const std::vector<Sample>& samples, Phase phase)
+{
+    for (const Sample& sample : samples)
+        if (sample.kind == SampleKind::Measure && sample.phase == phase)
+            times.push_back(double(sample.wall.count()) / 1e6);
+}
+
+std::vector<std::vector<Sample>> samplesOf(const store::RunReader& reader, const std::vector<RunId>& runs)
+{
+    std::vector<std::vector<Sample>> samples;
+    for (const RunId run : runs)
+        samples.push_back(reader.samples(run));
+    return samples;
+}
+
+// The median that is compared. How the samples of several runs vary is no interval of it.
+void centreOn(analysis::Statistics& statistics, double median, std::int64_t runs)
+{
+    statistics.median = median;
+    if (runs > 1)
+        statistics.ci95.reset();
+}
+
+} // namespace
+
+ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB)
+{
+    ComparisonData compared;
+    compared.comparison = std::make_shared<const Comparison>(query::compare(a, runA, b, runB));
+    const auto samplesA = samplesOf(a, compared.comparison->a.runs);
+    const auto samplesB = samplesOf(b, compared.comparison->b.runs);
+    for (const query::ComparedTime& time : compared.comparison->times) {
+        if (time.onGpu)
+            continue;
+        PhaseSamples phase{phaseName(time.phase), {}, {}, {}, {}, time.difference};
+        for (const std::vector<Sample>& samples : samplesA)
+            addTimes(phase.a, samples, time.phase);
+        for (const std::vector<Sample>& samples : samplesB)
+            addTimes(phase.b, samples, time.phase);
+        const auto statisticsA = analysis::summarise(phase.a);
+        const auto statisticsB = analysis::summarise(phase.b);
+        if (!statisticsA || !statisticsB)
+            continue;
+        phase.statisticsA = *statisticsA;
+        phase.statisticsB = *statisticsB;
+        centreOn(phase.statisticsA, time.difference.medianA, time.difference.runsA);
+        centreOn(phase.statisticsB, time.difference.medianB, time.difference.runsB);
+        compared.phases.push_back(std::move(phase));
+    }
+    addCategories(compared.categories, a, runA, &CategoryBytes::a);
+    addCategories(compared.categories, b, runB, &CategoryBytes::b);
+    std::erase_if(compared.categories,
+                  [](const CategoryBytes& one) { return one.a.value_or(0) == 0 && one.b.value_or(0) == 0; });
+    std::stable_sort(compared.categories.begin(), compared.categories.end(),
+                     [](const CategoryBytes& one, const CategoryBytes& other) {
+                         return std::max(one.a.value_or(0), one.b.value_or(0)) >
+                                std::max(other.a.value_or(0), other.b.value_or(0));
+                     });
+    return compared;
+}
+
+ComparisonVerdict verdictOf(const Comparison& comparison)
+{
+    ComparisonVerdict verdict;
+    verdict.sentence = QString::fromStdString(exchange::sentenceOf(comparison));
+    verdict.tone = Tone::Dim;
+    for (const std::string& line : exchange::flagLines(comparison))
+        verdict.flags << QString::fromStdString(line);
+    const analysis::TimeDifference* step = comparison.step();
+    if (step == nullptr) {
+        verdict.words = QStringLiteral("Not compared");
+    } else if (step->verdict == analysis::Verdict::Inconclusive) {
+        verdict.words = QStringLiteral("Inconclusive");
+    } else if (step->verdict == analysis::Verdict::NoDifference) {
+        verdict.words = QStringLiteral("No difference");
+    } else {
+        const bool faster = step->verdict == analysis::Verdict::Faster;
+        verdict.tone = faster ? Tone::Better : Tone::Worse;
+        verdict.words = QStringLiteral("B is %1, %2×")
+                            .arg(faster ? QStringLiteral("faster") : QStringLiteral("slower"),
+                                 threeDigits(faster ? 1 / step->ratio : step->ratio));
+    }
+    QStringList facts;
+    for (const query::ComparedFact& fact : comparison.parameters)
+        facts << QStringLiteral("%1 %2 → %3")
+                     .arg(QString::fromStdString(fact.key),
+                          fact.a.empty() ? notMeasured() : QString::fromStdString(fact.a),
+                          fact.b.empty() ? notMeasured() : QString::fromStdString(fact.b));
+    verdict.conditions = facts.isEmpty() ? QStringLiteral("same parameters in both")
+                                         : QStringLiteral("differs: ") + facts.join(QStringLiteral(", "));
+    if (step != nullptr)
+        verdict.conditions = QStringLiteral("%1 and %2 of %3 and %4; ")
+                                 .arg(step->stepsA)
+                                 .arg(counted(step->stepsB, "step"))
+                                 .arg(step->runsA)
+                                 .arg(counted(step->runsB, "run")) +
+                             verdict.conditions;
+    return verdict;
+}
+
+namespace {
+
+// Groups of either run by their times, with the difference as a bar about the middle.
+TableData differenceRows(const std::vector<ComparedGroup>& groups, const QString& title)
+{
+    using Kind = TableColumn::Kind;
+    const Unit unit = timeUnit(longestOf(groups));
+    const QString word = QString::fromUtf8(unit.word);
+    TableData data;
+    data.columns = {makeColumn(title, Kind::Text, 0),
+                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 58),
+                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 58),
+                    makeColumn({}, Kind::SignedBar, 64),
+                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 80),
+                    makeColumn(QStringLiteral("95 %"), Kind::Number, 68, true)};
+    data.columns.back().tip = intervalTip();
+    const double most = mostOf(groups);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const ComparedGroup& group = groups[i];
+        const bool seen = differs(group.difference);
+        TableRow row;
+        row.id = std::int64_t(i);
+        row.cells = {makeWords(QString::fromStdString(group.difference.key)),
+                     number(group.difference.a, unit),
+                     number(group.difference.b, unit),
+                     bar(changeOf(group), most, seen),
+                     change(changeOf(group), unit, seen),
+                     spread(group, unit)};
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+} // namespace
+
+TableData familyDifferenceRows(const Comparison& comparison)
+{
+    TableData data = differenceRows(comparison.families, QStringLiteral("Family"));
+    data.columns[0].swatch = true;
+    for (TableRow& row : data.rows)
+        row.swatch = Swatch::of(query::hueOfFamily(row.cells[0].text.toStdString()));
+    return data;
+}
+
+TableData rangeDifferenceRows(const Comparison& comparison)
+{
+    TableData data = differenceRows(comparison.ranges, QStringLiteral("Range"));
+    std::erase_if(data.rows, [](const TableRow& row) { return row.cells[0].text == QLatin1String("step"); });
+    for (TableRow& row : data.rows)
+        if (row.cells[0].text.startsWith(QLatin1String("step/")))
+            row.cells[0].text.remove(0, 5);
+    return data;
+}
+
+int countOf(const Comparison& comparison, KernelChange which)
+{
+    return int(std::count_if(comparison.kernels.begin(), comparison.kernels.end(),
+                             [which](const ComparedGroup& group) {
+                                 return which == KernelChange::All || changeKind(group) == which;
+                             }));
+}
+
+TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
+{
+    using Kind = TableColumn::Kind;
+    const bool ops = comparison.opsForKernels;
+    const Unit unit = timeUnit(longestOf(comparison.kernels));
+    const QString word = QString::fromUtf8(unit.word);
+    TableData data;
+    data.columns = {makeColumn(ops ? QStringLiteral("Op") : QStringLiteral("Kernel"), Kind::Text, 0),
+                    makeColumn(QStringLiteral("Family"), Kind::Text, 84, true),
+                    makeColumn(QStringLiteral("Change"), Kind::Text, 96),
+                    makeColumn(QStringLiteral("A n"), Kind::Number, 42),
+                    makeColumn(QStringLiteral("B n"), Kind::Number, 42),
+                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 62),
+                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 62),
+                    makeColumn(QStringLiteral("faster | slower"), Kind::SignedBar, 100),
+                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 82),
+                    makeColumn(QStringLiteral("95 %"), Kind::Number, 70, true)};
+    data.columns[0].swatch = true;
+    data.columns[2].tip =
+        QStringLiteral("By Welch's test with the deviation between runs; of what is called slower or faster "
+                       "at most one in twenty is expected to be wrong");
+    data.columns[9].tip = intervalTip();
+    const double most = mostOf(comparison.kernels);
+    for (std::size_t i = 0; i < comparison.kernels.size(); ++i) {
+        const ComparedGroup& group = comparison.kernels[i];
+        if (which != KernelChange::All && changeKind(group) != which)
+            continue;
+        const bool seen = differs(group.difference);
+        const QString name = QString::fromStdString(group.difference.key);
+        TableRow row;
+        row.id = std::int64_t(i);
+        row.swatch =
+            Swatch::of(ops ? query::hueOfOp(group.difference.key) : query::hueOfFamily(group.family));
+        row.cells = {
+            makeWords(group.shortName.empty() ? name : QString::fromStdString(group.shortName), name),
+            makeWords(QString::fromStdString(group.family)),
+            changeWord(group),
+            instances(group.difference.instancesA),
+            instances(group.difference.instancesB),
+            number(group.difference.a, unit),
+            number(group.difference.b, unit),
+            bar(changeOf(group), most, seen),
+            change(changeOf(group), unit, seen),
+            spread(group, unit)};
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+TableData memoryDifferenceRows(const ComparisonData& compared)
+{
+    using Kind = TableColumn::Kind;
+    const auto bytes = [](const std::optional<Bytes>& value) {
+        return value ? std::optional(double(value->count)) : std::nullopt;
+    };
+    const std::vector<query::ComparedMemory>& memory = compared.comparison->memory;
+    double most = 0;
+    for (const query::ComparedMemory& one : memory)
+        most = std::max({most, bytes(one.a).value_or(0), bytes(one.b).value_or(0)});
+    const Unit unit = byteUnit(most);
+    const QString word = QString::fromUtf8(unit.word);
+    TableData data;
+    data.columns = {makeColumn(QStringLiteral("Memory"), Kind::Text, 0),
+                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 54),
+                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 54),
+                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 78)};
+    data.columns[0].swatch = true;
+    const auto add = [&](const QString& name, std::optional<double> a, std::optional<double> b) -> TableRow& {
+        TableRow& row = data.rows.emplace_back();
+        row.id = std::int64_t(data.rows.size()) - 1;
+        row.cells = {makeWords(name), number(a, unit), number(b, unit),
+                     a && b ? change(*b - *a, unit, true) : makeWords(notMeasured())};
+        return row;
+    };
+    for (const query::ComparedMemory& one : memory)
+        add(QString::fromStdString(one.what).replace(QLatin1Char('_'), QLatin1Char(' ')), bytes(one.a),
+            bytes(one.b));
+    for (std::size_t i = 0; i < compared.categories.size(); ++i) {
+        const CategoryBytes& one = compared.categories[i];
+        // A run with events that lacks a category has none of it; one without events is not known.
+        const bool events[] = {std::any_of(compared.categories.begin(), compared.categories.end(),
+                                           [](const CategoryBytes& c) { return c.a.has_value(); }),
+                               std::any_of(compared.categories.begin(), compared.categories.end(),
+                                           [](const CategoryBytes& c) { return c.b.has_value(); })};
+        TableRow& row =
+            add(one.category, one.a || !events[0] ? one.a : 0.0, one.b || !events[1] ? one.b : 0.0);
+        row.swatch = Swatch::ofCategory(one.category);
+        row.section = i == 0;
+    }
+    return data;
+}
+
+} // namespace tilescope::ui

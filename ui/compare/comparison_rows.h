@@ -1,0 +1,70 @@
+#pragma once
+
+#include "core/query/tables/compare_tables.h"
+#include "ui/kit/table_model.h"
+
+#include <QString>
+#include <QStringList>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// Every timed sample of one phase of both sides, in ms, and what they say.
+struct PhaseSamples {
+    QString name;
+    std::vector<double> a;
+    std::vector<double> b;
+    analysis::Statistics statisticsA; ///< its median is that of `difference`; no interval for several runs
+    analysis::Statistics statisticsB;
+    analysis::TimeDifference difference;
+};
+
+/// What one category of memory holds at the peak of either run; none where a run has no events of
+/// allocations.
+struct CategoryBytes {
+    QString category;
+    std::optional<double> a;
+    std::optional<double> b;
+};
+
+/// Two runs compared, as plain values.
+struct ComparisonData {
+    std::shared_ptr<const query::Comparison> comparison;
+    std::vector<PhaseSamples> phases;      ///< the step first
+    std::vector<CategoryBytes> categories; ///< the largest first
+};
+
+/// Compares, and gathers the samples behind the verdict. Reads samples and events: for a worker's thread.
+ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB);
+
+/// What the whole comes to: "B is faster, 1.11×".
+struct ComparisonVerdict {
+    QString words;
+    Tone tone = Tone::Plain;
+    QString sentence;   ///< with the interval
+    QString conditions; ///< what differs between the runs besides their times
+    QStringList flags;  ///< of the compared runs: why to doubt their times
+};
+ComparisonVerdict verdictOf(const query::Comparison& comparison);
+
+/// Families by difference, with bars to the left (less) and right (more) of the middle.
+TableData familyDifferenceRows(const query::Comparison& comparison);
+/// The same of the ranges below the step, by wall time; the id is the index among the comparison's ranges.
+TableData rangeDifferenceRows(const query::Comparison& comparison);
+
+/// Which kernels of a comparison a table lists.
+enum class KernelChange { All, Gone, New, Count, Slower, Faster, Same };
+constexpr int kKernelChanges = 6; ///< those that a user may choose: all but Same
+
+/// Kernels (ops where neither run had a GPU) by difference.
+TableData kernelDifferenceRows(const query::Comparison& comparison, KernelChange which);
+/// How many there are of a kind.
+int countOf(const query::Comparison& comparison, KernelChange which);
+
+/// Peak, reserved and what is held before backward, then what the peaks are made of.
+TableData memoryDifferenceRows(const ComparisonData& compared);
+
+} // namespace tilescope::ui

@@ -1,0 +1,426 @@
+#include "ui/experiment/experiment_page.h"
+
+#include "core/base/error.h"
+#include "core/base/output_file.h"
+#include "core/base/paths.h"
+#include "core/config/spec_file.h"
+#include "core/config/study.h"
+#include "core/session/supervisor/slurm_script.h"
+#include "ui/experiment/run_bar.h"
+#include "ui/experiment/run_view.h"
+#include "ui/experiment/spec_editor.h"
+#include "ui/kit/controls.h"
+#include "ui/kit/count_text.h"
+#include "ui/theme/theme.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QInputDialog>
+#include <QMenu>
+#include <QSettings>
+#include <QSplitter>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr qint64 kLargestSpec = 1 << 20;
+constexpr int kUsualTasks = 16;
+constexpr int kMostTasks = 1000;
+constexpr const char* kDraftKey = "experiment/draft";
+constexpr const char* kSpecKey = "experiment/spec";
+
+bool writeFile(const QString& path, const QByteArray& text, QString& problem)
+{
+    try {
+        writeOutput(path.toStdString(), text.toStdString());
+        return true;
+    } catch (const Error& error) {
+        problem = QString::fromStdString(error.sentence());
+        return false;
+    }
+}
+
+// A section's own heading is drawn as a line in some styles.
+void addHeading(QMenu& menu, const QString& words)
+{
+    menu.addAction(words)->setEnabled(false);
+}
+
+// Examples and presets are not a user's to change, even where they could be written.
+bool comesWithTheProgram(const QString& path)
+{
+    const QString ours = QFileInfo(QString::fromStdString(resourcesDirectory().string())).canonicalFilePath();
+    const QFileInfo file(path);
+    const QString folder = QFileInfo(file.absolutePath()).canonicalFilePath();
+    return !ours.isEmpty() && (folder + QLatin1Char('/')).startsWith(ours + QLatin1Char('/'));
+}
+
+} // namespace
+
+ExperimentPage::ExperimentPage(Workspace& workspace, QWidget* parent)
+    : Page(workspace, parent), queue_(new SweepQueue(this))
+{
+    connect(
+        queue_, &SweepQueue::ended, this, [this] { emit ended(); }, Qt::QueuedConnection);
+}
+
+ExperimentPage::~ExperimentPage()
+{
+    queue_->disconnect(this);
+    if (editor_ == nullptr)
+        return;
+    keepDraft();
+    QSettings settings;
+    if (arranged_)
+        settings.setValue(QStringLiteral("experiment/splitter"), splitter_->saveState());
+    settings.setValue(QStringLiteral("experiment/runs"), view_->splitter().saveState());
+}
+
+// The form alone is some hundred widgets: it is made in one turn of the event loop, the rest in the next, so
+// that none of them is long.
+void ExperimentPage::showEvent(QShowEvent* event)
+{
+    Page::showEvent(event);
+    if (editor_ == nullptr)
+        QTimer::singleShot(0, this, &ExperimentPage::prepare);
+}
+
+void ExperimentPage::prepare()
+{
+    if (editor_ != nullptr || prepared_)
+        return;
+    prepared_ = std::make_unique<SpecEditor>();
+    QTimer::singleShot(0, this, &ExperimentPage::build);
+}
+
+void ExperimentPage::build()
+{
+    if (editor_ != nullptr)
+        return;
+    editor_ = prepared_ ? prepared_.release() : new SpecEditor;
+    bar_ = new RunBar(*queue_);
+    view_ = new RunView(*queue_);
+    QVBoxLayout* layout = makePlainColumn(this);
+    layout->addWidget(makeTools());
+    auto* lower = new QWidget;
+    QVBoxLayout* below = makePlainColumn(lower);
+    below->setSpacing(sizes().gap);
+    below->addWidget(bar_);
+    below->addWidget(view_, 1);
+    splitter_ = new QSplitter(Qt::Vertical);
+    splitter_->setHandleWidth(sizes().gap);
+    splitter_->setProperty("kind", "gap");
+    splitter_->setChildrenCollapsible(false);
+    splitter_->addWidget(editor_);
+    splitter_->addWidget(lower);
+    splitter_->setSizes({sizes().of(480), sizes().of(420)});
+    auto* margins = new QVBoxLayout;
+    margins->setContentsMargins(sizes().margin, sizes().padding, sizes().margin, sizes().padding);
+    margins->addWidget(splitter_);
+    layout->addLayout(margins, 1);
+
+    connect(editor_, &SpecEditor::textChanged, this, [this] { bar_->setPlan(nullptr, {}); });
+    connect(editor_, &SpecEditor::checked, this, &ExperimentPage::checked);
+    connect(queue_, &SweepQueue::began, this, &ExperimentPage::makeRoom);
+    connect(splitter_, &QSplitter::splitterMoved, this, [this] { arranged_ = true; });
+    connect(bar_, &RunBar::wanted, this, [this](const SweepJob& job) { queue_->add(job); });
+    connect(view_, &RunView::recorded, this, [this](const QString& file) { workspace().open(file); });
+    connect(view_, &RunView::runChosen, this, &ExperimentPage::showRunOf);
+    connect(view_, &RunView::summarized, this, &ExperimentPage::summarized);
+    connect(view_, &RunView::cellText, this, &Page::cursorText);
+    connect(view_, &RunView::machineWanted, this,
+            [this] { emit workspace().pageWanted(QStringLiteral("machine")); });
+    setFocusProxy(editor_->textField());
+    const QSettings settings;
+    arranged_ = splitter_->restoreState(settings.value(QStringLiteral("experiment/splitter")).toByteArray());
+    view_->splitter().restoreState(settings.value(QStringLiteral("experiment/runs")).toByteArray());
+    if (forecaster_ != nullptr)
+        editor_->setForecaster(forecaster_);
+    restoreDraft();
+}
+
+// Selects the run of a point; where that is wanted, shows it.
+void ExperimentPage::showRunOf(const QString& file, std::int64_t run, const QString& specHash, bool opens)
+{
+    const std::filesystem::path path = QFileInfo(file).absoluteFilePath().toStdString();
+    for (const OpenFile& open : workspace().files()) {
+        if (open.file->path() != path || !open.snapshot)
+            continue;
+        const std::vector<query::RunSummary>& runs = open.snapshot->runs;
+        const auto found = std::find_if(runs.rbegin(), runs.rend(), [&](const query::RunSummary& one) {
+            return run > 0 ? one.run.value == run : one.specHash == specHash.toStdString();
+        });
+        if (found == runs.rend())
+            continue;
+        workspace().select({{open.id, found->run}});
+        if (opens)
+            emit workspace().pageWanted(QStringLiteral("overview"));
+        return;
+    }
+    emit selectionText(tr("The run of this point is not in the list yet."));
+}
+
+// While something runs it is what people look at, unless they have arranged the page themselves.
+void ExperimentPage::makeRoom()
+{
+    constexpr double kForSpec = 0.36;
+    const int height = splitter_->height();
+    if (!arranged_ && height > 0)
+        splitter_->setSizes({int(kForSpec * height), int((1 - kForSpec) * height)});
+}
+
+QWidget* ExperimentPage::makeTools()
+{
+    auto* tools = new ToolBar;
+    const auto add = [&](const QString& text, const char* name, const QString& tip, auto does) {
+        QPushButton* button = tools->addButton(text, tip);
+        button->setObjectName(QLatin1String(name));
+        connect(button, &QPushButton::clicked, this, does);
+    };
+    tools->addWord(tr("Start from"));
+    studies_ = new MenuButton(tr("Study"));
+    studies_->setObjectName(QStringLiteral("studies"));
+    studies_->setToolTip(tr("Sweeps that come with the program"));
+    tools->add(studies_);
+    presets_ = new MenuButton(tr("Preset"));
+    presets_->setObjectName(QStringLiteral("presets"));
+    presets_->setToolTip(tr("Language models of usual sizes"));
+    tools->add(presets_);
+    fillStudies();
+    fillPresets();
+    tools->addStretch();
+    add(tr("Open spec…"), "openSpec", tr("Read a spec file into the editor"), &ExperimentPage::chooseSpec);
+    add(tr("Save spec…"), "saveSpec", tr("Write the editor's text to a file"), &ExperimentPage::saveSpec);
+    add(tr("Copy --batch line"), "batch", tr("The command that runs this spec without a window"),
+        &ExperimentPage::copyBatchLine);
+    add(tr("Save sbatch script…"), "sbatch",
+        tr("A job script that runs this spec as an array of Slurm tasks"), &ExperimentPage::saveSlurmScript);
+    return tools;
+}
+
+void ExperimentPage::fillStudies()
+{
+    QMenu* menu = studies_->menu();
+    try {
+        addHeading(*menu, tr("Studies"));
+        for (const std::string& name : config::studyNames()) {
+            QMenu* parts = menu->addMenu(QString::fromStdString(name));
+            // Read when somebody looks: there are many.
+            connect(parts, &QMenu::aboutToShow, this, [this, parts, name] { fillParts(*parts, name); });
+        }
+        const QDir examples(QString::fromStdString((resourcesDirectory() / "examples").string()));
+        menu->addSeparator();
+        addHeading(*menu, tr("Examples"));
+        for (const QFileInfo& file :
+             examples.entryInfoList({QStringLiteral("*.yaml")}, QDir::Files, QDir::Name))
+            menu->addAction(file.completeBaseName(), this,
+                            [this, path = file.filePath()] { openSpec(path); });
+    } catch (const Error& error) {
+        studies_->setToolTip(QString::fromStdString(error.sentence()));
+    }
+    studies_->setEnabled(!menu->isEmpty());
+}
+
+void ExperimentPage::fillParts(QMenu& menu, const std::string& study)
+{
+    if (!menu.isEmpty())
+        return;
+    try {
+        const config::Study whole = config::loadStudy(study);
+        addHeading(menu, QString::fromStdString(whole.title));
+        for (const config::StudyPart& part : whole.parts) {
+            const auto use = [this, yaml = QString::fromStdString(part.yaml), study] {
+                specPath_.clear();
+                bar_->suggestOutput(QString::fromStdString(study));
+                editor_->setText(yaml, QStringLiteral("spec"));
+            };
+            QAction* action =
+                menu.addAction(QStringLiteral("%1: %2").arg(QString::fromStdString(part.name),
+                                                            counted(std::ssize(part.specs), "point")),
+                               this, use);
+            action->setToolTip(QString::fromStdString(part.about));
+        }
+        menu.setToolTipsVisible(true);
+    } catch (const Error& error) {
+        menu.addAction(QString::fromStdString(error.sentence()))->setEnabled(false);
+    }
+}
+
+void ExperimentPage::fillPresets()
+{
+    try {
+        for (const config::SizePreset& preset : config::sizePresets()) {
+            const QString name = QString::fromStdString(preset.name);
+            presets_->menu()->addAction(tr("%1: %2 of %3, %4")
+                                            .arg(name, counted(preset.layers, "layer"))
+                                            .arg(preset.dModel)
+                                            .arg(counted(preset.heads, "head")),
+                                        this, [this, name] { usePreset(name); });
+        }
+    } catch (const Error& error) {
+        presets_->setToolTip(QString::fromStdString(error.sentence()));
+    }
+    presets_->setEnabled(!presets_->menu()->isEmpty());
+}
+
+// In a spec of the language model it is one key; another spec makes room for a new one.
+void ExperimentPage::usePreset(const QString& size)
+{
+    const SpecEditor::Judged* judged = editor_->judged();
+    const bool isLm =
+        judged != nullptr && judged->verdict.form && judged->verdict.form->workload() == Workload::Lm;
+    if (isLm)
+        editor_->setKey("size", {size});
+    else
+        editor_->setText(QStringLiteral("workload: lm\nmode: train\nsize: %1\n").arg(size),
+                         QStringLiteral("spec"));
+}
+
+void ExperimentPage::setForecaster(std::shared_ptr<const Forecaster> forecaster)
+{
+    forecaster_ = std::move(forecaster);
+    if (editor_ != nullptr)
+        editor_->setForecaster(forecaster_);
+}
+
+void ExperimentPage::stopAll()
+{
+    queue_->removeAll();
+    queue_->cancel();
+}
+
+void ExperimentPage::chooseSpec()
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open spec"), QFileInfo(specPath_).path(),
+                                                      tr("Specs (*.yaml *.yml);;All files (*)"));
+    if (!path.isEmpty())
+        openSpec(path);
+}
+
+void ExperimentPage::openSpec(const QString& path)
+{
+    build();
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly))
+        return editor_->say(tr("%1: %2").arg(path, file.errorString()), "error");
+    const QByteArray text = file.read(kLargestSpec + 1);
+    if (text.size() > kLargestSpec)
+        return editor_->say(tr("%1: larger than 1 MiB; that is no spec").arg(path), "error");
+    specPath_ = QFileInfo(path).absoluteFilePath();
+    bar_->suggestOutput(QFileInfo(path).completeBaseName());
+    editor_->setText(QString::fromUtf8(text), QFileInfo(path).fileName());
+}
+
+// Where saving starts: the spec's own file, unless it came with the program or cannot be written.
+QString ExperimentPage::savePath() const
+{
+    const QFileInfo spec(specPath_);
+    if (!specPath_.isEmpty() && !comesWithTheProgram(specPath_) && spec.isWritable())
+        return specPath_;
+    const QString name = specPath_.isEmpty() ? editor_->name() : spec.completeBaseName();
+    return QDir::current().filePath(name + QStringLiteral(".yaml"));
+}
+
+void ExperimentPage::saveSpec()
+{
+    const QString path =
+        QFileDialog::getSaveFileName(this, tr("Save spec"), savePath(), tr("Specs (*.yaml)"));
+    QString problem;
+    if (path.isEmpty())
+        return;
+    if (comesWithTheProgram(path))
+        return editor_->say(tr("%1 comes with the program: save the spec in a folder of yours.").arg(path),
+                            "error");
+    if (!writeFile(path, editor_->text().toUtf8(), problem))
+        return editor_->say(problem, "error");
+    specPath_ = QFileInfo(path).absoluteFilePath();
+    editor_->setOrigin(QFileInfo(path).fileName());
+    editor_->setModified(false);
+}
+
+void ExperimentPage::copyBatchLine()
+{
+    if (specPath_.isEmpty() || editor_->isModified())
+        return editor_->say(tr("Save the spec first: the line names its file."), "warning");
+    const QString line =
+        QString::fromStdString(session::batchLine(specPath_.toStdString(), bar_->outputPath().toStdString()));
+    QApplication::clipboard()->setText(line);
+    editor_->say(tr("Copied: %1").arg(line), "dim");
+}
+
+void ExperimentPage::saveSlurmScript()
+{
+    const SpecEditor::Judged* judged = editor_->judged();
+    if (judged == nullptr || !judged->verdict.good())
+        return editor_->say(tr("A job script needs a spec that can be run."), "warning");
+    const int points = int(judged->verdict.points->size());
+    bool accepted = false;
+    const int tasks = QInputDialog::getInt(
+        this, tr("Save sbatch script"), tr("Tasks of the job array, each on a GPU of its own:"),
+        std::min(points, kUsualTasks), 1, std::min(points, kMostTasks), 1, &accepted);
+    if (!accepted)
+        return;
+    const QString path = QFileDialog::getSaveFileName(this, tr("Save sbatch script"),
+                                                      editor_->name() + QStringLiteral(".sbatch"),
+                                                      tr("Job scripts (*.sbatch)"));
+    if (!path.isEmpty())
+        writeSlurmScript(path, tasks);
+}
+
+bool ExperimentPage::writeSlurmScript(const QString& path, int tasks)
+{
+    build();
+    QString problem;
+    try {
+        const QString folder = QFileInfo(bar_->outputPath()).absolutePath();
+        const std::string script = session::slurmScript(
+            editor_->name().toStdString(), editor_->text().toStdString(), folder.toStdString(), tasks);
+        if (writeFile(path, QByteArray::fromStdString(script), problem)) {
+            editor_->say(tr("Written: sbatch %1").arg(path), "dim");
+            return true;
+        }
+    } catch (const Error& error) {
+        problem = QString::fromStdString(error.sentence());
+    }
+    editor_->say(problem, "error");
+    return false;
+}
+
+void ExperimentPage::checked()
+{
+    const SpecEditor::Judged* judged = editor_->judged();
+    bar_->setPlan(judged, editor_->name());
+    view_->setPlan(judged->plan);
+}
+
+void ExperimentPage::restoreDraft()
+{
+    const QSettings settings;
+    const QString text = settings.value(QLatin1String(kDraftKey)).toString();
+    specPath_ = settings.value(QLatin1String(kSpecKey)).toString();
+    if (!QFileInfo::exists(specPath_))
+        specPath_.clear();
+    if (!specPath_.isEmpty())
+        bar_->suggestOutput(QFileInfo(specPath_).completeBaseName());
+    editor_->setText(text, specPath_.isEmpty() ? QStringLiteral("spec") : QFileInfo(specPath_).fileName());
+    editor_->setModified(true); // it may differ from its file by now
+}
+
+void ExperimentPage::keepDraft() const
+{
+    const QString text = editor_->text();
+    QSettings settings;
+    settings.setValue(QLatin1String(kDraftKey), text.size() <= kLargestSpec ? text : QString());
+    settings.setValue(QLatin1String(kSpecKey), specPath_);
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "ui/experiment/job_status.h"
+#include "ui/experiment/sweep_queue.h"
+#include "ui/kit/page.h"
+
+#include <memory>
+#include <string>
+
+class QMenu;
+class QSplitter;
+
+namespace tilescope::ui {
+
+class Forecaster;
+class MenuButton;
+class RunBar;
+class RunView;
+class SpecEditor;
+
+/// Where experiments are written and run: a spec as form and text, what it comes to, the sweeps that run and
+/// wait, and how they get on. Finished points appear in the run list at once.
+///
+/// Its widgets are made when it is first shown or given a spec, so that a window starts without them.
+class ExperimentPage : public Page {
+    Q_OBJECT
+public:
+    explicit ExperimentPage(Workspace& workspace, QWidget* parent = nullptr);
+    ~ExperimentPage() override;
+
+    /// Puts a spec file into the editor; what keeps it from being read is said on the page.
+    void openSpec(const QString& path);
+    /// What tells time and memory of a sweep before it runs; until then the page says that nothing does.
+    void setForecaster(std::shared_ptr<const Forecaster> forecaster);
+    SweepQueue& queue() { return *queue_; }
+    bool isRunning() const { return queue_->isRunning(); }
+    /// Ends what runs after its step, a second time at once, and forgets what waits.
+    void stopAll();
+    /// Writes a job script that runs the spec as that many Slurm tasks. \return false where that failed; why
+    /// is said on the page
+    bool writeSlurmScript(const QString& path, int tasks);
+
+signals:
+    /// Nothing runs any more: the sweep is over or paused, however it came to that.
+    void ended();
+    void summarized(const tilescope::ui::JobSummary& summary);
+
+protected:
+    void showRuns(const std::vector<SelectedRun>&) override {} // it shows none
+    void showEvent(QShowEvent* event) override;
+
+private:
+    void prepare();
+    void build();
+    QWidget* makeTools();
+    void fillStudies();
+    void fillParts(QMenu& menu, const std::string& study);
+    void fillPresets();
+    void usePreset(const QString& size);
+    void chooseSpec();
+    void saveSpec();
+    void copyBatchLine();
+    void saveSlurmScript();
+    void checked();
+    void showRunOf(const QString& file, std::int64_t run, const QString& specHash, bool opens);
+    QString savePath() const;
+    void makeRoom();
+    void restoreDraft();
+    void keepDraft() const;
+
+    SweepQueue* queue_;
+    std::shared_ptr<const Forecaster> forecaster_;
+    QString specPath_;
+    MenuButton* studies_ = nullptr;
+    MenuButton* presets_ = nullptr;
+    std::unique_ptr<SpecEditor> prepared_; ///< between prepare() and build()
+    SpecEditor* editor_ = nullptr;         ///< null until build()
+    RunBar* bar_ = nullptr;
+    RunView* view_ = nullptr;
+    QSplitter* splitter_ = nullptr;
+    bool arranged_ = false; ///< by hand, now or before
+};
+
+} // namespace tilescope::ui

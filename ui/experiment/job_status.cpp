@@ -1,0 +1,69 @@
+#include "ui/experiment/job_status.h"
+
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr int kBarSteps = 1000;
+
+} // namespace
+
+JobStatus::JobStatus(QWidget* parent)
+    : QWidget(parent), words_(new QPushButton), bar_(new QProgressBar), left_(new QLabel),
+      cancel_(new QPushButton(tr("Cancel")))
+{
+    words_->setProperty("kind", "link");
+    words_->setObjectName(QStringLiteral("jobWords"));
+    words_->setToolTip(tr("Show the sweep that runs"));
+    words_->setFocusPolicy(Qt::TabFocus);
+    bar_->setRange(0, kBarSteps);
+    bar_->setTextVisible(false);
+    bar_->setFixedWidth(sizes().of(120));
+    bar_->setObjectName(QStringLiteral("jobBar"));
+    bar_->setAccessibleName(tr("Progress of the sweep that runs"));
+    left_->setProperty("kind", "dim");
+    cancel_->setObjectName(QStringLiteral("jobCancel"));
+    cancel_->setToolTip(tr("Stop the sweep after its step; again: at once"));
+    cancel_->setFocusPolicy(Qt::TabFocus);
+    cancel_->setProperty("kind", "small");
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(sizes().of(8), 0, sizes().of(8), 0);
+    row->setSpacing(sizes().of(10));
+    for (QWidget* part : {static_cast<QWidget*>(words_), static_cast<QWidget*>(bar_),
+                          static_cast<QWidget*>(left_), static_cast<QWidget*>(cancel_)})
+        row->addWidget(part);
+    connect(words_, &QPushButton::clicked, this, &JobStatus::opened);
+    connect(cancel_, &QPushButton::clicked, this, &JobStatus::cancelled);
+    connect(&Theme::instance(), &Theme::changed, this, &JobStatus::dress);
+    dress();
+    hide();
+}
+
+void JobStatus::dress()
+{
+    words_->setIcon(makeIcon(moving_ ? Icon::Running : Icon::Cancelled,
+                             moving_ ? colours().running : colours().dimText, sizes().of(12)));
+}
+
+void JobStatus::show(const JobSummary& summary)
+{
+    moving_ = summary.moving;
+    dress();
+    words_->setText(summary.words);
+    bar_->setValue(int(summary.fraction * kBarSteps));
+    left_->setText(summary.left);
+    left_->setVisible(!summary.left.isEmpty());
+    cancel_->setText(summary.cancelWord);
+    cancel_->setEnabled(summary.canCancel);
+    setVisible(summary.shown);
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/config/schema.h"
+#include "ui/experiment/spec_form.h"
+
+#include <QWidget>
+
+class QLabel;
+
+namespace tilescope::ui {
+
+class ChoiceField;
+class ValuesField;
+
+/// A row of the form: the key's name, a field of its type, how often it multiplies the points, and below it
+/// what is wrong.
+class KeyField : public QWidget {
+    Q_OBJECT
+public:
+    explicit KeyField(const config::KeyInfo& key, QWidget* parent = nullptr);
+
+    const config::KeyInfo& key() const { return key_; }
+    /// Shows what the form says of the key without telling.
+    void show(const SpecForm& form, const QString& problem);
+    QString problem() const;
+    /// Whether it takes a line for itself now, and whether it always does.
+    bool isWide() const;
+    bool isWideByNature() const;
+    /// Lights up the name: the cursor is in the key's line of the YAML.
+    void setLit(bool lit);
+    /// What has the keyboard.
+    QWidget* field() const;
+
+signals:
+    void edited(const tilescope::config::KeyInfo& key, const QStringList& values);
+
+private:
+    const config::KeyInfo& key_;
+    ChoiceField* choices_ = nullptr;
+    ValuesField* values_ = nullptr;
+    QLabel* name_;
+    QLabel* times_;
+    QLabel* problem_;
+};
+
+} // namespace tilescope::ui

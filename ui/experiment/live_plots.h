@@ -1,0 +1,54 @@
+#pragma once
+
+#include "ui/experiment/sweep_progress.h"
+#include "ui/kit/themed_plot.h"
+
+#include <vector>
+
+namespace tilescope::ui {
+
+/// Times of the steps of the point that runs: a dot a step, the warm-up on a shaded ground, the mean of the
+/// timed ones dashed. Steps far above the timed ones are triangles at the top.
+class StepsPlot : public ThemedPlot {
+    Q_OBJECT
+public:
+    explicit StepsPlot(QWidget* parent = nullptr);
+    /// \param stepsToDo  timed steps of the point: the axis has room for all of them
+    void show(const std::vector<SweepProgress::Step>& steps, std::int64_t stepsToDo);
+    /// "12.7 ms, 12.6 to 12.9 (62)": the median of the timed steps and its 95 % interval; empty while there
+    /// are none.
+    const QString& summary() const { return summary_; }
+    /// Dots and triangles that are drawn.
+    int dots() const { return dots_->dataCount() + above_->dataCount(); }
+
+private:
+    void dress();
+
+    QCPGraph* dots_;
+    QCPGraph* above_;
+    QCPItemRect* warmup_;
+    QCPItemText* warmupWord_;
+    QCPItemStraightLine* median_;
+    QString summary_;
+};
+
+/// Memory after each step of the point that runs: allocated as a filled line, reserved above it.
+class HeldMemoryPlot : public ThemedPlot {
+    Q_OBJECT
+public:
+    explicit HeldMemoryPlot(QWidget* parent = nullptr);
+    void show(const std::vector<SweepProgress::Memory>& memory, std::int64_t stepsToDo);
+    /// "after each step; peak 199 MiB"
+    const QString& summary() const { return summary_; }
+    int points() const { return allocated_->dataCount(); }
+
+private:
+    void dress();
+
+    QCPGraph* allocated_;
+    QCPGraph* reserved_;
+    QCPGraph* peak_;
+    QString summary_;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "ui/experiment/sweep_progress.h"
+
+#include <QString>
+#include <QStringList>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// The points of a sweep as a table of its keys: one key down, the others across, nested.
+struct PointGrid {
+    QString rowKey;
+    QStringList rows;                  ///< values of rowKey, in order
+    QStringList columnKeys;            ///< the outermost first; none: one column
+    std::vector<QStringList> columns;  ///< a value for each of columnKeys
+    std::vector<std::ptrdiff_t> cells; ///< row after row: position of the point, -1 where there is none
+
+    std::ptrdiff_t at(std::size_t row, std::size_t column) const
+    {
+        return cells[row * columns.size() + column];
+    }
+};
+
+/// The grid of a sweep; none where it is better read as a list: one point, points that do not differ by a few
+/// keys, more cells than can be looked at, or mostly holes. O(points).
+std::optional<PointGrid> gridOf(const std::vector<session::SweepPoint>& points);
+
+/// How a cell is to be drawn, whatever it looks like.
+struct GridCell {
+    enum class Kind { Hole, Waiting, ExpectedOom, Running, Time, Oom, Skipped, Error, Cancelled, Stored };
+    Kind kind = Kind::Hole;
+    QString text;     ///< 12.3, OOM, 62 %
+    double shade = 0; ///< of a time: 0 the fastest of the sweep, 1 the slowest, by logarithm
+};
+
+/// All cells of a grid, row after row, times in the unit that suits most of them.
+struct GridCells {
+    std::vector<GridCell> cells;
+    QString unit; ///< ms; empty while there is no time
+};
+/// A sweep made ready to be looked at: as costly to make as it is long, so not on the GUI's thread.
+struct SweepPlan {
+    SweepProgress progress; ///< nothing has run
+    std::optional<PointGrid> grid;
+
+    static std::shared_ptr<const SweepPlan> of(SweepProgress::Points points,
+                                               std::optional<SweepForecast> forecast = {});
+};
+
+GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress);
+
+} // namespace tilescope::ui

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "ui/experiment/point_grid.h"
+
+#include <QAbstractScrollArea>
+
+namespace tilescope::ui {
+
+/// The points of a sweep as a grid that fills with times: darker is slower; what ran out of memory, failed or
+/// runs says so by sign and word. Arrows move the marked cell, hovering tells all of one.
+class PointGridView : public QAbstractScrollArea {
+    Q_OBJECT
+public:
+    explicit PointGridView(QWidget* parent = nullptr);
+
+    void setGrid(PointGrid grid);
+    void show(const SweepProgress& progress);
+    const GridCells& cells() const { return cells_; }
+    const PointGrid& grid() const { return grid_; }
+    /// The height that shows all rows.
+    int wantedHeight() const;
+
+signals:
+    /// What is under the cursor or marked, in words; empty where nothing is.
+    void cellText(const QString& text);
+    /// A cell is marked, by mouse or keyboard; a double click or Enter wants to see its run.
+    void chosen(std::size_t position);
+    void activated(std::size_t position);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+
+private:
+    struct Layout {
+        int label, header, row, cell;
+    };
+    Layout measure() const;
+    QRect cellRect(const Layout& layout, std::size_t row, std::size_t column) const;
+    std::ptrdiff_t cellAt(const QPoint& at) const;
+    void paintHeader(QPainter& painter, const Layout& layout) const;
+    void paintCell(QPainter& painter, const QRect& rect, const GridCell& cell, bool marked) const;
+    void setScrollRanges();
+    QString words(std::ptrdiff_t cell) const;
+    std::optional<std::size_t> markedPoint() const;
+
+    PointGrid grid_;
+    GridCells cells_;
+    std::vector<QString> tips_; ///< by cell
+    std::ptrdiff_t marked_ = -1;
+};
+
+} // namespace tilescope::ui

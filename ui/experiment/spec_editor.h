@@ -1,0 +1,101 @@
+#pragma once
+
+#include "ui/experiment/forecast.h"
+#include "ui/experiment/point_grid.h"
+#include "ui/experiment/spec_check.h"
+#include "ui/jobs/job_tracker.h"
+
+#include <QTimer>
+#include <QWidget>
+
+#include <memory>
+#include <optional>
+
+class QLabel;
+class QPushButton;
+class QSplitter;
+
+namespace tilescope::ui {
+
+class Panel;
+class SpecFormView;
+class YamlEditor;
+
+/// A spec as form and as text, each following the other. What the text holds is what is run; the form shows
+/// and edits it. A text that cannot be read leaves the form as it was, locked, until it is mended or taken
+/// back.
+class SpecEditor : public QWidget {
+    Q_OBJECT
+public:
+    /// What the text as it stands comes to.
+    struct Judged {
+        SpecVerdict verdict;
+        std::shared_ptr<const SweepPlan> plan; ///< its points, none of them run; null where it has none
+        std::optional<SweepForecast> forecast;
+        QString forecastProblem; ///< why there is none, where that was an error
+    };
+
+    explicit SpecEditor(QWidget* parent = nullptr);
+
+    QString text() const;
+    QWidget* textField() const;
+    /// Replaces the text; can be undone. \param origin  what stands for the file in sentences
+    void setText(const QString& text, const QString& origin);
+    void setOrigin(const QString& origin);
+    bool isModified() const;
+    void setModified(bool modified);
+    /// Writes one key into the text, as its field would.
+    void setKey(std::string_view key, const QStringList& values);
+
+    /// What the text comes to; null while that is being found out.
+    const Judged* judged() const { return current_ ? &judged_ : nullptr; }
+    /// The name that the runs get: the spec's own or that of its file.
+    QString name() const;
+    void setForecaster(std::shared_ptr<const Forecaster> forecaster);
+    /// Says something that is no mistake of the text, until that changes.
+    void say(const QString& sentence, const char* kind);
+
+signals:
+    /// The text is another; judged() is null until it is known what it comes to.
+    void textChanged();
+    /// judged() is about the text as it stands.
+    void checked();
+
+private:
+    QWidget* makeForm();
+    QWidget* makeYaml();
+    void yamlChanged();
+    void check();
+    void take(Judged judged);
+    void edit(const config::KeyInfo& key, const QStringList& values);
+    bool catchUp();
+    void showForm();
+    void showVerdict();
+    void setLocked(const QString& why);
+    void lightLineOf(const config::KeyInfo& key);
+    void restore();
+
+    JobTracker checks_;
+    QTimer checkSoon_;
+    std::shared_ptr<const Forecaster> forecaster_;
+    Judged judged_;
+    SpecForm form_;    ///< the last that could be read
+    QString lastText_; ///< as yamlChanged() saw it last
+    QString formText_; ///< the text that it was read from
+    QString origin_ = QStringLiteral("spec");
+    bool current_ = false; ///< judged_ is about the text as it stands
+    bool formCurrent_ = true;
+
+    Panel* formPanel_ = nullptr;
+    Panel* yamlPanel_ = nullptr;
+    SpecFormView* view_ = nullptr;
+    YamlEditor* yaml_ = nullptr;
+    QLabel* product_ = nullptr;
+    QLabel* valid_ = nullptr;
+    QLabel* locked_ = nullptr;
+    QPushButton* restore_ = nullptr;
+    QWidget* lockBar_ = nullptr;
+    QLabel* verdict_ = nullptr;
+};
+
+} // namespace tilescope::ui

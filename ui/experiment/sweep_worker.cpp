@@ -1,0 +1,151 @@
+#include "ui/experiment/sweep_worker.h"
+
+#include "core/session/supervisor/resume.h"
+#include "ui/jobs/job_tracker.h"
+
+#include <QThread>
+
+#include <mutex>
+#include <set>
+#include <utility>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr unsigned long kPatienceMs = 5000; // of the destructor, for a step to end
+
+using session::Event;
+
+bool isReading(const Event& event)
+{
+    return std::holds_alternative<session::SampleEvent>(event) ||
+           std::holds_alternative<session::MemoryEvent>(event);
+}
+
+} // namespace
+
+// Between the sweep's thread and ours: an engine that talks faster than a window can paint fills it only as
+// far as `kRoom`.
+struct SweepWorker::Inbox {
+    static constexpr std::size_t kRoom = 10'000;
+
+    std::mutex mutex;
+    std::vector<Event> events; // guarded by mutex, as is all below
+    std::vector<std::int64_t> passedOver;
+    bool woken = false;
+    SweepEnd end;
+
+    // Whether the reader must be woken.
+    bool put(const Event& event)
+    {
+        const std::lock_guard lock(mutex);
+        const bool chatter = isReading(event) || std::holds_alternative<session::LogEvent>(event);
+        if (!chatter || events.size() < kRoom)
+            events.push_back(event);
+        else if (isReading(event) && events.back().index() == event.index())
+            events.back() = event; // where a point has come to is told by the newest
+        return !std::exchange(woken, true);
+    }
+};
+
+SweepWorker::SweepWorker(QObject* parent) : QObject(parent) {}
+
+SweepWorker::~SweepWorker()
+{
+    if (thread_ == nullptr)
+        return;
+    stop_.request_stop();
+    if (!thread_->wait(kPatienceMs)) {
+        atOnce_.request_stop();
+        thread_->wait();
+    }
+    delete thread_;
+}
+
+void SweepWorker::start(SweepPoints points, session::SweepOptions options, bool onlyMissing)
+{
+    Q_ASSERT(!isRunning());
+    pause_ = std::stop_source();
+    stop_ = std::stop_source();
+    atOnce_ = std::stop_source();
+    options.afterPoint = pause_.get_token();
+    options.atOnce = atOnce_.get_token();
+    inbox_ = std::make_shared<Inbox>();
+    // The thread ends before `this` does, so that it may post to it.
+    thread_ = QThread::create([this, inbox = inbox_, points = std::move(points), options = std::move(options),
+                               stop = stop_.get_token(), onlyMissing]() mutable {
+        const auto wake = [this] {
+            QMetaObject::invokeMethod(this, &SweepWorker::deliver, Qt::QueuedConnection);
+        };
+        const auto take = [&](const Event& event) {
+            if (inbox->put(event))
+                wake();
+        };
+        SweepEnd end;
+        try {
+            std::vector<session::SweepPoint> todo = *points;
+            if (onlyMissing) {
+                session::Remainder left = session::remainderOf(std::move(todo), options.file, false);
+                options.before = std::move(left.before);
+                todo = std::move(left.points);
+                std::set<std::int64_t> held;
+                for (const session::SweepPoint& point : *points)
+                    held.insert(point.index);
+                for (const session::SweepPoint& point : todo)
+                    held.erase(point.index);
+                const std::lock_guard lock(inbox->mutex);
+                inbox->passedOver.assign(held.begin(), held.end());
+            }
+            const session::SweepOutcome outcome = session::runSweep(todo, options, take, stop);
+            end.cancelled = outcome.cancelled;
+            if (outcome.notBegun > 0)
+                end.left = std::make_shared<const std::vector<session::SweepPoint>>(
+                    todo.end() - std::ptrdiff_t(outcome.notBegun), todo.end());
+        } catch (...) {
+            end.failure = failureSentence();
+        }
+        const std::lock_guard lock(inbox->mutex);
+        inbox->end = std::move(end);
+    });
+    connect(thread_, &QThread::finished, this, &SweepWorker::end);
+    thread_->start();
+}
+
+void SweepWorker::pause()
+{
+    pause_.request_stop();
+}
+
+void SweepWorker::cancel()
+{
+    if (!stop_.request_stop())
+        atOnce_.request_stop();
+}
+
+void SweepWorker::deliver()
+{
+    std::vector<Event> events;
+    std::vector<std::int64_t> held;
+    {
+        const std::lock_guard lock(inbox_->mutex);
+        events.swap(inbox_->events);
+        held.swap(inbox_->passedOver);
+        inbox_->woken = false;
+    }
+    if (!held.empty())
+        emit passedOver(held);
+    if (!events.empty())
+        emit told(events);
+}
+
+void SweepWorker::end()
+{
+    deliver();
+    thread_->wait();
+    delete std::exchange(thread_, nullptr);
+    const std::shared_ptr<Inbox> inbox = inbox_; // nobody else writes to it any more
+    emit finished(inbox->end);
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "core/query/tables/kernel_stats.h"
+#include "core/query/tables/kernel_tables.h"
+#include "core/query/tables/kernel_work.h"
+#include "ui/kit/table_model.h"
+
+namespace tilescope::ui {
+
+/// Columns of the kernels table.
+enum class KernelColumn {
+    Name,
+    Family,
+    Instances,
+    Total,
+    Bar,
+    Share,
+    Mean,
+    Deviation,
+    Least,
+    Greatest,
+    Range,
+    FlopRate,
+    ByteRate,
+    Tensor,
+    Count
+};
+
+/// What the table, the roofline and the histogram know of one kernel or group. What is not measured or not
+/// known is absent.
+struct KernelLine {
+    QString name;   ///< full; of a group its key
+    QString label;  ///< short
+    QString does;   ///< in words
+    QString family; ///< empty where the lines are families or places
+    Swatch swatch;
+    std::int64_t instances = 0;
+    double total = 0; ///< ns
+    double mean = 0;
+    std::optional<double> deviation;
+    std::optional<double> shortest;
+    std::optional<double> longest;
+    std::optional<double> flopRate;  ///< FLOP/s
+    std::optional<double> byteRate;  ///< B/s
+    std::optional<double> intensity; ///< FLOP/B
+    std::optional<double> tensor;    ///< per cent of its time
+};
+
+/// From a timeline's rows: no work yet. \param families  one line a family
+std::vector<KernelLine> linesOf(const query::Timeline& timeline, const std::vector<query::KernelStat>& stats,
+                                bool families);
+std::vector<KernelLine> linesOf(const query::KernelWorkTable& table);
+/// Ops by their own time, for runs without a GPU. \param work  by op, if there is any
+std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::RooflineTable* work);
+
+/// Ops by the family of what they do: what a table by family shows where there are only ops.
+std::vector<KernelLine> byFamily(const std::vector<KernelLine>& lines);
+
+/// What the columns are called, and why some of them are empty.
+struct KernelTitles {
+    QString first;    ///< Kernel, Op, Family, Range, …
+    QString noWork;   ///< why rates are missing; empty where they are not
+    QString noTensor; ///< the same of the last column
+};
+
+/// A row a line, its id the line's index.
+TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& titles);
+
+/// The short list of families: name, total, bar. The id is that of the hue.
+struct FamilyTime {
+    query::Hue hue;
+    double time; ///< ns
+};
+TableData familyRows(const std::vector<FamilyTime>& families);
+
+/// Ranges that a table can be limited to: those that kernels lie in and all above them, outer ones first and
+/// then by name; at most `most`.
+QStringList rangeChoices(const std::vector<std::string>& paths, int most);
+
+} // namespace tilescope::ui

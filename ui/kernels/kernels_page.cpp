@@ -1,0 +1,505 @@
+#include "ui/kernels/kernels_page.h"
+
+#include "core/query/memory/memory_difference.h"
+#include "ui/kernels/roofline_plot.h"
+#include "ui/kit/controls.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/histogram_plot.h"
+#include "ui/kit/key_value_table.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/panel.h"
+#include "ui/kit/table_view.h"
+#include "ui/theme/theme.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include <map>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr query::Grouping kGroupings[] = {query::Grouping::Name, query::Grouping::Family,
+                                          query::Grouping::Range, query::Grouping::Module,
+                                          query::Grouping::Phase};
+enum GroupBy { ByName, ByFamily };
+
+constexpr int kAllSteps = -2;
+constexpr int kMostRanges = 400;
+constexpr std::int64_t kMostEvents = 1'500'000; // that the question about attention looks at
+constexpr const char* kTimeline = "timeline";
+
+QString words(std::string_view text)
+{
+    return QString::fromUtf8(text.data(), qsizetype(text.size()));
+}
+
+// The figures of an answer as rows: times in one unit, ratios as they are.
+std::vector<KeyValueRow> rowsOf(const query::Answer& answer)
+{
+    std::vector<KeyValueRow> rows;
+    for (const query::AnswerFigure& figure : answer.figures) {
+        if (!figure.value || figure.unit == "FLOP")
+            continue;
+        QString label = QString::fromStdString(figure.label);
+        rows.push_back({label.replace(QLatin1String("softmax / matmuls"), QLatin1String("ratio")),
+                        {figure.unit == "ns" ? timeText(*figure.value) : threeDigits(*figure.value)}});
+    }
+    return rows;
+}
+
+} // namespace
+
+KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
+    : Page(workspace, parent),
+      grouping_(new Segments({tr("name"), tr("family"), tr("range"), tr("module"), tr("phase")})),
+      filter_(makeFindField(tr("Filter by name, family…"), tr("Filter kernels"))),
+      step_(new ComboBox(tr("Step"))), range_(new ComboBox(tr("Range"))), summary_(new QLabel),
+      stack_(new QStackedWidget), message_(makeMessage()), table_(new TableView),
+      histogramPanel_(new Panel(tr("Durations"))), histogram_(new HistogramPlot),
+      rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot), familyTable_(new TableView)
+{
+    auto* layout = makePlainColumn(this);
+    layout->addWidget(makeTools());
+    auto* splitter = new QSplitter(Qt::Vertical);
+    splitter->addWidget(table_);
+    splitter->addWidget(makePanels());
+    splitter->setStretchFactor(0, 1);
+    splitter->setSizes({sizes().of(540), sizes().of(390)});
+    splitter->setHandleWidth(1);
+    splitter->setChildrenCollapsible(false);
+    stack_->addWidget(message_);
+    stack_->addWidget(splitter);
+    layout->addWidget(stack_, 1);
+    table_->setAccessibleName(tr("Kernels"));
+    table_->sortByColumn(int(KernelColumn::Total), Qt::DescendingOrder);
+    leadOut(*filter_, *table_);
+    setFocusProxy(table_);
+    connect(table_, &TableView::chosen, this, &KernelsPage::chooseLine);
+    connect(table_, &TableView::activatedRow, this, &KernelsPage::openLine);
+    connect(&workspace, &Workspace::kernelChanged, this, &KernelsPage::followKernel);
+}
+
+void KernelsPage::startFind()
+{
+    filter_->setFocus();
+    filter_->selectAll();
+}
+
+void KernelsPage::goTo(const PageTarget& target)
+{
+    switch (target.kind) {
+    case PageTarget::Kind::None:
+        return;
+    case PageTarget::Kind::Kernel:
+        filter_->clear();
+        grouping_->setCurrent(ByName);
+        workspace().setKernel(target.text);
+        break;
+    case PageTarget::Kind::Family:
+        filter_->setText(QStringLiteral("family:") + target.text);
+        grouping_->setCurrent(ByName);
+        break;
+    case PageTarget::Kind::Range:
+        filter_->clear();
+        grouping_->setCurrent(ByName);
+        wantedRange_ = target.text;
+        break;
+    }
+    load();
+}
+
+void KernelsPage::showMessage(const QString& text)
+{
+    message_->setText(text);
+    stack_->setCurrentWidget(message_);
+}
+
+void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
+{
+    run_.reset();
+    quick_ = {};
+    full_.reset();
+    step_->clear();
+    range_->clear();
+    if (runs.empty()) {
+        loading_.cancel();
+        counting_.cancel();
+        measuring_.cancel();
+        showMessage(
+            emptyText(tr("A run traced on a GPU lists its kernels, copies and memsets on this page.")));
+        return;
+    }
+    run_ = runs.front();
+    ofSeveral_ = runs.size() > 1;
+    load();
+}
+
+std::optional<std::int32_t> KernelsPage::step() const
+{
+    const int wanted = step_->count() > 0 ? step_->currentData().toInt() : kAllSteps;
+    return wanted == kAllSteps ? std::nullopt : std::optional<std::int32_t>(wanted);
+}
+
+std::optional<query::Stretch> KernelsPage::stretch() const
+{
+    const std::optional<std::int32_t> wanted = step();
+    if (!quick_.timeline || !wanted)
+        return {};
+    // A step's kernels are those that start before the next step does.
+    const std::vector<query::TimelineStep>& steps = quick_.timeline->steps;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        if (steps[i].step == *wanted)
+            return query::Stretch{steps[i].start,
+                                  i + 1 < steps.size() ? steps[i + 1].start : quick_.timeline->length + 1};
+    return {};
+}
+
+// Whether the timeline's rows do not tell what the table is to show.
+bool KernelsPage::needsEvents() const
+{
+    return grouping_->current() > ByFamily || range_->currentIndex() > 0 || !wantedRange_.isEmpty();
+}
+
+void KernelsPage::load()
+{
+    if (!run_)
+        return;
+    full_.reset();
+    loading_.start(
+        [run = *run_, within = stretch()](const query::Cancelled& cancelled) {
+            Quick quick;
+            quick.timeline = run.file->timeline(run.key.run, cancelled);
+            if (quick.timeline)
+                quick.stats = kernelStats(*quick.timeline, within, cancelled);
+            return quick;
+        },
+        [this](Quick quick) { quickLoaded(std::move(quick)); },
+        [this](const QString& sentence) { showMessage(sentence); });
+    const QString range = wantedRange_.isEmpty() ? range_->currentData().toString() : wantedRange_;
+    const query::KernelWorkQuery query{.run = run_->key.run,
+                                       .grouping = kGroupings[grouping_->current()],
+                                       .step = step(),
+                                       .range = range.toStdString()};
+    counting_.start(
+        [run = *run_, query](const query::Cancelled& cancelled) {
+            auto session = run.file->borrow();
+            const store::RunReader& reader = session->reader();
+            Full full{query::kernelWork(reader, query, cancelled), {}, {}, {}};
+            const store::EventCounts counts = reader.counts(query.run);
+            const query::EventQuery events{.run = query.run,
+                                           .rangeGlob = query.range,
+                                           .grouping = query.grouping == query::Grouping::Family
+                                                           ? query::Grouping::Name
+                                                           : query.grouping};
+            if (counts.deviceEvents == 0 && !cancelled()) {
+                full.ops = query::ops(reader, events);
+                if (full.ops->grouping == query::Grouping::Name && !cancelled())
+                    full.opWork = query::roofline(reader, {query.run, query.range, query::Grouping::Op});
+            }
+            if (counts.deviceEvents + counts.ops <= kMostEvents && !cancelled())
+                full.attention =
+                    query::answers(reader, {.run = query.run}, "softmax-in-attention").rows.front();
+            return full;
+        },
+        [this](Full full) { fullLoaded(std::move(full)); },
+        [this](const QString& sentence) { showMessage(sentence); });
+}
+
+void KernelsPage::quickLoaded(Quick quick)
+{
+    quick_ = std::move(quick);
+    if (!quick_.timeline)
+        return;
+    if (step_->count() == 0)
+        fillSteps();
+    if (full_) {
+        followKernel();
+        return;
+    }
+    if (quick_.stats.empty() || needsEvents())
+        return; // the events will tell
+    const bool families = grouping_->current() == ByFamily;
+    showLines(linesOf(*quick_.timeline, families ? byHue(quick_.stats) : quick_.stats, families), titles());
+    showFamilies();
+}
+
+void KernelsPage::fullLoaded(Full full)
+{
+    full_ = std::move(full);
+    fillRanges();
+    if (full_->ops && !full_->ops->rows.empty()) {
+        std::vector<KernelLine> lines = linesOf(*full_->ops, full_->opWork ? &*full_->opWork : nullptr);
+        showLines(grouping_->current() == ByFamily ? byFamily(lines) : std::move(lines), titles());
+    } else if (full_->kernels.rows.empty()) {
+        if (run_ && run_->run->workload == query::kSnapshotWorkload)
+            return showMessage(
+                tr("A memory snapshot tells of no kernels.\nWhat it holds is on the Memory page."));
+        showMessage(
+            tr("No kernel and no op was traced here.\nGive the run trace: kernels, and trace_steps above "
+               "0; or choose all steps and all ranges."));
+        return;
+    } else {
+        showLines(linesOf(full_->kernels), titles());
+    }
+    showFamilies();
+    showAttention();
+}
+
+KernelTitles KernelsPage::titles() const
+{
+    const bool ops = full_ && full_->ops;
+    const QString first[] = {ops ? tr("Op") : tr("Kernel"), tr("Family"), tr("Range"), tr("Module"),
+                             tr("Phase")};
+    KernelTitles titles{first[grouping_->current()], {}, {}};
+    if (ofSeveral_ && run_) // the page is about one of the runs that are selected
+        titles.first += tr(" of %1 %2").arg(run_->letter, run_->title);
+    if (!full_) {
+        titles.noWork = titles.noTensor = tr("still being counted");
+        return titles;
+    }
+    titles.noWork = QString::fromStdString(full_->kernels.whyNoWork);
+    if (full_->opWork && !full_->opWork->fromShapes)
+        titles.noWork = tr("shapes were not recorded: run with --shapes true");
+    titles.noTensor =
+        ops ? tr("only GPUs have tensor cores") : QString::fromStdString(full_->kernels.whyNoTensor);
+    return titles;
+}
+
+void KernelsPage::showLines(std::vector<KernelLine> lines, const KernelTitles& titles)
+{
+    lines_ = std::move(lines);
+    table_->show(kernelRows(lines_, titles));
+    summarize();
+    stack_->setCurrentIndex(1);
+    showRoofline();
+    if (grouping_->current() == ByName && workspace().kernel().isEmpty() && !lines_.empty())
+        workspace().setKernel(lines_.front().name);
+    followKernel();
+}
+
+// What the table shows comes to: of rows that the filter hides only their number is told.
+void KernelsPage::summarize()
+{
+    std::int64_t shown = 0;
+    std::int64_t instances = 0;
+    double total = 0;
+    const TableFilter& filter = table_->filter();
+    for (int row = 0; row < filter.rowCount(); ++row) {
+        const auto line = std::size_t(filter.index(row, 0).data(TableModel::IdRole).toLongLong());
+        if (line >= lines_.size())
+            continue;
+        ++shown;
+        instances += lines_[line].instances;
+        total += lines_[line].total;
+    }
+    const bool ops = full_ && full_->ops;
+    const char* const one = grouping_->current() != ByName ? "group" : ops ? "op" : "kernel";
+    QString number = counted(std::ssize(lines_), one);
+    if (shown < std::ssize(lines_))
+        number = tr("%1 of %2").arg(wholeNumber(shown), number);
+    summary_->setText(QStringLiteral("%1, %2").arg(number, timeText(total)));
+    summary_->setToolTip(tr("%1, %2, %3 %4")
+                             .arg(number, counted(instances, "instance"), timeText(total),
+                                  ops ? tr("own time") : tr("GPU time")));
+}
+
+void KernelsPage::showFamilies()
+{
+    std::vector<FamilyTime> families;
+    if (full_ && !full_->ops) {
+        for (const auto& [family, time] : full_->kernels.families)
+            families.push_back({query::hueOf(family), double(time)});
+    } else if (full_ && grouping_->current() <= ByFamily) {
+        for (const KernelLine& line : grouping_->current() == ByFamily ? lines_ : byFamily(lines_))
+            families.push_back({line.swatch.hue, line.total});
+    } else {
+        for (const query::KernelStat& stat : byHue(quick_.stats))
+            families.push_back({stat.hue, double(stat.total)});
+    }
+    if (!families.empty())
+        familyTable_->show(familyRows(families));
+}
+
+void KernelsPage::showAttention()
+{
+    const bool any = full_->attention && !full_->attention->figures.empty();
+    attention_->setVisible(any);
+    noAttention_->setVisible(!any);
+    if (any) {
+        attention_->setRows(rowsOf(*full_->attention));
+        attention_->setToolTip(QString::fromStdString(full_->attention->sentence));
+    } else {
+        noAttention_->setText(full_->attention ? QString::fromStdString(full_->attention->sentence)
+                                               : tr("This run has too many events to tell while you wait."));
+    }
+}
+
+void KernelsPage::showRoofline()
+{
+    std::vector<RooflineBubble> bubbles;
+    for (std::size_t i = 0; i < lines_.size(); ++i)
+        if (lines_[i].flopRate && lines_[i].intensity)
+            bubbles.push_back({std::int64_t(i), lines_[i].label, lines_[i].swatch, *lines_[i].intensity,
+                               *lines_[i].flopRate, lines_[i].total});
+    const bool any = !bubbles.empty();
+    roofline_->setVisible(any);
+    noRoofline_->setVisible(!any);
+    const QString why = titles().noWork;
+    noRoofline_->setText(why.isEmpty() ? tr("No work is known of these rows.") : why);
+    std::vector<Roof> roofs;
+    if (full_) {
+        const query::DeviceCeilings& ceilings =
+            full_->opWork ? full_->opWork->ceilings : full_->kernels.ceilings;
+        roofs = {{ceilings.measured.flops, ceilings.measured.bytes, tr("measured")},
+                 {ceilings.sheet.flops, ceilings.sheet.bytes, tr("data sheet")}};
+        rooflinePanel_->setToolTip(QString::fromStdString(
+            ceilings.measured.flops ? ceilings.measuredFrom
+                                    : ceilings.measuredFrom + "; " + ceilings.sheetFrom));
+    }
+    roofline_->show(std::move(bubbles), std::move(roofs));
+}
+
+void KernelsPage::fillSteps()
+{
+    step_->addItem(tr("all steps"), kAllSteps);
+    for (const query::TimelineStep& step : quick_.timeline->steps)
+        step_->addItem(tr("step %1").arg(step.step), step.step);
+}
+
+void KernelsPage::fillRanges()
+{
+    if (range_->count() == 0) {
+        range_->addItem(tr("all ranges"), QString());
+        for (const QString& path : rangeChoices(full_->kernels.ranges, kMostRanges))
+            range_->addItem(path.mid(5), path); // all begin with step/
+    }
+    if (wantedRange_.isEmpty())
+        return;
+    int at = range_->findData(wantedRange_);
+    if (at < 0) {
+        range_->addItem(wantedRange_.section(QLatin1Char('/'), 1), wantedRange_);
+        at = range_->count() - 1;
+    }
+    range_->setCurrentIndex(at);
+    wantedRange_.clear();
+}
+
+void KernelsPage::chooseLine(std::int64_t id)
+{
+    roofline_->setCurrent(id);
+    if (grouping_->current() == ByName)
+        workspace().setKernel(lines_[std::size_t(id)].name);
+    showHistogram(id);
+}
+
+// A kernel leads to the timeline, a group to its kernels.
+void KernelsPage::openLine(std::int64_t id)
+{
+    const KernelLine line = lines_[std::size_t(id)];
+    switch (kGroupings[grouping_->current()]) {
+    case query::Grouping::Family:
+        return goTo({PageTarget::Kind::Family, line.name});
+    case query::Grouping::Range:
+        return goTo({PageTarget::Kind::Range, line.name});
+    case query::Grouping::Phase:
+        return goTo({PageTarget::Kind::Range, QStringLiteral("step/") + line.name});
+    case query::Grouping::Module:
+        grouping_->setCurrent(2); // by range: a module has one in each phase
+        filter_->setText(line.name);
+        return load();
+    default:
+        showOnTimeline();
+    }
+}
+
+void KernelsPage::showOnTimeline()
+{
+    emit workspace().targetWanted(QString::fromLatin1(kTimeline),
+                                  {PageTarget::Kind::Kernel, workspace().kernel()});
+}
+
+void KernelsPage::followKernel()
+{
+    if (grouping_->current() == ByName) {
+        for (std::size_t i = 0; i < lines_.size(); ++i)
+            if (lines_[i].name == workspace().kernel()) {
+                table_->setCurrentId(std::int64_t(i));
+                roofline_->setCurrent(std::int64_t(i));
+                return showHistogram(std::int64_t(i));
+            }
+    } else if (const auto id = table_->currentId(); id && std::size_t(*id) < lines_.size()) {
+        roofline_->setCurrent(id);
+        return showHistogram(*id);
+    }
+    table_->setCurrentId({});
+    roofline_->setCurrent({});
+    histogramPanel_->setTitle(tr("Durations"));
+    histogramPanel_->setSubtitle({});
+    showOnTimeline_->setEnabled(false);
+    emit selectionText({});
+    measuring_.cancel();
+    showDurations({}, query::Hue::Other, tr("Select a row to see how long its instances took."));
+}
+
+// With why there is nothing to see where that is so.
+void KernelsPage::showDurations(const Durations& durations, query::Hue hue, const QString& otherwise)
+{
+    const bool any = !durations.histogram.counts.empty();
+    histogram_->setVisible(any);
+    noHistogram_->setVisible(!any);
+    noHistogram_->setText(otherwise);
+    histogram_->show(durations, hue);
+}
+
+// The names whose instances a line adds up; empty where they are not told by name.
+std::vector<bool> KernelsPage::namesOf(const KernelLine& line) const
+{
+    if (!quick_.timeline || range_->currentIndex() > 0)
+        return {};
+    std::vector<bool> names(quick_.timeline->names.size());
+    bool any = false;
+    const std::string name = line.name.toStdString();
+    for (const query::KernelStat& stat : quick_.stats)
+        if (grouping_->current() == ByFamily ? words(hueWord(stat.hue)) == line.name
+                                             : quick_.timeline->names[stat.name].text == name)
+            any = names[stat.name] = true;
+    return any ? names : std::vector<bool>{};
+}
+
+void KernelsPage::showHistogram(std::int64_t id)
+{
+    const KernelLine& line = lines_[std::size_t(id)];
+    histogramPanel_->setTitle(line.label);
+    histogramPanel_->setSubtitle(counted(line.instances, "instance"));
+    showOnTimeline_->setEnabled(grouping_->current() == ByName);
+    const QString otherwise =
+        full_ && full_->ops
+            ? tr("Ops on a CPU are counted, not listed one by one here: the timeline has them.")
+            : tr("Durations are shown by name or by family, of all ranges.");
+    measuring_.cancel();
+    if (std::vector<bool> names = namesOf(line); names.empty())
+        showDurations({}, line.swatch.hue, otherwise);
+    else
+        measuring_.start(
+            [timeline = quick_.timeline, names = std::move(names),
+             within = stretch()](const query::Cancelled& cancelled) {
+                return durationsOf(lengthsOf(*timeline, names, within, cancelled));
+            },
+            [this, hue = line.swatch.hue, otherwise](const Durations& durations) {
+                showDurations(durations, hue, otherwise);
+            },
+            [this](const QString& sentence) { showDurations({}, query::Hue::Other, sentence); });
+    emit selectionText(tr("1 %1 selected, %2, %3")
+                           .arg(grouping_->current() != ByName ? tr("group")
+                                : full_ && full_->ops          ? tr("op")
+                                                               : tr("kernel"),
+                                counted(line.instances, "instance"), timeText(line.total)));
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,111 @@
+#pragma once
+
+#include "core/query/tables/answers.h"
+#include "ui/kernels/kernel_rows.h"
+#include "ui/kit/page.h"
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QStackedWidget;
+
+namespace tilescope::ui {
+
+class HistogramPlot;
+struct Durations;
+class KeyValueTable;
+class Panel;
+class RooflinePlot;
+class Segments;
+class TableView;
+class ToolBar;
+
+/// The kernels of the first selected run (its ops where it had no GPU): a table by name or by group, what the
+/// selected one's instances look like, how near they are to what the device can do, and families.
+///
+/// The table is there as soon as the timeline is; what takes a reading of all events (work, counters, groups
+/// of places) follows when it is done.
+class KernelsPage : public Page {
+    Q_OBJECT
+public:
+    explicit KernelsPage(Workspace& workspace, QWidget* parent = nullptr);
+
+    TableView& table() { return *table_; }
+    RooflinePlot& roofline() { return *roofline_; }
+    void startFind() override;
+    void goTo(const PageTarget& target) override;
+
+protected:
+    void showRuns(const std::vector<SelectedRun>& runs) override;
+
+private:
+    // From the timeline, at once.
+    struct Quick {
+        std::shared_ptr<const query::Timeline> timeline;
+        std::vector<query::KernelStat> stats;
+    };
+    // From the events; ops where there are no kernels.
+    struct Full {
+        query::KernelWorkTable kernels;
+        std::optional<query::OpsTable> ops;
+        std::optional<query::RooflineTable> opWork;
+        std::optional<query::Answer> attention;
+    };
+
+    QWidget* makeTools();
+    QWidget* makePanels();
+    QWidget* makeFamilies();
+    void load();
+    void quickLoaded(Quick quick);
+    void fullLoaded(Full full);
+    void showLines(std::vector<KernelLine> lines, const KernelTitles& titles);
+    void summarize();
+    void showFamilies();
+    void showAttention();
+    void showRoofline();
+    void fillSteps();
+    void fillRanges();
+    KernelTitles titles() const;
+    bool needsEvents() const;
+    std::optional<std::int32_t> step() const;
+    std::optional<query::Stretch> stretch() const;
+    void chooseLine(std::int64_t id);
+    void openLine(std::int64_t id);
+    void showOnTimeline();
+    void followKernel();
+    void showHistogram(std::int64_t id);
+    void showDurations(const Durations& durations, query::Hue hue, const QString& otherwise);
+    std::vector<bool> namesOf(const KernelLine& line) const;
+    void showMessage(const QString& text);
+
+    JobTracker loading_{this};
+    JobTracker counting_{this};
+    JobTracker measuring_{this};
+    std::optional<SelectedRun> run_;
+    bool ofSeveral_ = false; // several runs are selected: this is the first of them
+    Quick quick_;
+    std::optional<Full> full_;
+    std::vector<KernelLine> lines_;
+    QString wantedRange_; // to be chosen once the ranges are known
+    Segments* grouping_;
+    QLineEdit* filter_;
+    QComboBox* step_;
+    QComboBox* range_;
+    QLabel* summary_;
+    QStackedWidget* stack_;
+    QLabel* message_;
+    TableView* table_;
+    Panel* histogramPanel_;
+    HistogramPlot* histogram_;
+    QLabel* noHistogram_ = nullptr;
+    QPushButton* showOnTimeline_ = nullptr;
+    Panel* rooflinePanel_;
+    RooflinePlot* roofline_;
+    QLabel* noRoofline_ = nullptr;
+    TableView* familyTable_;
+    KeyValueTable* attention_ = nullptr;
+    QLabel* noAttention_ = nullptr;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "ui/kit/table_model.h"
+#include "ui/kit/themed_plot.h"
+
+#include <optional>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// A kernel or a group under the roof of its device.
+struct RooflineBubble {
+    std::int64_t id = 0;
+    QString label;
+    Swatch swatch;
+    double intensity = 0; ///< FLOP/B
+    double rate = 0;      ///< FLOP/s
+    double total = 0;     ///< ns: the bubble's area
+};
+
+/// A roof: what the device can reach at most. What is not known is absent.
+struct Roof {
+    std::optional<double> flops; ///< FLOP/s
+    std::optional<double> bytes; ///< B/s
+    QString source;              ///< measured, data sheet
+
+    bool known() const { return flops || bytes; }
+};
+
+/// Rate against arithmetic intensity, both logarithmic, under the device's roofs: the first is drawn strong,
+/// a second dashed. A click chooses a bubble; the current one is ringed. GUI thread.
+class RooflinePlot : public ThemedPlot {
+    Q_OBJECT
+public:
+    explicit RooflinePlot(QWidget* parent = nullptr);
+
+    void show(std::vector<RooflineBubble> bubbles, std::vector<Roof> roofs);
+    void setCurrent(std::optional<std::int64_t> id);
+    const std::vector<RooflineBubble>& bubbles() const { return bubbles_; }
+    /// The bubble at a place of the widget; none where there is none.
+    std::optional<std::int64_t> bubbleAt(const QPointF& place) const;
+
+signals:
+    void chosen(std::int64_t id);
+
+protected:
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    void build();
+    void setRanges();
+    void addRoof(const Roof& roof, bool strong);
+    void addBubble(const RooflineBubble& bubble);
+    void placeLabels();
+    void addLabel(const QPointF& place, const QString& text, Qt::Alignment alignment);
+    double radiusOf(const RooflineBubble& bubble) const;
+    QPointF pixelOf(double intensity, double rate) const;
+    const RooflineBubble* find(std::int64_t id) const;
+
+    std::vector<RooflineBubble> bubbles_; // the largest first: smaller ones are drawn over them
+    std::vector<Roof> roofs_;
+    std::optional<std::int64_t> current_;
+    std::vector<QCPItemText*> labels_;
+    double unit_ = 1e12; // of the rate axis
+};
+
+} // namespace tilescope::ui

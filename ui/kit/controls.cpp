@@ -1,0 +1,311 @@
+#include "ui/kit/controls.h"
+
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+
+#include <QHBoxLayout>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPainter>
+#include <QPointer>
+#include <QStyleOptionButton>
+#include <QStylePainter>
+#include <QToolTip>
+#include <QVBoxLayout>
+#include <QWheelEvent>
+
+#include <algorithm>
+
+namespace tilescope::ui {
+
+namespace {
+
+void paintChevron(QWidget& widget)
+{
+    QPainter painter(&widget);
+    const double side = sizes().of(12);
+    const QColor colour = widget.isEnabled() ? colours().dimText : colours().strongLine;
+    paintIcon(painter, Icon::ChevronDown,
+              QRectF(widget.width() - side - sizes().of(7), (widget.height() - side) / 2.0, side, side),
+              colour);
+}
+
+} // namespace
+
+ComboBox::ComboBox(const QString& accessibleName, QWidget* parent) : QComboBox(parent)
+{
+    setAccessibleName(accessibleName);
+    setSizeAdjustPolicy(QComboBox::AdjustToContents);
+}
+
+// As QComboBox does, but a choice without room for it ends in an ellipsis.
+void ComboBox::paintEvent(QPaintEvent* event)
+{
+    QStyleOptionComboBox option;
+    initStyleOption(&option);
+    const int room =
+        style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, this).width();
+    const QString words = fontMetrics().elidedText(option.currentText, Qt::ElideRight, room);
+    if (words == option.currentText) {
+        QComboBox::paintEvent(event);
+    } else {
+        option.currentText = words;
+        QStylePainter painter(this);
+        painter.drawComplexControl(QStyle::CC_ComboBox, option);
+        painter.drawControl(QStyle::CE_ComboBoxLabel, option);
+    }
+    paintChevron(*this);
+}
+
+// A wheel that scrolls the page must not change a choice it happens to pass over.
+void ComboBox::wheelEvent(QWheelEvent* event)
+{
+    if (hasFocus())
+        QComboBox::wheelEvent(event);
+    else
+        event->ignore();
+}
+
+MenuButton::MenuButton(const QString& text, QWidget* parent) : QPushButton(text, parent)
+{
+    setMenu(new QMenu(this));
+    setFocusPolicy(Qt::TabFocus);
+}
+
+QSize MenuButton::sizeHint() const
+{
+    const QSize hint = QPushButton::sizeHint();
+    return {fontMetrics().horizontalAdvance(text()) + sizes().of(text().isEmpty() ? 26 : 40), hint.height()};
+}
+
+// The word to the left, so that it keeps away from the chevron.
+void MenuButton::paintEvent(QPaintEvent*)
+{
+    QStylePainter painter(this);
+    QStyleOptionButton option;
+    initStyleOption(&option);
+    option.text.clear();
+    painter.drawControl(QStyle::CE_PushButton, option);
+    painter.setPen(isEnabled() ? colours().text : colours().strongLine);
+    painter.drawText(rect().adjusted(sizes().of(11), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text());
+    painter.end();
+    paintChevron(*this);
+}
+
+ElidedLabel::ElidedLabel(QWidget* parent) : QLabel(parent)
+{
+    setProperty("kind", "dim");
+    setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+}
+
+void ElidedLabel::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.setPen(colours().dimText);
+    const QRect inside = contentsRect();
+    painter.drawText(inside, int(alignment()),
+                     fontMetrics().elidedText(text(), Qt::ElideRight, inside.width()));
+}
+
+bool ElidedLabel::event(QEvent* event)
+{
+    if (event->type() == QEvent::ToolTip &&
+        fontMetrics().horizontalAdvance(text()) > contentsRect().width()) {
+        QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text(), this);
+        return true;
+    }
+    return QLabel::event(event);
+}
+
+QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleName)
+{
+    auto* field = new QLineEdit;
+    field->setPlaceholderText(placeholder);
+    field->setClearButtonEnabled(true);
+    field->setAccessibleName(accessibleName);
+    QAction* glass = field->addAction(QIcon(), QLineEdit::LeadingPosition);
+    const auto dress = [glass] { glass->setIcon(makeIcon(Icon::Search, colours().dimText, sizes().of(14))); };
+    dress();
+    QObject::connect(&Theme::instance(), &Theme::changed, glass, dress);
+    return field;
+}
+
+namespace {
+
+class LeadsOut : public QObject {
+public:
+    LeadsOut(QLineEdit& field, QWidget& content) : QObject(&field), content_(&content)
+    {
+        field.installEventFilter(this);
+    }
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        if (event->type() != QEvent::KeyPress || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape ||
+            content_ == nullptr)
+            return QObject::eventFilter(watched, event);
+        content_->setFocus();
+        return true;
+    }
+
+private:
+    QPointer<QWidget> content_;
+};
+
+} // namespace
+
+void leadOut(QLineEdit& field, QWidget& content)
+{
+    new LeadsOut(field, content);
+}
+
+QLabel* makeMessage()
+{
+    auto* message = new QLabel;
+    message->setAlignment(Qt::AlignCenter);
+    message->setWordWrap(true);
+    message->setProperty("kind", "dim");
+    return message;
+}
+
+QVBoxLayout* makePlainColumn(QWidget* parent)
+{
+    auto* column = new QVBoxLayout(parent);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    return column;
+}
+
+Segments::Segments(const QStringList& words, QWidget* parent) : QWidget(parent)
+{
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    for (int i = 0; i < int(words.size()); ++i) {
+        auto* button = new QPushButton(words[i]);
+        button->setCheckable(true);
+        button->setProperty("segment", i == 0 ? "first" : i + 1 == int(words.size()) ? "last" : "middle");
+        button->setFocusPolicy(Qt::TabFocus);
+        connect(button, &QPushButton::clicked, this, [this, i] {
+            const bool other = i != current_;
+            setCurrent(i);
+            if (other)
+                emit changed(i);
+        });
+        layout->addWidget(button);
+        buttons_.push_back(button);
+        setWord(i, words[i]);
+    }
+    setCurrent(0);
+}
+
+void Segments::setCurrent(int index)
+{
+    current_ = index;
+    for (int i = 0; i < int(buttons_.size()); ++i)
+        buttons_[std::size_t(i)]->setChecked(i == index);
+}
+
+void Segments::setWord(int index, const QString& word)
+{
+    QPushButton& button = *buttons_[std::size_t(index)];
+    button.setText(word);
+    // The one that is down is bold: room for it whichever it is.
+    button.setMinimumWidth(QFontMetrics(Theme::instance().bold()).horizontalAdvance(word) + sizes().of(24));
+}
+
+ToolBar::ToolBar(QWidget* parent) : QFrame(parent), layout_(new QHBoxLayout(this))
+{
+    setProperty("kind", "bar");
+    setFixedHeight(sizes().tools);
+    layout_->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
+    layout_->setSpacing(sizes().of(8));
+}
+
+void ToolBar::add(QWidget* widget)
+{
+    layout_->addWidget(widget);
+}
+
+void ToolBar::addWide(QWidget* widget)
+{
+    layout_->addWidget(widget, 1);
+}
+
+void ToolBar::addWord(const QString& text)
+{
+    auto* label = new QLabel(text);
+    label->setProperty("kind", "dim");
+    layout_->addWidget(label);
+    words_.push_back(label);
+}
+
+void ToolBar::mayGo(QWidget* widget)
+{
+    mayGo_.push_back(widget);
+}
+
+// It never makes its page wider than the window has room for.
+QSize ToolBar::minimumSizeHint() const
+{
+    return {0, sizes().tools};
+}
+
+void ToolBar::resizeEvent(QResizeEvent* event)
+{
+    QFrame::resizeEvent(event);
+    fit();
+}
+
+// A tool that says more needs more room.
+bool ToolBar::event(QEvent* event)
+{
+    const bool done = QFrame::event(event);
+    if (event->type() == QEvent::LayoutRequest)
+        fit();
+    return done;
+}
+
+void ToolBar::fit()
+{
+    std::vector<QWidget*> order = words_;
+    order.insert(order.end(), mayGo_.begin(), mayGo_.end());
+    const auto widthOf = [this](const QWidget& widget) {
+        return std::max(widget.minimumSizeHint().width(), widget.minimumWidth()) + layout_->spacing();
+    };
+    int needed = layout_->totalMinimumSize().width();
+    for (const QWidget* widget : order)
+        needed += widget->isHidden() ? widthOf(*widget) : 0;
+    for (QWidget* widget : order) {
+        const bool goes = needed > width();
+        if (goes)
+            needed -= widthOf(*widget);
+        if (widget->isHidden() != goes)
+            widget->setVisible(!goes);
+    }
+}
+
+void ToolBar::addStretch()
+{
+    layout_->addStretch(1);
+}
+
+void ToolBar::addGap()
+{
+    layout_->addSpacing(sizes().of(8));
+}
+
+QPushButton* ToolBar::addButton(const QString& text, const QString& tip)
+{
+    auto* button = new QPushButton(text);
+    button->setToolTip(tip);
+    button->setFocusPolicy(Qt::TabFocus);
+    layout_->addWidget(button);
+    return button;
+}
+
+} // namespace tilescope::ui

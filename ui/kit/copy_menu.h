@@ -1,0 +1,20 @@
+#pragma once
+
+#include "ui/kit/table_model.h"
+
+#include <functional>
+
+class QCustomPlot;
+class QPoint;
+class QWidget;
+
+namespace tilescope::ui {
+
+/// Opens a view's menu: copy it as an image, or its data as a table. \param table  its data; no columns where
+/// it has none
+void openCopyMenu(QWidget& view, const QPoint& at, const std::function<TableData()>& table);
+
+/// The values that a plot shows: a row a point, by line. No rows where it shows none.
+TableData tableOf(const QCustomPlot& plot);
+
+} // namespace tilescope::ui

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "ui/kit/exporter.h"
+
+#include <QDialog>
+
+class QCheckBox;
+class QDoubleSpinBox;
+class QLabel;
+class QSpinBox;
+
+namespace tilescope::ui {
+
+class ComboBox;
+class Segments;
+
+/// Asks what of a page to export, as what and how large, and writes it.
+class ExportDialog : public QDialog {
+    Q_OBJECT
+public:
+    /// \param all    what can be exported, at least one; the first is the page
+    /// \param title  of documents
+    /// \param names  how file names begin, see fileNameOf()
+    ExportDialog(std::vector<Exportable> all, const QString& title, QStringList names, QWidget* parent);
+
+    /// The name that is proposed for what is chosen now, with its suffix.
+    QString fileName() const;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    void choose();
+    void chooseFormat();
+    void preview();
+    void save();
+    void copy();
+    ExportOptions options() const;
+    const Exportable& chosen() const;
+    template <class Does> void inPaperColours(const Does& does);
+
+    QString title_;
+    QStringList names_;
+    std::vector<Exportable> all_;
+    ComboBox* what_;
+    Segments* format_;
+    QSpinBox* width_;
+    QSpinBox* height_;
+    QDoubleSpinBox* scale_;
+    QCheckBox* paper_;
+    QLabel* preview_;
+    QLabel* holds_; ///< what the CSV has in it
+    QLabel* problem_;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "ui/kit/table_model.h"
+
+#include <QSize>
+#include <QString>
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+class QImage;
+class QPainter;
+class QWidget;
+
+namespace tilescope::ui {
+
+/// Something on a page that can leave it: a picture, a table, or both.
+struct Exportable {
+    QString name; ///< Timeline, Kernels, …
+    QSize size;   ///< logical pixels that it has on screen
+    /// Draws it into the logical rectangle (0, 0, size); `vector` where shapes must stay shapes. None for a
+    /// table that is drawn as one.
+    std::function<void(QPainter& painter, const QSize& size, bool vector)> draw = {};
+    std::optional<TableData> table = {};  ///< what it shows, for CSV
+    std::function<TableText()> text = {}; ///< makes the CSV of what is too long for a TableData
+
+    bool hasTable() const { return table || text; }
+};
+
+/// What a thing to be exported has as CSV. \pre hasTable()
+TableText csvOf(const Exportable& what);
+
+/// The kinds of files that an export can be.
+enum class ExportFormat { Pdf, Svg, Png, Csv };
+QString suffixOf(ExportFormat format);
+
+struct ExportOptions {
+    ExportFormat format = ExportFormat::Pdf;
+    QSize size;       ///< logical pixels; 96 of them are an inch on paper
+    double scale = 1; ///< PNG: pixels for a logical one
+    QString title;    ///< of the document
+};
+
+/// Writes what `what` shows to a file: PDF and SVG as shapes and text, PNG as pixels, CSV as the table.
+/// \throws Error  the file cannot be written, or there is no table to write
+void writeExport(const Exportable& what, const ExportOptions& options, const QString& file);
+
+/// The same as an image, for the clipboard. \param scale  pixels for a logical one
+QImage imageOf(const Exportable& what, const QSize& size, double scale);
+
+/// What `what` looks like at `size`, made as large as it fits into `box`; of a table that would be too small
+/// to read its upper left part. \param ratio  pixels of the screen for a logical one
+QImage previewOf(const Exportable& what, const QSize& size, const QSize& box, double ratio);
+
+/// A name for a file that says what is in it, without spaces: {"demo", "run 1", "Kernels of the span"} is
+/// demo-run-1-kernels-of-the-span. The first part keeps its capitals; parts that repeat the one before are
+/// left out.
+QString fileNameOf(const QStringList& parts);
+
+/// Draws a table as text and bars, one row under the other.
+void drawTable(QPainter& painter, const TableData& table, const QSize& size);
+/// How large a table is with all its rows.
+QSize sizeOfTable(const TableData& table, int width);
+
+/// RFC 4180 with a header; fields that a spreadsheet would take for a formula are quoted with an apostrophe.
+QString csvOf(const TableData& table);
+
+} // namespace tilescope::ui

@@ -1,0 +1,82 @@
+#include "ui/kit/page.h"
+
+#include <QEvent>
+
+namespace tilescope::ui {
+
+Page::Page(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace)
+{
+    connect(&workspace_, &Workspace::selectionChanged, this, [this] {
+        stale_ = true;
+        if (isVisible())
+            catchUp();
+    });
+    connect(&workspace_, &Workspace::runsGrew, this, [this] {
+        behind_ = true;
+        if (isVisible())
+            grow();
+    });
+    // A file that could not be read changes what the empty page says.
+    connect(&workspace_, &Workspace::filesChanged, this, [this] {
+        stale_ = stale_ || workspace_.selection().empty();
+        if (isVisible() && stale_)
+            catchUp();
+    });
+}
+
+void Page::takeFocus()
+{
+    QWidget* target = focusProxy();
+    if (target == nullptr || target->isVisible())
+        return setFocus();
+    // Meanwhile the stack of pages holds it: no field shall have the keys that are meant for the page.
+    target->removeEventFilter(this);
+    target->installEventFilter(this);
+    parentWidget()->setFocus();
+}
+
+bool Page::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == focusProxy() && event->type() == QEvent::Show) {
+        focusProxy()->removeEventFilter(this);
+        if (window()->focusWidget() == parentWidget())
+            focusProxy()->setFocus();
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+QString Page::emptyText(const QString& fills) const
+{
+    QStringList problems;
+    for (const OpenFile& file : workspace_.files())
+        if (!file.problem.isEmpty())
+            problems << file.problem;
+    if (!problems.isEmpty())
+        return problems.join(QStringLiteral("\n"));
+    if (workspace_.files().empty())
+        return tr("Open a .tscope file (Ctrl+O), or drop one here.") + QLatin1Char('\n') + fills;
+    return tr("Select a run in the list on the right.") + QLatin1Char('\n') + fills;
+}
+
+void Page::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    if (behind_)
+        grow();
+    if (stale_ || behind_)
+        catchUp();
+}
+
+void Page::catchUp()
+{
+    stale_ = behind_ = false;
+    showRuns(workspace_.selectedRuns());
+}
+
+void Page::grow()
+{
+    if (!stale_ && showGrown(workspace_.selectedRuns()))
+        behind_ = false;
+}
+
+} // namespace tilescope::ui

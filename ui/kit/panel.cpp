@@ -1,0 +1,65 @@
+#include "ui/kit/panel.h"
+
+#include "ui/kit/controls.h"
+#include "ui/theme/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+
+namespace tilescope::ui {
+
+Panel::Panel(const QString& title, QWidget* parent)
+    : QFrame(parent), title_(new QLabel(title)), subtitle_(new ElidedLabel), header_(new QHBoxLayout),
+      layout_(new QVBoxLayout(this))
+{
+    setProperty("kind", "panel");
+    layout_->setContentsMargins(1, 1, 1, 1);
+    layout_->setSpacing(0);
+    auto* bar = new QFrame;
+    bar->setProperty("kind", "panelHeader");
+    bar->setFixedHeight(sizes().panelHeader);
+    bar->setLayout(header_);
+    header_->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
+    header_->setSpacing(sizes().of(8));
+    title_->setProperty("kind", "title");
+    header_->addWidget(title_);
+    header_->addWidget(subtitle_, 1);
+    layout_->addWidget(bar);
+}
+
+void Panel::setTitle(const QString& title)
+{
+    title_->setText(title);
+}
+
+void Panel::setSubtitle(const QString& subtitle)
+{
+    subtitle_->setText(subtitle);
+}
+
+void Panel::addToHeader(QWidget* widget)
+{
+    header_->addWidget(widget);
+}
+
+QPushButton* Panel::addLink(const QString& text)
+{
+    auto* link = new QPushButton(text);
+    link->setProperty("kind", "link");
+    link->setCursor(Qt::PointingHandCursor);
+    header_->addWidget(link);
+    return link;
+}
+
+void Panel::setContent(QWidget* content)
+{
+    layout_->addWidget(content, 1);
+}
+
+void Panel::setContent(QLayout* content)
+{
+    layout_->addLayout(content, 1);
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "ui/kit/table_model.h"
+#include "ui/theme/icons.h"
+
+#include <QColor>
+#include <QHeaderView>
+#include <QStyledItemDelegate>
+
+#include <optional>
+
+namespace tilescope::ui {
+
+struct Palette;
+
+/// The colour of a swatch in a palette.
+QColor colourOf(const Swatch& swatch, const Palette& palette);
+/// The colour of a memory category by its word.
+QColor categoryColour(const QString& category, const Palette& palette);
+
+/// How text of a tone is drawn: a colour and, before the text, a sign that says the same.
+struct Toned {
+    QColor colour;
+    std::optional<Icon> sign;
+    bool bold = false;
+};
+Toned tonedBy(Tone tone, const Palette& palette);
+
+/// Draws the cells of a TableModel: swatches, bars, strips, tones.
+class TableDelegate : public QStyledItemDelegate {
+    Q_OBJECT
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option,
+               const QModelIndex& index) const override;
+
+    /// What a text needs beside its own width, in pixels: the space at both sides of a cell, and the sign of
+    /// its tone.
+    static int padding(int column);
+    static int signWidth(Tone tone);
+    static QFont fontOf(const TableRow& row, const TableCell& cell);
+};
+
+/// Headers in small dim type; the one that sorts in bold with a small triangle.
+class TableHeader : public QHeaderView {
+    Q_OBJECT
+public:
+    explicit TableHeader(QWidget* parent = nullptr);
+
+protected:
+    void paintSection(QPainter* painter, const QRect& rect, int section) const override;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,365 @@
+#include "ui/kit/table_view.h"
+
+#include "ui/kit/key_actions.h"
+#include "ui/kit/number_text.h"
+#include "ui/theme/theme.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QImage>
+#include <QKeyEvent>
+#include <QMenu>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr double kLeastText = 90;    // design pixels
+constexpr double kShortestText = 56; // before the view scrolls
+constexpr double kReadableText = 128;
+constexpr double kMostText = 180; // beyond which a text need not be whole before anything gives way
+constexpr double kLeastBar = 28;
+
+// Total of "Total, µs".
+QString withoutUnit(const QString& title)
+{
+    return title.section(QLatin1Char(','), 0, 0);
+}
+
+// Of texts of nearly the same length, the widest in pixels may be any.
+constexpr qsizetype kLengthsApart = 2;
+
+// What the numbers of a column need in the view; 0 where it has none. O(rows) lengths, of which the longest
+// are measured.
+int widestNumber(const TableData& table, std::size_t column)
+{
+    if (table.columns[column].kind != TableColumn::Kind::Number)
+        return 0;
+    qsizetype longest = 0;
+    for (const TableRow& row : table.rows)
+        longest = std::max(longest, row.cells[column].text.size());
+    int widest = 0;
+    for (const TableRow& row : table.rows) {
+        const TableCell& cell = row.cells[column];
+        const int sign = TableDelegate::signWidth(cell.tone);
+        if (sign == 0 && !row.strong && cell.text.size() + kLengthsApart < longest)
+            continue;
+        const QFont font = TableDelegate::fontOf(row, cell);
+        widest = std::max(widest, QFontMetrics(font).horizontalAdvance(cell.text) + sign);
+    }
+    return widest > 0 ? widest + TableDelegate::padding(int(column)) : 0;
+}
+
+// Columns that differ by their unit at most keep the widths that somebody gave them.
+bool isAlike(const TableColumn& one, const TableColumn& other)
+{
+    return withoutUnit(one.title) == withoutUnit(other.title) && one.kind == other.kind &&
+           one.width == other.width && one.dim == other.dim;
+}
+
+} // namespace
+
+TableView::TableView(QWidget* parent)
+    : QTableView(parent), model_(new TableModel(this)), filter_(new TableFilter(this)),
+      copy_(addKey(
+          *this, tr("Copy table"), {QKeySequence(QKeySequence::Copy)}, [this] { copyTable(); },
+          Qt::WidgetShortcut, tr("Tables")))
+{
+    filter_->setSourceModel(model_);
+    setModel(filter_);
+    setHorizontalHeader(new TableHeader(this));
+    setItemDelegate(new TableDelegate(this));
+    verticalHeader()->hide();
+    verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    setRowHeight(24);
+    setShowGrid(false);
+    setSelectionBehavior(QAbstractItemView::SelectRows);
+    setSelectionMode(QAbstractItemView::SingleSelection);
+    setSortingEnabled(true);
+    setWordWrap(false);
+    setMouseTracking(true);
+    setTabKeyNavigation(false);
+    setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    setFrameShape(QFrame::NoFrame);
+    horizontalHeader()->setSortIndicator(-1, Qt::DescendingOrder);
+    horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(horizontalHeader(), &QWidget::customContextMenuRequested, this, &TableView::openColumnMenu);
+    // A first click on a column of numbers shows the greatest.
+    connect(horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int) { viewport()->update(); });
+    connect(horizontalHeader(), &QHeaderView::sectionResized, this,
+            [this](int column, int, int width) { keepWidth(column, width); });
+    connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+            [this](const QModelIndex& current) {
+                if (!quiet_ && current.isValid())
+                    emit chosen(current.data(TableModel::IdRole).toLongLong());
+            });
+    connect(this, &QTableView::activated, this, [this](const QModelIndex& index) {
+        emit activatedRow(index.data(TableModel::IdRole).toLongLong());
+    });
+    connect(&Theme::instance(), &Theme::changed, this, [this] { viewport()->update(); });
+}
+
+void TableView::setRowHeight(double design)
+{
+    verticalHeader()->setMinimumSectionSize(1);
+    verticalHeader()->setDefaultSectionSize(sizes().of(design));
+}
+
+void TableView::show(TableData rows)
+{
+    const std::optional<std::int64_t> current = currentId();
+    const bool otherColumns =
+        !std::equal(rows.columns.begin(), rows.columns.end(), model_->table().columns.begin(),
+                    model_->table().columns.end(), isAlike);
+    if (otherColumns)
+        dragged_.clear();
+    quiet_ = true;
+    laying_ = true; // a reset model gives its columns widths, too
+    model_->setData(std::move(rows));
+    laying_ = false;
+    const std::vector<int> before = std::move(numberWidths_);
+    numberWidths_.clear();
+    for (std::size_t c = 0; c < model_->table().columns.size(); ++c)
+        numberWidths_.push_back(widestNumber(model_->table(), c));
+    if (otherColumns || before != numberWidths_)
+        layColumns();
+    setCurrentId(current);
+    quiet_ = false;
+}
+
+std::optional<std::int64_t> TableView::currentId() const
+{
+    const QModelIndex index = currentIndex();
+    return index.isValid() ? std::optional(std::int64_t(index.data(TableModel::IdRole).toLongLong()))
+                           : std::nullopt;
+}
+
+void TableView::setCurrentId(std::optional<std::int64_t> id)
+{
+    const bool before = quiet_;
+    quiet_ = true;
+    QModelIndex found;
+    for (int row = 0; id && row < filter_->rowCount(); ++row)
+        if (filter_->index(row, 0).data(TableModel::IdRole).toLongLong() == *id)
+            found = filter_->index(row, 0);
+    if (found.isValid()) {
+        setCurrentIndex(found);
+        selectionModel()->select(found, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+        scrollTo(found);
+    } else {
+        selectionModel()->clear();
+    }
+    quiet_ = before;
+}
+
+bool TableView::isHidden(int column) const
+{
+    return hidden_.contains(withoutUnit(model_->table().columns[std::size_t(column)].title));
+}
+
+// What the texts of a column take; of the first rows, which are those that are seen.
+int TableView::textWidth(std::size_t column) const
+{
+    constexpr std::size_t kLooked = 40;
+    const std::vector<TableRow>& rows = model_->table().rows;
+    const QFontMetrics metrics(font());
+    int widest = 0;
+    for (std::size_t i = 0; i < std::min(kLooked, rows.size()); ++i)
+        widest = std::max(widest, metrics.horizontalAdvance(rows[i].cells[column].text));
+    const bool swatch = model_->table().columns[column].swatch;
+    return std::clamp(widest + sizes().of(swatch ? 40 : 20), sizes().of(kLeastText), sizes().of(kMostText));
+}
+
+int TableView::titleWidth(int column) const
+{
+    const QFontMetrics metrics(Theme::instance().small());
+    return metrics.horizontalAdvance(model_->table().columns[std::size_t(column)].title) +
+           TableDelegate::padding(column);
+}
+
+// Whether nothing in it was measured in any row.
+bool TableView::holdsNothing(std::size_t column) const
+{
+    const std::vector<TableRow>& rows = model_->table().rows;
+    const TableColumn::Kind kind = model_->table().columns[column].kind;
+    if (rows.empty() || (kind != TableColumn::Kind::Number && kind != TableColumn::Kind::Strip))
+        return false;
+    return std::all_of(rows.begin(), rows.end(), [&](const TableRow& row) {
+        const TableCell& cell = row.cells[column];
+        return kind == TableColumn::Kind::Strip ? cell.strip[1] < 0 : cell.text == notMeasured();
+    });
+}
+
+int TableView::numberWidth(int column) const
+{
+    return std::size_t(column) < numberWidths_.size() ? numberWidths_[std::size_t(column)] : 0;
+}
+
+QString TableView::keyOf(int column) const
+{
+    const QString title = withoutUnit(model_->table().columns[std::size_t(column)].title);
+    return title.isEmpty() ? QString::number(column) : title;
+}
+
+// A width that somebody drags: kept, but no number becomes too wide for it.
+void TableView::keepWidth(int column, int width)
+{
+    if (laying_ || width == 0 || std::size_t(column) >= model_->table().columns.size())
+        return;
+    const int least = numberWidth(column);
+    dragged_[keyOf(column)] = std::max(width, least);
+    if (width < least)
+        setColumnWidth(column, least);
+}
+
+// Columns of numbers are as wide as the widest, others keep their width, and those of width 0 share what is
+// left. Where that is too little to read them, those that hold nothing go, numbers lose the space before
+// them, bars get shorter, then dim words go, which a swatch tells, too, then names are elided, then dim
+// numbers go, then bars. What still is too wide is scrolled: no number is ever cut.
+void TableView::layColumns()
+{
+    const std::vector<TableColumn>& columns = model_->table().columns;
+    std::vector<int> widths(columns.size(), 0); // 0: hidden
+    int needed = 0;
+    int free = 0;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        if (isHidden(int(c)))
+            continue;
+        const auto dragged = dragged_.find(keyOf(int(c)));
+        widths[c] = dragged != dragged_.end() ? *dragged
+                    : columns[c].width > 0    ? sizes().of(columns[c].width)
+                                              : textWidth(c);
+        if (columns[c].kind == TableColumn::Kind::Number)
+            widths[c] = std::max({widths[c], numberWidth(int(c)), titleWidth(int(c))});
+        needed += widths[c];
+        free += columns[c].width == 0 ? 1 : 0;
+    }
+    const int room = viewport()->width();
+    const auto shrink = [&](std::size_t c, int to) {
+        const int less = std::clamp(needed - room, 0, std::max(0, widths[c] - to));
+        widths[c] -= less;
+        needed -= less;
+    };
+    const auto drop = [&](auto isOne) {
+        for (std::size_t c = 1; c < columns.size(); ++c)
+            if (needed > room && isOne(c)) {
+                needed -= widths[c];
+                widths[c] = 0;
+            }
+    };
+    const auto isBar = [&](std::size_t c) {
+        return columns[c].kind != TableColumn::Kind::Text && columns[c].kind != TableColumn::Kind::Number;
+    };
+    const auto elide = [&](double to) {
+        for (std::size_t c = 0; c < columns.size(); ++c)
+            if (columns[c].width == 0)
+                shrink(c, std::max(sizes().of(to), numberWidth(int(c))));
+    };
+    drop([&](std::size_t c) { return holdsNothing(c); });
+    for (std::size_t c = 0; c < columns.size(); ++c)
+        if (widths[c] > 0 && columns[c].kind == TableColumn::Kind::Number)
+            shrink(c, std::max(numberWidth(int(c)), titleWidth(int(c))));
+    for (std::size_t c = 0; c < columns.size(); ++c)
+        if (widths[c] > 0 && isBar(c))
+            shrink(c, sizes().of(kLeastBar));
+    drop([&](std::size_t c) { return columns[c].dim && columns[c].kind == TableColumn::Kind::Text; });
+    elide(kReadableText);
+    drop([&](std::size_t c) { return columns[c].dim && columns[c].kind == TableColumn::Kind::Number; });
+    elide(kLeastText);
+    drop(isBar);
+    elide(kShortestText);
+    const int more = free > 0 ? std::max(0, room - needed) / free : 0;
+    laying_ = true;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        setColumnHidden(int(c), widths[c] == 0);
+        if (widths[c] > 0)
+            setColumnWidth(int(c), widths[c] + (columns[c].width == 0 ? more : 0));
+    }
+    laying_ = false;
+}
+
+void TableView::fillColumnMenu(QMenu& menu)
+{
+    menu.clear();
+    const std::vector<TableColumn>& columns = model_->table().columns;
+    for (std::size_t c = 1; c < columns.size(); ++c) { // the first names the row
+        if (columns[c].title.isEmpty())
+            continue;
+        const QString title = withoutUnit(columns[c].title);
+        QAction* action = menu.addAction(columns[c].title, this, [this, title] {
+            if (!hidden_.remove(title))
+                hidden_.insert(title);
+            layColumns();
+        });
+        action->setCheckable(true);
+        action->setChecked(!hidden_.contains(title));
+    }
+}
+
+void TableView::openColumnMenu(const QPoint& at)
+{
+    QMenu menu(this);
+    fillColumnMenu(menu);
+    menu.exec(horizontalHeader()->mapToGlobal(at));
+}
+
+void TableView::resizeEvent(QResizeEvent* event)
+{
+    QTableView::resizeEvent(event);
+    layColumns();
+}
+
+TableData TableView::shown() const
+{
+    TableData rows;
+    std::vector<std::size_t> kept;
+    for (std::size_t c = 0; c < model_->table().columns.size(); ++c)
+        if (!isHidden(int(c))) {
+            kept.push_back(c);
+            rows.columns.push_back(model_->table().columns[c]);
+        }
+    for (int row = 0; row < filter_->rowCount(); ++row) {
+        const TableRow& from = model_->row(filter_->mapToSource(filter_->index(row, 0)).row());
+        TableRow& to = rows.rows.emplace_back(from);
+        to.cells.clear();
+        for (const std::size_t c : kept)
+            to.cells.push_back(from.cells[c]);
+    }
+    return rows;
+}
+
+void TableView::copyImage()
+{
+    QImage image(size() * devicePixelRatio(), QImage::Format_ARGB32_Premultiplied);
+    image.setDevicePixelRatio(devicePixelRatio());
+    image.fill(colours().surface);
+    render(&image);
+    QApplication::clipboard()->setImage(image);
+}
+
+void TableView::copyTable()
+{
+    QApplication::clipboard()->setText(tableText(shown(), QLatin1Char('\t')));
+}
+
+void TableView::contextMenuEvent(QContextMenuEvent* event)
+{
+    QMenu menu(this);
+    const QModelIndex index = indexAt(event->pos());
+    if (index.isValid())
+        menu.addAction(tr("Copy cell"), this, [index] {
+            QApplication::clipboard()->setText(index.data(TableModel::ExactRole).toString());
+        });
+    menu.addAction(copy_);
+    menu.addAction(tr("Copy as image"), this, &TableView::copyImage);
+    menu.addSeparator();
+    fillColumnMenu(*menu.addMenu(tr("Columns")));
+    menu.exec(event->globalPos());
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "ui/kit/table_delegate.h"
+#include "ui/kit/table_model.h"
+
+#include <QHash>
+#include <QSet>
+#include <QTableView>
+
+#include <vector>
+
+class QAction;
+class QMenu;
+
+namespace tilescope::ui {
+
+/// A table on a TableModel behind a TableFilter, with our header, delegate, row heights, copying and
+/// keyboard.
+class TableView : public QTableView {
+    Q_OBJECT
+public:
+    explicit TableView(QWidget* parent = nullptr);
+
+    void show(TableData rows);
+    TableFilter& filter() { return *filter_; }
+    const TableData& table() const { return model_->table(); }
+    /// The id of the current row; none where there is none.
+    std::optional<std::int64_t> currentId() const;
+    /// Makes the row of that id current without telling.
+    void setCurrentId(std::optional<std::int64_t> id);
+    void setRowHeight(double design);
+    /// The table as shown: sorted, filtered, without the columns that are hidden.
+    TableData shown() const;
+    /// Actions that show and hide columns.
+    void fillColumnMenu(QMenu& menu);
+    /// The least width at which every number of a column is whole, and the signs before them.
+    int numberWidth(int column) const;
+
+signals:
+    /// Another row is current, by mouse or keyboard.
+    void chosen(std::int64_t id);
+    /// Enter or double click on a row.
+    void activatedRow(std::int64_t id);
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+
+private:
+    void layColumns();
+    void keepWidth(int column, int width);
+    bool holdsNothing(std::size_t column) const;
+    int textWidth(std::size_t column) const;
+    int titleWidth(int column) const;
+    QString keyOf(int column) const;
+    void copyTable();
+    void copyImage();
+    void openColumnMenu(const QPoint& at);
+    bool isHidden(int column) const;
+
+    TableModel* model_;
+    TableFilter* filter_;
+    QAction* copy_;
+    QSet<QString> hidden_;          // titles without units: units change with what is shown
+    QHash<QString, int> dragged_;   // widths that somebody gave columns, by the same titles
+    std::vector<int> numberWidths_; // of the columns; 0 for those without numbers
+    bool quiet_ = false;
+    bool laying_ = false;
+};
+
+} // namespace tilescope::ui

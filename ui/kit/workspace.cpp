@@ -1,0 +1,370 @@
+#include "ui/kit/workspace.h"
+
+#include <QFileInfo>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace tilescope::ui {
+
+namespace {
+
+QString text(std::string_view view)
+{
+    return QString::fromUtf8(view.data(), qsizetype(view.size()));
+}
+
+// 4096 is 4k, 1000 stays 1000.
+QString shortCount(const QString& number)
+{
+    const auto value = number.toLongLong();
+    return value >= 1024 && value % 1024 == 0 ? QString::number(value / 1024) + QLatin1Char('k') : number;
+}
+
+// Keys that tell runs of one file apart, beside the backend and what the list has columns for.
+constexpr const char* kPrecision = "precision"; // the list has a column for it
+constexpr const char* kTelling[] = {"size",   "layers",  "d_model", "heads",   "kv_heads",     "d_head",
+                                    "batch",  "context", "mode",    "grad",    "compile",      "causal",
+                                    "tile_q", "tile_k",  "seed",    "threads", "checkpointing"};
+
+// batch 4, but train and graph without their keys; none where the value is the absence of something.
+QString telling(std::string_view key, std::string_view value)
+{
+    if (value == "none" || value == "false" || value.empty())
+        return {};
+    if (value == "true")
+        return text(key);
+    const bool number = value.find_first_not_of("0123456789.") == std::string_view::npos;
+    return number ? text(key).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') +
+                        shortCount(text(value))
+                  : text(value);
+}
+
+// What follows from another key, or does nothing, tells nothing.
+bool isImplied(std::string_view key, const query::RunSummary& run)
+{
+    if (key == "kv_heads")
+        return run.param(key) == run.param("heads");
+    return key.substr(0, 5) == "tile_" && run.param("backend") != "flash-torch";
+}
+
+constexpr int kTickMs = 250;
+// How long after a look at a file the next one follows: of one that changes, one that does not, and one that
+// cannot be read.
+constexpr auto kSoon = std::chrono::milliseconds(500);
+constexpr auto kNowAndThen = std::chrono::seconds(2);
+constexpr auto kSeldom = std::chrono::seconds(30);
+constexpr int kRests = 4; // times as long as the look took
+
+bool isBeingWritten(const query::FileSnapshot& snapshot)
+{
+    return std::any_of(snapshot.runs.begin(), snapshot.runs.end(),
+                       [](const query::RunSummary& run) { return run.result.status == RunStatus::Running; });
+}
+
+// Whether pages show the same of both, but for what a running one has come to meanwhile.
+bool looksAlike(const query::RunSummary& a, const query::RunSummary& b)
+{
+    return a.uid == b.uid && a.result.status == b.result.status && a.note == b.note && a.tag == b.tag;
+}
+
+} // namespace
+
+RunTitles::RunTitles(const query::FileSnapshot& runs)
+{
+    for (const query::RunSummary& run : runs.runs)
+        add(run);
+}
+
+void RunTitles::add(const query::RunSummary& run)
+{
+    Group& group = groups_[run.workload];
+    if (group.first == nullptr)
+        group.first = &run;
+    for (const char* key : kTelling)
+        if (run.param(key) != group.first->param(key))
+            group.varying.insert(key);
+    if (run.param(kPrecision) != group.first->param(kPrecision))
+        group.varying.insert(kPrecision);
+}
+
+QString RunTitles::of(const query::RunSummary& run, bool withPrecision) const
+{
+    QString title = text(run.param("backend"));
+    if (title.isEmpty())
+        title = QString::fromStdString(run.name);
+    if (run.workload == "attention")
+        title += QLatin1Char(' ') + shortCount(text(run.param("seq_len")));
+    QStringList words{title};
+    const auto group = groups_.find(run.workload);
+    if (group != groups_.end()) {
+        for (const char* key : kTelling)
+            if (group->second.varying.contains(key) && !isImplied(key, run))
+                words << telling(key, run.param(key));
+        if (withPrecision && group->second.varying.contains(kPrecision))
+            words << text(run.param(kPrecision));
+    }
+    words.removeAll(QString());
+    return words.join(QLatin1Char(' '));
+}
+
+QString OpenFile::name() const
+{
+    return QString::fromStdString(file->path().filename().string());
+}
+
+QString SelectedRun::source() const
+{
+    return QString::fromStdString(file->path().stem().string()) + QStringLiteral(" #%1").arg(run->run.value);
+}
+
+Workspace::Workspace(QObject* parent) : QObject(parent)
+{
+    connect(&timer_, &QTimer::timeout, this, &Workspace::watch);
+    timer_.start(kTickMs);
+}
+
+Workspace::~Workspace() = default;
+
+OpenFile* Workspace::entry(int file)
+{
+    const auto found =
+        std::find_if(files_.begin(), files_.end(), [file](const OpenFile& f) { return f.id == file; });
+    return found == files_.end() ? nullptr : &*found;
+}
+
+const OpenFile* Workspace::find(int file) const
+{
+    return const_cast<Workspace*>(this)->entry(file);
+}
+
+void Workspace::open(const QString& path)
+{
+    add(QFileInfo(path).absoluteFilePath().toStdString());
+}
+
+void Workspace::openAndShow(const QStringList& paths)
+{
+    wanted_.clear();
+    for (const QString& path : paths) {
+        wanted_.push_back(add(QFileInfo(path).absoluteFilePath().toStdString()));
+        untold_.insert(wanted_.back());
+    }
+}
+
+int Workspace::add(const std::filesystem::path& path)
+{
+    for (const OpenFile& file : files_) {
+        if (file.file->path() == path) {
+            refresh(file.id);
+            return file.id;
+        }
+    }
+    OpenFile file;
+    file.id = nextFile_++;
+    file.file = std::make_shared<query::SharedFile>(path);
+    files_.push_back(std::move(file));
+    const int id = files_.back().id;
+    watches_[id].job = std::make_unique<JobTracker>(this);
+    look(files_.back());
+    emit filesChanged();
+    return id;
+}
+
+void Workspace::refresh(int file)
+{
+    if (const OpenFile* found = find(file))
+        look(*found);
+}
+
+void Workspace::watch()
+{
+    const auto now = Clock::now();
+    for (const OpenFile& file : files_)
+        if (const Watch& watch = watches_[file.id]; !watch.isLooking && now >= watch.due)
+            look(file);
+}
+
+// A disk may be slow to answer, and the file large: it is asked in the background.
+void Workspace::look(const OpenFile& file)
+{
+    Watch& watch = watches_[file.id];
+    // One look at a time: what it finds is told once.
+    watch.isWantedAgain = watch.isLooking;
+    if (watch.isLooking)
+        return;
+    watch.isLooking = true;
+    watch.job->start(
+        [shared = file.file](const query::Cancelled&) {
+            const auto start = Clock::now();
+            Snapshot snapshot = shared->look();
+            return std::pair(std::move(snapshot), Clock::now() - start);
+        },
+        [this, id = file.id](std::pair<Snapshot, Clock::duration> seen) {
+            looked(id, std::move(seen.first), seen.second);
+        },
+        [this, id = file.id](const QString& sentence) { failed(id, sentence); });
+}
+
+void Workspace::looked(int file, Snapshot snapshot, Clock::duration took)
+{
+    Watch& watch = watches_[file];
+    watch.isLooking = false;
+    // Soon again where it is being written, but not most of the time.
+    const Snapshot& latest = snapshot ? snapshot : entry(file)->snapshot;
+    const bool isWritten = snapshot || (latest && isBeingWritten(*latest));
+    watch.pace = std::max<Clock::duration>(isWritten ? kSoon : kNowAndThen, kRests * took);
+    watch.due = Clock::now() + watch.pace;
+    untold_.erase(file);
+    if (snapshot)
+        loaded(file, std::move(snapshot));
+    else
+        setProblem(file, {});
+    showWanted();
+    lookAgain(file);
+}
+
+void Workspace::failed(int file, const QString& sentence)
+{
+    Watch& watch = watches_[file];
+    watch.isLooking = false;
+    watch.pace = std::clamp<Clock::duration>(2 * watch.pace, kNowAndThen, kSeldom);
+    watch.due = Clock::now() + watch.pace;
+    setProblem(file, sentence);
+    if (untold_.erase(file) > 0)
+        emit openFailed(file);
+    showWanted();
+    lookAgain(file);
+}
+
+void Workspace::setProblem(int file, const QString& sentence)
+{
+    OpenFile& open = *entry(file);
+    if (open.problem == sentence)
+        return;
+    open.problem = sentence;
+    emit filesChanged();
+}
+
+// Where somebody asked while the file was looked at; unless they have closed it since.
+void Workspace::lookAgain(int file)
+{
+    if (const OpenFile* open = find(file); open != nullptr && watches_[file].isWantedAgain)
+        look(*open);
+}
+
+void Workspace::loaded(int file, Snapshot snapshot)
+{
+    OpenFile& open = *entry(file);
+    const Snapshot before = std::exchange(open.snapshot, std::move(snapshot));
+    open.problem.clear();
+    emit filesChanged();
+    if (chooseFirst(file, before.get()))
+        return;
+    // What was chosen stays, and pages keep what they show where nothing of it is another.
+    bool changed = false;
+    bool grew = false;
+    for (const RunKey& key : selection_) {
+        if (key.file != file)
+            continue;
+        const query::RunSummary* was = before ? before->find(key.run) : nullptr;
+        const query::RunSummary* is = open.snapshot->find(key.run);
+        const bool same = was != nullptr && is != nullptr && looksAlike(*was, *is);
+        changed = changed || !same;
+        grew = grew || (same && is->result.status == RunStatus::Running);
+    }
+    if (changed)
+        emit selectionChanged();
+    else if (grew)
+        emit runsGrew();
+}
+
+// A file in which the first run appears shows it, unless something else is chosen.
+bool Workspace::chooseFirst(int file, const query::FileSnapshot* before)
+{
+    const std::vector<query::RunSummary>& runs = find(file)->snapshot->runs;
+    const bool isFirst = before == nullptr || before->runs.empty();
+    if (!isFirst || !selection_.empty() || runs.empty() || !wanted_.empty())
+        return false;
+    select({{file, runs.front().run}});
+    return true;
+}
+
+// Of several files that were opened at once the first that can be read, however long the others take.
+void Workspace::showWanted()
+{
+    while (!wanted_.empty()) {
+        const int file = wanted_.front();
+        const OpenFile* open = find(file);
+        if (open != nullptr && open->problem.isEmpty() && !open->snapshot)
+            return; // it is being read
+        wanted_.erase(wanted_.begin());
+        if (open == nullptr || !open->problem.isEmpty() || open->snapshot->runs.empty())
+            continue;
+        wanted_.clear();
+        const bool isShown = std::any_of(selection_.begin(), selection_.end(),
+                                         [file](const RunKey& key) { return key.file == file; });
+        if (!isShown)
+            select({{file, open->snapshot->runs.front().run}});
+    }
+}
+
+void Workspace::close(int file)
+{
+    watches_.erase(file);
+    std::erase(wanted_, file);
+    untold_.erase(file);
+    std::erase_if(files_, [file](const OpenFile& f) { return f.id == file; });
+    const auto gone = std::erase_if(selection_, [file](const RunKey& key) { return key.file == file; });
+    emit filesChanged();
+    if (gone > 0)
+        emit selectionChanged();
+}
+
+void Workspace::setKernel(const QString& name)
+{
+    if (kernel_ == name)
+        return;
+    kernel_ = name;
+    emit kernelChanged();
+}
+
+void Workspace::select(std::vector<RunKey> runs)
+{
+    std::vector<RunKey> once;
+    std::set<RunKey> seen;
+    for (const RunKey& run : runs)
+        if (seen.insert(run).second)
+            once.push_back(run);
+    if (once == selection_)
+        return;
+    selection_ = std::move(once);
+    emit selectionChanged();
+}
+
+std::vector<SelectedRun> Workspace::selectedRuns() const
+{
+    std::vector<SelectedRun> selected;
+    for (const RunKey& key : selection_) {
+        const OpenFile* file = find(key.file);
+        if (file == nullptr || !file->snapshot)
+            continue;
+        if (const query::RunSummary* run = file->snapshot->find(key.run))
+            selected.push_back({key, file->file, file->snapshot, run, {}, {}});
+    }
+    // Beside others a run is called by what tells it from them, alone by what tells it from its file's.
+    RunTitles titles;
+    for (const SelectedRun& run : selected)
+        titles.add(*run.run);
+    if (selected.size() == 1)
+        titles = RunTitles(*selected.front().snapshot);
+    for (SelectedRun& run : selected)
+        run.title = titles.of(*run.run, true);
+    if (selected.size() > 1)
+        for (std::size_t i = 0; i < selected.size() && i < 26; ++i)
+            selected[i].letter = QChar(char16_t(u'A' + i));
+    return selected;
+}
+
+} // namespace tilescope::ui

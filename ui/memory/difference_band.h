@@ -1,0 +1,26 @@
+#pragma once
+
+#include "ui/timeline/range_pairs.h"
+#include "ui/timeline/timeline_layout.h"
+
+#include <QPolygonF>
+#include <QString>
+
+namespace tilescope::ui {
+
+/// A trapezoid that joins a range of the run above with the same range of the run below.
+struct DifferenceShape {
+    QPolygonF outline; ///< upper left, upper right, lower right, lower left
+    query::Hue hue = query::Hue::Range;
+    QString text;   ///< name and signed difference; empty where it does not fit or has no room beside others
+    QPointF centre; ///< of the text, which lies within the area as a whole
+};
+
+/// What stands between two runs: attention's ranges where they are wide enough to be seen, else the phases.
+/// Plain values; the cost follows the ranges in the window. \param xOf  from the shared axis to pixels
+std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pairs,
+                                              const TimelineSection& above, const TimelineSection& below,
+                                              const std::function<double(double)>& xOf, const QRectF& area,
+                                              const std::function<double(const QString&)>& widthOf);
+
+} // namespace tilescope::ui

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "ui/kit/time_axis.h"
+
+#include <QObject>
+
+#include <optional>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// What the plots of the memory page have in common: the stretch of time that they show, the cursor, the
+/// instant that is looked at and the span that is selected; nanoseconds from the first traced step. GUI
+/// thread.
+class MemoryAxis : public QObject {
+    Q_OBJECT
+public:
+    using QObject::QObject;
+
+    /// Forgets window, history, cursor, instant and span.
+    void start(const TimeWindow& bounds);
+    const TimeWindow& bounds() const { return bounds_; }
+    const TimeWindow& window() const { return window_; }
+    /// \param remember  for back()
+    void setWindow(const TimeWindow& window, bool remember = true);
+    void fit();
+    void back();
+    void forward();
+    bool canGoBack() const { return !past_.empty(); }
+    bool canGoForward() const { return !future_.empty(); }
+
+    const std::optional<double>& cursor() const { return cursor_; }
+    void setCursor(std::optional<double> time);
+    double instant() const { return instant_; }
+    void setInstant(double time);
+    const std::optional<TimeWindow>& span() const { return span_; }
+    void setSpan(std::optional<TimeWindow> span);
+
+signals:
+    void windowChanged();
+    void cursorChanged();
+    void instantChanged();
+    void spanChanged();
+
+private:
+    static constexpr double kShortest = 100; // nanoseconds that a window shows at least
+
+    TimeWindow bounds_;
+    TimeWindow window_;
+    std::vector<TimeWindow> past_, future_;
+    std::optional<double> cursor_;
+    double instant_ = 0;
+    std::optional<TimeWindow> span_;
+};
+
+} // namespace tilescope::ui

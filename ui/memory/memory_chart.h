@@ -1,0 +1,104 @@
+#pragma once
+
+#include "ui/kit/table_model.h"
+#include "ui/memory/memory_axis.h"
+
+#include <QPixmap>
+#include <QWidget>
+
+namespace tilescope::ui {
+
+/// A traced step on the plots' axis.
+struct MemoryStepMark {
+    QString word;
+    double from = 0;
+    double to = 0;
+};
+
+/// A plot of memory over time: the axis of time with its steps, zooming and panning as on the timeline
+/// (Ctrl+wheel, Shift+wheel, middle drag, W A S D, F, Z), a drag selects a span, a click an instant. What it
+/// shows is drawn into a picture that is kept while only cursor and instant move. GUI thread.
+class MemoryChart : public QWidget {
+    Q_OBJECT
+public:
+    explicit MemoryChart(MemoryAxis& axis, QWidget* parent = nullptr);
+
+    /// Draws into the logical rectangle (0, 0, size); what exports use too. \param vector  shapes must stay
+    /// shapes
+    void draw(QPainter& painter, const QSize& size, bool vector);
+    /// What it shows, as values.
+    virtual TableData table() const = 0;
+    /// \param named  their names are written beside their lines
+    void setSteps(std::vector<MemoryStepMark> steps, bool named);
+    /// Where the data stands.
+    QRect plot() const { return plotOf(size()); }
+    double timeAt(double x) const;
+    double xAt(double time) const { return xAt(time, plot()); }
+
+signals:
+    /// In words, what is under the cursor; empty where it left.
+    void hovered(const QString& text);
+    /// An instant was chosen, by a click.
+    void instantClicked(double time);
+
+protected:
+    /// The data within `plot`, and the labels to the left of it.
+    virtual void drawData(QPainter& painter, const QRect& plot, bool vector) = 0;
+    /// What lies on the data and moves with cursor or selection.
+    virtual void drawMarks(QPainter&, const QRect&) {}
+    virtual bool isEmpty() const = 0;
+    virtual QString reading(QPointF at) const = 0;
+    /// A few lines about what is under the cursor, for a tooltip; empty for none.
+    virtual QString tip(QPointF) const { return {}; }
+    virtual void clicked(QPointF at);
+    virtual void doubleClicked(QPointF at);
+    /// Zooming and moving in bytes; true where there is such a thing.
+    virtual bool zoomBytes(double, double) { return false; }
+    virtual bool scrollBytes(double) { return false; }
+    virtual void zoomToSelection();
+    virtual void escape();
+    virtual void fit();
+
+    MemoryAxis& axis() const { return axis_; }
+    /// The picture is no longer right.
+    void outdate();
+    void tellCursor();
+    double xAt(double time, const QRect& plot) const;
+    QRect plotOf(const QSize& size) const;
+    /// A line of the bytes' axis with its label.
+    void drawByteLine(QPainter& painter, const QRect& plot, double y, const QString& label) const;
+
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
+private:
+    enum class Drag { None, Pan, Span };
+
+    void makeKeys();
+    void drawContent(QPainter& painter, const QSize& size, bool vector);
+    void drawOverlay(QPainter& painter, const QRect& plot);
+    void drawTimes(QPainter& painter, const QRect& plot) const;
+    void drawSteps(QPainter& painter, const QRect& plot) const;
+    void zoom(double factor, double x);
+
+    MemoryAxis& axis_;
+    std::vector<MemoryStepMark> steps_;
+    bool namesSteps_ = false;
+    QPixmap picture_;
+    bool isOutdated_ = true;
+    Drag drag_ = Drag::None;
+    QPointF pressedAt_;
+    TimeWindow pressedWindow_;
+    QPointF cursor_;
+    bool isHovered_ = false; // the cursor is over the plot
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,481 @@
+#include "ui/memory/memory_rows.h"
+
+#include "core/analysis/time/path_glob.h"
+#include "core/model/text.h"
+#include "core/query/memory/memory_difference.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_cells.h"
+
+#include <QCoreApplication>
+#include <QRegularExpression>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace tilescope::ui {
+
+namespace {
+
+using Kind = TableColumn::Kind;
+using query::MemoryHistory;
+using query::MemoryLife;
+
+QString tr(const char* text)
+{
+    return QCoreApplication::translate("MemoryRows", text);
+}
+
+QString textOf(std::string_view view)
+{
+    return QString::fromUtf8(view.data(), qsizetype(view.size()));
+}
+
+TableCell words(const QString& text)
+{
+    return text.isEmpty() ? makeWords(notMeasured(), {}, Tone::Dim) : makeWords(text);
+}
+
+QString exactBytes(std::int64_t bytes)
+{
+    return withUnit(wholeNumber(bytes), "B");
+}
+
+TableCell bytesCell(std::int64_t bytes, const Unit& unit)
+{
+    TableCell cell = makeWords(columnDigits(double(bytes), unit), exactBytes(bytes));
+    cell.sort = double(bytes);
+    return cell;
+}
+
+TableCell countCell(std::int64_t count)
+{
+    TableCell cell = makeWords(count == 0 ? notMeasured() : wholeNumber(count));
+    cell.sort = double(count);
+    return cell;
+}
+
+QString unitWord(const Unit& unit)
+{
+    return QString::fromUtf8(unit.word);
+}
+
+QString timeOf(std::int64_t time, std::int64_t zero)
+{
+    return timeText(double(time - zero));
+}
+
+// What of a run is allocated at an instant, by some key.
+struct Tally {
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>, std::less<>> byKey; // bytes, blocks
+    std::int64_t told = 0;
+
+    void add(std::string_view key, std::int64_t bytes, std::int64_t blocks)
+    {
+        auto place = byKey.find(key);
+        if (place == byKey.end())
+            place = byKey.emplace(std::string(key), std::pair<std::int64_t, std::int64_t>()).first;
+        place->second.first += bytes;
+        place->second.second += blocks;
+        told += bytes;
+    }
+};
+
+constexpr std::string_view kUntold = "unattributed";
+
+std::string_view opOf(const MemoryRun& run, const MemoryLife& block)
+{
+    if (block.begin == MemoryLife::kBefore)
+        return query::kOlderGroup;
+    if (block.op != 0)
+        return run.history->text(block.op);
+    const std::string_view name = run.ops ? run.ops->name(block.by) : std::string_view();
+    return name.empty() ? std::string_view("outside any op") : name;
+}
+
+Tally tallyAt(const MemoryRun& run, MemoryTable by, const query::MemoryGroups* groups, std::int64_t time)
+{
+    Tally tally;
+    const MemoryHistory& history = *run.history;
+    for (const std::uint32_t index : history.aliveAt(time)) {
+        const MemoryLife& block = history.blocks[index];
+        tally.add(by == MemoryTable::Op ? opOf(run, block)
+                                        : std::string_view(groups->names[groups->groupOf[index]]),
+                  block.bytes, 1);
+    }
+    return tally;
+}
+
+Swatch swatchOf(MemoryTable by, const std::string& key)
+{
+    switch (by) {
+    case MemoryTable::Category:
+        return swatchOfGroup(query::MemoryGrouping::Category, key);
+    case MemoryTable::Phase:
+        return swatchOfGroup(query::MemoryGrouping::Phase, key);
+    case MemoryTable::Module:
+        return swatchOfGroup(query::MemoryGrouping::Module, key);
+    case MemoryTable::Op:
+        break;
+    }
+    return Swatch::neutral();
+}
+
+std::vector<TableColumn> shareColumns(MemoryTable by, const Unit& unit)
+{
+    const QString titles[] = {tr("Category"), tr("Phase"), tr("Module"), tr("Op")};
+    std::vector<TableColumn> columns = {
+        makeColumn(titles[std::size_t(by)], Kind::Text, 0), makeColumn(unitWord(unit), Kind::Number, 60),
+        makeColumn({}, Kind::Bar, 66), makeColumn(tr("Share, %"), Kind::Number, 60, true),
+        makeColumn(tr("n"), Kind::Number, 40, true)};
+    columns[0].swatch = by != MemoryTable::Op;
+    columns[std::size_t(MemoryShareColumn::Blocks)].tip = tr("blocks");
+    columns[std::size_t(MemoryShareColumn::Bytes)].tip = tr("held at that instant");
+    columns[std::size_t(MemoryShareColumn::Bar)].sortable = false;
+    return columns;
+}
+
+TableRow shareRow(const QString& name, std::int64_t bytes, std::int64_t blocks, double whole, double most,
+                  const Unit& unit)
+{
+    TableRow row;
+    TableCell share =
+        makeWords(whole > 0 ? QString::number(100 * double(bytes) / whole, 'f', 1) : notMeasured());
+    share.sort = double(bytes);
+    row.cells = {makeWords(name), bytesCell(bytes, unit), makeBar(double(bytes), most), share,
+                 countCell(blocks)};
+    return row;
+}
+
+// What the allocator holds beyond what it counts as allocated.
+void addBeyond(TableData& data, const MemoryRun& run, std::int64_t time, double most, const Unit& unit)
+{
+    const auto addRow = [&](MemoryCategory category, const QString& name, std::int64_t bytes) {
+        TableRow row = shareRow(name, bytes, 0, 0, most, unit);
+        row.id = -1;
+        row.selectable = false;
+        row.section = data.rows.back().strong;
+        row.swatch = Swatch::ofCategory(textOf(wordOf(category)));
+        data.rows.push_back(std::move(row));
+    };
+    const auto add = [&](MemoryCategory category, const QString& name) {
+        const query::StepCurve& curve = run.history->curves[std::size_t(category)];
+        if (!run.history->segments.empty() && !curve.empty())
+            addRow(category, name, curve.at(time));
+    };
+    add(MemoryCategory::Fragmentation, tr("fragmentation"));
+    add(MemoryCategory::ReservedFree, tr("reserved, free"));
+    if (run.context)
+        addRow(MemoryCategory::Context, tr("context"), *run.context);
+}
+
+} // namespace
+
+bool MemoryRun::countsRequested() const
+{
+    return history->run.workload == query::kSnapshotWorkload;
+}
+
+QString MemoryRun::countWord() const
+{
+    return countsRequested() ? tr("requested") : tr("allocated");
+}
+
+std::optional<std::int64_t> MemoryRun::allocatedSize(std::int64_t time) const
+{
+    if (!countsRequested() || !history->hasSegments())
+        return {};
+    const analysis::SegmentUse use = history->segmentsAt(time).use();
+    return use.requested + use.rounding;
+}
+
+const query::TimelineStep* MemoryRun::stepAt(std::int64_t time) const
+{
+    const auto after =
+        std::upper_bound(steps.begin(), steps.end(), time,
+                         [](std::int64_t at, const query::TimelineStep& step) { return at < step.start; });
+    if (after == steps.begin() || time >= (after - 1)->end)
+        return nullptr;
+    return &*(after - 1);
+}
+
+Swatch swatchOfGroup(query::MemoryGrouping grouping, const std::string& name)
+{
+    using query::Hue;
+    if (name == kUntold || grouping == query::MemoryGrouping::Category)
+        return Swatch::ofCategory(QString::fromStdString(name));
+    if (name == query::kOlderGroup)
+        return Swatch::ofCategory(QStringLiteral("context"));
+    if (name == query::kNoModuleGroup || name == query::kNoPhaseGroup)
+        return Swatch::of(Hue::Other);
+    const auto has = [&name](const char* part) { return name.find(part) != std::string::npos; };
+    const std::pair<const char*, Hue> known[] = {
+        {"norm", Hue::Norm},          {"attention", Hue::Attention}, {"embed", Hue::Embedding},
+        {"head", Hue::Copy},          {"ffn", Hue::Matmul},          {"forward", Hue::Matmul},
+        {"backward", Hue::Attention}, {"loss", Hue::Softmax},        {"optimizer", Hue::Optimizer},
+        {"scores", Hue::Attention},   {"softmax", Hue::Softmax}};
+    for (const auto& [word, hue] : known)
+        if (has(word))
+            return Swatch::of(hue);
+    constexpr Hue kOthers[] = {Hue::Elementwise, Hue::Reduction, Hue::Memset, Hue::Collective};
+    std::size_t sum = 0;
+    for (const char letter : name)
+        sum += std::size_t(static_cast<unsigned char>(letter));
+    return Swatch::of(kOthers[sum % std::size(kOthers)]);
+}
+
+QString blockPlace(const MemoryRun& run, std::uint32_t block)
+{
+    const MemoryLife& life = run.history->blocks[block];
+    if (life.begin == MemoryLife::kBefore)
+        return {};
+    QString path = textOf(run.history->text(life.path));
+    if (const qsizetype step = path.indexOf(QLatin1String("step/")); step == 0)
+        path.remove(0, 5);
+    return path;
+}
+
+QString blockGroup(bool older, std::string_view path, std::string_view name, std::string_view category)
+{
+    static const QRegularExpression layer(QStringLiteral("layers\\.\\d+"));
+    QString where = textOf(older ? name : analysis::fromStepDown(path));
+    if (where.startsWith(QLatin1String("step/")))
+        where.remove(0, 5);
+    where.replace(layer, QStringLiteral("layers.*"));
+    if (where.isEmpty())
+        where = older ? tr("before the trace") : tr("outside any range");
+    return where + QLatin1Char('\n') + textOf(category.empty() ? kUntold : category);
+}
+
+QString blockGroup(const MemoryRun& run, std::uint32_t block)
+{
+    const MemoryLife& life = run.history->blocks[block];
+    return blockGroup(life.begin == MemoryLife::kBefore, run.history->text(life.path),
+                      run.history->text(life.name), wordOf(life.category));
+}
+
+QString blockName(const MemoryRun& run, std::uint32_t block)
+{
+    const MemoryLife& life = run.history->blocks[block];
+    if (life.name != 0)
+        return textOf(run.history->text(life.name));
+    if (life.begin == MemoryLife::kBefore)
+        return textOf(wordOf(life.category));
+    const QString module = textOf(moduleOf(*run.history, life));
+    QString op = life.op == 0 && !run.ops ? QString() : textOf(opOf(run, life));
+    op.remove(QStringLiteral("aten::"));
+    const QString place = module.isEmpty() ? blockPlace(run, block) : module;
+    if (place.isEmpty())
+        return op.isEmpty() ? textOf(wordOf(life.category)) : op;
+    return op.isEmpty() ? place : place + QLatin1Char(' ') + op;
+}
+
+std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::uint32_t block)
+{
+    const MemoryHistory& history = *run.history;
+    const MemoryLife& life = history.blocks[block];
+    std::vector<std::pair<QString, QString>> facts;
+    const auto add = [&facts](const QString& key, const QString& value) {
+        if (!value.isEmpty())
+            facts.emplace_back(key, value);
+    };
+    add(tr("Bytes"), QStringLiteral("%1 (%2)").arg(byteText(double(life.bytes)), exactBytes(life.bytes)));
+    add(tr("Category"), textOf(wordOf(life.category)));
+    const bool older = life.begin == MemoryLife::kBefore;
+    const bool stays = life.end == MemoryLife::kAfter;
+    const QString from = older ? tr("before the trace") : timeOf(life.begin, run.zero());
+    const QString to = stays ? tr("beyond the trace") : timeOf(life.end, run.zero());
+    add(tr("Lives"),
+        tr("%1 to %2").arg(from, to) +
+            (older || stays ? QString() : QStringLiteral(", ") + timeText(double(life.end - life.begin))));
+    add(tr("Held by"), textOf(history.text(life.name)));
+    if (!older) {
+        add(tr("Made by"), life.op == 0 && !run.ops ? tr("being read…") : textOf(opOf(run, life)));
+        add(tr("Range"), blockPlace(run, block));
+        add(tr("Module"), textOf(moduleOf(history, life)));
+        if (const CodePlace* place = history.places.of(history.text(life.path)))
+            add(tr("Opened in"),
+                QStringLiteral("%1, %2:%3")
+                    .arg(QString::fromStdString(place->function), QString::fromStdString(place->file))
+                    .arg(place->line));
+    }
+    const std::string_view shapes = life.shape != 0 ? history.text(life.shape)
+                                    : run.ops       ? run.ops->shapes(life.by)
+                                                    : std::string_view();
+    add(older ? tr("Tensor") : tr("Given"), textOf(shapes));
+    if (const query::TimelineStep* step = older ? nullptr : run.stepAt(life.begin))
+        add(tr("Step"), wholeNumber(step->step));
+    add(tr("Address"), QStringLiteral("0x%1").arg(life.address, 0, 16));
+    add(tr("Device"), history.device ? QStringLiteral("cuda:%1").arg(history.device.value) : tr("CPU"));
+    return facts;
+}
+
+MemoryShares memoryShareRows(const MemoryRun& run, MemoryTable by, const query::MemoryGroups* groups,
+                             std::int64_t time)
+{
+    const MemoryHistory& history = *run.history;
+    MemoryShares shares;
+    shares.allocated = history.allocated.at(time);
+    Tally tally = tallyAt(run, by, groups, time);
+    if (by == MemoryTable::Category)
+        for (const std::string& name : groups->names)
+            tally.add(name, 0, 0); // those that have nothing now are told, too
+    if (const std::int64_t untold = shares.allocated - tally.told; untold != 0)
+        tally.add(kUntold, untold, 0);
+    double most = 0;
+    std::vector<std::pair<std::string, std::pair<std::int64_t, std::int64_t>>> rows(tally.byKey.begin(),
+                                                                                    tally.byKey.end());
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+    for (const auto& row : rows)
+        most = std::max(most, double(row.second.first));
+    const Unit unit = byteUnit(most);
+    shares.table.columns = shareColumns(by, unit);
+    const auto whole = double(shares.allocated);
+    for (const auto& [key, held] : rows) {
+        TableRow row = shareRow(QString::fromStdString(key), held.first, held.second, whole, most, unit);
+        row.id = std::int64_t(shares.keys.size());
+        row.swatch = swatchOf(by, key);
+        shares.keys.push_back(key);
+        shares.sum += held.first;
+        shares.table.rows.push_back(std::move(row));
+    }
+    std::int64_t blocks = 0;
+    for (const auto& row : rows)
+        blocks += row.second.second;
+    const auto addTotal = [&](const QString& name, std::int64_t bytes, std::int64_t count) {
+        TableRow row = shareRow(name, bytes, count, whole, 0, unit);
+        row.id = -1;
+        row.strong = true;
+        row.section = shares.table.rows.empty() || !shares.table.rows.back().strong;
+        row.selectable = false;
+        shares.table.rows.push_back(std::move(row));
+    };
+    addTotal(run.countWord(), shares.allocated, blocks);
+    shares.allocatedSize = run.allocatedSize(time);
+    if (shares.allocatedSize && *shares.allocatedSize != shares.allocated) {
+        addTotal(tr("allocated, with rounding"), *shares.allocatedSize, blocks);
+        shares.table.rows.back().cells[0].exact =
+            tr("allocated_size in PyTorch: what was requested, rounded up by the allocator");
+    }
+    addBeyond(shares.table, run, time, most, unit);
+    return shares;
+}
+
+BlockList blockRows(const MemoryRun& run, const BlockChoice& choice)
+{
+    const MemoryHistory& history = *run.history;
+    std::vector<std::uint32_t> blocks;
+    if (choice.time) {
+        blocks = history.aliveAt(*choice.time);
+    } else {
+        blocks.resize(history.blocks.size());
+        for (std::uint32_t i = 0; i < blocks.size(); ++i)
+            blocks[i] = i;
+        const auto isLarger = [&](std::uint32_t a, std::uint32_t b) {
+            return history.blocks[a].bytes != history.blocks[b].bytes
+                       ? history.blocks[a].bytes > history.blocks[b].bytes
+                       : a < b;
+        };
+        std::partial_sort(blocks.begin(),
+                          blocks.begin() + std::ptrdiff_t(std::min(choice.most, blocks.size())), blocks.end(),
+                          isLarger);
+    }
+    BlockList list;
+    list.blocks = blocks.size();
+    for (const std::uint32_t block : blocks)
+        list.bytes += history.blocks[block].bytes;
+    const double most = blocks.empty() ? 0 : double(history.blocks[blocks.front()].bytes);
+    const Unit unit = byteUnit(most);
+    list.table.columns = {
+        makeColumn(tr("Block"), Kind::Text, 0),         makeColumn(tr("Category"), Kind::Text, 92, true),
+        makeColumn(unitWord(unit), Kind::Number, 58),   makeColumn(tr("Asked for in"), Kind::Text, 170, true),
+        makeColumn(tr("From"), Kind::Number, 82, true), makeColumn(tr("Lives"), Kind::Number, 82, true)};
+    list.table.columns[0].swatch = true;
+    for (const std::uint32_t index : blocks) {
+        if (list.table.rows.size() == choice.most)
+            break;
+        const MemoryLife& block = history.blocks[index];
+        const QString category = textOf(wordOf(block.category));
+        const bool older = block.begin == MemoryLife::kBefore;
+        const bool bounded = !older && block.end != MemoryLife::kAfter;
+        TableRow row;
+        row.id = std::int64_t(index);
+        row.swatch = Swatch::ofCategory(category);
+        TableCell from = makeWords(older ? tr("before") : timeOf(block.begin, run.zero()));
+        from.sort = older ? -std::numeric_limits<double>::infinity() : double(block.begin);
+        TableCell lives = makeWords(bounded ? timeText(double(block.end - block.begin)) : tr("stays"));
+        lives.sort = bounded ? double(block.end - block.begin) : std::numeric_limits<double>::infinity();
+        row.cells = {words(blockName(run, index)),
+                     words(category),
+                     bytesCell(block.bytes, unit),
+                     words(blockPlace(run, index)),
+                     from,
+                     lives};
+        list.table.rows.push_back(std::move(row));
+    }
+    return list;
+}
+
+SegmentRows segmentRows(const query::MemoryHistory& history, std::int64_t time)
+{
+    SegmentRows rows;
+    const analysis::SegmentMap map = history.segmentsAt(time);
+    const std::vector<MemorySegment> segments = map.segments();
+    std::int64_t greatest = 0;
+    for (const MemorySegment& segment : segments)
+        greatest = std::max(greatest, segment.bytes);
+    const Unit unit = byteUnit(double(greatest));
+    const auto inUnit = [&unit](const QString& word) { return word + QStringLiteral(", ") + unitWord(unit); };
+    rows.table.columns = {makeColumn(tr("Segment"), Kind::Text, 0),
+                          makeColumn(inUnit(tr("Size")), Kind::Number, 74),
+                          makeColumn(inUnit(tr("Used")), Kind::Number, 78),
+                          makeColumn(inUnit(tr("Free")), Kind::Number, 74),
+                          makeColumn(tr("Used"), Kind::Bar, 80),
+                          makeColumn(tr("Blocks"), Kind::Number, 56, true),
+                          makeColumn(inUnit(tr("Largest free")), Kind::Number, 112, true),
+                          makeColumn(tr("Stream"), Kind::Text, 54, true),
+                          makeColumn(tr("Kind"), Kind::Text, 84, true)};
+    for (const MemorySegment& segment : segments) {
+        std::int64_t used = 0;
+        std::int64_t largestFree = 0;
+        std::int64_t blocks = 0;
+        for (const analysis::PlacedBlock& block : map.blocksOf(segment)) {
+            const bool isFree = block.state == analysis::PlacedBlock::State::Free;
+            used += isFree ? 0 : block.size;
+            blocks += isFree ? 0 : 1;
+            largestFree = std::max(largestFree, isFree ? block.size : 0);
+        }
+        TableRow row;
+        row.id = std::int64_t(segment.address);
+        TableCell address = makeWords(QStringLiteral("0x%1").arg(segment.address, 0, 16));
+        address.sort = double(segment.address);
+        TableCell share = makeBar(double(used), double(segment.bytes));
+        share.sort = double(used) / double(std::max<std::int64_t>(1, segment.bytes));
+        row.cells = {address,
+                     bytesCell(segment.bytes, unit),
+                     bytesCell(used, unit),
+                     bytesCell(segment.bytes - used, unit),
+                     share,
+                     countCell(blocks),
+                     bytesCell(largestFree, unit),
+                     makeWords(segment.stream ? QString::number(segment.stream.value) : QStringLiteral("–")),
+                     makeWords(segment.isExpandable ? tr("expandable")
+                               : segment.isLarge    ? tr("large")
+                                                    : tr("small"))};
+        rows.table.rows.push_back(std::move(row));
+    }
+    const analysis::SegmentUse use = map.use();
+    rows.summary = segments.empty()
+                       ? QString()
+                       : tr("%1, %2 reserved: %3 asked for, %4 lost to rounding, %5 free in segments in "
+                            "use, %6 in empty ones; largest free block %7")
+                             .arg(counted(std::ssize(segments), "segment"), byteText(double(use.reserved())),
+                                  byteText(double(use.requested)), byteText(double(use.rounding)),
+                                  byteText(double(use.freeInUse)), byteText(double(use.freeSegments)),
+                                  byteText(double(map.largestFree())));
+    return rows;
+}
+
+} // namespace tilescope::ui

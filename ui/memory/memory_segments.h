@@ -1,0 +1,69 @@
+#pragma once
+
+#include "core/query/memory/memory_strips.h"
+#include "ui/memory/memory_rows.h"
+
+#include <QAbstractScrollArea>
+
+namespace tilescope::ui {
+
+/// The segments of an allocator at an instant, one a row: blocks in their groups' colours, what is free
+/// between them hatched, each row as wide as the view whatever its segment's size, which stands before it.
+/// GUI thread.
+class MemorySegments : public QAbstractScrollArea {
+    Q_OBJECT
+public:
+    explicit MemorySegments(QWidget* parent = nullptr);
+
+    void show(const MemoryRun& run, std::shared_ptr<const query::MemoryGroups> groups,
+              std::vector<query::MemoryStrip> strips);
+    /// What stands there instead of segments.
+    void showMessage(const QString& text);
+    /// Marks a block and the segment that it lies in.
+    void select(std::optional<std::uint32_t> block);
+    /// Marks a segment by its address, and no block.
+    void selectSegment(std::optional<std::uint64_t> address);
+    /// The segment that is marked, or that the marked block lies in; none where it is not among those shown.
+    std::optional<std::uint64_t> selectedSegment() const;
+    const std::vector<query::MemoryStrip>& strips() const { return strips_; }
+    /// Where a part of a segment is drawn, on the viewport.
+    QRectF rectOf(std::size_t strip, std::size_t part) const;
+
+signals:
+    /// A block was clicked; negative: none.
+    void blockClicked(std::int64_t block);
+    /// A segment was clicked where no block is.
+    void segmentClicked(std::uint64_t address);
+    /// In words, what is under the cursor.
+    void hovered(const QString& text);
+
+protected:
+    bool viewportEvent(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+
+private:
+    struct Place {
+        std::size_t strip = 0;
+        std::size_t part = 0;
+    };
+    int rowHeight() const;
+    QRect rowRect(std::size_t strip) const;
+    std::optional<Place> placeAt(QPoint at) const;
+    QString words(const Place& place) const;
+    void drawStrip(QPainter& painter, std::size_t strip) const;
+    void fitScrollBar();
+    std::optional<std::size_t> stripSelected() const;
+    void revealSelected();
+
+    std::optional<MemoryRun> run_;
+    std::shared_ptr<const query::MemoryGroups> groups_;
+    std::vector<query::MemoryStrip> strips_;
+    std::optional<std::uint32_t> selected_;
+    std::optional<std::uint64_t> segment_;
+    QString message_;
+};
+
+} // namespace tilescope::ui

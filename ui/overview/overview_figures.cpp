@@ -1,0 +1,369 @@
+#include "ui/overview/overview_figures.h"
+
+#include "ui/kit/count_text.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/step_text.h"
+#include "ui/overview/overview_missing.h"
+#include "ui/overview/overview_steps.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace tilescope::ui {
+
+using query::Hue;
+using query::MeanStep;
+
+namespace {
+
+KeyFigure::Line lineOf(const OverviewRun& run)
+{
+    return {run.letter, notMeasured(), {}, {}};
+}
+
+struct Split {
+    QString number, unit;
+};
+
+Split timeSplit(double nanoseconds)
+{
+    const Unit unit = timeUnit(nanoseconds);
+    return {threeDigits(nanoseconds / unit.size), QString::fromUtf8(unit.word)};
+}
+
+Split byteSplit(double bytes)
+{
+    const Unit unit = byteUnit(bytes);
+    return {threeDigits(bytes / unit.size), QString::fromUtf8(unit.word)};
+}
+
+// The verdict in the words of a card.
+void setVerdict(KeyFigure& figure, const analysis::TimeDifference& difference)
+{
+    switch (difference.verdict) {
+    case analysis::Verdict::Inconclusive:
+        figure.verdict = difference.between.isMeasured() ? QStringLiteral("inconclusive")
+                                                         : QStringLiteral("inconclusive, repeat 5×");
+        return;
+    case analysis::Verdict::NoDifference:
+        figure.verdict = QStringLiteral("no difference");
+        return;
+    case analysis::Verdict::Faster:
+    case analysis::Verdict::Slower:
+        break;
+    }
+    const bool faster = difference.verdict == analysis::Verdict::Faster;
+    figure.tone = faster ? Tone::Better : Tone::Worse;
+    figure.verdict = QStringLiteral("%1, %2× %3")
+                         .arg(signedTimeText(difference.difference * 1e6),
+                              threeDigits(faster ? 1 / difference.ratio : difference.ratio),
+                              faster ? QStringLiteral("faster") : QStringLiteral("slower"));
+}
+
+KeyFigure stepTime(const OverviewData& data)
+{
+    KeyFigure figure{.title = QStringLiteral("Step time, median"),
+                     .lines = {},
+                     .verdict = {},
+                     .page = QStringLiteral("compare")};
+    const analysis::TimeDifference* difference = data.stepDifference ? &*data.stepDifference : nullptr;
+    for (std::size_t i = 0; i < data.runs.size(); ++i) {
+        const OverviewRun& run = data.runs[i];
+        KeyFigure::Line line = lineOf(run);
+        if (const auto& step = run.summary->step) {
+            // What is compared is what is shown: with repeats that is not the one run.
+            const double median =
+                difference ? i == 0 ? difference->medianA : difference->medianB : step->median;
+            const std::int64_t repeats = difference ? i == 0 ? difference->runsA : difference->runsB : 1;
+            const Split split = timeSplit(median * 1e6);
+            line.number = split.number;
+            line.unit = split.unit;
+            line.detail =
+                repeats > 1 ? QStringLiteral("of ") + counted(repeats, "run") : shortInterval(*step);
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (difference)
+        setVerdict(figure, *difference);
+    else if (data.runs.size() == 1)
+        figure.verdict = QStringLiteral("with its 95 % interval");
+    return figure;
+}
+
+KeyFigure gpuBusy(const OverviewData& data)
+{
+    KeyFigure figure{
+        .title = QStringLiteral("GPU busy"), .lines = {}, .verdict = {}, .page = QStringLiteral("timeline")};
+    std::vector<double> shares;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const MeanStep* step = gpuStepOf(run)) {
+            shares.push_back(100 * step->gpuBusy / step->wall);
+            line.number = threeDigits(shares.back());
+            line.unit = QStringLiteral("%");
+            line.detail = timeText(step->gpuBusy);
+        } else {
+            line.detail = stepOf(run) != nullptr ? QStringLiteral("on the CPU")
+                          : run.data->isWhole    ? noStepWords(*run.summary)
+                                                 : QStringLiteral("reading the trace");
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (shares.size() == 2)
+        figure.verdict = QStringLiteral("%1 percentage points").arg(signedDigits(shares[1] - shares[0]));
+    else if (shares.size() == 1 && data.runs.size() == 1)
+        figure.verdict = QStringLiteral("of the traced steps");
+    return figure;
+}
+
+KeyFigure idle(const OverviewData& data)
+{
+    KeyFigure figure{
+        .title = QStringLiteral("GPU idle"), .lines = {}, .verdict = {}, .page = QStringLiteral("timeline")};
+    std::optional<Hue> reason;
+    QStringList verdicts;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const MeanStep* step = gpuStepOf(run)) {
+            if (!reason)
+                reason = idleOf(*step).hue;
+            const double parts[] = {step->launching, step->synchronizing, step->tracing, step->unexplained};
+            const double time = parts[std::size_t(*reason) - std::size_t(Hue::GapLaunching)];
+            line.number = threeDigits(100 * time / step->wall);
+            line.unit = QStringLiteral("%");
+            line.detail = timeText(time);
+            const QString verdict = word(wordOf(step->verdict));
+            if (step->verdict != analysis::StepVerdict::GpuBound)
+                figure.tone = Tone::Warning;
+            verdicts << verdict;
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (reason)
+        figure.title = QStringLiteral("Idle, %1").arg(word(hueWord(*reason)));
+    if (verdicts.size() == 2 && verdicts[0] == verdicts[1])
+        figure.verdict = QStringLiteral("%1, both").arg(verdicts[0]);
+    else
+        figure.verdict = verdicts.join(QStringLiteral(", "));
+    return figure;
+}
+
+KeyFigure peakMemory(const OverviewData& data)
+{
+    KeyFigure figure{
+        .title = QStringLiteral("Peak memory"), .lines = {}, .verdict = {}, .page = QStringLiteral("memory")};
+    std::vector<double> peaks;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const auto& peak = run.summary->result.peakAllocated) {
+            peaks.push_back(double(peak->count));
+            const Split split = byteSplit(peaks.back());
+            line.number = split.number;
+            line.unit = split.unit;
+            if (!run.data->peakPhase.empty())
+                line.detail = QStringLiteral("in %1").arg(QString::fromStdString(run.data->peakPhase));
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (peaks.size() == 2) {
+        const double more = peaks[1] - peaks[0];
+        const Unit unit = byteUnit(more);
+        figure.verdict =
+            more == 0 ? QStringLiteral("equal") : withUnit(signedDigits(more / unit.size), unit.word);
+        figure.tone = more < 0 ? Tone::Better : more > 0 ? Tone::Worse : Tone::Dim;
+    } else if (data.runs.size() == 1 && data.runs[0].summary->result.peakReserved) {
+        figure.verdict = QStringLiteral("%1 reserved")
+                             .arg(byteText(double(data.runs[0].summary->result.peakReserved->count)));
+    }
+    return figure;
+}
+
+// Tokens that a step works on; none where the workload has no such thing.
+std::optional<double> tokensOf(const query::RunSummary& run)
+{
+    const auto number = [&run](std::string_view key) {
+        const std::string_view text = run.param(key);
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        return error == std::errc() && end == text.data() + text.size() ? value : 0;
+    };
+    const double tokens = number("batch") * number(run.workload == "lm" ? "context" : "seq_len");
+    return tokens > 0 ? std::optional(tokens) : std::nullopt;
+}
+
+KeyFigure throughput(const OverviewData& data)
+{
+    KeyFigure figure{
+        .title = QStringLiteral("Throughput"), .lines = {}, .verdict = {}, .page = QStringLiteral("charts")};
+    std::vector<double> rates;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        const std::optional<double> tokens = tokensOf(*run.summary);
+        if (tokens && run.summary->step && run.summary->step->median > 0) {
+            const double rate = *tokens / (run.summary->step->median / 1e3);
+            rates.push_back(rate);
+            line.number = threeDigits(rate >= 1e6 ? rate / 1e6 : rate >= 1e3 ? rate / 1e3 : rate);
+            line.unit = rate >= 1e6   ? QStringLiteral("M/s")
+                        : rate >= 1e3 ? QStringLiteral("k/s")
+                                      : QStringLiteral("/s");
+            line.detail = QStringLiteral("%1 a step").arg(wholeNumber(std::int64_t(*tokens)));
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    figure.verdict = QStringLiteral("tokens, by the median step");
+    return figure;
+}
+
+QString rateUnit(double flopsPerSecond)
+{
+    return flopsPerSecond >= 1e12 ? QStringLiteral("TFLOP/s") : QStringLiteral("GFLOP/s");
+}
+
+QString rateNumber(double flopsPerSecond)
+{
+    return threeDigits(flopsPerSecond / (flopsPerSecond >= 1e12 ? 1e12 : 1e9));
+}
+
+// Model FLOPs against what the device can do; the rate alone where that is not known.
+KeyFigure utilisation(const OverviewData& data)
+{
+    KeyFigure figure{
+        .title = QStringLiteral("MFU"), .lines = {}, .verdict = {}, .page = QStringLiteral("kernels")};
+    std::vector<double> shares;
+    const query::Utilisation* last = nullptr;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const auto& used = run.data->utilisation) {
+            last = &*used;
+            line.number = rateNumber(used->flopsPerSecond);
+            line.unit = rateUnit(used->flopsPerSecond);
+            if (const std::optional<double> mfu = used->mfu()) {
+                shares.push_back(100 * *mfu);
+                line.detail = withUnit(line.number, line.unit.toUtf8().constData());
+                line.number = threeDigits(shares.back());
+                line.unit = QStringLiteral("%");
+            }
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (shares.size() == 2) {
+        figure.verdict = QStringLiteral("%1 percentage points").arg(signedDigits(shares[1] - shares[0]));
+    } else if (last != nullptr && last->mfu()) {
+        const double ceiling = last->measuredCeiling ? *last->measuredCeiling : *last->sheetCeiling;
+        figure.verdict =
+            QStringLiteral("of %1, %2")
+                .arg(withUnit(rateNumber(ceiling), rateUnit(ceiling).toUtf8().constData()),
+                     last->measuredCeiling ? QStringLiteral("measured") : QStringLiteral("data sheet"));
+    } else {
+        figure.title = QStringLiteral("Model FLOP rate");
+        figure.verdict = QStringLiteral("measure ceilings for MFU: doctor --ceilings");
+    }
+    return figure;
+}
+
+bool anyUtilisation(const OverviewData& data)
+{
+    return std::any_of(data.runs.begin(), data.runs.end(),
+                       [](const OverviewRun& run) { return run.data->utilisation.has_value(); });
+}
+
+KeyFigure tracing(const OverviewData& data)
+{
+    KeyFigure figure{.title = QStringLiteral("Tracing cost"),
+                     .lines = {},
+                     .verdict = {},
+                     .page = QStringLiteral("timeline")};
+    double worst = 0;
+    double least = 1;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const auto& overhead = run.summary->result.traceOverhead) {
+            worst = std::max(worst, *overhead);
+            least = std::min(least, *overhead);
+            line.number = threeDigits(*overhead);
+            line.unit = QStringLiteral("×");
+            if (run.summary->step)
+                line.detail = QStringLiteral("bare %1").arg(timeText(run.summary->step->median * 1e6));
+        } else {
+            line.detail = noStepWords(*run.summary);
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (least < kImplausible) {
+        figure.verdict = QStringLiteral("implausible: traced is faster than bare");
+        figure.tone = Tone::Warning;
+    } else if (worst > kTracingLimit) {
+        figure.verdict = QStringLiteral("above the limit of 1.10");
+        figure.tone = Tone::Warning;
+    } else if (worst > 0) {
+        figure.verdict = QStringLiteral("below the limit of 1.10");
+    }
+    return figure;
+}
+
+void addGpuParts(StepBar& bar, const query::RunOverview& data, const MeanStep& step)
+{
+    double families = 0;
+    for (const query::FamilyShare& share : data.families)
+        families += share.perStep;
+    // Streams overlap: families add up to more than the time in which the GPU was busy, and share it.
+    const double scale = families > 0 ? step.gpuBusy / families : 0;
+    for (const query::FamilyShare& share : data.families)
+        bar.parts.push_back({word(hueWord(share.hue)), share.hue, share.perStep * scale});
+    for (const Idle& part :
+         {Idle{Hue::GapLaunching, step.launching}, Idle{Hue::GapSynchronising, step.synchronizing},
+          Idle{Hue::GapTracing, step.tracing}, Idle{Hue::GapUnexplained, step.unexplained}})
+        if (part.time > 0)
+            bar.parts.push_back({word(hueWord(part.hue)), part.hue, part.time});
+}
+
+void addCpuParts(StepBar& bar, const query::RunOverview& data, const MeanStep& step)
+{
+    double families = 0;
+    for (const query::FamilyShare& share : data.families) {
+        bar.parts.push_back({word(hueWord(share.hue)), share.hue, share.perStep});
+        families += share.perStep;
+    }
+    if (step.wall > families)
+        bar.parts.push_back({QStringLiteral("outside ops"), Hue::GapUnexplained, step.wall - families});
+}
+
+} // namespace
+
+std::vector<KeyFigure> keyFigures(const OverviewData& data)
+{
+    return {stepTime(data),
+            gpuBusy(data),
+            idle(data),
+            peakMemory(data),
+            anyUtilisation(data) ? utilisation(data) : throughput(data),
+            tracing(data)};
+}
+
+double StepBar::total() const
+{
+    double sum = 0;
+    for (const StepPart& part : parts)
+        sum += part.time;
+    return sum;
+}
+
+std::vector<StepBar> stepBars(const OverviewData& data)
+{
+    std::vector<StepBar> bars;
+    for (const OverviewRun& run : data.runs) {
+        const MeanStep* step = stepOf(run);
+        if (step == nullptr)
+            continue;
+        StepBar bar{run.letter, run.title, {}};
+        if (step->onGpu)
+            addGpuParts(bar, *run.data, *step);
+        else
+            addCpuParts(bar, *run.data, *step);
+        bars.push_back(std::move(bar));
+    }
+    return bars;
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "core/query/file_session.h"
+#include "core/query/tables/run_overview.h"
+#include "ui/kit/table_model.h"
+
+#include <QString>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// A run as the overview shows it. The summary stays valid as long as its snapshot.
+struct OverviewRun {
+    QString letter; ///< A, B; empty where one run is shown
+    QString title;
+    std::shared_ptr<const query::FileSnapshot> snapshot;
+    const query::RunSummary* summary = nullptr; ///< points into snapshot
+    std::shared_ptr<const query::RunOverview> data;
+};
+
+/// One or two runs with what tells them apart: plain values, from which cards, bars, tables and flags are
+/// made.
+struct OverviewData {
+    std::vector<OverviewRun> runs;                               ///< at most two
+    std::optional<analysis::TimeDifference> stepDifference = {}; ///< B against A, ms; none for one run
+};
+
+/// A card: a number for each run, and words about them.
+struct KeyFigure {
+    struct Line {
+        QString letter;
+        QString number;
+        QString unit;
+        QString detail; ///< dim, to the right
+    };
+    QString title;
+    std::vector<Line> lines;
+    QString verdict;
+    Tone tone = Tone::Dim;
+    QString page = {}; ///< that says more
+};
+
+/// Step time, GPU busy, idle time, peak memory, MFU (throughput where the FLOPs are not known), cost of
+/// tracing.
+std::vector<KeyFigure> keyFigures(const OverviewData& data);
+
+/// Part of a bar that shows where a step goes.
+struct StepPart {
+    QString label;
+    query::Hue hue = query::Hue::Other;
+    double time = 0; ///< ns
+};
+struct StepBar {
+    QString letter;
+    QString title;
+    std::vector<StepPart> parts;
+
+    double total() const;
+};
+
+/// Where the mean traced step of each run goes: GPU time by family, then idle time by reason; on a CPU the
+/// ops' own time by family. Runs without traced steps have no bar.
+std::vector<StepBar> stepBars(const OverviewData& data);
+
+/// Something to know about the runs before trusting or changing them.
+struct Flag {
+    enum class Kind { Fine, Note, Warning, Error } kind = Kind::Note;
+    QString title;
+    QString text;
+    QString advice; ///< what to try; empty for none
+    QString page;   ///< that says more; empty for none
+
+    QString sentence() const { return advice.isEmpty() ? text : text + QStringLiteral("; ") + advice; }
+};
+
+/// The warnings first; what holds for both runs in one.
+std::vector<Flag> flagsOf(const OverviewData& data);
+
+} // namespace tilescope::ui

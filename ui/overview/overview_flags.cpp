@@ -1,0 +1,211 @@
+// What to know about runs before trusting or changing them.
+
+#include "ui/overview/overview_figures.h"
+
+#include "core/model/flags.h"
+#include "core/model/text.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/number_text.h"
+#include "ui/overview/overview_steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+using query::MeanStep;
+
+Idle idleOf(const MeanStep& step)
+{
+    using query::Hue;
+    const Idle reasons[] = {{Hue::GapLaunching, step.launching},
+                            {Hue::GapSynchronising, step.synchronizing},
+                            {Hue::GapTracing, step.tracing},
+                            {Hue::GapUnexplained, step.unexplained}};
+    return *std::max_element(std::begin(reasons), std::end(reasons),
+                             [](const Idle& a, const Idle& b) { return a.time < b.time; });
+}
+
+namespace {
+
+// "A: " before what is said of one run of two.
+QString of(const OverviewRun& run)
+{
+    return run.letter.isEmpty() ? QString() : run.letter + QStringLiteral(": ");
+}
+
+Flag::Kind kindOf(LossSeverity severity)
+{
+    switch (severity) {
+    case LossSeverity::Info:
+        return Flag::Kind::Note;
+    case LossSeverity::Error:
+        return Flag::Kind::Error;
+    case LossSeverity::Warning:
+        break;
+    }
+    return Flag::Kind::Warning;
+}
+
+void addVerdict(std::vector<Flag>& flags, const OverviewRun& run)
+{
+    const MeanStep* step = gpuStepOf(run);
+    if (step == nullptr)
+        return;
+    const bool bound = step->verdict == analysis::StepVerdict::GpuBound;
+    const Idle most = idleOf(*step);
+    QString text = of(run) + QStringLiteral("GPU busy %1").arg(percentText(step->gpuBusy / step->wall));
+    if (most.time > 0)
+        text +=
+            QStringLiteral(", idle %1 %2").arg(percentText(most.time / step->wall), word(hueWord(most.hue)));
+    const bool graph =
+        step->verdict == analysis::StepVerdict::LaunchBound && run.summary->param("compile") == "none";
+    QString title = word(wordOf(step->verdict));
+    if (!title.isEmpty())
+        title[0] = title[0].toUpper();
+    flags.push_back({bound ? Flag::Kind::Fine : Flag::Kind::Warning, title, text,
+                     graph ? QStringLiteral("try compile: graph") : QString(), QStringLiteral("timeline")});
+}
+
+void addPrecision(std::vector<Flag>& flags, const OverviewRun& run)
+{
+    if (gpuStepOf(run) == nullptr || run.summary->param("precision") != "fp32" || run.data->families.empty())
+        return;
+    const query::FamilyShare& first = run.data->families.front();
+    if (first.hue != query::Hue::Matmul)
+        return;
+    flags.push_back(
+        {Flag::Kind::Warning, QStringLiteral("TF32 off"),
+         of(run) +
+             QStringLiteral("fp32 matmul without tensor cores takes %1 a step").arg(timeText(first.perStep)),
+         QStringLiteral("try precision: tf32"), QStringLiteral("kernels")});
+}
+
+void addResult(std::vector<Flag>& flags, const OverviewRun& run)
+{
+    const RunResult& result = run.summary->result;
+    if (result.status != RunStatus::Ok && !result.reason.empty())
+        flags.push_back({result.status == RunStatus::Error ? Flag::Kind::Error : Flag::Kind::Warning,
+                         QStringLiteral("Not finished"),
+                         of(run) + QString::fromStdString(result.reason),
+                         {},
+                         {}});
+    for (const std::string& flag : result.flags) {
+        const FlagInfo* info = findFlag(flag);
+        flags.push_back({info == nullptr ? Flag::Kind::Warning : kindOf(info->severity),
+                         QStringLiteral("Flagged"),
+                         of(run) + QString::fromStdString(describeFlag(flag)),
+                         {},
+                         QStringLiteral("machine")});
+    }
+    if (result.traceOverhead && *result.traceOverhead > kTracingLimit)
+        flags.push_back(
+            {Flag::Kind::Note, QStringLiteral("Tracing"),
+             of(run) +
+                 QStringLiteral("a traced step takes %1× a bare one").arg(threeDigits(*result.traceOverhead)),
+             QStringLiteral("gaps on the timeline are longer than without it"), QStringLiteral("timeline")});
+    if (result.traceOverhead && *result.traceOverhead < kImplausible)
+        flags.push_back({Flag::Kind::Warning, QStringLiteral("Tracing"),
+                         of(run) + QStringLiteral("a traced step takes %1× a bare one, which tracing cannot "
+                                                  "cause: the step time changed")
+                                       .arg(threeDigits(*result.traceOverhead)),
+                         QStringLiteral("run it again"), QStringLiteral("timeline")});
+}
+
+void addLosses(std::vector<Flag>& flags, const OverviewRun& run)
+{
+    bool any = false;
+    for (const query::LossRow& row : run.data->losses.rows) {
+        const bool info = row.loss.severity == "info";
+        any = any || !info;
+        const Flag::Kind kind =
+            kindOf(fromWord<LossSeverity>(row.loss.severity).value_or(LossSeverity::Warning));
+        QString text = of(run) + wholeNumber(row.loss.count) + QLatin1Char(' ') +
+                       QString::fromStdString(row.loss.kind).replace(QLatin1Char('_'), QLatin1Char(' '));
+        if (!row.loss.detail.empty())
+            text += QStringLiteral(" (%1)").arg(QString::fromStdString(row.loss.detail));
+        flags.push_back({kind,
+                         info ? QStringLiteral("Left out") : QStringLiteral("Lost"),
+                         text,
+                         {},
+                         QStringLiteral("machine")});
+    }
+    if (!any && run.data->losses.recordsChecked > 0)
+        flags.push_back({Flag::Kind::Fine,
+                         QStringLiteral("No losses"),
+                         of(run) + QStringLiteral("0 records dropped, %1 checked")
+                                       .arg(wholeNumber(run.data->losses.recordsChecked)),
+                         {},
+                         {}});
+}
+
+void addDrift(std::vector<Flag>& flags, const OverviewRun& run)
+{
+    const auto& drift = run.data->drift;
+    if (!drift)
+        return;
+    const auto percent = [](double ratio) { return signedDigits(100 * (ratio - 1)); };
+    const QString change = withUnit(percent(drift->ratio), "%");
+    const QString interval =
+        QStringLiteral("95 %: %1 to %2").arg(percent(drift->ratio95.low), percent(drift->ratio95.high));
+    const QString steps = counted(drift->stepsA + drift->stepsB, "step");
+    const bool narrow = drift->ratio95.low >= 1 / (1 + analysis::kNoDifference) &&
+                        drift->ratio95.high <= 1 + analysis::kNoDifference;
+    constexpr double kMatters = 0.01;
+    if (drift->seen() && std::abs(drift->ratio - 1) >= kMatters)
+        flags.push_back({Flag::Kind::Warning,
+                         QStringLiteral("Drift"),
+                         of(run) + QStringLiteral("%1 from the first half of the %2 to the second (%3)")
+                                       .arg(change, steps, interval),
+                         {},
+                         QStringLiteral("compare")});
+    else if (narrow)
+        flags.push_back(
+            {Flag::Kind::Fine,
+             QStringLiteral("Stable"),
+             of(run) +
+                 QStringLiteral("no drift beyond 5 % over %1 (halves: %2, %3)").arg(steps, change, interval),
+             {},
+             QStringLiteral("compare")});
+    else
+        flags.push_back(
+            {Flag::Kind::Warning, QStringLiteral("Too noisy to tell"),
+             of(run) + QStringLiteral("whether the %1 drift (halves: %2, %3)").arg(steps, change, interval),
+             QStringLiteral("more steps or a quieter machine"), QStringLiteral("compare")});
+}
+
+// Joins what is said of A and of B alike.
+void addMerged(std::vector<Flag>& flags, Flag flag)
+{
+    for (Flag& known : flags) {
+        if (known.kind != flag.kind || known.title != flag.title || known.page != flag.page)
+            continue;
+        known.text += QStringLiteral("; ") + flag.text;
+        if (known.advice.isEmpty())
+            known.advice = flag.advice;
+        return;
+    }
+    flags.push_back(std::move(flag));
+}
+
+} // namespace
+
+std::vector<Flag> flagsOf(const OverviewData& data)
+{
+    std::vector<Flag> flags;
+    for (const OverviewRun& run : data.runs) {
+        std::vector<Flag> own;
+        addResult(own, run);
+        addVerdict(own, run);
+        addPrecision(own, run);
+        addLosses(own, run);
+        addDrift(own, run);
+        for (Flag& flag : own)
+            addMerged(flags, std::move(flag));
+    }
+    std::stable_sort(flags.begin(), flags.end(),
+                     [](const Flag& a, const Flag& b) { return a.kind > b.kind; });
+    return flags;
+}
+
+} // namespace tilescope::ui

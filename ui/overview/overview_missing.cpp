@@ -1,0 +1,84 @@
+#include "ui/overview/overview_missing.h"
+
+#include "core/model/text.h"
+
+namespace tilescope::ui {
+
+namespace {
+
+bool wantsTrace(const query::RunSummary& run)
+{
+    const std::string_view trace = run.param("trace");
+    return !trace.empty() && trace != "off" && run.param("trace_steps") != "0";
+}
+
+QString endOf(const query::RunSummary& run)
+{
+    const std::string_view word = wordOf(run.result.status);
+    const QString status = QString::fromUtf8(word.data(), qsizetype(word.size()));
+    return run.result.reason.empty()
+               ? status
+               : status + QStringLiteral(", ") + QString::fromStdString(run.result.reason);
+}
+
+// What keeps a run that wants `what` from having it; empty where it does not want it.
+QString obstacle(const OverviewRun& run, const QString& what)
+{
+    if (!run.data->isWhole)
+        return QStringLiteral("Reading the trace…");
+    switch (run.summary->result.status) {
+    case RunStatus::Running:
+        return QStringLiteral("The run is being written: %1 when it traces its steps.").arg(what);
+    case RunStatus::Ok:
+        return {};
+    default:
+        return QStringLiteral("The run ended before a step was traced: %1.").arg(endOf(*run.summary));
+    }
+}
+
+// Each run's sentence, behind its letter where they differ.
+template <class Sentence> QString joined(const OverviewData& data, Sentence sentence)
+{
+    QStringList words;
+    for (const OverviewRun& run : data.runs)
+        words << sentence(run);
+    if (words.removeDuplicates() > 0 || words.size() < 2)
+        return words.value(0);
+    for (int i = 0; i < words.size(); ++i)
+        words[i].prepend(data.runs[std::size_t(i)].letter + QStringLiteral(": "));
+    return words.join(QLatin1Char('\n'));
+}
+
+} // namespace
+
+QString whyNoSteps(const OverviewData& data)
+{
+    return joined(data, [](const OverviewRun& run) {
+        if (!wantsTrace(*run.summary))
+            return QStringLiteral("No step was traced: give the run trace: kernels and trace_steps above 0.");
+        const QString why = obstacle(run, QStringLiteral("this is filled"));
+        return why.isEmpty() ? QStringLiteral("No traced step was recorded.") : why;
+    });
+}
+
+QString whyNoAllocations(const OverviewData& data)
+{
+    return joined(data, [](const OverviewRun& run) {
+        if (!wantsTrace(*run.summary) || run.summary->param("memory") == "false")
+            return QStringLiteral(
+                "Allocations were not recorded: give the run memory: true, trace: kernels and "
+                "trace_steps above 0.");
+        const QString why = obstacle(run, QStringLiteral("this is filled"));
+        return why.isEmpty() ? QStringLiteral("No allocation was recorded.") : why;
+    });
+}
+
+QString noStepWords(const query::RunSummary& run)
+{
+    if (!wantsTrace(run) || run.result.status == RunStatus::Ok)
+        return QStringLiteral("not traced");
+    return run.result.status == RunStatus::Running ? QStringLiteral("not traced yet")
+                                                   : QStringLiteral("not reached");
+}
+
+} // namespace tilescope::ui

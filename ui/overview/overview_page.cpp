@@ -1,0 +1,471 @@
+#include "ui/overview/overview_page.h"
+
+#include "core/query/memory/memory_difference.h"
+#include "core/query/tables/compare_tables.h"
+#include "ui/kit/controls.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/key_value_table.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/panel.h"
+#include "ui/kit/table_view.h"
+#include "ui/overview/flag_list.h"
+#include "ui/overview/key_figure_card.h"
+#include "ui/overview/overview_missing.h"
+#include "ui/overview/overview_tables.h"
+#include "ui/overview/step_bar_plot.h"
+#include "ui/theme/theme.h"
+
+#include <QDateTime>
+#include <QGridLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr std::size_t kFigures = 6;
+constexpr int kListRows = 11; // families and their sum
+constexpr double kListRow = 22;
+constexpr int kMostRunRows = 8; // before the list of runs scrolls
+
+QString text(std::string_view view)
+{
+    return QString::fromUtf8(view.data(), qsizetype(view.size()));
+}
+
+// Reads both runs and how their step times compare, as the Compare page does.
+OverviewData read(const std::vector<SelectedRun>& runs, bool whole, const query::Cancelled& cancelled)
+{
+    OverviewData data;
+    for (const SelectedRun& run : runs) {
+        auto session = run.file->borrow();
+        query::RunOverview overview = whole ? query::runOverview(session->reader(), run.key.run, cancelled)
+                                            : query::runBasics(session->reader(), run.key.run);
+        data.runs.push_back({run.letter, run.title, run.snapshot, run.run,
+                             std::make_shared<const query::RunOverview>(std::move(overview))});
+    }
+    if (runs.size() == 2 && !cancelled()) {
+        auto a = runs[0].file->borrow();
+        auto b = runs[1].file->borrow();
+        data.stepDifference = query::compareSteps(a->reader(), runs[0].key.run, b->reader(), runs[1].key.run);
+    }
+    return data;
+}
+
+// How long the whole may take before its beginning is shown.
+constexpr int kPatienceMs = 150;
+
+std::vector<SelectedRun> firstTwo(const std::vector<SelectedRun>& runs)
+{
+    return {runs.begin(), runs.begin() + std::min<std::ptrdiff_t>(2, std::ssize(runs))};
+}
+
+// What was read of the traces of the same runs before stands until they are read again.
+void keepTrace(OverviewData& overview, const OverviewData& before)
+{
+    for (std::size_t i = 0; i < std::min(overview.runs.size(), before.runs.size()); ++i) {
+        if (overview.runs[i].summary->uid != before.runs[i].summary->uid)
+            continue;
+        query::RunOverview merged = *before.runs[i].data;
+        const query::RunOverview& now = *overview.runs[i].data;
+        merged.run = now.run;
+        merged.losses = now.losses;
+        merged.environment = now.environment;
+        merged.drift = now.drift;
+        overview.runs[i].data = std::make_shared<const query::RunOverview>(std::move(merged));
+    }
+}
+
+} // namespace
+
+OverviewPage::OverviewPage(Workspace& workspace, QWidget* parent)
+    : Page(workspace, parent), stack_(new QStackedWidget), message_(makeMessage())
+{
+    auto* layout = makePlainColumn(this);
+    auto* shown = new QWidget;
+    auto* shownLayout = new QVBoxLayout(shown);
+    shownLayout->setContentsMargins(0, 0, 0, 0);
+    shownLayout->setSpacing(0);
+    shownLayout->addWidget(makeHeader());
+    scroll_ = new QScrollArea;
+    scroll_->setWidgetResizable(true);
+    scroll_->setFrameShape(QFrame::NoFrame);
+    scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll_->setAccessibleName(tr("Overview of the selected runs"));
+    scroll_->setWidget(makeContent());
+    shownLayout->addWidget(scroll_, 1);
+    soon_.setSingleShot(true);
+    stack_->addWidget(message_);
+    stack_->addWidget(shown);
+    layout->addWidget(stack_);
+}
+
+QWidget* OverviewPage::makeHeader()
+{
+    auto* bar = new QFrame;
+    bar->setProperty("kind", "bar");
+    bar->setFixedHeight(sizes().of(48));
+    auto* layout = new QHBoxLayout(bar);
+    layout->setContentsMargins(sizes().margin, 0, sizes().margin, 0);
+    layout->setSpacing(sizes().of(10));
+    title_ = new QLabel;
+    title_->setFont(Theme::instance().large());
+    subtitle_ = new ElidedLabel; // names of runs may be long
+    machineLine_ = new ElidedLabel;
+    machineLine_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    layout->addWidget(title_);
+    layout->addWidget(subtitle_, 1);
+    layout->addWidget(machineLine_, 1);
+    return bar;
+}
+
+QWidget* OverviewPage::makeContent()
+{
+    auto* content = new QWidget;
+    auto* layout = new QVBoxLayout(content);
+    const int gap = sizes().of(12);
+    layout->setContentsMargins(sizes().margin, gap, sizes().margin, gap);
+    layout->setSpacing(gap);
+    cardGrid_ = new QGridLayout;
+    cardGrid_->setSpacing(sizes().gap);
+    for (std::size_t i = 0; i < kFigures; ++i) {
+        cards_.push_back(new KeyFigureCard);
+        connect(cards_.back(), &KeyFigureCard::pageWanted, &workspace(), &Workspace::pageWanted);
+    }
+    layCards();
+    layout->addLayout(cardGrid_);
+
+    stepPanel_ = new Panel(tr("Where the step goes"));
+    bars_ = new StepBarPlot;
+    stepPanel_->setContent(bars_);
+    connect(bars_, &StepBarPlot::partChosen, this, [this](const StepPart& part) {
+        const bool family = std::size_t(part.hue) < query::kFamilyCount;
+        if (family)
+            lead(QStringLiteral("kernels"), {PageTarget::Kind::Family, part.label});
+        else
+            lead(QStringLiteral("timeline"), {});
+    });
+    layout->addWidget(makeRuns());
+    layout->addWidget(stepPanel_);
+    layout->addWidget(makeLists(), 1);
+
+    auto* bottom = new QHBoxLayout;
+    bottom->setSpacing(sizes().gap);
+    flagPanel_ = new Panel(tr("Flags and losses"));
+    flags_ = new FlagList;
+    connect(flags_, &FlagList::pageWanted, &workspace(), &Workspace::pageWanted);
+    auto* flagLayout = new QVBoxLayout;
+    flagLayout->setContentsMargins(0, 0, 0, 0);
+    flagLayout->addWidget(flags_);
+    flagLayout->addStretch(1);
+    flagPanel_->setContent(flagLayout);
+    auto* machinePanel = new Panel(tr("Machine"));
+    connect(machinePanel->addLink(tr("Machine")), &QPushButton::clicked, this,
+            [this] { emit workspace().pageWanted(QStringLiteral("machine")); });
+    machine_ = new KeyValueTable;
+    machinePanel->setContent(machine_);
+    bottom->addWidget(flagPanel_, 11);
+    bottom->addWidget(machinePanel, 5);
+    layout->addLayout(bottom);
+    return content;
+}
+
+void OverviewPage::lead(const QString& page, const PageTarget& target)
+{
+    emit workspace().targetWanted(page, target);
+}
+
+// All of the selected runs, where they are more than the rest of the page shows.
+QWidget* OverviewPage::makeRuns()
+{
+    runPanel_ = new Panel(tr("Runs"));
+    runPanel_->setSubtitle(tr("all that are selected; the rest of this page shows A and B"));
+    connect(runPanel_->addLink(tr("Charts")), &QPushButton::clicked, this,
+            [this] { lead(QStringLiteral("charts"), {}); });
+    runs_ = new TableView;
+    runs_->setAccessibleName(tr("Selected runs"));
+    connect(runs_, &TableView::activatedRow, this, [this](std::int64_t row) {
+        const std::vector<RunKey>& selected = workspace().selection();
+        if (std::size_t(row) < selected.size())
+            workspace().select({selected[std::size_t(row)]});
+    });
+    runPanel_->setContent(runs_);
+    runPanel_->hide();
+    return runPanel_;
+}
+
+Panel* OverviewPage::makeList(const QString& title, TableView*& table, const QString& page,
+                              PageTarget (*targetOf)(const TableRow& row))
+{
+    auto* panel = new Panel(title);
+    QString word = page;
+    word[0] = word[0].toUpper();
+    connect(panel->addLink(word), &QPushButton::clicked, this, [this, page] { lead(page, {}); });
+    table = new TableView;
+    table->setAccessibleName(title);
+    table->setRowHeight(kListRow);
+    table->setMinimumHeight(sizes().header + kListRows * sizes().of(kListRow) + 2);
+    table->setToolTip(tr("Enter or a double click leads to the %1 page").arg(word));
+    connect(table, &TableView::chosen, this,
+            [this, word] { emit selectionText(tr("Enter opens it on the %1 page").arg(word)); });
+    connect(table, &TableView::activatedRow, this, [this, page, targetOf, view = table](std::int64_t id) {
+        for (const TableRow& row : view->table().rows)
+            if (row.id == id && row.selectable)
+                lead(page, targetOf(row));
+    });
+    QLabel* nothing = makeMessage();
+    nothing->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
+    nothing->setMinimumHeight(table->minimumHeight());
+    nothing->hide();
+    nothing_[table] = nothing;
+    QVBoxLayout* content = makePlainColumn(nullptr);
+    content->addWidget(table, 1);
+    content->addWidget(nothing, 1);
+    panel->setContent(content);
+    return panel;
+}
+
+void OverviewPage::showList(TableView& table, TableData rows, const QString& otherwise)
+{
+    const bool any = !rows.rows.empty();
+    nothing_[&table]->setText(otherwise);
+    nothing_[&table]->setVisible(!any);
+    table.setVisible(any);
+    table.show(std::move(rows));
+}
+
+QWidget* OverviewPage::makeLists()
+{
+    auto* lists = new QWidget;
+    auto* layout = new QHBoxLayout(lists);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(sizes().gap);
+    familyPanel_ =
+        makeList(tr("Kernel families"), families_, QStringLiteral("kernels"), [](const TableRow& row) {
+            return PageTarget{PageTarget::Kind::Family, row.cells[0].text};
+        });
+    rangePanel_ = makeList(tr("Ranges"), ranges_, QStringLiteral("timeline"), [](const TableRow& row) {
+        return PageTarget{PageTarget::Kind::Range, QStringLiteral("step/") + row.cells[0].text};
+    });
+    allocationPanel_ =
+        makeList(tr("Largest allocations"), allocations_, QStringLiteral("memory"), [](const TableRow& row) {
+            return PageTarget{PageTarget::Kind::Range,
+                              row.cells[0].text + QLatin1Char('\n') + row.swatch.category};
+        });
+    layout->addWidget(familyPanel_, 10);
+    layout->addWidget(rangePanel_, 11);
+    layout->addWidget(allocationPanel_, 10);
+    return lists;
+}
+
+// One row of cards where they fit, else two.
+void OverviewPage::layCards()
+{
+    const int columns = width() >= sizes().of(1010) ? int(kFigures) : int(kFigures) / 2;
+    for (int i = 0; i < int(kFigures); ++i)
+        cardGrid_->addWidget(cards_[std::size_t(i)], i / columns, i % columns);
+}
+
+void OverviewPage::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    layCards();
+}
+
+void OverviewPage::showMessage(const QString& text)
+{
+    message_->setText(text);
+    stack_->setCurrentWidget(message_);
+}
+
+void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
+{
+    if (runs.empty()) {
+        loading_.cancel();
+        basics_.cancel();
+        soon_.stop();
+        isLoading_ = false;
+        showMessage(emptyText(tr("The key numbers of a run, or of two, appear on this page.")));
+        return;
+    }
+    isLoading_ = true;
+    showBasics(runs, kPatienceMs);
+    loading_.start(
+        [shown = firstTwo(runs)](const query::Cancelled& cancelled) { return read(shown, true, cancelled); },
+        [this, runs](const OverviewData& overview) {
+            isLoading_ = false;
+            basics_.cancel();
+            soon_.stop();
+            whole_ = overview;
+            loaded(runs, overview);
+        },
+        [this](const QString& sentence) {
+            isLoading_ = false;
+            basics_.cancel();
+            soon_.stop();
+            showMessage(sentence);
+        });
+}
+
+// What needs no event is there at once; it is shown unless the rest comes as soon.
+void OverviewPage::showBasics(const std::vector<SelectedRun>& runs, int patienceMs)
+{
+    soon_.stop();
+    basics_.start(
+        [shown = firstTwo(runs)](const query::Cancelled& cancelled) { return read(shown, false, cancelled); },
+        [this, runs, patienceMs](OverviewData overview) {
+            keepTrace(overview, whole_);
+            soon_.disconnect();
+            connect(&soon_, &QTimer::timeout, this, [this, runs, overview] { loaded(runs, overview); });
+            soon_.start(patienceMs);
+        },
+        [this](const QString& sentence) { showMessage(sentence); });
+}
+
+// Samples come all the time; the trace is read when the run has ended.
+bool OverviewPage::showGrown(const std::vector<SelectedRun>& runs)
+{
+    if (!isLoading_)
+        showBasics(runs, 0);
+    return true;
+}
+
+void OverviewPage::describe(const std::vector<SelectedRun>& runs, const OverviewData& overview)
+{
+    title_->setText(text(runs.front().file->path().filename().string()));
+    const auto all = std::ssize(runs.front().snapshot->runs);
+    if (runs.size() == 1)
+        subtitle_->setText(tr("run %1 of %2, %3").arg(runs[0].key.run.value).arg(all).arg(runs[0].title));
+    else
+        subtitle_->setText(runs.size() == 2
+                               ? tr("A %1, B %2").arg(runs[0].title, runs[1].title)
+                               : tr("%3, of which A %1 and B %2 are compared")
+                                     .arg(runs[0].title, runs[1].title, counted(std::ssize(runs), "run")));
+    const query::RunOverview& first = *overview.runs.front().data;
+    QStringList words;
+    const std::string_view gpu = first.run.result.device.starts_with("cuda") ? first.fact("gpu.0.name") : "";
+    words << text(gpu.empty() ? first.fact("cpu.model") : gpu);
+    if (!first.fact("libtorch").empty())
+        words << tr("PyTorch %1").arg(text(first.fact("libtorch")));
+    const QDateTime started = QDateTime::fromMSecsSinceEpoch(first.run.startedUnixNs / 1'000'000);
+    words << tr("recorded %1").arg(QLocale::c().toString(started, QStringLiteral("d MMM yyyy HH:mm")));
+    words.removeAll(QString());
+    machineLine_->setText(words.join(QStringLiteral(", ")));
+}
+
+void OverviewPage::showMachine(const query::RunOverview& run)
+{
+    std::vector<KeyValueRow> rows;
+    const auto add = [&rows](const QString& key, const QString& value) {
+        if (!value.isEmpty())
+            rows.push_back({key, {value}});
+    };
+    // Two facts in a row; where one of them is not known, the other alone.
+    const auto addBoth = [&](const QString& key, const QString& value, const QString& otherKey,
+                             const QString& other) {
+        if (!value.isEmpty() && !other.isEmpty())
+            add(key + QStringLiteral(", ") + otherKey, value + QStringLiteral(", ") + other);
+        else
+            add(value.isEmpty() ? otherKey : key, value + other);
+    };
+    const auto bytes = [](std::string_view value) {
+        bool good = false;
+        const double number = text(value).toDouble(&good);
+        return good ? byteText(number) : QString();
+    };
+    add(tr("Snapshot"), text(run.fact("snapshot.file")));
+    if (run.run.workload == query::kSnapshotWorkload)
+        add(tr("Allocator"), text(run.fact("env.PYTORCH_CUDA_ALLOC_CONF")));
+    if (run.run.result.device.starts_with("cuda")) {
+        add(tr("GPU"), text(run.fact("gpu.0.name")));
+        addBoth(tr("SMs"), text(run.fact("gpu.0.multiprocessors")), tr("memory"),
+                bytes(run.fact("gpu.0.memory")));
+        addBoth(tr("Driver"), text(run.fact("driver")), tr("CUDA"), text(run.fact("cuda_runtime")));
+        const QString throttled = text(run.fact("gpu.throttle_reasons.after"));
+        if (!run.fact("gpu.clock.sm.after").empty())
+            add(tr("Clock"), tr("%1 MHz, %2")
+                                 .arg(text(run.fact("gpu.clock.sm.after")),
+                                      throttled == QLatin1String("none") ? tr("not throttled") : throttled));
+    }
+    add(tr("CPU"), text(run.fact("cpu.model")));
+    add(tr("Threads"), text(run.fact("torch_threads")));
+    add(tr("PyTorch"), text(run.fact("libtorch")));
+    add(tr("System"), text(run.fact("os")));
+    add(tr("Program"), text(run.fact("program")));
+    machine_->setRows(std::move(rows), true);
+}
+
+void OverviewPage::showSelected(const std::vector<SelectedRun>& runs)
+{
+    runPanel_->setVisible(runs.size() > 2);
+    if (runs.size() <= 2)
+        return;
+    std::vector<NamedRun> named;
+    for (const SelectedRun& run : runs)
+        named.push_back({run.letter, run.title, run.run});
+    runs_->show(runRows(named));
+    runs_->setFixedHeight(sizes().header + std::min(kMostRunRows, int(runs.size())) * sizes().row + 2);
+}
+
+void OverviewPage::showLists(const OverviewData& overview, bool gpu)
+{
+    const QString noSteps = whyNoSteps(overview);
+    bars_->show(stepBars(overview), noSteps);
+    showList(*families_, familyShareRows(overview), noSteps);
+    showList(*ranges_, rangeShareRows(overview), noSteps);
+    showList(*allocations_, allocationRows(overview), whyNoAllocations(overview));
+    familyPanel_->setTitle(gpu ? tr("Kernel families") : tr("Op families"));
+    const bool isWhole = std::all_of(overview.runs.begin(), overview.runs.end(),
+                                     [](const OverviewRun& run) { return run.data->isWhole; });
+    if (!isWhole) {
+        const QString reading = tr("reading the trace…");
+        for (Panel* panel : {stepPanel_, familyPanel_, rangePanel_, allocationPanel_})
+            panel->setSubtitle(reading);
+        return;
+    }
+    stepPanel_->setSubtitle(gpu ? tr("GPU time by family, then idle time by reason; the mean traced step")
+                                : tr("time in ops by family; the mean traced step"));
+    familyPanel_->setSubtitle(gpu ? tr("GPU time a traced step") : tr("own time a traced step"));
+    rangePanel_->setSubtitle(tr("wall time a traced step"));
+    allocationPanel_->setSubtitle(tr("at the peak"));
+}
+
+void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview)
+{
+    describe(runs, overview);
+    std::vector<KeyFigure> figures = keyFigures(overview);
+    // A memory snapshot has no steps: what would be about them is left out.
+    const bool isSnapshot =
+        std::all_of(overview.runs.begin(), overview.runs.end(), [](const OverviewRun& run) {
+            return run.data->run.workload == query::kSnapshotWorkload;
+        });
+    for (std::size_t i = 0; i < kFigures; ++i) {
+        cards_[i]->setVisible(!isSnapshot || figures[i].page == QLatin1String("memory"));
+        cards_[i]->show(std::move(figures[i]));
+    }
+    for (Panel* panel : {stepPanel_, familyPanel_, rangePanel_})
+        panel->setVisible(!isSnapshot);
+    const bool gpu = std::any_of(overview.runs.begin(), overview.runs.end(), [](const OverviewRun& run) {
+        return run.data->step && run.data->step->onGpu;
+    });
+    showSelected(runs);
+    showLists(overview, gpu);
+    std::vector<Flag> flags = flagsOf(overview);
+    const auto count = [&flags](Flag::Kind kind) {
+        return std::count_if(flags.begin(), flags.end(),
+                             [kind](const Flag& flag) { return flag.kind == kind; });
+    };
+    flagPanel_->setSubtitle(counted(count(Flag::Kind::Warning) + count(Flag::Kind::Error), "warning") +
+                            QStringLiteral(", ") + counted(count(Flag::Kind::Note), "note"));
+    flags_->show(std::move(flags));
+    showMachine(*overview.runs.front().data);
+    stack_->setCurrentIndex(1);
+}
+
+} // namespace tilescope::ui

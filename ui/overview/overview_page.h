@@ -1,0 +1,85 @@
+#pragma once
+
+#include "ui/kit/page.h"
+#include "ui/overview/overview_figures.h"
+
+#include <QTimer>
+
+#include <map>
+
+class QGridLayout;
+class QLabel;
+class QScrollArea;
+class QStackedWidget;
+
+namespace tilescope::ui {
+
+class FlagList;
+class KeyFigureCard;
+class KeyValueTable;
+class Panel;
+class StepBarPlot;
+class TableView;
+
+/// The page that a file opens on: key numbers of one run or two, where a step goes, the costliest families,
+/// ranges and allocations, what to beware of, and the machine; of more than two, all in a list. Each item
+/// leads to its page.
+class OverviewPage : public Page {
+    Q_OBJECT
+public:
+    explicit OverviewPage(Workspace& workspace, QWidget* parent = nullptr);
+
+protected:
+    void showRuns(const std::vector<SelectedRun>& runs) override;
+    bool showGrown(const std::vector<SelectedRun>& runs) override;
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    QWidget* makeHeader();
+    QWidget* makeContent();
+    QWidget* makeLists();
+    QWidget* makeRuns();
+    Panel* makeList(const QString& title, TableView*& table, const QString& page,
+                    PageTarget (*targetOf)(const TableRow& row));
+    void showList(TableView& table, TableData rows, const QString& otherwise);
+    void lead(const QString& page, const PageTarget& target);
+    void showSelected(const std::vector<SelectedRun>& runs);
+    void loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview);
+    void describe(const std::vector<SelectedRun>& runs, const OverviewData& overview);
+    void showMachine(const query::RunOverview& run);
+    void layCards();
+    void showMessage(const QString& text);
+
+    void showBasics(const std::vector<SelectedRun>& runs, int patienceMs);
+    void showLists(const OverviewData& overview, bool gpu);
+
+    JobTracker basics_{this};
+    JobTracker loading_{this};
+    QTimer soon_;            // what is shown meanwhile, where reading the trace takes long
+    bool isLoading_ = false; // the whole of it
+    OverviewData whole_;     // what was read last
+    QLabel* title_ = nullptr;
+    QLabel* subtitle_ = nullptr;
+    QLabel* machineLine_ = nullptr;
+    QStackedWidget* stack_;
+    QLabel* message_;
+    QScrollArea* scroll_ = nullptr;
+    QGridLayout* cardGrid_ = nullptr;
+    std::vector<KeyFigureCard*> cards_;
+    Panel* stepPanel_ = nullptr;
+    StepBarPlot* bars_ = nullptr;
+    Panel* runPanel_ = nullptr;
+    TableView* runs_ = nullptr;
+    TableView* families_ = nullptr;
+    TableView* ranges_ = nullptr;
+    TableView* allocations_ = nullptr;
+    std::map<const TableView*, QLabel*> nothing_; ///< why a list is empty
+    Panel* familyPanel_ = nullptr;
+    Panel* rangePanel_ = nullptr;
+    Panel* allocationPanel_ = nullptr;
+    Panel* flagPanel_ = nullptr;
+    FlagList* flags_ = nullptr;
+    KeyValueTable* machine_ = nullptr;
+};
+
+} // namespace tilescope::ui

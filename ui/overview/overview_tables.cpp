@@ -1,0 +1,347 @@
+#include "ui/overview/overview_tables.h"
+
+#include "core/model/text.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_cells.h"
+#include "ui/memory/memory_rows.h"
+
+#include <QRegularExpression>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr std::size_t kMostRows = 60;
+
+// A row of a table about one run or two: what each of them has, if it has it.
+struct PairRow {
+    QString name;
+    QString detail;
+    Swatch swatch;
+    std::optional<double> values[2] = {};
+    double counts[2] = {0, 0};
+
+    double greatest() const { return std::max(values[0].value_or(0), values[1].value_or(0)); }
+};
+
+struct PairTable {
+    QString first;  ///< title of the names
+    QString detail; ///< title of the second column; empty: there is none
+    Unit (*unitOf)(double) = timeUnit;
+    QString (*exact)(std::int64_t) = exactTime;
+    bool counts = false;
+    bool difference = false;
+    bool swatches = true;
+    bool total = false;
+};
+
+QString exactBytes(std::int64_t bytes)
+{
+    return withUnit(wholeNumber(bytes), "B");
+}
+
+std::vector<TableColumn> columnsOf(const PairTable& table, const QString& unit, bool pair)
+{
+    using Kind = TableColumn::Kind;
+    std::vector<TableColumn> columns{makeColumn(table.first, Kind::Text, 0)};
+    columns[0].swatch = table.swatches;
+    if (!table.detail.isEmpty()) {
+        columns.push_back(makeColumn(table.detail, Kind::Text, 96));
+        columns.back().dim = true;
+    }
+    columns.push_back(makeColumn(pair ? QStringLiteral("A, ") + unit : unit, Kind::Number, 58));
+    if (pair)
+        columns.push_back(makeColumn(QStringLiteral("B, ") + unit, Kind::Number, 58));
+    columns.push_back(makeColumn(pair ? QStringLiteral("A over B") : QString(), Kind::Bar, pair ? 56 : 76));
+    columns.back().sortable = false;
+    if (pair && table.difference)
+        columns.push_back(makeColumn(QStringLiteral("B − A, ") + unit, Kind::Number, 80));
+    if (table.counts) {
+        columns.push_back(
+            makeColumn(pair ? QStringLiteral("A n") : QStringLiteral("n"), Kind::Number, 42, true));
+        if (pair)
+            columns.push_back(makeColumn(QStringLiteral("B n"), Kind::Number, 42, true));
+    }
+    return columns;
+}
+
+TableCell numberCell(std::optional<double> value, const Unit& unit, QString (*exact)(std::int64_t))
+{
+    TableCell cell;
+    cell.text = value ? columnDigits(*value, unit) : notMeasured();
+    cell.sort = value.value_or(0);
+    if (value)
+        cell.exact = exact(std::int64_t(std::llround(*value)));
+    return cell;
+}
+
+TableCell countCell(double count)
+{
+    TableCell cell;
+    cell.text = count == std::floor(count) ? wholeNumber(std::int64_t(count)) : threeDigits(count);
+    if (count == 0)
+        cell.text = notMeasured();
+    cell.sort = count;
+    return cell;
+}
+
+TableCell differenceCell(double difference, const Unit& unit)
+{
+    TableCell cell;
+    cell.text = difference == 0 ? QStringLiteral("0") : signedColumnDigits(difference, unit);
+    cell.sort = difference;
+    cell.tone = difference < 0 ? Tone::Better : difference > 0 ? Tone::Worse : Tone::Dim;
+    return cell;
+}
+
+TableRow rowOf(const PairRow& row, const PairTable& table, const Unit& unit, double most, bool pair)
+{
+    TableRow made;
+    made.swatch = row.swatch;
+    TableCell name;
+    name.text = row.name;
+    if (!row.detail.isEmpty())
+        name.exact = row.name + QStringLiteral(", ") + row.detail;
+    made.cells.push_back(std::move(name));
+    if (!table.detail.isEmpty()) {
+        TableCell detail;
+        detail.text = row.detail;
+        made.cells.push_back(std::move(detail));
+    }
+    made.cells.push_back(numberCell(row.values[0], unit, table.exact));
+    if (pair)
+        made.cells.push_back(numberCell(row.values[1], unit, table.exact));
+    TableCell bar;
+    if (most > 0) {
+        bar.bar = row.values[0].value_or(0) / most;
+        if (pair)
+            bar.secondBar = row.values[1].value_or(0) / most;
+    }
+    made.cells.push_back(bar);
+    if (pair && table.difference)
+        made.cells.push_back(differenceCell(row.values[1].value_or(0) - row.values[0].value_or(0), unit));
+    if (table.counts) {
+        made.cells.push_back(countCell(row.counts[0]));
+        if (pair)
+            made.cells.push_back(countCell(row.counts[1]));
+    }
+    return made;
+}
+
+TableData tableOf(std::vector<PairRow> rows, const PairTable& table, bool pair)
+{
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const PairRow& a, const PairRow& b) { return a.greatest() > b.greatest(); });
+    PairRow all{.name = QStringLiteral("all"), .detail = {}, .swatch = {}};
+    for (const PairRow& row : rows) {
+        for (int i = 0; i < 2; ++i) {
+            if (row.values[i])
+                all.values[i] = all.values[i].value_or(0) + *row.values[i];
+            all.counts[i] += row.counts[i];
+        }
+    }
+    if (rows.size() > kMostRows)
+        rows.resize(kMostRows);
+    double most = 0;
+    for (const PairRow& row : rows)
+        most = std::max(most, row.greatest());
+    // A unit in which the greatest is some hundreds or thousands, and the rest need few zeros behind the
+    // point.
+    const Unit unit = table.unitOf(most / 3);
+    TableData data;
+    data.columns = columnsOf(table, QString::fromUtf8(unit.word), pair);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        data.rows.push_back(rowOf(rows[i], table, unit, most, pair));
+        data.rows.back().id = std::int64_t(i);
+    }
+    if (table.total && !data.rows.empty()) {
+        TableRow row = rowOf(all, table, unit, 0, pair);
+        row.id = -1;
+        row.strong = row.section = true;
+        row.selectable = false;
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+// Rows by key, in the order in which keys first come.
+class PairRows {
+public:
+    PairRow& at(const QString& key)
+    {
+        const auto [entry, isNew] = positions_.emplace(key, rows_.size());
+        if (isNew)
+            rows_.emplace_back();
+        return rows_[entry->second];
+    }
+    std::vector<PairRow> take() { return std::move(rows_); }
+
+private:
+    std::map<QString, std::size_t> positions_;
+    std::vector<PairRow> rows_;
+};
+
+// step/forward/layers.3/ffn is forward/layers.3/ffn.
+QString belowStep(const std::string& path)
+{
+    QString text = QString::fromStdString(path);
+    return text.startsWith(QLatin1String("step/")) ? text.mid(5) : text;
+}
+
+} // namespace
+
+TableData familyShareRows(const OverviewData& data)
+{
+    PairRows rows;
+    for (std::size_t i = 0; i < data.runs.size(); ++i) {
+        for (const query::FamilyShare& share : data.runs[i].data->families) {
+            const std::string_view text = hueWord(share.hue);
+            const QString name = QString::fromUtf8(text.data(), qsizetype(text.size()));
+            PairRow& row = rows.at(name);
+            row.name = name;
+            row.swatch = Swatch::of(share.hue);
+            row.values[i] = share.perStep;
+            row.counts[i] = share.instancesPerStep;
+        }
+    }
+    PairTable table{.first = QStringLiteral("Family"), .detail = {}};
+    table.counts = table.total = true;
+    return tableOf(rows.take(), table, data.runs.size() > 1);
+}
+
+TableData rangeShareRows(const OverviewData& data)
+{
+    PairRows rows;
+    for (std::size_t i = 0; i < data.runs.size(); ++i) {
+        const query::RunOverview& run = *data.runs[i].data;
+        for (const analysis::RangeTotal& range : run.ranges.rows) {
+            if (range.path == "step" || !range.wall || !run.step)
+                continue;
+            PairRow& row = rows.at(QString::fromStdString(range.path));
+            row.name = belowStep(range.path);
+            row.swatch = query::hueOfRange(range.path) == query::Hue::Range
+                             ? Swatch::neutral()
+                             : Swatch::of(query::Hue::Attention);
+            row.values[i] = double(range.wall->count()) / double(run.step->steps);
+        }
+    }
+    PairTable table{.first = QStringLiteral("Range"), .detail = {}};
+    table.difference = true;
+    table.swatches = false;
+    return tableOf(rows.take(), table, data.runs.size() > 1);
+}
+
+namespace {
+
+// "117 to 122"; sorted by its width.
+TableCell intervalCell(const std::optional<analysis::Statistics>& step, const Unit& unit)
+{
+    if (!step || !step->ci95)
+        return makeWords(notMeasured(), step ? QStringLiteral("n < 6: no interval") : QString(), Tone::Dim);
+    const double scale = 1e6 / unit.size;
+    TableCell cell =
+        makeWords(QStringLiteral("%1 to %2")
+                      .arg(threeDigits(step->ci95->low * scale), threeDigits(step->ci95->high * scale)));
+    cell.sort = step->ci95->high - step->ci95->low;
+    return cell;
+}
+
+} // namespace
+
+TableData runRows(const std::vector<NamedRun>& runs)
+{
+    using Kind = TableColumn::Kind;
+    double longest = 0;
+    double largest = 0;
+    for (const NamedRun& run : runs) {
+        if (run.summary->step)
+            longest = std::max(longest, run.summary->step->median * 1e6);
+        if (run.summary->result.peakAllocated)
+            largest = std::max(largest, double(run.summary->result.peakAllocated->count));
+    }
+    const Unit time = timeUnit(longest);
+    const Unit bytes = byteUnit(largest);
+    const auto titled = [](const char* title, const Unit& unit) {
+        return QStringLiteral("%1, %2").arg(QString::fromUtf8(title), QString::fromUtf8(unit.word));
+    };
+    TableData data;
+    data.columns = {makeColumn(QStringLiteral("Run"), Kind::Text, 0),
+                    makeColumn(QStringLiteral("Status"), Kind::Text, 74, true),
+                    makeColumn(titled("Median step", time), Kind::Number, 110),
+                    makeColumn(titled("95 % interval", time), Kind::Number, 120, true),
+                    makeColumn(QStringLiteral("n"), Kind::Number, 44, true),
+                    makeColumn({}, Kind::Bar, 180),
+                    makeColumn(QStringLiteral("A over it, ×"), Kind::Number, 96),
+                    makeColumn(titled("Peak", bytes), Kind::Number, 84),
+                    makeColumn({}, Kind::Bar, 140)};
+    const query::RunSummary& first = *runs.front().summary;
+    for (const NamedRun& run : runs) {
+        const query::RunSummary& summary = *run.summary;
+        const bool ok = summary.result.status == RunStatus::Ok;
+        const std::string_view status = wordOf(summary.result.status);
+        const auto median = summary.step ? std::optional(summary.step->median * 1e6) : std::nullopt;
+        const auto peak = summary.result.peakAllocated
+                              ? std::optional(double(summary.result.peakAllocated->count))
+                              : std::nullopt;
+        const double ratio = median && first.step && *median > 0 ? first.step->median * 1e6 / *median : 0;
+        TableCell over = makeWords(ratio > 0 ? threeDigits(ratio) : notMeasured());
+        if (ratio > 0)
+            over.sort = ratio;
+        TableRow row;
+        row.id = std::int64_t(data.rows.size());
+        row.swatch = Swatch::neutral();
+        row.cells = {makeWords(run.letter.isEmpty() ? run.title : run.letter + QLatin1Char(' ') + run.title),
+                     makeWords(QString::fromUtf8(status.data(), qsizetype(status.size())),
+                               QString::fromStdString(summary.result.reason),
+                               ok ? Tone::Plain : Tone::Warning),
+                     numberCell(median, time, exactTime),
+                     intervalCell(summary.step, time),
+                     countCell(summary.step ? double(summary.step->n) : 0),
+                     makeBar(median.value_or(0), longest),
+                     over,
+                     numberCell(peak, bytes, exactBytes),
+                     makeBar(peak.value_or(0), largest)};
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+TableData allocationRows(const OverviewData& data)
+{
+    PairRows rows;
+    for (std::size_t i = 0; i < data.runs.size(); ++i) {
+        const auto& live = data.runs[i].data->live;
+        if (!live)
+            continue;
+        for (const analysis::LiveBlock& block : live->blocks) {
+            const AllocEvent& event = live->from.events[block.event];
+            const QString group =
+                blockGroup(block.event < live->from.older.size(), live->from.text(event.path),
+                           live->from.name(block.event), live->from.text(event.category));
+            PairRow& row = rows.at(group);
+            row.name = group.section(QLatin1Char('\n'), 0, 0);
+            row.detail = group.section(QLatin1Char('\n'), 1);
+            row.swatch = Swatch::ofCategory(row.detail);
+            row.values[i] = row.values[i].value_or(0) + double(block.bytes.count);
+        }
+        if (live->untraced > Bytes{}) {
+            PairRow& row = rows.at(QString());
+            row.name = QStringLiteral("in no block that is known");
+            row.detail = QStringLiteral("unattributed");
+            row.swatch = Swatch::ofCategory(row.detail);
+            row.values[i] = double(live->untraced.count);
+        }
+    }
+    const bool pair = data.runs.size() > 1; // two runs need the room; the colour still tells the category
+    PairTable table{.first = QStringLiteral("Allocated in"),
+                    .detail = pair ? QString() : QStringLiteral("Category")};
+    table.unitOf = byteUnit;
+    table.exact = exactBytes;
+    return tableOf(rows.take(), table, pair);
+}
+
+} // namespace tilescope::ui

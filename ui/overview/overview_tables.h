@@ -1,0 +1,27 @@
+#pragma once
+
+#include "ui/overview/overview_figures.h"
+
+namespace tilescope::ui {
+
+/// Families by time a step: kernels on a GPU, ops' own time on a CPU; two runs side by side.
+TableData familyShareRows(const OverviewData& data);
+
+/// Ranges below the step by wall time a step.
+TableData rangeShareRows(const OverviewData& data);
+
+/// What is allocated at the peak by where it was allocated, all layers of a model as one; the largest first.
+TableData allocationRows(const OverviewData& data);
+
+/// A run of several, by its letter and title.
+struct NamedRun {
+    QString letter;
+    QString title;
+    const query::RunSummary* summary = nullptr;
+};
+
+/// Three runs or more, one a row: step with its spread, how many times faster than the first, peak memory.
+/// Not empty.
+TableData runRows(const std::vector<NamedRun>& runs);
+
+} // namespace tilescope::ui

@@ -1,0 +1,299 @@
+#include "ui/overview/step_bar_plot.h"
+
+#include "ui/kit/copy_menu.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_cells.h"
+#include "ui/kit/time_axis.h"
+#include "ui/theme/theme.h"
+
+#include <QContextMenuEvent>
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr int kBar = 26;
+constexpr int kGap = 14;
+
+bool isGap(query::Hue hue)
+{
+    return hue >= query::Hue::GapLaunching;
+}
+
+} // namespace
+
+struct StepBarPlot::Frame {
+    double left = 0, right = 0; ///< of the axis, pixels
+    double longest = 1;         ///< ns
+    int top = 0;                ///< of the first bar
+
+    double x(double time) const { return left + (right - left) * time / longest; }
+    QRectF bar(std::size_t i) const
+    {
+        const double height = sizes().of(kBar);
+        return {left, top + double(i) * (height + sizes().of(kGap)), right - left, height};
+    }
+    double axis(std::size_t bars) const { return bar(bars).top() - sizes().of(kGap) + sizes().of(8); }
+};
+
+StepBarPlot::StepBarPlot(QWidget* parent) : QWidget(parent)
+{
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    setAccessibleName(tr("Where the step goes"));
+    connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
+}
+
+void StepBarPlot::show(std::vector<StepBar> bars, const QString& otherwise)
+{
+    bars_ = std::move(bars);
+    otherwise_ = otherwise;
+    setAccessibleDescription(bars_.empty() ? otherwise : QString());
+    updateGeometry();
+    update();
+}
+
+QSize StepBarPlot::sizeHint() const
+{
+    const int bars = std::max(1, int(bars_.size()));
+    return {sizes().of(640), sizes().of(bars * (kBar + kGap) + 52)};
+}
+
+StepBarPlot::Frame StepBarPlot::frameOf(const QSize& size) const
+{
+    Frame frame;
+    const QFontMetrics metrics(Theme::instance().body());
+    int label = sizes().of(40);
+    for (const StepBar& bar : bars_) {
+        label = std::max(label, metrics.horizontalAdvance(bar.letter + QLatin1Char(' ') + bar.title));
+        frame.longest = std::max(frame.longest, bar.total());
+    }
+    frame.left = sizes().padding + std::min(label, size.width() / 4) + sizes().of(14);
+    frame.right = size.width() - sizes().of(28);
+    frame.top = sizes().of(12);
+    return frame;
+}
+
+void StepBarPlot::drawBar(QPainter& painter, const Frame& frame, std::size_t i) const
+{
+    const Palette& p = colours();
+    const StepBar& bar = bars_[i];
+    const QRectF rect = frame.bar(i);
+    const QFontMetrics metrics(Theme::instance().small());
+    painter.setFont(Theme::instance().bold());
+    painter.setPen(p.text);
+    const QString title = bar.letter.isEmpty() ? bar.title : bar.letter + QLatin1Char(' ') + bar.title;
+    const QRectF label(sizes().padding, rect.top(), frame.left - sizes().padding - sizes().of(8),
+                       rect.height());
+    painter.drawText(label, Qt::AlignVCenter | Qt::AlignLeft,
+                     painter.fontMetrics().elidedText(title, Qt::ElideRight, int(label.width())));
+    painter.setFont(Theme::instance().small());
+    double time = 0;
+    for (const StepPart& part : bar.parts) {
+        const QRectF box(frame.x(time), rect.top(), frame.x(time + part.time) - frame.x(time), rect.height());
+        time += part.time;
+        const QColor fill = part.hue == query::Hue::GapUnexplained ? p.surface : p.hue(part.hue);
+        // A hair of ground between the parts keeps neighbours apart in grey.
+        painter.fillRect(box.width() > 3 ? box.adjusted(0, 0, -1, 0) : box, fill);
+        if (part.hue == query::Hue::GapUnexplained) {
+            painter.fillRect(box, QBrush(p.strongLine, Qt::BDiagPattern));
+            painter.setPen(p.strongLine);
+            painter.setBrush(Qt::NoBrush);
+            painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+        }
+        const double room = box.width() - sizes().of(10);
+        const QString amount = timeText(part.time);
+        const QString full = part.label + QLatin1Char(' ') + amount;
+        const QString text = metrics.horizontalAdvance(full) <= room     ? full
+                             : metrics.horizontalAdvance(amount) <= room ? amount
+                                                                         : QString();
+        if (text.isEmpty())
+            continue;
+        if (part.hue == query::Hue::GapUnexplained)
+            painter.fillRect(QRectF(box.left() + sizes().of(3), box.top() + 4,
+                                    metrics.horizontalAdvance(text) + 6, box.height() - 8),
+                             p.surface);
+        painter.setPen(isGap(part.hue) ? p.text : textOn(fill));
+        painter.drawText(box.adjusted(sizes().of(6), 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, text);
+    }
+}
+
+void StepBarPlot::drawAxis(QPainter& painter, const Frame& frame) const
+{
+    const Palette& p = colours();
+    const double y = frame.axis(bars_.size());
+    painter.setPen(p.strongLine);
+    painter.drawLine(QPointF(frame.left, y), QPointF(frame.right, y));
+    const Unit unit = timeUnit(frame.longest);
+    const double step = roundStep(frame.longest / unit.size / 11);
+    painter.setFont(Theme::instance().small());
+    const QFontMetrics metrics(painter.font());
+    for (double tick = 0; tick <= frame.longest / unit.size * 1.0001; tick += step) {
+        const double x = frame.x(tick * unit.size);
+        painter.setPen(p.strongLine);
+        painter.drawLine(QPointF(x, y), QPointF(x, y + 4));
+        QString text = tickText(tick);
+        const bool last = tick + step > frame.longest / unit.size * 1.0001;
+        if (last)
+            text = withUnit(text, unit.word);
+        painter.setPen(p.dimText);
+        painter.drawText(QRectF(x - 60, y + 5, 120, metrics.height()), Qt::AlignHCenter | Qt::AlignTop, text);
+    }
+}
+
+// The difference of two bars: an arrow from the longer one's end to the shorter one's.
+void StepBarPlot::drawSaving(QPainter& painter, const Frame& frame) const
+{
+    if (bars_.size() != 2)
+        return;
+    const double a = bars_[0].total();
+    const double b = bars_[1].total();
+    const double from = frame.x(a);
+    const double to = frame.x(b);
+    if (std::abs(from - to) < sizes().of(24))
+        return;
+    const Palette& p = colours();
+    const bool less = b < a;
+    const QColor colour = less ? p.faster : p.warning;
+    const QRectF bar = frame.bar(less ? 1 : 0);
+    const double y = bar.center().y();
+    painter.setPen(QPen(p.text, 1, Qt::DotLine));
+    const double edge = std::max(from, to);
+    painter.drawLine(QPointF(edge, frame.bar(0).bottom()), QPointF(edge, frame.bar(1).bottom()));
+    painter.setPen(QPen(p.text, 1));
+    const double tail = std::min(from, to) + 3;
+    painter.drawLine(QPointF(tail, y), QPointF(edge, y));
+    const double head = less ? tail : edge;
+    const double towards = less ? 5 : -5;
+    painter.drawLine(QPointF(head, y), QPointF(head + towards, y - 4));
+    painter.drawLine(QPointF(head, y), QPointF(head + towards, y + 4));
+    // The card above compares timed steps.
+    const QString text = signedTimeText(b - a) + QStringLiteral(" traced");
+    painter.setFont(Theme::instance().bold());
+    painter.setPen(colour);
+    const QFontMetrics metrics(painter.font());
+    if (metrics.horizontalAdvance(text) < edge - tail - 12)
+        painter.drawText(QRectF(tail, y - metrics.height() - 2, edge - tail, metrics.height()),
+                         Qt::AlignHCenter, text);
+}
+
+void StepBarPlot::drawLegend(QPainter& painter, const Frame& frame, int width) const
+{
+    const Palette& p = colours();
+    painter.setFont(Theme::instance().small());
+    const QFontMetrics metrics(painter.font());
+    double x = frame.left;
+    const double y = frame.axis(bars_.size()) + sizes().of(26);
+    std::set<query::Hue> seen;
+    for (const StepBar& bar : bars_) {
+        for (const StepPart& part : bar.parts) {
+            if (isGap(part.hue) || !seen.insert(part.hue).second)
+                continue;
+            const double needed = sizes().of(30) + metrics.horizontalAdvance(part.label);
+            if (x + needed > width)
+                return;
+            const double side = sizes().of(9);
+            painter.fillRect(QRectF(x, y + (metrics.height() - side) / 2, side, side), p.hue(part.hue));
+            painter.setPen(p.dimText);
+            painter.drawText(QPointF(x + side + sizes().of(5), y + metrics.ascent()), part.label);
+            x += needed;
+        }
+    }
+}
+
+void StepBarPlot::draw(QPainter& painter, const QSize& size) const
+{
+    if (bars_.empty()) {
+        painter.setPen(colours().dimText);
+        painter.setFont(Theme::instance().body());
+        const int pad = sizes().padding;
+        painter.drawText(QRect(QPoint(0, 0), size).adjusted(pad, 0, -pad, 0),
+                         int(Qt::AlignCenter) | int(Qt::TextWordWrap), otherwise_);
+        return;
+    }
+    const Frame frame = frameOf(size);
+    for (std::size_t i = 0; i < bars_.size(); ++i)
+        drawBar(painter, frame, i);
+    drawSaving(painter, frame);
+    drawAxis(painter, frame);
+    drawLegend(painter, frame, size.width());
+}
+
+void StepBarPlot::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    draw(painter, size());
+}
+
+bool StepBarPlot::event(QEvent* event)
+{
+    if (event->type() != QEvent::ToolTip || bars_.empty())
+        return QWidget::event(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    if (const auto at = partAt(help->pos())) {
+        const StepPart& part = bars_[at->first].parts[at->second];
+        QToolTip::showText(help->globalPos(), tr("%1: %2, %3 of the step")
+                                                  .arg(part.label, timeText(part.time),
+                                                       percentText(part.time / bars_[at->first].total())));
+        return true;
+    }
+    QToolTip::hideText();
+    return true;
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> StepBarPlot::partAt(const QPoint& at) const
+{
+    if (bars_.empty())
+        return {};
+    const Frame frame = frameOf(size());
+    for (std::size_t bar = 0; bar < bars_.size(); ++bar) {
+        if (!frame.bar(bar).contains(at))
+            continue;
+        double time = 0;
+        for (std::size_t part = 0; part < bars_[bar].parts.size(); ++part) {
+            const double length = bars_[bar].parts[part].time;
+            if (at.x() >= frame.x(time) && at.x() < frame.x(time + length))
+                return std::pair(bar, part);
+            time += length;
+        }
+    }
+    return {};
+}
+
+void StepBarPlot::mouseReleaseEvent(QMouseEvent* event)
+{
+    const auto at = partAt(event->pos());
+    if (at && event->button() == Qt::LeftButton)
+        emit partChosen(bars_[at->first].parts[at->second]);
+}
+
+TableData StepBarPlot::table() const
+{
+    TableData values;
+    values.columns = {makeColumn(tr("Run"), TableColumn::Kind::Text, 0),
+                      makeColumn(tr("Part of the step"), TableColumn::Kind::Text, 140),
+                      makeColumn(tr("Time, ns"), TableColumn::Kind::Number, 100)};
+    for (const StepBar& bar : bars_)
+        for (const StepPart& part : bar.parts) {
+            TableRow& row = values.rows.emplace_back();
+            row.id = std::int64_t(values.rows.size()) - 1;
+            row.cells = {
+                makeWords(bar.letter.isEmpty() ? bar.title : bar.letter + QLatin1Char(' ') + bar.title),
+                makeWords(part.label), makeWords(QString::number(std::llround(part.time)))};
+        }
+    return values;
+}
+
+void StepBarPlot::contextMenuEvent(QContextMenuEvent* event)
+{
+    openCopyMenu(*this, event->globalPos(), [this] { return table(); });
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "ui/overview/overview_figures.h"
+
+#include <QWidget>
+
+namespace tilescope::ui {
+
+/// Where each run's step goes: a bar of parts a run, on one time axis, the saving as an arrow behind a
+/// shorter second bar, a legend below. Paints itself; GUI thread.
+class StepBarPlot : public QWidget {
+    Q_OBJECT
+public:
+    explicit StepBarPlot(QWidget* parent = nullptr);
+
+    /// \param otherwise  what stands there without bars
+    void show(std::vector<StepBar> bars, const QString& otherwise = {});
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override { return {sizeHint().width() / 2, sizeHint().height()}; }
+    /// Draws into the logical rectangle (0, 0, size); what exports use too.
+    void draw(QPainter& painter, const QSize& size) const;
+    /// What it shows, as values.
+    TableData table() const;
+
+signals:
+    /// A part of a bar was clicked.
+    void partChosen(const StepPart& part);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    struct Frame;
+
+    Frame frameOf(const QSize& size) const;
+    std::optional<std::pair<std::size_t, std::size_t>> partAt(const QPoint& at) const; ///< bar and part
+    void drawBar(QPainter& painter, const Frame& frame, std::size_t bar) const;
+    void drawAxis(QPainter& painter, const Frame& frame) const;
+    void drawSaving(QPainter& painter, const Frame& frame) const;
+    void drawLegend(QPainter& painter, const Frame& frame, int width) const;
+
+    std::vector<StepBar> bars_;
+    QString otherwise_;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,144 @@
+#include "ui/timeline/lane_arrangement.h"
+
+#include <QCryptographicHash>
+#include <QFileInfo>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QSettings>
+
+#include <algorithm>
+
+namespace tilescope::ui {
+
+using query::Lane;
+
+namespace {
+
+constexpr qsizetype kMostFiles = 200;
+constexpr std::size_t kMostLanes = 4096;
+constexpr const char* kFilesKey = "timeline/arranged";
+
+QString hashOf(const QString& file)
+{
+    const QByteArray path = QFileInfo(file).absoluteFilePath().toUtf8();
+    return QString::fromLatin1(QCryptographicHash::hash(path, QCryptographicHash::Sha1).toHex());
+}
+
+QString keyOf(const QString& hash)
+{
+    return QStringLiteral("timeline/lanes/") + hash;
+}
+
+// "main 412" is main in every run.
+std::string withoutNumber(const std::string& title)
+{
+    const std::size_t end = title.find_last_not_of("0123456789");
+    return end == std::string::npos ? title : title.substr(0, end + 1);
+}
+
+std::string wordOf(const Lane& lane)
+{
+    switch (lane.kind) {
+    case Lane::Kind::Ranges:
+        return "ranges " + withoutNumber(lane.detail);
+    case Lane::Kind::Thread:
+        return "thread " + withoutNumber(lane.title);
+    case Lane::Kind::Stream:
+    case Lane::Kind::Busy:
+        return lane.title;
+    case Lane::Kind::Memory:
+        return "memory " + lane.detail;
+    }
+    return {};
+}
+
+} // namespace
+
+std::string laneKey(const query::Timeline& timeline, std::size_t lane)
+{
+    std::string word = wordOf(timeline.lanes[lane]);
+    int before = 0;
+    for (std::size_t i = 0; i < lane; ++i)
+        before += wordOf(timeline.lanes[i]) == word ? 1 : 0;
+    return before == 0 ? word : word + "#" + std::to_string(before + 1);
+}
+
+LaneArrangement arrangementOf(const TimelineSection& section)
+{
+    LaneArrangement arrangement;
+    for (const LaneView& view : section.lanes)
+        arrangement.lanes.push_back(
+            {laneKey(*section.timeline, view.lane), view.folded, view.hidden, view.tall});
+    return arrangement;
+}
+
+void arrange(TimelineSection& section, const LaneArrangement& arrangement)
+{
+    if (arrangement.lanes.empty())
+        return;
+    std::vector<LaneView> byNature = section.lanes;
+    std::sort(byNature.begin(), byNature.end(),
+              [](const LaneView& a, const LaneView& b) { return a.lane < b.lane; });
+    std::vector<std::string> keys;
+    for (const LaneView& view : byNature)
+        keys.push_back(laneKey(*section.timeline, view.lane));
+    std::vector<LaneView> result;
+    std::vector<bool> placed(byNature.size());
+    for (const LaneArrangement::Entry& entry : arrangement.lanes) {
+        const auto at = std::size_t(std::find(keys.begin(), keys.end(), entry.key) - keys.begin());
+        if (at == keys.size() || placed[at])
+            continue;
+        placed[at] = true;
+        result.push_back({byNature[at].lane, entry.folded, entry.hidden,
+                          std::clamp(entry.tall, LaneView::kLowest, LaneView::kTallest)});
+    }
+    for (std::size_t i = 0; i < byNature.size(); ++i) {
+        if (placed[i])
+            continue;
+        const auto above = std::find_if(result.begin(), result.end(), [&](const LaneView& view) {
+            return i > 0 && view.lane == byNature[i - 1].lane;
+        });
+        result.insert(above == result.end() ? (i == 0 ? result.begin() : result.end()) : above + 1,
+                      byNature[i]);
+    }
+    section.lanes = std::move(result);
+}
+
+LaneArrangement LaneArrangement::read(const QString& file)
+{
+    const QSettings settings;
+    const QByteArray text = settings.value(keyOf(hashOf(file))).toByteArray();
+    LaneArrangement arrangement;
+    for (const auto& value : QJsonDocument::fromJson(text).array()) {
+        const QJsonObject lane = value.toObject();
+        const std::string key = lane[QLatin1String("lane")].toString().toStdString();
+        if (key.empty() || arrangement.lanes.size() == kMostLanes)
+            continue;
+        arrangement.lanes.push_back({key, lane[QLatin1String("folded")].toBool(),
+                                     lane[QLatin1String("hidden")].toBool(),
+                                     lane[QLatin1String("tall")].toDouble(1)});
+    }
+    return arrangement;
+}
+
+void LaneArrangement::write(const QString& file) const
+{
+    QJsonArray array;
+    for (const Entry& entry : lanes)
+        array.append(QJsonObject{{QStringLiteral("lane"), QString::fromStdString(entry.key)},
+                                 {QStringLiteral("folded"), entry.folded},
+                                 {QStringLiteral("hidden"), entry.hidden},
+                                 {QStringLiteral("tall"), entry.tall}});
+    QSettings settings;
+    const QString hash = hashOf(file);
+    QStringList files = settings.value(QLatin1String(kFilesKey)).toStringList();
+    files.removeAll(hash);
+    files.prepend(hash);
+    while (files.size() > kMostFiles)
+        settings.remove(keyOf(files.takeLast()));
+    settings.setValue(QLatin1String(kFilesKey), files);
+    settings.setValue(keyOf(hash), QJsonDocument(array).toJson(QJsonDocument::Compact));
+}
+
+} // namespace tilescope::ui

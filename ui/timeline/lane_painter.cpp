@@ -1,0 +1,131 @@
+#include "ui/timeline/lane_painter.h"
+
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+using query::Hue;
+using query::Lane;
+
+ImageTarget::ImageTarget(QImage& image)
+    : pixels_(reinterpret_cast<QRgb*>(image.bits())), stride_(image.bytesPerLine() / 4),
+      width_(image.width()), height_(image.height())
+{
+    Q_ASSERT(image.format() == QImage::Format_RGB32);
+}
+
+void ImageTarget::fill(int left, int right, int top, int bottom, QRgb colour)
+{
+    left = std::max(left, 0);
+    right = std::min(right, width_);
+    top = std::max(top, 0);
+    bottom = std::min(bottom, height_);
+    if (left >= right)
+        return;
+    for (int y = top; y < bottom; ++y)
+        std::fill(pixels_ + y * stride_ + left, pixels_ + y * stride_ + right, colour);
+}
+
+void ImageTarget::hatch(int left, int right, int top, int bottom, QRgb colour, QRgb ground)
+{
+    fill(left, right, top, bottom, ground);
+    constexpr int kEvery = 6;
+    for (int y = std::max(top, 0); y < std::min(bottom, height_); ++y)
+        for (int x = std::max(left, 0); x < std::min(right, width_); ++x)
+            if ((x + y) % kEvery == 0)
+                pixels_[y * stride_ + x] = colour;
+}
+
+void PainterTarget::fill(int left, int right, int top, int bottom, QRgb colour)
+{
+    painter_.fillRect(QRect(left, top, right - left, bottom - top), QColor(colour));
+}
+
+void PainterTarget::hatch(int left, int right, int top, int bottom, QRgb colour, QRgb ground)
+{
+    const QRect rect(left, top, right - left, bottom - top);
+    painter_.fillRect(rect, QColor(ground));
+    painter_.fillRect(rect, QBrush(QColor(colour), Qt::BDiagPattern));
+}
+
+BoxColours::BoxColours(const Palette& palette)
+    : ground_(palette.laneGround), laneGround_(palette.laneGround.rgb())
+{
+    const double hostShare = palette.dark ? 0.78 : 0.62;
+    for (std::size_t i = 0; i < query::kHueCount; ++i) {
+        device_[i] = rampOf(palette.hues[i]);
+        const bool family = i < query::kFamilyCount;
+        host_[i] = rampOf(family ? blend(palette.hues[i], palette.surface, hostShare) : palette.hues[i]);
+    }
+    // What an op without kernels of its own is drawn in: neutral, so that colour means work.
+    host_[std::size_t(Hue::Other)] = rampOf(palette.ranges[0]);
+    for (std::size_t depth = 0; depth < ranges_.size(); ++depth)
+        ranges_[depth] = rampOf(palette.ranges[depth]);
+}
+
+BoxColours::Ramp BoxColours::rampOf(const QColor& colour) const
+{
+    constexpr double kPalest = 0.34;
+    Ramp ramp;
+    for (std::size_t level = 0; level < ramp.size(); ++level)
+        ramp[level] = blend(colour, ground_, std::max(kPalest, double(level) / BoxRun::kLevels)).rgb();
+    return ramp;
+}
+
+QRgb BoxColours::of(Lane::Kind kind, Hue hue, std::size_t row, std::uint8_t level) const
+{
+    if (hue == Hue::Range)
+        return ranges_[std::min(row, ranges_.size() - 1)][level];
+    return (kind == Lane::Kind::Thread ? host_ : device_)[std::size_t(hue)][level];
+}
+
+void fillBoxes(BoxTarget& target, const RowBoxes& boxes, const BoxColours& colours, Lane::Kind kind,
+               std::size_t row, int top, int bottom)
+{
+    for (const BoxRun& run : boxes.runs) {
+        const QRgb colour = colours.of(kind, run.hue, row, run.level);
+        if (run.hue == Hue::GapUnexplained)
+            target.hatch(run.from, run.to, top, bottom, colour, colours.laneGround());
+        else
+            target.fill(run.from, run.to, top, bottom, colour);
+    }
+}
+
+void MemoryRange::include(const Lane& lane)
+{
+    constexpr double kRoom = 1.1; // above the peak
+    if (!lane.allocated.empty())
+        to = std::max(to, kRoom * double(lane.allocated.value(lane.allocated.peak())));
+}
+
+int MemoryRange::yOf(double bytes, int top, int bottom) const
+{
+    const double share = std::clamp(bytes / to, 0.0, 1.0);
+    return bottom - 1 - int(std::lround(share * (bottom - top - 2)));
+}
+
+void fillCurve(BoxTarget& target, const query::StepCurve& curve, double from, double perColumn, int columns,
+               const MemoryRange& range, int top, int bottom, QRgb area, QRgb edge)
+{
+    if (curve.empty() || columns <= 0)
+        return;
+    std::vector<query::CurveColumn> extremes(static_cast<std::size_t>(columns));
+    curve.columns(from, perColumn, extremes);
+    const double firstTime = double(curve.time(0));
+    const double lastTime = double(curve.time(curve.size() - 1));
+    for (int c = 0; c < columns; ++c) {
+        // Nothing is known before the first event and after the last.
+        if (from + (c + 1) * perColumn < firstTime || from + c * perColumn > lastTime)
+            continue;
+        const query::CurveColumn& column = extremes[std::size_t(c)];
+        const int high = range.yOf(double(column.high), top, bottom);
+        const int low = range.yOf(double(column.low), top, bottom);
+        target.fill(c, c + 1, high, bottom, area);
+        target.fill(c, c + 1, high, std::max(low, high) + 1, edge);
+    }
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,89 @@
+#pragma once
+
+#include "core/query/timeline/timeline.h"
+#include "ui/kit/time_axis.h"
+#include "ui/theme/palette.h"
+#include "ui/timeline/box_runs.h"
+
+#include <QImage>
+#include <QRect>
+
+#include <array>
+#include <vector>
+
+class QPainter;
+
+namespace tilescope::ui {
+
+/// Where boxes are filled: straight into an image on a screen, through a QPainter in a vector format.
+/// Coordinates are device pixels of the plot.
+class BoxTarget {
+public:
+    virtual ~BoxTarget() = default;
+    virtual void fill(int left, int right, int top, int bottom, QRgb colour) = 0;
+    /// Lines at 45 degrees.
+    virtual void hatch(int left, int right, int top, int bottom, QRgb colour, QRgb ground) = 0;
+};
+
+/// Fills rows of an image of format RGB32. A fill of some hundred thousand boxes costs what its pixels cost.
+class ImageTarget final : public BoxTarget {
+public:
+    explicit ImageTarget(QImage& image);
+    void fill(int left, int right, int top, int bottom, QRgb colour) override;
+    void hatch(int left, int right, int top, int bottom, QRgb colour, QRgb ground) override;
+
+private:
+    QRgb* pixels_;
+    qsizetype stride_; // in pixels
+    int width_;
+    int height_;
+};
+
+class PainterTarget final : public BoxTarget {
+public:
+    explicit PainterTarget(QPainter& painter) : painter_(painter) {}
+    void fill(int left, int right, int top, int bottom, QRgb colour) override;
+    void hatch(int left, int right, int top, int bottom, QRgb colour, QRgb ground) override;
+
+private:
+    QPainter& painter_;
+};
+
+/// The colours of boxes: by kind of lane, hue, row and coverage. Made once per palette.
+class BoxColours {
+public:
+    explicit BoxColours(const Palette& palette);
+    /// \param level  coverage in eighths; never paler than 34 %
+    QRgb of(query::Lane::Kind kind, query::Hue hue, std::size_t row, std::uint8_t level) const;
+    QRgb laneGround() const { return laneGround_; }
+
+private:
+    using Ramp = std::array<QRgb, BoxRun::kLevels + 1>;
+    Ramp rampOf(const QColor& colour) const;
+
+    QColor ground_;
+    QRgb laneGround_;
+    std::array<Ramp, query::kHueCount> device_;
+    std::array<Ramp, query::kHueCount> host_;
+    std::array<Ramp, 3> ranges_;
+};
+
+/// Fills the boxes of one row between `top` and `bottom`.
+void fillBoxes(BoxTarget& target, const RowBoxes& boxes, const BoxColours& colours, query::Lane::Kind kind,
+               std::size_t row, int top, int bottom);
+
+/// The vertical range of memory lanes, from 0: one for all lanes of all runs, so that equal heights are equal
+/// bytes.
+struct MemoryRange {
+    double to = 1; ///< bytes
+
+    /// Makes room for what a lane has.
+    void include(const query::Lane& lane);
+    int yOf(double bytes, int top, int bottom) const;
+};
+
+/// Fills a memory lane: the area under what is allocated, with its edge.
+void fillCurve(BoxTarget& target, const query::StepCurve& curve, double from, double perColumn, int columns,
+               const MemoryRange& range, int top, int bottom, QRgb area, QRgb edge);
+
+} // namespace tilescope::ui

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "ui/timeline/timeline_painter.h"
+
+#include <QPointF>
+
+#include <vector>
+
+namespace tilescope::ui {
+
+/// An arrow of a timeline, in pixels of the view.
+struct LinkLine {
+    QPointF from;
+    QPointF to;
+    SceneLink::Kind kind = SceneLink::Kind::Launch;
+
+    bool operator==(const LinkLine&) const = default;
+};
+
+/// The arrows that cross what is on screen, from the edge of one box to the facing edge of the other: the
+/// draw list. Those that would lie on one another are one; a link to a hidden lane has none. O(links *
+/// lanes).
+std::vector<LinkLine> linkLines(const std::vector<SceneLink>& links, const TimelineScene& scene, int width,
+                                int height);
+
+} // namespace tilescope::ui

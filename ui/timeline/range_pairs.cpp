@@ -1,0 +1,115 @@
+#include "ui/timeline/range_pairs.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace tilescope::ui {
+
+using query::Lane;
+using query::Timeline;
+using query::TimelineItem;
+
+namespace {
+
+struct RangeBox {
+    TimelineItem item;
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+    std::uint32_t name = 0;
+};
+
+std::vector<RangeBox> rangesOf(const Timeline& timeline)
+{
+    std::vector<RangeBox> boxes;
+    for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
+        const Lane& lane = timeline.lanes[l];
+        if (lane.kind != Lane::Kind::Ranges)
+            continue;
+        for (std::size_t r = 0; r < lane.rows.size(); ++r)
+            for (std::size_t i = 0; i < lane.rows[r].size(); ++i)
+                boxes.push_back(
+                    {{l, r, i}, lane.rows[r].start(i), lane.rows[r].end(i), lane.rows[r].name(i)});
+    }
+    std::sort(boxes.begin(), boxes.end(),
+              [](const RangeBox& a, const RangeBox& b) { return a.from < b.from; });
+    return boxes;
+}
+
+int depthOf(std::string_view path)
+{
+    return 1 + int(std::count(path.begin(), path.end(), '/'));
+}
+
+// trace/step/forward and step/forward are one: what lies above the step is not counted.
+std::string_view fromStep(std::string_view path)
+{
+    constexpr std::string_view kStep = "step";
+    for (std::size_t at = 0; at != std::string_view::npos && at < path.size();) {
+        const std::string_view rest = path.substr(at);
+        if (rest == kStep || rest.starts_with("step/"))
+            return rest;
+        const std::size_t slash = path.find('/', at);
+        at = slash == std::string_view::npos ? slash : slash + 1;
+    }
+    return {};
+}
+
+} // namespace
+
+std::vector<RangePair> pairRanges(const Timeline& a, const Timeline& b)
+{
+    std::unordered_map<std::string_view, std::vector<RangeBox>> ofB;
+    for (const RangeBox& box : rangesOf(b))
+        if (const std::string_view path = fromStep(b.names[box.name].text); !path.empty())
+            ofB[path].push_back(box);
+    std::unordered_map<std::string_view, std::size_t> seen;
+    std::vector<RangePair> pairs;
+    for (const RangeBox& box : rangesOf(a)) {
+        const std::string_view path = fromStep(a.names[box.name].text);
+        const auto same = path.empty() ? ofB.end() : ofB.find(path);
+        if (same == ofB.end())
+            continue;
+        const std::size_t nth = seen[path]++;
+        if (nth >= same->second.size())
+            continue;
+        const RangeBox& other = same->second[nth];
+        pairs.push_back({box.item, other.item, box.from, box.to, other.from, other.to, depthOf(path),
+                         a.lanes[box.item.lane].rows[box.item.row].hue(box.item.index)});
+    }
+    return pairs;
+}
+
+std::optional<TimelineItem> pairOf(const Timeline& a, const TimelineItem& item, const Timeline& b)
+{
+    for (const RangePair& pair : pairRanges(a, b))
+        if (pair.a == item)
+            return pair.b;
+    return {};
+}
+
+std::vector<std::string_view> pathsToAlignAt(const Timeline& timeline, std::size_t most)
+{
+    std::vector<std::string_view> paths;
+    std::unordered_set<std::string_view> seen;
+    for (const RangeBox& box : rangesOf(timeline)) {
+        const std::string_view path = fromStep(timeline.names[box.name].text);
+        if (depthOf(path) < 2 || path.empty() || !seen.insert(path).second)
+            continue;
+        paths.push_back(path);
+        if (paths.size() == most)
+            break;
+    }
+    return paths;
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> firstOf(const Timeline& timeline, std::string_view path,
+                                                             std::int64_t from, std::int64_t to)
+{
+    for (const RangeBox& box : rangesOf(timeline))
+        if (box.from >= from && box.from < to && fromStep(timeline.names[box.name].text) == path)
+            return std::pair(box.from, box.to);
+    return {};
+}
+
+} // namespace tilescope::ui

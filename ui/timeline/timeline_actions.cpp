@@ -1,0 +1,237 @@
+#include "ui/timeline/timeline_actions.h"
+
+#include "ui/kit/exporter.h"
+#include "ui/kit/key_actions.h"
+#include "ui/kit/workspace.h"
+#include "ui/timeline/lane_arrangement.h"
+#include "ui/timeline/timeline_csv.h"
+#include "ui/timeline/timeline_notebook.h"
+#include "ui/timeline/timeline_ties.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QMenu>
+
+#include <algorithm>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr double kTallerBy = 1.25;
+constexpr double kCloserBy = 0.7; // of the window, for a turn of W
+constexpr double kPanBy = 0.15;
+
+} // namespace
+
+TimelineActions::TimelineActions(Workspace& workspace, TimelineView& view, TimelineTies& ties,
+                                 TimelineNotebook& notebook, QObject* parent)
+    : QObject(parent), workspace_(workspace), view_(view), ties_(ties), notebook_(notebook)
+{
+    makeMoves();
+    makeLinks();
+    makeLanes();
+    makeNotes();
+    connect(&view_, &TimelineView::menuWanted, this, &TimelineActions::openMenu);
+}
+
+QAction* TimelineActions::add(const QString& text, const QList<QKeySequence>& keys,
+                              const std::function<void()>& does)
+{
+    return addKey(view_, text, keys, does, Qt::WidgetShortcut, group_);
+}
+
+QAction* TimelineActions::addLane(const QString& text, const QKeySequence& key,
+                                  const std::function<void(LanePlace)>& does)
+{
+    return add(text, {key}, [this, does] {
+        if (const auto place = view_.currentLane()) {
+            view_.setCurrentLane(place);
+            does(*place);
+        }
+    });
+}
+
+void TimelineActions::select(const std::optional<SectionItem>& item)
+{
+    if (!item)
+        return;
+    view_.reveal(*item);
+    view_.select(item);
+}
+
+QString TimelineActions::selectedName() const
+{
+    const TimelineScene& scene = view_.scene();
+    if (!scene.selected)
+        return {};
+    const query::Timeline& timeline = *scene.sections[scene.selected->section].timeline;
+    const query::TimelineItem& item = scene.selected->item;
+    return QString::fromStdString(
+        timeline.names[timeline.lanes[item.lane].rows[item.row].name(item.index)].text);
+}
+
+void TimelineActions::makeMoves()
+{
+    group_ = tr("Timeline");
+    add(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [this] { view_.zoomBy(kCloserBy); });
+    add(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus}, [this] { view_.zoomBy(1 / kCloserBy); });
+    add(tr("Move left"), {Qt::Key_A, Qt::Key_Left}, [this] { view_.pan(-kPanBy); });
+    add(tr("Move right"), {Qt::Key_D, Qt::Key_Right}, [this] { view_.pan(kPanBy); });
+    add(tr("Scroll the lanes up"), {Qt::Key_Up}, [this] { view_.scrollLanes(-1); });
+    add(tr("Scroll the lanes down"), {Qt::Key_Down}, [this] { view_.scrollLanes(1); });
+    fit_ = add(tr("Fit the traced steps"), {Qt::Key_F}, [this] { view_.fit(); });
+    zoom_ = add(tr("Zoom to the selection"), {Qt::Key_Z}, [this] { view_.zoomToSelection(); });
+    measure_ =
+        add(tr("Measure: make the selected box the span"), {Qt::Key_M}, [this] { view_.measureSelection(); });
+    add(tr("Clear selection and span, then what was searched for"), {Qt::Key_Escape}, [this] {
+        if (!view_.scene().selected && !view_.scene().span)
+            emit findWanted({});
+        view_.clearSelection();
+    });
+}
+
+void TimelineActions::makeLinks()
+{
+    group_ = tr("Timeline: the selected box");
+    launch_ = add(tr("Go to its launch, or to what it launched"), {Qt::Key_L},
+                  [this] { select(ties_.acrossLaunch()); });
+    autograd_ =
+        add(tr("Go to its forward or backward op"), {Qt::Key_O}, [this] { select(ties_.acrossAutograd()); });
+    nextInstance_ =
+        add(tr("Next instance of the kernel"), {Qt::Key_BracketRight}, [this] { select(ties_.instance(1)); });
+    previousInstance_ = add(tr("Previous instance of the kernel"), {Qt::Key_BracketLeft},
+                            [this] { select(ties_.instance(-1)); });
+    kernels_ = add(tr("Show on the Kernels page"), {Qt::Key_K}, [this] {
+        if (!selectedName().isEmpty())
+            workspace_.setKernel(selectedName());
+        emit workspace_.pageWanted(QStringLiteral("kernels"));
+    });
+    find_ = add(tr("Find all of this name"), {}, [this] { emit findWanted(selectedName()); });
+    copyName_ = add(tr("Copy its name"), {QKeySequence(QKeySequence::Copy)},
+                    [this] { QApplication::clipboard()->setText(selectedName()); });
+    copyImage_ = add(tr("Copy the timeline as image"), {},
+                     [this] { QApplication::clipboard()->setPixmap(view_.grab()); });
+    copyTable_ = add(tr("Copy the window's events as table"), {}, [this] {
+        const TableText table = timelineCsv(excerptsOf(view_.scene()), '\t');
+        QApplication::clipboard()->setText(QString::fromUtf8(table.text));
+    });
+}
+
+void TimelineActions::makeLanes()
+{
+    group_ = tr("Timeline: lanes");
+    add(tr("Next lane"), {Qt::CTRL | Qt::Key_Down}, [this] { view_.stepLane(1); });
+    add(tr("Previous lane"), {Qt::CTRL | Qt::Key_Up}, [this] { view_.stepLane(-1); });
+    fold_ = addLane(tr("Fold or unfold the lane"), QKeySequence(Qt::Key_C), [this](LanePlace place) {
+        view_.setFolded(place, !view_.scene().sections[place.section].lanes[place.view].folded);
+    });
+    hide_ = addLane(tr("Hide the lane"), QKeySequence(Qt::Key_H),
+                    [this](LanePlace place) { view_.setHidden(place, true); });
+    up_ = addLane(tr("Move the lane up"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Up),
+                  [this](LanePlace place) { view_.moveLane(place, -1); });
+    down_ = addLane(tr("Move the lane down"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Down),
+                    [this](LanePlace place) { view_.moveLane(place, 1); });
+    const auto scale = [this](double by) {
+        return [this, by](LanePlace place) {
+            view_.setTall(place, view_.scene().sections[place.section].lanes[place.view].tall * by);
+        };
+    };
+    taller_ = addLane(tr("Make the lane taller"), QKeySequence(Qt::CTRL | Qt::Key_Plus), scale(kTallerBy));
+    lower_ = addLane(tr("Make the lane lower"), QKeySequence(Qt::CTRL | Qt::Key_Minus), scale(1 / kTallerBy));
+    fitLanes_ = add(tr("Fit all lanes on the screen"), {Qt::SHIFT | Qt::Key_F}, [] {});
+    fitLanes_->setCheckable(true);
+    connect(fitLanes_, &QAction::toggled, &view_, &TimelineView::setFitsLanes);
+    connect(&view_, &TimelineView::fitsLanesChanged, fitLanes_, &QAction::setChecked);
+    showAll_ = add(tr("Show all lanes"), {Qt::SHIFT | Qt::Key_H}, [this] { view_.showAllLanes(); });
+    reset_ = add(tr("Lanes as they were at first"), {Qt::CTRL | Qt::Key_0}, [this] { view_.resetLanes(); });
+}
+
+void TimelineActions::makeNotes()
+{
+    group_ = tr("Timeline: notes");
+    note_ = add(tr("Bookmark or note here"), {Qt::Key_B}, [this] { notebook_.startNote(); });
+    listNotes_ = add(tr("List the notes"), {Qt::SHIFT | Qt::Key_B}, [this] { emit notesWanted(); });
+}
+
+std::vector<QAction*> TimelineActions::all() const
+{
+    const QList<QAction*> actions = view_.actions();
+    return {actions.begin(), actions.end()};
+}
+
+// Right click, or the menu key.
+void TimelineActions::openMenu(QPoint at, bool onLane)
+{
+    delete open_;
+    open_ = new QMenu(&view_);
+    open_->setAttribute(Qt::WA_DeleteOnClose);
+    if (onLane)
+        fillLane(*open_);
+    else
+        fillBox(*open_);
+    open_->popup(view_.viewport()->mapToGlobal(at));
+}
+
+void TimelineActions::fillBox(QMenu& menu)
+{
+    const TimelineScene& scene = view_.scene();
+    const bool box = scene.selected.has_value();
+    if (box) {
+        menu.addActions({zoom_, measure_});
+        menu.addSeparator();
+        if (ties_.acrossLaunch())
+            menu.addAction(launch_);
+        if (ties_.acrossAutograd())
+            menu.addAction(autograd_);
+        if (ties_.instances() > 0)
+            menu.addActions({nextInstance_, previousInstance_, kernels_});
+        menu.addActions({find_, copyName_});
+        menu.addSeparator();
+    }
+    menu.addAction(note_);
+    if (!notebook_.notes().empty())
+        menu.addAction(listNotes_);
+    menu.addSeparator();
+    menu.addActions({fit_, copyImage_, copyTable_});
+}
+
+void TimelineActions::fillLane(QMenu& menu)
+{
+    menu.addActions({fold_, hide_});
+    menu.addSeparator();
+    menu.addActions({up_, down_, taller_, lower_});
+    menu.addSeparator();
+    menu.addActions({fitLanes_, showAll_, reset_});
+}
+
+// A lane is listed once, though every run has it.
+void TimelineActions::fillLanes(QMenu& menu)
+{
+    menu.clear();
+    std::vector<std::string> listed;
+    const std::vector<TimelineSection>& sections = view_.scene().sections;
+    for (std::size_t s = 0; s < sections.size(); ++s) {
+        for (std::size_t v = 0; v < sections[s].lanes.size(); ++v) {
+            const LaneView& lane = sections[s].lanes[v];
+            const std::string key = laneKey(*sections[s].timeline, lane.lane);
+            if (std::find(listed.begin(), listed.end(), key) != listed.end())
+                continue;
+            listed.push_back(key);
+            QString title = QString::fromStdString(sections[s].timeline->lanes[lane.lane].title);
+            QAction* action = menu.addAction(title.replace(QLatin1Char('&'), QStringLiteral("&&")));
+            action->setCheckable(true);
+            action->setChecked(!lane.hidden);
+            connect(action, &QAction::toggled, this, [this, s, v](bool shown) {
+                view_.setHidden({s, v}, !shown);
+            });
+        }
+    }
+    menu.addSeparator();
+    menu.addActions({fold_, up_, down_, taller_, lower_});
+    menu.addSeparator();
+    menu.addActions({fitLanes_, showAll_, reset_});
+}
+
+} // namespace tilescope::ui

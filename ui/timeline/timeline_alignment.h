@@ -1,0 +1,29 @@
+#pragma once
+
+#include "ui/timeline/timeline_layout.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// What lies at 0 of the axis in every run.
+struct Alignment {
+    std::int32_t step = kNoStep; ///< none: the start of the run
+    std::string path = {};       ///< the first range of that path within the step; empty: the step itself
+    bool equalLengths = false;   ///< drawn equally long in every run
+
+    bool operator==(const Alignment&) const = default;
+};
+
+/// Sections aligned, and the window that shows what they are aligned at.
+struct AlignedSections {
+    std::vector<TimelineSection> sections;
+    std::optional<TimeWindow> window; ///< none where no run has what they should be aligned at
+};
+
+/// A run that has no such step or range keeps its own start at 0. Sorts the ranges: not for the GUI thread.
+AlignedSections alignedAt(std::vector<TimelineSection> sections, const Alignment& alignment);
+
+} // namespace tilescope::ui

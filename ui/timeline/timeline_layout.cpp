@@ -1,0 +1,257 @@
+#include "ui/timeline/timeline_layout.h"
+
+#include "ui/theme/theme.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace tilescope::ui {
+
+using query::Lane;
+
+namespace {
+
+/// \param room  -1 to 0: from least to dense, to 1: usual, and to 2: close
+LaneSizes sizesFor(double room)
+{
+    const Sizes& s = sizes();
+    const auto pick = [&](double least, double dense, double usual, double close) {
+        return s.of(room <= 0   ? dense + room * (dense - least)
+                    : room <= 1 ? dense + room * (usual - dense)
+                                : usual + (room - 1) * (close - usual));
+    };
+    LaneSizes result;
+    result.label = s.of(152);
+    result.overview = s.of(60);
+    result.ruler = s.of(24);
+    result.header = pick(20, 22, 24, 24);
+    result.difference = pick(28, 30, 36, 36);
+    result.range = pick(15, 15, 16, 21); // names stand in them
+    result.op = pick(3, 6, 11, 16);
+    result.stream = pick(16, 20, 30, 32);
+    result.busy = pick(14, 15, 16, 20);
+    result.memory = pick(24, 28, 36, 36);
+    result.folded = pick(15, 16, 20, 20);
+    result.gap = pick(1, 2, 4, 4);
+    // Two lines of label need their place; where there is least, one must do.
+    result.labelled = room < 0 ? result.folded : 2 * result.busy;
+    return result;
+}
+
+} // namespace
+
+LaneSizes LaneSizes::of(Density density)
+{
+    return sizesFor(double(density));
+}
+
+LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<TimelineSection>& sections,
+                               int height)
+{
+    constexpr double kReadable = 1500; // ns a pixel: host ops begin to be wide enough for a name
+    constexpr double kClose = 500;
+    const auto fits = [&](const LaneSizes& sizes) {
+        return layOut(sections, sizes).height <= height - sizes.overview - sizes.ruler;
+    };
+    const LaneSizes close = of(Density::Close);
+    if (nanosecondsPerPixel < kClose || (nanosecondsPerPixel < kReadable && fits(close)))
+        return close;
+    const LaneSizes usual = of(Density::Usual);
+    if (sections.size() < 2 || fits(usual))
+        return usual;
+    constexpr int kGrades = 8; // of less room, until the lanes fit
+    for (int grade = kGrades - 1; grade >= -kGrades; --grade)
+        if (const LaneSizes smaller = sizesFor(double(grade) / kGrades); fits(smaller))
+            return smaller;
+    return usual; // what must be scrolled anyway need not be small
+}
+
+LaneSizes LaneSizes::fitting(const std::vector<TimelineSection>& sections, int height)
+{
+    const auto roomIn = [&](const LaneSizes& sizes) {
+        return height - sizes.overview - sizes.ruler - layOut(sections, sizes).height;
+    };
+    const auto shared = [&](LaneSizes sizes) {
+        sizes.spare = std::max(0, roomIn(sizes) / std::max(1, int(sections.size())));
+        return sizes;
+    };
+    constexpr int kGrades = 32;
+    for (int grade = kGrades; grade >= -kGrades; --grade)
+        if (const LaneSizes sizes = sizesFor(double(grade) / kGrades); roomIn(sizes) >= 0)
+            return shared(sizes);
+    LaneSizes sizes = of(Density::Dense);
+    sizes.gap = 1;
+    double low = 0;
+    double high = 1;
+    constexpr int kSteps = 14; // to a tenth of a pixel in all
+    for (int step = 0; step < kSteps; ++step) {
+        sizes.share = (low + high) / 2;
+        (roomIn(sizes) >= 0 ? low : high) = sizes.share;
+    }
+    sizes.share = low;
+    return shared(sizes);
+}
+
+namespace {
+
+constexpr double kLeastLane = 4; // pixels
+
+int usualRowHeight(const Lane& lane, const LaneSizes& sizes)
+{
+    switch (lane.kind) {
+    case Lane::Kind::Ranges:
+        return sizes.range;
+    case Lane::Kind::Thread:
+        return sizes.op;
+    case Lane::Kind::Stream:
+        // Streams that overlap themselves share the height of two.
+        return lane.rows.size() > 1 ? std::max(sizes.op, 2 * sizes.stream / int(lane.rows.size()))
+                                    : sizes.stream;
+    case Lane::Kind::Busy:
+        return sizes.busy;
+    case Lane::Kind::Memory:
+        return 0;
+    }
+    return 0;
+}
+
+int rowHeightOf(const Lane& lane, const LaneSizes& sizes, double tall)
+{
+    return int(usualRowHeight(lane, sizes) * tall);
+}
+
+int heightOf(const Lane& lane, const LaneSizes& sizes, double tall)
+{
+    if (lane.kind == Lane::Kind::Memory)
+        return int(sizes.memory * tall);
+    const int rows = rowHeightOf(lane, sizes, tall) * int(lane.rows.size());
+    const int least = int((lane.detail.empty() ? sizes.folded : sizes.labelled) * tall);
+    return lane.kind == Lane::Kind::Busy ? rows : std::max(rows, least);
+}
+
+} // namespace
+
+const Band* TimelineLayout::at(int y) const
+{
+    for (const Band& band : bands)
+        if (y >= band.top && y < band.top + band.height)
+            return &band;
+    return nullptr;
+}
+
+namespace {
+
+// The lane that what is left over goes to; none where all are hidden.
+std::optional<std::size_t> growingLane(const TimelineSection& section)
+{
+    std::optional<std::size_t> grows;
+    bool isMemory = false;
+    for (std::size_t v = 0; v < section.lanes.size(); ++v) {
+        const LaneView& view = section.lanes[v];
+        if (view.hidden || isMemory)
+            continue;
+        grows = v;
+        isMemory = !view.folded && section.timeline->lanes[view.lane].kind == Lane::Kind::Memory;
+    }
+    return grows;
+}
+
+// Whole pixels of a lane and of its rows, which do not depend on how many rows others have.
+std::pair<int, int> heightsOf(const Lane& lane, const LaneView& view, const LaneSizes& sizes)
+{
+    const int rows = std::max(1, int(lane.rows.size()));
+    double height = view.folded ? sizes.folded : heightOf(lane, sizes, view.tall);
+    const double row = view.folded ? std::max(1, sizes.folded / rows) : rowHeightOf(lane, sizes, view.tall);
+    if (sizes.share == 1)
+        return {int(height), int(row)};
+    if (!view.folded)
+        height = std::max(height, double(sizes.labelled)); // all have a label to be read
+    height = std::max(kLeastLane, height * sizes.share);
+    const bool isCurve = lane.kind == Lane::Kind::Memory;
+    return {int(height), isCurve ? 0 : std::max(1, int(row * sizes.share))};
+}
+
+} // namespace
+
+TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSizes& sizes)
+{
+    TimelineLayout layout;
+    int y = 0;
+    for (std::size_t s = 0; s < sections.size(); ++s) {
+        if (s > 0) {
+            layout.bands.push_back({Band::Kind::Difference, s, 0, y, sizes.difference, 0});
+            y += sizes.difference;
+        }
+        layout.bands.push_back({Band::Kind::Header, s, 0, y, sizes.header, 0});
+        y += sizes.header + sizes.gap;
+        const std::optional<std::size_t> grows = growingLane(sections[s]);
+        for (std::size_t v = 0; v < sections[s].lanes.size(); ++v) {
+            const LaneView& view = sections[s].lanes[v];
+            if (view.hidden)
+                continue;
+            auto [height, row] = heightsOf(sections[s].timeline->lanes[view.lane], view, sizes);
+            height += grows == v ? sizes.spare : 0;
+            layout.bands.push_back({Band::Kind::Lane, s, v, y, height, row});
+            y += height + sizes.gap;
+        }
+    }
+    layout.height = y;
+    return layout;
+}
+
+namespace {
+
+// A lane without events, or a host thread that has next to nothing to do in the steps.
+bool isIdle(const query::Timeline& timeline, const Lane& lane)
+{
+    constexpr double kLeastShare = 0.01;
+    if (lane.events() == 0)
+        return true;
+    if (lane.kind != Lane::Kind::Thread)
+        return false;
+    const auto [from, to] = timeline.interesting();
+    return double(lane.rows.front().covered(from, to)) < kLeastShare * double(to - from);
+}
+
+} // namespace
+
+TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline)
+{
+    TimelineSection section;
+    if (!timeline->steps.empty()) {
+        section.step = timeline->steps.front();
+        section.alignAt = double(timeline->steps.front().start);
+        section.alignedAt = QStringLiteral("step %1").arg(section.step->step);
+        section.alignedLength = section.step->end - section.step->start;
+    }
+    for (std::size_t i = 0; i < timeline->lanes.size(); ++i)
+        section.lanes.push_back({i, isIdle(*timeline, timeline->lanes[i]), false, 1});
+    section.timeline = std::move(timeline);
+    return section;
+}
+
+TimeWindow fittingWindow(const std::vector<TimelineSection>& sections)
+{
+    TimeWindow window{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
+    for (const TimelineSection& section : sections) {
+        const auto [from, to] = section.timeline->interesting();
+        window.from = std::min(window.from, section.toAxis(double(from)));
+        window.to = std::max(window.to, section.toAxis(double(to)));
+    }
+    return sections.empty() ? TimeWindow{} : window;
+}
+
+TimeWindow wholeWindow(const std::vector<TimelineSection>& sections)
+{
+    TimeWindow window{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
+    for (const TimelineSection& section : sections) {
+        window.from = std::min(window.from, section.toAxis(0));
+        window.to =
+            std::max(window.to, section.toAxis(double(std::max<std::int64_t>(section.timeline->length, 1))));
+    }
+    return sections.empty() ? TimeWindow{} : window;
+}
+
+} // namespace tilescope::ui

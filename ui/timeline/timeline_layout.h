@@ -1,0 +1,114 @@
+#pragma once
+
+#include "core/query/timeline/timeline.h"
+#include "ui/kit/time_axis.h"
+
+#include <QString>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// How a lane is shown.
+struct LaneView {
+    std::size_t lane = 0; ///< index into the timeline's lanes
+    bool folded = false;
+    bool hidden = false;
+    double tall = 1; ///< times its usual height
+
+    static constexpr double kLowest = 0.6;
+    static constexpr double kTallest = 4;
+    bool operator==(const LaneView&) const = default;
+};
+
+/// One run in the timeline view.
+struct TimelineSection {
+    std::shared_ptr<const query::Timeline> timeline;
+    QString title;                           ///< naive
+    QString letter;                          ///< A, B; empty where one run is alone
+    QString source;                          ///< lm-small2 #1
+    double alignAt = 0;                      ///< instant of the timeline that lies at 0 of the shared axis
+    QString alignedAt;                       ///< what begins there: step 2, attention; empty: the run
+    std::int64_t alignedLength = 0;          ///< of it, in the timeline's nanoseconds
+    double stretch = 1;                      ///< nanoseconds of the axis for one of the timeline
+    std::optional<query::TimelineStep> step; ///< the step that the header speaks of
+    std::vector<LaneView> lanes;             ///< in the order of display
+
+    double toTimeline(double axis) const { return alignAt + axis / stretch; }
+    double toAxis(double time) const { return (time - alignAt) * stretch; }
+};
+
+/// A box in one of the sections.
+struct SectionItem {
+    std::size_t section = 0;
+    query::TimelineItem item;
+
+    bool operator==(const SectionItem&) const = default;
+};
+
+/// Heights of the parts of the view, in logical pixels.
+struct LaneSizes {
+    int label, overview, ruler, header, difference;
+    int range, op, stream, busy, memory; ///< a row of each kind
+    int folded, gap;
+    int labelled;     ///< the least of a lane whose label has a second line
+    double share = 1; ///< of these heights, where all lanes are to be seen at once
+    int spare = 0;    ///< pixels that each run has left: its memory lane, or its last one, is higher by them
+
+    /// Dense lanes show two whole runs at a glance, least ones do with nothing to spare; close ones have rows
+    /// tall enough for labels.
+    enum class Density { Least = -1, Dense, Usual, Close };
+    static LaneSizes of(Density density);
+    /// Close from half a microsecond a pixel on, or earlier where the lanes then still fit in `height`; dense
+    /// where several runs fit only so.
+    static LaneSizes forWindow(double nanosecondsPerPixel, const std::vector<TimelineSection>& sections,
+                               int height);
+    /// Lanes as low as it takes for all that are shown to fit in `height`, four pixels at least, and no
+    /// lower. Rows of one kind are equally high in all runs.
+    static LaneSizes fitting(const std::vector<TimelineSection>& sections, int height);
+};
+
+/// A horizontal band of the view: a run's header, a lane, or the band between two runs.
+struct Band {
+    enum class Kind { Header, Lane, Difference };
+    Kind kind = Kind::Lane;
+    std::size_t section = 0;
+    std::size_t view = 0; ///< index into the section's lanes
+    int top = 0;
+    int height = 0;
+    int rowHeight = 0; ///< of one row of boxes
+
+    int rowAt(int y) const { return rowHeight > 0 ? (y - top) / rowHeight : 0; }
+    /// Where a row begins; those for which a low lane has no place share its last one.
+    int rowTop(std::size_t row) const
+    {
+        return top + std::min(int(row) * rowHeight, std::max(0, height - rowHeight));
+    }
+    bool operator==(const Band&) const = default;
+};
+
+/// Where everything lies, from the top of the lanes down.
+struct TimelineLayout {
+    std::vector<Band> bands;
+    int height = 0;
+
+    /// The band at `y`; null between bands.
+    const Band* at(int y) const;
+};
+
+TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSizes& sizes);
+
+/// The section of a freshly opened run: aligned at its first traced step, all lanes in their order, idle host
+/// threads and lanes without events folded.
+TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline);
+
+/// The window that shows what is interesting in all sections.
+TimeWindow fittingWindow(const std::vector<TimelineSection>& sections);
+
+/// Everything that any section has.
+TimeWindow wholeWindow(const std::vector<TimelineSection>& sections);
+
+} // namespace tilescope::ui

@@ -1,0 +1,63 @@
+#include "ui/timeline/timeline_loading.h"
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr std::size_t kMostPaths = 60;
+
+} // namespace
+
+std::vector<std::shared_ptr<const query::Timeline>> LoadedTimelines::timelines() const
+{
+    std::vector<std::shared_ptr<const query::Timeline>> timelines;
+    for (const TimelineSection& section : aligned.sections)
+        timelines.push_back(section.timeline);
+    return timelines;
+}
+
+LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
+                              const std::vector<LaneArrangement>& arrangements,
+                              const std::optional<Alignment>& alignment, bool equalLengths,
+                              const query::Cancelled& cancelled)
+{
+    LoadedTimelines loaded;
+    std::vector<std::shared_ptr<const query::Timeline>> timelines;
+    for (const SelectedRun& run : runs) {
+        timelines.push_back(run.file->timeline(run.key.run, cancelled));
+        if (!timelines.back())
+            return loaded; // cancelled: nobody looks at it
+        loaded.anything = loaded.anything || !timelines.back()->lanes.empty();
+    }
+    std::vector<TimelineSection> sections;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const auto& timeline = timelines[i];
+        if (loaded.anything && timeline->lanes.empty()) {
+            loaded.untraced.push_back(runs[i]);
+            continue;
+        }
+        loaded.runs.push_back(runs[i]);
+        TimelineSection section = makeSection(timeline);
+        arrange(section, arrangements[i]);
+        section.title = runs[i].title;
+        section.letter = runs[i].letter;
+        section.source = runs[i].source();
+        sections.push_back(std::move(section));
+    }
+    loaded.pairs.resize(sections.size());
+    for (std::size_t i = 1; i < sections.size(); ++i)
+        loaded.pairs[i] = std::make_shared<const std::vector<RangePair>>(
+            pairRanges(*sections[i - 1].timeline, *sections[i].timeline));
+    const query::Timeline& first = *sections.front().timeline;
+    for (const std::string_view path : pathsToAlignAt(first, kMostPaths))
+        loaded.paths.emplace_back(path);
+    if (alignment)
+        loaded.alignment = *alignment;
+    else
+        loaded.alignment = {first.steps.empty() ? kNoStep : first.steps.front().step, {}, equalLengths};
+    loaded.aligned = alignedAt(std::move(sections), loaded.alignment);
+    loaded.complete = !cancelled();
+    return loaded;
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "ui/kit/workspace.h"
+#include "ui/timeline/lane_arrangement.h"
+#include "ui/timeline/range_pairs.h"
+#include "ui/timeline/timeline_alignment.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// What it takes to show runs one above the other. Where any of them was traced, the others have no section.
+struct LoadedTimelines {
+    std::vector<SelectedRun> runs;     ///< of the sections, in their order
+    std::vector<SelectedRun> untraced; ///< the others
+    AlignedSections aligned;
+    std::vector<std::shared_ptr<const std::vector<RangePair>>> pairs; ///< [s]: of run s with the one above
+    Alignment alignment;
+    std::vector<std::string> paths; ///< that runs can be aligned at
+    bool anything = false;          ///< whether any run has lanes
+    bool complete = false;          ///< false where it was cancelled
+
+    std::vector<std::shared_ptr<const query::Timeline>> timelines() const;
+};
+
+/// Reads the runs' timelines and prepares them. Not for the GUI thread. \param arrangements  of the lanes,
+/// one a run \param alignment  none: the first traced step \throws Error  a file cannot be read
+LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
+                              const std::vector<LaneArrangement>& arrangements,
+                              const std::optional<Alignment>& alignment, bool equalLengths,
+                              const query::Cancelled& cancelled);
+
+} // namespace tilescope::ui

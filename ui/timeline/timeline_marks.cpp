@@ -1,0 +1,243 @@
+// What lies over a timeline's lanes: spans, rings, arrows, notes and the bounds of steps.
+
+#include "ui/kit/number_text.h"
+#include "ui/theme/theme.h"
+#include "ui/timeline/link_lines.h"
+#include "ui/timeline/timeline_painter.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+#include <QPainterPath>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+using query::Track;
+
+namespace {
+
+struct Extent {
+    int top = 0;
+    int bottom = 0;
+};
+
+// From a section's header to the end of its lanes, in the view.
+Extent extentOf(const TimelineScene& scene, std::size_t section, const QRect& plot)
+{
+    Extent extent{plot.bottom(), plot.top()};
+    for (const Band& band : scene.layout.bands) {
+        if (band.section != section || band.kind == Band::Kind::Difference)
+            continue;
+        extent.top = std::min(extent.top, plot.top() - scene.scroll + band.top);
+        extent.bottom = std::max(extent.bottom, plot.top() - scene.scroll + band.top + band.height);
+    }
+    return extent;
+}
+
+void paintVeil(QPainter& painter, const QRectF& area)
+{
+    const Palette& p = colours();
+    QColor veil = p.accent;
+    veil.setAlphaF(p.dark ? 0.20 : 0.12);
+    painter.fillRect(area, veil);
+    painter.setPen(p.accent);
+    painter.drawLine(area.topLeft(), area.bottomLeft());
+    painter.drawLine(area.topRight(), area.bottomRight());
+}
+
+// A flag whose pole is the moment.
+QPainterPath flagAt(double x, double top, double size)
+{
+    QPainterPath flag(QPointF(x, top));
+    flag.lineTo(x + size, top);
+    flag.lineTo(x + size * 0.7, top + size * 0.5);
+    flag.lineTo(x + size, top + size);
+    flag.lineTo(x, top + size);
+    flag.closeSubpath();
+    return flag;
+}
+
+void paintArrowHead(QPainter& painter, QPointF from, QPointF to, double size)
+{
+    const double length = std::hypot(to.x() - from.x(), to.y() - from.y());
+    if (length < size)
+        return;
+    const QPointF along = (to - from) / length;
+    const QPointF across(-along.y(), along.x());
+    const QPointF base = to - along * size;
+    const QPointF head[] = {to, base + across * (size * 0.45), base - across * (size * 0.45)};
+    painter.drawPolygon(head, 3);
+}
+
+} // namespace
+
+void TimelinePainter::paintSpans(QPainter& painter, const TimelineScene& scene, int width, int height)
+{
+    const QRect plot = scene.plot(width, height);
+    painter.save();
+    painter.setClipRect(plot);
+    if (scene.span) {
+        const double left = scene.xOf(scene.span->from, width);
+        const double right = scene.xOf(scene.span->to, width);
+        paintVeil(painter, QRectF(left, plot.top(), right - left, plot.height()));
+    }
+    for (std::size_t s = 0; s < scene.selectedRange.size() && !scene.span; ++s) {
+        if (!scene.selectedRange[s])
+            continue;
+        const Extent extent = extentOf(scene, s, plot);
+        const double left = scene.xOf(scene.selectedRange[s]->from, width);
+        const double right = scene.xOf(scene.selectedRange[s]->to, width);
+        paintVeil(painter, QRectF(left, extent.top, right - left, extent.bottom - extent.top));
+    }
+    painter.restore();
+}
+
+// The grid in step time: where each step begins and ends, in the section whose step it is. Below the boxes.
+void TimelinePainter::fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot,
+                                double ratio)
+{
+    constexpr double kNarrowest = 24; // pixels a step
+    const int width = scene.sizes.label + plot.width();
+    const QRgb colour = colours().strongLine.rgb();
+    for (std::size_t s = 0; s < scene.sections.size(); ++s) {
+        const TimelineSection& section = scene.sections[s];
+        const Extent extent = extentOf(scene, s, QRect(QPoint(0, 0), plot.size()));
+        for (const query::TimelineStep& step : section.timeline->steps) {
+            const double left = scene.xOf(section.toAxis(double(step.start)), width) - scene.sizes.label;
+            const double right = scene.xOf(section.toAxis(double(step.end)), width) - scene.sizes.label;
+            if (right < 0 || left > plot.width() || right - left < kNarrowest)
+                continue;
+            for (const double edge : {left, right}) {
+                if (edge < 0 || edge >= plot.width())
+                    continue;
+                const int x = int(std::lround(edge * ratio));
+                target.fill(x, x + 1, int(extent.top * ratio), int(extent.bottom * ratio), colour);
+            }
+        }
+    }
+}
+
+void TimelinePainter::paintRings(QPainter& painter, const TimelineScene& scene, const BoxSet& boxes,
+                                 const QColor& colour, int width, int height)
+{
+    const QRect plot = scene.plot(width, height);
+    painter.setPen(colour);
+    painter.setBrush(Qt::NoBrush);
+    for (const Band& band : scene.layout.bands) {
+        const int top = plot.top() - scene.scroll + band.top;
+        if (band.kind != Band::Kind::Lane || top > plot.bottom() || top + band.height < plot.top())
+            continue;
+        const TimelineSection& section = scene.sections[band.section];
+        const std::size_t lane = section.lanes[band.view].lane;
+        const std::vector<Track>& rows = section.timeline->lanes[lane].rows;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            const auto indices = boxes.of(band.section, lane, row);
+            if (indices.empty())
+                continue;
+            const double y = top + double(row) * band.rowHeight + 0.5;
+            for (const Ring& ring : ringsOf(rows[row], indices, section.toTimeline(scene.window.from),
+                                            scene.perPixel(width) / section.stretch, plot.width())) {
+                const double left = std::floor(plot.left() + std::max(ring.from, -4.0)) + 0.5;
+                const double right =
+                    std::max(left + 2, std::ceil(plot.left() + std::min(ring.to, plot.width() + 4.0)) - 0.5);
+                painter.drawRect(QRectF(left, y, right - left, std::max(2, band.rowHeight - 2)));
+            }
+        }
+    }
+}
+
+void TimelinePainter::paintLinks(QPainter& painter, const TimelineScene& scene, int width, int height)
+{
+    const Palette& p = colours();
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(p.strongLine, 1));
+    for (const LinkLine& line : linkLines(scene.launches, scene, width, height))
+        painter.drawLine(line.from, line.to);
+    const double head = sizes().of(8);
+    for (const LinkLine& line : linkLines(scene.links, scene, width, height)) {
+        const bool autograd = line.kind == SceneLink::Kind::Autograd;
+        QPen pen(autograd ? p.accent : p.text, 1.5);
+        painter.setPen(pen);
+        painter.setBrush(Qt::NoBrush);
+        QPointF before = line.from;
+        if (autograd) {
+            // Bowed, so that it does not run along a lane.
+            const double bow = std::clamp(std::abs(line.to.x() - line.from.x()) / 4, 20.0, 120.0);
+            QPainterPath path(line.from);
+            const QPointF control((line.from.x() + line.to.x()) / 2, (line.from.y() + line.to.y()) / 2 + bow);
+            path.quadTo(control, line.to);
+            painter.drawPath(path);
+            before = control;
+        } else {
+            painter.drawLine(line.from, line.to);
+        }
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(pen.color());
+        paintArrowHead(painter, before, line.to, head);
+    }
+    painter.restore();
+}
+
+void TimelinePainter::paintSelection(QPainter& painter, const TimelineScene& scene, int width, int height)
+{
+    const Palette& p = colours();
+    const QRect plot = scene.plot(width, height);
+    painter.save();
+    painter.setClipRect(plot);
+    if (scene.instances)
+        paintRings(painter, scene, *scene.instances, p.accent, width, height);
+    if (scene.found)
+        paintRings(painter, scene, *scene.found, p.text, width, height);
+    paintLinks(painter, scene, width, height);
+    if (scene.selected) {
+        const QRect rect = scene.rectOf(*scene.selected, width, height);
+        if (!rect.isEmpty()) {
+            painter.setPen(QPen(p.text, 2));
+            painter.setBrush(Qt::NoBrush);
+            painter.drawRect(QRectF(rect).adjusted(-1, 0, 1, 0));
+        }
+    }
+    painter.restore();
+}
+
+// Flags on the ruler, with a line through the lanes of the run that the note is about.
+void TimelinePainter::paintNotes(QPainter& painter, const TimelineScene& scene, int width, int height)
+{
+    const Palette& p = colours();
+    const QRect plot = scene.plot(width, height);
+    const QRect ruler = scene.ruler(width);
+    painter.save();
+    painter.setClipRect(plot.united(QRect(plot.left(), ruler.top(), plot.width(), ruler.height())));
+    const double size = sizes().of(9);
+    for (const SceneNote& note : scene.notes) {
+        const TimelineSection& section = scene.sections[note.section];
+        const double x = std::round(scene.xOf(section.toAxis(double(note.at)), width)) + 0.5;
+        if (x < plot.left() - 1 || x > plot.right())
+            continue;
+        const Extent extent = extentOf(scene, note.section, plot);
+        painter.setPen(QPen(p.warning, 1, Qt::DashLine));
+        painter.drawLine(QPointF(x, std::max(plot.top(), extent.top + scene.sizes.header)),
+                         QPointF(x, std::max(plot.top(), extent.bottom)));
+        painter.setPen(p.warning);
+        painter.drawLine(QPointF(x, ruler.bottom() - size - 1), QPointF(x, ruler.bottom()));
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.fillPath(flagAt(x, ruler.bottom() - size - 2, size), p.warning);
+        painter.setRenderHint(QPainter::Antialiasing, false);
+    }
+    painter.restore();
+}
+
+void TimelinePainter::paintLaneDrop(QPainter& painter, const TimelineScene& scene, int width, int height)
+{
+    if (!scene.laneDropAt)
+        return;
+    const QRect plot = scene.plot(width, height);
+    const int y = plot.top() - scene.scroll + *scene.laneDropAt;
+    painter.fillRect(QRect(0, y - 1, scene.sizes.label + sizes().of(40), 3), colours().accent);
+}
+
+} // namespace tilescope::ui

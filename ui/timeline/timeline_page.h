@@ -1,0 +1,106 @@
+#pragma once
+
+#include "ui/kit/page.h"
+#include "ui/timeline/timeline_loading.h"
+#include "ui/timeline/timeline_rows.h"
+#include "ui/timeline/timeline_view.h"
+
+#include <QTimer>
+
+class QAction;
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QSplitter;
+class QStackedWidget;
+
+namespace tilescope::ui {
+
+class Segments;
+class TimelineActions;
+class TimelineNotebook;
+class TimelinePanel;
+class TimelineTies;
+class ToolBar;
+
+/// The timelines of the selected runs, one above the other, with what is known about the selection below.
+class TimelinePage : public Page {
+    Q_OBJECT
+public:
+    explicit TimelinePage(Workspace& workspace, QWidget* parent = nullptr);
+    ~TimelinePage() override;
+
+    TimelineView& view() { return *view_; }
+    TimelineActions& actions() { return *actions_; }
+    TimelineNotebook& notebook() { return *notebook_; }
+    TimelineTies& ties() { return *ties_; }
+    void startFind() override;
+    void goTo(const PageTarget& target) override;
+
+protected:
+    void showRuns(const std::vector<SelectedRun>& runs) override;
+    bool showGrown(const std::vector<SelectedRun>& runs) override;
+
+private:
+    struct Found {
+        std::vector<FoundInRun> runs;
+        std::vector<FoundBox> boxes;
+        std::shared_ptr<const BoxSet> rings;
+    };
+    QWidget* makeTools();
+    void makeFind(ToolBar& tools);
+    void makeZoom(ToolBar& tools);
+    void makeMenus(ToolBar& tools);
+    void connectParts();
+    std::function<LoadedTimelines(const query::Cancelled&)>
+    loadingOf(const std::vector<SelectedRun>& runs) const;
+    void loaded(const std::vector<SelectedRun>& runs, LoadedTimelines made);
+    void grown(const std::vector<SelectedRun>& runs, LoadedTimelines made);
+    Alignment chosenAlignment() const;
+    void align();
+    void reachTarget();
+    void show(AlignedSections aligned, TimelineView::Pairs pairs, bool keepWindow);
+    void tellUntraced(const std::vector<SelectedRun>& runs);
+    void fillAlignments(const LoadedTimelines& made);
+    void showLinks();
+    void listNotes();
+    void rememberLanes();
+    void find();
+    void showFound(Found found);
+    void goToFound(std::size_t box);
+    void stepThroughFound(int by);
+    void showMessage(const QString& text);
+
+    JobTracker loading_{this};
+    JobTracker aligning_{this};
+    JobTracker reaching_{this};
+    JobTracker finding_{this};
+    JobTracker growing_{this};
+    bool isGrowing_ = false;    // a look at what has come is under way
+    std::vector<RunKey> shown_; // selected when the view was filled; empty where it shows none
+    QTimer findSoon_;
+    QTimer rememberSoon_;
+    std::vector<SelectedRun> runs_; ///< of the view's sections
+    Found found_;
+    std::size_t currentFound_ = 0;
+    PageTarget target_; // where a link leads, while runs are being read
+    bool reading_ = false;
+    QComboBox* alignment_;
+    Segments* scale_;
+    QLineEdit* find_;
+    QLabel* foundCount_ = nullptr;
+    QAction* back_ = nullptr;
+    QAction* forward_ = nullptr;
+    QStackedWidget* stack_;
+    QLabel* message_;
+    TimelineView* view_;
+    QSplitter* splitter_;
+    TimelinePanel* panel_;
+    QLabel* untraced_; ///< names the selected runs that have no section
+    TimelineTies* ties_;
+    TimelineNotebook* notebook_;
+    TimelineActions* actions_;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,344 @@
+#include "ui/timeline/timeline_painter.h"
+
+#include "ui/kit/number_text.h"
+#include "ui/theme/theme.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+using query::Lane;
+using query::Track;
+
+// Geometry
+// -------------------------------------------------------------------------------------------------------
+
+QRect TimelineScene::overview(int width) const
+{
+    return {0, 0, width, sizes.overview};
+}
+
+QRect TimelineScene::ruler(int width) const
+{
+    return {0, sizes.overview, width, sizes.ruler};
+}
+
+QRect TimelineScene::plot(int width, int height) const
+{
+    const int top = sizes.overview + sizes.ruler;
+    return {sizes.label, top, std::max(1, width - sizes.label), std::max(1, height - top)};
+}
+
+double TimelineScene::perPixel(int width) const
+{
+    return window.length() / std::max(1, width - sizes.label);
+}
+
+double TimelineScene::axisAt(double x, int width) const
+{
+    return window.from + (x - sizes.label) * perPixel(width);
+}
+
+double TimelineScene::xOf(double axis, int width) const
+{
+    return sizes.label + (axis - window.from) / perPixel(width);
+}
+
+MemoryRange TimelineScene::memoryRange() const
+{
+    MemoryRange range;
+    for (const TimelineSection& section : sections)
+        for (const Lane& lane : section.timeline->lanes)
+            range.include(lane);
+    return range;
+}
+
+const Band* TimelineScene::bandAt(QPoint point, int width, int height) const
+{
+    const QRect area = plot(width, height);
+    if (point.y() < area.top() || point.y() > area.bottom())
+        return nullptr;
+    return layout.at(point.y() - area.top() + scroll);
+}
+
+std::optional<SectionItem> TimelineScene::itemAt(QPoint point, int width, int height) const
+{
+    constexpr double kReach = 3; // pixels
+    const QRect area = plot(width, height);
+    const Band* band = area.contains(point) ? bandAt(point, width, height) : nullptr;
+    if (band == nullptr || band->kind != Band::Kind::Lane)
+        return {};
+    const int y = point.y() - area.top() + scroll;
+    const TimelineSection& section = sections[band->section];
+    const LaneView& view = section.lanes[band->view];
+    const Lane& lane = section.timeline->lanes[view.lane];
+    const auto row = std::size_t(band->rowAt(y));
+    if (band->rowHeight == 0 || row >= lane.rows.size())
+        return {};
+    const double time = section.toTimeline(axisAt(point.x(), width));
+    const double reach = kReach * perPixel(width) / section.stretch;
+    const auto index = section.timeline->hit(lane.rows[row], std::int64_t(time), std::int64_t(reach));
+    if (!index)
+        return {};
+    return SectionItem{band->section, {view.lane, row, *index}};
+}
+
+QRect TimelineScene::rectOf(const SectionItem& item, int width, int height) const
+{
+    if (item.section >= sections.size())
+        return {};
+    const TimelineSection& section = sections[item.section];
+    const QRect area = plot(width, height);
+    for (const Band& band : layout.bands) {
+        if (band.kind != Band::Kind::Lane || band.section != item.section ||
+            section.lanes[band.view].lane != item.item.lane)
+            continue;
+        const Track& row = section.timeline->lanes[item.item.lane].rows[item.item.row];
+        const double left = xOf(section.toAxis(double(row.start(item.item.index))), width);
+        const double right = xOf(section.toAxis(double(row.end(item.item.index))), width);
+        const int top = area.top() - scroll + band.rowTop(item.item.row);
+        // Far outside, the exact place does not matter and would overflow.
+        const int from = int(std::floor(std::clamp(left, double(-10), double(width + 10))));
+        const int to = int(std::ceil(std::clamp(right, double(-10), double(width + 10))));
+        return {from, top, std::max(1, to - from), band.rowHeight - (band.rowHeight > 8 ? 1 : 0)};
+    }
+    return {};
+}
+
+// Lanes
+// ----------------------------------------------------------------------------------------------------------
+
+void TimelinePainter::reset()
+{
+    colours_.reset();
+    labels_.clear();
+    stepLabels_.clear();
+    overview_ = {};
+}
+
+void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int width, int height, bool vector)
+{
+    if (!colours_)
+        colours_.emplace(colours());
+    memory_ = scene.memoryRange();
+    painter.fillRect(QRect(0, 0, width, height), colours().surface);
+    const QRect plot = scene.plot(width, height);
+    painter.setFont(Theme::instance().body());
+    paintLanes(painter, scene, plot, vector);
+    paintSpans(painter, scene, width, height);
+    painter.save();
+    painter.setClipRect(QRect(0, plot.top(), width, plot.height()));
+    painter.translate(0, plot.top() - scene.scroll);
+    for (const Band& band : scene.layout.bands) {
+        if (band.top + band.height < scene.scroll || band.top > scene.scroll + plot.height())
+            continue;
+        const QRect area(0, band.top, width, band.height);
+        if (band.kind == Band::Kind::Header)
+            paintHeader(painter, scene, band, area);
+        else if (band.kind == Band::Kind::Difference)
+            paintDifference(painter, scene, band, area);
+        else
+            paintLabelColumn(painter, scene, band, area);
+        if (band.kind == Band::Kind::Lane)
+            paintMemoryMarks(painter, scene, band, area);
+    }
+    painter.restore();
+    paintSelection(painter, scene, width, height);
+    paintLaneDrop(painter, scene, width, height);
+    paintOverview(painter, scene, scene.overview(width), vector);
+    paintRuler(painter, scene, scene.ruler(width));
+    paintNotes(painter, scene, width, height);
+    painter.fillRect(QRect(scene.sizes.label - 1, scene.sizes.overview, 1, height), colours().line);
+}
+
+void TimelinePainter::paintLanes(QPainter& painter, const TimelineScene& scene, const QRect& plot,
+                                 bool vector)
+{
+    texts_.clear();
+    if (vector) {
+        painter.save();
+        painter.setClipRect(plot);
+        painter.translate(plot.topLeft());
+        PainterTarget target(painter);
+        fillLanes(target, scene, plot, 1);
+        painter.restore();
+    } else {
+        const double ratio = painter.device()->devicePixelRatioF();
+        const QSize size(int(std::ceil(plot.width() * ratio)), int(std::ceil(plot.height() * ratio)));
+        if (image_.size() != size)
+            image_ = QImage(size, QImage::Format_RGB32);
+        image_.setDevicePixelRatio(1);
+        image_.fill(colours().surface.rgb());
+        ImageTarget target(image_);
+        fillLanes(target, scene, plot, ratio);
+        image_.setDevicePixelRatio(ratio);
+        painter.drawImage(plot.topLeft(), image_);
+    }
+    painter.save();
+    painter.setClipRect(plot);
+    painter.setFont(Theme::instance().small());
+    for (const TextRun& run : texts_) {
+        painter.setPen(run.colour);
+        painter.drawStaticText(run.at, *run.text);
+    }
+    painter.restore();
+}
+
+void TimelinePainter::fillLanes(BoxTarget& target, const TimelineScene& scene, const QRect& plot,
+                                double ratio)
+{
+    const auto device = [ratio](double v) { return int(std::lround(v * ratio)); };
+    for (const Band& band : scene.layout.bands) {
+        const int top = band.top - scene.scroll;
+        if (band.kind != Band::Kind::Lane || top + band.height < 0 || top > plot.height())
+            continue;
+        const Lane& lane =
+            scene.sections[band.section].timeline->lanes[scene.sections[band.section].lanes[band.view].lane];
+        if (lane.kind != Lane::Kind::Ranges)
+            target.fill(0, device(plot.width()), device(top), device(top + band.height),
+                        colours_->laneGround());
+    }
+    const QRgb grid = colours().grid.rgb();
+    for (const Tick& tick : timeTicks(scene.window, plot.width(), scene.sizes.label * 0.6)) {
+        const int x = device(scene.xOf(tick.at, plot.width() + scene.sizes.label) - scene.sizes.label);
+        target.fill(x, x + 1, 0, device(plot.height()), grid);
+    }
+    fillSteps(target, scene, plot, ratio);
+    for (const Band& band : scene.layout.bands)
+        if (band.kind == Band::Kind::Lane && band.top + band.height >= scene.scroll &&
+            band.top <= scene.scroll + plot.height())
+            fillLane(target, scene, band, plot, ratio);
+}
+
+void TimelinePainter::fillLane(BoxTarget& target, const TimelineScene& scene, const Band& band,
+                               const QRect& plot, double ratio)
+{
+    const TimelineSection& section = scene.sections[band.section];
+    const LaneView& view = section.lanes[band.view];
+    const Lane& lane = section.timeline->lanes[view.lane];
+    const int columns = int(std::ceil(plot.width() * ratio));
+    const double from = section.toTimeline(scene.window.from);
+    const double perColumn = scene.window.length() / section.stretch / plot.width() / ratio;
+    const auto device = [ratio](double v) { return int(std::lround(v * ratio)); };
+    const int top = band.top - scene.scroll;
+    if (lane.kind == Lane::Kind::Memory) {
+        const Palette& p = colours();
+        fillCurve(target, lane.allocated, from, perColumn, columns, memory_, device(top),
+                  device(top + band.height), blend(p.activations, p.laneGround, 0.35).rgb(),
+                  p.activations.rgb());
+        return;
+    }
+    const int gap = band.rowHeight > 8 ? 1 : 0;
+    for (std::size_t row = 0; row < lane.rows.size(); ++row) {
+        const int rowTop = band.rowTop(row) - scene.scroll;
+        if (rowTop + band.rowHeight < 0 || rowTop > plot.height())
+            continue;
+        makeBoxes(lane.rows[row], from, perColumn, columns, columns_, boxes_);
+        fillBoxes(target, boxes_, *colours_, lane.kind, row, device(rowTop),
+                  device(rowTop + band.rowHeight - gap));
+        if (!view.folded && lane.kind != Lane::Kind::Busy)
+            collectLabels(scene, band, row,
+                          QRect(plot.left(), plot.top() + rowTop, plot.width(), band.rowHeight - gap), ratio);
+    }
+}
+
+namespace {
+
+bool isNumber(const QString& text)
+{
+    return !text.isEmpty() && std::all_of(text.begin(), text.end(), [](QChar c) { return c.isDigit(); });
+}
+
+} // namespace
+
+const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std::uint32_t name, double width)
+{
+    std::vector<Label>& labels = labels_[&timeline];
+    labels.resize(timeline.names.size());
+    Label& label = labels[name];
+    if (label.prefixes.empty()) {
+        const QFont font = Theme::instance().small();
+        const QFontMetricsF metrics(font);
+        QString text = QString::fromStdString(timeline.names[name].label);
+        constexpr int kMostPrefixes = 5;
+        for (int i = 0; i < kMostPrefixes && (text.size() > 1 || (i > 0 && isNumber(text))); ++i) {
+            QStaticText prepared(text);
+            prepared.setTextFormat(Qt::PlainText);
+            prepared.prepare(QTransform(), font);
+            label.prefixes.emplace_back(prepared, metrics.horizontalAdvance(text));
+            auto cut = text.size() - 1;
+            while (cut > 0 && text[cut].isLetterOrNumber())
+                --cut;
+            // Of layers.7 the number tells more than the word, which its neighbours share.
+            const QString last = text.mid(cut + 1);
+            if (cut > 0 && text[cut] == QLatin1Char('.') && isNumber(last)) {
+                text = last;
+                continue;
+            }
+            text = text.left(cut);
+            while (!text.isEmpty() && !text.back().isLetterOrNumber())
+                text.chop(1);
+        }
+        if (label.prefixes.empty())
+            label.prefixes.emplace_back(QStaticText(text), metrics.horizontalAdvance(text));
+    }
+    for (const auto& [text, needed] : label.prefixes)
+        if (needed <= width)
+            return &text;
+    return nullptr;
+}
+
+// All steps have one name; what tells them apart is their number.
+const QStaticText* TimelinePainter::stepLabel(const query::Timeline& timeline, std::int64_t start,
+                                              double width)
+{
+    const auto step =
+        std::lower_bound(timeline.steps.begin(), timeline.steps.end(), start,
+                         [](const query::TimelineStep& s, std::int64_t t) { return s.start < t; });
+    if (step == timeline.steps.end() || step->start != start)
+        return nullptr;
+    const auto [found, isNew] = stepLabels_.try_emplace(step->step);
+    if (isNew) {
+        const QFont font = Theme::instance().small();
+        QStaticText text(QStringLiteral("step %1").arg(step->step));
+        text.setTextFormat(Qt::PlainText);
+        text.prepare(QTransform(), font);
+        found->second = {text, QFontMetricsF(font).horizontalAdvance(text.text())};
+    }
+    return found->second.second <= width ? &found->second.first : nullptr;
+}
+
+void TimelinePainter::collectLabels(const TimelineScene& scene, const Band& band, std::size_t row,
+                                    const QRect& rowRect, double ratio)
+{
+    const QFontMetrics metrics(Theme::instance().small());
+    if (rowRect.height() < metrics.ascent() + 2)
+        return;
+    const TimelineSection& section = scene.sections[band.section];
+    const Lane& lane = section.timeline->lanes[section.lanes[band.view].lane];
+    const double padding = sizes().of(4);
+    const double y = rowRect.top() + (rowRect.height() - metrics.height()) / 2.0;
+    for (const BoxSpan& span : boxes_.spans) {
+        const double left = rowRect.left() + span.from / ratio;
+        const double right = rowRect.left() + span.to / ratio;
+        if (right - left < 2 * padding + metrics.averageCharWidth())
+            continue;
+        const Track& track = lane.rows[row];
+        const double room = right - left - 2 * padding;
+        const QStaticText* text = nullptr;
+        if (lane.kind == Lane::Kind::Ranges && section.timeline->names[track.name(span.item)].label == "step")
+            text = stepLabel(*section.timeline, track.start(span.item), room);
+        if (text == nullptr)
+            text = fitting(*section.timeline, track.name(span.item), room);
+        if (text == nullptr)
+            continue;
+        const QRgb fill = colours_->of(lane.kind, track.hue(span.item), row, BoxRun::kLevels);
+        texts_.push_back({QPointF(left + padding, y), text, textOn(QColor(fill))});
+    }
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,462 @@
+#include "ui/timeline/timeline_panel.h"
+
+#include "ui/kit/controls.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/key_actions.h"
+#include "ui/kit/key_value_table.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_view.h"
+#include "ui/theme/theme.h"
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSplitter>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr const char* kNotRecorded = "not recorded";
+
+QString gridText(const std::array<std::uint32_t, 3>& n)
+{
+    QString text = QString::number(n[0]);
+    if (n[1] > 1 || n[2] > 1)
+        text += QStringLiteral(" × %1").arg(n[1]);
+    if (n[2] > 1)
+        text += QStringLiteral(" × %1").arg(n[2]);
+    return text;
+}
+
+QWidget* half()
+{
+    auto* widget = new QWidget;
+    widget->setAutoFillBackground(true);
+    widget->setBackgroundRole(QPalette::Base);
+    auto* layout = new QVBoxLayout(widget);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    return widget;
+}
+
+} // namespace
+
+TimelinePanel::TimelinePanel(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace)
+{
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    auto* splitter = new QSplitter(Qt::Horizontal);
+    splitter->setHandleWidth(1);
+    splitter->setChildrenCollapsible(false);
+    splitter->addWidget(makeTable());
+    splitter->addWidget(makeDetails());
+    splitter->setStretchFactor(0, 7);
+    splitter->setStretchFactor(1, 3);
+    splitter->setSizes({sizes().of(700), sizes().of(300)});
+    layout->addWidget(splitter);
+}
+
+QWidget* TimelinePanel::makeTable()
+{
+    QWidget* widget = half();
+    auto* header = new QHBoxLayout;
+    header->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
+    header->setSpacing(sizes().of(8));
+    tableTitle_ = new QLabel;
+    tableTitle_->setProperty("kind", "title");
+    tableTitle_->setFixedHeight(sizes().panelHeader);
+    tableWords_ = new ElidedLabel;
+    tableWords_->setObjectName(QStringLiteral("span"));
+    header->addWidget(tableTitle_);
+    header->addWidget(tableWords_, 1);
+    static_cast<QVBoxLayout*>(widget->layout())->addLayout(header);
+    table_ = new TableView;
+    table_->setAccessibleName(tr("Kernels of the span"));
+    table_->setRowHeight(22);
+    widget->layout()->addWidget(table_);
+    connect(table_, &TableView::chosen, this, [this](std::int64_t id) {
+        if (shows_ == Shows::Found)
+            emit foundChosen(std::size_t(id));
+        else if (shows_ == Shows::Notes)
+            emit noteChosen(std::size_t(id));
+        else
+            for (const TableRow& row : table_->table().rows)
+                if (row.id == id)
+                    workspace_.setKernel(row.cells.front().exact);
+    });
+    connect(table_, &TableView::activatedRow, this, [this](std::int64_t id) {
+        if (shows_ == Shows::Span)
+            emit workspace_.pageWanted(QStringLiteral("kernels"));
+        else if (shows_ == Shows::Notes)
+            emit noteEdited(std::size_t(id));
+    });
+    const auto remove = [this] {
+        if (const auto id = table_->currentId(); id && shows_ == Shows::Notes)
+            emit noteRemoved(std::size_t(*id));
+    };
+    addKey(*table_, tr("Remove the note (in their list)"), {QKeySequence(QKeySequence::Delete)}, remove,
+           Qt::WidgetShortcut, tr("Timeline: notes"));
+    return widget;
+}
+
+QWidget* TimelinePanel::makeDetails()
+{
+    QWidget* widget = half();
+    auto* header = new QHBoxLayout;
+    header->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
+    header->setSpacing(sizes().of(8));
+    detailsSwatch_ = new QLabel;
+    detailsTitle_ = new QLabel;
+    detailsTitle_->setObjectName(QStringLiteral("details"));
+    detailsTitle_->setProperty("kind", "title");
+    detailsTitle_->setFixedHeight(sizes().panelHeader);
+    detailsTitle_->setTextFormat(Qt::PlainText);
+    detailsTitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    header->addWidget(detailsSwatch_);
+    header->addWidget(detailsTitle_, 1);
+    static_cast<QVBoxLayout*>(widget->layout())->addLayout(header);
+    auto* scroll = new QScrollArea;
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    details_ = new KeyValueTable;
+    scroll->setWidget(details_);
+    scroll->setFocusPolicy(Qt::TabFocus);
+    scroll->setAccessibleName(tr("Details of the selected box"));
+    widget->layout()->addWidget(scroll);
+    links_ = new QWidget;
+    auto* row = new QHBoxLayout(links_);
+    row->setContentsMargins(sizes().padding, sizes().of(4), sizes().padding, sizes().of(6));
+    row->setSpacing(sizes().of(14));
+    row->addStretch(1);
+    links_->hide();
+    widget->layout()->addWidget(links_);
+    return widget;
+}
+
+void TimelinePanel::setRuns(std::vector<SelectedRun> runs)
+{
+    runs_ = std::move(runs);
+}
+
+void TimelinePanel::setLinks(const std::vector<TimelineLink>& links)
+{
+    auto* row = static_cast<QHBoxLayout*>(links_->layout());
+    std::vector<QPushButton*> buttons;
+    for (QObject* child : links_->children())
+        if (auto* button = qobject_cast<QPushButton*>(child))
+            buttons.push_back(button);
+    // Those that stay are kept, so that the keyboard's focus is not lost.
+    while (buttons.size() < links.size()) {
+        auto* button = new QPushButton;
+        button->setProperty("kind", "link");
+        button->setFocusPolicy(Qt::TabFocus);
+        row->insertWidget(int(buttons.size()), button);
+        buttons.push_back(button);
+    }
+    for (std::size_t i = 0; i < buttons.size(); ++i) {
+        buttons[i]->setVisible(i < links.size());
+        buttons[i]->disconnect();
+        if (i >= links.size())
+            continue;
+        buttons[i]->setText(links[i].text);
+        buttons[i]->setToolTip(links[i].tip);
+        connect(buttons[i], &QPushButton::clicked, links[i].does, &QAction::trigger);
+    }
+    links_->setVisible(!links.empty());
+}
+
+void TimelinePanel::follow(const TimelineScene& scene)
+{
+    followItem(scene);
+    followSpan(scene);
+}
+
+namespace {
+
+struct Wanted {
+    TimelineSection section;
+    query::Stretch stretch{0, 0};
+    bool shown = true;
+};
+
+// Where a range lies in every run that has it.
+void findRanges(std::vector<Wanted>& wanted, std::size_t own, const query::TimelineItem& item)
+{
+    const query::Timeline& from = *wanted[own].section.timeline;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const query::Timeline& timeline = *wanted[i].section.timeline;
+        const auto found = i == own ? std::optional(item) : pairOf(from, item, timeline);
+        wanted[i].shown = found.has_value();
+        if (!found)
+            continue;
+        const query::Track& row = timeline.lanes[found->lane].rows[found->row];
+        wanted[i].stretch = {row.start(found->index), row.end(found->index)};
+    }
+}
+
+struct Spans {
+    std::vector<SpanOfRun> runs;
+    std::vector<std::optional<TimeWindow>> ranges;
+};
+
+} // namespace
+
+// The span; without one, the range that is selected, in every run that has it; without one, the steps that
+// runs are aligned at.
+void TimelinePanel::followSpan(const TimelineScene& scene)
+{
+    if (shows_ != Shows::Span && (keeps_ || (!scene.span && !scene.selected)))
+        return;
+    shows_ = Shows::Span;
+    std::vector<Wanted> wanted;
+    QString title = tr("Whole run");
+    std::optional<SectionItem> range;
+    if (scene.span) {
+        title = tr("Span");
+    } else if (scene.selected &&
+               scene.sections[scene.selected->section].timeline->lanes[scene.selected->item.lane].kind ==
+                   query::Lane::Kind::Ranges) {
+        range = scene.selected;
+        const query::Timeline& timeline = *scene.sections[range->section].timeline;
+        const query::Track& row = timeline.lanes[range->item.lane].rows[range->item.row];
+        title = QString::fromStdString(timeline.names[row.name(range->item.index)].text);
+    }
+    for (const TimelineSection& section : scene.sections) {
+        query::Stretch stretch{0, section.timeline->length};
+        if (scene.span) {
+            stretch = {std::int64_t(section.toTimeline(scene.span->from)),
+                       std::int64_t(section.toTimeline(scene.span->to))};
+        } else if (section.step && !range) {
+            stretch = {section.step->start, section.step->end};
+            title = tr("Step %1").arg(section.step->step);
+        }
+        wanted.push_back({section, stretch, true});
+    }
+    adding_.start(
+        [wanted, range](const query::Cancelled& cancelled) mutable {
+            if (range)
+                findRanges(wanted, range->section, range->item);
+            Spans spans;
+            for (const Wanted& one : wanted) {
+                if (one.shown)
+                    spans.runs.push_back(
+                        spanOf(one.section.timeline, one.stretch, one.section.letter, cancelled));
+                if (range)
+                    spans.ranges.push_back(
+                        one.shown ? std::optional(TimeWindow{one.section.toAxis(double(one.stretch.first)),
+                                                             one.section.toAxis(double(one.stretch.second))})
+                                  : std::nullopt);
+            }
+            return spans;
+        },
+        [this, title](const Spans& spans) {
+            showSpans(title, spans.runs);
+            emit rangesFound(spans.ranges);
+        },
+        [this](const QString& sentence) { tableWords_->setText(sentence); });
+}
+
+void TimelinePanel::showSpans(const QString& title, const std::vector<SpanOfRun>& spans)
+{
+    tableTitle_->setText(title);
+    QStringList words;
+    for (const SpanOfRun& span : spans)
+        words << spanWords(span);
+    tableWords_->setText(words.join(QStringLiteral("    ")));
+    table_->setAccessibleName(tr("Kernels of the span"));
+    const TableData rows = spanRows(spans);
+    const bool fresh = rows.columns.size() != table_->table().columns.size();
+    table_->show(rows);
+    if (fresh && !rows.columns.empty())
+        table_->sortByColumn(3, Qt::DescendingOrder);
+}
+
+void TimelinePanel::showOther(Shows shows, const QString& title, const QString& words, const QString& name,
+                              const TableData& rows)
+{
+    adding_.cancel();
+    shows_ = shows;
+    tableTitle_->setText(title);
+    tableWords_->setText(words);
+    table_->setAccessibleName(name);
+    table_->show({});
+    table_->sortByColumn(-1, Qt::DescendingOrder);
+    table_->show(rows);
+}
+
+void TimelinePanel::showFound(const QString& words, const std::vector<FoundInRun>& runs,
+                              const std::vector<FoundBox>& boxes)
+{
+    std::int64_t kernels = 0;
+    std::int64_t ops = 0;
+    std::int64_t ranges = 0;
+    for (const FoundInRun& run : runs) {
+        kernels += run.result.kernels;
+        ops += run.result.ops;
+        ranges += run.result.ranges;
+    }
+    showOther(Shows::Found, tr("Found %1").arg(words),
+              tr("%1, %2, %3; the longest first")
+                  .arg(counted(kernels, "kernel"), counted(ops, "op"), counted(ranges, "range")),
+              tr("Found boxes"), foundRows(runs, boxes));
+}
+
+void TimelinePanel::showNotes(const std::vector<NoteRow>& notes)
+{
+    showOther(Shows::Notes, tr("Notes"),
+              notes.empty()
+                  ? tr("none yet: B makes one")
+                  : tr("%1; Enter edits, Delete removes one").arg(counted(std::ssize(notes), "note")),
+              tr("Notes"), noteRows(notes));
+}
+
+void TimelinePanel::setCurrentFound(std::size_t box)
+{
+    if (shows_ == Shows::Found)
+        table_->setCurrentId(std::int64_t(box));
+}
+
+void TimelinePanel::followItem(const TimelineScene& scene)
+{
+    if (!scene.selected || scene.selected->section >= runs_.size()) {
+        describing_.cancel();
+        detailsTitle_->setText(tr("Details"));
+        detailsSwatch_->hide();
+        details_->setRows({{tr("Click a box to see all about it."), {}}}, true);
+        emit selectionText(scene.span ? tr("Span of %1").arg(timeText(scene.span->length())) : QString());
+        return;
+    }
+    const SectionItem selected = *scene.selected;
+    describing_.start(
+        [run = runs_[selected.section], timeline = scene.sections[selected.section].timeline,
+         item = selected.item](const query::Cancelled&) {
+            return run.file->borrow()->details(run.key.run, *timeline, item);
+        },
+        [this](const query::ItemDetails& details) { showDetails(details); },
+        [this](const QString& sentence) { detailsTitle_->setText(sentence); });
+}
+
+namespace {
+
+QString text(const std::string& words)
+{
+    return QString::fromStdString(words);
+}
+
+// 18.2 TFLOP/s: rates count in thousands.
+QString rateText(double perSecond, const char* unit)
+{
+    constexpr std::pair<double, const char*> kPrefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}};
+    for (const auto& [size, prefix] : kPrefixes)
+        if (perSecond >= size)
+            return threeDigits(perSecond / size) + QChar(0x2009) + QLatin1String(prefix) +
+                   QLatin1String(unit);
+    return threeDigits(perSecond) + QChar(0x2009) + QLatin1String(unit);
+}
+
+QString achievedText(const query::Achieved& achieved)
+{
+    QStringList rates;
+    if (achieved.flops && *achieved.flops > 0)
+        rates << rateText(*achieved.flops, "FLOP/s");
+    if (achieved.bytes)
+        rates << rateText(*achieved.bytes, "B/s");
+    if (rates.isEmpty())
+        return QString();
+    QString words = rates.join(QStringLiteral(", "));
+    if (achieved.kernels > 1)
+        words += QObject::tr(" (%1, %2)").arg(text(achieved.op), counted(achieved.kernels, "kernel"));
+    return words;
+}
+
+QString occupancyText(const query::ItemDetails& details)
+{
+    if (!details.occupancy)
+        return QObject::tr("occupancy unknown: ") + text(details.noOccupancy);
+    const std::string_view limit = wordOf(details.occupancy->limit);
+    return QObject::tr("occupancy at most %1 by %2")
+        .arg(percentText(details.occupancy->share), QString::fromUtf8(limit.data(), qsizetype(limit.size())));
+}
+
+using AddRow = std::function<void(const QString& key, const QString& value)>;
+
+void addLaunch(const query::ItemDetails& details, const AddRow& add)
+{
+    const LaunchConfig& launch = *details.launch;
+    QString grid = gridText(launch.grid) + QStringLiteral(" of ") + gridText(launch.block);
+    if (details.waves)
+        grid += QStringLiteral(", ") + threeDigits(*details.waves) +
+                (*details.waves == 1 ? QObject::tr(" wave") : QObject::tr(" waves"));
+    add(QObject::tr("Grid, block"), grid);
+    QString registers = QObject::tr("%1, shared %2")
+                            .arg(launch.registersPerThread)
+                            .arg(byteText(double(launch.staticShared) + launch.dynamicShared));
+    if (launch.localPerThread > 0)
+        registers += QObject::tr(", local %1 a thread").arg(byteText(launch.localPerThread));
+    add(QObject::tr("Registers"), registers + QStringLiteral(", ") + occupancyText(details));
+}
+
+// Rows that a box of that kind has; what it should have and has not is said.
+void addWhatItDoes(const query::ItemDetails& details, const AddRow& add)
+{
+    const bool device = details.lane == query::Lane::Kind::Stream;
+    const QString notRecorded = QObject::tr(kNotRecorded);
+    if (!device && details.lane != query::Lane::Kind::Thread)
+        return;
+    QString op = text(details.op);
+    if (device && op.isEmpty())
+        op = notRecorded;
+    if (!details.shapes.empty())
+        op += (op.isEmpty() ? QString() : QStringLiteral(", ")) + text(details.shapes);
+    else if (device || details.op.empty())
+        op += (op.isEmpty() ? QString() : QStringLiteral(", ")) + QObject::tr("shapes not recorded");
+    add(device || !details.op.empty() ? QObject::tr("Op") : QObject::tr("Shapes"), op);
+    if (details.launch)
+        addLaunch(details, add);
+    if (details.bytes)
+        add(QObject::tr("Bytes"), byteText(double(details.bytes->count)));
+    const QString achieved = achievedText(details.achieved);
+    add(QObject::tr("Achieved"), achieved.isEmpty() ? text(details.achieved.why) : achieved);
+    if (device) {
+        QString launch = details.launchedBefore
+                             ? QObject::tr("%1 before").arg(timeText(double(*details.launchedBefore)))
+                             : notRecorded;
+        if (details.correlation)
+            launch += QObject::tr(", correlation %1").arg(wholeNumber(*details.correlation));
+        add(QObject::tr("Launch"), launch);
+        add(QObject::tr("Does"), text(details.does));
+    }
+}
+
+} // namespace
+
+void TimelinePanel::showDetails(const query::ItemDetails& details)
+{
+    detailsTitle_->setText(text(details.label));
+    QPixmap swatch(sizes().of(10), sizes().of(10));
+    swatch.fill(colours().hue(details.hue));
+    detailsSwatch_->setPixmap(swatch);
+    detailsSwatch_->setVisible(details.lane != query::Lane::Kind::Ranges);
+    std::vector<KeyValueRow> rows;
+    const AddRow add = [&rows](const QString& key, const QString& value) {
+        if (!value.isEmpty())
+            rows.push_back({key, {value}, false, rows.empty()});
+    };
+    QString duration = timeText(double(details.length));
+    if (details.gapBefore && *details.gapBefore > 0)
+        duration += tr(", gap before it %1").arg(timeText(double(*details.gapBefore)));
+    add(tr("Duration"), duration);
+    addWhatItDoes(details, add);
+    add(tr("Module"), text(details.module));
+    add(tr("Range"), text(details.path));
+    add(tr("Time"),
+        tr("%1 to %2 of the run").arg(exactTime(details.start), exactTime(details.start + details.length)));
+    add(tr("Name"), text(details.name));
+    details_->setRows(std::move(rows), true);
+    emit selectionText(tr("1 selected, %1").arg(timeText(double(details.length))));
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,89 @@
+#pragma once
+
+#include "ui/kit/workspace.h"
+#include "ui/timeline/timeline_painter.h"
+#include "ui/timeline/timeline_rows.h"
+
+#include <QWidget>
+
+class QAction;
+class QLabel;
+class QPushButton;
+
+namespace tilescope::ui {
+
+class KeyValueTable;
+class TableView;
+
+/// A way from the selected box to what it is tied to, as a link below its details.
+struct TimelineLink {
+    QString text;
+    QString tip;
+    QAction* does = nullptr;
+};
+
+/// What lies below a timeline: on the left the kernels of the selected span, what a search found, or the
+/// notes; on the right everything known about the selected box. Owned by the page; GUI thread.
+class TimelinePanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit TimelinePanel(Workspace& workspace, QWidget* parent = nullptr);
+
+    void setRuns(std::vector<SelectedRun> runs);
+    /// Follows what is selected in the scene: the table shows its span, the details its box.
+    void follow(const TimelineScene& scene);
+    /// Shows what a search found in place of the span, until something is selected.
+    void showFound(const QString& words, const std::vector<FoundInRun>& runs,
+                   const std::vector<FoundBox>& boxes);
+    /// Shows notes in place of the span, until something is selected.
+    void showNotes(const std::vector<NoteRow>& notes);
+    bool showsNotes() const { return shows_ == Shows::Notes; }
+    /// The table shows the span again, from the next follow() on.
+    void showSpan() { shows_ = Shows::Span; }
+    /// Keeps what the table shows through the following changes of the selection.
+    void keep(bool keeps) { keeps_ = keeps; }
+    /// Ways from the selected box to others.
+    void setLinks(const std::vector<TimelineLink>& links);
+    /// The row of a found box becomes the current one.
+    void setCurrentFound(std::size_t box);
+
+signals:
+    /// A found box was chosen in the table.
+    void foundChosen(std::size_t box);
+    /// A note was chosen, is to be written anew, is to be removed.
+    void noteChosen(std::size_t note);
+    void noteEdited(std::size_t note);
+    void noteRemoved(std::size_t note);
+    /// Where the selected range lies in each run, on the axis; empty where no range is selected.
+    void rangesFound(const std::vector<std::optional<TimeWindow>>& ranges);
+    /// In words, for the status bar.
+    void selectionText(const QString& text);
+
+private:
+    enum class Shows { Span, Found, Notes };
+
+    QWidget* makeTable();
+    QWidget* makeDetails();
+    void followSpan(const TimelineScene& scene);
+    void followItem(const TimelineScene& scene);
+    void showSpans(const QString& title, const std::vector<SpanOfRun>& spans);
+    void showOther(Shows shows, const QString& title, const QString& words, const QString& name,
+                   const TableData& rows);
+    void showDetails(const query::ItemDetails& details);
+
+    Workspace& workspace_;
+    JobTracker describing_{this};
+    JobTracker adding_{this};
+    std::vector<SelectedRun> runs_;
+    Shows shows_ = Shows::Span;
+    bool keeps_ = false;
+    QLabel* tableTitle_ = nullptr;
+    QLabel* tableWords_ = nullptr;
+    TableView* table_ = nullptr;
+    QLabel* detailsTitle_ = nullptr;
+    QLabel* detailsSwatch_ = nullptr;
+    KeyValueTable* details_ = nullptr;
+    QWidget* links_ = nullptr;
+};
+
+} // namespace tilescope::ui

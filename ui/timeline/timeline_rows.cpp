@@ -1,0 +1,251 @@
+#include "ui/timeline/timeline_rows.h"
+
+#include "ui/kit/count_text.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_cells.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tilescope::ui {
+
+using query::KernelStat;
+using query::Lane;
+
+namespace {
+
+TableCell count(std::int64_t value)
+{
+    TableCell cell = makeWords(value == 0 ? notMeasured() : wholeNumber(value));
+    cell.sort = double(value);
+    return cell;
+}
+
+TableCell time(std::int64_t value, const Unit& unit, bool measured = true)
+{
+    TableCell cell = makeWords(measured ? columnDigits(double(value), unit) : notMeasured(),
+                               measured ? exactTime(value) : QString());
+    cell.sort = double(value);
+    return cell;
+}
+
+QString family(query::Hue hue)
+{
+    const std::string_view word = hueWord(hue);
+    return QString::fromUtf8(word.data(), qsizetype(word.size()));
+}
+
+struct KernelOfSpan {
+    QString label;
+    query::Hue hue = query::Hue::Other;
+    std::int64_t instances[2] = {0, 0};
+    std::int64_t total[2] = {0, 0};
+
+    std::int64_t difference() const { return total[1] - total[0]; }
+};
+
+// The row of a kernel, or of their sum, for the runs that are shown.
+TableRow spanRow(const KernelOfSpan& kernel, const QString& name, std::size_t shown, const Unit& unit,
+                 std::int64_t most)
+{
+    TableRow row;
+    row.swatch = Swatch::of(kernel.hue);
+    row.cells = {makeWords(kernel.label, name), makeWords(family(kernel.hue))};
+    for (std::size_t run = 0; run < shown; ++run) {
+        row.cells.push_back(count(kernel.instances[run]));
+        row.cells.push_back(time(kernel.total[run], unit, kernel.instances[run] > 0));
+        row.cells.push_back(makeBar(double(kernel.total[run]), double(most)));
+    }
+    if (shown > 1) {
+        const auto difference = double(kernel.difference());
+        TableCell cell =
+            makeWords(difference == 0 ? QStringLiteral("0") : signedColumnDigits(difference, unit));
+        cell.sort = difference;
+        cell.tone = difference < 0 ? Tone::Better : difference > 0 ? Tone::Worse : Tone::Dim;
+        row.cells.push_back(std::move(cell));
+    }
+    return row;
+}
+
+// What the rows add up to.
+TableRow sumRow(const std::map<QString, KernelOfSpan>& kernels, std::size_t shown, const Unit& unit)
+{
+    KernelOfSpan sum;
+    sum.label = QStringLiteral("all %1").arg(wholeNumber(std::int64_t(kernels.size())));
+    for (const auto& [name, kernel] : kernels)
+        for (std::size_t run = 0; run < shown; ++run) {
+            sum.instances[run] += kernel.instances[run];
+            sum.total[run] += kernel.total[run];
+        }
+    TableRow row = spanRow(sum, {}, shown, unit, 0);
+    row.id = -1;
+    row.swatch = {};
+    row.cells[1].text.clear();
+    row.strong = row.section = true;
+    row.selectable = false;
+    return row;
+}
+
+} // namespace
+
+SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
+                 const QString& letter, const std::function<bool()>& cancelled)
+{
+    SpanOfRun span{letter, timeline, stretch, {}};
+    span.ofOps = std::none_of(timeline->lanes.begin(), timeline->lanes.end(),
+                              [](const query::Lane& lane) { return lane.kind == query::Lane::Kind::Stream; });
+    span.kernels =
+        span.ofOps ? opsWithin(*timeline, stretch, cancelled) : kernelsWithin(*timeline, stretch, cancelled);
+    if (stretch.second > stretch.first && !cancelled()) {
+        span.busy = busyShare(*timeline, stretch);
+        span.memory = memoryAcross(*timeline, stretch);
+    }
+    return span;
+}
+
+QString spanWords(const SpanOfRun& span)
+{
+    std::int64_t instances = 0;
+    std::int64_t total = 0;
+    for (const KernelStat& stat : span.kernels) {
+        instances += stat.instances;
+        total += stat.total;
+    }
+    QStringList parts{timeText(double(span.stretch.second - span.stretch.first))};
+    if (span.busy)
+        parts << QStringLiteral("busy %1").arg(percentText(span.busy->busy()));
+    if (span.busy || instances > 0)
+        parts << counted(instances, span.ofOps ? "op" : "kernel") +
+                     (total > 0 ? QStringLiteral(" in ") + timeText(double(total)) : QString());
+    if (span.memory && span.memory->first != span.memory->second) {
+        const double change = double(span.memory->second - span.memory->first);
+        const Unit unit = byteUnit(change);
+        parts << withUnit(signedColumnDigits(change, unit), unit.word);
+    }
+    return (span.letter.isEmpty() ? QString() : span.letter + QLatin1Char(' ')) +
+           parts.join(QStringLiteral(", "));
+}
+
+TableData spanRows(const std::vector<SpanOfRun>& runs)
+{
+    using Kind = TableColumn::Kind;
+    const std::size_t shown = std::min<std::size_t>(2, runs.size());
+    std::map<QString, KernelOfSpan> kernels; // by full name
+    std::int64_t most = 0;
+    for (std::size_t run = 0; run < shown; ++run) {
+        for (const KernelStat& stat : runs[run].kernels) {
+            const query::TimelineName& name = runs[run].timeline->names[stat.name];
+            KernelOfSpan& kernel = kernels[QString::fromStdString(name.text)];
+            kernel.label = QString::fromStdString(name.label);
+            kernel.hue = stat.hue;
+            kernel.instances[run] += stat.instances;
+            kernel.total[run] += stat.total;
+            most = std::max(most, kernel.total[run]);
+        }
+    }
+    const bool pair = shown > 1;
+    const Unit unit = timeUnit(double(most));
+    const QString word = QString::fromUtf8(unit.word);
+    TableData data;
+    const bool ops = !runs.empty() &&
+                     std::all_of(runs.begin(), runs.end(), [](const SpanOfRun& run) { return run.ofOps; });
+    data.columns = {
+        makeColumn(ops ? QStringLiteral("Op, own time") : QStringLiteral("Kernel"), Kind::Text, 0),
+        makeColumn(QStringLiteral("Family"), Kind::Text, 88, true)};
+    data.columns[0].swatch = true;
+    for (std::size_t run = 0; run < shown; ++run) {
+        data.columns.push_back(makeColumn(
+            pair ? runs[run].letter + QStringLiteral(" n") : QStringLiteral("n"), Kind::Number, 48));
+        data.columns.push_back(
+            makeColumn(pair ? runs[run].letter + QStringLiteral(", ") + word : word, Kind::Number, 62));
+        data.columns.push_back(makeColumn({}, Kind::Bar, 76));
+    }
+    if (pair)
+        data.columns.push_back(makeColumn(
+            QStringLiteral("%1 − %2, %3").arg(runs[1].letter, runs[0].letter, word), Kind::Number, 92));
+    for (const auto& [name, kernel] : kernels) {
+        data.rows.push_back(spanRow(kernel, name, shown, unit, most));
+        data.rows.back().id = std::int64_t(data.rows.size()) - 1;
+    }
+    if (data.rows.size() > 1)
+        data.rows.push_back(sumRow(kernels, shown, unit));
+    return data;
+}
+
+TableData noteRows(const std::vector<NoteRow>& notes)
+{
+    using Kind = TableColumn::Kind;
+    TableData data;
+    data.columns = {makeColumn(QStringLiteral("Run"), Kind::Text, 44),
+                    makeColumn(QStringLiteral("Note"), Kind::Text, 0),
+                    makeColumn(QStringLiteral("At"), Kind::Text, 160, true),
+                    makeColumn(QStringLiteral("Start, ms"), Kind::Number, 84),
+                    makeColumn(QStringLiteral("Length"), Kind::Number, 84)};
+    for (std::size_t i = 0; i < notes.size(); ++i) {
+        const NoteRow& note = notes[i];
+        TableRow row;
+        row.id = std::int64_t(i);
+        TableCell start = makeWords(threeDigits(double(note.at) / 1e6), exactTime(note.at));
+        start.sort = double(note.at);
+        TableCell length = makeWords(note.length == 0 ? notMeasured() : timeText(double(note.length)),
+                                     note.length == 0 ? QString() : exactTime(note.length));
+        length.sort = double(note.length);
+        row.cells = {makeWords(note.letter.isEmpty() ? notMeasured() : note.letter),
+                     note.text.isEmpty() ? makeWords(QStringLiteral("bookmark"), {}, Tone::Dim)
+                                         : makeWords(note.text),
+                     makeWords(note.about), start, length};
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+std::vector<FoundBox> foundBoxes(const std::vector<FoundInRun>& runs, std::size_t most)
+{
+    std::vector<FoundBox> boxes;
+    for (std::size_t run = 0; run < runs.size(); ++run)
+        for (const query::FoundItem& item : runs[run].result.items)
+            boxes.push_back({run, item});
+    std::stable_sort(boxes.begin(), boxes.end(),
+                     [](const FoundBox& a, const FoundBox& b) { return a.found.length > b.found.length; });
+    if (boxes.size() > most)
+        boxes.resize(most);
+    return boxes;
+}
+
+TableData foundRows(const std::vector<FoundInRun>& runs, const std::vector<FoundBox>& boxes)
+{
+    using Kind = TableColumn::Kind;
+    const std::int64_t most = boxes.empty() ? 0 : boxes.front().found.length;
+    const Unit unit = timeUnit(double(most));
+    TableData data;
+    data.columns = {makeColumn(QStringLiteral("Run"), Kind::Text, 44),
+                    makeColumn(QStringLiteral("Name"), Kind::Text, 0),
+                    makeColumn(QStringLiteral("Lane"), Kind::Text, 110, true),
+                    makeColumn(QStringLiteral("Start, ms"), Kind::Number, 84),
+                    makeColumn(QString::fromUtf8(unit.word), Kind::Number, 64),
+                    makeColumn({}, Kind::Bar, 90)};
+    data.columns[1].swatch = true;
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+        const FoundBox& box = boxes[i];
+        const query::Timeline& timeline = *runs[box.run].timeline;
+        const Lane& lane = timeline.lanes[box.found.item.lane];
+        const query::Track& track = lane.rows[box.found.item.row];
+        const query::TimelineName& name = timeline.names[track.name(box.found.item.index)];
+        TableRow row;
+        row.id = std::int64_t(i);
+        row.swatch =
+            lane.kind == Lane::Kind::Ranges ? Swatch::neutral() : Swatch::of(track.hue(box.found.item.index));
+        TableCell start = makeWords(threeDigits(double(box.found.start) / 1e6), exactTime(box.found.start));
+        start.sort = double(box.found.start);
+        row.cells = {makeWords(runs[box.run].letter.isEmpty() ? notMeasured() : runs[box.run].letter),
+                     makeWords(QString::fromStdString(name.label), QString::fromStdString(name.text)),
+                     makeWords(QString::fromStdString(lane.title)),
+                     start,
+                     time(box.found.length, unit),
+                     makeBar(box.found.length, most)};
+        data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "ui/kit/workspace.h"
+#include "ui/timeline/timeline_view.h"
+
+#include <QObject>
+#include <QTimer>
+
+namespace tilescope::ui {
+
+/// What the selected box of a timeline is tied to: its launch, its op in the other direction, and the other
+/// instances of its kernel. Found in the background and shown in the view; the page's commands go along them.
+/// Owned by the page; GUI thread.
+class TimelineTies : public QObject {
+    Q_OBJECT
+public:
+    TimelineTies(Workspace& workspace, TimelineView& view, QObject* parent);
+
+    void setRuns(std::vector<SelectedRun> runs);
+    /// The same runs, of which there is more.
+    void grow(std::vector<SelectedRun> runs);
+
+    /// From what ran to its launch, and from a launch or op to what it launched.
+    std::optional<SectionItem> acrossLaunch() const;
+    /// From forward to backward or back.
+    std::optional<SectionItem> acrossAutograd() const;
+    /// The next instance (1) or the one before (-1), from the selected box, else from the window's begin.
+    std::optional<SectionItem> instance(int by) const;
+
+    const query::ItemLinks& links() const { return links_; }
+    std::size_t instances() const { return instances_ ? instances_->size() : 0; }
+    /// Which instance the selected box is, from 1; 0 where it is none.
+    std::size_t currentInstance() const;
+
+signals:
+    void changed();
+
+private:
+    void follow();
+    void followKernel();
+    void ringKernel(const std::string& name);
+    void findInstances();
+    void findLaunches();
+    std::vector<SceneLink> sceneLinks() const;
+
+    Workspace& workspace_;
+    TimelineView& view_;
+    JobTracker linking_{this};
+    JobTracker ringing_{this};
+    JobTracker launching_{this};
+    QTimer launchesSoon_;
+    std::vector<SelectedRun> runs_;
+    std::optional<SectionItem> of_; ///< that links_ belong to
+    query::ItemLinks links_;
+    std::string kernel_; ///< whose instances are ringed
+    std::shared_ptr<const BoxSet> instances_;
+};
+
+} // namespace tilescope::ui

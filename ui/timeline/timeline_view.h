@@ -1,0 +1,178 @@
+#pragma once
+
+#include "ui/timeline/timeline_painter.h"
+
+#include <QAbstractScrollArea>
+#include <QElapsedTimer>
+#include <QPoint>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// The timeline of one or several runs: overview strip, ruler and lanes, with zoom, pan and selection.
+///
+/// Owns the TimelineScene and changes it by what mouse and keyboard do; draws it through TimelinePainter.
+/// What takes longer than a frame (pairs of ranges, links, instances) is computed elsewhere and set here. GUI
+/// thread.
+class TimelineView : public QAbstractScrollArea {
+    Q_OBJECT
+public:
+    explicit TimelineView(QWidget* parent = nullptr);
+
+    using Pairs = std::vector<std::shared_ptr<const std::vector<RangePair>>>;
+
+    /// Shows these runs, fitted. Keeps window and history where `keepWindow` is set. \param pairs  as in
+    /// TimelineScene
+    void setSections(std::vector<TimelineSection> sections, bool keepWindow = false, Pairs pairs = {});
+    /// The same runs, of which some have grown: keeps what the user chose, and the window unless it showed
+    /// all.
+    void growSections(const std::vector<std::shared_ptr<const query::Timeline>>& timelines, Pairs pairs);
+    const TimelineScene& scene() const { return scene_; }
+    /// The scene as it leaves the window: all lanes from the top, without what only guides the keyboard; and
+    /// the size that shows them all.
+    TimelineScene wholeScene() const;
+    QSize wholeSize() const;
+
+    const TimeWindow& window() const { return scene_.window; }
+    /// Moves to a window; recorded in the zoom history where `remember` is set.
+    void setWindow(const TimeWindow& window, bool remember = true);
+    /// Moves that follow each other sooner than this are one step of the history.
+    void setBurst(std::chrono::milliseconds burst) { burst_ = burst; }
+    void fit();
+    void zoomToSelection();
+    /// To `factor` of the window, about the cursor where it is over the lanes, else about the middle.
+    void zoomBy(double factor);
+    /// By a share of the window; to later times where it is positive.
+    void pan(double share);
+    /// Scrolls the lanes by a step, down where it is positive.
+    void scrollLanes(int by);
+    void back();
+    void forward();
+    bool canGoBack() const { return !past_.empty(); }
+    bool canGoForward() const { return !future_.empty(); }
+
+    void select(std::optional<SectionItem> item);
+    /// Neither box, span nor lane is selected.
+    void clearSelection();
+    void setSpan(std::optional<TimeWindow> span);
+    /// Makes the span that of the selected box.
+    void measureSelection();
+    /// Rings these boxes: what a search found; null for none.
+    void setFound(std::shared_ptr<const BoxSet> found);
+    /// Rings these boxes: the instances of the selected kernel; null for none.
+    void setInstances(std::shared_ptr<const BoxSet> instances);
+    void setLinks(std::vector<SceneLink> links);
+    void setLaunches(std::vector<SceneLink> launches);
+    void setNotes(std::vector<SceneNote> notes);
+    /// Where the selected range lies in each section, on the axis.
+    void setSelectedRange(std::vector<std::optional<TimeWindow>> ranges);
+
+    // Lanes: what is done to one is done to the same lane of every run.
+    void setFolded(LanePlace place, bool folded);
+    void setHidden(LanePlace place, bool hidden);
+    void setTall(LanePlace place, double tall);
+    /// Moves it to where another lane of its section is.
+    void moveLane(LanePlace place, std::size_t to);
+    /// Moves it past the next shown lane above (-1) or below (1).
+    void moveLane(LanePlace place, int by);
+    /// All lanes that are shown on screen at once, as low as that takes; else at their usual heights.
+    void setFitsLanes(bool fits);
+    bool fitsLanes() const { return fitsLanes_; }
+    void showAllLanes();
+    /// All lanes in their natural order and height, the idle ones folded.
+    void resetLanes();
+    /// The lane that the keyboard is at, else that of the selected box.
+    std::optional<LanePlace> currentLane() const;
+    void setCurrentLane(std::optional<LanePlace> place);
+    /// Goes to the next shown lane.
+    void stepLane(int by);
+
+    /// The moment that commands are about: under the cursor, else of the selection, else the middle.
+    double commandAxis() const;
+    /// The section that commands are about.
+    std::size_t commandSection() const;
+    /// What is said of the box under the cursor; empty where there is none.
+    QString hoverText() const;
+    /// Where in the view a menu or an editor for it would stand.
+    QPoint commandPoint() const;
+    /// Brings an item on screen, not closer than it needs.
+    void reveal(const SectionItem& item);
+
+signals:
+    void windowChanged();
+    void selectionChanged();
+    void spanChanged();
+    /// What is under the cursor, for the status bar; empty where it left.
+    void cursorMoved(const QString& text);
+    /// Somebody arranged the lanes of this section.
+    void lanesChanged();
+    void fitsLanesChanged(bool fits);
+    /// A menu is asked for: what is at `at` is selected, or is the current lane.
+    void menuWanted(QPoint at, bool onLane);
+    void noteClicked(const QString& id);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void scrollContentsBy(int dx, int dy) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+
+private:
+    static constexpr double kShortestWindow = 50; // nanoseconds: a clock's own grain
+    enum class Drag { None, Pan, Span, OverviewMove, OverviewLeft, OverviewRight, Lane, LaneHeight };
+
+    int width() const { return viewport()->width(); }
+    int height() const { return viewport()->height(); }
+    void relayout();
+    std::optional<TimeWindow> selectedWindow() const; ///< of the selected box, on the axis
+    void zoom(double factor, double x);
+    void dragOverview(QPoint at);
+    void hover(QPoint at);
+    void hoverAgain();
+    void leave();
+    void paintHover(QPainter& painter);
+    QString describe(const SectionItem& item, QString& second) const;
+    QString describeGap(const SectionItem& item, QString& second) const;
+    void pressOnLabel(QPoint at);
+    void dragLane(QPoint at);
+    void dropLane(QPoint at);
+    void updateCursorShape(QPoint at);
+    const Band* bandAt(QPoint at) const { return scene_.bandAt(at, width(), height()); }
+    const LaneView& laneAt(LanePlace place) const;
+    /// Changes that lane and the same lane of every other run.
+    template <class Change> void changeLane(LanePlace place, Change change);
+    void lanesDiffer();
+    void showBand(const Band& band);
+    std::optional<QString> noteAt(QPoint at) const;
+    void remember();
+    void pressOnOverview(QPoint at);
+    double overviewAxisAt(double x) const;
+
+    TimelineScene scene_;
+    TimelinePainter painter_;
+    std::vector<TimeWindow> past_;
+    std::vector<TimeWindow> future_;
+    std::chrono::milliseconds burst_{400};
+    QElapsedTimer sinceMove_; // since the last window that the history counts to its latest step
+    bool fitsLanes_ = false;
+    Drag drag_ = Drag::None;
+    QPoint pressedAt_;
+    TimeWindow pressedWindow_;
+    std::optional<LanePlace> pressedLane_;
+    double pressedTall_ = 1;
+    QPoint cursor_{-1, -1}; // where it was last
+    bool isOver_ = false;   // the cursor is over the view
+    std::optional<SectionItem> hovered_;
+};
+
+} // namespace tilescope::ui

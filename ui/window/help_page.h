@@ -1,0 +1,49 @@
+#pragma once
+
+#include "ui/kit/page.h"
+
+#include <functional>
+
+class QLineEdit;
+class QListWidget;
+class QTextBrowser;
+
+namespace tilescope::ui {
+
+/// The pages of resources/help: a list of topics that a search narrows, and the one that is read.
+class HelpPage : public Page {
+    Q_OBJECT
+public:
+    /// \param keys  makes the tables of keys, as Markdown, for the topic that has a place for them
+    explicit HelpPage(Workspace& workspace, std::function<QString()> keys = {}, QWidget* parent = nullptr);
+
+    void startFind() override;
+    /// Shows a topic by the name of its file without suffix; the contents where there is none of that name.
+    void showTopic(const QString& name);
+    QString topic() const { return topic_; }
+
+protected:
+    void showRuns(const std::vector<SelectedRun>&) override {} // it is about none
+
+private:
+    struct Topic {
+        QString name;
+        QString title;
+        QString text;
+    };
+
+    void readTopics();
+    void fillList();
+    void render();
+    void dress();
+
+    std::vector<Topic> topics_;
+    std::function<QString()> keys_;
+    QString problem_; ///< why there are no topics
+    QString topic_;
+    QLineEdit* find_;
+    QListWidget* list_;
+    QTextBrowser* browser_;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,425 @@
+#include "ui/window/main_window.h"
+
+#include "ui/charts/charts_page.h"
+#include "ui/compare/compare_page.h"
+#include "ui/experiment/experiment_page.h"
+#include "ui/experiment/forecast.h"
+#include "ui/experiment/job_status.h"
+#include "ui/kernels/kernels_page.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/export_dialog.h"
+#include "ui/kit/notice_bar.h"
+#include "ui/machine/machine_page.h"
+#include "ui/memory/memory_page.h"
+#include "ui/overview/key_figure_card.h"
+#include "ui/overview/overview_page.h"
+#include "ui/theme/theme.h"
+#include "ui/timeline/timeline_page.h"
+#include "ui/window/help_page.h"
+#include "ui/window/key_sheet.h"
+#include "ui/window/page_exports.h"
+#include "ui/window/page_rail.h"
+#include "ui/window/run_dock.h"
+#include "ui/window/window_menus.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPushButton>
+#include <QScreen>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QVBoxLayout>
+
+namespace tilescope::ui {
+
+namespace {
+
+// In design pixels.
+constexpr double kDock = 312; // names, step, peak and flags
+constexpr double kLeastWidth = 760;
+constexpr double kLeastHeight = 500;
+constexpr double kNarrow = 1100;
+
+} // namespace
+
+MainWindow::MainWindow(QWidget* parent)
+    : QMainWindow(parent), workspace_(new Workspace(this)), rail_(new PageRail), stack_(new QStackedWidget),
+      dock_(new RunDock(*workspace_, this)), showRuns_(new QPushButton(tr("Runs"))), cursor_(new QLabel),
+      selection_(new QLabel), job_(new JobStatus)
+{
+    setObjectName(QStringLiteral("main"));
+    setAcceptDrops(true);
+    makeCentre();
+    addDockWidget(Qt::RightDockWidgetArea, dock_);
+    fitScreen();
+    resizeDocks({dock_}, {sizes().of(kDock)}, Qt::Horizontal);
+
+    cursor_->setMinimumWidth(sizes().of(250));
+    cursor_->setContentsMargins(sizes().of(12), 0, 0, 0);
+    statusBar()->setSizeGripEnabled(false);
+    statusBar()->addWidget(cursor_);
+    statusBar()->addWidget(selection_, 1);
+    statusBar()->addPermanentWidget(job_);
+
+    addPage<OverviewPage>("overview", tr("Overview"), Icon::Overview);
+    experiment_ = new ExperimentPage(*workspace_, stack_);
+    experiment_->setForecaster(machineForecaster());
+    experiment_->hide();
+    addPage(QStringLiteral("experiment"), tr("Experiment"), Icon::Experiment, [this] { return experiment_; });
+    addPage<TimelinePage>("timeline", tr("Timeline"), Icon::Timeline);
+    addPage<KernelsPage>("kernels", tr("Kernels"), Icon::Kernels);
+    addPage<MemoryPage>("memory", tr("Memory"), Icon::Memory);
+    addPage<ComparePage>("compare", tr("Compare"), Icon::Compare);
+    addPage<ChartsPage>("charts", tr("Charts"), Icon::Charts);
+    addPage<MachinePage>("machine", tr("Machine"), Icon::Machine);
+    addPage(
+        QStringLiteral("help"), tr("Help"), Icon::Help,
+        [this] { return new HelpPage(*workspace_, [this] { return keysMarkdown(keyGroups(*this)); }); },
+        true);
+    connect(workspace_, &Workspace::pageWanted, this, &MainWindow::showPage);
+    connect(workspace_, &Workspace::targetWanted, this,
+            [this](const QString& name, const PageTarget& target) {
+                if (showPage(name))
+                    page(name)->goTo(target);
+            });
+    connect(rail_, &PageRail::chosen, this, &MainWindow::showPageAt);
+    connect(workspace_, &Workspace::filesChanged, this, &MainWindow::updateTitle);
+    connect(workspace_, &Workspace::selectionChanged, this, &MainWindow::updateTitle);
+    connect(experiment_, &ExperimentPage::ended, this, [this] {
+        if (closeAtEnd_)
+            close();
+    });
+    connect(experiment_, &ExperimentPage::summarized, job_, &JobStatus::show);
+    connect(job_, &JobStatus::cancelled, &experiment_->queue(), &SweepQueue::cancel);
+    connect(job_, &JobStatus::opened, this, [this] { showPage(QStringLiteral("experiment")); });
+    new WindowMenus(*this);
+    restoreLayout();
+    updateTitle();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::makeCentre()
+{
+    auto* central = new QWidget;
+    auto* layout = new QHBoxLayout(central);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(rail_);
+    auto* column = new QVBoxLayout;
+    column->setSpacing(0);
+    column->addWidget(new NoticeBar(*workspace_));
+    column->addWidget(stack_, 1);
+    layout->addLayout(column, 1);
+    setCentralWidget(central);
+    showRuns_->setObjectName(QStringLiteral("showRuns"));
+    showRuns_->setToolTip(tr("Show the run list (Ctrl+L)"));
+    showRuns_->setFocusPolicy(Qt::TabFocus);
+    menuBar()->setCornerWidget(showRuns_);
+    connect(showRuns_, &QPushButton::clicked, dock_, &RunDock::focusFilter);
+    connect(dock_, &QDockWidget::visibilityChanged, this,
+            [this] { showRuns_->setVisible(dock_->isHidden()); });
+}
+
+// The first size and the least one, whatever the screen: frame and title bar have their room.
+void MainWindow::fitScreen()
+{
+    QSize least(sizes().of(kLeastWidth), sizes().of(kLeastHeight));
+    QSize first(sizes().of(1600), sizes().of(1000));
+    // Pictures are drawn without a screen, at any size.
+    if (QGuiApplication::platformName() != QLatin1String("offscreen")) {
+        const QSize room = screen()->availableSize() - QSize(sizes().of(8), sizes().of(40));
+        least = least.boundedTo(room);
+        first = first.boundedTo(room);
+    }
+    setMinimumSize(least);
+    resize(first);
+}
+
+// Only when the width crosses the limit: what a person does with the dock meanwhile stands.
+void MainWindow::foldDock()
+{
+    const bool narrow = width() < sizes().of(kNarrow);
+    if (narrow == isNarrow_)
+        return;
+    isNarrow_ = narrow;
+    if (narrow) // a dock that was never shown yet is hidden, too, but not on purpose
+        dockWasShown_ = !(dock_->isHidden() && dock_->testAttribute(Qt::WA_WState_ExplicitShowHide));
+    dock_->setVisible(!narrow && dockWasShown_);
+    showRuns_->setVisible(dock_->isHidden());
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event)
+{
+    QMainWindow::resizeEvent(event);
+    foldDock();
+}
+
+// Keys go to the page, not to the first field of the window.
+void MainWindow::showEvent(QShowEvent* event)
+{
+    QMainWindow::showEvent(event);
+    showRuns_->setVisible(dock_->isHidden());
+    if (!event->spontaneous()) // not where it was only iconified
+        currentPage()->takeFocus();
+}
+
+void MainWindow::addPage(const QString& name, const QString& title, Icon icon, std::function<Page*()> make,
+                         bool atBottom)
+{
+    const int index = int(pages_.size());
+    rail_->add(index, icon, title, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + index)).toString(), atBottom);
+    pages_.push_back({name, title, std::move(make), nullptr});
+}
+
+template <class Kind> void MainWindow::addPage(const char* name, const QString& title, Icon icon)
+{
+    addPage(QString::fromLatin1(name), title, icon, [this] { return new Kind(*workspace_); });
+}
+
+Page* MainWindow::made(Entry& entry)
+{
+    if (entry.page != nullptr)
+        return entry.page;
+    entry.page = entry.make();
+    stack_->addWidget(entry.page);
+    connect(entry.page, &Page::cursorText, cursor_, &QLabel::setText);
+    connect(entry.page, &Page::selectionText, this, [this, page = entry.page](const QString& text) {
+        selected_[page] = text; // a page that is come back to has it still
+        if (page == currentPage())
+            selection_->setText(text);
+    });
+    connect(entry.page, &Page::exportWanted, this, &MainWindow::exportPage);
+    return entry.page;
+}
+
+void MainWindow::open(const QStringList& files)
+{
+    QStringList recordings;
+    for (const QString& file : files) {
+        if (file.endsWith(QLatin1String(".yaml")) || file.endsWith(QLatin1String(".yml")))
+            openSpec(file);
+        else
+            recordings << file;
+        RecentFiles::add(file);
+    }
+    if (recordings.isEmpty())
+        return;
+    // These pages are about no run: what is opened would not be seen.
+    if (currentPageName() == QLatin1String("experiment") || currentPageName() == QLatin1String("help"))
+        showPage(QStringLiteral("overview"));
+    workspace_->openAndShow(recordings);
+}
+
+void MainWindow::openSpec(const QString& file)
+{
+    experiment_->openSpec(file);
+    showPage(QStringLiteral("experiment"));
+}
+
+void MainWindow::chooseFiles()
+{
+    open(QFileDialog::getOpenFileNames(this, tr("Open"), {},
+                                       tr("Recordings and specs (*.tscope *.yaml *.yml);;All files (*)")));
+}
+
+void MainWindow::closeFile()
+{
+    if (!workspace_->selection().empty())
+        workspace_->close(workspace_->selection().front().file);
+    else if (!workspace_->files().empty())
+        workspace_->close(workspace_->files().front().id);
+}
+
+void MainWindow::exportPage()
+{
+    const std::vector<SelectedRun> runs = workspace_->selectedRuns();
+    const QString title = runs.empty() ? QString() : runs.front().source() + QLatin1Char(' ');
+    QStringList names;
+    if (!runs.empty())
+        names << QString::fromStdString(runs.front().file->path().stem().string());
+    constexpr std::size_t kNamed = 3;
+    if (runs.size() > kNamed)
+        names << counted(std::ssize(runs), "run");
+    else
+        for (const SelectedRun& run : runs)
+            names << QStringLiteral("run%1").arg(run.run->run.value);
+    names << currentPageName();
+    ExportDialog(exportsOf(*currentPage(), *dock_), title + currentPageName(), names, this).exec();
+}
+
+// Tables and plots have menus of their own; what has none comes here: cards, flags, findings, the grid of
+// points.
+void MainWindow::contextMenuEvent(QContextMenuEvent* event)
+{
+    if (!stack_->geometry().contains(centralWidget()->mapFrom(this, event->pos())))
+        return QMainWindow::contextMenuEvent(event);
+    QStringList names;
+    for (const QWidget* at = childAt(event->pos()); at != nullptr && at != currentPage();
+         at = at->parentWidget())
+        names << (dynamic_cast<const KeyFigureCard*>(at) != nullptr ? keyFiguresName()
+                                                                    : at->accessibleName());
+    if (dynamic_cast<const MachinePage*>(currentPage()) != nullptr)
+        names << findingsName();
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    for (const Exportable& one : exportsOf(*currentPage(), *dock_)) {
+        if (one.name.isEmpty() || !one.table || !names.contains(one.name))
+            continue;
+        menu->addAction(tr("Copy as image"), this, [one, ratio = devicePixelRatio()] {
+            QApplication::clipboard()->setImage(imageOf(one, one.size, ratio));
+        });
+        menu->addAction(tr("Copy data as table"), this, [table = *one.table] {
+            QApplication::clipboard()->setText(tableText(table, QLatin1Char('\t')));
+        });
+        break;
+    }
+    menu->addAction(tr("Export…"), this, &MainWindow::exportPage);
+    menu->popup(event->globalPos());
+}
+
+void MainWindow::showHelp(const QString& topic)
+{
+    showPage(QStringLiteral("help"));
+    dynamic_cast<HelpPage&>(*currentPage()).showTopic(topic);
+}
+
+Page* MainWindow::currentPage() const
+{
+    return pages_[current_].page;
+}
+
+QString MainWindow::currentPageName() const
+{
+    return pages_[current_].name;
+}
+
+QString MainWindow::pageTitle(const QString& name) const
+{
+    for (const Entry& entry : pages_)
+        if (entry.name == name)
+            return entry.title;
+    return {};
+}
+
+void MainWindow::showPageAt(int index)
+{
+    cursor_->clear();
+    current_ = std::size_t(index);
+    stack_->setCurrentWidget(made(pages_[current_]));
+    selection_->setText(selected_[currentPage()]);
+    currentPage()->takeFocus();
+    rail_->setCurrent(index);
+}
+
+bool MainWindow::showPage(const QString& name)
+{
+    for (std::size_t i = 0; i < pages_.size(); ++i) {
+        if (pages_[i].name == name) {
+            showPageAt(int(i));
+            return true;
+        }
+    }
+    return false;
+}
+
+Page* MainWindow::page(const QString& name)
+{
+    for (Entry& entry : pages_)
+        if (entry.name == name)
+            return made(entry);
+    return nullptr;
+}
+
+QStringList MainWindow::pageNames() const
+{
+    QStringList names;
+    for (const Entry& entry : pages_)
+        names << entry.name;
+    return names;
+}
+
+void MainWindow::updateTitle()
+{
+    const std::vector<SelectedRun> runs = workspace_->selectedRuns();
+    QString name;
+    if (!runs.empty())
+        name = QString::fromStdString(runs.front().file->path().filename().string());
+    else if (!workspace_->files().empty())
+        name = workspace_->files().front().name();
+    setWindowTitle(name.isEmpty() ? QStringLiteral("Tilescope") : name + QStringLiteral(" – Tilescope"));
+}
+
+void MainWindow::restoreLayout()
+{
+    const QSettings settings;
+    restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
+    if (!isMaximized() && !isFullScreen())
+        resize(size().boundedTo(QGuiApplication::platformName() == QLatin1String("offscreen")
+                                    ? size()
+                                    : screen()->availableSize()));
+    restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
+    if (!showPage(settings.value(QStringLiteral("window/page")).toString()))
+        showPage(QStringLiteral("overview"));
+}
+
+// A sweep is not ended behind the user's back: the window asks, and closes when the engine is gone.
+bool MainWindow::mayClose()
+{
+    if (!experiment_->isRunning())
+        return experiment_->queue().state() == SweepQueue::State::Idle ||
+               QMessageBox::question(this, tr("Sweeps are waiting"),
+                                     tr("Close and forget the points that have not been run? Points that are "
+                                        "finished stay in the file.")) == QMessageBox::Yes;
+    if (QMessageBox::question(
+            this, tr("A sweep is running"),
+            closeAtEnd_ ? tr("The sweep is stopping after its step. End it at once?")
+                        : tr("Stop the sweep and close? Points that are finished stay in the file.")) !=
+        QMessageBox::Yes)
+        return false;
+    if (!experiment_->isRunning())
+        return true; // it ended while the question stood
+    closeAtEnd_ = true;
+    experiment_->stopAll();
+    return false;
+}
+
+void MainWindow::closeEvent(QCloseEvent* event)
+{
+    if (!mayClose())
+        return event->ignore();
+    if (isNarrow_ && dockWasShown_)
+        dock_->show(); // it has folded, nobody has closed it
+    QSettings settings;
+    settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
+    settings.setValue(QStringLiteral("window/state"), saveState());
+    settings.setValue(QStringLiteral("window/page"), currentPageName());
+    QMainWindow::closeEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (event->mimeData()->hasUrls())
+        event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    QStringList files;
+    for (const QUrl& url : event->mimeData()->urls())
+        if (url.isLocalFile())
+            files << url.toLocalFile();
+    open(files);
+}
+
+} // namespace tilescope::ui

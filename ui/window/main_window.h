@@ -1,0 +1,97 @@
+#pragma once
+
+#include "ui/kit/workspace.h"
+#include "ui/theme/icons.h"
+
+#include <QMainWindow>
+
+#include <functional>
+#include <map>
+#include <vector>
+
+class QLabel;
+class QPushButton;
+class QStackedWidget;
+
+namespace tilescope::ui {
+
+class ExperimentPage;
+class JobStatus;
+class Page;
+class PageRail;
+class RunDock;
+
+/// The window: pages on the left, the run dock on the right, the status bar below. It opens no larger than
+/// the screen; where it is narrow the dock folds away, and a button in the menu bar brings it back.
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    explicit MainWindow(QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    /// Opens recordings in the run list and specs in the editor.
+    void open(const QStringList& files);
+    void openSpec(const QString& file);
+    /// Shows the page of that name (timeline, kernels, …); false where there is none.
+    bool showPage(const QString& name);
+    Page* page(const QString& name);
+    QStringList pageNames() const;
+    QString pageTitle(const QString& name) const;
+    Page* currentPage() const;
+    QString currentPageName() const;
+    RunDock& dock() { return *dock_; }
+    /// Asks which files to open.
+    void chooseFiles();
+    /// Closes the file of the first selected run.
+    void closeFile();
+    /// Asks what of the page to export, and how.
+    void exportPage();
+    void showHelp(const QString& topic);
+    Workspace& workspace() { return *workspace_; }
+
+protected:
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    void closeEvent(QCloseEvent* event) override;
+    void showEvent(QShowEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+
+private:
+    struct Entry {
+        QString name;
+        QString title;
+        std::function<Page*()> make; ///< until it is first shown or asked for: a window starts with one page
+        Page* page = nullptr;
+    };
+
+    void addPage(const QString& name, const QString& title, Icon icon, std::function<Page*()> make,
+                 bool atBottom = false);
+    template <class Kind> void addPage(const char* name, const QString& title, Icon icon);
+    Page* made(Entry& entry);
+    void showPageAt(int index);
+    void updateTitle();
+    void makeCentre();
+    void fitScreen();
+    void foldDock();
+    void restoreLayout();
+    bool mayClose();
+
+    Workspace* workspace_;
+    PageRail* rail_;
+    QStackedWidget* stack_;
+    RunDock* dock_;
+    QPushButton* showRuns_; ///< in the menu bar while the dock is hidden
+    ExperimentPage* experiment_ = nullptr;
+    bool isNarrow_ = false;    // too narrow for pages and the run list side by side
+    bool dockWasShown_ = true; // before the window became narrow
+    bool closeAtEnd_ = false;  // the user wants to close as soon as the sweep has stopped
+    QLabel* cursor_;
+    QLabel* selection_;
+    std::map<const Page*, QString> selected_; // what each page last said of its selection
+    JobStatus* job_;
+    std::vector<Entry> pages_;
+    std::size_t current_ = 0;
+};
+
+} // namespace tilescope::ui

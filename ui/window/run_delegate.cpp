@@ -1,0 +1,156 @@
+#include "ui/window/run_delegate.h"
+
+#include "core/model/run.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/window/run_tree_model.h"
+
+#include <QPainter>
+
+namespace tilescope::ui {
+
+namespace {
+
+struct Sign {
+    Icon icon;
+    QColor colour;
+};
+
+// Every status has a sign as well as a colour.
+Sign signOf(RunStatus status, const Palette& p)
+{
+    switch (status) {
+    case RunStatus::Ok:
+        return {Icon::Check, p.dimText};
+    case RunStatus::Oom:
+        return {Icon::Up, p.warning};
+    case RunStatus::Error:
+        return {Icon::Error, p.error};
+    case RunStatus::Running:
+        return {Icon::Running, p.running};
+    case RunStatus::Skipped:
+        return {Icon::Skipped, p.dimText};
+    case RunStatus::Cancelled:
+    case RunStatus::Interrupted:
+        return {Icon::Cancelled, p.dimText};
+    }
+    return {Icon::Check, p.dimText};
+}
+
+} // namespace
+
+QSize RunDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const
+{
+    return {QStyledItemDelegate::sizeHint(option, index).width(), sizes().row};
+}
+
+int RunDelegate::leastNameWidth()
+{
+    constexpr int kCharacters = 12;
+    const QFontMetrics metrics(Theme::instance().body());
+    const int sign = sizes().of(10) + sizes().of(12) + 2;
+    const int number = metrics.horizontalAdvance(QStringLiteral("00")) + sizes().of(6);
+    const int letter = sizes().of(6) + sizes().of(16) + sizes().of(2);
+    return sign + number + metrics.horizontalAdvance(QString(kCharacters, QLatin1Char('n'))) + letter;
+}
+
+void RunDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
+{
+    const Palette& p = colours();
+    const Theme& theme = Theme::instance();
+    const bool selected = option.state & QStyle::State_Selected;
+    const auto status = RunStatus(index.siblingAtColumn(0).data(RunTreeModel::StatusRole).toInt());
+    if (selected)
+        painter->fillRect(option.rect, p.selectedRow);
+    else if (option.state & QStyle::State_MouseOver)
+        painter->fillRect(option.rect, p.hover);
+    painter->setFont(theme.body());
+    const int pad = sizes().of(6);
+    if (index.column() == RunTreeModel::Flags) {
+        // A sign says that there are some; which they are, its tip says.
+        const double side = sizes().of(12);
+        if (!index.data().toString().isEmpty())
+            paintIcon(*painter, Icon::Warning,
+                      QRectF(option.rect.center().x() - side / 2, option.rect.center().y() - side / 2 + 1,
+                             side, side),
+                      p.warning);
+        return;
+    }
+    if (index.column() != RunTreeModel::Run) {
+        const QString text =
+            QFontMetrics(theme.body())
+                .elidedText(index.data().toString(), Qt::ElideRight, option.rect.width() - pad);
+        painter->setPen(text == QLatin1String("OOM")          ? p.warning
+                        : index.column() < RunTreeModel::Step ? p.dimText
+                                                              : p.text);
+        painter->drawText(option.rect.adjusted(0, 0, -pad, 0),
+                          index.data(Qt::TextAlignmentRole).toInt() | int(Qt::TextSingleLine), text);
+        return;
+    }
+    const QFontMetrics metrics(theme.body());
+    const int side = sizes().of(12);
+    double x = option.rect.left() + sizes().of(10);
+    const Sign sign = signOf(status, p);
+    paintIcon(*painter, sign.icon, QRectF(x, option.rect.center().y() - side / 2.0 + 1, side, side),
+              sign.colour);
+    x += side + 2;
+    const QString number = QString::number(index.data(RunTreeModel::RunNumberRole).toLongLong());
+    const int numberWidth =
+        std::max(metrics.horizontalAdvance(QStringLiteral("00")), metrics.horizontalAdvance(number));
+    painter->setPen(p.dimText);
+    painter->drawText(QRectF(x, option.rect.top(), numberWidth, option.rect.height()),
+                      Qt::AlignVCenter | Qt::AlignRight, number);
+    x += numberWidth + pad;
+    const QString letter = index.data(RunTreeModel::LetterRole).toString();
+    const int badge = letter.isEmpty() ? 0 : sizes().of(16);
+    const double room = option.rect.right() - x - (badge > 0 ? badge + pad : 0);
+    const QString title = metrics.elidedText(index.data().toString(), Qt::ElideRight, int(room));
+    painter->setPen(p.text);
+    painter->drawText(QRectF(x, option.rect.top(), room, option.rect.height()),
+                      Qt::AlignVCenter | Qt::AlignLeft, title);
+    if (badge == 0)
+        return;
+    x += metrics.horizontalAdvance(title) + pad;
+    const QRectF box(x, option.rect.center().y() - badge / 2.0 + 1, badge, badge);
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    painter->setPen(Qt::NoPen);
+    painter->setBrush(p.text);
+    painter->drawRoundedRect(box, 3, 3);
+    painter->setPen(p.surface);
+    QFont small = theme.small();
+    small.setWeight(QFont::DemiBold);
+    painter->setFont(small);
+    painter->drawText(box, Qt::AlignCenter, letter);
+    painter->restore();
+}
+
+void RunTreeView::drawRow(QPainter* painter, const QStyleOptionViewItem& option,
+                          const QModelIndex& index) const
+{
+    if (index.parent().isValid()) {
+        QTreeView::drawRow(painter, option, index);
+        return;
+    }
+    const Palette& p = colours();
+    const Theme& theme = Theme::instance();
+    const QRect rect(0, option.rect.top(), viewport()->width(), option.rect.height());
+    const int chevron = sizes().of(12);
+    const int left = sizes().of(10);
+    painter->fillRect(rect, p.raised);
+    paintIcon(*painter, isExpanded(index) ? Icon::ChevronDown : Icon::ChevronRight,
+              QRectF(left, rect.center().y() - chevron / 2.0 + 1, chevron, chevron), p.dimText);
+    const QString right = index.siblingAtColumn(RunTreeModel::Flags).data().toString();
+    painter->setFont(theme.small());
+    const int rightWidth = painter->fontMetrics().horizontalAdvance(right) + sizes().padding;
+    painter->setPen(p.dimText);
+    painter->drawText(rect.adjusted(0, 0, -sizes().padding, 0), Qt::AlignVCenter | Qt::AlignRight, right);
+    painter->setFont(theme.bold());
+    painter->setPen(p.text);
+    const QRect name = rect.adjusted(left + chevron + sizes().of(6), 0, -rightWidth - sizes().of(6), 0);
+    painter->drawText(
+        name, Qt::AlignVCenter | Qt::AlignLeft,
+        painter->fontMetrics().elidedText(index.data().toString(), Qt::ElideMiddle, name.width()));
+}
+
+} // namespace tilescope::ui

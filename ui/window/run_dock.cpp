@@ -1,0 +1,595 @@
+#include "ui/window/run_dock.h"
+
+#include "core/model/text.h"
+#include "ui/kit/controls.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/key_value_table.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/step_text.h"
+#include "ui/kit/table_cells.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/window/run_delegate.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QFrame>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QItemSelectionModel>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMainWindow>
+#include <QMenu>
+#include <QScrollArea>
+#include <QSettings>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tilescope::ui {
+
+namespace {
+
+QString text(std::string_view view)
+{
+    return QString::fromUtf8(view.data(), qsizetype(view.size()));
+}
+
+// Columns with their widths in design pixels, in the order of the list.
+constexpr std::pair<int, double> kWidths[] = {
+    {RunTreeModel::Run, 0},      {RunTreeModel::Status, 66}, {RunTreeModel::Workload, 66},
+    {RunTreeModel::Backend, 78}, {RunTreeModel::Size, 52},   {RunTreeModel::Precision, 36},
+    {RunTreeModel::Step, 58},    {RunTreeModel::Peak, 66},   {RunTreeModel::Flags, 18}};
+// The sign before a run's name tells its status, and the name its backend.
+constexpr int kHiddenAtFirst[] = {RunTreeModel::Status, RunTreeModel::Workload, RunTreeModel::Backend,
+                                  RunTreeModel::Size};
+// In what order columns go where the list is too narrow for a name: what a name or a tip tells as well first.
+constexpr int kGoing[] = {RunTreeModel::Precision, RunTreeModel::Workload, RunTreeModel::Size,
+                          RunTreeModel::Backend,   RunTreeModel::Status,   RunTreeModel::Flags,
+                          RunTreeModel::Peak,      RunTreeModel::Step};
+constexpr const char* kHiddenKey = "runs/hidden";
+constexpr std::size_t kMostLetters = 6; // of more runs nobody keeps letters in mind
+constexpr std::size_t kMostBeside = 4;  // of more runs only what varies is told
+
+QSet<int> hiddenColumns()
+{
+    const QVariant kept = QSettings().value(QLatin1String(kHiddenKey));
+    if (!kept.isValid())
+        return {std::begin(kHiddenAtFirst), std::end(kHiddenAtFirst)};
+    QSet<int> hidden;
+    for (const QVariant& column : kept.toList())
+        hidden.insert(column.toInt());
+    return hidden;
+}
+
+// The keys that say what a run did, before those that seldom matter.
+constexpr const char* kKeys[] = {"workload", "size",   "backend", "precision", "batch",  "context",
+                                 "heads",    "d_head", "seq_len", "mode",      "causal", "warmup",
+                                 "steps",    "trace",  "compile", "seed"};
+
+QString measuredStep(const query::RunSummary& run)
+{
+    if (!run.step)
+        return run.result.status == RunStatus::Oom ? QStringLiteral("OOM") : notMeasured();
+    return timeText(run.step->median * 1e6);
+}
+
+QString stepWithInterval(const query::RunSummary& run)
+{
+    return run.step ? medianWords(*run.step) : measuredStep(run);
+}
+
+QString peakOf(const query::RunSummary& run)
+{
+    return run.result.peakAllocated ? byteText(double(run.result.peakAllocated->count)) : notMeasured();
+}
+
+// What a hover over a run tells, a line each.
+QStringList aboutOf(const query::RunSummary& run)
+{
+    QStringList about{QObject::tr("step %1, peak %2").arg(stepWithInterval(run), peakOf(run))};
+    QStringList keys;
+    for (const char* key : kKeys) {
+        const QString value =
+            key == std::string_view("workload") ? QString::fromStdString(run.workload) : text(run.param(key));
+        if (!value.isEmpty() && value != QLatin1String("none"))
+            keys << QStringLiteral("%1 %2").arg(QLatin1String(key), value);
+    }
+    constexpr qsizetype kInALine = 4;
+    for (qsizetype i = 0; i < keys.size(); i += kInALine)
+        about << keys.mid(i, kInALine).join(QStringLiteral(", "));
+    return about;
+}
+
+// \param withPrecision  in the name: no column tells it
+RunTreeRow rowOf(const query::RunSummary& run, const RunTitles& titles, bool withPrecision)
+{
+    RunTreeRow row;
+    row.run = run.run.value;
+    row.title = titles.of(run, withPrecision);
+    row.status = run.result.status;
+    row.reason = QString::fromStdString(run.result.reason);
+    row.workload = QString::fromStdString(run.workload);
+    row.backend = text(run.param("backend"));
+    row.precision = text(run.param("precision"));
+    row.size = text(run.param("size"));
+    row.mode = text(run.param("mode"));
+    row.device = QString::fromStdString(run.result.device);
+    row.about = aboutOf(run);
+    if (run.step)
+        row.stepMs = run.step->median;
+    if (run.result.peakAllocated)
+        row.peakMiB = double(run.result.peakAllocated->count) / (1024.0 * 1024);
+    for (const std::string& flag : run.result.flags)
+        row.flags << QString::fromStdString(flag);
+    return row;
+}
+
+std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
+{
+    std::vector<KeyValueRow> rows;
+    for (const char* key : kKeys) {
+        const QString value =
+            key == std::string_view("workload") ? QString::fromStdString(run.workload) : text(run.param(key));
+        if (!value.isEmpty())
+            rows.push_back({QString::fromLatin1(key), {value}});
+    }
+    rows.push_back({QStringLiteral("device"), {QString::fromStdString(run.result.device)}});
+    rows.push_back({QStringLiteral("step"), {stepWithInterval(run)}, false, true});
+    rows.push_back({QStringLiteral("peak"), {peakOf(run)}, false, true});
+    const std::string_view word = wordOf(run.result.status);
+    rows.push_back({QStringLiteral("status"), {text(word)}});
+    if (!run.result.reason.empty())
+        rows.push_back({QStringLiteral("reason"), {QString::fromStdString(run.result.reason)}});
+    return rows;
+}
+
+// Of several runs: what differs, run beside run, then what they share.
+std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
+{
+    constexpr std::size_t kColumns = 2;
+    KeyValueRow heading{QStringLiteral("Differs"), {}, true};
+    for (std::size_t i = 0; i < std::min(kColumns, runs.size()); ++i)
+        heading.values << QStringLiteral("%1 %2").arg(runs[i].run->run.value).arg(runs[i].title);
+    std::vector<KeyValueRow> rows{heading};
+    std::vector<KeyValueRow> same;
+    for (const char* key : kKeys) {
+        QStringList values;
+        bool differs = false;
+        for (const SelectedRun& run : runs) {
+            const QString value = key == std::string_view("workload")
+                                      ? QString::fromStdString(run.run->workload)
+                                      : text(run.run->param(key));
+            differs = differs || (!values.isEmpty() && values.front() != value);
+            values << value;
+        }
+        if (differs)
+            rows.push_back({QString::fromLatin1(key), values.mid(0, kColumns), false, true});
+        else if (!values.front().isEmpty())
+            same.push_back({QString::fromLatin1(key), {values.front()}});
+    }
+    QStringList steps;
+    QStringList peaks;
+    for (std::size_t i = 0; i < std::min(kColumns, runs.size()); ++i) {
+        steps << measuredStep(*runs[i].run);
+        peaks << peakOf(*runs[i].run);
+    }
+    rows.push_back({QStringLiteral("step"), steps, false, true});
+    rows.push_back({QStringLiteral("peak"), peaks, false, true});
+    rows.push_back({QStringLiteral("Same"), {}, true});
+    rows.insert(rows.end(), same.begin(), same.end());
+    return rows;
+}
+
+// Of many runs: which keys vary, how they ended, between what their times lie.
+std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
+{
+    QStringList varying;
+    std::vector<KeyValueRow> same;
+    for (const char* key : kKeys) {
+        std::set<QString> values;
+        for (const SelectedRun& run : runs)
+            values.insert(key == std::string_view("workload") ? QString::fromStdString(run.run->workload)
+                                                              : text(run.run->param(key)));
+        if (values.size() > 1)
+            varying << QString::fromLatin1(key);
+        else if (!values.begin()->isEmpty())
+            same.push_back({QString::fromLatin1(key), {*values.begin()}});
+    }
+    std::map<std::string_view, int> ends;
+    std::int64_t samples = 0;
+    std::vector<double> steps;
+    std::vector<double> peaks;
+    for (const SelectedRun& run : runs) {
+        ++ends[wordOf(run.run->result.status)];
+        if (run.run->step) {
+            samples += run.run->step->n;
+            steps.push_back(run.run->step->median * 1e6);
+        }
+        if (run.run->result.peakAllocated)
+            peaks.push_back(double(run.run->result.peakAllocated->count));
+    }
+    QStringList counts;
+    for (const auto& [word, count] : ends)
+        counts << QStringLiteral("%1 %2").arg(count).arg(text(word));
+    const auto between = [](const std::vector<double>& values, QString (*words)(double)) {
+        if (values.empty())
+            return notMeasured();
+        const auto [least, most] = std::minmax_element(values.begin(), values.end());
+        return QStringLiteral("%1 to %2").arg(words(*least), words(*most));
+    };
+    std::vector<KeyValueRow> rows{
+        {QStringLiteral("varies"), {varying.join(QStringLiteral(", "))}, false, true},
+        {QStringLiteral("status"), {counts.join(QStringLiteral(", "))}},
+        {QStringLiteral("step"), {between(steps, timeText)}, false, true},
+        {QStringLiteral("peak"), {between(peaks, byteText)}, false, true},
+        {QStringLiteral("samples"), {wholeNumber(samples)}},
+        {QStringLiteral("Same"), {}, true}};
+    rows.insert(rows.end(), same.begin(), same.end());
+    return rows;
+}
+
+} // namespace
+
+RunDock::RunDock(Workspace& workspace, QWidget* parent)
+    : QDockWidget(tr("Runs"), parent), workspace_(workspace), model_(new RunTreeModel(this)),
+      filter_(new RunTreeFilter(this)),
+      filterField_(makeFindField(tr("status:ok backend:…"), tr("Filter runs"))), tree_(new RunTreeView),
+      hidden_(hiddenColumns()), title_(new QLabel), details_(new KeyValueTable)
+{
+    setObjectName(QStringLiteral("runs"));
+    setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
+    setTitleBarWidget(new QWidget); // our own header stands in for it
+    filter_->setSourceModel(model_);
+    tree_->setModel(filter_);
+    tree_->setItemDelegate(new RunDelegate(tree_));
+    tree_->setRootIsDecorated(false);
+    tree_->setIndentation(0);
+    tree_->setUniformRowHeights(true);
+    tree_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    tree_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    tree_->setExpandsOnDoubleClick(false);
+    tree_->setContextMenuPolicy(Qt::CustomContextMenu);
+    tree_->setAccessibleName(tr("Runs"));
+    tree_->setSortingEnabled(true);
+    tree_->sortByColumn(RunTreeModel::Run, Qt::AscendingOrder);
+    QHeaderView* header = tree_->header();
+    header->setStretchLastSection(false);
+    header->setMinimumSectionSize(sizes().of(20));
+    header->setContextMenuPolicy(Qt::CustomContextMenu);
+    header->setFixedHeight(sizes().header);
+    layColumns();
+
+    auto* content = new QFrame;
+    content->setAutoFillBackground(true);
+    content->setBackgroundRole(QPalette::Base);
+    content->setMinimumWidth(sizes().of(240));
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(makeTop());
+    layout->addWidget(tree_, 1);
+    title_->setProperty("kind", "title");
+    title_->setFixedHeight(sizes().panelHeader);
+    title_->setContentsMargins(sizes().of(10), 0, 0, 0);
+    auto* rule = new QFrame;
+    rule->setProperty("kind", "rule");
+    rule->setFixedHeight(1);
+    layout->addWidget(rule);
+    layout->addWidget(title_);
+    auto* scroll = new QScrollArea;
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setAccessibleName(tr("Details of the selected runs"));
+    scroll->setWidget(details_);
+    detailsArea_ = scroll;
+    layout->addWidget(scroll);
+    layout->addSpacing(sizes().of(8));
+    setWidget(content);
+
+    connect(filterField_, &QLineEdit::textChanged, this, [this](const QString& words) {
+        // A run that the filter hides stays selected: pages go on showing it, and it is marked when it is
+        // back.
+        applying_ = true;
+        filter_->setWords(words);
+        followWorkspace();
+    });
+    connect(&workspace_, &Workspace::filesChanged, this, &RunDock::followWorkspace);
+    connect(&workspace_, &Workspace::selectionChanged, this, &RunDock::followSelection);
+    connect(&workspace_, &Workspace::openFailed, this, &RunDock::reveal);
+    tree_->viewport()->installEventFilter(this);
+    content->installEventFilter(this);
+    connect(tree_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunDock::takeSelection);
+    connect(tree_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
+        if (!index.parent().isValid())
+            tree_->setExpanded(index.siblingAtColumn(0), !tree_->isExpanded(index.siblingAtColumn(0)));
+    });
+    connect(tree_, &QWidget::customContextMenuRequested, this, &RunDock::openMenu);
+    connect(header, &QWidget::customContextMenuRequested, this, [this, header](const QPoint& at) {
+        QMenu menu(this);
+        fillColumnMenu(menu);
+        menu.exec(header->mapToGlobal(at));
+    });
+    setTabOrder(filterField_, tree_);
+    leadOut(*filterField_, *tree_);
+    describeSelection();
+}
+
+QWidget* RunDock::makeTop()
+{
+    auto* top = new QFrame;
+    top->setProperty("kind", "bar");
+    top->setFixedHeight(sizes().tools);
+    auto* layout = new QHBoxLayout(top);
+    layout->setContentsMargins(sizes().of(10), 0, sizes().of(8), 0);
+    auto* heading = new QLabel(tr("Runs"));
+    heading->setProperty("kind", "title");
+    layout->addWidget(heading);
+    layout->addSpacing(sizes().of(12));
+    filterField_->setToolTip(
+        tr("Keep runs that have every word (Ctrl+L): status:, workload:, backend:, size:, "
+           "precision:, mode:, device:, flags:, #number, or any text"));
+    layout->addWidget(filterField_, 1);
+    auto* columns = new MenuButton({});
+    columns->setAccessibleName(tr("Columns of the run list"));
+    columns->setToolTip(tr("Which columns the list has"));
+    connect(columns->menu(), &QMenu::aboutToShow, this,
+            [this, columns] { fillColumnMenu(*columns->menu()); });
+    columns->setFixedWidth(sizes().of(26));
+    layout->addWidget(columns);
+    return top;
+}
+
+void RunDock::layColumns()
+{
+    for (const auto& [column, width] : kWidths) {
+        const bool name = column == RunTreeModel::Run;
+        tree_->header()->setSectionResizeMode(column, name ? QHeaderView::Stretch : QHeaderView::Fixed);
+        if (!name)
+            tree_->header()->resizeSection(column, sizes().of(width));
+        tree_->setColumnHidden(column, hidden_.contains(column));
+    }
+}
+
+// The name takes what the other columns leave, and never less than it needs: others go instead. Which
+// columns are wanted is remembered, not which have room.
+void RunDock::fitColumns()
+{
+    int room = tree_->viewport()->width() - RunDelegate::leastNameWidth();
+    for (const auto& [column, width] : kWidths)
+        if (column != RunTreeModel::Run && !hidden_.contains(column))
+            room -= sizes().of(width);
+    const bool toldPrecision = !tree_->isColumnHidden(RunTreeModel::Precision);
+    for (const int column : kGoing) {
+        const bool wanted = !hidden_.contains(column);
+        const bool goes = wanted && room < 0;
+        const auto* const known =
+            std::find_if(std::begin(kWidths), std::end(kWidths),
+                         [column](const std::pair<int, double>& one) { return one.first == column; });
+        if (goes)
+            room += sizes().of(known->second);
+        tree_->setColumnHidden(column, goes || !wanted);
+    }
+    if (toldPrecision == tree_->isColumnHidden(RunTreeModel::Precision))
+        followWorkspace(); // names tell the precision where no column does
+}
+
+// Makes the dock wide enough for a column that somebody has asked for.
+void RunDock::growFor(int column)
+{
+    auto* window = qobject_cast<QMainWindow*>(parentWidget());
+    if (window == nullptr || hidden_.contains(column))
+        return;
+    int needed = RunDelegate::leastNameWidth() + width() - tree_->viewport()->width();
+    for (const auto& [one, width] : kWidths)
+        if (one != RunTreeModel::Run && !hidden_.contains(one))
+            needed += sizes().of(width);
+    if (needed > width())
+        window->resizeDocks({this}, {std::min(needed, window->width() / 2)}, Qt::Horizontal);
+}
+
+bool RunDock::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == tree_->viewport() && event->type() == QEvent::Resize)
+        fitColumns();
+    if (watched == widget() && event->type() == QEvent::Resize)
+        shareHeight();
+    return QDockWidget::eventFilter(watched, event);
+}
+
+void RunDock::reveal(int file)
+{
+    for (int row = 0; row < filter_->rowCount(); ++row)
+        if (const QModelIndex index = filter_->index(row, 0);
+            index.data(RunTreeModel::FileIdRole).toInt() == file)
+            tree_->scrollTo(index);
+}
+
+void RunDock::fillColumnMenu(QMenu& menu)
+{
+    menu.clear();
+    for (const auto& [column, width] : kWidths) {
+        if (column == RunTreeModel::Run)
+            continue;
+        QAction* action = menu.addAction(RunTreeModel::titleOf(column), this, [this, column = column] {
+            if (!hidden_.remove(column))
+                hidden_.insert(column);
+            growFor(column);
+            fitColumns();
+            QVariantList kept(hidden_.begin(), hidden_.end());
+            QSettings().setValue(QLatin1String(kHiddenKey), kept);
+        });
+        action->setCheckable(true);
+        action->setChecked(!hidden_.contains(column));
+    }
+}
+
+TableData RunDock::table() const
+{
+    using Kind = TableColumn::Kind;
+    TableData list;
+    list.columns = {makeColumn(tr("File"), Kind::Text, 120),
+                    makeColumn(QStringLiteral("#"), Kind::Number, 40)};
+    for (int column = 0; column < RunTreeModel::ColumnCount; ++column) {
+        const bool number = column == RunTreeModel::Step || column == RunTreeModel::Peak;
+        const bool first = column == RunTreeModel::Run;
+        list.columns.push_back(
+            makeColumn(RunTreeModel::titleOf(column), number ? Kind::Number : Kind::Text, first ? 0 : 76));
+    }
+    for (int file = 0; file < filter_->rowCount(); ++file) {
+        const QModelIndex parent = filter_->index(file, 0);
+        for (int at = 0; at < filter_->rowCount(parent); ++at) {
+            const QModelIndex run = filter_->index(at, 0, parent);
+            TableRow& row = list.rows.emplace_back();
+            row.id = std::int64_t(list.rows.size()) - 1;
+            row.cells = {makeWords(parent.data().toString()),
+                         makeWords(run.data(RunTreeModel::RunNumberRole).toString())};
+            for (int column = 0; column < RunTreeModel::ColumnCount; ++column)
+                row.cells.push_back(makeWords(run.siblingAtColumn(column).data().toString()));
+        }
+    }
+    return list;
+}
+
+void RunDock::focusFilter()
+{
+    show();
+    filterField_->setFocus();
+    filterField_->selectAll();
+}
+
+// Rows with the letters of the selected runs.
+std::vector<RunTreeFile> RunDock::rows() const
+{
+    std::vector<RunTreeFile> files;
+    std::vector<SelectedRun> selected = workspace_.selectedRuns();
+    if (selected.size() > kMostLetters)
+        selected.clear();
+    const bool withPrecision = tree_->isColumnHidden(RunTreeModel::Precision);
+    for (const OpenFile& open : workspace_.files()) {
+        RunTreeFile file;
+        file.id = open.id;
+        file.name = open.name();
+        file.path = QString::fromStdString(open.file->path().string());
+        file.problem = open.problem;
+        file.loading = !open.snapshot;
+        const query::FileSnapshot none;
+        const query::FileSnapshot& snapshot = open.snapshot ? *open.snapshot : none;
+        const RunTitles titles(snapshot);
+        for (const query::RunSummary& run : snapshot.runs) {
+            file.runs.push_back(rowOf(run, titles, withPrecision));
+            for (const SelectedRun& chosen : selected)
+                if (chosen.key == RunKey{open.id, run.run})
+                    file.runs.back().letter = chosen.letter;
+        }
+        files.push_back(std::move(file));
+    }
+    return files;
+}
+
+void RunDock::followWorkspace()
+{
+    applying_ = true;
+    model_->setData(rows());
+    tree_->expandAll();
+    QItemSelection selection;
+    for (const RunKey& key : workspace_.selection()) {
+        const QModelIndex index = filter_->mapFromSource(model_->indexOf(key.file, key.run.value));
+        if (index.isValid())
+            selection.select(index, index.siblingAtColumn(RunTreeModel::ColumnCount - 1));
+    }
+    tree_->selectionModel()->select(selection, QItemSelectionModel::ClearAndSelect);
+    if (!selection.isEmpty() && !tree_->currentIndex().isValid())
+        tree_->selectionModel()->setCurrentIndex(selection.indexes().front(), QItemSelectionModel::NoUpdate);
+    applying_ = false;
+    describeSelection();
+}
+
+// What another page or a link has selected is scrolled to.
+void RunDock::followSelection()
+{
+    followWorkspace();
+    if (choosing_ || workspace_.selection().empty())
+        return;
+    const RunKey& first = workspace_.selection().front();
+    tree_->scrollTo(filter_->mapFromSource(model_->indexOf(first.file, first.run.value)));
+}
+
+void RunDock::takeSelection()
+{
+    if (applying_)
+        return;
+    std::vector<RunKey> keys;
+    for (const QModelIndex& index : tree_->selectionModel()->selectedRows())
+        if (index.parent().isValid())
+            keys.push_back({index.data(RunTreeModel::FileIdRole).toInt(),
+                            RunId{index.data(RunTreeModel::RunNumberRole).toLongLong()}});
+    std::sort(keys.begin(), keys.end());
+    choosing_ = true;
+    workspace_.select(std::move(keys));
+    choosing_ = false;
+}
+
+void RunDock::describeSelection()
+{
+    showDetails();
+    shareHeight();
+}
+
+// Details have what the list leaves, and two fifths where it would leave less: the rest of them is scrolled
+// to.
+void RunDock::shareHeight()
+{
+    int rows = 0;
+    for (int file = 0; file < filter_->rowCount(); ++file)
+        rows += 1 + filter_->rowCount(filter_->index(file, 0));
+    const int room = widget()->height() - sizes().tools - sizes().panelHeader - sizes().of(10);
+    const int left = room - sizes().header - rows * sizes().row;
+    const int height =
+        std::clamp(details_->sizeHint().height(), 0, std::max({left, 2 * room / 5, sizes().row}));
+    detailsArea_->setMaximumHeight(height);
+    // By stretch and not by a fixed height, which would keep the window from becoming lower.
+    auto* layout = static_cast<QVBoxLayout*>(widget()->layout());
+    layout->setStretchFactor(tree_, std::max(1, room - height));
+    layout->setStretchFactor(detailsArea_, std::max(1, height));
+}
+
+void RunDock::showDetails()
+{
+    const std::vector<SelectedRun> runs = workspace_.selectedRuns();
+    if (runs.empty()) {
+        title_->setText(workspace_.files().empty() ? tr("No file open") : tr("No run selected"));
+        details_->setRows({});
+        return;
+    }
+    if (runs.size() == 1) {
+        title_->setText(QStringLiteral("%1 %2").arg(runs[0].run->run.value).arg(runs[0].title));
+        details_->setRows(rowsOfOne(*runs[0].run));
+    } else {
+        title_->setText(tr("%1 selected").arg(counted(std::ssize(runs), "run")));
+        details_->setRows(runs.size() > kMostBeside ? rowsOfMany(runs) : rowsOfSeveral(runs));
+    }
+}
+
+void RunDock::openMenu(const QPoint& at)
+{
+    const QModelIndex index = tree_->indexAt(at);
+    if (!index.isValid())
+        return;
+    const int file = index.siblingAtColumn(0).data(RunTreeModel::FileIdRole).toInt();
+    QMenu menu(this);
+    menu.addAction(tr("Read again"), this, [this, file] { workspace_.refresh(file); });
+    menu.addAction(tr("Close file"), this, [this, file] { workspace_.close(file); });
+    menu.addSeparator();
+    menu.addAction(tr("Copy list as table"), this,
+                   [this] { QApplication::clipboard()->setText(tableText(table(), QLatin1Char('\t'))); });
+    fillColumnMenu(*menu.addMenu(tr("Columns")));
+    menu.exec(tree_->viewport()->mapToGlobal(at));
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "ui/kit/table_model.h"
+#include "ui/kit/workspace.h"
+#include "ui/window/run_tree_model.h"
+
+#include <QDockWidget>
+#include <QSet>
+
+class QLabel;
+class QLineEdit;
+class QMenu;
+class QTreeView;
+class QVBoxLayout;
+
+namespace tilescope::ui {
+
+class KeyValueTable;
+
+/// The dock with the open files and their runs, and below them what is selected. What is selected in it is
+/// what every page shows.
+class RunDock : public QDockWidget {
+    Q_OBJECT
+public:
+    explicit RunDock(Workspace& workspace, QWidget* parent = nullptr);
+
+    void focusFilter();
+    /// Scrolls to the file's row.
+    void reveal(int file);
+    /// Every run that the filter keeps, with every column.
+    TableData table() const;
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    std::vector<RunTreeFile> rows() const;
+    void followWorkspace();
+    void followSelection();
+    void takeSelection();
+    void describeSelection();
+    void showDetails();
+    void shareHeight();
+    void openMenu(const QPoint& at);
+    QWidget* makeTop();
+    void layColumns();
+    void fitColumns();
+    void growFor(int column);
+    void fillColumnMenu(QMenu& menu);
+
+    Workspace& workspace_;
+    RunTreeModel* model_;
+    RunTreeFilter* filter_;
+    QLineEdit* filterField_;
+    QTreeView* tree_;
+    QSet<int> hidden_; // columns
+    QLabel* title_;
+    KeyValueTable* details_;
+    QWidget* detailsArea_ = nullptr;
+    bool choosing_ = false; // the selection changes because a person chooses runs in the tree
+    bool applying_ = false; // the tree is being made to follow the workspace
+};
+
+} // namespace tilescope::ui

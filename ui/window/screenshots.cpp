@@ -1,0 +1,84 @@
+#include "ui/window/screenshots.h"
+
+#include "core/base/error.h"
+#include "core/base/output_file.h"
+#include "ui/jobs/job_tracker.h"
+#include "ui/theme/theme.h"
+#include "ui/timeline/timeline_page.h"
+#include "ui/window/main_window.h"
+
+#include <QApplication>
+#include <QBuffer>
+#include <QDir>
+#include <QPixmap>
+
+namespace tilescope::ui {
+
+void waitUntilSettled()
+{
+    // A job's delivery may start another job: quiet is when nothing ran and nothing was posted twice in a
+    // row.
+    for (int quiet = 0; quiet < 2;) {
+        const bool busy = backgroundPool().activeThreadCount() > 0;
+        backgroundPool().waitForDone();
+        QApplication::sendPostedEvents();
+        QApplication::processEvents();
+        quiet = busy ? 0 : quiet + 1;
+    }
+}
+
+namespace {
+
+// The longest box that a device ran in the step that the last run is aligned at: the one to ask about.
+std::optional<SectionItem> longestOf(const TimelineScene& scene)
+{
+    if (scene.sections.empty())
+        return {};
+    const std::size_t section = scene.sections.size() - 1;
+    const TimelineSection& run = scene.sections[section];
+    std::optional<SectionItem> longest;
+    std::int64_t length = 0;
+    for (std::size_t lane = 0; lane < run.timeline->lanes.size(); ++lane) {
+        if (run.timeline->lanes[lane].kind != query::Lane::Kind::Stream || !run.step)
+            continue;
+        const std::vector<query::Track>& rows = run.timeline->lanes[lane].rows;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            const auto [first, last] = rows[row].overlapping(run.step->start, run.step->end);
+            for (std::size_t i = first; i < last; ++i)
+                if (rows[row].length(i) > length) {
+                    length = rows[row].length(i);
+                    longest = SectionItem{section, {lane, row, i}};
+                }
+        }
+    }
+    return longest;
+}
+
+} // namespace
+
+void writeScreenshots(MainWindow& window, const QString& folder)
+{
+    if (!QDir().mkpath(folder))
+        throw Error{.what = "cannot make the folder", .where = folder.toStdString()};
+    const ThemeChoice before = Theme::instance().choice();
+    for (const auto& [choice, suffix] :
+         {std::pair(ThemeChoice::Light, "light"), std::pair(ThemeChoice::Dark, "dark")}) {
+        Theme::instance().apply(choice);
+        for (const QString& name : window.pageNames()) {
+            window.showPage(name);
+            waitUntilSettled();
+            if (auto* timeline = dynamic_cast<TimelinePage*>(window.currentPage())) {
+                timeline->view().select(longestOf(timeline->view().scene()));
+                waitUntilSettled();
+            }
+            const QString file = QStringLiteral("%1/%2_%3.png").arg(folder, name, QLatin1String(suffix));
+            QBuffer png;
+            png.open(QIODevice::WriteOnly);
+            window.grab().save(&png, "PNG");
+            writeOutput(file.toStdString(), png.data().toStdString());
+        }
+    }
+    Theme::instance().apply(before);
+}
+
+} // namespace tilescope::ui

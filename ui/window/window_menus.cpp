@@ -1,0 +1,167 @@
+#include "ui/window/window_menus.h"
+
+#include "core/base/version.h"
+#include "ui/kit/key_actions.h"
+#include "ui/kit/page.h"
+#include "ui/theme/theme.h"
+#include "ui/window/key_sheet.h"
+#include "ui/window/main_window.h"
+#include "ui/window/run_dock.h"
+
+#include <QActionGroup>
+#include <QApplication>
+#include <QClipboard>
+#include <QDir>
+#include <QFileInfo>
+#include <QKeyEvent>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QSettings>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr int kMostRecent = 12;
+constexpr const char* kRecentKey = "recent";
+
+} // namespace
+
+QStringList RecentFiles::read()
+{
+    return QSettings().value(QLatin1String(kRecentKey)).toStringList();
+}
+
+void RecentFiles::add(const QString& path)
+{
+    const QString absolute = QFileInfo(path).absoluteFilePath();
+    QStringList files = read();
+    files.removeAll(absolute);
+    files.prepend(absolute);
+    QSettings().setValue(QLatin1String(kRecentKey), files.mid(0, kMostRecent));
+}
+
+WindowMenus::WindowMenus(MainWindow& window) : QObject(&window), window_(window)
+{
+    makeFile();
+    makeEdit();
+    makeView();
+    makeHelp();
+    QApplication::instance()->installEventFilter(this);
+}
+
+// Text fields claim some combinations for editing (Ctrl+E moves to the end of the line on X11) before menus
+// see them. A command of the window keeps its key wherever the cursor is.
+bool WindowMenus::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() != QEvent::ShortcutOverride)
+        return QObject::eventFilter(watched, event);
+    const auto* key = static_cast<QKeyEvent*>(event);
+    const QKeySequence pressed(key->keyCombination());
+    if (!commands_.contains(pressed) || QApplication::activeModalWidget() != nullptr)
+        return QObject::eventFilter(watched, event);
+    event->ignore();
+    return true;
+}
+
+QAction* WindowMenus::add(QMenu* menu, const QString& text, const QKeySequence& keys,
+                          const std::function<void()>& does)
+{
+    QAction* action = menu->addAction(text, keys, this, does);
+    if (!keys.isEmpty() && keys[0].keyboardModifiers().testAnyFlags(Qt::ControlModifier | Qt::AltModifier))
+        commands_.insert(keys);
+    setKeyTip(*action);
+    return action;
+}
+
+void WindowMenus::makeFile()
+{
+    QMenu* file = window_.menuBar()->addMenu(tr("&File"));
+    add(file, tr("Open…"), QKeySequence::Open, [this] { window_.chooseFiles(); });
+    recent_ = file->addMenu(tr("Open recent"));
+    connect(recent_, &QMenu::aboutToShow, this, &WindowMenus::fillRecent);
+    add(file, tr("Close file"), QKeySequence(Qt::CTRL | Qt::Key_W), [this] { window_.closeFile(); });
+    file->addSeparator();
+    add(file, tr("Export…"), QKeySequence(Qt::CTRL | Qt::Key_E), [this] { window_.exportPage(); });
+    file->addSeparator();
+    add(file, tr("Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), [this] { window_.close(); });
+}
+
+void WindowMenus::fillRecent()
+{
+    recent_->clear();
+    const QStringList files = RecentFiles::read();
+    for (const QString& path : files) {
+        const QFileInfo info(path);
+        QAction* action = recent_->addAction(
+            QStringLiteral("%1   %2").arg(info.fileName(), QDir::toNativeSeparators(info.path())), &window_,
+            [this, path] { window_.open({path}); });
+        action->setEnabled(info.exists());
+    }
+    if (files.isEmpty())
+        recent_->addAction(tr("No file was opened yet"))->setEnabled(false);
+}
+
+void WindowMenus::makeEdit()
+{
+    QMenu* edit = window_.menuBar()->addMenu(tr("&Edit"));
+    add(edit, tr("Copy page as image"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
+        [this] { QApplication::clipboard()->setPixmap(window_.currentPage()->grab()); });
+    edit->addSeparator();
+    add(edit, tr("Find on this page"), QKeySequence(Qt::Key_Slash),
+        [this] { window_.currentPage()->startFind(); });
+    add(edit, tr("Filter the run list"), QKeySequence(Qt::CTRL | Qt::Key_L),
+        [this] { window_.dock().focusFilter(); });
+}
+
+void WindowMenus::makeView()
+{
+    QMenu* view = window_.menuBar()->addMenu(tr("&View"));
+    const QStringList names = window_.pageNames();
+    for (int i = 0; i < names.size(); ++i)
+        add(view, window_.pageTitle(names[i]), QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + i)),
+            [this, name = names[i]] { window_.showPage(name); });
+    view->addSeparator();
+    QMenu* theme = view->addMenu(tr("Theme"));
+    auto* group = new QActionGroup(theme);
+    const std::pair<QString, ThemeChoice> choices[] = {{tr("As the system"), ThemeChoice::System},
+                                                       {tr("Light"), ThemeChoice::Light},
+                                                       {tr("Dark"), ThemeChoice::Dark}};
+    for (const auto& [text, choice] : choices) {
+        QAction* action = theme->addAction(text, this, [choice = choice] {
+            Theme::instance().apply(choice);
+            QSettings().setValue(QStringLiteral("theme"), int(choice));
+        });
+        action->setCheckable(true);
+        action->setChecked(Theme::instance().choice() == choice);
+        group->addAction(action);
+    }
+    QAction* list = window_.dock().toggleViewAction();
+    list->setText(tr("Run list"));
+    view->addAction(list);
+    add(view, tr("Full screen"), QKeySequence(Qt::Key_F11),
+        [this] { window_.setWindowState(window_.windowState() ^ Qt::WindowFullScreen); });
+}
+
+void WindowMenus::makeHelp()
+{
+    QMenu* help = window_.menuBar()->addMenu(tr("&Help"));
+    add(help, tr("Help on this page"), QKeySequence(Qt::Key_F1),
+        [this] { window_.showHelp(window_.currentPageName()); });
+    add(help, tr("All keys"), QKeySequence(Qt::Key_Question), [this] {
+        auto* sheet = new KeySheet(window_);
+        sheet->setAttribute(Qt::WA_DeleteOnClose);
+        sheet->show();
+    });
+    add(help, tr("Keys and mouse"), QKeySequence(Qt::SHIFT | Qt::Key_F1),
+        [this] { window_.showHelp(QStringLiteral("keys")); });
+    help->addSeparator();
+    add(help, tr("About Tilescope"), {}, [this] {
+        QMessageBox::about(
+            &window_, tr("About Tilescope"),
+            tr("Tilescope %1, a laboratory for transformer and attention experiments.\n\nQt %2")
+                .arg(QString::fromStdString(version()), QLatin1String(qVersion())));
+    });
+}
+
+} // namespace tilescope::ui
