@@ -2,9 +2,9 @@
 
 #include "core/base/error.h"
 #include "core/base/output_file.h"
-#include "ui/kit/copy_menu.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
 
 #include <QBuffer>

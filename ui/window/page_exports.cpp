@@ -3,6 +3,7 @@
 #include "ui/charts/chart_plot.h"
 #include "ui/compare/distribution_plot.h"
 #include "ui/experiment/point_grid_view.h"
+#include "ui/kit/copy_menu.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_view.h"

@@ -5,6 +5,7 @@
 #include "core/query/tables/kernel_sums.h"
 #include "core/query/tables/kernel_work.h"
 #include "core/query/tables/run_overview.h"
+#include "core/query/tables/step_tables.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
