@@ -91,7 +91,7 @@ QWidget* SpecEditor::makeForm()
     locked_->setObjectName(QStringLiteral("locked"));
     locked_->setWordWrap(true);
     locked_->setProperty("kind", "warning");
-    restore_ = new QPushButton(tr("Take the text back"));
+    restore_ = new QPushButton(tr("Undo"));
     restore_->setObjectName(QStringLiteral("restore"));
     restore_->setToolTip(tr("Puts back the text that the form shows; Ctrl+Z in the text undoes that"));
     connect(restore_, &QPushButton::clicked, this, &SpecEditor::restore);

@@ -100,8 +100,8 @@ MachinePage::MachinePage(Workspace& workspace, QWidget* parent)
 QWidget* MachinePage::makeTools()
 {
     auto* tools = new ToolBar;
-    connect(tools->addButton(tr("Examine again"), tr("Look at this machine anew")), &QPushButton::clicked,
-            this, &MachinePage::examine);
+    connect(tools->addButton(tr("Refresh"), tr("Examine this machine again")), &QPushButton::clicked, this,
+            &MachinePage::examine);
     connect(tools->addButton(tr("Copy report"), tr("Copy the findings as text")), &QPushButton::clicked, this,
             [this] {
                 QString text;
