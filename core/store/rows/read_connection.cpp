@@ -159,6 +159,7 @@ void ReadConnection::requireCounts()
     SQLite::Statement chunks(*database_, "select source, sum(rows) from chunk group by source");
     while (chunks.executeStep())
         accounts[chunks.getColumn(0).getString()].inChunks = chunks.getColumn(1).getInt64();
+    accounts.erase(std::string(kRemovedTable));
     for (const auto& [table, account] : accounts) {
         // The name comes from the file: only ours are looked up.
         if (!isSource(table))

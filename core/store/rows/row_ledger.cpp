@@ -9,20 +9,13 @@ namespace tilescope::store {
 
 std::string_view nameOf(Source source)
 {
-    static constexpr std::array<std::string_view, kSources> names{"string",         "run",
-                                                                  "environment",    "sample",
-                                                                  "loss",           "thread",
-                                                                  "launch",         "kernel_name",
-                                                                  "range",          "op",
-                                                                  "api_call",       "kernel",
-                                                                  "copy",           "allocation",
-                                                                  "track",          "level",
-                                                                  "track_data",     "ceiling",
-                                                                  "counter",        "memory_block",
-                                                                  "memory_segment", "memory_reading",
-                                                                  "saved_tensor",   "kernel_total",
-                                                                  "range_total",    "step_total",
-                                                                  "code_place"};
+    static constexpr std::array<std::string_view, kSources> names{
+        "string",         "run",          "environment",  "sample",       "loss",
+        "thread",         "launch",       "kernel_name",  "range",        "op",
+        "api_call",       "kernel",       "copy",         "allocation",   "track",
+        "track_data",     "ceiling",      "counter",      "memory_block", "memory_segment",
+        "memory_reading", "saved_tensor", "kernel_total", "range_total",  "step_total",
+        "code_place"};
     return names[static_cast<std::size_t>(source)];
 }
 

@@ -31,7 +31,6 @@ enum class Source : std::uint8_t {
     Copy,
     Allocation,
     Track,
-    Level,
     TrackData,
     Ceiling,
     Counter,
@@ -44,8 +43,10 @@ enum class Source : std::uint8_t {
     StepTotal,
     CodePlace
 };
-inline constexpr std::size_t kSources = 27;
+inline constexpr std::size_t kSources = 26;
 std::string_view nameOf(Source source); ///< the table; ends with a null character
+/// The table that version 9 removed. Its rows in `chunk` and `tally` stay in files of earlier versions.
+inline constexpr std::string_view kRemovedTable = "level";
 inline Source sourceOf(EventKind kind)
 {
     return static_cast<Source>(static_cast<std::size_t>(Source::Range) + static_cast<std::size_t>(kind));

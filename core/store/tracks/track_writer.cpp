@@ -5,59 +5,8 @@
 #include "core/store/tracks/packed_track.h"
 
 #include <algorithm>
-#include <array>
-#include <optional>
 
 namespace tilescope::store {
-
-/// What boxes that lie together add up to.
-struct TrackWriter::Cell {
-    std::int64_t first = 0;
-    std::int64_t events = 0;
-    std::int64_t start = 0;
-    std::int64_t end = 0;
-    std::int64_t covered = 0;
-    std::int64_t lowest = 0;
-    std::int64_t highest = 0;
-    std::unordered_map<std::uint64_t, std::int64_t> byCode; ///< ns
-
-    void begin(std::int64_t index, std::int64_t time)
-    {
-        byCode.clear();
-        *this = {.first = index, .start = time, .end = time, .byCode = std::move(byCode)};
-    }
-    void add(const Box& box)
-    {
-        ++events;
-        end = std::max(end, box.start + box.length);
-        covered += box.length;
-        byCode[box.code] += box.length;
-    }
-    void add(const MemoryPoint& point)
-    {
-        lowest = events == 0 ? point.allocated : std::min(lowest, point.allocated);
-        highest = events == 0 ? point.allocated : std::max(highest, point.allocated);
-        ++events;
-        end = point.time;
-    }
-    void add(const Cell& finer)
-    {
-        lowest = events == 0 ? finer.lowest : std::min(lowest, finer.lowest);
-        highest = events == 0 ? finer.highest : std::max(highest, finer.highest);
-        events += finer.events;
-        end = std::max(end, finer.end);
-        covered += finer.covered;
-        for (const auto& [code, time] : finer.byCode)
-            byCode[code] += time;
-    }
-    std::uint64_t mostCovered() const
-    {
-        const auto most = std::ranges::max_element(byCode, [](const auto& a, const auto& b) {
-            return a.second != b.second ? a.second < b.second : a.first > b.first;
-        });
-        return most->first;
-    }
-};
 
 struct TrackWriter::Track {
     TrackInfo info;
@@ -65,8 +14,7 @@ struct TrackWriter::Track {
     std::int64_t end = 0;
     std::vector<Box> boxes; ///< not yet packed
     std::vector<MemoryPoint> points;
-    std::int64_t packed = 0;           ///< boxes or points before these
-    std::array<Cell, kLevels> cells{}; ///< being added up
+    std::int64_t packed = 0; ///< boxes or points before these
 };
 
 struct TrackWriter::Lane {
@@ -77,11 +25,6 @@ struct TrackWriter::Lane {
 };
 
 namespace {
-
-Cell orNull(std::int64_t value)
-{
-    return value == kNull ? Cell() : Cell(value);
-}
 
 template <class IdType> Cell cellOfId(IdType id)
 {
@@ -117,20 +60,12 @@ std::int64_t nameOfCopy(std::int64_t code)
     return code == kNull ? kNull : code >> 2;
 }
 
-bool hasText(LaneKind kind)
-{
-    return kind == LaneKind::Range || kind == LaneKind::Thread || kind == LaneKind::Stream;
-}
-
 } // namespace
 
 TrackWriter::TrackWriter(WritableFile& target, std::int64_t run)
     : target_(target), run_(run),
       tracks_(target.database(), target.ledger(), Source::Track,
               {"id", "run", "kind", "device", "stream", "thread", "row", "events", "start", "end"}),
-      levels_(target.database(), target.ledger(), Source::Level,
-              {"id", "run", "track", "level", "first", "events", "start", "end", "covered", "name", "lowest",
-               "highest"}),
       data_(target.database(), target.ledger(), Source::TrackData,
             {"id", "run", "track", "first", "events", "start", "end", "data"}),
       totals_(target, run)
@@ -326,14 +261,6 @@ void TrackWriter::flush(Track& track)
     const std::string packed = packBoxes(boxes);
     data_.insert(run_, {run_, track.info.id, track.packed, static_cast<std::int64_t>(boxes.size()), start,
                         track.end, Blob{packed}});
-    for (std::size_t i = 0; i < boxes.size(); ++i) {
-        TrackWriter::Cell& cell = track.cells[0];
-        if (cell.events == 0)
-            cell.begin(track.packed + static_cast<std::int64_t>(i), boxes[i].start);
-        cell.add(boxes[i]);
-        if (cell.events == kFinest)
-            close(track, 0, cell);
-    }
     track.packed += static_cast<std::int64_t>(boxes.size());
     track.boxes.clear();
 }
@@ -349,42 +276,8 @@ void TrackWriter::flushPoints(Track& track)
     const std::string packed = packPoints(points);
     data_.insert(run_, {run_, track.info.id, track.packed, static_cast<std::int64_t>(points.size()),
                         points.front().time, track.end, Blob{packed}});
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        TrackWriter::Cell& cell = track.cells[0];
-        if (cell.events == 0)
-            cell.begin(track.packed + static_cast<std::int64_t>(i), points[i].time);
-        cell.add(points[i]);
-        if (cell.events == kFinest)
-            close(track, 0, cell);
-    }
     track.packed += static_cast<std::int64_t>(points.size());
     track.points.clear();
-}
-
-/// Writes a cell that is full or the track's last, and adds it to the level above.
-void TrackWriter::close(Track& track, std::size_t level, TrackWriter::Cell& cell)
-{
-    if (cell.events == 0)
-        return;
-    const bool isMemory = track.info.kind == LaneKind::Memory;
-    const std::int64_t name =
-        hasText(track.info.kind) ? static_cast<std::int64_t>(cell.mostCovered() >> 2) : kNull;
-    levels_.insert(run_, {run_, track.info.id, static_cast<std::int64_t>(level), cell.first, cell.events,
-                          cell.start, cell.end, isMemory ? orNull(kNull) : orNull(cell.covered), orNull(name),
-                          isMemory ? orNull(cell.lowest) : orNull(kNull),
-                          isMemory ? orNull(cell.highest) : orNull(kNull)});
-    if (level + 1 < kLevels) {
-        TrackWriter::Cell& above = track.cells[level + 1];
-        if (above.events == 0)
-            above.begin(cell.first, cell.start);
-        above.add(cell);
-        std::size_t full = kFinest;
-        for (std::size_t i = 0; i <= level; ++i)
-            full *= kFanout;
-        if (above.events >= static_cast<std::int64_t>(full))
-            close(track, level + 1, above);
-    }
-    cell.events = 0;
 }
 
 void TrackWriter::finish()
@@ -394,8 +287,6 @@ void TrackWriter::finish()
         for (const auto& track : lane->tracks) {
             flush(*track);
             flushPoints(*track);
-            for (std::size_t level = 0; level < kLevels; ++level)
-                close(*track, level, track->cells[level]);
             tracks.push_back(track.get());
         }
     std::ranges::sort(tracks, {}, [](const Track* track) { return track->info.id; });

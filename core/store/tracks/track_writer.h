@@ -1,21 +1,19 @@
 #pragma once
 
+#include "core/store/rows/lanes.h"
 #include "core/store/rows/row_inserter.h"
 #include "core/store/rows/writable_file.h"
-#include "core/store/rows/lanes.h"
 #include "core/store/tracks/totals_writer.h"
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 namespace tilescope::store {
 
-/// Writes what a viewer draws of a run: its boxes by lane and row, packed (`track`, `track_data`), and their
-/// sums at several levels of detail (`level`).
+/// Writes what a viewer draws of a run: its boxes by lane and row, packed (`track`, `track_data`).
 ///
 /// Hands what it reads to a TotalsWriter on the way.
 ///
@@ -33,14 +31,9 @@ public:
     void write();
 
 private:
-    /// Boxes of a level's cell, by level: 256, 4,096, 65,536.
-    static constexpr std::size_t kLevels = 3;
-    static constexpr std::size_t kFinest = 256;
-    static constexpr std::size_t kFanout = 16;
-    /// Boxes packed together: one cell of the second level.
-    static constexpr std::size_t kPacked = kFinest * kFanout;
+    /// Boxes packed together.
+    static constexpr std::size_t kPacked = 4096;
 
-    struct Cell;
     struct Track;
     struct Lane;
     using LaneKey = std::tuple<LaneKind, std::int64_t, std::int64_t>; ///< device or thread, stream
@@ -58,13 +51,11 @@ private:
     void add(Lane& lane, const Box& box);
     void flush(Track& track);
     void flushPoints(Track& track);
-    void close(Track& track, std::size_t level, Cell& cell);
     void finish();
 
     WritableFile& target_;
     const std::int64_t run_;
     RowInserter tracks_;
-    RowInserter levels_;
     RowInserter data_;
     TotalsWriter totals_;
     std::map<LaneKey, std::unique_ptr<Lane>> lanes_;

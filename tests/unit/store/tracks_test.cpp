@@ -1,5 +1,4 @@
-// What a viewer draws: packed boxes, in lanes and rows, and their sums, against the events that they were
-// made from.
+// What a viewer draws: packed boxes, in lanes and rows, against the events that they were made from.
 
 #include "core/base/error.h"
 #include "core/store/maintenance/maintenance.h"
@@ -282,25 +281,6 @@ TEST_F(Tracks, KnowStepsBusyTimeAndMemory)
         ASSERT_EQ(points[i].allocated, events[i].allocated);
 }
 
-TEST_F(Tracks, AddUpAtEveryLevel)
-{
-    writeRun(12);
-    for (const int level : {0, 1, 2}) {
-        const std::string at = " from level where level = " + std::to_string(level);
-        EXPECT_EQ(sql("select sum(events)" + at), sql("select sum(events) from track")) << level;
-        EXPECT_EQ(
-            sql("select sum(covered)" + at + " and track in (select id from track where kind = 'thread')"),
-            sql("select (select sum(duration) from op) + (select sum(duration) from api_call)"))
-            << level;
-        EXPECT_EQ(sql("select max(highest)" + at), sql("select max(allocated) from allocation")) << level;
-        EXPECT_EQ(sql("select min(lowest)" + at), sql("select min(allocated) from allocation")) << level;
-    }
-    EXPECT_EQ(sql("select max(events) from level where level = 0"), 256);
-    EXPECT_EQ(sql("select max(events) from level where level = 1"), 4096);
-    EXPECT_EQ(
-        sql("select count(*) from level where name is not null and name not in (select id from string)"), 0);
-}
-
 TEST_F(Tracks, AreLeftOutOfASmallRun)
 {
     writeRun(2);
@@ -332,7 +312,7 @@ TEST_F(Tracks, GoWithTheirRunAndAreMadeAnewInOtherFiles)
     EXPECT_FALSE(RunReader(merged).tracks(RunId{2}).empty());
     deleteRuns(file, std::array{RunId{1}});
     expectSound(file);
-    for (const char* table : {"track", "level", "track_data"})
+    for (const char* table : {"track", "track_data"})
         EXPECT_EQ(sql(std::string("select count(*) from ") + table), 0) << table;
     deleteRuns(merged, std::array{RunId{2}});
     expectSound(merged);

@@ -264,6 +264,37 @@ TEST_F(FirstVersion, FilesOfVersionSevenAreCheckedByTheirOwnRule)
     expectSound(older);
 }
 
+// Up to version 8 a file holds sums of its tracks in a table that version 9 removes.
+TEST_F(FirstVersion, FilesOfVersionEightAreReadUpgradedAndEdited)
+{
+    const fs::path older = folder / "version-8.tscope";
+    copyOf("version-8.tscope", older);
+    const std::string before = contentsOf(older);
+    const auto expectTracks = [this](const fs::path& path, RunId run) {
+        const RunReader reader(path);
+        std::int64_t boxes = 0;
+        for (const TrackInfo& track : reader.tracks(run))
+            boxes += track.kind == LaneKind::Stream ? track.events : 0;
+        EXPECT_EQ(boxes, 400);
+        EXPECT_EQ(reader.deviceEvents({.run = run}).size(), 400u);
+        expectSound(path);
+    };
+    expectTracks(older, RunId{1});
+    EXPECT_EQ(contentsOf(older), before);
+    const fs::path merged = folder / "merged.tscope";
+    EXPECT_EQ(merge(std::array{older}, merged).added, 2);
+    setTag(older, RunId{1}, "upgraded");
+    EXPECT_EQ(readHeader(older).version, newestVersion());
+    EXPECT_EQ(merge(std::array{older}, merged).present, 2)
+        << "the tag and the version do not make another run";
+    expectTracks(older, RunId{1});
+    deleteRuns(older, std::array{RunId{1}});
+    EXPECT_EQ(RunReader(older).runs().size(), 1u);
+    expectSound(older);
+    compact(older);
+    expectSound(older);
+}
+
 TEST_F(FirstVersion, ANewerFileIsRefused)
 {
     {

@@ -49,9 +49,6 @@ create index track_data_track on track_data (track, first);
 create temp view track as
 select null as id, null as run, null as kind, null as device, null as stream, null as thread, null as row,
        null as events, null as start, null as end where 0;
-create temp view level as
-select null as id, null as run, null as track, null as level, null as first, null as events, null as start,
-       null as end, null as covered, null as name, null as lowest, null as highest where 0;
 create temp view track_data as
 select null as id, null as run, null as track, null as first, null as events, null as start, null as end,
        null as data where 0;
