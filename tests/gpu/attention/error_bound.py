@@ -17,11 +17,17 @@ With a_ij = scale sum_c |q_ic k_jc| and d terms a score, n keys a row, m queries
     P, made anew in backward   relative R_ij = E_ij + L_i
     dv                         sum_i P_ij (R_ij + u + x + (2 m + 4) e) |g_ic| + w |dv_jc|                       g: gradient of o
     delta_i = sum_c o g        sum_c |error of o_ic| |g_ic| + sum_j P_ij (D_ij + R_ij |dP_ij|),    D_ij = (2 (d + 1) e + x) sum_c |g_ic v_jc|
-    dS = P (dP - delta)        |dS_ij| (R_ij + 2 u + 8 e) + P_ij (D_ij + error of delta_i + 4 e (|dP_ij| + |delta_i|))
+    dS = P (dP - delta)        |dS_ij| (R_ij + 2 u + 8 e) + (P_ij + s / 2) (D_ij + error of delta_i + 4 e (|dP_ij| + |delta_i|))
+                               + s / 2 |dP_ij - delta_i|
     dq, dk                     scale sum |error of dS| |k| + (x + (2 n + 4) e) scale sum |dS| |k| + w |dq|; dk with q, m
 
-half a quantum for each number that is rounded to fp16, and 2^-100 for exponentials that vanish in fp32; all times 1 + 2 (u + w) for the products of roundings. dS is rounded twice at most: a kernel may make it of the P that
-it rounded for dv. Every element must keep this *worst-case bound*, whatever the inputs.
+dS is rounded at most twice, because a kernel may make it from the P that it rounded for dv: Hopper's does, at head dims up to
+64 and above 128. Below 2^-14 fp16 has only subnormal numbers, and rounding changes P by up to s / 2 instead of u P. dP - delta
+multiplies this change, and the error of dP - delta multiplies the rounded P, which is at most P + s / 2.
+
+Half a quantum is added for each number that is rounded to fp16, and 2^-100 for exponentials that vanish in fp32; all bounds
+are multiplied by 1 + 2 (u + w) for the products of roundings. Every element must keep this *worst-case bound*, whatever the
+inputs.
 
 It is the sum of what n roundings could do together, and n independent ones do about the root of n times less: a kernel
 that rounds P twice keeps it. So where inputs are drawn at random, and roundings are independent, results must also look
@@ -86,7 +92,8 @@ class Bound:
     def of_heads(self, q, k, v, g, grad_lse):
         """Of (heads, group, rows, d) queries and (heads, 1, rows, d) keys: by part (exact, worst, variance)."""
         u, w, e, t, s = (OPERAND[self.kind], OUTPUT[self.kind], SUM, EXPONENTIAL[self.kind], QUANTUM[self.kind])
-        x, z = PRODUCT[self.kind], QUANTUM[self.kind] / 2 + 2.0 ** -100
+        x, half = PRODUCT[self.kind], QUANTUM[self.kind] / 2
+        z = half + 2.0 ** -100
         scale, (n, d) = self.scale, k.shape[-2:]
         m = self.group * q.shape[-2]
         T = lambda x: x.transpose(-1, -2)
@@ -119,8 +126,8 @@ class Bound:
         dv_worst = of_keys(T(P * (R + u + x + (2 * m + 4) * e)) @ g.abs() + z * (T(seen.double()) @ g.abs())) + w * dv.abs() + z
         D = (2 * (d + 1) * e + x) * (g.abs() @ T(v.abs()))
         delta_worst = (o_worst * g.abs()).sum(-1, keepdim=True) + (P * (D + R * dP.abs())).sum(-1, keepdim=True)
-        dS_worst = (dS.abs() * (R + 2 * u + 8 * e) + P * (D + delta_worst + 4 * e * (dP.abs() + delta.abs()))
-                    + z * max(1, 1 / c if c else 1) * seen)
+        dS_worst = (dS.abs() * (R + 2 * u + 8 * e) + (P + half) * (D + delta_worst + 4 * e * (dP.abs() + delta.abs()))
+                    + half * (dP - delta).abs() + z * max(1, 1 / c if c else 1)) * seen
         dq_worst = c * (dS_worst @ k.abs() + (x + (2 * n + 4) * e) * (dS.abs() @ k.abs())) + w * dq.abs() + z
         dk_worst = c * of_keys(T(dS_worst) @ q.abs() + (x + (2 * m + 4) * e) * (T(dS.abs()) @ q.abs())) + w * dk.abs() + z
         more = 1 + 2 * (u + w)
@@ -141,7 +148,7 @@ class Bound:
                      + ((W * o.square() + S + d * e * e * o.square()) * g.square()).sum(-1, keepdim=True)
                      + S / sums.square() * dP.square().sum(-1, keepdim=True))
         dS_var = (dS.square() * (2 * U + E2 + row + 4 * e * e) + P2 * (D2 + e * e * (dP.square() + delta.square()))
-                  + S * max(1, 1 / scale ** 2 if scale else 1) * seen)
+                  + S * ((dP - delta).square() + max(1, 1 / scale ** 2 if scale else 1)) * seen)
         dS2, s2 = dS.square(), scale * scale
         dq_var = (s2 * ((dS_var + n * e * e * dS2) @ k.square() + delta_var * (P @ k).square()) + (W + row) * dq.square() + S)
         dk_var = s2 * of_keys(T(dS_var + delta_var * P2 + m * e * e * dS2) @ q.square()) + W * dk.square() + S

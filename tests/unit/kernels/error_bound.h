@@ -204,10 +204,15 @@ private:
             const double relative = keys[j].scoreError + rowError;
             const double gradScore = p * (gradP[j] - delta);
             const double size = std::abs(gradScore);
+            // A kernel may make dS from the P that it rounded for dv. Below 2^-14 fp16 has only subnormal
+            // numbers, and rounding changes P by up to half a quantum: dP - delta multiplies this change, and
+            // the error of dP - delta multiplies the rounded P.
+            const double half = a_.quantum / 2;
             const double gradScoreError =
                 size * (relative + 2 * a_.operand + 8 * a_.sum) +
-                p * (gradPError[j] + deltaError + 4 * a_.sum * (std::abs(gradP[j]) + std::abs(delta))) +
-                lost_ * std::max(1.0, scale > 0 ? 1 / scale : 1.0);
+                (p + half) *
+                    (gradPError[j] + deltaError + 4 * a_.sum * (std::abs(gradP[j]) + std::abs(delta))) +
+                half * std::abs(gradP[j] - delta) + lost_ * std::max(1.0, scale > 0 ? 1 / scale : 1.0);
             for (std::size_t c = 0; c < depth_; ++c) {
                 const std::size_t ofQuery = row * depth_ + c;
                 const std::size_t ofKey = (firstKey + j) * depth_ + c;

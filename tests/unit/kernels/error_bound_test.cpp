@@ -48,9 +48,27 @@ TEST(ErrorBound, IsTheOneThatTheChecksInPythonDerive)
     };
     agrees(bound.o, 0.0201966069864);
     agrees(bound.logSumExp, 0.000125229284913);
-    agrees(bound.gradQ, 0.0353975806524);
-    agrees(bound.gradK, 0.0331313302915);
+    agrees(bound.gradQ, 0.0354002289549);
+    agrees(bound.gradK, 0.0331339039588);
     agrees(bound.gradV, 0.020114739751);
+}
+
+TEST(ErrorBound, CoversScoreGradientsMadeFromSubnormalProbabilities)
+{
+    const DenseInputs inputs{
+        .shape = {.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 1, .keys = 2, .headDim = 1},
+        .q = {1},
+        .k = {0, -17},
+        .v = {0, 1000},
+        .gradO = {1},
+    };
+    const BoundedAttention bound(inputs, arithmeticOf(ElementType::Float16));
+    const double gradProbability = inputs.v[1] * inputs.gradO[0] - bound.o.exact[0];
+    const double roundedProbability = std::exp2(-24); // exp(-17) in fp16
+    const double error = std::abs(roundedProbability * gradProbability * inputs.q[0] - bound.gradK.exact[1]);
+    EXPECT_GT(error, 0.4 * std::abs(bound.gradK.exact[1]));
+    EXPECT_LE(error, bound.gradK.allowed[1]);
+    EXPECT_LT(bound.gradK.allowed[1], 2 * error);
 }
 
 TEST(ErrorBound, GradientsAreThoseOfFiniteDifferences)
