@@ -86,7 +86,7 @@ double leastDeviationOf(const TimedRun& run)
     return run.disturbed ? kLeastDisturbed : kLeastQuiet;
 }
 
-/// The share of log ratios of two repeats of one spec that only 3 of 100 pairs exceed; none with fewer than
+/// The share of log ratios of two repeats of one spec that 2.5 % of the pairs exceed; none with fewer than
 /// ten repeats. Runs that fall into two groups, fast and slow, deviate by more than Student's t expects.
 std::optional<double> reachOfPairs(const KnownDeviation& known)
 {
@@ -103,7 +103,7 @@ std::optional<double> reachOfPairs(const KnownDeviation& known)
     if (differences.empty())
         return {};
     std::sort(differences.begin(), differences.end());
-    return quantile(differences, 0.97);
+    return quantile(differences, 0.975);
 }
 
 template <class... Values> std::string format(const char* pattern, Values... values)

@@ -82,8 +82,8 @@ struct KnownDeviation {
 /// consecutive steps, in which a drift or a change of level shows. What differs between runs, but not within
 /// one (placement of memory, clocks, other work on the host) stays hidden, so the deviation is taken to be at
 /// least 5 %, 10 % where a run is disturbed, and 20 % where its timed steps took less than a second, and as
-/// uncertain as one of two degrees of freedom. These figures are calibrated on the recordings in
-/// tests/bench/results/compare.
+/// uncertain as one of two degrees of freedom. These figures are calibrated on the loaded and the short
+/// recordings in tests/bench/results/compare and checked on the others.
 BetweenRuns betweenRuns(std::span<const TimedRun> a, std::span<const TimedRun> b,
                         const KnownDeviation& known = {});
 
