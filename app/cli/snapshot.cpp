@@ -7,7 +7,7 @@
 #include "core/base/output_file.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/export/snapshot_export.h"
-#include "core/exchange/import/snapshot_import.h"
+#include "core/exchange/import/importer.h"
 #include "core/exchange/number.h"
 #include "core/query/runs/run_tables.h"
 
@@ -103,12 +103,8 @@ int importCommand(int argc, char** argv)
         throw Error{.what = "needs a file and -o OUT.tscope",
                     .where = "tilescope import",
                     .mend = "--help shows what belongs there"};
-    exchange::ImportedSnapshot imported;
-    const RunId run = exchange::importSnapshotFile(file, output, &imported);
-    std::cout << escapeForTerminal(imported.header.name) << ": " << imported.trace.allocEvents.size()
-              << " events, " << imported.segments << " segments, " << imported.blocks
-              << " blocks allocated with " << sizeText(imported.allocated) << ", "
-              << sizeText(imported.reserved) << " reserved -> run " << run.value << " of "
+    const exchange::ImportResult imported = exchange::importerFor(file).run(file, output);
+    std::cout << escapeForTerminal(imported.summary) << " -> run " << imported.run.value << " of "
               << escapeForTerminal(output) << '\n';
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -13,69 +14,100 @@ namespace tilescope {
 
 namespace {
 
-/// Closes itself.
-struct Descriptor {
-    explicit Descriptor(const std::filesystem::path& file)
-        // A pipe that nobody writes would block.
-        : number(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC))
-    {
-    }
-    ~Descriptor()
-    {
-        if (number >= 0)
-            close(number);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-
-    const int number;
-};
-
 std::string gibibytes(Bytes bytes)
 {
     constexpr std::int64_t kGiB = std::int64_t{1} << 30;
     return std::to_string(bytes.count / kGiB) + " GiB";
 }
 
+/// A regular file that is open for reading and has at least one byte.
+class OpenInput {
+public:
+    OpenInput(const std::filesystem::path& file, const std::string& what)
+        // A pipe that nobody writes would block.
+        : file_(file), number_(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC))
+    {
+        try {
+            check(what);
+        } catch (...) {
+            shut();
+            throw;
+        }
+    }
+    ~OpenInput() { shut(); }
+    OpenInput(const OpenInput&) = delete;
+    OpenInput& operator=(const OpenInput&) = delete;
+
+    Bytes bytes() const { return Bytes{status_.st_size}; }
+
+    /// The first bytes; fewer where the file has become shorter.
+    std::string read(Bytes count) const
+    {
+        std::string bytes(static_cast<std::size_t>(count.count), '\0');
+        std::size_t length = 0;
+        while (length < bytes.size()) {
+            const ssize_t got = ::read(number_, bytes.data() + length, bytes.size() - length);
+            if (got < 0 && errno == EINTR)
+                continue;
+            if (got < 0)
+                refuse(std::string("cannot be read (") + std::strerror(errno) + ")", "check the disk",
+                       ErrorKind::Failure);
+            if (got == 0)
+                break;
+            length += static_cast<std::size_t>(got);
+        }
+        bytes.resize(length);
+        return bytes;
+    }
+
+    [[noreturn]] void refuse(std::string why, std::string mend, ErrorKind kind = ErrorKind::Usage) const
+    {
+        throw Error{.what = std::move(why), .where = file_.string(), .mend = std::move(mend), .kind = kind};
+    }
+
+private:
+    void check(const std::string& what)
+    {
+        if (number_ < 0 && (errno == ENOENT || errno == ENOTDIR))
+            refuse("no such file", "check the path");
+        // Opening a socket fails.
+        if (number_ < 0 && errno != ENXIO)
+            refuse(std::string("cannot be read (") + std::strerror(errno) + ")", "check its permissions");
+        if (number_ >= 0 && fstat(number_, &status_) != 0)
+            refuse(std::string("cannot be read (") + std::strerror(errno) + ")", "check the disk");
+        if (S_ISDIR(status_.st_mode))
+            refuse("is a folder", "name a " + what + " in it");
+        if (!S_ISREG(status_.st_mode))
+            refuse("is no regular file", "save the " + what + " to a file first");
+        if (status_.st_size == 0)
+            refuse("is empty", "name a " + what);
+    }
+
+    void shut()
+    {
+        if (number_ >= 0)
+            close(number_);
+    }
+
+    const std::filesystem::path& file_;
+    const int number_;
+    struct stat status_ {};
+};
+
 } // namespace
 
 std::string readInputFile(const std::filesystem::path& file, Bytes most, const std::string& what)
 {
-    const auto refuse = [&file](std::string why, std::string mend, ErrorKind kind = ErrorKind::Usage) {
-        throw Error{.what = std::move(why), .where = file.string(), .mend = std::move(mend), .kind = kind};
-    };
-    const Descriptor input(file);
-    struct stat status {};
-    if (input.number < 0 && (errno == ENOENT || errno == ENOTDIR))
-        refuse("no such file", "check the path");
-    // Opening a socket fails.
-    if (input.number < 0 && errno != ENXIO)
-        refuse(std::string("cannot be read (") + std::strerror(errno) + ")", "check its permissions");
-    if (input.number >= 0 && fstat(input.number, &status) != 0)
-        refuse(std::string("cannot be read (") + std::strerror(errno) + ")", "check the disk");
-    if (S_ISDIR(status.st_mode))
-        refuse("is a folder", "name a " + what + " in it");
-    if (!S_ISREG(status.st_mode))
-        refuse("is no regular file", "save the " + what + " to a file first");
-    if (status.st_size == 0)
-        refuse("is empty", "name a " + what);
-    if (status.st_size > most.count)
-        refuse("has more than " + gibibytes(most), "a " + what + " has less");
-    std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-    std::size_t length = 0;
-    while (length < bytes.size()) {
-        const ssize_t got = read(input.number, bytes.data() + length, bytes.size() - length);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            refuse(std::string("cannot be read (") + std::strerror(errno) + ")", "check the disk",
-                   ErrorKind::Failure);
-        if (got == 0)
-            break; // it became shorter meanwhile
-        length += static_cast<std::size_t>(got);
-    }
-    bytes.resize(length);
-    return bytes;
+    const OpenInput input(file, what);
+    if (input.bytes() > most)
+        input.refuse("has more than " + gibibytes(most), "a " + what + " has less");
+    return input.read(input.bytes());
+}
+
+std::string readInputHead(const std::filesystem::path& file, Bytes most, const std::string& what)
+{
+    const OpenInput input(file, what);
+    return input.read(std::min(most, input.bytes()));
 }
 
 } // namespace tilescope

@@ -13,4 +13,7 @@ namespace tilescope {
 /// \throws Error (Failure)  the disk refuses
 std::string readInputFile(const std::filesystem::path& file, Bytes most, const std::string& what);
 
+/// The first bytes of such a file, at most `most`: enough to recognise its format. Errors as above.
+std::string readInputHead(const std::filesystem::path& file, Bytes most, const std::string& what);
+
 } // namespace tilescope

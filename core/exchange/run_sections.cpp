@@ -188,9 +188,9 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     columns.push_back(
         column("workload", "workload", [](const RunRow& r) { return cellOf(r.record.workload); }));
     columns.back().keep = 0;
-    if (runs->anyTelling()) {
+    if (runs->anyVarying()) {
         columns.push_back(people("what differs", Unit::None, 2, [runs](const RunRow& r) {
-            return cellOf(labelOf(runs->telling(r.record)));
+            return cellOf(labelOf(runs->varying(r.record)));
         }));
         columns.back().elidable = true;
     }

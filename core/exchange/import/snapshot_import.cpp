@@ -31,9 +31,9 @@ constexpr std::size_t kMostDevices = 1024;
 constexpr std::int64_t kSmallSegment = 2 << 20;
 
 /// Reads one snapshot.
-class Importer {
+class SnapshotReader {
 public:
-    Importer(const PickleDocument& document, StringTable& strings)
+    SnapshotReader(const PickleDocument& document, StringTable& strings)
         : document_(document), strings_(strings), stacks_(document, strings, imported_.trace.ops),
           seen_(document.containers())
     {
@@ -439,7 +439,7 @@ void Importer::finish(const std::string& name)
 
 ImportedSnapshot importSnapshot(const PickleDocument& document, const std::string& name, StringTable& strings)
 {
-    return Importer(document, strings).read(name);
+    return SnapshotReader(document, strings).read(name);
 }
 
 RunId importSnapshotFile(const std::filesystem::path& file, const std::filesystem::path& output,

@@ -2,7 +2,6 @@
 
 #include "core/model/text.h"
 #include "core/query/runs/json_members.h"
-#include "core/query/runs/varying_keys.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -80,11 +79,9 @@ void RunList::lookAtAll(std::optional<RunId> run)
         page_ = runs(reader_, run).rows;
         ids_ = {*run};
     }
-    VaryingKeys keys;
     Reasons reasons;
     const auto look = [&](const store::RunRecord& record) {
-        keys.add(record.specJson);
-        telling_.add(textsOf(record.specJson));
+        varying_.add(textsOf(record.specJson));
         anyFlags_ = anyFlags_ || !record.result.flags.empty();
         if (record.result.status != RunStatus::Ok && !record.result.reason.empty())
             reasons.add(record.run, record.result.reason);
@@ -97,18 +94,17 @@ void RunList::lookAtAll(std::optional<RunId> run)
             look(record);
             return true;
         });
-    varyingKeys_ = keys.keys();
-    anyTelling_ =
-        std::ranges::any_of(telling_.keys(), [](const std::string& key) { return !standsBeside(key); });
+    anyVarying_ =
+        std::ranges::any_of(varying_.keys(), [](const std::string& key) { return !standsBeside(key); });
     reasons_ = reasons.sentences();
     for (const Phase phase : reader_.timedPhases())
         timedPhases_.push_back(phase);
     std::ranges::sort(timedPhases_);
 }
 
-KeyTexts RunList::telling(const store::RunRecord& run) const
+KeyTexts RunList::varying(const store::RunRecord& run) const
 {
-    KeyTexts values = telling_.of(textsOf(run.specJson));
+    KeyTexts values = varying_.of(textsOf(run.specJson));
     std::erase_if(values, [](const auto& value) { return standsBeside(value.first); });
     return values;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/telling_keys.h"
+#include "core/model/varying_keys.h"
 #include "core/query/runs/run_tables.h"
 
 #include <cstddef>
@@ -23,12 +23,10 @@ public:
     /// Valid until another page is read. \throws Error  as the reader
     const RunRow& operator[](std::size_t row) const;
 
-    /// The keys of the spec whose values differ between the runs, and what holds of any of them.
-    const std::vector<std::string>& varyingKeys() const { return varyingKeys_; }
-    /// Of a run the values that tell it from the others; never `name` and `workload`, which stand beside
-    /// them.
-    KeyTexts telling(const store::RunRecord& run) const;
-    bool anyTelling() const { return anyTelling_; } ///< telling() is not empty for every run
+    /// The values of a run's spec that differ between the runs; without `name` and `workload`, which have
+    /// columns of their own.
+    KeyTexts varying(const store::RunRecord& run) const;
+    bool anyVarying() const { return anyVarying_; } ///< varying() is not empty for every run
     const std::vector<Phase>& timedPhases() const { return timedPhases_; } ///< in the order of a step
     bool anyFlags() const { return anyFlags_; }
 
@@ -45,9 +43,8 @@ private:
 
     const store::RunReader& reader_;
     std::vector<RunId> ids_;
-    std::vector<std::string> varyingKeys_;
-    TellingKeys telling_;
-    bool anyTelling_ = false;
+    VaryingKeys varying_;
+    bool anyVarying_ = false;
     std::vector<Phase> timedPhases_;
     std::vector<std::string> reasons_;
     bool anyFlags_ = false;

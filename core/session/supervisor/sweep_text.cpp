@@ -1,7 +1,7 @@
 #include "core/session/supervisor/sweep_text.h"
 
 #include "core/config/schema.h"
-#include "core/model/telling_keys.h"
+#include "core/model/varying_keys.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ std::vector<std::string> pointLabels(const std::vector<SweepPoint>& points)
 {
     std::vector<KeyTexts> values;
     values.reserve(points.size());
-    TellingKeys keys;
+    VaryingKeys keys;
     for (const SweepPoint& point : points) {
         KeyTexts& ofPoint = values.emplace_back();
         for (const config::ResolvedValue& value : config::resolvedValues(point.spec)) {

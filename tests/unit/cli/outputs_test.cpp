@@ -455,7 +455,7 @@ TEST_F(Outputs, AnImportReadsRegularFilesOfALimitedSize)
     ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
     fs::create_directory(folder / "folder");
     write("empty", "");
-    write("huge", "");
+    write("huge", "\x80\x04"); // as a pickle begins
     const std::uintmax_t limit = std::uintmax_t{2} << 30;
     fs::resize_file(folder / "huge", limit + 1); // takes no space
     for (const char* input : {"/dev/zero", "pipe", "folder", "empty", "huge", "/proc/self/maps", "nothing"}) {
@@ -466,6 +466,18 @@ TEST_F(Outputs, AnImportReadsRegularFilesOfALimitedSize)
     }
     EXPECT_THAT(tilescope({"import", "huge", "-o", "new.tscope"}).err, HasSubstr("has more than 2 GiB"));
     EXPECT_THAT(tilescope({"import", "--help"}).out, HasSubstr("at most 2 GiB"));
+}
+
+TEST_F(Outputs, AnImportOfAnUnknownFormatListsTheFormats)
+{
+    for (const char* content : {"{\"traceEvents\": []}", "\x80", "\x80\x01", "SQLite format 3"}) {
+        write("other", content);
+        const ProgramResult refused = tilescope({"import", "other", "-o", "new.tscope"});
+        EXPECT_EQ(refused.code, 2);
+        EXPECT_THAT(refused.err, HasSubstr("memory snapshot of PyTorch (.pickle)"));
+        EXPECT_TRUE(isOneSentence(refused.err)) << refused.err;
+        EXPECT_FALSE(fs::exists(folder / "new.tscope"));
+    }
 }
 
 } // namespace tilescope

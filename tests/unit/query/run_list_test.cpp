@@ -10,9 +10,11 @@
 
 namespace tilescope::query {
 
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 namespace {
@@ -79,7 +81,8 @@ TEST_F(RunListOfManyRuns, HoldsWhatEachRunHolds)
         EXPECT_THAT(row.warmupMs, ElementsAre(5.0));
         EXPECT_THAT(row.phases, SizeIs(2));
     }
-    EXPECT_THAT(list.varyingKeys(), ElementsAre("seed"));
+    EXPECT_TRUE(list.anyVarying());
+    EXPECT_THAT(list.varying(list[7].record), ElementsAre(Pair("seed", _)));
     EXPECT_THAT(list.timedPhases(), ElementsAre(Phase::Step, Phase::Forward));
     EXPECT_TRUE(list.anyFlags());
 }
@@ -109,7 +112,8 @@ TEST_F(RunListOfManyRuns, OfOneRunIsThatRun)
     const RunList list(reader, RunId{700});
     ASSERT_EQ(list.size(), 1u);
     EXPECT_EQ(list[0].record.run.value, 700);
-    EXPECT_THAT(list.varyingKeys(), IsEmpty());
+    EXPECT_FALSE(list.anyVarying());
+    EXPECT_THAT(list.varying(list[0].record), IsEmpty());
     EXPECT_EQ(list.pagesRead(), 0u);
     EXPECT_THROW(RunList(reader, RunId{5000}), Error);
 }
@@ -160,11 +164,11 @@ TEST(RunListOfASweep, SaysWhatDiffersWithoutWorkloadNameAndWhatFollows)
     const RunList list(reader);
     std::vector<std::string> labels;
     for (std::size_t i = 0; i < list.size(); ++i)
-        labels.push_back(labelOf(list.telling(list[i].record)));
+        labels.push_back(labelOf(list.varying(list[i].record)));
     EXPECT_THAT(labels, ElementsAre("backend=naive seq_len=256", "backend=flash-torch seq_len=512",
                                     "size=tiny", "size=small"));
-    EXPECT_TRUE(list.anyTelling());
-    EXPECT_FALSE(RunList(reader, RunId{1}).anyTelling());
+    EXPECT_TRUE(list.anyVarying());
+    EXPECT_FALSE(RunList(reader, RunId{1}).anyVarying());
 }
 
 } // namespace tilescope::query

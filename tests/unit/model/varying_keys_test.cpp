@@ -1,4 +1,4 @@
-#include "core/model/telling_keys.h"
+#include "core/model/varying_keys.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 std::vector<std::string> labels(const std::vector<KeyTexts>& points)
 {
     std::vector<std::string> texts;
-    TellingKeys keys;
+    VaryingKeys keys;
     for (const KeyTexts& point : points)
         keys.add(point);
     for (const KeyTexts& point : points)
@@ -22,7 +22,7 @@ std::vector<std::string> labels(const std::vector<KeyTexts>& points)
 
 } // namespace
 
-TEST(TellingKeys, AreThoseThatDiffer)
+TEST(VaryingKeys, AreThoseThatDiffer)
 {
     EXPECT_THAT(labels({{{"batch", "8"}, {"seq_len", "256"}}, {{"batch", "8"}, {"seq_len", "512"}}}),
                 ElementsAre("seq_len=256", "seq_len=512"));
@@ -30,7 +30,7 @@ TEST(TellingKeys, AreThoseThatDiffer)
     EXPECT_THAT(labels({}), ElementsAre());
 }
 
-TEST(TellingKeys, LeaveOutTilesOfAnotherBackend)
+TEST(VaryingKeys, LeaveOutTilesOfAnotherBackend)
 {
     EXPECT_THAT(
         labels({{{"backend", "naive"}, {"tile_q", "64"}},
@@ -41,7 +41,7 @@ TEST(TellingKeys, LeaveOutTilesOfAnotherBackend)
                 ElementsAre("backend=naive", "backend=sdpa"));
 }
 
-TEST(TellingKeys, LeaveOutWhatOnlyFollowsAnotherKey)
+TEST(VaryingKeys, LeaveOutWhatOnlyFollowsAnotherKey)
 {
     EXPECT_THAT(labels({{{"seq_len", "256"}, {"kv_len", "256"}}, {{"seq_len", "512"}, {"kv_len", "512"}}}),
                 ElementsAre("seq_len=256", "seq_len=512"));
@@ -53,7 +53,7 @@ TEST(TellingKeys, LeaveOutWhatOnlyFollowsAnotherKey)
         ElementsAre("mode=train", "mode=forward"));
 }
 
-TEST(TellingKeys, KeepWhatVariesByItself)
+TEST(VaryingKeys, KeepWhatVariesByItself)
 {
     EXPECT_THAT(labels({{{"seq_len", "256"}, {"kv_len", "256"}}, {{"seq_len", "256"}, {"kv_len", "512"}}}),
                 ElementsAre("kv_len=256", "kv_len=512"));
@@ -63,7 +63,7 @@ TEST(TellingKeys, KeepWhatVariesByItself)
                 ElementsAre("heads=4", "heads=8"));
 }
 
-TEST(TellingKeys, ComparePointsOfOneWorkload)
+TEST(VaryingKeys, ComparePointsOfOneWorkload)
 {
     EXPECT_THAT(
         labels({{{"workload", "lm"}, {"batch", "4"}, {"context", "128"}},

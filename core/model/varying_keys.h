@@ -13,21 +13,21 @@ namespace tilescope {
 /// Keys of a spec with their values as texts.
 using KeyTexts = std::vector<std::pair<std::string, std::string>>;
 
-/// What tells the points of a sweep, or the runs of a file, apart.
+/// Finds the keys whose values differ between the points of a sweep or the runs of a file.
 ///
-/// That is the workload, if there are several, and the keys whose values differ among the points of one
-/// workload. Left out are those that have no effect at a point (tiles of another backend) and those that only
-/// follow another one: kv_len that is always seq_len, the widths of the model where `size` decides them.
-/// Memory does not grow with the points but with the values of `size` and `mode`. One thread.
-class TellingKeys {
+/// These are the workload, if there are several, and the keys whose values differ among the points of one
+/// workload. Keys that have no effect at a point (tiles of another backend) are left out, and so are keys that
+/// follow another key: kv_len if it always equals seq_len, the model's widths if `size` determines them.
+/// Memory grows with the number of values of `size` and `mode`, not with the number of points. One thread.
+class VaryingKeys {
 public:
     /// O(keys).
     void add(const KeyTexts& point);
 
-    /// Of a point that was added the values that tell it from the others, in the order in which they stand.
+    /// The values of a point's varying keys, in the order of the point. \pre the point was added
     KeyTexts of(const KeyTexts& point) const;
 
-    /// Every key that tells points of some workload apart.
+    /// Every key that varies within some workload.
     std::set<std::string> keys() const;
 
 private:
@@ -44,7 +44,7 @@ private:
         std::vector<Following> followers = {};
     };
 
-    bool tells(const OfWorkload& points, std::string_view key) const;
+    bool varies(const OfWorkload& points, std::string_view key) const;
 
     std::map<std::string, OfWorkload, std::less<>> workloads_;
 };

@@ -1,4 +1,4 @@
-#include "core/model/telling_keys.h"
+#include "core/model/varying_keys.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,7 +7,7 @@ namespace tilescope {
 
 namespace {
 
-/// A key that says nothing more where it follows another one.
+/// A key that adds no information where it follows another one.
 struct Follower {
     std::string_view key;
     std::string_view leader;
@@ -45,7 +45,7 @@ bool hasEffect(const KeyTexts& point, std::string_view key)
 
 } // namespace
 
-void TellingKeys::add(const KeyTexts& point)
+void VaryingKeys::add(const KeyTexts& point)
 {
     OfWorkload& points = workloads_[workloadOf(point)];
     for (const auto& [name, value] : point) {
@@ -68,7 +68,7 @@ void TellingKeys::add(const KeyTexts& point)
     }
 }
 
-bool TellingKeys::tells(const OfWorkload& points, std::string_view key) const
+bool VaryingKeys::varies(const OfWorkload& points, std::string_view key) const
 {
     if (key == kWorkload)
         return workloads_.size() > 1;
@@ -81,26 +81,26 @@ bool TellingKeys::tells(const OfWorkload& points, std::string_view key) const
     return true;
 }
 
-std::set<std::string> TellingKeys::keys() const
+std::set<std::string> VaryingKeys::keys() const
 {
-    std::set<std::string> told;
+    std::set<std::string> varying;
     for (const auto& [workload, points] : workloads_)
         for (const auto& [name, key] : points.keys)
-            if (tells(points, name))
-                told.insert(name);
-    return told;
+            if (varies(points, name))
+                varying.insert(name);
+    return varying;
 }
 
-KeyTexts TellingKeys::of(const KeyTexts& point) const
+KeyTexts VaryingKeys::of(const KeyTexts& point) const
 {
-    KeyTexts telling;
+    KeyTexts varying;
     const auto points = workloads_.find(workloadOf(point));
     if (points == workloads_.end())
-        return telling;
+        return varying;
     for (const auto& entry : point)
-        if (tells(points->second, entry.first) && hasEffect(point, entry.first))
-            telling.push_back(entry);
-    return telling;
+        if (varies(points->second, entry.first) && hasEffect(point, entry.first))
+            varying.push_back(entry);
+    return varying;
 }
 
 std::string labelOf(const KeyTexts& values)

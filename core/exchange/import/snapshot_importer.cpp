@@ -1,0 +1,30 @@
+#include "core/exchange/import/snapshot_importer.h"
+
+#include "core/exchange/import/snapshot_import.h"
+#include "core/exchange/number.h"
+
+#include <fmt/format.h>
+
+namespace tilescope::exchange {
+
+bool SnapshotImporter::matches(std::string_view head) const
+{
+    // A pickle of protocol 2 or later begins with the opcode PROTO and the protocol's number.
+    constexpr char kProto = '\x80';
+    constexpr char kFirst = 2;
+    constexpr char kLast = 5;
+    return head.size() >= 2 && head[0] == kProto && head[1] >= kFirst && head[1] <= kLast;
+}
+
+ImportResult SnapshotImporter::run(const std::filesystem::path& file,
+                                   const std::filesystem::path& output) const
+{
+    const auto size = [](Bytes bytes) { return withUnit(static_cast<double>(bytes.count), Unit::Bytes); };
+    ImportedSnapshot imported;
+    const RunId run = importSnapshotFile(file, output, &imported);
+    return {run, fmt::format("{}: {} events, {} segments, {} blocks allocated with {}, {} reserved",
+                             imported.header.name, imported.trace.allocEvents.size(), imported.segments,
+                             imported.blocks, size(imported.allocated), size(imported.reserved))};
+}
+
+} // namespace tilescope::exchange

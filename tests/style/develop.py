@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Checks the how-to pages in resources/help/develop.
+
+Each page names an example and the command that lists its files: `git grep -lE 'REGEX' -- PATH…`. Its table "file | change" must name
+exactly those files. CONTRIBUTING.md must link each page.
+
+usage: develop.py ROOT        exit 1 and one line per offence
+       develop.py --self-test
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+COMMAND = re.compile(r"`git grep -lE '([^']+)' -- ([^`]+)`")
+ROW = re.compile(r"^\| `([^`]+)` \| \S", re.M)
+
+
+def matching(root, pattern, paths):
+    """The files below `paths` with a line that matches, as git grep lists them."""
+    found = set()
+    for path in paths:
+        top = root / path
+        for file in [top] if top.is_file() else sorted(top.rglob("*")):
+            if file.is_file() and re.search(pattern, file.read_text(encoding="utf-8", errors="replace")):
+                found.add(file.relative_to(root).as_posix())
+    return found
+
+
+def offences(root):
+    found = []
+    contributing = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    pages = sorted((root / "resources/help/develop").glob("*.md"))
+    if not pages:
+        found.append("resources/help/develop: no pages found")
+    for page in pages:
+        name = page.relative_to(root).as_posix()
+        text = page.read_text(encoding="utf-8")
+        commands = COMMAND.findall(text)
+        if len(commands) != 1:
+            found.append(f"{name}: names {len(commands)} commands that list the example's files; one is needed")
+            continue
+        pattern, paths = commands[0]
+        expected = matching(root, pattern, paths.split())
+        listed = set(ROW.findall(text))
+        found += [f"{name}: does not list {file}" for file in sorted(expected - listed)]
+        found += [f"{name}: lists {file}, which does not name the example" for file in sorted(listed - expected)]
+        if name not in contributing:
+            found.append(f"CONTRIBUTING.md: does not link {name}")
+    return found
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "resources/help/develop").mkdir(parents=True)
+        (root / "core").mkdir()
+        (root / "CONTRIBUTING.md").write_text("resources/help/develop/a.md")
+        (root / "core/x.h").write_text("Example\n")
+        (root / "core/y.h").write_text("Example\n")
+        (root / "core/z.h").write_text("other\n")
+        page = "`git grep -lE 'Example' -- core`\n\n| file | change |\n|---|---|\n| `core/x.h` | x |\n| `core/z.h` | z |\n"
+        (root / "resources/help/develop/a.md").write_text(page)
+        (root / "resources/help/develop/b.md").write_text(page.replace("core/z.h", "core/y.h"))
+        (root / "resources/help/develop/c.md").write_text("no command")
+        expected = ["resources/help/develop/a.md: does not list core/y.h",
+                    "resources/help/develop/a.md: lists core/z.h, which does not name the example",
+                    "CONTRIBUTING.md: does not link resources/help/develop/b.md",
+                    "resources/help/develop/c.md: names 0 commands that list the example's files; one is needed"]
+        assert offences(root) == expected, offences(root)
+    print("develop self-test passed")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    found = offences(pathlib.Path(sys.argv[1]))
+    for line in found:
+        print(line)
+    sys.exit(1 if found else 0)
+
+
+main()
