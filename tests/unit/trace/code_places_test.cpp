@@ -121,8 +121,8 @@ TEST(CodePlace, FunctionNamesAreQualifiedAndBare)
 
 TEST(CodePlace, FilesAreNamedWithinTheTreeWhereverItWasCompiled)
 {
-    for (const char* file : {"/home/core/tilescope/core/engine/lm.cpp", "../../core/engine/lm.cpp",
-                             "../core/engine/lm.cpp", "core/engine/lm/lm.cpp"})
+    for (const char* file : {"/home/core/tilescope/core/engine/lm/lm.cpp", "../../core/engine/lm/lm.cpp",
+                             "../core/engine/lm/lm.cpp", "core/engine/lm/lm.cpp"})
         EXPECT_EQ(fileInTree(file), "core/engine/lm/lm.cpp");
     EXPECT_EQ(fileInTree("/src/tests/unit/trace/a_test.cpp"), "tests/unit/trace/a_test.cpp");
 }
