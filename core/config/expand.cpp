@@ -4,6 +4,7 @@
 #include "core/config/value.h"
 #include "core/config/wording.h"
 #include "core/config/yaml_tree.h"
+#include "core/model/attention_backend.h"
 #include "core/model/text.h"
 
 #include <fmt/format.h>
@@ -292,7 +293,7 @@ private:
     /// Tiles that no point uses are a slip; in a sweep over backends they are not.
     void requireUsedTiles(const std::vector<ExperimentSpec>& specs)
     {
-        const auto uses = [](const ExperimentSpec& spec) { return spec.backend == Backend::FlashTorch; };
+        const auto uses = [](const ExperimentSpec& spec) { return traitsOf(spec.backend).hasTiles; };
         for (const std::string_view key : {"tile_q", "tile_k"}) {
             const std::size_t row = rowOf(key);
             if (!given_[row] || std::ranges::any_of(specs, uses))

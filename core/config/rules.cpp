@@ -2,6 +2,8 @@
 
 #include "core/config/device_rules.h"
 #include "core/config/spec_file.h"
+#include "core/config/wording.h"
+#include "core/model/attention_backend.h"
 #include "core/model/text.h"
 
 #include <fmt/format.h>
@@ -12,39 +14,24 @@ namespace tilescope::config {
 
 namespace {
 
-/// Head widths that a backend's kernels take wherever they run; the device's own limits are the engine's to
-/// tell.
-struct HeadLimits {
-    std::int64_t maximum = 1'048'576;
-    std::int64_t multiple = 1;     ///< in fp32
-    std::int64_t halfMultiple = 1; ///< in bf16 and fp16
-};
-
-HeadLimits limitsOf(Backend backend)
-{
-    switch (backend) {
-    case Backend::Flash:
-        return {.maximum = 256};
-    case Backend::SdpaEfficient: // its loads are 16 bytes wide, and it does not pad
-        return {.multiple = 4, .halfMultiple = 8};
-    case Backend::SdpaCudnn:
-        return {.maximum = 256, .multiple = 8, .halfMultiple = 8};
-    case Backend::Naive:
-    case Backend::FlashTorch:
-    case Backend::Sdpa:
-    case Backend::SdpaFlash:
-    case Backend::SdpaMath:
-        return {};
-    }
-    return {};
-}
-
 using Broken = std::optional<BrokenRule>;
+
+/// The backends that take any head dim on any device: `a, b and c`.
+std::string backendsOfAnyHeadDim()
+{
+    std::vector<std::string> names;
+    for (const BackendTraits& traits : kBackendTraits)
+        if (traits.headDims == HeadDims{} && traits.onCuda.headDims == HeadDims{})
+            names.emplace_back(traits.name);
+    const std::string last = names.back();
+    names.pop_back();
+    return joined(names) + " and " + last;
+}
 
 Broken headWidthRule(const ExperimentSpec& spec, std::int64_t width,
                      std::initializer_list<std::string_view> widthKeys)
 {
-    const HeadLimits limits = limitsOf(spec.backend);
+    const HeadDims& limits = traitsOf(spec.backend).headDims;
     const bool half = spec.precision == Precision::Bf16 || spec.precision == Precision::Fp16;
     const std::int64_t multiple = half ? limits.halfMultiple : limits.multiple;
     if (width <= limits.maximum && width % multiple == 0)
@@ -54,7 +41,7 @@ Broken headWidthRule(const ExperimentSpec& spec, std::int64_t width,
     if (width > limits.maximum)
         return BrokenRule{
             fmt::format("backend {} has no head width {}", wordOf(spec.backend), width),
-            fmt::format("it takes up to {}; naive, flash-torch, sdpa and sdpa-math take any", limits.maximum),
+            fmt::format("it takes up to {}; {} take any", limits.maximum, backendsOfAnyHeadDim()),
             std::move(keys)};
     return BrokenRule{fmt::format("backend {} in {} has no head width {}", wordOf(spec.backend),
                                   wordOf(spec.precision), width),

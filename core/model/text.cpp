@@ -1,6 +1,9 @@
 #include "core/model/text.h"
 
+#include "core/model/attention_backend.h"
 #include "core/model/cpu_instruction_set.h"
+
+#include <array>
 
 namespace tilescope {
 
@@ -40,11 +43,12 @@ template <> std::span<const EnumWord<Precision>> enumWords()
 
 template <> std::span<const EnumWord<Backend>> enumWords()
 {
-    static constexpr EnumWord<Backend> words[] = {
-        {Backend::Naive, "naive"},          {Backend::FlashTorch, "flash-torch"},
-        {Backend::Flash, "flash"},          {Backend::Sdpa, "sdpa"},
-        {Backend::SdpaFlash, "sdpa-flash"}, {Backend::SdpaEfficient, "sdpa-efficient"},
-        {Backend::SdpaCudnn, "sdpa-cudnn"}, {Backend::SdpaMath, "sdpa-math"}};
+    static constexpr auto words = [] {
+        std::array<EnumWord<Backend>, kBackendTraits.size()> all{};
+        for (std::size_t i = 0; i < all.size(); ++i)
+            all[i] = {kBackendTraits[i].backend, kBackendTraits[i].name};
+        return all;
+    }();
     return words;
 }
 

@@ -1,5 +1,7 @@
 #include "core/model/varying_keys.h"
 
+#include "core/model/attention_backend.h"
+
 #include <algorithm>
 #include <iterator>
 
@@ -39,8 +41,9 @@ bool hasEffect(const KeyTexts& point, std::string_view key)
         return false;
     if (key != "tile_q" && key != "tile_k")
         return true;
-    const std::string* backend = find(point, "backend");
-    return !backend || *backend == "flash-torch";
+    const std::string* name = find(point, "backend");
+    const BackendTraits* backend = name ? findBackend(*name) : nullptr;
+    return !name || (backend && backend->hasTiles);
 }
 
 } // namespace

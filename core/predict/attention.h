@@ -40,14 +40,12 @@ struct AttentionShape {
 AttentionShape attentionOfLm(const ExperimentSpec& spec);
 AttentionShape attentionAlone(const ExperimentSpec& spec);
 
-/// One way to compute attention, in memory: as core/engine's backend of that name.
+/// The memory and time of an attention backend of core/engine.
 class AttentionMemory {
 public:
     virtual ~AttentionMemory() = default;
     /// o from q, k and v.
     virtual Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) = 0;
-    /// Whether heads lie in one dimension with the batch, so that o needs no other order before it is merged.
-    virtual bool groupsHeads() const { return false; }
 };
 
 /// \param ops  outlives it

@@ -1,5 +1,7 @@
 #include "core/predict/lm.h"
 
+#include "core/model/attention_backend.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -162,10 +164,10 @@ Tensor LanguageModel::mergeHeads(const Tensor& o)
     merged.origin = {};
     ops_.record(merged, {&o}, {}, [this, moves](const Tensors& g) -> Tensors {
         Tensor byHead = g[0];
-        if (moves && attention_->groupsHeads())
+        if (moves && traitsOf(spec_.backend).groupsHeads)
             ops_.moves(2 * g[0].bytes());
         // Where heads stay apart this is a view, which the kernels read as it lies.
-        if (moves && attention_->groupsHeads())
+        if (moves && traitsOf(spec_.backend).groupsHeads)
             byHead = ops_.make(g[0].count, g[0].type, "gradient by head");
         else
             byHead.isTransposed = moves;

@@ -17,8 +17,6 @@ public:
             hold(shape.queries, "queries that see no key");
     }
 
-    bool groupsHeads() const override { return true; }
-
     Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) override
     {
         Tensor weights;

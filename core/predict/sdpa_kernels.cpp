@@ -1,5 +1,6 @@
 #include "core/predict/sdpa_kernels.h"
 
+#include "core/model/attention_backend.h"
 #include "core/predict/fused_kernels.h"
 
 #include <algorithm>
@@ -334,13 +335,21 @@ const SdpaKernel* chosen(const AttentionShape& shape, bool hasMask, const Target
 const SdpaKernel* sdpaKernel(Backend backend, const AttentionShape& shape, bool hasMask,
                              const TargetDevice& device)
 {
-    if (backend == Backend::SdpaMath)
+    const std::optional<TorchKernel> forced = traitsOf(backend).torchKernel;
+    if (forced == TorchKernel::Math)
         return &sdpaMath();
-    if (!device.isCuda || backend == Backend::Sdpa)
+    if (!device.isCuda || !forced)
         return chosen(shape, hasMask, device);
-    if (backend == Backend::SdpaFlash)
+    switch (*forced) {
+    case TorchKernel::Flash:
         return &kFlash;
-    return backend == Backend::SdpaEfficient ? static_cast<const SdpaKernel*>(&kEfficient) : &kCudnn;
+    case TorchKernel::Efficient:
+        return &kEfficient;
+    case TorchKernel::Cudnn:
+    case TorchKernel::Math:
+        break;
+    }
+    return &kCudnn;
 }
 
 } // namespace tilescope::predict

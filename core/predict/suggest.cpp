@@ -1,5 +1,6 @@
 #include "core/predict/suggest.h"
 
+#include "core/model/attention_backend.h"
 #include "core/predict/predict_memory.h"
 
 #include <functional>
@@ -37,8 +38,7 @@ std::optional<Changed> halfPrecision(Changed point)
 
 std::optional<Changed> fusedAttention(Changed point)
 {
-    const Backend backend = point.spec.backend;
-    if (backend != Backend::Naive && backend != Backend::SdpaMath)
+    if (!traitsOf(point.spec.backend).keepsScores)
         return {};
     point.spec.backend = Backend::Flash;
     point.keys.emplace_back("backend", "flash");

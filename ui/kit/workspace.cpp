@@ -1,5 +1,7 @@
 #include "ui/kit/workspace.h"
 
+#include "core/model/attention_backend.h"
+
 #include <QFileInfo>
 
 #include <algorithm>
@@ -46,7 +48,8 @@ bool isImplied(std::string_view key, const query::RunSummary& run)
 {
     if (key == "kv_heads")
         return run.param(key) == run.param("heads");
-    return key.substr(0, 5) == "tile_" && run.param("backend") != "flash-torch";
+    const BackendTraits* backend = findBackend(run.param("backend"));
+    return key.substr(0, 5) == "tile_" && !(backend && backend->hasTiles);
 }
 
 constexpr int kTickMs = 250;

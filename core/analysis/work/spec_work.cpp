@@ -1,5 +1,7 @@
 #include "core/analysis/work/spec_work.h"
 
+#include "core/model/attention_backend.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -69,8 +71,6 @@ private:
         add(phase, module, what, KernelFamily::Matmul, work, work.flops);
     }
 
-    bool keepsScores() const { return spec_.backend == Backend::Naive || spec_.backend == Backend::SdpaMath; }
-
     void attention(Phase phase, const std::string& module, const AttentionShape& a, bool recomputed = false)
     {
         const bool forward = phase == Phase::Forward || recomputed;
@@ -78,7 +78,7 @@ private:
         const std::int64_t visible = queryHeads * visiblePairs(a.queries, a.keys, a.causal);
         // Scores and output, and twice that in backward.
         const Flops needed = Flops{2 * visible * 2 * a.headDim} * (forward ? 1 : 2);
-        if (keepsScores()) {
+        if (traitsOf(spec_.backend).keepsScores) {
             const Work scores = products(queryHeads, a.queries, a.headDim, a.keys);
             const Work output = products(queryHeads, a.queries, a.keys, a.headDim);
             const std::string inner = spec_.annotateAttention ? module + "/" : module;
@@ -104,7 +104,7 @@ private:
         const std::int64_t kv = 2 * a.batch * a.kvHeads * a.keys * a.headDim * elementBytes_;
         const std::int64_t statistics = queryHeads * a.queries * 4;
         const KernelFamily family =
-            spec_.backend == Backend::FlashTorch ? KernelFamily::Matmul : KernelFamily::Attention;
+            traitsOf(spec_.backend).isFused ? KernelFamily::Attention : KernelFamily::Matmul;
         const Work work = forward ? Work{{2 * visible * 2 * a.headDim}, {2 * q + kv + statistics}}
                                   : Work{{2 * visible * 5 * a.headDim}, {4 * q + 2 * kv + statistics}};
         add(phase, module, "attention", family, work, recomputed ? Flops{} : needed, recomputed);

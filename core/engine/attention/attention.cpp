@@ -15,8 +15,6 @@ public:
     {
     }
 
-    HeadLayout layout() const override { return HeadLayout::Separate; }
-
     at::Tensor apply(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) override
     {
         torch::jit::Stack stack{q, k, v, problem_.causal, problem_.scale};

@@ -33,30 +33,23 @@ struct AttentionProblem {
     bool deterministic = false;
 };
 
-/// The shape in which a backend takes q, k and v; o has that of q. Both are views of the same contiguous
-/// memory.
-enum class HeadLayout {
-    Separate, ///< (batch, heads, N, d) and (batch, kvHeads, N, d)
-    Grouped,  ///< (batch·kvHeads, heads/kvHeads·N, d) and (batch·kvHeads, N, d)
-};
-
-/// One way to compute attention, differentiable. Session thread.
+/// One way to compute attention, differentiable. q, k and v are contiguous in the shapes that
+/// BackendTraits::groupsHeads defines; o has the shape of q. Session thread.
 class AttentionBackend {
 public:
     virtual ~AttentionBackend() = default;
-    virtual HeadLayout layout() const = 0;
     virtual at::Tensor apply(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) = 0;
-    /// Tells the tables that it keeps: masks.
+    /// Visits the tensors that it keeps between calls, such as masks.
     virtual void visitHeld(const HoldVisitor& /*visit*/) const {}
 };
 
-/// The backend of that name for that problem.
-/// \throws Unsupported  where it cannot do it: device, dtype, head dim, heads, or not in this build
+/// \throws Unsupported  if the backend cannot compute the problem (device, dtype, head dim, heads) or is not
+///                      part of this build
 std::unique_ptr<AttentionBackend> makeAttention(Backend backend, const AttentionProblem& problem);
 
 std::unique_ptr<AttentionBackend> makeNaiveAttention(const AttentionProblem& problem);
 std::unique_ptr<AttentionBackend> makeTiledAttention(const AttentionProblem& problem);
 std::unique_ptr<AttentionBackend> makeFlashAttention(const AttentionProblem& problem);
-std::unique_ptr<AttentionBackend> makeSdpaAttention(Backend kernel, const AttentionProblem& problem);
+std::unique_ptr<AttentionBackend> makeSdpaAttention(Backend backend, const AttentionProblem& problem);
 
 } // namespace tilescope::engine

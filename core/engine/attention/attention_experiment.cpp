@@ -3,6 +3,7 @@
 #include "core/engine/common/device.h"
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/set_up.h"
+#include "core/model/attention_backend.h"
 #include "core/model/phases.h"
 #include "core/trace/host/range.h"
 
@@ -61,7 +62,7 @@ public:
           backend_(makeAttention(spec.backend, problemOf(spec, device)))
     {
         const auto options = at::device(device.torch()).dtype(dtypeOf(spec.precision));
-        const bool grouped = backend_->layout() == HeadLayout::Grouped;
+        const bool grouped = traitsOf(spec.backend).groupsHeads;
         const auto draw = [&](const char* name, std::int64_t heads, std::int64_t length) {
             const Making making(MemoryCategory::Inputs, name);
             const Tensor t = at::randn({spec.batch, heads, length, spec.headDim}, options);

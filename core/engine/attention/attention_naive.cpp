@@ -33,8 +33,6 @@ public:
         }
     }
 
-    HeadLayout layout() const override { return HeadLayout::Grouped; }
-
     at::Tensor apply(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) override
     {
         const at::Tensor weights = softmax(scores(q, k));

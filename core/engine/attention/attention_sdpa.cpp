@@ -1,6 +1,7 @@
 #include "core/engine/attention/attention.h"
 #include "core/engine/common/failure.h"
 #include "core/engine/common/set_up.h"
+#include "core/model/attention_backend.h"
 #include "core/model/text.h"
 
 #include <ATen/Context.h>
@@ -32,13 +33,13 @@ private:
 // Lets LibTorch's own choice fall on one kernel only.
 class OnlyKernel {
 public:
-    explicit OnlyKernel(Backend kernel)
+    explicit OnlyKernel(TorchKernel kernel)
     {
         auto& context = at::globalContext();
-        context.setSDPUseFlash(kernel == Backend::SdpaFlash);
-        context.setSDPUseMemEfficient(kernel == Backend::SdpaEfficient);
-        context.setSDPUseCuDNN(kernel == Backend::SdpaCudnn);
-        context.setSDPUseMath(kernel == Backend::SdpaMath);
+        context.setSDPUseFlash(kernel == TorchKernel::Flash);
+        context.setSDPUseMemEfficient(kernel == TorchKernel::Efficient);
+        context.setSDPUseCuDNN(kernel == TorchKernel::Cudnn);
+        context.setSDPUseMath(kernel == TorchKernel::Math);
     }
     ~OnlyKernel()
     {
@@ -65,9 +66,7 @@ private:
 // key side becomes a mask.
 class SdpaAttention final : public AttentionBackend {
 public:
-    SdpaAttention(Backend kernel, const AttentionProblem& problem);
-
-    HeadLayout layout() const override { return HeadLayout::Separate; }
+    SdpaAttention(const BackendTraits& traits, const AttentionProblem& problem);
 
     Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) override;
 
@@ -79,15 +78,15 @@ private:
     void requireCuda() const;
     void requireKernelTakes() const;
 
-    Backend kernel_;
+    const BackendTraits& traits_;
     AttentionProblem problem_;
     std::int64_t blankRows_ = 0; // leading queries that see no key
     bool causal_ = false;        // what PyTorch is told; false where mask_ says it
     Tensor mask_;                // (queryLength, keyLength): key is seen
 };
 
-SdpaAttention::SdpaAttention(Backend kernel, const AttentionProblem& problem)
-    : kernel_(kernel), problem_(problem)
+SdpaAttention::SdpaAttention(const BackendTraits& traits, const AttentionProblem& problem)
+    : traits_(traits), problem_(problem)
 {
     const std::int64_t offset = problem.keyLength - problem.queryLength;
     // One query sees every key: that is no mask at all.
@@ -106,18 +105,16 @@ SdpaAttention::SdpaAttention(Backend kernel, const AttentionProblem& problem)
 
 void SdpaAttention::requireCuda() const
 {
-    const bool cudaOnly = kernel_ == Backend::SdpaEfficient || kernel_ == Backend::SdpaCudnn;
-    if (cudaOnly && !problem_.device.is_cuda())
+    if (traits_.needsCuda && !problem_.device.is_cuda())
         throw Unsupported{
-            c10::str(wordOf(kernel_), " is a CUDA kernel of PyTorch and this point runs on the CPU")};
+            c10::str(traits_.name, " is a CUDA kernel of PyTorch and this point runs on the CPU")};
 }
 
 // Asks LibTorch with tensors of the problem's own shape, which live for this call only.
 void SdpaAttention::requireKernelTakes() const
 {
-    const bool named =
-        kernel_ == Backend::SdpaFlash || kernel_ == Backend::SdpaEfficient || kernel_ == Backend::SdpaCudnn;
-    if (!problem_.device.is_cuda() || !named)
+    const std::optional<TorchKernel> kernel = traits_.torchKernel;
+    if (!problem_.device.is_cuda() || !kernel || kernel == TorchKernel::Math)
         return;
     const auto options = at::device(problem_.device).dtype(problem_.dtype);
     const auto& p = problem_;
@@ -132,14 +129,13 @@ void SdpaAttention::requireKernelTakes() const
     WarningCollector warnings;
     const c10::WarningUtils::WarningHandlerGuard collect(&warnings);
     const c10::WarningUtils::WarnAlways always(true);
-    const OnlyKernel only(kernel_);
-    const bool taken = kernel_ == Backend::SdpaFlash ? sdp::can_use_flash_attention(params, true)
-                       : kernel_ == Backend::SdpaEfficient
-                           ? sdp::can_use_mem_efficient_attention(params, true)
-                           : sdp::can_use_cudnn_attention(params, true);
+    const OnlyKernel only(*kernel);
+    const bool taken = kernel == TorchKernel::Flash       ? sdp::can_use_flash_attention(params, true)
+                       : kernel == TorchKernel::Efficient ? sdp::can_use_mem_efficient_attention(params, true)
+                                                          : sdp::can_use_cudnn_attention(params, true);
     if (!taken)
         throw Unsupported{
-            c10::str("PyTorch's ", wordOf(kernel_), " does not take this: ",
+            c10::str("PyTorch's ", traits_.name, " does not take this: ",
                      warnings.first().empty() ? "no reason given" : condensed(warnings.first()))};
 }
 
@@ -154,41 +150,42 @@ Tensor SdpaAttention::apply(const Tensor& q, const Tensor& k, const Tensor& v)
 Tensor SdpaAttention::attend(const Tensor& q, const Tensor& k, const Tensor& v) const
 {
     const bool keepLse = problem_.needsGrad && at::GradMode::is_enabled();
-    if (mask_.defined() || kernel_ == Backend::Sdpa)
+    if (mask_.defined() || !traits_.torchKernel)
         return dispatched(q, k, v);
-    switch (kernel_) {
-    case Backend::SdpaFlash:
+    switch (*traits_.torchKernel) {
+    case TorchKernel::Flash:
         if (!problem_.device.is_cuda())
             return std::get<0>(
                 at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal_, {}, problem_.scale));
         return std::get<0>(
             at::_scaled_dot_product_flash_attention(q, k, v, 0.0, causal_, false, problem_.scale));
-    case Backend::SdpaEfficient:
+    case TorchKernel::Efficient:
         return std::get<0>(
             at::_scaled_dot_product_efficient_attention(q, k, v, {}, keepLse, 0.0, causal_, problem_.scale));
-    case Backend::SdpaCudnn:
+    case TorchKernel::Cudnn:
         return std::get<0>(at::_scaled_dot_product_cudnn_attention(q, k, v, {}, keepLse, 0.0, causal_, false,
                                                                    problem_.scale));
-    default:
-        return dispatched(q, k, v);
+    case TorchKernel::Math:
+        break;
     }
+    return dispatched(q, k, v);
 }
 
 // Through PyTorch's own front door, which pads head dims and masks as the kernels need them.
 Tensor SdpaAttention::dispatched(const Tensor& q, const Tensor& k, const Tensor& v) const
 {
     std::optional<OnlyKernel> only;
-    if (kernel_ != Backend::Sdpa)
-        only.emplace(kernel_);
+    if (traits_.torchKernel)
+        only.emplace(*traits_.torchKernel);
     return at::scaled_dot_product_attention(q, k, v, mask_.defined() ? std::optional(mask_) : std::nullopt,
                                             0.0, causal_, problem_.scale, problem_.heads != problem_.kvHeads);
 }
 
 } // namespace
 
-std::unique_ptr<AttentionBackend> makeSdpaAttention(Backend kernel, const AttentionProblem& problem)
+std::unique_ptr<AttentionBackend> makeSdpaAttention(Backend backend, const AttentionProblem& problem)
 {
-    return std::make_unique<SdpaAttention>(kernel, problem);
+    return std::make_unique<SdpaAttention>(traitsOf(backend), problem);
 }
 
 } // namespace tilescope::engine

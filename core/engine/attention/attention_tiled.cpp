@@ -244,8 +244,6 @@ class TiledAttention final : public AttentionBackend {
 public:
     explicit TiledAttention(const AttentionProblem& problem) : plan_(problem) {}
 
-    HeadLayout layout() const override { return HeadLayout::Separate; }
-
     Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) override
     {
         const NamedOp op("tilescope::flash_torch");

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/engine/common/set_up.h"
+#include "core/model/attention_backend.h"
 #include "core/trace/host/range.h"
 
 #include <ATen/autocast_mode.h>
@@ -77,9 +78,10 @@ private:
     AttentionBackend& attention_;
 };
 
-LanguageModel::LanguageModel(const LmShape& shape, at::TensorOptions options,
-                             std::unique_ptr<AttentionBackend> attention, Checkpointing checkpointing)
-    : shape_(shape), options_(options), attention_(std::move(attention))
+LanguageModel::LanguageModel(const LmShape& shape, at::TensorOptions options, Backend backend,
+                             const AttentionProblem& problem, Checkpointing checkpointing)
+    : shape_(shape), options_(options), attention_(makeAttention(backend, problem)),
+      groupsHeads_(traitsOf(backend).groupsHeads)
 {
     requireRotatable(shape);
     const std::int64_t d = shape.dModel;
@@ -203,8 +205,7 @@ Tensor LanguageModel::block(const Layer& layer, const Tensor& x) const
 Tensor LanguageModel::attend(const Layer& layer, const Tensor& normed, const Tensor& x) const
 {
     const ScopedRange range("attention");
-    const auto [q, k, v] =
-        splitHeads(at::mm(normed, layer.qkv), rotation_, attention_->layout() == HeadLayout::Grouped);
+    const auto [q, k, v] = splitHeads(at::mm(normed, layer.qkv), rotation_, groupsHeads_);
     const Tensor o = recomputedAttention_ ? recomputedInBackward(*recomputedAttention_, {q, k, v})
                                           : attention_->apply(q, k, v);
     return addProduct(x, mergeHeads(o, shape_.batch, shape_.heads), layer.projection);

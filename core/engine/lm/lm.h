@@ -31,8 +31,8 @@ class LanguageModel {
 public:
     /// \param options  dtype and device of the parameters
     /// \throws Unsupported, Error
-    LanguageModel(const LmShape& shape, at::TensorOptions options,
-                  std::unique_ptr<AttentionBackend> attention, Checkpointing checkpointing = {});
+    LanguageModel(const LmShape& shape, at::TensorOptions options, Backend backend,
+                  const AttentionProblem& problem, Checkpointing checkpointing = {});
     ~LanguageModel();
     LanguageModel(const LanguageModel&) = delete;
     LanguageModel& operator=(const LanguageModel&) = delete;
@@ -75,6 +75,7 @@ private:
     LmShape shape_;
     at::TensorOptions options_;
     std::unique_ptr<AttentionBackend> attention_;
+    bool groupsHeads_;
     Rotation rotation_;
     at::Tensor embedding_;
     std::vector<Layer> layers_;

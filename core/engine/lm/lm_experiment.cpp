@@ -49,8 +49,8 @@ class LmExperiment final : public Experiment {
 public:
     LmExperiment(const ExperimentSpec& spec, const Device& device)
         : spec_(spec), device_(device.torch().type()), autocast_(autocastDtype(spec.precision)),
-          model_(shapeOf(spec), at::device(device.torch()).dtype(at::kFloat),
-                 makeAttention(spec.backend, attentionOf(spec, device)), spec.checkpointing),
+          model_(shapeOf(spec), at::device(device.torch()).dtype(at::kFloat), spec.backend,
+                 attentionOf(spec, device), spec.checkpointing),
           tokenSource_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(spec.seed)))
     {
         makeInputs(device);

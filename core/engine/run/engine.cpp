@@ -10,6 +10,7 @@
 #include "core/engine/studies/ceilings.h"
 #include "core/engine/studies/memory_reader.h"
 #include "core/engine/studies/numerics.h"
+#include "core/model/attention_backend.h"
 #include "core/model/flags.h"
 #include "core/model/set_up_path.h"
 #include "core/model/text.h"
@@ -189,8 +190,8 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, Poi
         facts.readings.push_back(readMemory(device, "before set-up"));
         observer.memoryLearnt(std::move(facts));
     }
-    // On a CPU every build has every kernel, and other backends have none of ours.
-    if (device.isCuda() && spec.backend == Backend::Flash && !kernels::hasAllCudaKernels())
+    // A build has all kernels for CPUs, but perhaps not all for GPUs.
+    if (device.isCuda() && traitsOf(spec.backend).isOurs && !kernels::hasAllCudaKernels())
         result.flags.push_back(flagText(FlagKind::SmallKernelSet));
     const std::unique_ptr<Experiment> experiment = setUp(spec, device, observer, result, phase);
     if (!experiment)

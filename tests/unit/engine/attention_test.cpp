@@ -1,8 +1,10 @@
 #include "core/engine/attention/attention.h"
 
 #include "core/engine/common/failure.h"
+#include "core/model/attention_backend.h"
 
 #include <ATen/ATen.h>
+#include <ATen/cuda/CUDAContextLight.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -92,7 +94,7 @@ Answer answerOf(Backend backend, const AttentionProblem& p, const Inputs& in)
     const auto attention = makeAttention(backend, p);
     const Inputs leaves = leavesOf(in);
     const auto shaped = [&](const Tensor& t) {
-        return attention->layout() == HeadLayout::Grouped ? t.view({p.batch * p.kvHeads, -1, p.headDim}) : t;
+        return traitsOf(backend).groupsHeads ? t.view({p.batch * p.kvHeads, -1, p.headDim}) : t;
     };
     const Tensor o = attention->apply(shaped(leaves.q), shaped(leaves.k), shaped(leaves.v));
     return gradientsOf(leaves, o.view(in.q.sizes()));
@@ -178,7 +180,7 @@ TEST_P(AttentionBackends, GiveTheSameWithoutAGraph)
     const at::NoGradGuard noGrad;
     const auto attention = makeAttention(c.backend, p);
     const auto shaped = [&](const Tensor& t) {
-        return attention->layout() == HeadLayout::Grouped ? t.view({p.batch * p.kvHeads, -1, p.headDim}) : t;
+        return traitsOf(c.backend).groupsHeads ? t.view({p.batch * p.kvHeads, -1, p.headDim}) : t;
     };
     const Tensor o = attention->apply(shaped(in.q), shaped(in.k), shaped(in.v)).view(in.q.sizes());
     EXPECT_LE(distance(o, withGraph), 1e-13);
@@ -289,6 +291,66 @@ TEST(SdpaAttention, CudaKernelsAreSkippedOnTheCpuWithAReason)
             EXPECT_THAT(unsupported.reason, ::testing::HasSubstr("CUDA kernel"));
         }
     }
+}
+
+struct Wanted {
+    at::ScalarType dtype;
+    bool sharesHeads, hasMoreKeys;
+    std::int64_t headDim;
+};
+
+bool isTaken(const BackendTraits& traits, const Wanted& wanted, bool isCuda)
+{
+    const bool isHalf = wanted.dtype != at::kFloat;
+    const auto takes = [&](const HeadDims& dims) {
+        return wanted.headDim <= dims.maximum &&
+               wanted.headDim % (isHalf ? dims.halfMultiple : dims.multiple) == 0;
+    };
+    if (!isCuda)
+        return !traits.needsCuda;
+    const CudaLimits& limits = traits.onCuda;
+    return takes(traits.headDims) && takes(limits.headDims) && (isHalf || !limits.halfOnly) &&
+           (limits.sharedHeads || !wanted.sharesHeads) && (limits.causalWithMore || !wanted.hasMoreKeys);
+}
+
+// Which problems are refused; the GPU must be of compute capability 9.0 for all of the limits.
+void expectTraitsOnDevice(const at::Device& device)
+{
+    for (const BackendTraits& traits : kBackendTraits)
+        for (const at::ScalarType dtype : {at::kFloat, at::kHalf, at::kBFloat16})
+            for (const bool sharesHeads : {false, true})
+                for (const bool hasMoreKeys : {false, true})
+                    for (const std::int64_t headDim : {16, 20, 64}) {
+                        const Wanted wanted{dtype, sharesHeads, hasMoreKeys, headDim};
+                        AttentionProblem p =
+                            problemOf(4, sharesHeads ? 2 : 4, 32, hasMoreKeys ? 40 : 32, true);
+                        p.dtype = dtype;
+                        p.device = device;
+                        p.headDim = headDim;
+                        bool taken = true;
+                        std::string reason;
+                        try {
+                            makeAttention(traits.backend, p);
+                        } catch (const Unsupported& unsupported) {
+                            taken = false;
+                            reason = unsupported.reason;
+                        }
+                        EXPECT_EQ(taken, isTaken(traits, wanted, device.is_cuda()))
+                            << traits.name << ", " << dtype << ", head dim " << headDim << ", shares heads "
+                            << sharesHeads << ", more keys " << hasMoreKeys << ": " << reason;
+                    }
+}
+
+TEST(AttentionBackendTraits, SayWhatTheCpuRefuses)
+{
+    expectTraitsOnDevice(at::kCPU);
+}
+
+TEST(AttentionBackendTraits, SayWhatAGpuRefuses)
+{
+    if (!at::hasCUDA() || at::cuda::getDeviceProperties(0)->major < 9)
+        GTEST_SKIP() << "needs a GPU of compute capability 9.0";
+    expectTraitsOnDevice(at::Device(at::kCUDA, 0));
 }
 
 } // namespace

@@ -40,7 +40,7 @@ LanguageModel toyModel(const LmShape& shape, Backend backend, Checkpointing chec
     problem.dtype = at::kDouble;
     problem.needsGrad = true;
     problem.tileQ = problem.tileK = 4;
-    return LanguageModel(shape, at::dtype(at::kDouble), makeAttention(backend, problem), checkpointing);
+    return LanguageModel(shape, at::dtype(at::kDouble), backend, problem, checkpointing);
 }
 
 Tensor toyTokens(const LmShape& shape)
@@ -63,8 +63,7 @@ TEST_P(LmPresets, HaveExactlyTheirParameters)
     const LmShape& shape = GetParam().shape;
     AttentionProblem problem = attentionOf(shape);
     problem.device = at::kMeta;
-    const LanguageModel model(shape, at::device(at::kMeta).dtype(at::kFloat),
-                              makeAttention(Backend::FlashTorch, problem));
+    const LanguageModel model(shape, at::device(at::kMeta).dtype(at::kFloat), Backend::FlashTorch, problem);
     EXPECT_EQ(model.parameterCount(), GetParam().parameters);
 }
 
@@ -201,7 +200,7 @@ std::vector<Tensor> gradientsWith(Checkpointing checkpointing, Backend backend,
     AttentionProblem problem = attentionOf(shape);
     problem.dtype = autocast.value_or(at::kFloat);
     problem.needsGrad = true;
-    const LanguageModel model(shape, at::dtype(at::kFloat), makeAttention(backend, problem), checkpointing);
+    const LanguageModel model(shape, at::dtype(at::kFloat), backend, problem, checkpointing);
     Tensor loss;
     {
         const AutocastScope scope(at::kCPU, autocast);
@@ -244,7 +243,7 @@ TEST(LanguageModel, KeepsTheResidualStreamInFp32UnderAutocast)
     const LmShape shape = toyShape();
     AttentionProblem problem = attentionOf(shape);
     problem.dtype = at::kBFloat16;
-    const LanguageModel model(shape, at::dtype(at::kFloat), makeAttention(Backend::Naive, problem));
+    const LanguageModel model(shape, at::dtype(at::kFloat), Backend::Naive, problem);
     const Tensor exact = model.forward(toyTokens(shape)).detach();
     Tensor mixed;
     {

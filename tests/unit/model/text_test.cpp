@@ -1,5 +1,7 @@
 #include "core/model/text.h"
 
+#include "core/model/attention_backend.h"
+
 #include <gtest/gtest.h>
 
 namespace tilescope {
@@ -9,6 +11,7 @@ TEST(EnumWords, RoundTrip)
     for (const auto& entry : enumWords<Backend>())
         EXPECT_EQ(fromWord<Backend>(wordOf(entry.value)), entry.value);
     EXPECT_EQ(wordOf(Backend::FlashTorch), "flash-torch");
+    EXPECT_EQ(enumWords<Backend>().size(), kBackendTraits.size());
     EXPECT_EQ(fromWord<Precision>("fp8"), std::nullopt);
 }
 
