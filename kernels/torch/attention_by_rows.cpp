@@ -12,6 +12,8 @@ namespace tilescope::kernels {
 namespace {
 
 constexpr double kLargestScale = 0x1p10;
+constexpr double kLargestUncheckedScale = 0x1p4;
+constexpr double kLargestScaledScore = 0x1p24;
 constexpr double kSmallestScale = 0x1p-100;
 constexpr std::int64_t kScoresAtOnce = std::int64_t{1} << 22;
 
@@ -70,10 +72,10 @@ private:
         if (causal_) {
             scores = scores.masked_fill(hidden, -INFINITY);
         }
-        // A constant as far as derivatives go: it cancels.
+        // Detached: it cancels, and so do its derivatives.
         const at::Tensor most = scores.detach().amax(-1, /*keepdim=*/true);
         const at::Tensor largest = most.masked_fill(most == -INFINITY, 0);
-        // Infinite in the type's range, it would make NaN of 0 times infinity.
+        // An infinite scale would turn a difference of 0 into NaN.
         const double range = type_ == at::kDouble ? std::numeric_limits<double>::max()
                                                   : double{std::numeric_limits<float>::max()};
         const double scale = std::min(std::abs(scale_), range);
@@ -110,18 +112,32 @@ at::ScalarType statisticsType(const at::Tensor& q)
     return q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-/// Blocks of rows as one tensor, with as many dimensions as `like` has apart from those after the rows.
+/// Blocks of rows as one tensor; without the dimension of heads if `like` has three dimensions.
 at::Tensor joined(const std::vector<at::Tensor>& blocks, const at::Tensor& like, at::ScalarType type)
 {
     const at::Tensor all = at::cat(blocks, 2).to(type);
     return like.dim() == 3 ? all.squeeze(1) : all;
 }
 
+double largestNorm(const at::Tensor& rows)
+{
+    return at::linalg_vector_norm(rows, 2, /*dim=*/-1, /*keepdim=*/false, at::kFloat).amax().item<double>();
+}
+
 } // namespace
 
-bool kernelsTakeScale(double scale)
+bool fitsFp32(double scale)
 {
     return scale == 0 || (std::abs(scale) >= kSmallestScale && std::abs(scale) <= kLargestScale);
+}
+
+bool kernelsTake(const at::Tensor& q, const at::Tensor& k, double scale)
+{
+    if (!q.is_cuda() || !fitsFp32(scale) || std::abs(scale) <= kLargestUncheckedScale) {
+        return fitsFp32(scale);
+    }
+    // No score exceeds the product of the norms. A norm that overflows or is NaN does not pass.
+    return largestNorm(q) * largestNorm(k) * std::abs(scale) <= kLargestScaledScore;
 }
 
 std::tuple<at::Tensor, at::Tensor> attentionByRows(const at::Tensor& q, const at::Tensor& k,
@@ -172,8 +188,8 @@ std::tuple<at::Tensor, at::Tensor>
 attentionTangentsByRows(const TensorTriple& x, const TensorTriple& tangents, const AttentionOptions& options)
 {
     const auto& [q, k, v] = x;
-    const bool usual = kernelsTakeScale(options.scale.value_or(1));
-    const RowBlocks blocks(q, k, v, options, usual ? statisticsType(q) : at::kDouble);
+    const bool single = fitsFp32(options.scale.value_or(1));
+    const RowBlocks blocks(q, k, v, options, single ? statisticsType(q) : at::kDouble);
     const at::Tensor queryTangent = tangents[0].defined() ? blocks.queriesLike(tangents[0]) : at::Tensor();
     const at::Tensor keyTangent = tangents[1].defined() ? blocks.keysLike(tangents[1]) : at::Tensor();
     const at::Tensor valueTangent = tangents[2].defined() ? blocks.keysLike(tangents[2]) : at::Tensor();

@@ -4,21 +4,30 @@
 
 #include <array>
 
-/// Attention by PyTorch's own operators, one block of query rows at a time: what the kernels do not compute.
+/// Attention by PyTorch's own operators, one block of query rows at a time.
 ///
-/// Memory is linear in queries and keys. Slower than the kernels by an order of magnitude, so only for
-/// forward-mode derivatives and for scales that the kernels do not take. Arguments are checked and not empty.
+/// Memory is linear in queries and keys. It is ten or more times as slow as the kernels, and serves only
+/// forward-mode derivatives and the scales that the kernels do not take. Arguments are checked and not empty.
 namespace tilescope::kernels {
 
 using TensorTriple = std::array<at::Tensor, 3>;
 
-/// Whether the kernels compute attention with this scale (or with 0).
+/// Whether fp32 arithmetic suffices for this scale: it is 0, or between 2^-100 and 2^10.
 ///
-/// They take the exponential of fma(score, scale, -offset), where offset is the largest product of score and
-/// scale, rounded to fp32. From 2^30 on that rounding alone leaves the range of the exponential, so scales
-/// whose products get there with ordinary scores are computed in fp64 instead, with (score - largest) * scale
-/// as the exponent. Scales that vanish in fp32 would turn a masked score into 0 * infinity.
-bool kernelsTakeScale(double scale);
+/// A larger scale multiplies the rounding errors of ordinary scores by so much that they decide the result. A
+/// smaller one vanishes in fp32 and would turn a masked score into 0 * infinity.
+bool fitsFp32(double scale);
+
+/// Whether the kernels compute attention of these operands with this scale.
+///
+/// The CUDA kernels compute exponents as fma(score, scale, -offset), where the offset is a row's largest
+/// scaled score (backward: its log-sum-exp), rounded to fp32. The relative error of an offset is below
+/// 5 * 2^-24. Up to offsets of 2^24 a probability is at most 2^8 times too large; far beyond, it is infinite
+/// (from 2^16 on in fp16) and results are NaN. The CPU kernels subtract the largest score first.
+///
+/// On a GPU, scales above 2^4 are therefore checked against the largest norms of q and k, which waits for the
+/// device. Up to 2^4, scores up to 2^20 are within the limit, and nothing is checked.
+bool kernelsTake(const at::Tensor& q, const at::Tensor& k, double scale);
 
 /// (o, log-sum-exp) in the types that the op returns, computed in fp64.
 std::tuple<at::Tensor, at::Tensor> attentionByRows(const at::Tensor& q, const at::Tensor& k,

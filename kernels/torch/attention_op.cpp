@@ -131,12 +131,12 @@ void compute(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, cons
         return;
     }
     AttentionProblem problem = attentionProblem(withHeads(q), withHeads(k), options);
-    if (!kernelsTakeScale(problem.scale)) {
+    if (!kernelsTake(q, k, problem.scale)) {
         const auto [output, rows] = attentionByRows(q, k, v, options);
         o.copy_(output);
         logSumExp.copy_(rows);
         if (statistics.defined()) {
-            statistics.zero_(); // backward makes its own
+            statistics.zero_(); // attentionGradientsByRows() does not read them
         }
         return;
     }
@@ -204,7 +204,7 @@ Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor
         return {gradQ.zero_(), gradK.zero_(), gradV.zero_()};
     }
     AttentionProblem problem = attentionProblem(withHeads(q), withHeads(k), options);
-    if (!kernelsTakeScale(problem.scale)) {
+    if (!kernelsTake(q, k, problem.scale)) {
         const TensorTriple gradients = attentionGradientsByRows(gradO, gradRows, q, k, v, options);
         return {gradQ.copy_(gradients[0]), gradK.copy_(gradients[1]), gradV.copy_(gradients[2])};
     }
