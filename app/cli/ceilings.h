@@ -16,8 +16,10 @@ struct CeilingsRequest {
 };
 
 /// Measures what a device reaches at most, prints it, and keeps it in the file that is named, else as this
-/// user's calibration. \return  the exit code. \throws Error  as session::measureCeilings; other options
-/// without --ceilings; the host was busy, and the figures are kept as calibration by `force` alone
+/// user's calibration.
+/// \return        the exit code.
+/// \throws Error  as session::measureCeilings; other options without --ceilings; the host was busy, and the
+///                figures are kept as calibration by `force` alone
 int measureCeilings(const CeilingsRequest& request, std::ostream& out);
 
 } // namespace tilescope::cli

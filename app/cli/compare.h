@@ -30,7 +30,8 @@ struct CompareRequest {
     std::string at = "auto";        ///< peak, end, or auto: the end of snapshots, the peak of runs
 };
 
-/// Prints run B against run A. \throws Error  Usage: a file, run or number that is none
+/// Prints run B against run A.
+/// \throws Error  Usage: a file, run or number that is none
 void compare(const CompareRequest& request, std::ostream& out);
 
 } // namespace tilescope::cli

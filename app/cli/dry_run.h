@@ -14,7 +14,8 @@ namespace tilescope::cli {
 void showDryRun(std::ostream& out, const std::vector<session::SweepPoint>& points,
                 const session::ForecastTarget& target, Format format);
 
-/// `80 GiB` of --capacity. \throws Error  not a size
+/// `80 GiB` of --capacity.
+/// \throws Error  not a size
 Bytes capacityFrom(const std::string& text);
 
 } // namespace tilescope::cli

@@ -6,7 +6,8 @@
 
 namespace tilescope::cli {
 
-/// To standard output. \param format  table, json or csv
+/// To standard output.
+/// \param format  table, json or csv
 void printTable(const exchange::Table& table, const std::string& format);
 
 } // namespace tilescope::cli

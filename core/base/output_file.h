@@ -26,8 +26,8 @@ std::filesystem::path withLinksFollowed(const std::filesystem::path& path);
 std::filesystem::path outputPath(const std::filesystem::path& path,
                                  std::span<const std::filesystem::path> inputs = {});
 
-/// The same for an output that is no recording. \throws Error (Usage)  also where a recording is there, or
-/// the log or lock of one
+/// The same for an output that is no recording.
+/// \throws Error (Usage)  also where a recording is there, or the log or lock of one
 std::filesystem::path plainOutputPath(const std::filesystem::path& path,
                                       std::span<const std::filesystem::path> inputs = {});
 
@@ -71,7 +71,8 @@ private:
 /// Writes a text as OutputFile does.
 void writeOutput(const std::filesystem::path& path, std::string_view text);
 
-/// Moves a finished file to `target`, durably; both lie on one filesystem. \throws Error (Failure)
+/// Moves a finished file to `target`, durably; both lie on one filesystem.
+/// \throws Error (Failure)
 void moveIntoPlace(const std::filesystem::path& finished, const std::filesystem::path& target);
 
 } // namespace tilescope

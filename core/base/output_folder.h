@@ -19,8 +19,8 @@ public:
 
     /// Where to write the files.
     const std::filesystem::path& draft() const { return draft_->path(); }
-    /// Puts each file of the draft in the place of what has its name. \throws Error  before the first is
-    /// moved: see plainOutputPath()
+    /// Puts each file of the draft in the place of what has its name.
+    /// \throws Error  before the first is moved: see plainOutputPath()
     void commit();
 
 private:

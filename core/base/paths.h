@@ -9,10 +9,12 @@ namespace tilescope {
 std::filesystem::path executablePath();
 
 /// Where presets, studies, rules and help pages lie: TILESCOPE_RESOURCES, else ../share/tilescope beside the
-/// program. \throws Error (Environment)  where neither is a folder
+/// program.
+/// \throws Error (Environment)  where neither is a folder
 std::filesystem::path resourcesDirectory();
 
-/// The text of a file that comes with Tilescope. \throws Error (Environment)  where it cannot be read
+/// The text of a file that comes with Tilescope.
+/// \throws Error (Environment)  where it cannot be read
 std::string installedText(const std::filesystem::path& file);
 
 /// A program of Tilescope's own: `variable` in the environment where it is set, else `name` beside the

@@ -80,8 +80,9 @@ public:
     const Axis* findAxis(std::string_view key) const;   ///< nullptr where the key is not swept by a map
 
     /// Gives the key one value, or, where `yaml` is a list, sweeps it; it keeps its place and comments where
-    /// it is fixed or swept already. `-` and `_` in the key are the same. \param flag  what messages name as
-    /// the place: `--set batch` \throws Error  where the text is no YAML
+    /// it is fixed or swept already. `-` and `_` in the key are the same.
+    /// \param flag    what messages name as the place: `--set batch`
+    /// \throws Error  where the text is no YAML
     void set(std::string_view key, std::string_view yaml, std::string_view flag = {});
 
     /// Takes the key from wherever it stands; false where it stood nowhere. Points that only it told apart

@@ -39,12 +39,14 @@ enum class Edition {
     Quick ///< with the keys that the parts' `quick` names, then as quickEdition() makes a sweep small
 };
 
-/// Reads a study. \param overrides  replace keys in every part whose workload has them, whatever the edition
-/// \throws Error  there is none of that name (tells the nearest), or its file is damaged; a key of
-///                `overrides` that no part has
+/// Reads a study.
+/// \param overrides  replace keys in every part whose workload has them, whatever the edition
+/// \throws Error     there is none of that name (tells the nearest), or its file is damaged; a key of
+///                   `overrides` that no part has
 Study loadStudy(std::string_view name, Edition edition = Edition::Full, const Overrides& overrides = {});
 
-/// The study from a file's text. \param name  what its key `study` has to be
+/// The study from a file's text.
+/// \param name  what its key `study` has to be
 Study parseStudy(std::string_view yaml, std::string_view origin, std::string_view name, Edition edition,
                  const Overrides& overrides = {});
 

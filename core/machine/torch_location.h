@@ -33,7 +33,8 @@ std::optional<TorchLocation> findTorch();
 
 /// Checks the LibTorch that this process has loaded: LD_LIBRARY_PATH may have led to another one than those
 /// that are searched, and its functions would be called as if they were ours. One that does not tell its
-/// version passes. \throws Error (Environment)  where it is of another version; names it
+/// version passes.
+/// \throws Error (Environment)  where it is of another version; names it
 void requireLoadedTorch();
 
 /// LD_LIBRARY_PATH with that LibTorch before what it holds already.

@@ -24,7 +24,8 @@ public:
     /// O(keys).
     void add(const KeyTexts& point);
 
-    /// The values of a point's varying keys, in the order of the point. \pre the point was added
+    /// The values of a point's varying keys, in the order of the point.
+    /// \pre  the point was added
     KeyTexts of(const KeyTexts& point) const;
 
     /// Every key that varies within some workload.

@@ -32,7 +32,8 @@ public:
     /// \param limit  most bytes that may be reserved
     explicit CachingAllocator(std::int64_t limit = kNoLimit) : limit_(limit) {}
 
-    /// O(log blocks). \throws OutOfMemory  also after giving unused segments back
+    /// O(log blocks).
+    /// \throws OutOfMemory  also after giving unused segments back
     BlockId allocate(std::int64_t bytes);
     /// O(log blocks).
     void free(BlockId block);

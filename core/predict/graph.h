@@ -54,8 +54,9 @@ public:
 
     explicit Graph(Memory& memory) : memory_(memory) {}
 
-    /// Adds a node. \param saved  what `backward` holds: counts as activations from now on
-    /// \return  the origin of its first output
+    /// Adds a node.
+    /// \param saved  what `backward` holds: counts as activations from now on
+    /// \return       the origin of its first output
     Origin record(std::initializer_list<Origin> inputs, std::initializer_list<const Tensor*> saved,
                   Backward backward);
 

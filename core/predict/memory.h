@@ -61,7 +61,8 @@ public:
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
 
-    /// \param what  a literal that says what the bytes are. Zero bytes take no block. \throws OutOfMemory
+    /// \param what          a literal that says what the bytes are. Zero bytes take no block.
+    /// \throws OutOfMemory
     Storage make(std::int64_t bytes, MemoryCategory category, const char* what);
     /// Makes known what a block turned out to be for.
     void recategorize(const Storage& storage, MemoryCategory category);

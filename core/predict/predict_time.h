@@ -30,7 +30,8 @@ struct TimePrediction {
 /// cannot be replayed.
 std::vector<PhaseWork> stepWork(const ExperimentSpec& spec, const TargetDevice& device,
                                 const DeviceRates& rates);
-/// The timed phases of them. \param phases  of a step of that spec
+/// The timed phases of them.
+/// \param phases  of a step of that spec
 double stepSeconds(const ExperimentSpec& spec, const std::vector<PhaseWork>& phases,
                    const DeviceRates& rates);
 
@@ -43,7 +44,9 @@ double expectedError(double idleShare, bool isCuda);
 
 /// Time of a point before it is run: the operations of a step replayed, each as long as its arithmetic at the
 /// calibrated rate of its precision and size, or its bytes at the calibrated bandwidth, or the host that
-/// starts it. Thread-safe. \return  none where it is not known, as with predictMemory O(layers) operations.
+/// starts it. Thread-safe.
+/// \return  none where it is not known, as with predictMemory
+/// O(layers) operations.
 std::optional<TimePrediction> predictTime(const ExperimentSpec& spec, const TargetDevice& device,
                                           const DeviceRates& rates);
 

@@ -40,12 +40,14 @@ public:
         std::uint64_t edition_;
     };
 
-    /// An idle session, or a new one. \throws Error  where the file cannot be opened
+    /// An idle session, or a new one.
+    /// \throws Error  where the file cannot be opened
     Lease borrow();
     const std::filesystem::path& path() const { return path_; }
 
     /// The runs as they are now; null where nothing has changed since the call before. Cheap where nothing
-    /// has; else O(samples of the runs that have not ended). \throws Error  as FileSession
+    /// has; else O(samples of the runs that have not ended).
+    /// \throws Error  as FileSession
     std::shared_ptr<const FileSnapshot> look();
 
     /// The timeline of a run; null where cancelled. Read once and kept while it is among the last that were

@@ -68,8 +68,8 @@ std::string sectionOf(const std::string& metric)
                                            : "";
 }
 
-/// What shows what a finding rests on. \param of  the runs that it names, for metrics that are shown run by
-/// run
+/// What shows what a finding rests on.
+/// \param of  the runs that it names, for metrics that are shown run by run
 std::string commandOf(const FindingTemplate& wanted, const StudyRuns& study, const RunList& of = {})
 {
     const RunList runs = select(study, wanted.part, {});
@@ -219,8 +219,9 @@ std::string exponentText(const std::string& name, const std::string& x, const Po
     constexpr double kTelling = 1;
     const std::string interval =
         fmt::format("(95 % {:.2f} to {:.2f}, {} points)", law.low, law.high, law.points);
-    return law.high - law.low < kTelling ? fmt::format("{} as {}^{:.2f} {}", name, x, law.exponent, interval)
-                                         : fmt::format("{} not determined: the points scatter {}", name, interval);
+    return law.high - law.low < kTelling
+               ? fmt::format("{} as {}^{:.2f} {}", name, x, law.exponent, interval)
+               : fmt::format("{} not determined: the points scatter {}", name, interval);
 }
 
 std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& study)

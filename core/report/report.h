@@ -14,8 +14,8 @@ struct ReportOptions {
 };
 
 /// What the runs of these files say, study by study: question, setting, tables, figures to be drawn, findings
-/// and cautions. Reads only. \throws Error  a file that cannot be read; no such study; no file has a run of a
-/// study
+/// and cautions. Reads only.
+/// \throws Error  a file that cannot be read; no such study; no file has a run of a study
 Document makeReport(const std::vector<std::filesystem::path>& files, const ReportOptions& options);
 
 } // namespace tilescope::report

@@ -57,7 +57,8 @@ public:
 
     /// \throws Error  no such metric
     Fact fact(const std::string& metric) const;
-    /// A number alone; none where the run has none. \throws Error  as fact()
+    /// A number alone; none where the run has none.
+    /// \throws Error  as fact()
     std::optional<Measured> number(const std::string& metric) const;
 
     /// The timed steps behind a metric of a phase; none for other metrics.

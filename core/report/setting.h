@@ -10,7 +10,8 @@
 namespace tilescope::report {
 
 /// Where and with what a study was run: machine, versions, clocks. What differs among its runs is listed with
-/// all its values. \param anonymous  without what names the host
+/// all its values.
+/// \param anonymous  without what names the host
 std::vector<std::pair<std::string, std::string>> settingOf(const StudyRuns& study, bool anonymous);
 
 /// What a reader has to know before believing the figures: points that were not run, the quick edition, few

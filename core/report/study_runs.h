@@ -27,14 +27,16 @@ struct StudyRuns {
     std::size_t runs() const;
 };
 
-/// Opens the files of a report. \throws Error  one that cannot be read, or is none of ours
+/// Opens the files of a report.
+/// \throws Error  one that cannot be read, or is none of ours
 std::vector<Recording> openRecordings(const std::vector<std::filesystem::path>& files);
 
 /// The studies of which the recordings have runs: those that have a point's very spec, or else the name that
 /// the study gives its points (they were run with other keys, by --set). Of several attempts at a point the
 /// last that ended ok counts, or else the last. Where the file has points of the full edition, those of the
 /// quick one are left out.
-/// \param only  this study alone; empty: all. \throws Error  no such study; a recording cannot be read
+/// \param only    this study alone; empty: all.
+/// \throws Error  no such study; a recording cannot be read
 std::vector<StudyRuns> studyRuns(const std::vector<Recording>& recordings, const std::string& only);
 
 } // namespace tilescope::report

@@ -72,7 +72,8 @@ struct Template {
 /// \throws Error (Environment)  the file is missing or damaged; names the place
 Template loadTemplate(std::string_view study);
 
-/// The same from text. \param origin  what stands before `:line:column` in messages
+/// The same from text.
+/// \param origin  what stands before `:line:column` in messages
 Template parseTemplate(std::string_view yaml, std::string_view origin);
 
 } // namespace tilescope::report

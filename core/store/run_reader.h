@@ -5,8 +5,8 @@
 #include "core/model/events.h"
 #include "core/model/memory.h"
 #include "core/model/run.h"
-#include "core/store/rows/run_record.h"
 #include "core/store/rows/lanes.h"
+#include "core/store/rows/run_record.h"
 #include "core/store/tracks/totals.h"
 
 #include <filesystem>
@@ -23,8 +23,8 @@ namespace tilescope::store {
 ///
 /// Opening checks that the file is ours, its version and its counts; a schema that is not ours is refused.
 /// Each member sees what was committed when it was called; while a writer is at work, the next call sees
-/// more. \throws Error  from any member: nothing is harmed, and nothing is silently left out of a damaged
-/// file
+/// more.
+/// \throws Error  from any member: nothing is harmed, and nothing is silently left out of a damaged file
 class RunReader {
 public:
     explicit RunReader(const std::filesystem::path& file);

@@ -49,8 +49,8 @@ public:
 
     /// Starts a run with status `running` and returns its number. One run is open at a time.
     RunId beginRun(const RunHeader& header);
-    /// Opens a run again whose writer died, so that endRun can say how it ended. \throws Error  where no
-    /// run of that number is interrupted
+    /// Opens a run again whose writer died, so that endRun can say how it ended.
+    /// \throws Error  where no run of that number is interrupted
     void reopenRun(RunId run);
     void writeEnvironment(std::span<const EnvironmentEntry> entries);
     void writeSamples(std::span<const Sample> samples);

@@ -43,8 +43,8 @@ public:
     void copy(std::uint32_t correlation, std::uint64_t bytes, CUpti_ActivityMemcpyKind kind);
     void set(std::uint32_t correlation, std::uint64_t bytes);
     template <class Record> void record(const Record& record) { write(&record, sizeof(record)); }
-    /// Hands the buffer being written to the tracer, as CUPTI does when it is full. \param bytes  as valid;
-    /// all that was written by default
+    /// Hands the buffer being written to the tracer, as CUPTI does when it is full.
+    /// \param bytes  as valid; all that was written by default
     void completeBuffer(std::size_t bytes = ~std::size_t{0});
     /// Takes a buffer, as CUPTI does at times, and completes it later by completeHeld(): out of order.
     void holdBuffer();

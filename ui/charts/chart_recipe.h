@@ -104,8 +104,9 @@ struct Chart {
 
 /// Makes the chart of a recipe from runs. Runs that the filter leaves are drawn; those of them that lack x or
 /// y are left out, and the caption says how many. A line has an x once: different experiments at one x become
-/// lines of their own, repeats of one experiment become one point. \param machine  what the runs were
-/// recorded on, for the caption O(runs log runs).
+/// lines of their own, repeats of one experiment become one point.
+/// \param machine  what the runs were recorded on, for the caption
+/// O(runs log runs).
 Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& runs,
               const QString& machine = {});
 

@@ -22,7 +22,8 @@ public:
     QStringList texts(const char* key);
     bool flag(const char* key, bool otherwise);
     double between(const char* key, double least, double most, double otherwise);
-    /// \throws Error  a key is left over. \param known  all keys, in words
+    /// \throws Error  a key is left over.
+    /// \param known   all keys, in words
     void end(const char* known) const;
 
 private:

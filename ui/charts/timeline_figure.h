@@ -20,9 +20,9 @@ struct TimelineRecipe {
     static TimelineRecipe fromJson(const QByteArray& json, const QString& origin);
 };
 
-/// Draws it as `base`.pdf, .svg and .png, with `base`.caption.txt beside them. GUI thread. \param machine
-/// what the runs were recorded on, for the caption \throws Error  a run is in none of the recordings or was
-/// not traced, a file cannot be read or written
+/// Draws it as `base`.pdf, .svg and .png, with `base`.caption.txt beside them. GUI thread.
+/// \param machine  what the runs were recorded on, for the caption
+/// \throws Error   a run is in none of the recordings or was not traced, a file cannot be read or written
 void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& recordings, const QString& machine,
                          const QString& base);
 

@@ -7,7 +7,8 @@
 namespace tilescope::ui {
 
 /// The density of some samples at the centres of `columns` equal stretches of [from, to], the highest being
-/// 1: Gaussian kernels of Silverman's width. \pre from < to
+/// 1: Gaussian kernels of Silverman's width.
+/// \pre  from < to
 std::vector<double> densityOf(const std::vector<double>& samples, double from, double to,
                               std::size_t columns);
 

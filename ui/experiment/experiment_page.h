@@ -36,8 +36,8 @@ public:
     bool isRunning() const { return queue_->isRunning(); }
     /// Ends what runs after its step, a second time at once, and forgets what waits.
     void stopAll();
-    /// Writes a job script that runs the spec as that many Slurm tasks. \return false where that failed; why
-    /// is said on the page
+    /// Writes a job script that runs the spec as that many Slurm tasks.
+    /// \return  false where that failed; why is said on the page
     bool writeSlurmScript(const QString& path, int tasks);
 
 signals:

@@ -26,7 +26,7 @@ public:
     QSize minimumSize() const override;
 
 private:
-    int lay(const QRect& rect, bool apply) const; ///< \return the height it takes
+    int lay(const QRect& rect, bool apply) const; ///< returns the height it takes
 
     QList<QLayoutItem*> items_;
     int horizontalGap_;

@@ -41,7 +41,8 @@ class Forecaster {
 public:
     virtual ~Forecaster() = default;
     /// One forecast a point, in order; none where it knows nothing about this device. May throw Error, whose
-    /// sentence is then shown. \param cancelled  asked now and then; true: the answer is not wanted any more
+    /// sentence is then shown.
+    /// \param cancelled  asked now and then; true: the answer is not wanted any more
     virtual std::optional<SweepForecast> forecast(const std::vector<session::SweepPoint>& points,
                                                   const std::function<bool()>& cancelled) const = 0;
 };

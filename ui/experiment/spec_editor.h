@@ -39,7 +39,8 @@ public:
 
     QString text() const;
     QWidget* textField() const;
-    /// Replaces the text; can be undone. \param origin  what stands for the file in sentences
+    /// Replaces the text; can be undone.
+    /// \param origin  what stands for the file in sentences
     void setText(const QString& text, const QString& origin);
     void setOrigin(const QString& origin);
     bool isModified() const;

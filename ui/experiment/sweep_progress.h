@@ -49,7 +49,8 @@ public:
     /// What points are expected to take; shown until they have run.
     void setForecast(std::optional<SweepForecast> forecast) { forecast_ = std::move(forecast); }
 
-    /// Takes one event. \return the line that the log gets; empty for none
+    /// Takes one event.
+    /// \return  the line that the log gets; empty for none
     QString take(const session::Event& event);
 
     const std::vector<PointState>& points() const { return states_; }

@@ -41,11 +41,13 @@ public:
 
     explicit SweepQueue(QObject* parent = nullptr);
 
-    /// Begins at once where nothing runs or is held. \return its id
+    /// Begins at once where nothing runs or is held.
+    /// \return  its id
     int add(SweepJob job);
     /// Takes a waiting sweep out; false where it waits no more.
     bool remove(int id);
-    /// Changes its place among those that wait. \param by  -1: one earlier
+    /// Changes its place among those that wait.
+    /// \param by  -1: one earlier
     bool move(int id, int by);
     void removeAll();
 

@@ -46,11 +46,13 @@ struct KernelLine {
     std::optional<double> tensor;    ///< per cent of its time
 };
 
-/// From a timeline's rows: no work yet. \param families  one line a family
+/// From a timeline's rows: no work yet.
+/// \param families  one line a family
 std::vector<KernelLine> linesOf(const query::Timeline& timeline, const std::vector<query::KernelStat>& stats,
                                 bool families);
 std::vector<KernelLine> linesOf(const query::KernelWorkTable& table);
-/// Ops by their own time, for runs without a GPU. \param work  by op, if there is any
+/// Ops by their own time, for runs without a GPU.
+/// \param work  by op, if there is any
 std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::RooflineTable* work);
 
 /// Ops by the family of what they do: what a table by family shows where there are only ops.

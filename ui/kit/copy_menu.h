@@ -10,8 +10,8 @@ class QWidget;
 
 namespace tilescope::ui {
 
-/// Opens a view's menu: copy it as an image, or its data as a table. \param table  its data; no columns where
-/// it has none
+/// Opens a view's menu: copy it as an image, or its data as a table.
+/// \param table  its data; no columns where it has none
 void openCopyMenu(QWidget& view, const QPoint& at, const std::function<TableData()>& table);
 
 /// The values that a plot shows: a row a point, by line. No rows where it shows none.

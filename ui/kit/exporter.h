@@ -28,7 +28,8 @@ struct Exportable {
     bool hasTable() const { return table || text; }
 };
 
-/// What a thing to be exported has as CSV. \pre hasTable()
+/// What a thing to be exported has as CSV.
+/// \pre  hasTable()
 TableText csvOf(const Exportable& what);
 
 /// The kinds of files that an export can be.
@@ -46,11 +47,13 @@ struct ExportOptions {
 /// \throws Error  the file cannot be written, or there is no table to write
 void writeExport(const Exportable& what, const ExportOptions& options, const QString& file);
 
-/// The same as an image, for the clipboard. \param scale  pixels for a logical one
+/// The same as an image, for the clipboard.
+/// \param scale  pixels for a logical one
 QImage imageOf(const Exportable& what, const QSize& size, double scale);
 
 /// What `what` looks like at `size`, made as large as it fits into `box`; of a table that would be too small
-/// to read its upper left part. \param ratio  pixels of the screen for a logical one
+/// to read its upper left part.
+/// \param ratio  pixels of the screen for a logical one
 QImage previewOf(const Exportable& what, const QSize& size, const QSize& box, double ratio);
 
 /// A name for a file that says what is in it, without spaces: {"demo", "run 1", "Kernels of the span"} is

@@ -13,8 +13,9 @@ class QWidget;
 namespace tilescope::ui {
 
 /// Something that a key does in `owner`, as an action that the owner owns: its tool tip ends with the key,
-/// and the list of keys shows it. \param group    under which heading the list shows it; empty: under its
-/// page's \param context  Qt::WidgetShortcut: only while the owner has the focus
+/// and the list of keys shows it.
+/// \param group    under which heading the list shows it; empty: under its page's
+/// \param context  Qt::WidgetShortcut: only while the owner has the focus
 QAction* addKey(QWidget& owner, const QString& text, const QList<QKeySequence>& keys,
                 const std::function<void()>& does, Qt::ShortcutContext context = Qt::WidgetShortcut,
                 const QString& group = {});

@@ -29,7 +29,8 @@ struct Tick {
 };
 
 /// Ticks at round steps (1, 2, 5 times a power of ten) that leave `spacing` pixels between labels; no label
-/// repeats, and the last one carries the unit. \param pixels  width of the axis
+/// repeats, and the last one carries the unit.
+/// \param pixels  width of the axis
 std::vector<Tick> timeTicks(const TimeWindow& window, double pixels, double spacing);
 
 /// The value of a tick with every digit that it has: 0.05, 12.5, 11 250. Rounding errors of the sums that

@@ -17,7 +17,8 @@ struct DifferenceShape {
 };
 
 /// What stands between two runs: attention's ranges where they are wide enough to be seen, else the phases.
-/// Plain values; the cost follows the ranges in the window. \param xOf  from the shared axis to pixels
+/// Plain values; the cost follows the ranges in the window.
+/// \param xOf  from the shared axis to pixels
 std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pairs,
                                               const TimelineSection& above, const TimelineSection& below,
                                               const std::function<double(double)>& xOf, const QRectF& area,

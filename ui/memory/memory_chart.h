@@ -23,8 +23,8 @@ class MemoryChart : public QWidget {
 public:
     explicit MemoryChart(MemoryAxis& axis, QWidget* parent = nullptr);
 
-    /// Draws into the logical rectangle (0, 0, size); what exports use too. \param vector  shapes must stay
-    /// shapes
+    /// Draws into the logical rectangle (0, 0, size); what exports use too.
+    /// \param vector  shapes must stay shapes
     void draw(QPainter& painter, const QSize& size, bool vector);
     /// What it shows, as values.
     virtual TableData table() const = 0;

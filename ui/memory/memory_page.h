@@ -45,7 +45,8 @@ public:
     TableView& shares() { return *shares_; } ///< what is allocated at the instant, by group
     void startFind() override;
     void goTo(const PageTarget& target) override;
-    /// The instant that is looked at, from the run's first event. \pre a run is shown
+    /// The instant that is looked at, from the run's first event.
+    /// \pre  a run is shown
     std::int64_t instant() const;
     void setInstant(std::int64_t time);
 

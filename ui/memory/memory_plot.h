@@ -39,7 +39,8 @@ public:
     /// What is shown, in nanoseconds from the first traced step.
     TimeWindow window() const;
     void setWindow(const TimeWindow& window);
-    /// Marks an instant; none: no mark. \param time  nanoseconds from the first traced step
+    /// Marks an instant; none: no mark.
+    /// \param time  nanoseconds from the first traced step
     void mark(std::optional<double> time);
     /// The colour of a run of so many.
     static QColor colourOf(std::size_t run, std::size_t runs);

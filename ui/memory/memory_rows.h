@@ -49,7 +49,8 @@ QString blockPlace(const MemoryRun& run, std::uint32_t block);
 /// \param older  it was there before the trace; `name` is that of the tensor in it
 QString blockGroup(bool older, std::string_view path, std::string_view name, std::string_view category);
 QString blockGroup(const MemoryRun& run, std::uint32_t block);
-/// All that is known of a block, as keys and values. \param zero  what its times count from
+/// All that is known of a block, as keys and values.
+/// \param zero  what its times count from
 std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::uint32_t block);
 
 /// What the table of an instant tells bytes apart by.

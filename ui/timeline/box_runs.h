@@ -37,7 +37,8 @@ struct RowBoxes {
 inline constexpr int kMinimumSpan = 5;
 
 /// The boxes of `track` in columns of `perColumn` nanoseconds from `from` on. Adjacent columns that look
-/// alike become one run, so there are never more runs than columns. \param scratch  reused between calls
+/// alike become one run, so there are never more runs than columns.
+/// \param scratch  reused between calls
 void makeBoxes(const query::Track& track, double from, double perColumn, int columns,
                std::vector<query::Column>& scratch, RowBoxes& boxes);
 

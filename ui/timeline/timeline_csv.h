@@ -33,7 +33,8 @@ inline constexpr std::size_t kMostCsvEvents = 50'000;
 /// and family are. Memory is written as what is held from one change to the next. Where there are more than
 /// `most` of them in all, each row of boxes is cut into buckets of equal length, and a line tells how many
 /// events touch a bucket, how much of it they cover, and the family that covers most; such lines are of the
-/// kind `level-of-detail bucket`. \param separator  a comma for files, a tab for the clipboard
+/// kind `level-of-detail bucket`.
+/// \param separator  a comma for files, a tab for the clipboard
 TableText timelineCsv(const std::vector<TimelineExcerpt>& excerpts, char separator = ',',
                       std::size_t most = kMostCsvEvents);
 

@@ -25,8 +25,10 @@ struct LoadedTimelines {
     std::vector<std::shared_ptr<const query::Timeline>> timelines() const;
 };
 
-/// Reads the runs' timelines and prepares them. Not for the GUI thread. \param arrangements  of the lanes,
-/// one a run \param alignment  none: the first traced step \throws Error  a file cannot be read
+/// Reads the runs' timelines and prepares them. Not for the GUI thread.
+/// \param arrangements  of the lanes, one a run
+/// \param alignment     none: the first traced step
+/// \throws Error        a file cannot be read
 LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
                               const std::vector<LaneArrangement>& arrangements,
                               const std::optional<Alignment>& alignment, bool equalLengths,

@@ -25,8 +25,8 @@ public:
 
     using Pairs = std::vector<std::shared_ptr<const std::vector<RangePair>>>;
 
-    /// Shows these runs, fitted. Keeps window and history where `keepWindow` is set. \param pairs  as in
-    /// TimelineScene
+    /// Shows these runs, fitted. Keeps window and history where `keepWindow` is set.
+    /// \param pairs  as in TimelineScene
     void setSections(std::vector<TimelineSection> sections, bool keepWindow = false, Pairs pairs = {});
     /// The same runs, of which some have grown: keeps what the user chose, and the window unless it showed
     /// all.

@@ -20,8 +20,10 @@ struct MemoryStock {
 ///
 /// A block that was freed among them reached to where a later one was put behind it, else it is taken to have
 /// had the size that rounding what was asked for gives; what lies between blocks was free. A block that
-/// waited for its free to complete has no bytes. \param after   segments and blocks of one device; names of
-/// blocks that outlive the events are kept \param events  of that device, in time order O(n log n).
+/// waited for its free to complete has no bytes.
+/// \param after   segments and blocks of one device; names of blocks that outlive the events are kept
+/// \param events  of that device, in time order
+/// O(n log n).
 MemoryStock memoryBefore(const MemoryStock& after, std::span<const AllocEvent> events);
 
 } // namespace tilescope::analysis

@@ -14,7 +14,9 @@ namespace tilescope::analysis {
 
 /// How long the memory of a series is, in steps: the block length that makes a circular block bootstrap of
 /// its mean least wrong. 1 for independent values. Politis and White (2004), with the correction of Patton et
-/// al. (2009). \return  1 to a third of the series O(n log n).
+/// al. (2009).
+/// \return  1 to a third of the series
+/// O(n log n).
 std::size_t blockLength(std::span<const double> series);
 
 /// Two stretches of the steps of one run, the later against the earlier.
@@ -35,9 +37,10 @@ struct SeriesDifference {
 /// The standard error of the logarithm of the ratio comes from a circular block bootstrap that keeps the
 /// order of the steps within a block, so that slow drifts count for what they are; the interval takes
 /// Student's quantile for as many degrees of freedom as there are blocks. It covers the steps of this run
-/// only: runs are compared by compareRuns(). Always the same for the same values and seed. \param a, b  in
-/// the order of the steps; positive \return      none where either has fewer than two values O(resamples x
-/// n), n at most 10,000: longer series are first reduced to medians of neighbours.
+/// only: runs are compared by compareRuns(). Always the same for the same values and seed.
+/// \param a, b  in the order of the steps; positive
+/// \return      none where either has fewer than two values
+/// O(resamples x n), n at most 10,000: longer series are first reduced to medians of neighbours.
 std::optional<SeriesDifference> compareSeries(std::span<const double> a, std::span<const double> b,
                                               std::uint64_t seed = 1);
 

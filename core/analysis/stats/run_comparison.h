@@ -88,7 +88,9 @@ BetweenRuns betweenRuns(std::span<const TimedRun> a, std::span<const TimedRun> b
                         const KnownDeviation& known = {});
 
 /// Compares two sides by the logarithms of the medians of their runs: Student's t with the deviation between
-/// runs. \return  none where a side has no timed step O(steps).
+/// runs.
+/// \return  none where a side has no timed step
+/// O(steps).
 std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span<const TimedRun> b,
                                           const KnownDeviation& known = {});
 

@@ -34,8 +34,9 @@ struct SteadyState {
 /// the median of their neighbours (Hampel, 1974). The penalty is the modified Bayesian information
 /// criterion's (Zhang and Siegmund, 2007), 3 log n a level, and two log n more, because the memory of the
 /// noise, by which it is raised, can only be estimated: with it fewer than one in a hundred stationary runs
-/// is called unsteady (tests). \param times  of steps in order, positive; a series shorter than 8 is one
-/// level O(n) to O(n^2), n at most 2,000: longer series are first reduced to medians of neighbours.
+/// is called unsteady (tests).
+/// \param times  of steps in order, positive; a series shorter than 8 is one level
+/// O(n) to O(n^2), n at most 2,000: longer series are first reduced to medians of neighbours.
 SteadyState steadyState(std::span<const double> times);
 
 /// How step times move from the first to the last.

@@ -29,13 +29,19 @@ Nanoseconds busyTime(std::span<const DeviceEvent> events);
 /// The stretches of time that at least one of `intervals` covers: sorted, apart, none empty. O(n log n).
 std::vector<Interval> unionOf(std::vector<Interval> intervals);
 
-/// What of `inside` is in none of `covers`. \param covers  as unionOf gives it. O(n).
+/// What of `inside` is in none of `covers`.
+/// \param covers  as unionOf gives it.
+/// O(n).
 std::vector<Interval> complement(Interval inside, std::span<const Interval> covers);
 
-/// What both have. \param a, b  as unionOf gives them. O(n).
+/// What both have.
+/// \param a, b  as unionOf gives them.
+/// O(n).
 std::vector<Interval> intersection(std::span<const Interval> a, std::span<const Interval> b);
 
-/// What `a` has and `b` has not. \param a, b  as unionOf gives them. O(n).
+/// What `a` has and `b` has not.
+/// \param a, b  as unionOf gives them.
+/// O(n).
 std::vector<Interval> difference(std::span<const Interval> a, std::span<const Interval> b);
 
 /// Sum of the lengths.

@@ -47,8 +47,9 @@ private:
 /// A path with host ranges takes wall and instances from them. Backward's module paths have none, because
 /// autograd launches from its own thread: their wall is the time in which an op attributed to the path was
 /// running, and their instances are the steps in which they occur. GPU time is that of the device events
-/// attributed to the path or beneath it, each instant counted once. \param ranges, ops, device  each in start
-/// order; those outside a step are left out O(n x depth of paths).
+/// attributed to the path or beneath it, each instant counted once.
+/// \param ranges, ops, device  each in start order; those outside a step are left out
+/// O(n x depth of paths).
 std::vector<RangeTotal> rangeTotals(std::span<const Range> ranges, std::span<const Op> ops,
                                     std::span<const DeviceEvent> device, const TextOf& textOf);
 

@@ -34,9 +34,9 @@ using FamilyOf = std::function<KernelFamily(const DeviceEvent&)>;
 /// everything within it and the memory that it fills there, in the family that most of its kernels' time
 /// belongs to; of an op that calls one of its own name (autocast's) the inner one counts. What other ops
 /// take, and ops whose shapes are missing, comes without work. Without device events the ops' own time
-/// counts. \param ops     in any order. Of one untraced step they serve the kernels of every traced one. The
-/// views are
-///                those of textOf.
+/// counts.
+/// \param ops     in any order. Of one untraced step they serve the kernels of every traced one. The views
+///                are those of textOf.
 /// \param device  in any order; events outside a step are left out
 /// O(n x depth of nesting).
 std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device,
@@ -44,8 +44,10 @@ std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const D
                                       const WorkContext& context);
 
 /// The same where shapes were not recorded: the spec tells the matmuls and attention of each step, so the
-/// time of those two families counts, and that of the others comes without work. \param spec   kept by the
-/// caller: paths refer to it \param steps  traced steps O(n + steps x spec).
+/// time of those two families counts, and that of the others comes without work.
+/// \param spec   kept by the caller: paths refer to it
+/// \param steps  traced steps
+/// O(n + steps x spec).
 std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int64_t steps,
                                        std::span<const Op> ops, std::span<const DeviceEvent> device,
                                        const TextOf& textOf, const FamilyOf& familyOf);

@@ -17,7 +17,8 @@ struct Unsupported {
 std::string condensed(std::string_view message);
 
 /// Turns the exception in flight into status, reason and, where memory ran out, its figures. Call only inside
-/// a catch block. \param phase  what the point was doing: setup, forward, …
+/// a catch block.
+/// \param phase  what the point was doing: setup, forward, …
 void recordFailure(RunResult& result, std::string_view phase);
 
 } // namespace tilescope::engine

@@ -22,8 +22,10 @@ std::vector<EnvironmentEntry> inspectAccumulation(const Device& device);
 std::vector<EnvironmentEntry> inspectDtypes(const Device& device);
 
 /// `value` rounded to a binary format, to nearest and ties to even, as its hardware does. Overflow becomes
-/// infinite. \param significand  bits with the leading one: 11 for fp16, 24 for fp32
-/// \param smallest  exponent of the least normal number: -14, -126 \param largest  15, 127
+/// infinite.
+/// \param significand  bits with the leading one: 11 for fp16, 24 for fp32
+/// \param smallest     exponent of the least normal number: -14, -126
+/// \param largest      15, 127
 double roundedTo(double value, int significand, int smallest, int largest);
 
 } // namespace tilescope::engine

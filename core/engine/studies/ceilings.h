@@ -19,7 +19,8 @@ class Device;
 /// that clocks are those under load; the spread is their standard deviation. The smallest op is measured at
 /// the beginning and at the end, and the better one counts. Takes some seconds and up to a quarter of the
 /// free memory. Which device it is is for the caller to fill in. Session thread; nothing else may use the
-/// device. \throws c10::Error  as LibTorch does
+/// device.
+/// \throws c10::Error  as LibTorch does
 std::vector<Ceiling> measureCeilings(const Device& device);
 
 } // namespace tilescope::engine

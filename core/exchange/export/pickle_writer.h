@@ -35,7 +35,8 @@ public:
     Memo remember();
     void recall(Memo memo);
 
-    /// Ends the pickle. \throws Error  where the stream could not be written
+    /// Ends the pickle.
+    /// \throws Error  where the stream could not be written
     void finish();
 
     // A key and its value.

@@ -67,8 +67,10 @@ struct MemoryLevels {
     std::vector<MemoryLevel> levels = {}; ///< the coarsest first
 };
 
-/// None for so few boxes that drawing them is as cheap. \param groupOf  of each block of the history
-/// Null where cancelled. O(levels * (boxes + pixels of the level)): for a worker.
+/// None for so few boxes that drawing them is as cheap.
+/// \param groupOf  of each block of the history
+/// \return         null where cancelled
+/// O(levels * (boxes + pixels of the level)): for a worker.
 std::shared_ptr<const MemoryLevels> memoryLevels(const MemoryLayout& layout,
                                                  std::span<const std::uint8_t> groupOf,
                                                  const std::function<bool()>& cancelled = {});

@@ -42,7 +42,8 @@ public:
     std::int64_t restMost = 0;
     std::int64_t height = 1; ///< of the picture, bytes
 
-    /// Allocated bytes that no box stands for. \param history  the one that was laid out
+    /// Allocated bytes that no box stands for.
+    /// \param history  the one that was laid out
     std::int64_t restAt(const MemoryHistory& history, std::int64_t time) const;
 
     /// Calls `take` with the index of each box that is seen within [from, to).

@@ -13,12 +13,15 @@ namespace tilescope::query {
 /// \throws Error  no such run
 std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reader, RunId run);
 
-/// The traced steps of a run. \param origin  the run's first event, from which their times count
-/// O(ranges), much less for a long run. \throws Error  no such run
+/// The traced steps of a run.
+/// \param origin  the run's first event, from which their times count
+/// O(ranges), much less for a long run.
+/// \throws Error  no such run
 std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run, Timestamp origin);
 
 /// What the process has of the device outside the allocator: context, modules, libraries, by NVML's or the
-/// driver's word; none where nobody said. \throws Error  no such run
+/// driver's word; none where nobody said.
+/// \throws Error  no such run
 std::optional<std::int64_t> memoryContext(const store::RunReader& reader, RunId run, DeviceIndex device);
 
 /// Ops by which the blocks of a history were asked for. Immutable; any thread.
@@ -43,7 +46,8 @@ private:
     }
 };
 
-/// Null where cancelled. O(ops of the run). \throws Error  no such run
+/// Null where cancelled. O(ops of the run).
+/// \throws Error  no such run
 std::shared_ptr<const MemoryOps> memoryOps(const store::RunReader& reader, const MemoryHistory& history,
                                            const std::function<bool()>& cancelled = {});
 

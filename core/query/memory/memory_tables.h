@@ -78,7 +78,8 @@ struct MemoryGroupsTable {
 };
 
 /// What is not attributed to any category, range or op is `unattributed`. By category, range, phase, module
-/// or op, on the device with the highest peak. \throws Error  as kernels()
+/// or op, on the device with the highest peak.
+/// \throws Error  as kernels()
 MemoryGroupsTable memoryGroups(const store::RunReader& reader, const EventQuery& query);
 
 /// What is allocated at an instant, the largest first.
@@ -96,7 +97,8 @@ struct LiveMemoryTable {
     std::string_view shape(std::size_t row) const;
 };
 
-/// \param at  from the run's first event; none: the peak. \throws Error  as kernels()
+/// \param at      from the run's first event; none: the peak.
+/// \throws Error  as kernels()
 LiveMemoryTable liveMemory(const store::RunReader& reader, const EventQuery& query,
                            std::optional<Nanoseconds> at);
 

@@ -10,7 +10,8 @@ namespace tilescope::query {
 /// the events it keeps only those of the blocks it lists, so that memory grows with what is alive.
 ///
 /// Where the file has the memory's track, it reads the events up to the peak only; ends early, with nothing,
-/// where cancelled. \throws Error  no such run
+/// where cancelled.
+/// \throws Error  no such run
 LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
                              const std::function<bool()>& cancelled);
 

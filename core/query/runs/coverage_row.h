@@ -30,9 +30,11 @@ struct Sliver {
 /// rounds to nothing. Its space is used again by every row and every picture.
 class CoverageRow {
 public:
-    /// Begins a picture. \param groups  more than any sliver's group
+    /// Begins a picture.
+    /// \param groups  more than any sliver's group
     void start(int width, std::size_t groups);
-    /// Of this row and those below it, until the same with a negative height comes. \pre before add()
+    /// Of this row and those below it, until the same with a negative height comes.
+    /// \pre  before add()
     void addStaying(const Sliver& sliver);
     /// Of this row only.
     void add(const Sliver& sliver);

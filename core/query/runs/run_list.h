@@ -16,11 +16,13 @@ namespace tilescope::query {
 /// Keeps the reader, which must outlive it. One thread.
 class RunList {
 public:
-    /// All runs of the file, or one. \throws Error  a run that is not there; names those that are
+    /// All runs of the file, or one.
+    /// \throws Error  a run that is not there; names those that are
     explicit RunList(const store::RunReader& reader, std::optional<RunId> run = {});
 
     std::size_t size() const { return ids_.size(); }
-    /// Valid until another page is read. \throws Error  as the reader
+    /// Valid until another page is read.
+    /// \throws Error  as the reader
     const RunRow& operator[](std::size_t row) const;
 
     /// The values of a run's spec that differ between the runs; without `name` and `workload`, which have

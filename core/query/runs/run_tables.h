@@ -32,7 +32,8 @@ struct RunsTable {
     std::vector<RunRow> rows = {};
 };
 
-/// All runs of the file, or one. \throws Error  a run that is not there; names those that are
+/// All runs of the file, or one.
+/// \throws Error  a run that is not there; names those that are
 RunsTable runs(const store::RunReader& reader, std::optional<RunId> run = {});
 
 /// The runs whose numbers lie from `first` to `last`, both included, in their order.
@@ -53,7 +54,8 @@ struct SamplesTable {
     std::vector<SampleRow> rows = {};
 };
 
-/// Every sample, warm-up and traced steps too. \throws Error  as runs()
+/// Every sample, warm-up and traced steps too.
+/// \throws Error  as runs()
 SamplesTable samples(const store::RunReader& reader, std::optional<RunId> run = {});
 
 struct LossRow {
@@ -66,7 +68,8 @@ struct LossesTable {
     std::int64_t recordsChecked = 0;
 };
 
-/// What was lost, of one run or of all. \throws Error  as runs()
+/// What was lost, of one run or of all.
+/// \throws Error  as runs()
 LossesTable losses(const store::RunReader& reader, std::optional<RunId> run = {});
 
 struct EnvironmentTable {
@@ -74,10 +77,12 @@ struct EnvironmentTable {
     std::vector<EnvironmentEntry> rows = {};
 };
 
-/// The machine and settings of a run. \throws Error  as runs()
+/// The machine and settings of a run.
+/// \throws Error  as runs()
 EnvironmentTable environment(const store::RunReader& reader, std::optional<RunId> run = {});
 
-/// The run that is named, or all. \throws Error  as runs()
+/// The run that is named, or all.
+/// \throws Error  as runs()
 std::vector<store::RunRecord> chooseRuns(const store::RunReader& reader, std::optional<RunId> run);
 
 /// The same by number.

@@ -90,7 +90,8 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
                    std::optional<RunId> runB, std::optional<double> runToRun = {});
 
 /// The step's wall of that comparison alone; reads samples, but no events. None where either side has no
-/// timed step. \throws Error  no such run
+/// timed step.
+/// \throws Error  no such run
 std::optional<analysis::TimeDifference> compareSteps(const store::RunReader& a, RunId runA,
                                                      const store::RunReader& b, RunId runB);
 

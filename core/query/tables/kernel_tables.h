@@ -37,7 +37,8 @@ struct KernelsTable {
     Nanoseconds total{0};
 };
 
-/// By name, family, range, phase, module or op. \throws Error  no such run, a pattern that is none
+/// By name, family, range, phase, module or op.
+/// \throws Error  no such run, a pattern that is none
 KernelsTable kernels(const store::RunReader& reader, const EventQuery& query);
 
 struct OpRow {
@@ -56,7 +57,8 @@ struct OpsTable {
     std::int64_t events = 0;
 };
 
-/// By name, range, phase or module; self time is counted before the selection. \throws Error  as kernels()
+/// By name, range, phase or module; self time is counted before the selection.
+/// \throws Error  as kernels()
 OpsTable ops(const store::RunReader& reader, const EventQuery& query);
 
 struct RangesTable {
@@ -67,7 +69,8 @@ struct RangesTable {
     Nanoseconds gpu{0};          ///< all GPU time of the traced steps
 };
 
-/// Only paths that match the pattern as a whole. \throws Error  as kernels()
+/// Only paths that match the pattern as a whole.
+/// \throws Error  as kernels()
 RangesTable ranges(const store::RunReader& reader, const EventQuery& query);
 
 } // namespace tilescope::query

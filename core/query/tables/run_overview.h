@@ -68,7 +68,8 @@ struct RunOverview {
     std::string_view fact(std::string_view key) const;
 };
 
-/// The part of it that needs no event: some milliseconds, whatever was traced. \throws Error  no such run
+/// The part of it that needs no event: some milliseconds, whatever was traced.
+/// \throws Error  no such run
 RunOverview runBasics(const store::RunReader& reader, RunId run);
 
 /// Reads what the overview of a run shows; ends early, with what it has, where cancelled.

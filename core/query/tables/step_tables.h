@@ -22,7 +22,8 @@ struct StepsTable {
     std::vector<store::RunRecord> runs = {};
 };
 
-/// Of one run or of all. \throws Error  no such run
+/// Of one run or of all.
+/// \throws Error  no such run
 StepsTable steps(const store::RunReader& reader, const EventQuery& query);
 
 } // namespace tilescope::query

@@ -21,7 +21,8 @@ struct DeviceCeilings {
 };
 
 /// For the precision of the run. Measured ones are those that the file has of the run's own device, the
-/// latest of each kind. \throws Error  from the reader
+/// latest of each kind.
+/// \throws Error  from the reader
 DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run);
 
 /// Work and rates of one group of the traced steps.
@@ -68,7 +69,8 @@ struct MfuTable {
     std::vector<store::RunRecord> runs = {};
 };
 
-/// Of the timed steps of one run or of all. \throws Error  no such run
+/// Of the timed steps of one run or of all.
+/// \throws Error  no such run
 MfuTable mfu(const store::RunReader& reader, const EventQuery& query);
 
 } // namespace tilescope::query

@@ -49,7 +49,8 @@ struct ItemDetails {
     Achieved achieved = {};
 };
 
-/// Looks an item up among the run's events. Reads the events around it. \throws Error  a damaged file
+/// Looks an item up among the run's events. Reads the events around it.
+/// \throws Error  a damaged file
 ItemDetails describeItem(const store::RunReader& reader, RunId run, const Timeline& timeline,
                          const TimelineItem& item);
 

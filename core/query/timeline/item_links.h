@@ -49,7 +49,8 @@ std::vector<LaunchLink> launchesWithin(const store::RunReader& reader, RunId run
 std::optional<TimelineItem> hostBoxAt(const Timeline& timeline, ThreadId thread, std::int64_t time);
 
 /// Gives all boxes of streams that have that name, in the order of lanes, rows and start: the instances of a
-/// kernel. Four bytes an event are read. \return  false where cancelled
+/// kernel. Four bytes an event are read.
+/// \return  false where cancelled
 bool eachInstance(const Timeline& timeline, std::string_view name,
                   const std::function<void(const TimelineItem&)>& take,
                   const std::function<bool()>& cancelled);

@@ -14,7 +14,8 @@ std::vector<Op> openOps(const store::RunReader& reader, RunId run, ThreadId thre
 /// What a thread launched within [from, to), in the order in which it started.
 ///
 /// A launch may run long after: reading goes on until the device has come to what was launched later, and
-/// some way further, as streams are not in step. \param take  false ends it early
+/// some way further, as streams are not in step.
+/// \param take  false ends it early
 void eachLaunched(const store::RunReader& reader, RunId run, ThreadId thread, Timestamp from, Timestamp to,
                   const std::function<bool(const DeviceEvent&)>& take);
 

@@ -25,7 +25,8 @@ public:
     StepCurve() = default;
     /// \pre times ascend (equal ones keep their order), as many as values
     StepCurve(std::vector<std::int64_t> times, std::vector<std::int64_t> values);
-    /// Without the times at which the value stays what it was. \pre as above
+    /// Without the times at which the value stays what it was.
+    /// \pre  as above
     static StepCurve ofChanges(std::span<const std::int64_t> times, std::span<const std::int64_t> values);
 
     std::size_t size() const { return size_; }
@@ -33,20 +34,24 @@ public:
     std::int64_t time(std::size_t i) const { return begins_[i / kFanout] + later_[i]; }
     std::int64_t value(std::size_t i) const { return levels_.front()[i / kFanout].low + above_[i]; }
 
-    /// Value at `time`: that of the last change at or before it, the first one before any. \pre not empty
+    /// Value at `time`: that of the last change at or before it, the first one before any.
+    /// \pre  not empty
     std::int64_t at(std::int64_t time) const;
 
-    /// Least and greatest value that the curve has within [from, to], what it carries in included. \pre not
-    /// empty
+    /// Least and greatest value that the curve has within [from, to], what it carries in included.
+    /// \pre  not empty
     std::pair<std::int64_t, std::int64_t> extremes(std::int64_t from, std::int64_t to) const;
 
-    /// When within [from, to] the curve is first at its greatest; `from` where it comes in so. \pre not empty
+    /// When within [from, to] the curve is first at its greatest; `from` where it comes in so.
+    /// \pre  not empty
     std::int64_t highest(std::int64_t from, std::int64_t to) const;
 
-    /// One CurveColumn for each stretch of `perColumn` nanoseconds from `from` on. \pre not empty
+    /// One CurveColumn for each stretch of `perColumn` nanoseconds from `from` on.
+    /// \pre  not empty
     void columns(double from, double perColumn, std::span<CurveColumn> out) const;
 
-    /// Index of the greatest value, the earliest of equals. \pre not empty
+    /// Index of the greatest value, the earliest of equals.
+    /// \pre  not empty
     std::size_t peak() const;
 
     /// Bytes it occupies.

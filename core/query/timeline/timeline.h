@@ -104,7 +104,8 @@ public:
     void addAllocations(std::span<const AllocEvent> events);
 
     /// The same from what a file keeps ready made: stretches of a row in start order, the rows of all lanes
-    /// in any order. Not both for one lane. \param zero  the moment from which their times count
+    /// in any order. Not both for one lane.
+    /// \param zero  the moment from which their times count
     void addBoxes(const store::TrackInfo& track, std::span<const store::Box> boxes, Timestamp zero);
     void addPoints(const store::TrackInfo& track, std::span<const store::MemoryPoint> points, Timestamp zero);
     Timeline build() &&;

@@ -24,7 +24,8 @@ public:
     void continueWith(const store::RunReader& reader) { reader_ = &reader; }
 
     /// What is there now: the same object as before where nothing is new; null where cancelled, and then
-    /// the next call goes on. \throws Error  damaged, no such run
+    /// the next call goes on.
+    /// \throws Error  damaged, no such run
     std::shared_ptr<const Timeline> follow(const std::function<bool()>& cancelled);
 
 private:

@@ -360,7 +360,8 @@ FatalEvent fatalOf(const Error& error)
     return {kind, error.what, error.where, error.mend};
 }
 
-/// What each device that is asked for would be run with. \throws Error (Environment)  where one is not there
+/// What each device that is asked for would be run with.
+/// \throws Error (Environment)  where one is not there
 Makers makersOf(const std::vector<DeviceRequest>& requests, Workbench& workbench)
 {
     std::vector<EnvironmentEntry> environment = workbench.environment();

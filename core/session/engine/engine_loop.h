@@ -36,7 +36,8 @@ public:
 class Workbench {
 public:
     virtual ~Workbench() = default;
-    /// `cpu`, `cuda:0`. \throws Error (Environment)  where the machine has no such device
+    /// `cpu`, `cuda:0`.
+    /// \throws Error (Environment)  where the machine has no such device
     virtual std::string resolveDevice(const DeviceRequest& request) = 0;
     /// What only it knows of the machine: versions of LibTorch, CUDA, …
     virtual std::vector<EnvironmentEntry> environment() = 0;

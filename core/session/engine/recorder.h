@@ -58,7 +58,8 @@ public:
     };
 
     /// Opens the file, or a copy of it on a local disk where it lies on a network filesystem; both functions
-    /// of the listener are called on the writer's thread. \throws Error  as store::RunWriter, WorkingCopy
+    /// of the listener are called on the writer's thread.
+    /// \throws Error  as store::RunWriter, WorkingCopy
     Recorder(const std::filesystem::path& file, StringTable& strings, Listener listener,
              const Limits& limits);
     Recorder(const std::filesystem::path& file, StringTable& strings, Listener listener);
@@ -83,7 +84,8 @@ public:
     void consume(TraceBatch&& batch) override;
     /// Returns when everything is durable.
     RecordSummary end(const RunResult& result);
-    /// Seals the file, and brings it home where it was written elsewhere; the last call. \throws Error
+    /// Seals the file, and brings it home where it was written elsewhere; the last call.
+    /// \throws Error
     void close();
 
 private:

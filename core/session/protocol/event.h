@@ -99,8 +99,8 @@ using Event = std::variant<HelloEvent, PointEvent, StateEvent, SampleEvent, Memo
 std::string toJsonLine(const Event& event);
 
 /// The event of a line; none for an event this version does not know.
-/// Fields that are absent or of another type keep their defaults. \throws Error  where the line is no JSON
-/// object with an `event` key
+/// Fields that are absent or of another type keep their defaults.
+/// \throws Error  where the line is no JSON object with an `event` key
 std::optional<Event> parseEvent(std::string_view line);
 
 } // namespace tilescope::session

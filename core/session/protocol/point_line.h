@@ -16,12 +16,14 @@ struct PointLine {
     ExperimentSpec spec;
 };
 
-/// `auto`, `cpu`, `cuda`, `cuda:1`. \throws Error  another word
+/// `auto`, `cpu`, `cuda`, `cuda:1`.
+/// \throws Error  another word
 DeviceRequest deviceFrom(std::string_view word);
 
 /// A device whose ceilings are asked for, one line of JSON: {"ceilings": "cuda:0"}.
 std::string ceilingsLine(std::string_view device);
-/// None where the line asks for something else. \throws Error  for no device
+/// None where the line asks for something else.
+/// \throws Error  for no device
 std::optional<DeviceRequest> parseCeilingsLine(std::string_view line);
 
 std::string pointLine(const PointLine& point); ///< without the line break

@@ -5,7 +5,8 @@
 
 namespace tilescope::session {
 
-/// What a file keeps of a point before it runs. \param point  its position in the whole sweep
+/// What a file keeps of a point before it runs.
+/// \param point  its position in the whole sweep
 store::RunHeader runHeader(const ExperimentSpec& spec, std::int64_t point);
 
 } // namespace tilescope::session

@@ -137,8 +137,8 @@ private:
     const fs::path* file_;
 };
 
-/// The whole content, on the disk when it returns; no file where that fails. \param mode  permissions; none:
-/// those of any new file
+/// The whole content, on the disk when it returns; no file where that fails.
+/// \param mode  permissions; none: those of any new file
 void copyDurably(const fs::path& from, const fs::path& to, std::optional<mode_t> mode)
 {
     constexpr std::size_t kBlock = std::size_t{1} << 20;

@@ -44,8 +44,8 @@ public:
     std::optional<std::chrono::steady_clock::time_point> due() const;
     /// Brings a snapshot home where one is due. One that fails is told and tried again later.
     void publishIfDue();
-    /// After the writer has sealed its file: brings it home and clears the copy away. \throws Error  where
-    /// that fails; the copy stays, and the error names it
+    /// After the writer has sealed its file: brings it home and clears the copy away.
+    /// \throws Error  where that fails; the copy stays, and the error names it
     void bringHome();
 
 private:

@@ -22,13 +22,15 @@ struct DeadRun {
 };
 
 /// Gives the run of a point whose engine died its end: the run that the engine had begun, or a new one where
-/// it had begun none. Opens the file as its writer, so the engine must be gone. \return the run's number
+/// it had begun none. Opens the file as its writer, so the engine must be gone.
+/// \return        the run's number
 /// \throws Error  where the file cannot be written
 RunId recordDeath(const std::filesystem::path& file, const ExperimentSpec& spec, const DeadRun& death,
                   const WorkingCopy::Log& log);
 
 /// Seals a file whose last writer died before it did; nothing where that was done, where the file does not
-/// exist, or while somebody writes it. \throws Error  where the file cannot be written
+/// exist, or while somebody writes it.
+/// \throws Error  where the file cannot be written
 void sealLeftOpen(const std::filesystem::path& file, const WorkingCopy::Log& log);
 
 /// The highest run number in a file; 0 where the file does not exist or is empty.

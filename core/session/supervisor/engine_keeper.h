@@ -29,17 +29,19 @@ public:
     bool present() const { return engine_ != nullptr; }
     bool ended() const { return engine_->ended(); }
 
-    /// Starts an engine and waits until it says hello. \return  false where it did not: it is still present,
-    /// and howItDied() tells
+    /// Starts an engine and waits until it says hello.
+    /// \return                      false where it did not: it is still present, and howItDied() tells
     /// \throws Error (Environment)  no engine can be started here, or it lacks what was asked outright
     bool start();
     /// One line for its standard input.
     void send(std::string_view line) { engine_->send(line); }
     /// Hands on what it says until `happened`, or until it has ended. Where the deadline passes first it is
-    /// killed, for that reason. \throws Error  that the engine said it cannot go on for
+    /// killed, for that reason.
+    /// \throws Error  that the engine said it cannot go on for
     void pumpUntil(const std::function<bool()>& happened, SteadyTime deadline,
                    const std::string& lateBecause);
-    /// Lets it seal its file and end. \return  how it died where it did not end in good order
+    /// Lets it seal its file and end.
+    /// \return        how it died where it did not end in good order
     /// \throws Error  that it said it could not do that for
     std::optional<std::string> finish();
     /// What is left of an engine that has ended.

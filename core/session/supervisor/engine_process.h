@@ -35,7 +35,8 @@ public:
 
     /// True once it has ended and everything it said was handed on.
     bool ended() const { return exit_.has_value(); }
-    /// How it ended. \pre ended()
+    /// How it ended.
+    /// \pre  ended()
     const ExitStatus& exit() const { return *exit_; }
     /// The last lines of its standard error, joined by ` | `; empty where it said nothing.
     std::string lastWords() const;

@@ -36,9 +36,9 @@ struct PointForecast {
 predict::TargetDevice targetDevice(const DeviceRequest& request, const ForecastTarget& target,
                                    const std::vector<Ceiling>& ceilings);
 
-/// One forecast a point, in order; any thread. Time is told for devices that were calibrated. \throws Error a
-/// calibration cannot be read. \param cancelled  asked before each point; true: the answer is
-/// not wanted any more, and is cut short
+/// One forecast a point, in order; any thread. Time is told for devices that were calibrated.
+/// \throws Error     a calibration cannot be read.
+/// \param cancelled  asked before each point; true: the answer is not wanted any more, and is cut short
 std::vector<PointForecast> forecast(const std::vector<SweepPoint>& points, const ForecastTarget& target,
                                     const std::function<bool()>& cancelled = {});
 

@@ -66,7 +66,8 @@ public:
     }
 
     /// Runs that are no points of the sweep, but would be on another device, or had they been made by a
-    /// program that knew all keys of today. \throws Error
+    /// program that knew all keys of today.
+    /// \throws Error
     void requireNoneNearly(const std::vector<SweepPoint>& points) const
     {
         std::unordered_set<std::string> specs;

@@ -15,7 +15,8 @@ struct Shard {
     std::int64_t count = 1;
 };
 
-/// `I/N`. \throws Error (Usage)  where it is not that, or not 0 <= I < N
+/// `I/N`.
+/// \throws Error (Usage)  where it is not that, or not 0 <= I < N
 Shard parseShard(std::string_view text);
 
 std::vector<SweepPoint> pointsOf(const Shard& shard, std::vector<SweepPoint> points);

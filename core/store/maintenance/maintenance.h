@@ -27,7 +27,8 @@ struct VerifyReport {
 };
 
 /// Reads every row of a file: SQLite's own structures, the number of rows of each table, the checksum of each
-/// chunk. Changes nothing. \throws Error  where the file cannot be opened as ours at all
+/// chunk. Changes nothing.
+/// \throws Error  where the file cannot be opened as ours at all
 VerifyReport verify(const std::filesystem::path& file);
 
 struct MergeOutcome {
@@ -39,13 +40,14 @@ struct MergeOutcome {
 ///
 /// Runs keep their uid and get the next numbers: in the order of their sweep's points where all have one,
 /// else in the order of the sources. Doing it again changes nothing. Each run is copied in one transaction,
-/// row by row; memory does not grow with the files. \throws Error  before anything is written: a source is
-/// the target, a source is being written, or a run of the same uid is not the same
+/// row by row; memory does not grow with the files.
+/// \throws Error  before anything is written: a source is the target, a source is being written, or a run of
+///                the same uid is not the same
 MergeOutcome merge(std::span<const std::filesystem::path> sources, const std::filesystem::path& target);
 
 /// Removes runs with all their rows, in one transaction; their numbers are not used again. A run that is
-/// named twice is removed once. The file keeps its size until compact(). \throws Error  before anything is
-/// removed: the file has no such run
+/// named twice is removed once. The file keeps its size until compact().
+/// \throws Error  before anything is removed: the file has no such run
 void deleteRuns(const std::filesystem::path& file, std::span<const RunId> runs);
 
 struct CompactOutcome {

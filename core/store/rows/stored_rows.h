@@ -60,7 +60,8 @@ public:
     void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take);
 
     TraceBatch newEvents(RunId run, EventMark& mark, std::size_t most);
-    /// The packed boxes or points of a track. \throws Error  where they are not all there
+    /// The packed boxes or points of a track.
+    /// \throws Error  where they are not all there
     template <class Item, class Unpack, class TakeItems>
     void eachPacked(RunId run, const TrackInfo& track, Unpack&& unpack, TakeItems&& take);
 

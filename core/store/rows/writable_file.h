@@ -22,7 +22,8 @@ namespace tilescope::store {
 class WritableFile {
 public:
     /// Opens, creates or upgrades; calls runs interrupted whose writer died. A foreign file is left alone,
-    /// its folder too. \throws Error
+    /// its folder too.
+    /// \throws Error
     WritableFile(const std::filesystem::path& file, const StringTable& strings);
     ~WritableFile();
     WritableFile(const WritableFile&) = delete;

@@ -15,7 +15,8 @@ namespace tilescope::store {
 
 /// \pre boxes in start order that do not overlap
 std::string packBoxes(std::span<const Box> boxes);
-/// Appends to `boxes`. \throws Error  where the bytes are not as they were packed
+/// Appends to `boxes`.
+/// \throws Error  where the bytes are not as they were packed
 void unpackBoxes(std::string_view bytes, std::vector<Box>& boxes);
 
 /// \pre points in time order

@@ -21,8 +21,8 @@ public:
     virtual std::string open(const std::vector<std::string>& metrics, std::size_t kernels) = 0;
     /// A pass begins, before the step runs.
     virtual std::string beginPass() = 0;
-    /// It ends, when the device is idle again. \param complete  whether that was the last that the metrics
-    /// need
+    /// It ends, when the device is idle again.
+    /// \param complete  whether that was the last that the metrics need
     virtual std::string endPass(bool& complete) = 0;
     /// Values of every kernel in order, each of all metrics.
     virtual std::string read(std::vector<std::vector<double>>& kernels) = 0;

@@ -19,9 +19,9 @@ struct CounterReading {
 };
 
 /// Reads hardware counters of every range of a step, in steps of their own: one that tells which range
-/// launches what, then as many as the metrics need, in which each kernel runs alone. Session thread. \param
-/// tracer  knows ranges; it must not record \param step    runs a step and leaves the device idle; the same
-/// kernels in the same order each time
+/// launches what, then as many as the metrics need, in which each kernel runs alone. Session thread.
+/// \param tracer  knows ranges; it must not record
+/// \param step    runs a step and leaves the device idle; the same kernels in the same order each time
 CounterReading readCounters(std::span<const std::string> counters, Tracer& tracer,
                             const std::function<void()>& step, CounterApi& api = realCounters());
 

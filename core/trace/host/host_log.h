@@ -99,7 +99,8 @@ private:
     std::mutex addMutex_; // one thread at a time appends to logs_
 };
 
-/// Notes an allocation of the CPU allocator if a recording wants them. \param allocated  bytes after it
+/// Notes an allocation of the CPU allocator if a recording wants them.
+/// \param allocated  bytes after it
 void noteCpuAllocation(AllocAction action, const void* address, std::int64_t bytes, std::int64_t allocated);
 /// Whether the current and coming recordings want allocations of the CPU.
 void recordCpuAllocations(bool wanted) noexcept;

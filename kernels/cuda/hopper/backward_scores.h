@@ -127,7 +127,8 @@ template <class Tile, class Element> struct BackwardScores {
 };
 
 /// 64 rows of a tile from a warpgroup's accumulator registers, packed in pairs; part `part` of `Parts`, by
-/// columns. \param rows       the first of them; panels lie panelRows rows of 128 bytes apart
+/// columns.
+/// \param rows  the first of them; panels lie panelRows rows of 128 bytes apart
 template <int Parts = 1, int Count>
 __device__ inline void storeRows(unsigned char* rows, int panelRows, const std::uint32_t (&packed)[Count],
                                  int part = 0)

@@ -204,7 +204,9 @@ template <class Tile, class Element_> struct ForwardRows {
     }
 
     /// scores = q k^T once more, by a warp alone, and k from global memory: its tile may have been given
-    /// back. \param query  the consumer's 64 rows \param keys   from the tile's first on
+    /// back.
+    /// \param query  the consumer's 64 rows
+    /// \param keys   from the tile's first on
     __device__ static void multiplyKeysAlone(Scores& scores, const unsigned char* query, const Element* keys,
                                              std::int64_t keyStride, int keysLeft, int headDim)
     {

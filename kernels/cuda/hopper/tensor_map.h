@@ -14,7 +14,8 @@ enum class Delivery : unsigned char { Unchanged, RoundedToTf32 };
 
 /// What the copy engine needs to know of a (batch, head, row, column) tensor of fp32, bf16 or fp16: boxes of
 /// `boxHeads` x `boxRows` rows by 128 bytes, written to shared memory with the 128-byte swizzle. Strides
-/// count elements. \throws std::runtime_error  where the driver refuses the map
+/// count elements.
+/// \throws std::runtime_error  where the driver refuses the map
 CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::int64_t rows,
                       std::int64_t heads, std::int64_t batch, std::int64_t rowStride, std::int64_t headStride,
                       std::int64_t batchStride, int boxRows, int boxHeads = 1,

@@ -24,7 +24,8 @@ struct Recording {
     std::vector<RecordedRun> runs = {};
 };
 
-/// Reads what write() wrote. \throws std::runtime_error  a file that is none
+/// Reads what write() wrote.
+/// \throws std::runtime_error  a file that is none
 Recording readRecording(const std::filesystem::path& file);
 void writeRecording(std::ostream& out, const Recording& recording);
 

@@ -8,7 +8,8 @@
 
 namespace tilescope::bench {
 
-/// What each of these measures is told in tests/bench/gui/run. GUI thread; \throws Error
+/// What each of these measures is told in tests/bench/gui/run. GUI thread;
+/// \throws Error
 
 /// Opens a recording on the timeline page, moves about in it, finds in it, visits every page.
 /// \param pictures  folder for five frames and what they show, for a check against SQL; empty for none

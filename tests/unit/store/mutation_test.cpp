@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A run with rows in every table that a run of its size has. \param events  allocations; from 50,000 on what
-/// a viewer draws is stored too
+/// A run with rows in every table that a run of its size has.
+/// \param events  allocations; from 50,000 on what a viewer draws is stored too
 void writeRun(const fs::path& file, std::uint32_t events)
 {
     StringTable strings;

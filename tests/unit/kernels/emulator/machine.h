@@ -48,7 +48,8 @@ public:
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
 
-    /// Runs `program` as every thread. \throws std::runtime_error  when a thread fails, or none can go on
+    /// Runs `program` as every thread.
+    /// \throws std::runtime_error  when a thread fails, or none can go on
     void run(const std::function<void()>& program);
 
     /// The machine whose thread is running.
