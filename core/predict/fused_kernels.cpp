@@ -22,7 +22,7 @@ constexpr double kMicro = 1e-6;
 /// In the order of FusedKernel.
 constexpr std::array kKernelNames{"flash", "cudnn", "flash2", "efficient", "processor"};
 
-/// By wgmma, or for few keys or queries and wide heads by mma.sync (kernels/cuda/hopper/tf32.h).
+/// By wgmma, or for few keys or queries and wide heads by mma.sync (kernels/cuda/hopper/common/tf32.h).
 Entry tf32Figures(const AttentionShape& shape)
 {
     if (shape.keys > 512 && shape.queries > 64 && shape.headDim <= 128)

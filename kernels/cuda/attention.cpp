@@ -1,9 +1,9 @@
 // Picks the CUDA kernel for a problem and hands it its parameters.
-#include "kernels/cuda/device.h"
-#include "kernels/cuda/hopper/backward.h"
-#include "kernels/cuda/hopper/forward.h"
-#include "kernels/cuda/hopper/tf32.h"
-#include "kernels/cuda/launchers.h"
+#include "kernels/cuda/common/device.h"
+#include "kernels/cuda/hopper/backward/backward.h"
+#include "kernels/cuda/hopper/common/tf32.h"
+#include "kernels/cuda/hopper/forward/forward.h"
+#include "kernels/cuda/mma/launchers.h"
 #include "kernels/include/kernel_set.h"
 
 #include <algorithm>

@@ -18,7 +18,8 @@ import tempfile
 LIBRARIES = {
     "torch": (r"(torch|ATen|c10)/", ["core/trace", "core/engine", "kernels"]),
     "CUPTI": (r"(cupti|generated_cuda_)", ["core/trace"]),
-    "CUDA": (r"(cuda|nvtx3|nvml|driver_types|cuda_runtime)", ["core/trace", "core/engine", "kernels"]),
+    "CUDA": (r"(cuda|nvtx3|nvml|driver_types|cuda_runtime)",
+             ["core/trace", "core/engine", "kernels", "kernels/cuda", "kernels/cuda/common", "kernels/cuda/mma", "kernels/cuda/hopper"]),
     "SQLite": (r"(sqlite3\.h|SQLiteCpp/)", ["core/store"]),
     "yaml-cpp": (r"yaml-cpp/", ["core/config", "core/analysis"]),
     "Qt": (r"(Q[A-Z]\w*|Qt\w*/.*|qcustomplot\.h)$", ["ui", "app/gui"]),
@@ -45,7 +46,7 @@ def read_table(text):
 def place_of(path, layers):
     """The folder of the table that holds a file, and its sub-folder there; `.` for the folder's own files."""
     parts = path.split("/")
-    for length in (2, 1):
+    for length in (3, 2, 1):
         folder = "/".join(parts[:length])
         if folder in layers:
             return folder, parts[length] if len(parts) > length + 1 else "."
@@ -135,6 +136,7 @@ def self_test():
             "core/query/q.cpp": '#include "core/store/file/s.h"\n',
             "core/base/q.h": "#include <QString>\n",
             "core/new/n.h": "",
+            "core/store/own/o.h": '#include "core/store/reader.h"\n',
             "ui/w.h": '#include <QWidget>\n#include "core/base/a.h"\n',
         }
         table = """
@@ -143,6 +145,7 @@ def self_test():
 | `core/base` | x | | |
 | `core/model` | x | `core/base` | |
 | `core/store` | x | `core/model` `core/base` | `file` < `rows`, `peer` |
+| `core/store/own` | x | `core/base` | |
 | `core/query` | x | `core/store` | |
 | `ui` | x | `core/base` | |
 """
@@ -152,6 +155,7 @@ def self_test():
         found = offences(read_tree(root), read_table(table))
         expected = ["core/base/q.h: sees Qt", "core/model/up.h: includes core/store/file/s.h", "core/model/up.h: sees SQLite",
                     "core/query/q.cpp: sees SQLite", "core/new/n.h: its folder", "core/store/odd/o.h: core/store has no sub-folder odd",
+                    "core/store/own/o.h: includes core/store/reader.h", "core/store/own/o.h: sees SQLite",
                     "core/store/file/root.h: includes core/store/reader.h", "core/store/rows/r.h: includes core/store/peer/p.h"]
         missing = [e for e in expected if not any(f.startswith(e) for f in found)]
         extra = [f for f in found if not any(f.startswith(e) for e in expected)]

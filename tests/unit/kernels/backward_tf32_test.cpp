@@ -1,5 +1,5 @@
 // The TF32 backward kernel, as Hopper's threads would run it, in the emulator.
-#include "kernels/cuda/hopper/backward_tf32_kernel.h"
+#include "kernels/cuda/hopper/backward/tf32_kernel.h"
 
 #include "tests/unit/kernels/emulator/backward_harness.h"
 #include "tests/unit/kernels/emulator/products.h"

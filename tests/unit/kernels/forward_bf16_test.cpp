@@ -1,6 +1,6 @@
 // The bf16 forward kernel in the emulator. GPUs have run it: what it does here also says whether the emulator
 // is right.
-#include "kernels/cuda/hopper/forward_kernel.h"
+#include "kernels/cuda/hopper/forward/kernel.h"
 
 #include "tests/unit/kernels/emulator/forward_harness.h"
 

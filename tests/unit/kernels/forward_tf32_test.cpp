@@ -1,5 +1,5 @@
 // The TF32 forward kernel, as Hopper's threads would run it, in the emulator.
-#include "kernels/cuda/hopper/forward_tf32_kernel.h"
+#include "kernels/cuda/hopper/forward/tf32_kernel.h"
 
 #include "tests/unit/kernels/emulator/forward_harness.h"
 #include "tests/unit/kernels/emulator/products.h"

@@ -1,4 +1,4 @@
-#include "kernels/cuda/hopper/layout.h"
+#include "kernels/cuda/hopper/common/layout.h"
 
 #include <gtest/gtest.h>
 

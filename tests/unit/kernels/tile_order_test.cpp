@@ -1,4 +1,4 @@
-#include "kernels/cuda/tile_order.h"
+#include "kernels/cuda/common/tile_order.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cuda/hopper/backward_tf32_kernel.h"
+#include "kernels/cuda/hopper/backward/tf32_kernel.h"
 #include "tests/unit/kernels/emulator/machine.h"
 #include "tests/unit/kernels/emulator/tensors.h"
 #include "tests/unit/kernels/error_bound.h"

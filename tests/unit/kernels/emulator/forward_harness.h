@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cuda/hopper/forward_arguments.h"
+#include "kernels/cuda/hopper/forward/arguments.h"
 #include "tests/unit/kernels/emulator/machine.h"
 #include "tests/unit/kernels/emulator/tensors.h"
 #include "tests/unit/kernels/error_bound.h"

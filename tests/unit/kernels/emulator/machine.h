@@ -12,7 +12,7 @@
 
 /// Runs the threads of one CTA on a CPU, in an order drawn at random, with what they share: shared memory,
 /// barriers, and engines (copies, products) that finish their work late or early. Kernels are compiled for it
-/// unchanged; the headers beside this one stand in for the instructions of kernels/cuda/hopper/ptx.h and
+/// unchanged; the headers beside this one stand in for the instructions of kernels/cuda/hopper/common/ptx.h and
 /// wgmma.h.
 ///
 /// One thread of the host is all threads of the CTA in turn: each is a context of its own, left wherever it

@@ -4,7 +4,7 @@
 #include <vector>
 
 /// wgmma for TF32 and bf16, as PTX ISA 9.0 (9.7.15.5) describes operands, descriptors and accumulators.
-/// Nothing here is taken from kernels/cuda/hopper/layout.h, which it is to judge.
+/// Nothing here is taken from kernels/cuda/hopper/common/layout.h, which it is to judge.
 namespace tilescope::kernels::emulator {
 
 enum class Operands : unsigned char { Tf32, Bf16 };

@@ -1,0 +1,218 @@
+#pragma once
+
+#include "kernels/cuda/hopper/backward/scores.h"
+
+namespace tilescope::kernels::hopper {
+
+/// One of two consumer warpgroups of a tile of 128 keys, head dims up to 128: owns 64 keys, whose gradients
+/// it keeps in registers while the queries pass by. Both need dS of all 128 for their halves of gradQ.
+///
+///     products in flight | meanwhile
+///     S, dP              | exponentials, as soon as S is there
+///     dP, dV             | (waits for dP)
+///     dV                 | dS, to shared memory for both
+///     dQ, dK             | (waits for dQ), which leaves for global memory
+template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Tile, Element> {
+    using Base = BackwardScores<Tile, Element>;
+    using Scores = typename Base::Scores;
+    using Packed = typename Base::Packed;
+    static constexpr int kGrads = Tile::headDim / 2;
+    /// Products of one part of the queries hide the arithmetic of the next one.
+    static constexpr int kParts = 2;
+    /// 128 queries leave no registers for P^T twice: dS is made from the packed one.
+    static constexpr bool kKeepsScores = Tile::queries == 64;
+
+    const BackwardArguments& arguments;
+    BackwardShared<Tile>& shared;
+    const int consumer = threadIdx.x / kWarpgroup - 1;
+    float gradKey[kGrads];
+    float gradValue[kGrads];
+    unsigned number = 0;           // of the tile of keys
+    typename Tile::QueryRing ring; // of q and of gradO
+
+    __device__ BackwardConsumer(const BackwardArguments& all, BackwardShared<Tile>& memory)
+        : arguments(all), shared(memory)
+    {
+    }
+
+    __device__ unsigned char* key() const { return shared.key[ringAt<Tile::keyStages>(number).stage]; }
+    __device__ unsigned char* value() const { return shared.value[ringAt<Tile::valueStages>(number).stage]; }
+
+    /// Operand: this consumer's rows of a tile of keys.
+    __device__ std::uint64_t rowsOf(const unsigned char* tile) const
+    {
+        return matrixDescriptor(addressHere(tile) + consumer * kRowsPerConsumer * kRowBytes);
+    }
+    /// Operand: a tile of queries, its columns along the sum.
+    __device__ static std::uint64_t operand(const unsigned char* tile)
+    {
+        return matrixDescriptor(addressHere(tile));
+    }
+    /// Operand: a tile of queries, its rows along the sum.
+    __device__ static std::uint64_t transposed(const unsigned char* tile)
+    {
+        return matrixDescriptor(addressHere(tile), Tile::queries * kRowBytes);
+    }
+
+    using PackedPart = std::uint32_t[Base::kScores / 2 / kParts];
+    __device__ static PackedPart& partOf(Packed& packed, int part)
+    {
+        return reinterpret_cast<PackedPart&>(packed[part * (Base::kScores / 2 / kParts)]);
+    }
+
+    /// grad += weights rows, 64 keys x queries times queries x head dim, for a part of the queries.
+    /// Asynchronous.
+    __device__ static void accumulate(float (&grad)[kGrads], const Packed& weights, std::uint64_t rows,
+                                      int part)
+    {
+        constexpr int kSteps = Tile::queries / 16 / kParts;
+#pragma unroll
+        for (int step = part * kSteps; step < (part + 1) * kSteps; ++step) {
+            const std::uint64_t at = advance(rows, step * 16 * kRowBytes);
+            if constexpr (Tile::headDim == 32 || Tile::headDim == 64 || Tile::headDim == 128) {
+                productFromRegisters<Element>(grad, weights + 4 * step, at);
+            } else { // 96: one whole panel and a part of the second
+                auto& first = reinterpret_cast<float(&)[32]>(grad);
+                auto& rest = reinterpret_cast<float(&)[kGrads - 32]>(grad[32]);
+                productFromRegisters<Element>(first, weights + 4 * step, at);
+                productFromRegisters<Element>(rest, weights + 4 * step,
+                                              advance(at, Tile::queries * kRowBytes));
+            }
+        }
+    }
+
+    /// This consumer's piece of dS k: 64 queries x 64 columns over all 128 keys. Asynchronous.
+    __device__ void multiplyGradQuery(float (&grad)[32], int buffer) const
+    {
+        // 128 queries: a panel of queries each; 64 queries: a panel of columns each.
+        constexpr bool kByRows = Tile::queries == 128;
+        const std::uint64_t scores = matrixDescriptor(addressHere(shared.gradScores[buffer]) +
+                                                      (kByRows ? consumer * Tile::keys * kRowBytes : 0));
+        const std::uint64_t keys =
+            matrixDescriptor(addressHere(key()) + (kByRows ? 0 : consumer * Tile::keys * kRowBytes));
+#pragma unroll
+        for (int step = 0; step < Tile::keys / 16; ++step)
+            productOfTransposed<Element>(grad, advance(scores, step * 16 * kRowBytes),
+                                         advance(keys, step * 16 * kRowBytes), step > 0);
+    }
+
+    __device__ void run()
+    {
+        while (true) {
+            const auto placeRing = ringAt<kBackwardPlaces>(number);
+            const auto keyRing = ringAt<Tile::keyStages>(number);
+            wait(shared.placeFull[placeRing.stage], placeRing.parity);
+            const BackwardPlace& place = shared.place[placeRing.stage];
+            if (place.keyTile < 0)
+                break;
+            wait(shared.keyFull[keyRing.stage], keyRing.parity);
+#pragma unroll
+            for (int i = 0; i < kGrads; ++i)
+                gradKey[i] = gradValue[i] = 0;
+            for (int member = 0; member < arguments.queryHeadsPerKeyHead; ++member) {
+#pragma unroll 1
+                for (int tile = place.firstQueryTile; tile < arguments.queryTiles; ++tile) {
+                    const int firstKey = place.keyTile * Tile::keys + consumer * kRowsPerConsumer;
+                    step(firstKey, tile * Tile::queries);
+                    ring.advance();
+                }
+            }
+            namedWait(kConsumersMeet, kBackwardConsumers * kWarpgroup); // nobody reads k, v or dS any more
+            const auto valueRing = ringAt<Tile::valueStages>(number);
+            wait(shared.valueFull[valueRing.stage], valueRing.parity);
+            if (threadIdx.x % kWarpgroup == 0)
+                arrive(shared.valueEmpty[valueRing.stage]);
+            awaitScoresEmpty();
+#pragma unroll
+            for (int i = 0; i < kGrads; ++i)
+                gradKey[i] *= arguments.scale;
+            constexpr int kRowsAt = kRowsPerConsumer * kRowBytes;
+            writeGradient<Tile, Element>(gradKey, key() + consumer * kRowsAt);
+            writeGradient<Tile, Element>(gradValue, shared.gradScores[0] + consumer * kRowsAt);
+            sendGradients(consumer);
+            ++number;
+        }
+        namedWait(pieceRead(consumer), kWithCarrier);
+    }
+
+    /// gradV of the last tile has left.
+    __device__ void awaitScoresEmpty() const
+    {
+        wait(shared.scoresEmpty, (number & 1) ^ 1);
+    }
+
+    __device__ void step(int firstKey, int firstQuery)
+    {
+        const int stage = ring.stage;
+        Scores scores, gradScores;
+        Packed weights, gradWeights;
+        float gradQuery[32];
+
+        wait(shared.queryFull[stage], ring.parity);
+        pin(gradKey);
+        pin(gradValue);
+        fenceProducts();
+        Base::multiply(scores, rowsOf(key()), operand(shared.query[stage]));
+        commitProducts();
+        const auto valueRing = ringAt<Tile::valueStages>(number);
+        wait(shared.valueFull[valueRing.stage], valueRing.parity);
+        wait(shared.gradFull[stage], ring.parity);
+        fenceProducts();
+        Base::multiply(gradScores, rowsOf(value()), operand(shared.gradO[stage]));
+        commitProducts();
+
+        waitProducts<1>();
+        pin(scores);
+        Base::hide(scores, arguments.mask, firstKey, firstQuery);
+#pragma unroll
+        for (int part = 0; part < kParts; ++part) {
+            Base::template exponentiate<kParts>(scores, weights, part, shared.logSumExp2[stage],
+                                                arguments.scaleLog2);
+            pin(partOf(weights, part));
+            fenceProducts();
+            accumulate(gradValue, weights, transposed(shared.gradO[stage]), part);
+            commitProducts();
+        }
+        if constexpr (kKeepsScores)
+            pin(scores);
+
+        waitProducts<kParts>();
+        pin(gradScores);
+        awaitScoresEmpty();
+        unsigned char* rows = shared.gradScores[stage] + consumer * kRowsPerConsumer * kRowBytes;
+#pragma unroll
+        for (int part = 0; part < kParts; ++part) {
+            if constexpr (kKeepsScores)
+                Base::template differentiate<kParts>(gradScores, scores, gradWeights, part,
+                                                     shared.delta[stage]);
+            else
+                Base::template differentiate<kParts>(gradScores, weights, gradWeights, part,
+                                                     shared.delta[stage]);
+            storeRows<kParts>(rows, Tile::keys, gradWeights, part);
+            pin(partOf(gradWeights, part));
+            if (part == kParts - 1)
+                break;
+            fenceProducts();
+            accumulate(gradKey, gradWeights, transposed(shared.query[stage]), part);
+            commitProducts();
+        }
+        fenceAsyncProxy();
+        namedWait(kConsumersMeet, kBackwardConsumers * kWarpgroup);
+        fenceProducts();
+        multiplyGradQuery(gradQuery, stage);
+        commitProducts();
+        accumulate(gradKey, gradWeights, transposed(shared.query[stage]), kParts - 1);
+        commitProducts();
+
+        waitProducts<1>();
+        pin(gradQuery);
+        release(shared.gradEmpty[stage]);
+        sendGradQuery<Tile>(shared, consumer, gradQuery);
+        waitProducts<0>();
+        pin(gradKey);
+        pin(gradValue);
+        release(shared.queryEmpty[stage]);
+    }
+};
+
+} // namespace tilescope::kernels::hopper

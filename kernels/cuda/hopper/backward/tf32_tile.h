@@ -1,0 +1,113 @@
+#pragma once
+
+#include "kernels/cuda/hopper/backward/tile.h"
+
+namespace tilescope::kernels::hopper {
+
+/// What the TF32 backward kernel of a head dim differs in. K and K^T take 8 d bytes of shared memory's 227 KB
+/// for each key, P and dS 32 KB, each place for q and gradO, or for their transposed, 512 d.
+struct Tf32BackwardShape {
+    int keys;       ///< of a tile: 64 a consumer, or shared by both
+    int delivered;  ///< places for q, and for gradO, as the copy engine brings them
+    int transposed; ///< places for their transposed
+};
+
+constexpr Tf32BackwardShape tf32BackwardShape(int headDim)
+{
+    if (headDim <= 64)
+        return {128, 2, 2}; // 224 KB at 64; both gradients and v of 64 keys take 96 of 224 registers
+    if (headDim <= 96)
+        return {64, 2, 1}; // 224 KB: what has the longer way is wanted early
+    return {64, 1, 1};     // 224 KB: one of each
+}
+
+/// What the TF32 backward kernel takes at a time.
+template <int HeadDim> struct Tf32BackwardTile {
+    static constexpr int headDim = HeadDim;
+    static constexpr int keys = tf32BackwardShape(HeadDim).keys;
+    static constexpr bool sharesKeys = keys == kRowsPerConsumer;
+    static constexpr int queries = backwardQueries(ElementType::Float32, HeadDim);
+    static constexpr int panelColumns = kTf32Columns;
+    static constexpr int panels = headDim / panelColumns;
+    static constexpr int stages = tf32BackwardShape(HeadDim).delivered;
+    static constexpr int transposedStages = tf32BackwardShape(HeadDim).transposed;
+    static constexpr int rowStages = 2 * stages; ///< of log-sum-exp and delta, which are read last
+    static constexpr int readers = sharesKeys ? 1 : kBackwardConsumers; ///< consumers that multiply a tile
+    static constexpr int threads = (2 + kBackwardConsumers) * kWarpgroup;
+    // 24 + 40 + 2 x 224 is what four warpgroups of 128 start with.
+    static constexpr int loaderRegisters = 24;
+    static constexpr int transposerRegisters = 40;
+    static constexpr int consumerRegisters = 224;
+    static constexpr int keyBytes = keys * panels * kRowBytes; ///< as many transposed
+    static constexpr int queryBytes = queries * panels * kRowBytes;
+    static constexpr int scoreBytes = kRowsPerConsumer * queries * 4;
+    static_assert(headDim % panelColumns == 0 && keyBytes <= 2 * scoreBytes && queries == 64);
+};
+
+/// A place in a ring of `Stages`, and one in a ring of twice as many: of what is read longer.
+template <int Stages> struct StepRing {
+    int longer = 0;
+    __device__ int stage() const { return longer % Stages; }
+    __device__ std::uint32_t parity() const { return longer / Stages; }
+    __device__ void advance()
+    {
+        if (++longer == 2 * Stages)
+            longer = 0;
+    }
+};
+
+template <class Tile> struct Tf32BackwardMemory {
+    alignas(1024) unsigned char key[Tile::keyBytes];
+    alignas(1024) unsigned char keyTransposed[Tile::keyBytes]; // keys in the order of keyOfScoreColumn()
+    alignas(1024) unsigned char query[Tile::stages][Tile::queryBytes];
+    alignas(1024) unsigned char gradO[Tile::stages][Tile::queryBytes];
+    // Queries in the order of keyOfColumn().
+    alignas(1024) unsigned char queryTransposed[Tile::transposedStages][Tile::queryBytes];
+    alignas(1024) unsigned char gradOTransposed[Tile::transposedStages][Tile::queryBytes];
+    // dS of each consumer: panels of 32 keys, rows of queries. Where both share keys, P^T, thread by thread,
+    // and dS. Before the first of them v arrives here, on its way to registers.
+    alignas(1024) unsigned char scores[2][Tile::scoreBytes];
+    alignas(16) float logSumExp2[Tile::rowStages][Tile::queries];
+    alignas(16) float delta[Tile::rowStages][Tile::queries];
+    BackwardPlace place[kBackwardPlaces];
+    Barrier placeFull[kBackwardPlaces], placeEmpty[kBackwardPlaces];
+    Barrier tileLoaded; // the last q and gradO of a tile are on their way
+    Barrier keyFull, keyTransposedFull, valueFull;
+    Barrier keyEmpty; // k and K^T, and P and dS, whose place v takes, are done with
+    Barrier queryFull[Tile::stages], queryEmpty[Tile::stages];
+    Barrier gradFull[Tile::stages], gradEmpty[Tile::stages];
+    Barrier queryTransposedFull[Tile::transposedStages], queryTransposedEmpty[Tile::transposedStages];
+    Barrier gradTransposedFull[Tile::transposedStages], gradTransposedEmpty[Tile::transposedStages];
+};
+
+struct Tf32BackwardMaps {
+    CUtensorMap query, key, value, gradO;
+};
+
+struct Tf32BackwardArguments : BackwardArguments {
+    MutableView gradKey, gradValue;
+};
+
+/// All but the tickets.
+template <class Tile>
+Tf32BackwardArguments tf32BackwardArguments(const AttentionProblem& problem, const BackwardTensors& tensors,
+                                            const BackwardWorkspace& workspace)
+{
+    Tf32BackwardArguments arguments{
+        backwardArguments<Tile>(problem, workspace, std::int64_t{32} << 20), {}, {}};
+    arguments.gradKey = tensors.gradK;
+    arguments.gradValue = tensors.gradV;
+    return arguments;
+}
+
+/// How many query tiles a tile of keys meets, of all heads of its group: at least one, since the last query
+/// of a head sees every key.
+__device__ inline int stepsOf(const BackwardArguments& arguments, const BackwardPlace& place)
+{
+    return arguments.queryHeadsPerKeyHead * (arguments.queryTiles - place.firstQueryTile);
+}
+
+/// One named barrier more: v is in registers, and P or dS may have its place.
+constexpr int kValuesTaken = 1;
+
+} // namespace tilescope::kernels::hopper

@@ -1,0 +1,74 @@
+#include "kernels/cuda/hopper/common/tensor_map.h"
+
+#include "kernels/cuda/common/device.h"
+
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace tilescope::kernels::hopper {
+
+namespace {
+
+using Encoder = decltype(&cuTensorMapEncodeTiled);
+
+/// The driver's encoder, found at run time: programs that link this must start without a driver.
+Encoder findEncoder()
+{
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult result{};
+    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault,
+                                         &result) != cudaSuccess ||
+        result != cudaDriverEntryPointSuccess)
+        throw std::runtime_error("the CUDA driver has no cuTensorMapEncodeTiled (it is older than 12.0)");
+    return reinterpret_cast<Encoder>(function);
+}
+
+CUtensorMapDataType dataType(ElementType type, Delivery delivery)
+{
+    if (type == ElementType::Float32) {
+        return delivery == Delivery::RoundedToTf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
+                                                   : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    }
+    return type == ElementType::BFloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+}
+
+} // namespace
+
+CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::int64_t rows,
+                      std::int64_t heads, std::int64_t batch, std::int64_t rowStride, std::int64_t headStride,
+                      std::int64_t batchStride, int boxRows, int boxHeads, Delivery delivery)
+{
+    const cuuint64_t elementBytes = type == ElementType::Float32 ? 4 : 2;
+    static const Encoder encode = findEncoder();
+    const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows),
+                                static_cast<cuuint64_t>(heads), static_cast<cuuint64_t>(batch)};
+    const cuuint64_t strides[] = {static_cast<cuuint64_t>(rowStride) * elementBytes,
+                                  static_cast<cuuint64_t>(headStride) * elementBytes,
+                                  static_cast<cuuint64_t>(batchStride) * elementBytes};
+    const cuuint32_t box[] = {static_cast<cuuint32_t>(128 / elementBytes), static_cast<cuuint32_t>(boxRows),
+                              static_cast<cuuint32_t>(boxHeads), 1};
+    const cuuint32_t steps[] = {1, 1, 1, 1};
+    CUtensorMap map;
+    const auto tryOnce = [&] {
+        return encode(&map, dataType(type, delivery), 4, data, sizes, strides, box, steps,
+                      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    };
+    CUresult result = tryOnce();
+    // A driver's function: a thread that has not used the runtime yet (autograd's, at its first op) has no
+    // context for it. Asked for in this order, since only the first is allowed while a graph is captured.
+    if (result == CUDA_ERROR_INVALID_CONTEXT && cudaSetDevice(currentDevice()) == cudaSuccess) {
+        result = tryOnce();
+    }
+    if (result == CUDA_ERROR_INVALID_CONTEXT && cudaFree(nullptr) == cudaSuccess) {
+        result = tryOnce();
+    }
+    if (result != CUDA_SUCCESS)
+        throw std::runtime_error("the CUDA driver refuses a tensor map (error " + std::to_string(result) +
+                                 ")");
+    return map;
+}
+
+} // namespace tilescope::kernels::hopper

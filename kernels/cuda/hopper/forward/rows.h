@@ -1,0 +1,295 @@
+#pragma once
+
+#include "kernels/cuda/common/ptx.h"
+#include "kernels/cuda/hopper/common/pipeline.h"
+#include "kernels/cuda/hopper/common/wgmma.h"
+#include "kernels/include/mask.h"
+
+#include <cmath>
+
+namespace tilescope::kernels::hopper {
+
+/// What a consumer thread holds of its two rows (lane / 4 and that + 8 of its warp's 16).
+template <class Tile, class Element_> struct ForwardRows {
+    using Element = Element_;
+    /// Whether the offset of a row's exponentials is always its largest score.
+    static constexpr bool kFollowsLargest = false;
+    static constexpr int kScores = Tile::keys / 2; // accumulator registers of a 64 x keys tile
+    static constexpr int kOutputs = Tile::headDim / 2;
+    using Scores = float[kScores];
+
+    std::uint32_t weights[kScores * sizeof(Element) / 4]; // P as the second product's A operand
+    float output[kOutputs];
+    float offset[2]; // what exponents were lowered by, -infinity where a row has seen no key
+    float sum[2];    // of this thread's columns; the four threads of a row add up at the end
+
+    __device__ void clearSoftmax()
+    {
+        offset[0] = offset[1] = -INFINITY;
+        sum[0] = sum[1] = 0;
+    }
+
+    __device__ void clearOutput()
+    {
+#pragma unroll
+        for (float& value : output)
+            value = 0;
+    }
+
+    /// scores = q k^T. Asynchronous.
+    __device__ static void multiplyKeys(Scores& scores, std::uint64_t query, std::uint64_t key)
+    {
+#pragma unroll
+        for (int step = 0; step < Tile::headDim / Instruction<Element>::kDepth; ++step)
+            product<Element>(scores, advance(query, stepOffset(Tile::queries, step)),
+                             advance(key, stepOffset(Tile::keys, step)), step > 0);
+    }
+
+    /// V as the copy engine delivered it, its rows across the depth of the product.
+    __device__ static std::uint64_t valueOperand(std::uint32_t address)
+    {
+        return matrixDescriptor(address, Tile::keys * kRowBytes);
+    }
+
+    /// output += weights v. Asynchronous.
+    __device__ void multiplyValues(std::uint64_t value)
+    {
+#pragma unroll
+        for (int step = 0; step < Tile::keys / 16; ++step) {
+            const std::uint64_t rows = advance(value, step * 16 * kRowBytes);
+            if constexpr (Tile::headDim == 32 || Tile::headDim == 64 || Tile::headDim == 128) {
+                productFromRegisters<Element>(output, weights + 4 * step, rows);
+            } else if constexpr (Tile::headDim == 256) {
+                auto& first = reinterpret_cast<float(&)[64]>(output);
+                auto& second = reinterpret_cast<float(&)[64]>(output[64]);
+                productFromRegisters<Element>(first, weights + 4 * step, rows);
+                productFromRegisters<Element>(second, weights + 4 * step,
+                                              advance(rows, 2 * Tile::keys * kRowBytes));
+            } else { // 96: one whole panel and a part of the second
+                auto& first = reinterpret_cast<float(&)[32]>(output);
+                auto& rest = reinterpret_cast<float(&)[kOutputs - 32]>(output[32]);
+                productFromRegisters<Element>(first, weights + 4 * step, rows);
+                productFromRegisters<Element>(rest, weights + 4 * step,
+                                              advance(rows, Tile::keys * kRowBytes));
+            }
+        }
+    }
+
+    /// Which keys of a tile this thread's rows see: key j where j < end[row], counted from the tile's first.
+    struct Seen {
+        int end[2];
+        int byAll, byAny; ///< of the warp's 16 rows
+    };
+    __device__ static Seen seen(const MaskPolicy<int>& mask, int row, int firstKey)
+    {
+        const int firstOfWarp = row - threadIdx.x % 32 / 4;
+        return {{mask.keysSeenBy(row) - firstKey, mask.keysSeenBy(row + 8) - firstKey},
+                mask.keysSeenBy(firstOfWarp) - firstKey,
+                mask.keysSeenBy(firstOfWarp + 15) - firstKey};
+    }
+
+    /// A mask hides whole blocks of keys from a warp, none of others, and only between them it must compare.
+    static constexpr int kBlockKeys = Tile::keys % 32 == 0 ? 32 : 16;
+    static constexpr int kBlocks = Tile::keys / kBlockKeys;
+    static constexpr int kBlockScores = kBlockKeys / 2;
+
+    __device__ static void hideInBlock(Scores& scores, const Seen& seen, int block)
+    {
+        if (seen.byAll >= (block + 1) * kBlockKeys)
+            return;
+#pragma unroll
+        for (int i = 0; i < kBlockScores; ++i) {
+            const int column = block * kBlockKeys + i / 4 * 8 + i % 2;
+            if (column + 2 * int(threadIdx.x % 4) >= seen.end[i / 2 % 2])
+                scores[block * kBlockScores + i] = -INFINITY;
+        }
+    }
+
+    /// Scores that the mask hides become -infinity.
+    __device__ static void hide(Scores& scores, const Seen& seen)
+    {
+#pragma unroll
+        for (int block = 0; block < kBlocks; ++block)
+            hideInBlock(scores, seen, block);
+    }
+
+    /// scores = exp2(scale scores - offset), in several chains: a chain of dependent operations would cost
+    /// more than their number. Element i of an accumulator belongs to chain i % 4: rows 0, 0, 1, 1.
+    template <bool kMasked>
+    __device__ static void exponentials(Scores& scores, float scaleLog2, const float (&lowered)[2],
+                                        const Seen& seen, float (&sums)[2])
+    {
+        float chains[4] = {};
+#pragma unroll
+        for (int block = 0; block < kBlocks; ++block) {
+            if constexpr (kMasked) {
+                if (seen.byAny <= block * kBlockKeys) {
+#pragma unroll
+                    for (int i = 0; i < kBlockScores; ++i)
+                        scores[block * kBlockScores + i] = 0;
+                    continue;
+                }
+                hideInBlock(scores, seen, block);
+            }
+#pragma unroll
+            for (int i = block * kBlockScores; i < (block + 1) * kBlockScores; ++i) {
+                scores[i] = exp2Special(fmaf(scores[i], scaleLog2, -lowered[i / 2 % 2]));
+                chains[i % 4] += scores[i];
+            }
+        }
+        sums[0] = chains[0] + chains[1];
+        sums[1] = chains[2] + chains[3];
+    }
+
+    /// The largest of the first `Count` scores of each row.
+    template <int Count> __device__ static void largest(const Scores& scores, float (&max)[2])
+    {
+        float chains[4];
+#pragma unroll
+        for (int chain = 0; chain < 4; ++chain)
+            chains[chain] = scores[chain];
+#pragma unroll
+        for (int i = 4; i < Count; ++i)
+            chains[i % 4] = fmaxf(chains[i % 4], scores[i]);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            max[half] = fmaxf(chains[2 * half], chains[2 * half + 1]);
+            max[half] = fmaxf(max[half], __shfl_xor_sync(~0U, max[half], 1));
+            max[half] = fmaxf(max[half], __shfl_xor_sync(~0U, max[half], 2));
+        }
+    }
+
+    /// Exponentials under the rows' largest score so far. What was summed before must shrink by `shrink`.
+    __device__ void exponentiate(Scores& scores, float scaleLog2, float (&shrink)[2])
+    {
+        float max[2], lowered[2], sums[2];
+        largest<kScores>(scores, max);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const float before = offset[half];
+            offset[half] = fmaxf(max[half] * scaleLog2, before);
+            // A row that has seen nothing yet has offset -infinity; subtracting it would make NaN.
+            lowered[half] = offset[half] == -INFINITY ? 0.0f : offset[half];
+            shrink[half] = exp2Special(before - lowered[half]);
+        }
+        exponentials<false>(scores, scaleLog2, lowered, {}, sums);
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+            sum[half] = sum[half] * shrink[half] + sums[half];
+    }
+
+    /// An offset for a row's first tile from a few of its scores.
+    __device__ void chooseOffset(const Scores& scores, float scaleLog2)
+    {
+        largest<kScores / 4>(scores, offset);
+        offset[0] *= scaleLog2;
+        offset[1] *= scaleLog2;
+    }
+
+    /// Exponentials under an offset that was chosen before, without a look for the largest score: every
+    /// offset that keeps them in range does. False where this one does not, for a row of this warp: then
+    /// exponentiate() has to do it.
+    template <bool kMasked>
+    __device__ bool exponentiateAsChosen(Scores& scores, float scaleLog2, const Seen& seen)
+    {
+        // fp16 ends at 2^16; bf16 leaves v and the sums of a million keys their part of fp32's range.
+        constexpr float kMost = std::is_same_v<Element, __half> ? 0x1p14F : 0x1p40F;
+        float sums[2];
+        exponentials<kMasked>(scores, scaleLog2, offset, seen, sums);
+        const bool fits = __all_sync(~0U, sums[0] <= kMost && sums[1] <= kMost); // NaN does not
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+            sum[half] += fits ? sums[half] : 0;
+        return fits;
+    }
+
+    /// scores = q k^T once more, by a warp alone, and k from global memory: its tile may have been given
+    /// back.
+    /// \param query  the consumer's 64 rows
+    /// \param keys   from the tile's first on
+    __device__ static void multiplyKeysAlone(Scores& scores, const unsigned char* query, const Element* keys,
+                                             std::int64_t keyStride, int keysLeft, int headDim)
+    {
+        const int lane = threadIdx.x % 32;
+        const int warpRow = threadIdx.x % kWarpgroup / 32 * 16;
+        keys += lane / 4 * keyStride + 2 * (lane % 4);
+#pragma unroll
+        for (float& score : scores)
+            score = 0;
+#pragma unroll 1
+        for (int chunk = 0; chunk < Tile::headDim / 8; chunk += 2, keys += 16) {
+            std::uint32_t a[4];
+            ptx::loadMatrices(a, chunkAddress(query, Tile::queries, warpRow + lane % 16, chunk + lane / 16));
+            const Element* at = keys;
+#pragma unroll
+            for (int block = 0; block < Tile::keys / 8; ++block, at += 8 * keyStride) {
+                asm volatile("" : "+l"(at)); // one address at a time
+                const bool there = block * 8 + lane / 4 < keysLeft;
+                const std::uint32_t b[2] = {there && chunk * 8 < headDim ? loadWord(at) : 0,
+                                            there && chunk * 8 + 8 < headDim ? loadWord(at + 8) : 0};
+                multiplyAlone(reinterpret_cast<float(&)[4]>(scores[4 * block]), a, b);
+            }
+        }
+    }
+
+    __device__ static void multiplyAlone(float (&c)[4], const std::uint32_t (&a)[4],
+                                         const std::uint32_t (&b)[2])
+    {
+        if constexpr (std::is_same_v<Element, __nv_bfloat16>)
+            ptx::multiplyBf16(c, a, b);
+        else
+            ptx::multiplyFp16(c, a, b);
+    }
+
+    __device__ void shrinkOutput(const float (&shrink)[2])
+    {
+#pragma unroll
+        for (int i = 0; i < kOutputs; ++i)
+            output[i] *= shrink[i / 2 % 2];
+    }
+
+    __device__ void packWeights(const Scores& scores)
+    {
+#pragma unroll
+        for (int i = 0; i < kScores / 2; ++i)
+            weights[i] = pack<Element>(scores[2 * i], scores[2 * i + 1]);
+    }
+
+    /// Ends the softmax: the log-sum-exp goes to global memory; what o must be multiplied with is returned.
+    /// \param row        the first of this thread's two, in the head
+    /// \param logSumExp  of the head's first row
+    __device__ void finishSoftmax(int queries, int row, float* logSumExp, float (&inverse)[2]) const
+    {
+        constexpr float kLn2 = 0.693147180559945f;
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            float total = sum[half];
+            total += __shfl_xor_sync(~0U, total, 1);
+            total += __shfl_xor_sync(~0U, total, 2);
+            inverse[half] = total == 0 ? 0 : __fdividef(1.0f, total); // no key seen: o = 0
+            const int query = row + 8 * half;
+            if (threadIdx.x % 4 == 0 && query < queries)
+                logSumExp[query] = total == 0 ? -INFINITY : (offset[half] + __log2f(total)) * kLn2;
+        }
+    }
+
+    /// Puts o in the tile's place in shared memory.
+    /// \param tile  the consumer's 64 rows
+    __device__ void writeOutput(unsigned char* tile, const float (&inverse)[2]) const
+    {
+        const int lane = threadIdx.x % 32;
+        const int row = threadIdx.x % kWarpgroup / 32 * 16 + lane % 16;
+#pragma unroll
+        for (int chunk = 0; chunk < Tile::headDim / 8; chunk += 2) {
+            std::uint32_t pairs[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                pairs[i] = pack<Element>(output[4 * chunk + 2 * i] * inverse[i % 2],
+                                         output[4 * chunk + 2 * i + 1] * inverse[i % 2]);
+            storeMatrices(chunkAddress(tile, Tile::queries, row, chunk + lane / 16), pairs[0], pairs[1],
+                          pairs[2], pairs[3]);
+        }
+    }
+};
+
+} // namespace tilescope::kernels::hopper

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "kernels/cuda/hopper/forward/tile.h"
+
+namespace tilescope::kernels::hopper {
+
+/// Shape of a TF32 tile: two consumers, so that one's softmax lies under the other's products, which in TF32
+/// take twice as long as in bf16. Keys: as many as let two stages of K and of the transposed V, V as it
+/// arrives, and at least one stage of Q fit in 226 KB.
+template <int HeadDim_, int Keys> struct Tf32Tile {
+    static constexpr int headDim = HeadDim_;
+    static constexpr int consumers = 2;
+    static constexpr int queries = consumers * kRowsPerConsumer;
+    static constexpr int keys = Keys;
+    static constexpr int panelColumns = kTf32Columns;
+    static constexpr int panels = headDim / panelColumns;
+    static constexpr int stages = 2;
+    static constexpr int threads = (consumers + 2) * kWarpgroup; ///< one loads, one transposes
+    static constexpr int loaderRegisters = 32;
+    static constexpr int transposerRegisters = 80; ///< two columns of 32 keys
+    static constexpr int consumerRegisters = 200;
+    static constexpr int queryBytes = queries * panels * kRowBytes;
+    static constexpr int keyBytes = keys * panels * kRowBytes; ///< as many transposed
+    static constexpr bool skipsHidden = false;
+    static constexpr int queryStages = std::min(3, (226 * 1024 - (2 * stages + 1) * keyBytes) / queryBytes);
+    static_assert(headDim % panelColumns == 0 && queryStages > 0);
+};
+
+/// `value` holds V transposed.
+template <class Tile> struct Tf32Memory : ForwardMemory<Tile> {
+    alignas(1024) unsigned char delivered[1][Tile::keyBytes]; // V as the copy engine brings it
+    Barrier deliveredFull[1], deliveredEmpty[1];
+};
+
+} // namespace tilescope::kernels::hopper

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "kernels/cuda/common/tile_order.h"
+#include "kernels/include/attention.h"
+#include "kernels/include/mask.h"
+
+#include <cuda_runtime_api.h>
+
+namespace tilescope::kernels {
+
+/// What every CUDA kernel gets by value. Strides count elements; head dim is a multiple of 16 bytes, and so
+/// are all addresses and strides.
+struct KernelShape {
+    int queryHeads;
+    int keyHeads;
+    int queries;
+    int keys;
+    int headDim;
+    int batch;
+    float scale;
+    bool causal;
+
+    __host__ __device__ MaskPolicy<int> mask() const { return {queries, keys, causal}; }
+    __host__ __device__ int group() const { return queryHeads / keyHeads; }
+};
+
+struct ForwardParameters {
+    KernelShape shape;
+    ConstView q, k, v;
+    MutableView o;
+    float* logSumExp;
+    RowStatistics<float>* statistics; ///< or null
+    TileOrder order{};                ///< of the blocks; launchers fill it in
+};
+
+struct BackwardParameters {
+    KernelShape shape;
+    ConstView q, k, v, o, gradO;
+    const float* logSumExp;
+    const RowStatistics<float>* statistics;
+    MutableView gradQ, gradK, gradV;
+    float* delta; ///< (batch, query heads, queries): rowsum(gradO * o) - gradLogSumExp; of rows with one key
+                  ///< - gradLogSumExp alone
+    float* gradQSum; ///< (batch, query heads, queries, head dim), fp32
+    int* turns; ///< deterministic: whose turn it is to add to a tile of queries; null where order is free
+    TileOrder order{};                    ///< of the blocks; launchers fill it in
+    const float* gradLogSumExp = nullptr; ///< (batch, query heads, queries), or null for 0
+};
+
+/// First element of (batch, head); 64-bit, since a tensor may hold more than 2^31 elements.
+template <class Element> __device__ inline const Element* headOf(const ConstView& view, int batch, int head)
+{
+    return static_cast<const Element*>(view.data) + batch * view.batchStride + head * view.headStride;
+}
+template <class Element> __device__ inline Element* headOf(const MutableView& view, int batch, int head)
+{
+    return static_cast<Element*>(view.data) + batch * view.batchStride + head * view.headStride;
+}
+
+/// Launchers return what cudaGetLastError() said; they do not synchronise.
+using ForwardLauncher = cudaError_t (*)(const ForwardParameters&, cudaStream_t);
+using BackwardLauncher = cudaError_t (*)(const BackwardParameters&, cudaStream_t);
+
+} // namespace tilescope::kernels
