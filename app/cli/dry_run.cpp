@@ -221,7 +221,7 @@ void writeText(std::ostream& out, const std::vector<SweepPoint>& points,
                "measure it "
                "again: tilescope doctor --ceilings\n";
     // Scripts read how many points there are from the beginning of the last line.
-    out << points.size() << (points.size() == 1 ? " point" : " points");
+    out << points.size() << ' ' << (points.size() == 1 ? "point" : session::pointsWord(points));
     if (!points.empty())
         out << " on " << devicesOf(forecasts);
     if (total.peak.count > 0)

@@ -200,8 +200,9 @@ void Progress::take(const session::DoneEvent& event)
     count(event.skipped, "skipped");
     count(event.error, "in error");
     count(event.cancelled, "cancelled");
-    out_ << fmt::format("{} of {} points{}{} in {}{} -> {}", finished_, points_.size(),
-                        counts.empty() ? "" : ": ", counts, durationText(event.seconds),
+    out_ << fmt::format("{} of {} {}{}{} in {}{} -> {}", finished_, points_.size(),
+                        session::pointsWord(points_), counts.empty() ? "" : ": ", counts,
+                        durationText(event.seconds),
                         present_ > 0 ? fmt::format("; {} more were there already", present_) : "",
                         exchange::escapeForTerminal(file_))
          << std::endl;

@@ -5,9 +5,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tilescope::session {
+
+std::string_view pointsWord(const std::vector<SweepPoint>& points)
+{
+    return std::ranges::any_of(points, [](const SweepPoint& point) { return point.spec.repeat > 1; })
+               ? "runs"
+               : "points";
+}
 
 std::string durationText(double seconds)
 {

@@ -3,13 +3,17 @@
 #include "core/session/supervisor/supervisor.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilescope::session {
 
-/// What tells the points of a sweep apart: for each its values of the keys that vary, `backend=flash
-/// seq_len=1024`. Empty texts where there is one point.
+/// A label for each point: its values of the keys that vary, `backend=flash seq_len=1024`. Empty if there is
+/// only one point.
 std::vector<std::string> pointLabels(const std::vector<SweepPoint>& points);
+
+/// What `points` are counted as: runs, if a point is repeated, else points.
+std::string_view pointsWord(const std::vector<SweepPoint>& points);
 
 /// 4.2 s, 1m20s, 3h05m.
 std::string durationText(double seconds);
