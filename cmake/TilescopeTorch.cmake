@@ -57,4 +57,5 @@ target_link_libraries(tilescope_cudart INTERFACE ${tilescope_cuda_lib}/libcudart
 
 list(APPEND CMAKE_BUILD_RPATH ${TILESCOPE_TORCH}/lib ${tilescope_cuda_lib})
 
-tilescope_pch(tilescope_torch_pch HEADERS ${tilescope_std_headers} <torch/torch.h> LIBRARIES torch::torch)
+tilescope_pch(tilescope_torch_pch HEADERS ${tilescope_std_headers} <ATen/ATen.h> <torch/csrc/autograd/custom_function.h>
+              LIBRARIES torch::torch)

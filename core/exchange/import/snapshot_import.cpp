@@ -319,7 +319,7 @@ private:
 };
 
 /// Adds what the allocator counted to the events of a device, and what was there before them.
-void Importer::finishDevice(DeviceIndex index, DeviceMemory& memory)
+void SnapshotReader::finishDevice(DeviceIndex index, DeviceMemory& memory)
 {
     const SkippedActions skipped = addSkipped(memory.events, memory.after);
     skippedRequests_ += skipped.requests;
@@ -351,7 +351,7 @@ void Importer::finishDevice(DeviceIndex index, DeviceMemory& memory)
     std::ranges::move(memory.events, std::back_inserter(imported_.trace.allocEvents));
 }
 
-void Importer::addLosses()
+void SnapshotReader::addLosses()
 {
     const auto add = [&](std::string_view kind, LossSeverity severity, std::int64_t count,
                          std::string_view detail) {
@@ -378,7 +378,7 @@ void Importer::addLosses()
 }
 
 /// A trace whose last allocation failed is of a run that was out of memory.
-void Importer::noteEnd(const AllocEvent& last)
+void SnapshotReader::noteEnd(const AllocEvent& last)
 {
     RunResult& result = imported_.result;
     if (last.action != AllocAction::Oom)
@@ -391,7 +391,7 @@ void Importer::noteEnd(const AllocEvent& last)
                          .phase = "snapshot"};
 }
 
-void Importer::finish(const std::string& name)
+void SnapshotReader::finish(const std::string& name)
 {
     for (const auto& [index, memory] : devices_)
         if (!memory.events.empty())
