@@ -97,7 +97,7 @@ const CpuInstructionSet TILESCOPE_ISA_TABLE
     .kernels = {&Kernels<float>::table, nullptr, &Kernels<Half>::table, &Kernels<BFloat16>::table},
 #elif defined(__AVX512BF16__)
     // fp16 and fp32 as sums of bf16 numbers take three and six products, and vdpbf16ps is at most twice as
-    // fast as an fp32 multiply-add.
+        // fast as an fp32 multiply-add.
         .kernels = {nullptr, nullptr, nullptr, &Kernels<BFloat16>::table},
 #else
     .kernels = {&Kernels<float>::table, &Kernels<double>::table, &Kernels<Half>::table,

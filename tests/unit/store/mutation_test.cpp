@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/model/memory.h"
+#include "core/store/file/schema.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/rows/row_digest.h"
 #include "store_fixture.h"
@@ -267,6 +268,22 @@ TEST(Mutation, OfTheBooksOfAFileWithoutASealIsNoticed)
         mutator.remove(table);
     }
     EXPECT_TRUE(verify(left).ok());
+}
+
+TEST(Mutation, AFileWhoseWriterDiedBeforeItsFirstCommitIsWhole)
+{
+    const TemporaryFolder folder;
+    const fs::path file = folder / "new.tscope";
+    {
+        SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+        migrate(database, 0, embeddedMigrations());
+    }
+    EXPECT_TRUE(verify(file).ok());
+    {
+        SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
+        database.exec("insert into tally (source, rows, next) values ('run', 1, 2)");
+    }
+    EXPECT_FALSE(verify(file).ok());
 }
 
 /// A writer that gives up leaves books that agree with what it had committed.
