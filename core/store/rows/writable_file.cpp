@@ -58,11 +58,11 @@ WritableFile::~WritableFile()
         return;
     try {
         translating(file_, [this] {
-            if (sqlite3_get_autocommit(database_->getHandle()) == 0) {
+            if (sqlite3_get_autocommit(database_->getHandle()) == 0)
                 database_->exec("rollback");
-                // The accounts know of rows that are gone.
-                ledger_ = std::make_unique<RowLedger>(*database_);
-            }
+            // The ledger counts rows of a transaction that was rolled back, here or by SQLite itself when
+            // the disk was full.
+            ledger_ = std::make_unique<RowLedger>(*database_);
             seal();
         });
     } catch (...) {

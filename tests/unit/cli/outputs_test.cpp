@@ -306,6 +306,28 @@ TEST_F(Outputs, ThatDoNotFitTheLimitOfAFilesSizeLeaveNothing)
     }
 }
 
+TEST_F(Outputs, AChangeThatOutgrowsTheLimitAnywhereLeavesAWholeFile)
+{
+    fs::copy_file(folder / "a.tscope", folder / "before.tscope");
+    int failures = 0;
+    for (int limit = 20; limit <= 800; limit += 20)
+        for (const Words& words :
+             {Words{"delete", "a.tscope", "1"}, Words{"merge", "mem.tscope", "-o", "a.tscope"}}) {
+            SCOPED_TRACE(words.front() + " with ulimit -f " + std::to_string(limit));
+            fs::copy_file(folder / "before.tscope", folder / "a.tscope",
+                          fs::copy_options::overwrite_existing);
+            const ProgramResult tried =
+                shell("ulimit -f " + std::to_string(limit) + "; exec \"$0\" \"$@\"", words);
+            EXPECT_TRUE(tried.code == 0 || tried.code == 3) << tried.code << tried.err;
+            failures += tried.code == 3 ? 1 : 0;
+            const store::VerifyReport report = store::verify(folder / "a.tscope");
+            EXPECT_TRUE(report.ok()) << report.problems.at(0);
+            for (const char* log : {"a.tscope-wal", "a.tscope-shm"})
+                fs::remove(folder / log);
+        }
+    EXPECT_GT(failures, 3) << "the limits are too high to reach a write";
+}
+
 TEST_F(Outputs, ToAFullDeviceEndWithThree)
 {
     if (!fs::is_character_file("/dev/full"))
