@@ -32,7 +32,7 @@ double fractionOf(std::string_view text, std::string_view where)
     double value = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     if (error != std::errc{} || end != number.data() + number.size() || !(value >= 0))
-        throw Error{.what = "'" + std::string(text) + "' is no fraction",
+        throw Error{.what = "'" + std::string(text) + "' is not a fraction",
                     .where = std::string(where),
                     .mend = "write it like 0.3% or 0.003"};
     value = percent ? value / 100 : value;

@@ -17,7 +17,7 @@ struct RunAddress {
 };
 
 /// Reads FILE or FILE:RUN. What exists as a file is one, whatever colons its name has.
-/// \throws Error  there is no such file, or what follows the colon is no run number
+/// \throws Error  there is no such file, or what follows the colon is not a run number
 RunAddress runAddressOf(std::string_view text);
 
 struct CompareRequest {

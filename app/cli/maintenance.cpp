@@ -24,7 +24,7 @@ RunId runFrom(const std::string& text, const char* verb)
     std::int64_t number = 0;
     const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
     if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size() || number < 1)
-        throw Error{.what = "'" + text + "' is no run number",
+        throw Error{.what = "'" + text + "' is not a run number",
                     .where = std::string("tilescope ") + verb,
                     .mend = "tilescope show FILE runs lists them"};
     return RunId{number};

@@ -33,7 +33,7 @@ exchange::SnapshotMoment momentOf(const std::string& at)
     std::int64_t nanoseconds = 0;
     const auto [end, error] = std::from_chars(at.data(), at.data() + at.size(), nanoseconds);
     if (error != std::errc{} || end != at.data() + at.size() || nanoseconds < 0)
-        throw Error{.what = "'" + at + "' is no moment",
+        throw Error{.what = "'" + at + "' is not a point in time",
                     .where = "--at",
                     .mend = "it takes end, peak, or nanoseconds after the run's first event"};
     return {.at = Nanoseconds(nanoseconds)};

@@ -62,8 +62,9 @@ QSize sizeOf(const QString& words)
     const QStringList sides = words.split(QLatin1Char('x'));
     const QSize size(sides.value(0).toInt(), sides.value(1).toInt());
     if (sides.size() != 2 || size.isEmpty())
-        throw Error{
-            .what = "'" + words.toStdString() + "' is no size", .where = "--size", .mend = "write 1366x768"};
+        throw Error{.what = "'" + words.toStdString() + "' is not a size",
+                    .where = "--size",
+                    .mend = "write 1366x768"};
     return size;
 }
 

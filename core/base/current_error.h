@@ -4,10 +4,10 @@
 
 namespace tilescope {
 
-/// The exception that is being handled as an Error; call only inside a catch block, at an edge.
+/// Returns the exception in flight as an Error. Call it only inside a catch block, at an edge of the program.
 ///
-/// What the standard library throws is put into words of ours: a path that cannot be used is a mistake of the
-/// user's (exit 2), a disk or a memory that is exhausted a failure (exit 3).
+/// Exceptions of the standard library are translated: an unusable path is a user's mistake (exit 2), a full
+/// disk or exhausted memory a failure (exit 3).
 Error currentError();
 
 } // namespace tilescope

@@ -15,7 +15,7 @@ std::string Error::sentence() const
     std::string text = where.empty() ? what : where + ": " + what;
     if (!mend.empty())
         text += "; " + mend;
-    // Names of files, arguments and what a file holds come from anybody.
+    // File names, arguments and the content of files are untrusted.
     return escapeForTerminal(text);
 }
 
@@ -34,7 +34,7 @@ int Error::exitCode() const
 
 namespace {
 
-/// The system's word for what is wrong, as the middle of a sentence: `permission denied`.
+/// The system's message in lower case, for the middle of a sentence: `permission denied`.
 std::string wordsOf(const std::error_code& code)
 {
     std::string text = code.message();
@@ -50,8 +50,7 @@ Error errorOf(const std::filesystem::filesystem_error& problem)
                         code == std::errc::file_too_large;
     return {.what = wordsOf(code),
             .where = (problem.path2().empty() ? problem.path1() : problem.path2()).string(),
-            .mend =
-                isFull ? "make room on its disk and try again" : "check the path and what you may do there",
+            .mend = isFull ? "make room on its disk and try again" : "check the path and its permissions",
             .kind = isFull ? ErrorKind::Failure : ErrorKind::Usage};
 }
 
@@ -66,7 +65,7 @@ Error currentError()
     } catch (const std::filesystem::filesystem_error& problem) {
         return errorOf(problem);
     } catch (const std::bad_alloc&) {
-        return {.what = "the memory of this machine, or what this process may use of it, is exhausted",
+        return {.what = "out of memory, or at the memory limit of this process",
                 .mend = "close other programs, or raise the limit (ulimit -v)",
                 .kind = ErrorKind::Failure};
     } catch (const std::exception& error) {

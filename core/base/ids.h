@@ -6,8 +6,7 @@
 
 namespace tilescope {
 
-/// An integer that names one kind of thing and converts to nothing else.
-/// Default-constructed ids are `none`.
+/// An integer that identifies one kind of object and converts to no other type. The default value is `none`.
 template <class Tag, class Rep, Rep None = Rep(-1)> struct Id {
     Rep value = None;
 
@@ -22,9 +21,10 @@ using RangeId = Id<struct RangeTag, std::uint32_t>;   ///< number of a host rang
 using OpId = Id<struct OpTag, std::uint32_t>;         ///< number of an op in its run, from 0
 using StreamId = Id<struct StreamTag, std::uint32_t>; ///< CUPTI's stream number
 using ThreadId = Id<struct ThreadTag, std::uint32_t>; ///< host thread, by the kernel's thread number (gettid)
-using DeviceIndex = Id<struct DeviceTag, std::int16_t>; ///< CUDA device number; none is the CPU
+using DeviceIndex = Id<struct DeviceTag, std::int16_t>; ///< CUDA device number; none: the CPU
 using CorrelationId =
-    Id<struct CorrelationTag, std::uint32_t, 0>; ///< CUPTI's correlation of a launch and its activity
+    Id<struct CorrelationTag, std::uint32_t, 0>; ///< CUPTI's number that connects a launch and its
+                                                 ///< activity
 
 } // namespace tilescope
 

@@ -20,11 +20,11 @@ std::string gibibytes(Bytes bytes)
     return std::to_string(bytes.count / kGiB) + " GiB";
 }
 
-/// A regular file that is open for reading and has at least one byte.
+/// A regular file, not empty, open for reading.
 class OpenInput {
 public:
     OpenInput(const std::filesystem::path& file, const std::string& what)
-        // A pipe that nobody writes would block.
+        // O_NONBLOCK: opening a pipe without a writer would block.
         : file_(file), number_(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC))
     {
         try {
@@ -40,7 +40,7 @@ public:
 
     Bytes bytes() const { return Bytes{status_.st_size}; }
 
-    /// The first bytes; fewer where the file has become shorter.
+    /// Reads the first bytes; fewer if the file has shrunk.
     std::string read(Bytes count) const
     {
         std::string bytes(static_cast<std::size_t>(count.count), '\0');
@@ -70,7 +70,7 @@ private:
     {
         if (number_ < 0 && (errno == ENOENT || errno == ENOTDIR))
             refuse("no such file", "check the path");
-        // Opening a socket fails.
+        // ENXIO: the file is a socket.
         if (number_ < 0 && errno != ENXIO)
             refuse(std::string("cannot be read (") + std::strerror(errno) + ")", "check its permissions");
         if (number_ >= 0 && fstat(number_, &status_) != 0)
@@ -78,7 +78,7 @@ private:
         if (S_ISDIR(status_.st_mode))
             refuse("is a folder", "name a " + what + " in it");
         if (!S_ISREG(status_.st_mode))
-            refuse("is no regular file", "save the " + what + " to a file first");
+            refuse("is not a regular file", "save the " + what + " to a file first");
         if (status_.st_size == 0)
             refuse("is empty", "name a " + what);
     }

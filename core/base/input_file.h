@@ -7,13 +7,15 @@
 
 namespace tilescope {
 
-/// The bytes of a regular file that a person named. Devices, pipes and folders are never read.
-/// \param what  what the file should be, for errors: "snapshot"
-/// \throws Error (Usage)    there is none, it is no regular file, it is empty or has more than `most` bytes
-/// \throws Error (Failure)  the disk refuses
+/// Reads a regular file that the user named. Never reads devices, pipes or folders.
+/// \param what              what the file should be, for error messages: "snapshot"
+/// \throws Error (Usage)    the file does not exist, is not a regular file, is empty or has more than `most`
+///                          bytes
+/// \throws Error (Failure)  the disk reports an error
 std::string readInputFile(const std::filesystem::path& file, Bytes most, const std::string& what);
 
-/// The first bytes of such a file, at most `most`: enough to recognise its format. Errors as above.
+/// Reads at most the first `most` bytes of such a file: enough to recognise its format. Throws like
+/// readInputFile().
 std::string readInputHead(const std::filesystem::path& file, Bytes most, const std::string& what);
 
 } // namespace tilescope

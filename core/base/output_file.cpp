@@ -33,7 +33,7 @@ Error failed(const std::string& where, int error)
             .kind = ErrorKind::Failure};
 }
 
-/// Links there are no names of files but doors to what a process has open: standard output, for one.
+/// Links in /proc do not name files; they lead to open files of a process, such as standard output.
 bool liesInProc(const fs::path& path)
 {
     std::error_code error;
@@ -48,18 +48,18 @@ struct Followed {
 
 Followed follow(const fs::path& path)
 {
-    constexpr int kMostLinks = 40; // as the system does
+    constexpr int kMostLinks = 40; // the kernel's limit
     Followed followed{path};
     std::error_code error;
     for (int links = 0; fs::is_symlink(fs::symlink_status(followed.path, error)); ++links) {
         if (links == kMostLinks)
-            throw refused(path, "is a link that leads back to itself", "name a file");
+            throw refused(path, "is a link that leads to itself", "name a file");
         const fs::path next = fs::read_symlink(followed.path, error);
         if (error)
             throw refused(path, "cannot be opened (" + error.message() + ")",
-                          "check that you may use its folder");
+                          "check the permissions of its folder");
         followed.throughProc = followed.throughProc || liesInProc(followed.path);
-        // A pipe's link tells no path: `pipe:[4711]`.
+        // The link of a pipe is not a path: `pipe:[4711]`.
         if (followed.throughProc && !fs::is_regular_file(next, error))
             return followed;
         followed.path = next.is_absolute() ? next : followed.path.parent_path() / next;
@@ -68,7 +68,7 @@ Followed follow(const fs::path& path)
     return followed;
 }
 
-/// Reads nothing where the name says it: closing a descriptor of a database drops the locks on it.
+/// Decides by the name where possible: opening and closing a database would drop its locks.
 bool isRecording(const fs::path& path)
 {
     if (path.extension() == ".tscope")
@@ -83,7 +83,7 @@ bool isRecording(const fs::path& path)
     return std::string_view(bytes.data(), kMagic.size()) == kMagic && id == kRecordingId;
 }
 
-/// Logs and locks stand beside a recording and hold what it does not hold yet.
+/// Write-ahead logs and locks lie beside a recording and hold data that it does not contain yet.
 bool belongsToRecording(const fs::path& path)
 {
     const std::string name = path.string();
@@ -101,12 +101,12 @@ void syncFolder(const fs::path& file)
     const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
     const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0)
-        return; // the file itself is on the disk
+        return; // the file itself is already on the disk
     (void)fsync(descriptor);
     close(descriptor);
 }
 
-/// The file that is replaced keeps its permissions and, where that is allowed, its owner.
+/// Copies the permissions of the replaced file and, if permitted, its owner.
 void inheritFrom(const fs::path& replaced, int descriptor)
 {
     constexpr mode_t kPermissions = 07777;
@@ -128,23 +128,24 @@ fs::path withLinksFollowed(const fs::path& path)
 fs::path outputPath(const fs::path& path, std::span<const fs::path> inputs)
 {
     if (path.empty())
-        throw refused("output", "no file is named", "name a file");
+        throw refused("output", "no file name", "name a file");
     const auto [target, throughProc] = follow(path);
     struct stat status {};
     const bool exists = stat(target.c_str(), &status) == 0;
     if ((exists && S_ISDIR(status.st_mode)) || !target.has_filename())
         throw refused(path, "is a folder", "name a file in it");
     if ((exists && !S_ISREG(status.st_mode)) || throughProc)
-        throw refused(path, "is no regular file", "name a file instead of a device or a pipe");
+        throw refused(path, "is not a regular file", "name a file instead of a device or a pipe");
     if (!exists)
         return target;
     for (const fs::path& input : inputs)
         if (struct stat read{};
             stat(input.c_str(), &read) == 0 && read.st_dev == status.st_dev && read.st_ino == status.st_ino)
-            throw refused(path, "is the file that is read, and would be lost", "name another output");
+            throw refused(path, "is an input of this command and would be overwritten",
+                          "name another output");
     if (access(target.c_str(), W_OK) != 0)
         throw refused(path, std::string("cannot be written (") + std::strerror(errno) + ")",
-                      "choose a file that you may write");
+                      "choose a writable file");
     return target;
 }
 
@@ -155,13 +156,14 @@ fs::path plainOutputPath(const fs::path& path, std::span<const fs::path> inputs)
     if (!fs::exists(target, error))
         return target;
     if (isRecording(target))
-        throw refused(path, "is a recording and would be lost", "name another output, or remove it first");
+        throw refused(path, "is a recording and would be overwritten",
+                      "name another output, or remove it first");
     if (belongsToRecording(target))
-        throw refused(path, "belongs to a recording, which needs it", "name another output");
+        throw refused(path, "belongs to a recording and contains part of its data", "name another output");
     return target;
 }
 
-/// Writes to a descriptor and remembers why it could not.
+/// Writes to a descriptor and remembers the first error.
 class OutputFile::Buffer : public std::streambuf {
 public:
     explicit Buffer(int descriptor) : descriptor_(descriptor), bytes_(kSize) { reset(); }
@@ -230,7 +232,7 @@ void OutputFile::commit()
     inheritFrom(target_, part_.descriptor());
     if (fsync(part_.descriptor()) != 0)
         throw failed(named_, errno);
-    // It may have become something else since.
+    // The target may have changed since the constructor checked it.
     plainOutputPath(target_);
     if (rename(part_.path().c_str(), target_.c_str()) != 0)
         throw failed(named_, errno);

@@ -14,13 +14,13 @@ namespace {
 
 Error cannotBeMade(const fs::path& folder, const std::error_code& why)
 {
-    return {.what = "the folder cannot be made (" + why.message() + ")",
+    return {.what = "the folder cannot be created (" + why.message() + ")",
             .where = folder.string(),
             .mend = "name another with -o",
             .kind = ErrorKind::Failure};
 }
 
-/// The outermost folder of a path that is not there.
+/// The outermost folder of the path that does not exist.
 fs::path firstMissing(const fs::path& folder)
 {
     fs::path missing;
@@ -34,14 +34,12 @@ fs::path firstMissing(const fs::path& folder)
 
 OutputFolder::OutputFolder(const fs::path& folder, std::vector<fs::path> inputs) : inputs_(std::move(inputs))
 {
-    const fs::path plain =
-        folder.has_filename() ? folder : folder.parent_path(); // without a slash at its end
+    const fs::path plain = folder.has_filename() ? folder : folder.parent_path(); // without a trailing slash
     target_ = withLinksFollowed(plain).lexically_normal();
     std::error_code error;
     if (fs::exists(target_, error) && !fs::is_directory(target_, error))
-        throw Error{.what = "is no folder",
-                    .where = folder.string(),
-                    .mend = "name a folder, or one that is to be made"};
+        throw Error{
+            .what = "is not a folder", .where = folder.string(), .mend = "name a folder, existing or new"};
     const fs::path missing = firstMissing(target_);
     if (!missing.empty()) {
         fs::create_directories(target_, error);

@@ -8,25 +8,25 @@
 
 namespace tilescope {
 
-/// Files that appear in a folder together: they are written into a draft within it and moved into their
-/// places when all of them are there. Without commit() the folder stays as it was, or away. One thread.
+/// Files that appear in a folder together. They are written into a draft inside the folder and moved to their
+/// places when all are complete. Without commit() the folder does not change, or is not created. One thread.
 class OutputFolder {
 public:
-    /// Makes the folder where it does not exist.
+    /// Creates the folder if it does not exist.
     /// \param inputs  files that the same command reads
-    /// \throws Error  something that is no folder has this name; it cannot be written
+    /// \throws Error  the path exists and is not a folder, or is not writable
     OutputFolder(const std::filesystem::path& folder, std::vector<std::filesystem::path> inputs);
 
-    /// Where to write the files.
+    /// The folder to write the files into.
     const std::filesystem::path& draft() const { return draft_->path(); }
-    /// Puts each file of the draft in the place of what has its name.
-    /// \throws Error  before the first is moved: see plainOutputPath()
+    /// Moves each file of the draft to its place, replacing files of the same name.
+    /// \throws Error  before the first file is moved: see plainOutputPath()
     void commit();
 
 private:
     std::filesystem::path target_;
     std::vector<std::filesystem::path> inputs_;
-    std::optional<TemporaryPath> made_; ///< the topmost folder that was made for this
+    std::optional<TemporaryPath> made_; ///< the topmost folder created for this output
     std::optional<TemporaryPath> draft_;
 };
 

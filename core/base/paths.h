@@ -5,20 +5,20 @@
 
 namespace tilescope {
 
-/// The program that is running.
+/// The path of the running program.
 std::filesystem::path executablePath();
 
-/// Where presets, studies, rules and help pages lie: TILESCOPE_RESOURCES, else ../share/tilescope beside the
-/// program.
-/// \throws Error (Environment)  where neither is a folder
+/// The folder of presets, studies, rules and help pages: TILESCOPE_RESOURCES, otherwise ../share/tilescope
+/// beside the program.
+/// \throws Error (Environment)  neither is a folder
 std::filesystem::path resourcesDirectory();
 
-/// The text of a file that comes with Tilescope.
-/// \throws Error (Environment)  where it cannot be read
+/// Reads a file that is installed with Tilescope.
+/// \throws Error (Environment)  the file cannot be read
 std::string installedText(const std::filesystem::path& file);
 
-/// A program of Tilescope's own: `variable` in the environment where it is set, else `name` beside the
-/// running program.
+/// The path of another program of Tilescope: the environment variable `variable` if set, otherwise `name`
+/// beside the running program.
 std::filesystem::path siblingProgram(const char* variable, const char* name);
 
 } // namespace tilescope

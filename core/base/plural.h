@@ -6,8 +6,8 @@
 
 namespace tilescope {
 
-/// The word for so many things: "run" for one, "runs" for any other number.
-/// \param several  where it is more than the word with an s: "frequencies"
+/// The noun for a count: "run" for one, "runs" for any other number.
+/// \param several  the plural, unless it is the singular with an s: "frequencies"
 inline std::string plural(std::int64_t count, std::string_view one, std::string_view several = {})
 {
     if (count == 1)

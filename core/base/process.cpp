@@ -13,7 +13,8 @@ void prepareProcess()
     std::signal(SIGXFSZ, SIG_IGN);
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         if (fcntl(descriptor, F_GETFD) == -1)
-            // The lowest free number is this one. Open the wrong way round: its use is an error.
+            // open() returns the lowest free descriptor, which is this one. The opposite access mode makes
+            // every use fail.
             (void)open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 

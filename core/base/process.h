@@ -2,9 +2,9 @@
 
 namespace tilescope {
 
-/// Call first in main. Writing past the limit of a file's size (`ulimit -f`) becomes an error like any other
-/// instead of a signal that ends the process, and standard descriptors that the caller closed are opened so
-/// that their use fails: no file of ours ever gets the number of standard output.
+/// Call this first in main. It turns exceeding the file size limit (`ulimit -f`) into an ordinary error
+/// instead of a signal. It also opens standard descriptors that the caller closed, so that no other file gets
+/// the number of standard output and using them fails.
 void prepareProcess();
 
 } // namespace tilescope

@@ -21,7 +21,7 @@ constexpr std::array kBytes{Step{1, "B"}, Step{1024, "KiB"}, Step{1024.0 * 1024,
 constexpr std::array kOperations{Step{1, ""},     Step{1e3, "K"},  Step{1e6, "M"}, Step{1e9, "G"},
                                  Step{1e12, "T"}, Step{1e15, "P"}, Step{1e18, "E"}};
 
-constexpr double kSmallest = 1e-4; // below it digits take an exponent
+constexpr double kSmallest = 1e-4; // smaller values are written with an exponent
 
 Scale fromSteps(std::span<const Step> steps, double largest, double limit)
 {
@@ -32,7 +32,7 @@ Scale fromSteps(std::span<const Step> steps, double largest, double limit)
     return scale;
 }
 
-/// With a point whatever the locale.
+/// Uses a decimal point in every locale.
 std::string written(double value, std::chars_format format, int digits)
 {
     std::array<char, 64> text{};
@@ -61,7 +61,7 @@ std::string threeDigits(double value)
         return "-";
     if (size == 0)
         return "0";
-    // Rounding may carry into one more digit: 9.996 has two decimals as 10.0 has one.
+    // The limits include rounding: 9.996 becomes 10.0, with one decimal.
     if (size >= 99.95)
         return grouped(std::llround(value));
     if (size >= 9.995)
@@ -79,7 +79,7 @@ std::string Scale::text(double value) const
 {
     const double scaled = value / divisor;
     const double size = std::abs(scaled);
-    // A plain number may be of any size; one in a unit is small beside the largest of its column.
+    // A value with a unit may be small compared with the largest of its column; a plain number is not scaled.
     if (suffix.empty() || size >= 0.1 || size == 0 || !std::isfinite(scaled))
         return threeDigits(scaled);
     if (size < 0.0005)

@@ -5,21 +5,21 @@
 
 namespace tilescope::quantity {
 
-// How quantities are written, on a terminal, in the window and in reports alike:
+// How the terminal, the window and reports write quantities:
 //
-// - three significant digits; whole numbers and the digits before the point are never rounded away;
-// - the unit is the largest in which the value is at least 1 (ns, µs, ms, s; B, KiB, MiB, GiB, TiB);
-// - a column has one unit, that of its largest value. A smaller value gets at most three decimals, and
-//   `<0.001` where that is not enough: 9 MiB in a column of GiB is 0.009.
+// - three significant digits; digits before the point are never rounded away
+// - the largest unit in which the value is at least 1 (ns, µs, ms, s; B, KiB, MiB, GiB, TiB)
+// - one unit per column, that of its largest value; smaller values get at most three decimals, or `<0.001`;
+//   9 MiB in a column of GiB is 0.009
 //
-// Terminals and reports put a comma between thousands, the window a thin space.
+// Terminals and reports separate thousands with a comma, the window with a thin space.
 
-/// What a number counts.
+/// What a number measures.
 enum class Unit { None, Nanoseconds, Milliseconds, Bytes, Operations, Percent, Address };
 
 /// The unit in which numbers are shown.
 struct Scale {
-    double divisor = 1;      ///< of a number as it is stored
+    double divisor = 1;      ///< number as stored / number as shown
     std::string suffix = {}; ///< ms, GiB, %; empty for plain counts
     bool hexadecimal = false;
 
@@ -27,13 +27,13 @@ struct Scale {
     std::string text(std::int64_t value) const;
 };
 
-/// The unit of a column whose largest value is `largest`, or of one value.
+/// The scale of a column with the largest value `largest`, or of a single value.
 Scale scaleFor(Unit unit, double largest);
 
-/// A number with its unit, by itself: `1.23 ms`, `4.10 GiB`.
+/// One number with its unit: `1.23 ms`, `4.10 GiB`.
 std::string withUnit(double value, Unit unit);
 
-/// Three significant digits, as above; below 0.0001 with an exponent.
+/// Three significant digits as described above; below 0.0001 with an exponent.
 std::string threeDigits(double value);
 
 } // namespace tilescope::quantity

@@ -67,7 +67,8 @@ std::string sha256(std::string_view bytes)
     for (; done + kBlock <= bytes.size(); done += kBlock)
         compress(state, bytes.data() + done);
 
-    // What is left, a one bit, zeros, and the length in bits as the last eight bytes of a block.
+    // Padding: the remaining bytes, a one bit, zeros, and the length in bits in the last eight bytes of a
+    // block.
     std::string tail(bytes.substr(done));
     tail.push_back('\x80');
     tail.resize((tail.size() + 8 + kBlock - 1) / kBlock * kBlock, '\0');

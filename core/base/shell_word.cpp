@@ -17,13 +17,13 @@ char octal(unsigned digit)
     return static_cast<char>('0' + digit);
 }
 
-/// In $'…' every byte can be spelled.
+/// $'…' can express every byte.
 std::string spelled(std::string_view text)
 {
     std::string word = "$'";
     for (const char character : text) {
         const auto byte = static_cast<unsigned char>(character);
-        // Three octal digits always: a digit that follows is not taken for one of them.
+        // Always three octal digits, so that a following digit is not read as part of the number.
         if (isControl(character) || byte >= 0x80)
             word.append({'\\', octal(byte >> 6U), octal(byte >> 3U & 7U), octal(byte & 7U)});
         else if (character == '\'' || character == '\\')

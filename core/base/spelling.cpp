@@ -8,7 +8,7 @@ namespace tilescope {
 
 namespace {
 
-constexpr std::size_t kLongest = 64; // what is longer is no misspelt word
+constexpr std::size_t kLongest = 64; // a longer word is not a typing error
 
 std::string folded(std::string_view word)
 {
@@ -22,7 +22,7 @@ std::string folded(std::string_view word)
     return text;
 }
 
-/// Optimal string alignment distance: Levenshtein's with swaps of neighbours.
+/// Optimal string alignment distance: Levenshtein distance plus transpositions.
 std::size_t distance(std::string_view a, std::string_view b)
 {
     const std::size_t stride = b.size() + 1;
@@ -51,7 +51,7 @@ std::string_view nearestWord(std::string_view typed, std::span<const std::string
     std::size_t best = std::numeric_limits<std::size_t>::max();
     for (const std::string_view word : words) {
         const std::string theirs = folded(word);
-        // A beginning counts as one slip: `envir` means environment.
+        // A prefix counts as one error: `envir` means environment.
         const bool begins = mine.size() >= 2 && mine.size() < theirs.size() && theirs.starts_with(mine);
         const std::size_t slips = begins ? 1 : distance(mine, theirs);
         if (slips <= std::max<std::size_t>(1, theirs.size() / 3) &&

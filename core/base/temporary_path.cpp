@@ -29,21 +29,21 @@ namespace {
 constexpr std::string_view kMark = ".tilescope-";
 constexpr std::size_t kRandomCharacters = 6;
 
-// --- What a signal handler may use: fixed memory and system calls ---
+// --- Used in the signal handler: fixed memory and system calls only ---
 
-/// More unfinished outputs at one time are removed as their objects go, but not by a signal.
+/// Limit of unfinished outputs that a signal removes. Further ones are removed by their destructors only.
 constexpr std::size_t kSlots = 16;
 
 struct Slot {
     enum State : int { Free, Filling, Watched };
     std::atomic<int> state{Free};
-    std::atomic<pid_t> owner{0}; ///< a process that is forked off has our memory, but not our outputs
+    std::atomic<pid_t> owner{0}; ///< a forked process shares the memory, but does not own the outputs
     std::array<char, PATH_MAX> path{};
 };
 
 std::array<Slot, kSlots> slots;
 
-/// As getdents64 gives them.
+/// The kernel's layout of getdents64.
 struct DirectoryEntry {
     std::uint64_t inode;
     std::int64_t offset;
@@ -57,7 +57,7 @@ bool isDots(const char* name)
     return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
-/// Removes a file, or a folder with its contents. Outputs are few folders deep.
+/// Removes a file, or a folder with its contents up to kDeepest levels.
 void removeTree(int folder, const char* name, int depth)
 {
     constexpr int kDeepest = 4;
@@ -86,18 +86,18 @@ void removeAndEnd(int signal)
         if (slot.state.load() == Slot::Watched && slot.owner.load() == getpid())
             removeTree(AT_FDCWD, slot.path.data(), 0);
     std::signal(signal, SIG_DFL);
-    raise(signal); // it is blocked here and ends the process on return
+    raise(signal); // the signal is blocked here and ends the process on return
     errno = before;
 }
 
-// --- The rest ---
+// --- Everything else ---
 
 void handleSignals()
 {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         struct sigaction present {};
         if (sigaction(signal, nullptr, &present) != 0 || present.sa_handler != SIG_DFL)
-            continue; // ignored (nohup), ours already, or somebody else ends the process
+            continue; // ignored (nohup), already handled, or another handler ends the process
         struct sigaction ours {};
         ours.sa_handler = removeAndEnd;
         sigaction(signal, &ours, nullptr);
@@ -109,7 +109,7 @@ fs::path folderOf(const fs::path& output)
     return output.has_parent_path() ? output.parent_path() : fs::path(".");
 }
 
-/// How the names of an output's temporary files begin; cut where they would be too long for a folder.
+/// The beginning of an output's temporary names, cut to the maximum length of a file name.
 std::string prefixOf(const fs::path& output)
 {
     const std::string name = output.filename().string();
@@ -127,7 +127,7 @@ std::string randomCharacters()
     return text;
 }
 
-/// Whether the descriptor's file is still the one of that name.
+/// Whether the path still names the descriptor's file.
 bool isStillThere(int descriptor, const fs::path& path)
 {
     struct stat open {};
@@ -136,7 +136,7 @@ bool isStillThere(int descriptor, const fs::path& path)
            open.st_ino == named.st_ino;
 }
 
-/// Removes one file or folder that nobody has locked.
+/// Removes a file or folder that no process has locked.
 void removeUnlocked(const fs::path& path)
 {
     const int descriptor = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -146,7 +146,7 @@ void removeUnlocked(const fs::path& path)
     const bool ours = fstat(descriptor, &status) == 0 && status.st_uid == geteuid() &&
                       (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
     if (ours && flock(descriptor, LOCK_EX | LOCK_NB) == 0 && isStillThere(descriptor, path)) {
-        std::error_code ignored; // it is tried again by the next writer
+        std::error_code ignored; // the next writer tries again
         fs::remove_all(path, ignored);
     }
     close(descriptor);
@@ -171,13 +171,13 @@ TemporaryPath::TemporaryPath(const fs::path& output, Kind kind) : slot_(kSlots)
     }
     throw Error{.what = std::string("cannot be written (") + std::strerror(errno) + ")",
                 .where = output.string(),
-                .mend = "choose a file in a folder that you may write"};
+                .mend = "choose a file in a writable folder"};
 }
 
-/// False and errno where it cannot be made; EEXIST where another name may do.
+/// Returns false and sets errno on failure; EEXIST: try another name.
 bool TemporaryPath::tryToMake(Kind kind)
 {
-    constexpr mode_t kFile = 0666; // less what the user's umask takes
+    constexpr mode_t kFile = 0666; // less the user's umask
     constexpr mode_t kFolder = 0777;
     if (kind == Kind::Folder) {
         if (mkdir(path_.c_str(), kFolder) != 0)
@@ -188,11 +188,11 @@ bool TemporaryPath::tryToMake(Kind kind)
     }
     if (descriptor_ < 0)
         return false;
-    // Filesystems without locks refuse; then what a killed process leaves stays there.
+    // Filesystems without locks return an error; there, leftovers of killed processes stay.
     const bool taken = flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!taken && isStillThere(descriptor_, path_))
         return true;
-    close(descriptor_); // another process took it for a leftover before it was locked
+    close(descriptor_); // another process removed it as a leftover before the lock
     descriptor_ = -1;
     errno = EEXIST;
     return false;
@@ -252,7 +252,7 @@ void TemporaryPath::removeLeftovers(const fs::path& output) noexcept
             if (name.size() == prefix.size() + kRandomCharacters && name.starts_with(prefix))
                 removeUnlocked(entry->path());
         }
-    } catch (const std::exception&) { // no memory for a path: what is left stays
+    } catch (const std::exception&) { // out of memory for a path: leftovers stay
     }
 }
 

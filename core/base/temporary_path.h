@@ -5,31 +5,30 @@
 
 namespace tilescope {
 
-/// A new file or folder beside an output, in which the output is made before it takes its place: removed with
-/// this object, and when SIGINT, SIGTERM or SIGHUP ends the process.
+/// A new file or folder beside an output, in which the output is written before it is moved to its place. The
+/// destructor removes it; so does SIGINT, SIGTERM or SIGHUP when it ends the process.
 ///
-/// Its name is the output's with a dot in front and `.tilescope-` and six characters behind. It is locked, so
-/// that what a killed process left is told from what a living one writes; making one removes the former. Any
-/// thread.
+/// The name is a dot, the output's name, `.tilescope-` and six characters. A lock distinguishes files of
+/// living processes from leftovers of killed ones, which the constructor removes. Any thread.
 class TemporaryPath {
 public:
     enum class Kind { File, Folder };
 
-    /// \throws Error  it cannot be made there
+    /// \throws Error  the file or folder cannot be created there
     TemporaryPath(const std::filesystem::path& output, Kind kind);
-    /// Takes over the removal of a file or folder that the caller made.
+    /// Takes ownership of a file or folder that the caller created.
     explicit TemporaryPath(std::filesystem::path made);
     ~TemporaryPath();
     TemporaryPath(const TemporaryPath&) = delete;
     TemporaryPath& operator=(const TemporaryPath&) = delete;
 
     const std::filesystem::path& path() const { return path_; }
-    /// Open for writing; of a file that this object made.
+    /// An open descriptor for writing, if this object created a file.
     int descriptor() const { return descriptor_; }
-    /// It has become something else, or shall stay: it is not removed any more.
+    /// Stops managing the path: it is not removed.
     void keep() noexcept;
 
-    /// Removes what killed processes left of attempts to make `output`.
+    /// Removes leftovers of killed processes that were writing `output`.
     static void removeLeftovers(const std::filesystem::path& output) noexcept;
 
 private:

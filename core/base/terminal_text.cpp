@@ -50,7 +50,7 @@ std::string escapeJsonForTerminal(std::string_view json)
     escaped.reserve(json.size());
     while (!json.empty()) {
         const DecodedCharacter character = decodeUtf8(json);
-        // Below a space only white space between values may stand in it.
+        // Valid JSON contains no control characters below a space except white space between values.
         const bool obeyed =
             (character.point >= 0x7f && character.point < 0xa0) || reordersText(character.point);
         if (character.valid && obeyed)

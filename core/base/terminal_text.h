@@ -7,26 +7,25 @@
 
 namespace tilescope {
 
-/// The character that a text begins with.
+/// The first character of a text.
 struct DecodedCharacter {
-    std::uint32_t point = 0; ///< the code point, or the byte where it is not valid UTF-8
+    std::uint32_t point = 0; ///< the code point, or the byte if it is not valid UTF-8
     std::size_t length = 1;  ///< in bytes
     bool valid = false;
 };
 
-/// Decodes the first character of a text that is not empty. Overlong forms, surrogates and code points beyond
-/// U+10FFFF are not valid.
+/// Decodes the first character of a non-empty text. Overlong forms, surrogates and code points above U+10FFFF
+/// are invalid.
 DecodedCharacter decodeUtf8(std::string_view text);
 
-/// Whether a character changes the order of the text around it, or hides it: a name with it may read as
-/// another.
+/// Whether a character reorders or hides the text around it, so that a name may be misread.
 bool reordersText(std::uint32_t point);
 
-/// The text with everything that a terminal might obey spelled out: control characters as \n, \t or \x1b,
-/// marks that reorder text as \u202e, bytes that are not UTF-8 as \xff. Escaping twice changes nothing.
+/// Escapes everything that a terminal may interpret: control characters as \n, \t or \x1b, marks that reorder
+/// text as \u202e, invalid UTF-8 as \xff. Escaping twice changes nothing.
 std::string escapeForTerminal(std::string_view text);
 
-/// A JSON text of the same meaning with \uXXXX for what a terminal might obey.
+/// Equivalent JSON with \uXXXX for every character that a terminal may interpret.
 std::string escapeJsonForTerminal(std::string_view json);
 
 } // namespace tilescope

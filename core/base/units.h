@@ -6,12 +6,11 @@
 
 namespace tilescope {
 
-/// A length of time. Everything measured is kept in whole nanoseconds.
+/// A duration. All measurements use whole nanoseconds.
 using Nanoseconds = std::chrono::nanoseconds;
 
-/// The one clock of a recording: CLOCK_MONOTONIC of the host, in which ranges, ops, allocations and (through
-/// CUPTI's timestamp callback) device activities are all stamped. On Linux std::chrono::steady_clock reads
-/// that clock.
+/// The clock of a recording: the host's CLOCK_MONOTONIC. Ranges, ops, allocations and, through CUPTI's
+/// timestamp callback, device activities use it. On Linux it is the clock of std::chrono::steady_clock.
 struct TraceClock {
     using duration = Nanoseconds;
     using rep = duration::rep;
@@ -25,7 +24,7 @@ struct TraceClock {
 };
 using Timestamp = TraceClock::time_point;
 
-/// A timestamp from its nanoseconds in the trace clock.
+/// Converts nanoseconds of the trace clock to a timestamp.
 constexpr Timestamp timestampAt(std::int64_t nanoseconds) noexcept
 {
     return Timestamp(Nanoseconds(nanoseconds));
@@ -35,7 +34,7 @@ constexpr std::int64_t nanosecondsOf(Timestamp time) noexcept
     return time.time_since_epoch().count();
 }
 
-/// An amount of memory. Signed, because differences are.
+/// An amount of memory. Signed, because differences can be negative.
 struct Bytes {
     std::int64_t count = 0;
 

@@ -7,10 +7,10 @@ namespace tilescope {
 std::string version();       ///< 0.1.0
 std::string programBanner(); ///< Tilescope 0.1.0
 
-/// Whether the build optimises the program's own code as packages do; figures of others are not to be quoted.
+/// Whether the program's own code is optimised as in packages. Do not quote figures of other builds.
 bool isReleaseBuild();
 
-/// What this program was built from and how: commit, compiler, flags.
+/// Commit, compiler and flags of this build.
 std::string buildDescription();
 
 } // namespace tilescope

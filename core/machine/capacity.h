@@ -8,26 +8,26 @@
 
 namespace tilescope::machine {
 
-/// What a GPU has, by the driver's word and without a CUDA context.
+/// Properties of a GPU as the driver reports them, without creating a CUDA context.
 struct GpuCapacity {
     std::string name; ///< NVIDIA H200
     std::string uuid; ///< GPU-…
     int computeMajor = 0;
     int computeMinor = 0;
-    Bytes memory{}; ///< all of it, what the driver keeps for itself too
+    Bytes memory{}; ///< total, including what the driver reserves for itself
 };
 
-/// Of the GPU that CUDA calls `index`; none where there is none or no driver. Any thread.
+/// For CUDA device `index`; none if there is no such GPU or no driver. Any thread.
 std::optional<GpuCapacity> gpuCapacity(int index);
 
-/// The host's name, as the environment of runs tells it.
+/// The host's name, as recorded in the environment of runs.
 std::string hostName();
 
-/// Memory that the host could give out now; none where the system does not tell. Any thread.
+/// Host memory available for allocation now; none if the system does not report it. Any thread.
 std::optional<Bytes> hostCapacity();
 
-/// The most capable instruction set of this processor that the CPU attention kernels are compiled for, if the
-/// operating system saves its registers. Any thread.
+/// The best instruction set that this processor supports, the CPU attention kernels are compiled for, and the
+/// operating system saves the registers of. Any thread.
 CpuInstructionSet cpuInstructionSet();
 
 } // namespace tilescope::machine

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The second number of schedstat: ns on a run queue.
+/// The second number of schedstat: nanoseconds on a run queue.
 std::optional<Nanoseconds> waitOf(const fs::path& task)
 {
     std::istringstream text(readSmallFile(task / "schedstat"));
@@ -29,7 +29,7 @@ std::optional<Nanoseconds> waitOf(const fs::path& task)
 std::map<int, Nanoseconds> waitsOfThreads()
 {
     std::map<int, Nanoseconds> waits;
-    std::error_code ended; // a thread may end while the folder is read
+    std::error_code ended; // a thread may end during the iteration
     for (auto entry = fs::directory_iterator("/proc/self/task", ended); entry != fs::directory_iterator();
          entry.increment(ended)) {
         const std::string name = entry->path().filename().string();
@@ -43,7 +43,7 @@ std::map<int, Nanoseconds> waitsOfThreads()
     return waits;
 }
 
-/// cpu user nice system idle iowait irq softirq steal …
+/// The columns are cpu user nice system idle iowait irq softirq steal …
 void readTicks(Conditions& conditions)
 {
     constexpr int kSteal = 7;

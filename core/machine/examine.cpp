@@ -1,4 +1,4 @@
-// What the facts about host, disk and programs mean.
+// The findings about host, disk and programs, derived from facts.
 
 #include "core/machine/examine.h"
 
@@ -27,7 +27,8 @@ Finding ofGovernor(const std::string& governor)
         return {Verdict::Ok, "governor", "the kernel does not scale this machine's clocks", ""};
     if (governor == "performance")
         return {Verdict::Ok, "governor", governor, ""};
-    return {Verdict::Note, "governor", governor + ": the CPU's clock follows the load, and so do its figures",
+    return {Verdict::Note, "governor",
+            governor + ": the CPU's clock depends on the load, which affects measurements",
             "sudo cpupower frequency-set -g performance"};
 }
 
@@ -35,8 +36,8 @@ Finding ofEngine(const ProgramFacts& programs)
 {
     const std::string engine = programs.engine.string();
     if (!programs.engineThere)
-        return {Verdict::Missing, "engine", engine + " is not there: nothing can be run",
-                "install tilescope-engine beside this program, or name it in TILESCOPE_ENGINE"};
+        return {Verdict::Missing, "engine", engine + " does not exist: nothing can run",
+                "install tilescope-engine beside this program, or set TILESCOPE_ENGINE"};
     if (programs.torchRefused)
         return {Verdict::Missing, "LibTorch",
                 (programs.torchRefused->where.empty() ? "" : programs.torchRefused->where + " ") +
@@ -46,12 +47,11 @@ Finding ofEngine(const ProgramFacts& programs)
         return {Verdict::Ok, "LibTorch",
                 programs.torch ? fmt::format("{} in {} (found by {})", programs.torch->version,
                                              programs.torch->folder.string(), programs.torch->foundBy)
-                               : std::string("where the engine's own run path says"),
+                               : std::string("in the engine's run path"),
                 ""};
-    // The loader's words: "…: version `GLIBC_2.36' not found (required by …)".
+    // A message of the dynamic loader: "…: version `GLIBC_2.36' not found (required by …)".
     if (programs.engineWords.find("version `GLIBC") != std::string::npos)
-        return {Verdict::Missing, "LibTorch",
-                "the engine needs a newer system than this: " + programs.engineWords,
+        return {Verdict::Missing, "LibTorch", "the engine needs a newer system: " + programs.engineWords,
                 "build it on this system, or use the container in packaging/containers"};
     return {
         Verdict::Missing, "LibTorch", "the engine does not load: " + programs.engineWords,
@@ -63,7 +63,7 @@ Finding ofWindow(const ProgramFacts& programs)
 {
     if (!programs.windowThere)
         return {Verdict::Note, "window", "tilescope-gui is not beside this program",
-                "install it for the window and for charts; all else works without"};
+                "install it for the window and for charts; everything else works without it"};
     if (!programs.display)
         return {Verdict::Note, "window", "installed; this session has no display",
                 "open the file on a machine with one, or connect by ssh -X"};
@@ -86,7 +86,7 @@ std::vector<Finding> findingsOf(const HostFacts& host)
         sizeText(host.memoryBytes) + " of memory, " + sizeText(host.swappedBytes) + " swapped out";
     if (host.swappedBytes > 256 * kMiB)
         findings.push_back({Verdict::Note, "memory", memory,
-                            "close what fills it: a run beside a swapping machine measures the disk"});
+                            "close programs that use memory: runs on a swapping machine measure the disk"});
     else
         findings.push_back({Verdict::Ok, "memory", memory, ""});
     return findings;
@@ -97,18 +97,17 @@ std::vector<Finding> findingsOf(const DiskFacts& disk)
     const std::string folder = disk.folder.string();
     const std::string text = sizeText(disk.freeBytes) + " free in " + folder;
     if (!disk.unreadable.empty())
-        return {{Verdict::Note, "disk", "the current folder cannot be looked at: " + disk.unreadable,
-                 "change to a folder that you may read"}};
+        return {{Verdict::Note, "disk", "the current folder cannot be examined: " + disk.unreadable,
+                 "change to a readable folder"}};
     if (!disk.writable)
-        return {
-            {Verdict::Note, "disk", folder + " may not be written by you", "name a file elsewhere with -o"}};
+        return {{Verdict::Note, "disk", folder + " is not writable", "name a file elsewhere with -o"}};
     if (disk.freeBytes < kGiB)
         return {{Verdict::Note, "disk", text + ": a long traced sweep may need more",
-                 "free some, or name a file on another disk with -o"}};
+                 "free some space, or name a file on another disk with -o"}};
     if (!disk.network.empty())
         return {{Verdict::Ok, "disk",
                  text + ", over the network (" + disk.network +
-                     "): runs write a copy in TMPDIR, brought home every ten seconds",
+                     "): runs write to TMPDIR and copy the file here every ten seconds",
                  ""}};
     return {{Verdict::Ok, "disk", text, ""}};
 }

@@ -1,4 +1,4 @@
-// What the machine is like: the half of examine() that asks it.
+// Collects the facts for examine().
 
 #include "core/base/error.h"
 #include "core/base/paths.h"
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What a command prints, standard error too, and its exit code.
+/// The output of a command, including standard error, and its exit code.
 struct Output {
     std::string text;
     int code = -1;
@@ -44,8 +44,8 @@ Output outputOf(const std::string& command)
     return output;
 }
 
-/// Loads the engine as the supervisor would: with the torch that is named, else by its own run path, else
-/// with the first that is found.
+/// Loads the engine like the supervisor: with the torch that the user named, otherwise through the engine's
+/// run path, otherwise with the first torch found.
 void loadEngine(ProgramFacts& facts)
 {
     const std::string ask = shellWord(facts.engine.string()) + " --version";

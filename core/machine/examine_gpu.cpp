@@ -1,4 +1,4 @@
-// What the facts about driver, GPUs and rival profilers mean.
+// The findings about driver, GPUs and other profilers, derived from facts.
 
 #include "core/machine/examine.h"
 
@@ -14,10 +14,10 @@ using Verdict = Finding::Verdict;
 
 namespace {
 
-/// CUDA 13.0, as NVML counts.
+/// CUDA 13.0 in NVML's encoding.
 constexpr int kCudaNeeded = 13000;
 constexpr const char* kDriverNeeded = "580";
-/// The oldest that LibTorch's CUDA 13 build has code for, and that the kernels of `flash` have.
+/// The lowest compute capability that LibTorch's CUDA 13 build supports.
 constexpr int kCapabilityNeeded = 75;
 constexpr int kCapabilityOfFlash = 80;
 
@@ -28,11 +28,11 @@ Finding whyThereIsNoDriver(const DriverFacts& driver)
     switch (driver.absence) {
     case Absence::Mismatch:
         return {Verdict::Missing, "driver",
-                "the NVIDIA kernel module and the driver's libraries are of different versions",
+                "the NVIDIA kernel module and the driver's libraries have different versions",
                 "reboot, or reload the module: the driver was updated while it was loaded"};
     case Absence::NoPermission:
-        return {Verdict::Missing, "driver", "this user may not use the NVIDIA driver",
-                "ask for access to /dev/nvidia*, often by membership in the group video or render"};
+        return {Verdict::Missing, "driver", "this user has no access to the NVIDIA driver",
+                "request access to /dev/nvidia*, often through the group video or render"};
     default:
         break;
     }
@@ -46,7 +46,7 @@ Finding whyThereIsNoDriver(const DriverFacts& driver)
 Finding ofDriver(const DriverFacts& driver)
 {
     const std::string text =
-        fmt::format("{}, serves CUDA {}.{}", driver.version, driver.cuda / 1000, driver.cuda % 1000 / 10);
+        fmt::format("{}, supports CUDA {}.{}", driver.version, driver.cuda / 1000, driver.cuda % 1000 / 10);
     if (driver.cuda < kCudaNeeded)
         return {Verdict::Missing, "driver", text + "; LibTorch needs 13.0",
                 std::string("install NVIDIA driver ") + kDriverNeeded + " or newer"};
@@ -57,15 +57,16 @@ Finding ofGpu(const GpuFacts& gpu, std::size_t index)
 {
     const std::string topic = fmt::format("GPU {}", index);
     if (!gpu.opens)
-        return {Verdict::Missing, topic, "the driver lists it but does not open it",
-                "nvidia-smi says why; perhaps it fell off the bus, or this user may not use it"};
+        return {
+            Verdict::Missing, topic, "the driver lists it but does not open it",
+            "nvidia-smi gives the reason; it may have fallen off the bus, or this user may have no access"};
     std::string text =
         fmt::format("{}, {} of {} MiB free", gpu.name, gpu.memory.free >> 20, gpu.memory.total >> 20);
     if (gpu.powerLimitWatt)
         text += fmt::format(", power limit {} W", *gpu.powerLimitWatt);
     if (gpu.capability > 0 && gpu.capability < kCapabilityNeeded)
         return {Verdict::Missing, topic,
-                text + fmt::format(", compute capability {}.{}; LibTorch for CUDA 13 begins at 7.5",
+                text + fmt::format(", compute capability {}.{}; LibTorch for CUDA 13 needs 7.5",
                                    gpu.capability / 10, gpu.capability % 10),
                 "use another GPU, or device: cpu"};
     std::string remedy;
@@ -74,28 +75,29 @@ Finding ofGpu(const GpuFacts& gpu, std::size_t index)
         remedy += (remedy.empty() ? "" : "; ") + std::string(mend);
     };
     if (gpu.capability > 0 && gpu.capability < kCapabilityOfFlash)
-        note("older than compute capability 8.0", "backend flash is skipped here: use sdpa-efficient");
+        note("older than compute capability 8.0", "backend flash is skipped; use sdpa-efficient");
     if (gpu.otherProcesses > 0)
         note(fmt::format("used by {} other process{}", gpu.otherProcesses,
                          gpu.otherProcesses == 1 ? "" : "es"),
-             "timings need it alone: wait, or choose another with CUDA_VISIBLE_DEVICES");
+             "measurements need an idle GPU: wait, or choose another with CUDA_VISIBLE_DEVICES");
     if (gpu.mig)
-        note("split by MIG",
-             "an instance is not the whole GPU; name one in CUDA_VISIBLE_DEVICES, or switch MIG off");
+        note(
+            "split by MIG",
+            "runs use one instance, not the whole GPU; select one with CUDA_VISIBLE_DEVICES, or disable MIG");
     constexpr std::uint64_t kIdleOrClocks = 0x1 | 0x2;
     if ((gpu.throttleReasons & ~kIdleOrClocks) != 0)
         note("slowed down by: " + throttleReasonNames(gpu.throttleReasons & ~kIdleOrClocks),
-             "let it cool, or raise the limit that is named");
+             "let it cool, or raise that limit");
     return {remedy.empty() ? Verdict::Ok : Verdict::Note, topic, text, remedy};
 }
 
 Finding ofCounters(const DriverFacts& driver)
 {
     if (!driver.countersRestricted)
-        return {Verdict::Note, "counters", "whether hardware counters are permitted cannot be told here",
-                "try `counters: [dram__bytes_read.sum]`; all else works without"};
+        return {Verdict::Note, "counters", "unknown whether hardware counters are permitted",
+                "try `counters: [dram__bytes_read.sum]`; everything else works without them"};
     if (*driver.countersRestricted && !driver.administrator)
-        return {Verdict::Note, "counters", "the driver keeps hardware counters to administrators",
+        return {Verdict::Note, "counters", "the driver restricts hardware counters to administrators",
                 "as root: echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' > "
                 "/etc/modprobe.d/tilescope.conf, then reboot; in a container: --cap-add SYS_ADMIN"};
     return {Verdict::Ok, "counters", "permitted", ""};
@@ -111,13 +113,13 @@ std::vector<Finding> findingsOf(const DriverFacts& driver)
     for (std::size_t index = 0; index < driver.gpus.size(); ++index)
         findings.push_back(ofGpu(driver.gpus[index], index));
     if (driver.gpus.empty())
-        findings.push_back({Verdict::Missing, "GPU", "the driver sees none",
-                            "nvidia-smi says why; in a job, ask for one (--gres=gpu:1)"});
+        findings.push_back({Verdict::Missing, "GPU", "the driver lists none",
+                            "nvidia-smi gives the reason; in a job, request one (--gres=gpu:1)"});
     else if (driver.visibleDevices && (driver.visibleDevices->empty() || *driver.visibleDevices == "-1" ||
                                        *driver.visibleDevices == "NoDevFiles"))
         findings.push_back({Verdict::Note, "GPU",
                             "CUDA_VISIBLE_DEVICES=" + *driver.visibleDevices + " hides every GPU",
-                            "unset it; in a job, ask for a GPU (--gres=gpu:1)"});
+                            "unset it; in a job, request a GPU (--gres=gpu:1)"});
     findings.push_back(ofCounters(driver));
     return findings;
 }
@@ -125,11 +127,11 @@ std::vector<Finding> findingsOf(const DriverFacts& driver)
 std::vector<Finding> findingsOfRivals(const std::vector<std::string>& rivals)
 {
     if (rivals.empty())
-        return {{Verdict::Ok, "profilers", "none that would hold the tracer's interfaces", ""}};
+        return {{Verdict::Ok, "profilers", "no other profiler uses the tracer's interfaces", ""}};
     return {{Verdict::Note, "profilers",
-             fmt::format("{} may hold what the tracer needs", fmt::join(rivals, ", ")),
-             "end it or unset the variable while tracing (dcgmi profile --pause for DCGM); runs go on "
-             "untraced otherwise and say so"}};
+             fmt::format("{} may occupy the tracer's interfaces", fmt::join(rivals, ", ")),
+             "end it or unset the variable while tracing (dcgmi profile --pause for DCGM); otherwise runs "
+             "are untraced and flagged"}};
 }
 
 std::optional<bool> countersAreRestricted(std::string_view params)
@@ -158,11 +160,11 @@ bool isAdministrator(std::string_view status)
 std::vector<std::string> rivalProfilers(const std::vector<std::string>& commands,
                                         const Environment& environment)
 {
-    // Names as the kernel keeps them: 15 characters at most.
+    // Process names as the kernel stores them: at most 15 characters.
     constexpr std::array kPrograms{"nsys",   "nsys-launcher", "ncu",          "nv-nsight-cu-cl",
                                    "nvprof", "nv-hostengine", "dcgm-exporter"};
-    // Set by a user for a tool of CUPTI's, by Nsight Systems, by Nsight Compute, by nvprof, and for a Kineto
-    // that waits for orders of a daemon.
+    // Set by users for CUPTI tools, by Nsight Systems, by Nsight Compute, by nvprof, and for Kineto under a
+    // daemon.
     constexpr std::array kVariables{"CUDA_INJECTION64_PATH",
                                     "CUDA_INJECTION32_PATH",
                                     "NVTX_INJECTION64_PATH",

@@ -10,7 +10,7 @@ namespace tilescope::machine {
 
 namespace {
 
-// f_type of statfs(2); those that linux/magic.h lacks are from the filesystems' own sources.
+// f_type of statfs(2). Values that linux/magic.h lacks are from the sources of the filesystems.
 constexpr std::array<std::pair<std::uint32_t, const char*>, 10> kNetworkKinds{{
     {0x6969, "NFS"},
     {0xFF534D42, "CIFS"},

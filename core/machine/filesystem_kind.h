@@ -6,8 +6,8 @@
 
 namespace tilescope::machine {
 
-/// The name of the network filesystem that a path lies on (NFS, Lustre, …); none for a local disk, or where
-/// it cannot be told.
+/// The type of the network filesystem that contains the path (NFS, Lustre, …); none for a local disk or if
+/// unknown.
 std::optional<std::string> networkFilesystem(const std::filesystem::path& path);
 
 } // namespace tilescope::machine

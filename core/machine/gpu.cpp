@@ -35,7 +35,7 @@ std::string othersOn(const Nvml& nvml, Nvml::Device device)
     return others.empty() ? "none" : others;
 }
 
-/// What stays the same while a run lasts.
+/// Properties that do not change during a run.
 void addFixed(std::vector<EnvironmentEntry>& entries, const Nvml& nvml, Nvml::Device device)
 {
     add(entries, "driver", nvml.driverVersion());

@@ -19,8 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The value after `key` and a separator in a file of `key<separator>value` lines; empty where it is not
-/// there.
+/// The value of `key` in a file of `key<separator>value` lines; empty if the key is missing.
 std::string fieldOf(std::string_view text, std::string_view key, char separator)
 {
     while (!text.empty()) {
@@ -48,7 +47,7 @@ std::string cpuModel()
     return model.empty() ? fieldOf(info, "Processor", ':') : model;
 }
 
-/// Physical cores, counted by their sibling lists; none where the kernel does not tell.
+/// The number of physical cores, from the sibling lists; 0 if the kernel does not report them.
 std::size_t physicalCores()
 {
     std::set<std::string> cores;
@@ -61,7 +60,7 @@ std::size_t physicalCores()
     return cores.size();
 }
 
-/// The CPUs this process may run on, as a list of ranges: `0-3,8`.
+/// The CPUs that this process may use, as a list of ranges: `0-3,8`.
 std::string affinity()
 {
     cpu_set_t set;
@@ -106,7 +105,7 @@ void addIf(std::vector<EnvironmentEntry>& entries, const char* key, std::string 
         entries.push_back({key, std::move(value)});
 }
 
-/// What does not change while the process lives; read once, because a sweep asks for every point.
+/// Facts that do not change during the process. Read once: a sweep needs them for every point.
 std::vector<EnvironmentEntry> fixedFacts()
 {
     std::vector<EnvironmentEntry> entries;

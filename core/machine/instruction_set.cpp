@@ -20,8 +20,8 @@ ExtendedFeatures extendedFeatures(unsigned subleaf)
     return features;
 }
 
-/// Whether the operating system saves the tile registers: bits 17 and 18 of XCR0. Where AVX-512 may be used,
-/// XCR0 can be read.
+/// Whether the operating system saves the tile registers: bits 17 and 18 of XCR0. XCR0 is readable if AVX-512
+/// is usable.
 bool savesTileRegisters()
 {
     unsigned low = 0;

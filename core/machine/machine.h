@@ -10,33 +10,32 @@
 
 namespace tilescope::machine {
 
-/// Facts about the host that can change a result: CPU model, cores, affinity, governor, load, memory, OS,
-/// kernel, container, and the environment variables that matter. Cheap; any thread.
+/// Facts about the host that can affect a result: CPU model, cores, affinity, governor, load, memory, OS,
+/// kernel, container and relevant environment variables. Cheap; any thread.
 std::vector<EnvironmentEntry> hostEnvironment();
 
-/// The environment variables that can change a result; hostEnvironment() tells those that are set, as
-/// `env.NAME`.
+/// Environment variables that can affect a result. hostEnvironment() lists those that are set as `env.NAME`.
 std::span<const char* const> variablesThatMatter();
 
-/// What NVML tells of a GPU (name, memory, clocks, power limit, throttle reasons, MIG, other processes);
-/// empty where there is no NVML or no such GPU. Keys end in `.before` or `.after` for what changes during a
-/// run. Any thread.
+/// NVML's facts about a GPU (name, memory, clocks, power limit, throttle reasons, MIG, other processes);
+/// empty without NVML or such a GPU. Keys of values that change during a run end in `.before` or `.after`.
+/// Any thread.
 enum class Moment { Before, After };
 std::vector<EnvironmentEntry> gpuEnvironment(int index, Moment moment);
 
-/// Bytes of a GPU that this process has, context and libraries with it, by NVML's word; none where it does
-/// not tell: no NVML, or a container whose process numbers are its own. Any thread.
+/// GPU memory of this process in bytes, including context and libraries, as NVML reports it. None without
+/// NVML, or in a container with its own process numbers. Any thread.
 std::optional<std::int64_t> processMemory(int index);
 
-/// One thing that doctor looked at.
+/// One finding of `tilescope doctor`.
 struct Finding {
     enum class Verdict { Ok, Note, Missing } verdict = Verdict::Ok;
     std::string topic;   ///< GPU, driver, LibTorch, counters, disk, …
     std::string finding; ///< what was found
-    std::string remedy;  ///< how to mend it; empty when ok
+    std::string remedy;  ///< how to fix it; empty if ok
 };
 
-/// Everything `tilescope doctor` prints, in order.
+/// All findings of `tilescope doctor`, in the order of its output.
 std::vector<Finding> examine();
 
 } // namespace tilescope::machine

@@ -10,7 +10,7 @@ namespace tilescope::machine {
 
 namespace {
 
-// From nvml.h; declared here because the library comes with the driver and its header with a toolkit.
+// From nvml.h. Declared here because the driver installs the library but not its header.
 constexpr int kSuccess = 0;
 constexpr int kNoPermission = 4;
 constexpr int kInsufficientSize = 7;
@@ -64,7 +64,7 @@ struct Nvml::Loaded {
 
 const Nvml::Loaded& Nvml::loaded()
 {
-    // Never unloaded: NVML keeps threads of its own.
+    // Never unloaded, because NVML has threads of its own.
     static const Loaded once = []() -> Loaded {
         void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
         if (!library)
@@ -193,7 +193,7 @@ std::optional<unsigned> Nvml::temperature(Device device) const
 std::optional<std::uint64_t> Nvml::throttleReasons(Device device) const
 {
     unsigned long long reasons = 0;
-    // Renamed in driver 535; the old name still answers in most.
+    // Renamed in driver 535; most drivers still support the old name.
     if (call("nvmlDeviceGetCurrentClocksEventReasons", device, &reasons) ||
         call("nvmlDeviceGetCurrentClocksThrottleReasons", device, &reasons))
         return reasons;
@@ -224,7 +224,7 @@ std::vector<Nvml::Process> Nvml::computeProcesses(Device device) const
     auto count = static_cast<unsigned>(raw.size());
     int status = query(device, &count, raw.data());
     if (status == kInsufficientSize) {
-        // Processes come and go between the two calls.
+        // The number of processes may change between the two calls.
         raw.resize(count + 16);
         count = static_cast<unsigned>(raw.size());
         status = query(device, &count, raw.data());
@@ -233,7 +233,7 @@ std::vector<Nvml::Process> Nvml::computeProcesses(Device device) const
         return {};
     std::vector<Process> processes;
     for (unsigned i = 0; i < count; ++i) {
-        constexpr auto kUnknown = ~0ULL; // inside containers the driver does not tell
+        constexpr auto kUnknown = ~0ULL; // inside containers the driver does not report it
         const auto used = raw[i].usedGpuMemory;
         processes.push_back(
             {raw[i].pid, used == kUnknown ? std::nullopt : std::optional<std::uint64_t>(used)});

@@ -7,8 +7,8 @@
 
 namespace tilescope::machine {
 
-/// The NVIDIA driver's management library, loaded at run time; none of its functions creates a CUDA context.
-/// Any thread may call any member; the object lives as long as the process.
+/// The NVIDIA driver's management library, loaded at run time. No function creates a CUDA context. Any thread
+/// may call any member; the object lives as long as the process.
 class Nvml {
 public:
     using Device = void*; ///< nvmlDevice_t
@@ -24,22 +24,22 @@ public:
         std::uint64_t used = 0;
     };
 
-    /// nullptr where there is no driver, or none that answers; absence() says why.
+    /// nullptr if the library is missing or does not respond; absence() gives the reason.
     static const Nvml* instance();
     enum class Absence {
         None,
         NoLibrary,    ///< libnvidia-ml is not visible to this process
-        NoPermission, ///< this user may not use the driver
-        Mismatch,     ///< library and kernel module are of different versions
-        NoAnswer      ///< the driver is not loaded, or does not start
+        NoPermission, ///< this user has no access to the driver
+        Mismatch,     ///< library and kernel module have different versions
+        NoAnswer      ///< the driver is not loaded or does not start
     };
     static Absence absence();
 
     std::optional<std::string> driverVersion() const;
-    std::optional<int> cudaVersion() const; ///< the newest CUDA that the driver serves: 13000
+    std::optional<int> cudaVersion() const; ///< newest CUDA version that the driver supports: 13000
     unsigned deviceCount() const;
-    Device byIndex(unsigned index) const;         ///< nullptr where there is none
-    Device byUuid(const std::string& uuid) const; ///< nullptr where there is none
+    Device byIndex(unsigned index) const;         ///< nullptr if there is none
+    Device byUuid(const std::string& uuid) const; ///< nullptr if there is none
     std::optional<std::string> name(Device device) const;
     std::optional<std::string> uuid(Device device) const;
     std::optional<int> computeCapability(Device device) const; ///< 90 for 9.0
@@ -56,7 +56,7 @@ public:
 
 private:
     explicit Nvml(void* library) : library_(library) {}
-    /// What the function returned; none where the library lacks it.
+    /// The return code of the function; none if the library lacks it.
     template <class... Arguments>
     std::optional<int> statusOf(const char* function, Arguments... arguments) const;
     template <class... Arguments> bool call(const char* function, Arguments... arguments) const;
@@ -66,13 +66,13 @@ private:
     void* library_;
 };
 
-// Bits of nvmlClocksEventReasons that tell of trouble.
+// Bits of nvmlClocksEventReasons that indicate a problem.
 inline constexpr std::uint64_t kHardwareSlowdown = 0x08;
 inline constexpr std::uint64_t kThermalSoftware = 0x20;
 inline constexpr std::uint64_t kThermalHardware = 0x40;
 inline constexpr std::uint64_t kPowerBrake = 0x80;
 
-/// The names of the bits that are set, joined by `, `; `none` where none is.
+/// The names of the set bits, joined by `, `; `none` if no bit is set.
 std::string throttleReasonNames(std::uint64_t reasons);
 
 } // namespace tilescope::machine

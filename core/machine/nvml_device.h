@@ -4,8 +4,8 @@
 
 namespace tilescope::machine {
 
-/// NVML's device of a CUDA index: the driver counts all GPUs, CUDA only those that CUDA_VISIBLE_DEVICES
-/// leaves, in its order. nullptr where there is none.
+/// The NVML device of a CUDA index. The driver counts all GPUs; CUDA counts those in CUDA_VISIBLE_DEVICES, in
+/// its order. nullptr if there is none.
 Nvml::Device deviceOf(const Nvml& nvml, int cudaIndex);
 
 } // namespace tilescope::machine

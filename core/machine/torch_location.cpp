@@ -38,12 +38,12 @@ std::string whyUnfit(const TorchLocation& torch)
     if (!fs::exists(torch.folder / "lib" / "libtorch_cpu.so", error) && error)
         return "cannot be read (" + error.message() + ")";
     if (!fs::exists(torch.folder / "lib" / "libtorch_cpu.so", error))
-        return "holds no LibTorch (lib/libtorch_cpu.so is not there)";
+        return "has no LibTorch (no lib/libtorch_cpu.so)";
     if (!isOurVersion(torch.version))
-        return "holds torch " + (torch.version.empty() ? "of an unknown version" : torch.version) +
+        return "has torch " + (torch.version.empty() ? "of an unknown version" : torch.version) +
                "; Tilescope needs " + kTorchVersion;
     if (!fs::exists(torch.folder / "lib" / "libtorch_cuda.so", error))
-        return "holds a torch without CUDA (lib/libtorch_cuda.so is not there)";
+        return "has a torch without CUDA (no lib/libtorch_cuda.so)";
     return {};
 }
 
@@ -52,7 +52,8 @@ TorchLocation locationOf(const fs::path& folder, std::string foundBy)
     return {folder, versionOf(folder), std::move(foundBy)};
 }
 
-/// Where `python3` would import torch from; empty where it would not. Importing it would take seconds.
+/// The folder from which `python3` would import torch; empty if it would fail. Importing torch itself takes
+/// seconds.
 fs::path torchOfPython()
 {
     FILE* output = popen("python3 -c 'import importlib.util as u; s = u.find_spec(\"torch\"); "
@@ -87,9 +88,9 @@ std::vector<fs::path> TorchLocation::libraryFolders() const
 {
     std::vector<fs::path> folders{folder / "lib"};
     std::error_code error;
-    // A link to the torch folder has no nvidia folder beside it.
+    // Resolves links, because a link to the torch folder has no nvidia folder beside it.
     const fs::path wheels = fs::weakly_canonical(folder, error).parent_path();
-    // The wheels of CUDA 13 share nvidia/cu13/lib; cuDNN, NCCL and others have folders of their own.
+    // The wheels of CUDA 13 share nvidia/cu13/lib; cuDNN, NCCL and others have separate folders.
     for (const fs::directory_entry& entry : fs::directory_iterator(wheels / "nvidia", error))
         if (fs::is_directory(entry.path() / "lib", error))
             folders.push_back(entry.path() / "lib");
@@ -150,16 +151,16 @@ void requireLoadedTorch()
     };
     if (dl_iterate_phdr(look, &library) == 0)
         return;
-    // FOLDER/lib/libtorch_cpu.so, as the loader found it: a link may stand for another version's.
+    // FOLDER/lib/libtorch_cpu.so as the loader found it; a link may lead to another version.
     const fs::path folder = library.parent_path().parent_path();
     const std::string version = versionOf(folder);
     if (!version.empty() && !isOurVersion(version))
-        throw Error{
-            .what = "the LibTorch that was loaded is " + version + "; Tilescope needs " + kTorchVersion,
-            .where = folder.string(),
-            .mend = std::string("take it out of LD_LIBRARY_PATH, or name the torch folder of a torch ") +
-                    kTorchVersion + " wheel in TILESCOPE_TORCH",
-            .kind = ErrorKind::Environment};
+        throw Error{.what = "the loaded LibTorch is " + version + "; Tilescope needs " + kTorchVersion,
+                    .where = folder.string(),
+                    .mend =
+                        std::string("remove it from LD_LIBRARY_PATH, or name the torch folder of a torch ") +
+                        kTorchVersion + " wheel in TILESCOPE_TORCH",
+                    .kind = ErrorKind::Environment};
 }
 
 std::string libraryPathWith(const TorchLocation& torch)

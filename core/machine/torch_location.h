@@ -7,37 +7,36 @@
 
 namespace tilescope::machine {
 
-/// The LibTorch that the engine is built for; another minor version has another binary interface.
+/// The LibTorch version that the engine is built for. Other minor versions have another binary interface.
 inline constexpr const char* kTorchVersion = "2.11";
 
-/// A torch package folder that the engine can load.
+/// The folder of a torch package that the engine can load.
 struct TorchLocation {
-    std::filesystem::path folder; ///< holds lib/ and version.py
+    std::filesystem::path folder; ///< contains lib/ and version.py
     std::string version;          ///< 2.11.0+cu130
     std::string foundBy;          ///< TILESCOPE_TORCH, python3, …
 
-    /// Folders that the engine's libraries lie in, for LD_LIBRARY_PATH: torch/lib and those of the nvidia
-    /// wheels beside it.
+    /// Folders of the engine's libraries for LD_LIBRARY_PATH: torch/lib and those of the nvidia wheels beside
+    /// it.
     std::vector<std::filesystem::path> libraryFolders() const;
 };
 
-/// The folder that TILESCOPE_TORCH names; none where it is unset.
-/// \throws Error (Environment)  where it holds no LibTorch, or one of another version or without CUDA
+/// The folder in TILESCOPE_TORCH; none if it is unset.
+/// \throws Error (Environment)  the folder has no LibTorch, or one of another version or without CUDA
 std::optional<TorchLocation> torchFromEnvironment();
 
-/// Looks for a LibTorch where the engine's own run path has none: TILESCOPE_TORCH, the torch that `python3`
-/// would import, the wheels that `packaging/dev setup` installed. The first that fits; none where there is no
-/// torch at all. Starts python3; up to a second.
-/// \throws Error (Environment)  as torchFromEnvironment; where none fits, saying why for each
+/// Searches for a LibTorch if the engine's run path leads to none: TILESCOPE_TORCH, the torch that `python3`
+/// would import, the wheels of `packaging/dev setup`. Returns the first suitable one; none if there is no
+/// torch at all. Starts python3; takes up to a second.
+/// \throws Error (Environment)  like torchFromEnvironment(); no torch is suitable, with the reason for each
 std::optional<TorchLocation> findTorch();
 
-/// Checks the LibTorch that this process has loaded: LD_LIBRARY_PATH may have led to another one than those
-/// that are searched, and its functions would be called as if they were ours. One that does not tell its
-/// version passes.
-/// \throws Error (Environment)  where it is of another version; names it
+/// Checks the version of the LibTorch that this process has loaded: LD_LIBRARY_PATH may lead to an
+/// incompatible one. A library that does not report its version passes.
+/// \throws Error (Environment)  another version is loaded; names it
 void requireLoadedTorch();
 
-/// LD_LIBRARY_PATH with that LibTorch before what it holds already.
+/// LD_LIBRARY_PATH with the folders of that LibTorch in front.
 std::string libraryPathWith(const TorchLocation& torch);
 
 } // namespace tilescope::machine

@@ -14,7 +14,7 @@ std::string visibleDevice(std::optional<std::string_view> visible, int index)
         std::string_view word = rest.substr(0, comma);
         word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
         word = word.substr(0, word.find_last_not_of(' ') + 1);
-        // CUDA stops at the first entry that is none.
+        // CUDA stops at the first invalid entry.
         if (word.empty() || word.starts_with('-'))
             return {};
         if (i == index)

@@ -6,10 +6,10 @@
 
 namespace tilescope::machine {
 
-/// Which GPU CUDA's device `index` is, as CUDA_VISIBLE_DEVICES names it: an index of the driver (`2`) or a
-/// UUID (`GPU-…`, `MIG-…`).
-/// \param visible  the variable's value; none where it is unset, and then CUDA's index is the driver's.
-/// \return         empty where the list ends before it
+/// The entry of CUDA_VISIBLE_DEVICES for CUDA device `index`: an index of the driver (`2`) or a UUID
+/// (`GPU-…`, `MIG-…`).
+/// \param visible  the variable's value; none: unset, CUDA's index is the driver's
+/// \return         empty if the list has no such entry
 std::string visibleDevice(std::optional<std::string_view> visible, int index);
 
 } // namespace tilescope::machine

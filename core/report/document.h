@@ -10,36 +10,36 @@
 
 namespace tilescope::report {
 
-// What a report says, before it is written in any format. Plain values; texts are as people read them and not
-// yet escaped: whoever writes them does that for its format.
+// The content of a report, independent of its format. Plain values; texts are unescaped, each writer escapes
+// them for its format.
 
 /// One field of a table.
 struct Cell {
     enum class Kind {
         Text,
         Number,
-        Missing,     ///< was not run or not measured
-        OutOfMemory, ///< ran out of memory: a result
-        Skipped,     ///< the device cannot do it: a result
+        Missing,     ///< not run or not measured
+        OutOfMemory, ///< ran out of memory; a result
+        Skipped,     ///< not supported by the device; a result
         Failed
     };
     Kind kind = Kind::Text;
     std::string text = {};            ///< `12.3 ± 0.4`, `OOM`; ± is half the interval
-    std::optional<double> value = {}; ///< of a Number: ms, bytes, or what Column::unit says
+    std::optional<double> value = {}; ///< of a Number: in the unit Column::baseUnit
     std::optional<analysis::ConfidenceInterval> interval = {}; ///< 95 %, of a median
-    std::optional<std::int64_t> n = {};                        ///< samples behind the value
-    std::optional<std::size_t> note = {};                      ///< number of a note under the table, from 0
+    std::optional<std::int64_t> n = {};                        ///< number of samples behind the value
+    std::optional<std::size_t> note = {};                      ///< index of a note under the table
 };
 
 struct Column {
     std::string heading = {};
-    std::string unit = {};     ///< of all its numbers as text; empty for plain numbers and texts
+    std::string unit = {};     ///< of its numbers as text; empty for plain numbers and texts
     std::string baseUnit = {}; ///< of Cell::value: ms, B, 1, %
     bool numeric = true;
 };
 
 struct Table {
-    std::string id = {}; ///< a file's name: letters, digits and dashes
+    std::string id = {}; ///< file name: letters, digits and dashes
     std::string caption = {};
     std::vector<Column> columns = {};
     std::vector<std::vector<Cell>> rows = {};
@@ -51,17 +51,17 @@ struct Figure {
     std::string id = {};
     std::string caption = {};
     std::string recipe = {};             ///< JSON
-    std::vector<std::string> files = {}; ///< recordings that it is drawn from
+    std::vector<std::string> files = {}; ///< recordings with the runs of the figure
 };
 
-/// A statement that was computed.
+/// A computed statement.
 struct Finding {
     std::string text = {};
     std::string rule = {};    ///< how it was computed
-    std::string command = {}; ///< that shows what it rests on
+    std::string command = {}; ///< shows the data behind the statement
 };
 
-/// Something a reader has to know before believing a figure.
+/// A caveat that a reader must know before relying on a figure.
 using Caution = std::string;
 
 /// One study.
@@ -69,7 +69,7 @@ struct Section {
     std::string study = {};
     std::string title = {};
     std::string asks = {};
-    std::vector<std::string> about = {};                           ///< one sentence a part
+    std::vector<std::string> about = {};                           ///< one sentence per part
     std::vector<std::pair<std::string, std::string>> setting = {}; ///< machine, versions, clocks
     std::vector<Table> tables = {};
     std::vector<Figure> figures = {};
@@ -80,7 +80,7 @@ struct Section {
 struct Document {
     std::string title = {};
     std::string program = {};              ///< Tilescope and its version
-    std::vector<std::string> sources = {}; ///< the recordings, without folders where anonymous
+    std::vector<std::string> sources = {}; ///< the recordings; without folders if anonymous
     std::vector<Section> sections = {};
 };
 

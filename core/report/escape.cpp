@@ -12,7 +12,7 @@ namespace tilescope::report {
 
 namespace {
 
-/// The text with each character replaced that `replacements` has.
+/// Replaces the characters that are keys of `replacements`.
 std::string replaced(std::string_view text, const std::map<char, std::string_view>& replacements)
 {
     std::string out;
@@ -27,7 +27,7 @@ std::string replaced(std::string_view text, const std::map<char, std::string_vie
     return out;
 }
 
-/// The first code point of valid UTF-8, which is taken off the text.
+/// Removes and returns the first code point of valid UTF-8.
 char32_t takeCodePoint(std::string_view& text)
 {
     const auto lead = static_cast<unsigned char>(text.front());
@@ -122,7 +122,7 @@ std::string escapeMarkdown(std::string_view text)
 
 std::string latexCode(std::string_view text)
 {
-    // What fonts would make a curly quote, a ligature or a dash of.
+    // Characters that a font may turn into curly quotes, ligatures or dashes.
     static const std::map<char, std::string_view> literal{
         {'"', "\\char34{}"}, {'\'', "\\textquotesingle{}"}, {'`', "\\textasciigrave{}"}, {'-', "-{}"}};
     std::string code;
@@ -139,7 +139,7 @@ std::string latexCode(std::string_view text)
 std::string markdownCode(std::string_view text)
 {
     const std::string clean = exchange::escapeForTerminal(text);
-    // A span ends with as many backticks as it begins with: one more than stand in a row inside.
+    // A code span needs a delimiter longer than any sequence of backticks inside it.
     std::size_t longest = 0;
     std::size_t row = 0;
     for (const char character : clean) {
@@ -147,7 +147,7 @@ std::string markdownCode(std::string_view text)
         longest = std::max(longest, row);
     }
     const std::string fence(longest + 1, '`');
-    // One blank at either end belongs to the fence, not to the text.
+    // Markdown strips one blank from each end of a code span.
     const bool apart = clean.empty() || longest > 0 || clean.front() == ' ' || clean.back() == ' ';
     return apart ? fence + ' ' + clean + ' ' + fence : fence + clean + fence;
 }

@@ -5,18 +5,19 @@
 
 namespace tilescope::report {
 
-// Names come from files, and files from anybody. Each format has its own way out of text; all of them first
-// spell out control characters, marks that reorder text, and bytes that are not UTF-8.
+// Names come from files and are untrusted. Every function first escapes control characters, marks that
+// reorder text and invalid UTF-8, then what its format requires.
 
 std::string escapeHtml(std::string_view text); ///< for text and for attributes in double quotes
-/// For running text: letters beyond Latin that pdflatex knows nothing of are spelled U+4E2D.
+/// For running text. Letters that pdflatex does not support are written as U+4E2D.
 std::string escapeLatex(std::string_view text);
-std::string escapeMarkdown(std::string_view text); ///< for text and for fields of a table
-std::string typstString(std::string_view text);    ///< a string literal with its quotes, for `#"…"`
+std::string escapeMarkdown(std::string_view text); ///< for text and for table cells
+std::string typstString(std::string_view text);    ///< a string literal including its quotes, for `#"…"`
 
-// Commands as they are typed: every character stays itself, so that they can be copied.
+// Commands for copying: every character is preserved.
 
 std::string latexCode(std::string_view text);    ///< within \texttt
-std::string markdownCode(std::string_view text); ///< a code span with its backticks; not for tables
+std::string markdownCode(std::string_view text); ///< a code span including its backticks; not for
+                                                 ///< tables
 
 } // namespace tilescope::report

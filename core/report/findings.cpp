@@ -24,7 +24,7 @@ std::string ofPoints(std::size_t count)
     return fmt::format("{} {}", count, plural(static_cast<std::int64_t>(count), "point"));
 }
 
-/// The runs of a finding in groups that differ in `by` alone.
+/// Runs of a finding that agree in the keys `by`.
 struct Group {
     std::string label;
     RunList runs;
@@ -49,8 +49,7 @@ std::vector<Group> groupsOf(const FindingTemplate& wanted, const StudyRuns& stud
     return groups;
 }
 
-/// The section of `show` that has a metric of one run; empty for those of all runs, which `show FILE runs`
-/// has.
+/// The section of `show` that contains a metric of one run; empty for metrics in `show FILE runs`.
 std::string sectionOf(const std::string& metric)
 {
     const auto is = [&metric](std::string_view kind) { return metric.starts_with(kind); };
@@ -68,8 +67,8 @@ std::string sectionOf(const std::string& metric)
                                            : "";
 }
 
-/// What shows what a finding rests on.
-/// \param of  the runs that it names, for metrics that are shown run by run
+/// A command that shows the data of a finding.
+/// \param of  the runs that the finding names, for metrics that are shown run by run
 std::string commandOf(const FindingTemplate& wanted, const StudyRuns& study, const RunList& of = {})
 {
     const RunList runs = select(study, wanted.part, {});
@@ -92,7 +91,7 @@ struct Value {
     RunPtr run;
 };
 
-/// The quantity of each group whose run ended ok.
+/// The quantity of each group that has a run with status ok.
 std::vector<Value> valuesOf(const FindingTemplate& wanted, const StudyRuns& study)
 {
     std::vector<Value> values;
@@ -106,8 +105,8 @@ std::vector<Value> valuesOf(const FindingTemplate& wanted, const StudyRuns& stud
     return values;
 }
 
-/// `0.29 (size small) to 0.33 (size xl)`; of a single point, that; of points that agree, `0.29 (all 5
-/// points)`.
+/// `0.29 (size small) to 0.33 (size xl)`; for equal values `0.29 (all 5 points)`; for a single point its
+/// value.
 std::string rangeOf(const std::vector<Value>& values)
 {
     const auto text = [](const Value& value) {
@@ -122,7 +121,7 @@ std::string rangeOf(const std::vector<Value>& values)
     return text(values.front()) + " to " + text(values.back());
 }
 
-/// What a finding would have said, its figures left out.
+/// The sentence of a finding with … in place of its figures.
 std::string outline(std::string_view say)
 {
     std::string text;
@@ -138,9 +137,10 @@ std::string outline(std::string_view say)
     return text;
 }
 
-std::vector<Finding> untold(const FindingTemplate& wanted, const StudyRuns& study, const std::string& why)
+std::vector<Finding> inconclusive(const FindingTemplate& wanted, const StudyRuns& study,
+                                  const std::string& why)
 {
-    return {{fmt::format("Not told (“{}”): {}", outline(wanted.say), why), wanted.rule,
+    return {{fmt::format("Inconclusive (“{}”): {}", outline(wanted.say), why), wanted.rule,
              commandOf(wanted, study)}};
 }
 
@@ -154,7 +154,7 @@ std::vector<Finding> spread(const FindingTemplate& wanted, const StudyRuns& stud
 {
     const std::vector<Value> values = valuesOf(wanted, study);
     if (values.empty())
-        return untold(wanted, study, "no point ran that measured it.");
+        return inconclusive(wanted, study, "no point measured it.");
     std::vector<double> numbers;
     for (const Value& value : values)
         numbers.push_back(value.measured.value);
@@ -169,7 +169,7 @@ std::vector<Finding> spread(const FindingTemplate& wanted, const StudyRuns& stud
                  {"largest_at", values.back().at},
                  {"median", textOf(median)},
                  {"points", std::to_string(values.size())}},
-                "The least, the largest and the median over the points that ran.",
+                "Minimum, maximum and median over the points that ran.",
                 {values.front().run, values.back().run});
 }
 
@@ -180,7 +180,7 @@ std::vector<Finding> geometricMean(const FindingTemplate& wanted, const StudyRun
     for (const Value& value : values)
         logs += std::log(value.measured.value);
     if (values.empty() || !std::isfinite(logs))
-        return untold(wanted, study, "no point ran that has both.");
+        return inconclusive(wanted, study, "no point has both values.");
     const Measured mean{std::exp(logs / static_cast<double>(values.size()))};
     return told(
         wanted, study,
@@ -192,7 +192,7 @@ std::vector<Finding> statuses(const FindingTemplate& wanted, const StudyRuns& st
 {
     const RunList runs = select(study, wanted.part, wanted.quantity.from);
     if (runs.empty())
-        return untold(wanted, study, "no point was run.");
+        return inconclusive(wanted, study, "no point was run.");
     std::array<std::size_t, 3> counts{};
     constexpr std::array kCounted{RunStatus::Oom, RunStatus::Skipped, RunStatus::Error};
     std::string at;
@@ -213,7 +213,7 @@ std::vector<Finding> statuses(const FindingTemplate& wanted, const StudyRuns& st
                 "Counted over the points that were run.");
 }
 
-/// An interval that is wider than the difference of N and N² tells nothing.
+/// An interval wider than the difference between N and N² is inconclusive.
 std::string exponentText(const std::string& name, const std::string& x, const PowerLaw& law)
 {
     constexpr double kTelling = 1;
@@ -235,7 +235,7 @@ std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& stud
                           : fmt::format("{} not determined ({})", name, ofPoints(curve.points.size())));
     }
     if (exponents.empty())
-        return untold(wanted, study, "no point ran that measured it.");
+        return inconclusive(wanted, study, "no point measured it.");
     return told(
         wanted, study, {{"exponents", exponents}},
         "Least squares on the logarithms through the larger half of the points of each line, three at "
@@ -257,24 +257,23 @@ std::vector<Finding> crossover(const FindingTemplate& wanted, const StudyRuns& s
         const std::optional<std::string> from =
             crossoverOf(curvesOf(one, study), wanted.first, wanted.second);
         list += (list.empty() ? "" : "; ") + (label.empty() ? "" : label + ": ") +
-                from.value_or("not determined: the two have fewer than two lengths in common");
+                from.value_or("not determined: they have fewer than two lengths in common");
     }
     if (list.empty())
-        return untold(wanted, study, "no point was run.");
+        return inconclusive(wanted, study, "no point was run.");
     return told(
         wanted, study, {{"crossovers", list}},
         "The least " + wanted.x + " from which " + wanted.second + " is below " + wanted.first +
-            " at every larger point that both have, by more than runs differ (Welch's test on the logarithms "
-            "of "
-            "the medians, 5 %, with the deviation between repeats; of single runs with what their steps and "
-            "flags let expect).");
+            " at every larger common point by more than runs differ (Welch's test on the logarithms of "
+            "the medians, 5 %, with the deviation between repeats; for single runs with the deviation "
+            "expected from their steps and flags).");
 }
 
 std::vector<Finding> boundary(const FindingTemplate& wanted, const StudyRuns& study)
 {
     const Boundary found = boundaryOf(wanted, study);
     if (!found.why.empty())
-        return untold(wanted, study, found.why);
+        return inconclusive(wanted, study, found.why);
     return told(wanted, study,
                 {{"predicted", fmt::format("{:.0f}", found.predicted)},
                  {"limit", exchange::withUnit(found.limit, exchange::Unit::Bytes)},
@@ -285,12 +284,12 @@ std::vector<Finding> boundary(const FindingTemplate& wanted, const StudyRuns& st
                 "Least squares of a + b x + c x² to the peaks of the points that fit, solved for the limit.");
 }
 
-/// What one choice saves of a quantity, and what it costs of another, beside the plain one.
+/// The saving of one choice in a quantity, and its cost in another, relative to the plain choice.
 struct Trade {
     std::string choice;
-    Measured saved;   ///< of the quantity that is to shrink
-    double share = 0; ///< the same as a share of the plain one's
-    double cost = 0;  ///< of the other quantity, as a share of the plain one's; below 0: it gains there too
+    Measured saved;   ///< of the quantity to reduce
+    double share = 0; ///< saving / quantity of the plain choice
+    double cost = 0;  ///< increase of the other quantity / its plain value; negative: a gain
 
     double worth() const { return share / std::max(cost, 1e-9); }
 };
@@ -331,7 +330,7 @@ std::vector<Finding> trade(const FindingTemplate& wanted, const StudyRuns& study
         const std::optional<Trade> best = bestTrade(wanted, group.runs);
         list += (list.empty() ? "" : "; ") + (group.label.empty() ? "" : group.label + ": ");
         if (!best)
-            list += "nothing saves any";
+            list += "no choice saves any";
         else if (best->cost <= 0)
             list += fmt::format("{} saves {} ({:.0f} %) at no cost", best->choice, textOf(best->saved),
                                 100 * best->share);
@@ -340,10 +339,9 @@ std::vector<Finding> trade(const FindingTemplate& wanted, const StudyRuns& study
                                 100 * best->share, 100 * best->cost);
     }
     if (list.empty())
-        return untold(wanted, study, "no point was run.");
-    return told(
-        wanted, study, {{"trades", list}},
-        "Of all choices that save any, the one with the largest share saved for the share that it costs.");
+        return inconclusive(wanted, study, "no point was run.");
+    return told(wanted, study, {{"trades", list}},
+                "The choice with the largest share saved per share of additional cost.");
 }
 
 std::vector<Finding> say(const FindingTemplate& wanted, const StudyRuns& study)
@@ -354,9 +352,9 @@ std::vector<Finding> say(const FindingTemplate& wanted, const StudyRuns& study)
             continue;
         const auto* text = std::get_if<std::string>(&fact);
         return {{filled(wanted.say, {{"value", text ? *text : textOf(std::get<Measured>(fact))}}),
-                 "Read off the run.", run->command("environment")}};
+                 "Taken from the run.", run->command("environment")}};
     }
-    return untold(wanted, study, "no point ran that has it.");
+    return inconclusive(wanted, study, "no point has this value.");
 }
 
 struct Rule {

@@ -29,7 +29,7 @@ std::optional<double> at(const RunFacts& run, const std::string& key)
     return number ? std::optional(number->value) : std::nullopt;
 }
 
-/// Solves a symmetric 3 x 3 system by elimination with pivoting; none where it is singular.
+/// Solves a symmetric 3 x 3 system by elimination with pivoting; none if it is singular.
 std::optional<std::array<double, 3>> solved(std::array<std::array<double, 4>, 3> rows)
 {
     for (std::size_t column = 0; column < 3; ++column) {
@@ -51,8 +51,8 @@ std::optional<std::array<double, 3>> solved(std::array<std::array<double, 4>, 3>
     return std::array{rows[0][3] / rows[0][0], rows[1][3] / rows[1][1], rows[2][3] / rows[2][2]};
 }
 
-/// `(45,800,000 ± 1,200,000) + (6,490 ± 700) N + 161 N² bytes`: with 95 % intervals where they are wide
-/// enough to be seen among three digits.
+/// `(45,800,000 ± 1,200,000) + (6,490 ± 700) N + 161 N² bytes`. A term has its 95 % interval if it is visible
+/// in three digits.
 std::string formulaOf(const Parabola& fit)
 {
     constexpr std::array kPowers{"", " N", " N²"};
@@ -74,13 +74,13 @@ std::string formulaOf(const Parabola& fit)
 
 } // namespace
 
-// -1: b is below a; 1: above; 0: inconclusive.
+// -1: b is below a; 1: b is above a; 0: inconclusive.
 int signOf(const CurvePoint& a, const CurvePoint& b)
 {
     const double difference = std::log(b.y) - std::log(a.y);
     const double variance = a.error * a.error + b.error * b.error;
     if (variance > 0) {
-        // Welch and Satterthwaite's degrees of freedom.
+        // Degrees of freedom after Welch and Satterthwaite.
         const double dof =
             variance * variance / (std::pow(a.error, 4) / a.dof + std::pow(b.error, 4) / b.dof);
         if (std::abs(difference) <= analysis::studentCritical(0.05, dof) * std::sqrt(variance))
@@ -89,7 +89,7 @@ int signOf(const CurvePoint& a, const CurvePoint& b)
     return difference < 0 ? -1 : difference > 0 ? 1 : 0;
 }
 
-/// The runs at one x: those of one spec are repeats, and each spec counts once.
+/// The runs at one x. Runs of one spec are repeats; each spec counts once.
 class RunsAtX {
 public:
     void add(const RunFacts& run, const std::string& metric, double y)
@@ -112,7 +112,7 @@ public:
                 continue;
             const analysis::BetweenRuns between = analysis::betweenRuns(repeats.runs, {});
             variance += between.deviation * between.deviation / repeats.count;
-            // The guess at the deviation of a pair of single runs has the degrees of both.
+            // The assumed deviation of two single runs has the degrees of freedom of both.
             degrees += between.isMeasured() ? between.degrees : between.degrees / 2;
         }
         return {x, std::exp(logs / specs), std::sqrt(variance) / specs, std::max(degrees, 1.0)};
@@ -188,7 +188,7 @@ std::optional<std::string> crossoverOf(const std::vector<Curve>& curves, const s
     const auto b = curve(second);
     if (a == curves.end() || b == curves.end())
         return {};
-    std::vector<std::pair<double, int>> common; // x, and where second lies
+    std::vector<std::pair<double, int>> common; // x, and the sign of second - first
     for (const CurvePoint& point : a->points)
         for (const CurvePoint& other : b->points)
             if (other.x == point.x)
@@ -211,7 +211,7 @@ std::optional<Parabola> parabola(std::span<const CurvePoint> points)
 {
     if (points.size() < 3)
         return {};
-    // Scaled to about 1, so that the fourth powers of a length do not drown the rest.
+    // Scaled to about 1, because the fourth powers of a length would lose the small terms.
     double scale = 0;
     for (const CurvePoint& point : points)
         scale = std::max(scale, std::abs(point.x));
@@ -240,7 +240,7 @@ std::optional<Parabola> parabola(std::span<const CurvePoint> points)
     const double critical = analysis::studentCritical(0.05, freedom);
     fit.half.emplace();
     for (std::size_t i = 0; i < 3; ++i) {
-        // The i-th column of the inverse holds the variance of the i-th term on its diagonal.
+        // The diagonal of the inverse holds the variances of the terms.
         for (std::size_t row = 0; row < 3; ++row)
             rows[row][3] = row == i ? 1 : 0;
         const auto column = solved(rows);

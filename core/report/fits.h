@@ -15,18 +15,18 @@ namespace tilescope::report {
 struct CurvePoint {
     double x = 0;
     double y = 0;
-    double error = 0; ///< standard error of log y between runs; 0: y is exact
+    double error = 0; ///< standard error of log y between runs; 0: exact
     double dof = 1;   ///< degrees of freedom of `error`
 };
 
-/// The quantity of a finding over its key `x`, for one value of its key `series`.
+/// The quantity of a finding as a function of its key `x`, for one value of its key `series`.
 struct Curve {
     std::string name = {};
-    std::vector<CurvePoint> points = {}; ///< by x; means of the runs that ended ok
+    std::vector<CurvePoint> points = {}; ///< sorted by x; means of the runs with status ok
 };
 
-/// Points that agree in x are averaged: their geometric mean, so that a line over several d_head has one
-/// value a length.
+/// Points with equal x are combined by their geometric mean: a curve over several d_head has one value per
+/// length.
 std::vector<Curve> curvesOf(const FindingTemplate& wanted, const StudyRuns& study);
 
 /// y = c x^exponent.
@@ -36,13 +36,13 @@ struct PowerLaw {
     std::size_t points = 0;
 };
 
-/// Least squares on logarithms through the larger half of the points by x, three at least; none with fewer,
-/// or with values that are not above 0. O(n).
+/// Least squares on logarithms through the larger half of the points by x, at least three. None with fewer
+/// points or with values <= 0. O(n).
 std::optional<PowerLaw> powerLaw(std::span<const CurvePoint> points);
 
-/// From which x on `second` stays below `first` by more than runs differ (Welch's test on the logarithms,
-/// 5 %), as text: `from 512 on`, `from the first point, 128, on`, `nowhere up to 16384`, `inconclusive, at
-/// 512 they differ by no more than runs do`; none where they share fewer than two x.
+/// The x from which `second` stays below `first` by more than runs differ (Welch's test on the logarithms, 5
+/// %), as text: `from 512 on`, `from the first point, 128, on`, `nowhere up to 16384`, `inconclusive, at 512
+/// they differ by no more than runs do`. None if they share fewer than two x.
 std::optional<std::string> crossoverOf(const std::vector<Curve>& curves, const std::string& first,
                                        const std::string& second);
 
@@ -50,23 +50,23 @@ std::optional<std::string> crossoverOf(const std::vector<Curve>& curves, const s
 struct Parabola {
     std::array<double, 3> terms{}; ///< a, b, c
     std::optional<std::array<double, 3>> half =
-        {}; ///< of Student's 95 % interval of each; none with three points
+        {}; ///< half of Student's 95 % interval of each; none with three points
 
     double operator()(double x) const { return terms[0] + terms[1] * x + terms[2] * x * x; }
 };
 
-/// By least squares; none with fewer than three different x. O(n).
+/// Least squares; none with fewer than three different x. O(n).
 std::optional<Parabola> parabola(std::span<const CurvePoint> points);
 
-/// Where memory ends along x.
+/// The x at which memory runs out.
 struct Boundary {
-    std::string why = {}; ///< not empty: it cannot be told
+    std::string why = {}; ///< why it cannot be determined; otherwise empty
     std::string formula = {};
     double limit = 0; ///< bytes
     double predicted = 0;
     double largestOk = 0;
     std::optional<double> leastOom = {};
-    bool agrees = false; ///< the prediction lies between the two
+    bool agrees = false; ///< the prediction lies between largestOk and leastOom
 };
 
 Boundary boundaryOf(const FindingTemplate& wanted, const StudyRuns& study);

@@ -15,7 +15,7 @@ namespace tilescope::report {
 
 namespace {
 
-/// The recipe that the chart page and `tilescope-gui --charts` read.
+/// A recipe for the chart page and `tilescope-gui --charts`.
 std::string recipeOf(const FigureTemplate& wanted, const RunList& runs)
 {
     nlohmann::ordered_json recipe{
@@ -34,10 +34,10 @@ std::string recipeOf(const FigureTemplate& wanted, const RunList& runs)
     return recipe.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// Of the lane of memory in a figure about it.
+/// Height of the memory lane in a figure about memory.
 constexpr int kMemoryHeight = 4;
 
-/// Each file that holds one of the runs, once.
+/// The files of the runs, without duplicates.
 std::vector<std::string> filesOf(const RunList& runs)
 {
     std::vector<std::string> files;
@@ -48,19 +48,19 @@ std::vector<std::string> filesOf(const RunList& runs)
     return files;
 }
 
-/// A chart of runs of which at least two have a value of x; none where there is nothing to draw.
+/// A chart of runs; none unless at least two runs have a value of x.
 std::optional<Figure> chartOf(const FigureTemplate& wanted, const StudyRuns& study)
 {
     const RunList runs = select(study, wanted.part, wanted.from);
     const bool drawable =
         std::ranges::any_of(runs, [](const auto& run) { return run->status() == RunStatus::Ok; });
-    // Where x is a quantity, the points differ by what is written beside them.
+    // If x is a quantity, the label distinguishes the points.
     if (!drawable || distinctKeys(runs, {wanted.label.empty() ? wanted.x : wanted.label}).size() < 2)
         return {};
     return Figure{study.study.name + "-" + wanted.id, wanted.caption, recipeOf(wanted, runs), filesOf(runs)};
 }
 
-/// Timelines of as many of the wanted runs as were traced; none where that is none of them.
+/// Timelines of those wanted runs that were traced; none if there are none.
 std::optional<Figure> timelinesOf(const FigureTemplate& wanted, const StudyRuns& study)
 {
     RunList runs;
@@ -114,7 +114,7 @@ Section sectionOf(const StudyRuns& study, bool anonymous)
     return section;
 }
 
-/// Folders tell who and where somebody is; the name of a file stays.
+/// Folders may identify the user; file names stay.
 void hideFolders(Document& document, const std::vector<std::filesystem::path>& files)
 {
     for (const std::filesystem::path& file : files)

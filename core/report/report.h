@@ -9,13 +9,13 @@
 namespace tilescope::report {
 
 struct ReportOptions {
-    std::string study = {}; ///< this one alone; empty: every study of which the files have runs
+    std::string study = {}; ///< only this study; empty: every study with runs in the files
     bool anonymous = false; ///< without host, user and folders
 };
 
-/// What the runs of these files say, study by study: question, setting, tables, figures to be drawn, findings
-/// and cautions. Reads only.
-/// \throws Error  a file that cannot be read; no such study; no file has a run of a study
+/// Evaluates the runs of these files by study: question, setting, tables, figures to draw, findings and
+/// cautions. Reads only.
+/// \throws Error  a file cannot be read; there is no such study; no file has a run of a study
 Document makeReport(const std::vector<std::filesystem::path>& files, const ReportOptions& options);
 
 } // namespace tilescope::report

@@ -26,7 +26,7 @@ namespace {
 
 using exchange::Unit;
 
-/// The part of `text` behind `prefix`; none where it does not begin so.
+/// The rest of `text` after `prefix`; none if it does not begin with it.
 std::optional<std::string_view> behind(std::string_view text, std::string_view prefix)
 {
     if (!text.starts_with(prefix))
@@ -53,7 +53,7 @@ Measured milliseconds(double nanoseconds)
     return {nanoseconds / 1e6, {}, 1, Unit::Milliseconds};
 }
 
-/// A figure of an answer or a counter, by the unit that it names.
+/// A figure of an answer or a counter in the named unit.
 Measured inUnit(double value, std::string_view unit)
 {
     if (unit == "ns")
@@ -74,7 +74,7 @@ query::EventQuery onlyOf(RunId run)
     return query;
 }
 
-/// A count that is all of a text; none where it is words.
+/// The number that makes up the whole text; none for any other text.
 std::optional<double> wholeOf(const std::string& text)
 {
     double value = 0;

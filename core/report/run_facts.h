@@ -18,7 +18,7 @@ struct NamedMemory;
 
 namespace tilescope::report {
 
-/// A measured value: in milliseconds, bytes, per cent or as a plain number, by its unit.
+/// A measured value in milliseconds, bytes or per cent, or a plain number.
 struct Measured {
     double value = 0;
     std::optional<analysis::ConfidenceInterval> interval = {}; ///< 95 %, of a median
@@ -26,45 +26,45 @@ struct Measured {
     exchange::Unit unit = exchange::Unit::None;
 };
 
-/// What a run says about a metric: nothing, a number, or words.
+/// The value of a metric of a run: none, a number or a text.
 using Fact = std::variant<std::monostate, Measured, std::string>;
 
-/// A file that a report is made from.
+/// An input file of a report.
 struct Recording {
     std::filesystem::path file;
     std::shared_ptr<const store::RunReader> reader;
 };
 
-/// One run, and what can be asked of it. Metrics are
+/// The metrics of one run:
 ///
-///   step, forward, loss, backward, optimizer   wall of the timed steps, ms: median, its interval, n;
-///                                              with `.gpu` the GPU's time
-///   warmup.1, timed.1, …                       wall of a single step, counted from 1
-///   peak, reserved, before_backward            bytes
-///   parameters, trace_overhead, status, reason
-///   gpu_busy, mfu                              per cent
-///   memory.CATEGORY                            bytes at the peak
-///   counter.METRIC                             of the range `step`
-///   answer.QUESTION                            its sentence; answer.QUESTION.LABEL  a figure of it
-///   tensor.NAME, residual, residual.WHAT       of single tensors, as tensor_facts.h tells
-///   result.KEY                                 what a workload that measures no time found out
-///   any key of the spec                        as text
+///     step, forward, loss, backward, optimizer   wall time of the timed steps, ms: median, its interval, n;
+///                                                with `.gpu` the GPU's time
+///     warmup.1, timed.1, …                       wall time of a single step, counted from 1
+///     peak, reserved, before_backward            bytes
+///     parameters, trace_overhead, status, reason
+///     gpu_busy, mfu                              per cent
+///     memory.CATEGORY                            bytes at the peak
+///     counter.METRIC                             of the range `step`
+///     answer.QUESTION                            its sentence; answer.QUESTION.LABEL: one of its figures
+///     tensor.NAME, residual, residual.WHAT       of single tensors; see tensor_facts.h
+///     result.KEY                                 results of a workload that measures no time
+///     any key of the spec                        as text
 ///
-/// Reads what is asked for, once. One thread.
+/// Reads data on first use and keeps it. One thread.
 class RunFacts {
 public:
     RunFacts(Recording recording, query::RunRow row);
 
     /// \throws Error  no such metric
     Fact fact(const std::string& metric) const;
-    /// A number alone; none where the run has none.
-    /// \throws Error  as fact()
+    /// The metric's number; none if the run has none.
+    /// \throws Error  like fact()
     std::optional<Measured> number(const std::string& metric) const;
 
-    /// The timed steps behind a metric of a phase; none for other metrics.
+    /// The timed steps behind the metric of a phase; none for other metrics.
     std::optional<analysis::TimedRun> timed(const std::string& metric) const;
 
-    /// A resolved key of the spec as text; empty where the run has none of that name.
+    /// A resolved key of the spec as text; empty if the run has no such key.
     std::string_view param(std::string_view key) const;
     const store::RunRecord& record() const { return row_.record; }
     RunStatus status() const { return row_.record.result.status; }
@@ -91,10 +91,10 @@ private:
     mutable std::shared_ptr<const query::NamedMemory> named_;
 };
 
-/// Whether RunFacts knows a metric of that name.
+/// Whether RunFacts has a metric of that name.
 bool isMetric(std::string_view name);
 
-/// What tells a run from others by these keys: `d_head 64, seq_len 1024`.
+/// The values of these keys as a label: `d_head 64, seq_len 1024`.
 std::string labelOf(const RunFacts& run, const std::vector<std::string>& keys);
 
 /// A value with its unit: `12.3 ms (12.1 to 12.6)`, `4.10 GiB`.

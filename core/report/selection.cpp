@@ -46,7 +46,7 @@ Fact quantityOf(const RunList& runs, const Quantity& quantity, std::shared_ptr<c
         return run->fact(quantity.value);
     const auto divisor = quantity.overFrom.empty() ? run : first(quantity.overFrom);
     if (divisor && divisor->status() != RunStatus::Ok)
-        run = divisor; // says why there is no ratio
+        run = divisor; // its status explains the missing ratio
     const auto above = run->status() == RunStatus::Ok ? run->number(quantity.value) : std::nullopt;
     const auto below = divisor ? divisor->number(quantity.over) : std::nullopt;
     if (!above || !below || below->value == 0)

@@ -20,7 +20,7 @@ constexpr std::size_t kFewSamples = 5;
 struct Shown {
     std::string_view key;
     std::string_view title;
-    bool names = false; ///< the machine or its owner
+    bool names = false; ///< identifies the machine or its owner
 };
 
 constexpr std::array kFacts{Shown{"gpu.name", "GPU"},
@@ -56,11 +56,11 @@ std::string joined(const std::vector<std::string>& values)
     return fmt::format("{}", fmt::join(values, "; "));
 }
 
-/// How many runs say each thing.
+/// Counts the runs for each sentence.
 class Tally {
 public:
     void add(const std::string& what) { ++counts_[what]; }
-    /// Sentences `what (3 runs)`.
+    /// Appends sentences such as `what (3 runs)`.
     void into(std::vector<Caution>& cautions) const
     {
         for (const auto& [what, count] : counts_)
@@ -71,7 +71,7 @@ private:
     std::map<std::string, std::size_t> counts_;
 };
 
-/// Without what is of one run alone.
+/// A flag as a sentence, without details of a single run.
 std::string sentenceOf(const std::string& flag)
 {
     const FlagInfo* info = findFlag(flag);

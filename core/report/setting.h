@@ -9,13 +9,13 @@
 
 namespace tilescope::report {
 
-/// Where and with what a study was run: machine, versions, clocks. What differs among its runs is listed with
-/// all its values.
-/// \param anonymous  without what names the host
+/// The environment of a study's runs: machine, versions, clocks. A setting that differs among runs is listed
+/// with all its values.
+/// \param anonymous  omits what identifies the host
 std::vector<std::pair<std::string, std::string>> settingOf(const StudyRuns& study, bool anonymous);
 
-/// What a reader has to know before believing the figures: points that were not run, the quick edition, few
-/// samples, flags of runs (throttled, drift, busy host), losses.
+/// Caveats of a study: points that were not run, the quick edition, few samples, flags of runs (throttled,
+/// drift, busy host), losses.
 std::vector<Caution> cautionsOf(const StudyRuns& study);
 
 } // namespace tilescope::report

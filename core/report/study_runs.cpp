@@ -14,22 +14,22 @@ namespace {
 
 using RunPtr = std::shared_ptr<const RunFacts>;
 
-/// Where a run is, and what decides whether a report takes it.
+/// The place of a run, and the criteria by which a report selects it.
 struct Candidate {
     const Recording* recording = nullptr;
     RunId run;
     bool ok = false;
     std::int64_t startedUnixNs = 0;
 
-    /// A point that ended well says more than a later attempt that did not.
+    /// A successful attempt is preferred to a later one that failed.
     bool saysMore(const Candidate& than) const
     {
         return ok != than.ok ? ok : startedUnixNs >= than.startedUnixNs;
     }
 };
 
-/// All runs, found by their spec and by their name. A file may have very many runs of which a study has few:
-/// only those that are asked for are read whole.
+/// Index of all runs by spec and by name. A file may have many runs of which a study uses few, so only
+/// requested runs are read completely.
 class Runs {
 public:
     explicit Runs(const std::vector<Recording>& recordings)
@@ -80,7 +80,8 @@ private:
     }
 
     std::unordered_map<std::string, Candidate> bySpec_;
-    std::unordered_map<std::string, std::unordered_set<std::string>> byName_; ///< specs of runs of a name
+    std::unordered_map<std::string, std::unordered_set<std::string>> byName_; ///< specs of the runs of
+                                                                              ///< each name
     mutable std::map<std::pair<const Recording*, std::int64_t>, RunPtr> facts_;
 };
 
@@ -118,7 +119,7 @@ StudyRuns runsOf(const std::string& name, const Runs& runs)
     StudyRuns full = bySpec(config::loadStudy(name), false, runs);
     StudyRuns quick = bySpec(config::loadStudy(name, config::Edition::Quick), true, runs);
     StudyRuns named = byName(config::loadStudy(name), runs);
-    // Points of both editions can be the same: the edition that was meant is the one that has more of them.
+    // Both editions may share points: the edition with the larger share of its points was meant.
     const auto share = [](const StudyRuns& study) {
         std::size_t points = 0;
         for (const PartRuns& part : study.parts)

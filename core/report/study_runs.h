@@ -18,24 +18,24 @@ struct PartRuns {
     std::vector<std::shared_ptr<const RunFacts>> runs = {};
 };
 
-/// A study as far as it was run.
+/// The runs of a study.
 struct StudyRuns {
     config::Study study;
-    bool quick = false; ///< the small edition alone
+    bool quick = false; ///< quick edition only
     std::vector<PartRuns> parts = {};
 
     std::size_t runs() const;
 };
 
 /// Opens the files of a report.
-/// \throws Error  one that cannot be read, or is none of ours
+/// \throws Error  a file cannot be read or is not a recording
 std::vector<Recording> openRecordings(const std::vector<std::filesystem::path>& files);
 
-/// The studies of which the recordings have runs: those that have a point's very spec, or else the name that
-/// the study gives its points (they were run with other keys, by --set). Of several attempts at a point the
-/// last that ended ok counts, or else the last. Where the file has points of the full edition, those of the
-/// quick one are left out.
-/// \param only    this study alone; empty: all.
+/// The studies with runs in the recordings. A run belongs to a study if it has the spec of a point, or the
+/// name that the study gives its points (points run with other keys through --set). Of several attempts at a
+/// point the last one with status ok counts, otherwise the last one. If the file has points of the full
+/// edition, those of the quick edition are omitted.
+/// \param only    only this study; empty: all
 /// \throws Error  no such study; a recording cannot be read
 std::vector<StudyRuns> studyRuns(const std::vector<Recording>& recordings, const std::string& only);
 

@@ -32,7 +32,7 @@ std::string whyOutOfMemory(const RunResult& result)
     return text + ".";
 }
 
-/// What stands where a run did not end ok, and why; a plain text where it did.
+/// The cell and explanation of a run that did not end ok; a plain text for other runs.
 std::pair<Cell, std::string> cellOfStatus(const RunResult& result)
 {
     switch (result.status) {
@@ -63,7 +63,7 @@ std::string baseUnitOf(exchange::Unit unit)
     }
 }
 
-/// One column while it is being made: its numbers become text together, once all columns are known.
+/// A column under construction. Its numbers become text together, once all columns are known.
 class ColumnMaker {
 public:
     ColumnMaker(Table& table, const ColumnTemplate& wanted) : table_(table), wanted_(wanted) {}
@@ -113,7 +113,7 @@ public:
                 sizes.push_back(std::abs(*cell.value));
     }
 
-    /// Adds the finished column to the table, whose rows are there.
+    /// Adds the finished column to the table, which already has its rows.
     void finish(const exchange::Scale& scale)
     {
         const bool counts = areCounts();
@@ -132,7 +132,7 @@ public:
     }
 
 private:
-    /// How a run ended, and what was asked of it, is known whatever it came to.
+    /// The status and the keys of the spec are known for every run, whatever its status.
     bool isKnownWithoutResult() const
     {
         const std::string& value = wanted_.quantity.value;
@@ -140,7 +140,7 @@ private:
                (wanted_.quantity.over.empty() && config::findKey(value) != nullptr);
     }
 
-    /// Whole numbers of things, which stay whole.
+    /// Counts, which are shown as whole numbers.
     bool areCounts() const
     {
         return unit_ == exchange::Unit::None && wanted_.quantity.over.empty() &&
@@ -173,8 +173,7 @@ private:
     std::vector<Cell> cells_;
 };
 
-/// Columns of one table that hold the same quantity share its unit, so that they can be compared by eye: that
-/// of their largest value.
+/// Columns with the same quantity share one unit, that of their largest value, so that they can be compared.
 exchange::Scale scaleOf(const ColumnMaker& column, const std::vector<ColumnMaker>& all)
 {
     std::vector<double> sizes{0};
@@ -191,7 +190,7 @@ bool allNumbers(const std::vector<std::vector<std::string>>& rows, std::size_t c
     });
 }
 
-/// What the numbers of medians are, where the table has any: `Median ± half its 95 % interval, n = 10.`
+/// The note that explains medians, if the table has any: `Median ± half its 95 % interval, n = 10.`
 std::string intervalNote(const Table& table)
 {
     std::int64_t least = 0;

@@ -6,8 +6,8 @@
 
 namespace tilescope::report {
 
-/// A table of a study. One unit a column; what ran out of memory, was skipped or failed says so in its field
-/// and why in a note.
+/// Makes a table of a study with one unit per column. The cell of a run that ran out of memory, was skipped
+/// or failed contains its status; a note gives the reason.
 Table makeTable(const TableTemplate& wanted, const StudyRuns& study);
 
 } // namespace tilescope::report

@@ -17,7 +17,7 @@ namespace {
 using config::YamlEntry;
 using config::YamlNode;
 
-/// Reads a template; each method one kind of node.
+/// Reads a template; each method reads one kind of node.
 class Reader {
 public:
     explicit Reader(std::string_view origin) : origin_(origin) {}
@@ -51,7 +51,7 @@ private:
     void eachKey(const YamlNode& map, const Keys& keys) const
     {
         if (map.kind != YamlNode::Kind::Map)
-            refuse("a map is wanted here", map.position);
+            refuse("expected a map here", map.position);
         for (const YamlEntry& entry : map.entries) {
             const auto found = std::ranges::find(keys, entry.key, &Keys::value_type::first);
             if (found == keys.end()) {
@@ -69,7 +69,7 @@ private:
               Item (Reader::*item)(const YamlNode&) const) const
     {
         if (entry.value->kind != YamlNode::Kind::List)
-            refuse("'" + entry.key + "' is no list", entry.position);
+            refuse("'" + entry.key + "' is not a list", entry.position);
         for (const config::YamlNodePtr& node : entry.value->items)
             into.push_back((this->*item)(*node));
     }
@@ -78,7 +78,7 @@ private:
     {
         return [this, &into](const YamlEntry& entry) {
             if (entry.value->kind != YamlNode::Kind::Scalar)
-                refuse("'" + entry.key + "' is no text", entry.position);
+                refuse("'" + entry.key + "' is not a text", entry.position);
             into = entry.value->text;
         };
     }
@@ -105,7 +105,7 @@ private:
     {
         return [this, &into](const YamlEntry& entry) {
             if (entry.value->kind != YamlNode::Kind::List)
-                refuse("'" + entry.key + "' is no list", entry.position);
+                refuse("'" + entry.key + "' is not a list", entry.position);
             for (const config::YamlNodePtr& item : entry.value->items)
                 into.push_back(item->text);
         };
@@ -119,7 +119,7 @@ private:
     Where keysOfRun(const YamlNode& node) const
     {
         if (node.kind != YamlNode::Kind::Map)
-            refuse("this is no map of keys", node.position);
+            refuse("this is not a map of keys", node.position);
         Where keys;
         for (const YamlEntry& key : node.entries)
             keys.emplace_back(key.key, key.value->text);
@@ -145,7 +145,7 @@ private:
         ColumnTemplate column;
         eachKey(node, joined({{"heading", text(column.heading)}}, quantityKeys(column.quantity)));
         if (column.heading.empty() || column.quantity.value.empty())
-            refuse("a column has a heading and a value", node.position);
+            refuse("a column needs a heading and a value", node.position);
         return column;
     }
 
@@ -161,7 +161,7 @@ private:
                  {"geometric_mean", flag(table.geometricMean)},
                  {"columns", [&](const YamlEntry& entry) { list(entry, table.columns, &Reader::column); }}});
         if (table.id.empty() || table.rows.empty() || table.columns.empty())
-            refuse("a table has an id, rows and columns", node.position);
+            refuse("a table needs an id, rows and columns", node.position);
         return table;
     }
 
@@ -186,7 +186,7 @@ private:
                         [&](const YamlEntry& entry) { list(entry, figure.timelines, &Reader::keysOfRun); }}});
         const bool chart = !figure.x.empty() && !figure.y.empty();
         if (figure.id.empty() || chart == !figure.timelines.empty())
-            refuse("a figure has an id, and either x and y or timelines", node.position);
+            refuse("a figure needs an id, and either x and y or timelines", node.position);
         return figure;
     }
 

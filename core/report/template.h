@@ -9,15 +9,15 @@
 
 namespace tilescope::report {
 
-/// Keys that a run has to have: `{mode: both}`.
+/// Required key values of a run: `{mode: both}`.
 using Where = std::vector<std::pair<std::string, std::string>>;
 
-/// A metric of some runs, or its ratio to another.
+/// A metric of a run, or its ratio to another.
 struct Quantity {
     std::string value = {}; ///< a metric of RunFacts
-    Where from = {};        ///< of these runs
-    std::string over = {};  ///< divided by this metric; empty: not divided
-    Where overFrom = {};    ///< of these runs; empty: of the same run
+    Where from = {};        ///< key values of the run
+    std::string over = {};  ///< divisor, a metric; empty: no division
+    Where overFrom = {};    ///< key values of the divisor's run; empty: the same run
 };
 
 struct ColumnTemplate {
@@ -33,7 +33,7 @@ struct TableTemplate {
     Where from = {};                    ///< only these runs
     std::vector<std::string> rows = {}; ///< keys of the spec
     std::vector<ColumnTemplate> columns = {};
-    bool geometricMean = false; ///< a last row: of the ratios
+    bool geometricMean = false; ///< add a last row for ratios
 };
 
 /// A chart of runs, or their timelines one above the other.
@@ -45,24 +45,24 @@ struct FigureTemplate {
     std::string x = {}, y = {}, series = {}, facet = {}, label = {}, fit = {};
     bool logX = true;
     bool logY = true;
-    std::vector<Where> timelines = {}; ///< one run each, the first that was traced; none: a chart
+    std::vector<Where> timelines = {}; ///< one run each, the first that was traced; empty: draw a chart
     std::string alignAt = {};          ///< of timelines: path of a range within a step; empty: the step
-    bool aboutMemory = false;          ///< of timelines: whether memory is what they show
+    bool aboutMemory = false;          ///< of timelines: whether they show memory
 };
 
-/// A statement to be computed; findings.h tells the rules and what each reads.
+/// A statement to compute; findings.h describes the rules and their keys.
 struct FindingTemplate {
     std::string rule = {};
     std::string say = {}; ///< with {placeholders} of the rule
     std::string part = {};
     Quantity quantity = {};
-    std::vector<std::string> by = {}; ///< keys that tell the points apart
+    std::vector<std::string> by = {}; ///< keys that distinguish the points
     std::string x = {};
     std::string series = {};
     std::string first = {}, second = {}; ///< two values of `series`
 };
 
-/// What a study's section holds: a file NAME.report.yaml beside the study.
+/// The content of a study's section: a file NAME.report.yaml beside the study.
 struct Template {
     std::vector<TableTemplate> tables = {};
     std::vector<FigureTemplate> figures = {};
@@ -72,8 +72,8 @@ struct Template {
 /// \throws Error (Environment)  the file is missing or damaged; names the place
 Template loadTemplate(std::string_view study);
 
-/// The same from text.
-/// \param origin  what stands before `:line:column` in messages
+/// Parses a template.
+/// \param origin  precedes `:line:column` in messages
 Template parseTemplate(std::string_view yaml, std::string_view origin);
 
 } // namespace tilescope::report

@@ -44,7 +44,7 @@ std::string atPeak(const query::NamedMemory& named)
             bySize[row.life.bytes].push_back(row.name);
     std::string text;
     for (const auto& [bytes, names] : bySize)
-        if (bytes * 1000 >= named.allocated) // a label of a few bytes explains nothing
+        if (bytes * 1000 >= named.allocated) // skip labels of less than a thousandth
             text += (text.empty() ? "" : "; ") + exchange::withUnit(static_cast<double>(bytes), Unit::Bytes) +
                     ": " + counted(names);
     return text;
@@ -75,7 +75,7 @@ Fact tensorFact(const query::NamedMemory& named, std::string_view which)
         if (row.life.category == MemoryCategory::Workspace && row.life.isAliveAt(named.history->peakTime))
             workspaces += row.life.bytes;
         if (row.name == which)
-            found = &row; // the step's own come after those of the step before
+            found = &row; // keep the last: tensors of this step come after those of the previous one
     }
     if (which == "workspaces")
         return bytesOf(workspaces);

@@ -26,7 +26,7 @@ li { margin: .35rem 0; } nav ol { columns: 2 18rem; }
 @media print { body { max-width: none; } h2 { break-before: page; } }
 )";
 
-// Sorts a table by the column whose heading is pressed: by the values, words after numbers.
+// Sorts a table by the column of the clicked heading: by value, texts after numbers.
 constexpr std::string_view kScript = R"(
 for (const button of document.querySelectorAll('th button')) button.addEventListener('click', () => {
   const th = button.parentElement, table = th.closest('table'), body = table.tBodies[0];
@@ -59,7 +59,7 @@ const char* classOf(const Cell& cell)
     return "";
 }
 
-/// A number's own value, so that sorting does not read text; a key that is a number counts as one.
+/// The numeric value for sorting. A key that is a number has one too.
 std::string valueAttribute(const Cell& cell)
 {
     if (cell.value)
@@ -98,7 +98,7 @@ void writeTable(std::ostream& out, const Table& table)
         out << "<div class=\"notes\"><sup>" << i + 1 << "</sup> " << escapeHtml(table.notes[i]) << "</div>\n";
 }
 
-/// The drawing as an image of its own: nothing in it can reach the page.
+/// The drawing as a data image, so that it cannot affect the page.
 std::string imageOf(std::string_view svg)
 {
     constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -30,7 +30,7 @@ std::string cellText(const Cell& cell)
     return text;
 }
 
-/// Whether a column holds sentences, which have to break into lines.
+/// Whether a column contains sentences, which need line breaks.
 bool holdsSentences(const Table& table, std::size_t column)
 {
     constexpr std::size_t kSentence = 24;
@@ -39,7 +39,7 @@ bool holdsSentences(const Table& table, std::size_t column)
     });
 }
 
-/// Columns of sentences share the width that the others leave.
+/// Columns of sentences share the remaining width.
 std::string columnsOf(const Table& table)
 {
     std::size_t sentences = 0;
@@ -54,7 +54,7 @@ std::string columnsOf(const Table& table)
     return columns;
 }
 
-/// Headings break at their spaces where a table is wide.
+/// Headings of wide tables break at spaces.
 std::string heading(const Table& table, const Column& column)
 {
     constexpr std::size_t kWide = 6;
@@ -70,7 +70,7 @@ std::string heading(const Table& table, const Column& column)
                        lines);
 }
 
-/// Wide tables are set smaller.
+/// Wide tables use a smaller font.
 const char* sizeOf(const Table& table)
 {
     constexpr std::size_t kWide = 8;

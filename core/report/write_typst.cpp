@@ -18,7 +18,7 @@ constexpr std::string_view kPreamble = R"(#set page(paper: "a4", margin: 2cm, nu
 #show table.cell.where(y: 0): strong
 )";
 
-/// Text that stands as it is, whatever is in it.
+/// Literal text, whatever it contains.
 std::string shown(std::string_view text)
 {
     return "#" + typstString(text);
@@ -40,7 +40,7 @@ bool holdsSentences(const Table& table, std::ptrdiff_t column)
     });
 }
 
-/// Wide tables are set smaller.
+/// Wide tables use a smaller font.
 const char* sizeOf(const Table& table)
 {
     constexpr std::size_t kWide = 8;

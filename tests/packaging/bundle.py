@@ -126,10 +126,10 @@ def run_it(node, folder):
               title, f"exit {result.returncode}: {result.stderr}")
 
     refused("another version in TILESCOPE_TORCH is refused in one sentence",
-            node.attention("x.tscope", TILESCOPE_TORCH=str(old)), "holds torch 2.10.0+cu128; Tilescope needs 2.11", str(old))
+            node.attention("x.tscope", TILESCOPE_TORCH=str(old)), "has torch 2.10.0+cu128; Tilescope needs 2.11", str(old))
     node.python(old)
     refused("another version of python3's is refused in one sentence", node.attention("x.tscope"),
-            "found by python3, holds torch 2.10.0+cu128; Tilescope needs 2.11", str(old))
+            "found by python3, has torch 2.10.0+cu128; Tilescope needs 2.11", str(old))
     # A module may have put another torch before ours: everything in it is ours here but its version.
     loaded = folder / "module" / "torch"
     (loaded / "lib").mkdir(parents=True)
@@ -137,7 +137,7 @@ def run_it(node, folder):
         (loaded / "lib" / library.name).symlink_to(library)
     (loaded / "version.py").write_text("x = 1\n__version__ = '2.10.0'\n")
     refused("another version in LD_LIBRARY_PATH is refused in one sentence",
-            node.attention("x.tscope", LD_LIBRARY_PATH=str(loaded / "lib")), "that was loaded is 2.10.0; Tilescope needs 2.11")
+            node.attention("x.tscope", LD_LIBRARY_PATH=str(loaded / "lib")), "loaded LibTorch is 2.10.0; Tilescope needs 2.11")
     node.python("")
     refused("no torch at all is told in one sentence", node.attention("x.tscope"), "TILESCOPE_TORCH", "2.11")
     check(not (folder / "x.tscope").exists(), "and no file is left by any of them")

@@ -69,7 +69,7 @@ CASES = [
      ["could not be installed", "network"]),
     ("a TILESCOPE_TORCH that is none", dict(verb="setup", stand_ins=[ALL_PACKAGES], wheels=True,
                                             environment={"TILESCOPE_TORCH": "/usr/share"}),
-     ["TILESCOPE_TORCH=/usr/share holds no LibTorch", "name a torch 2.11"]),
+     ["TILESCOPE_TORCH=/usr/share has no LibTorch", "name a torch 2.11"]),
     ("unknown benchmark", dict(verb="bench sotre"), ["no benchmark 'sotre'", "store"]),
     ("unknown verb", dict(verb="biuld"), ["unknown verb 'biuld'"]),
 ]

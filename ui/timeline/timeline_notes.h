@@ -35,7 +35,7 @@ QString notesFileOf(const QString& recording);
 /// The notes of a sidecar file, by run and time; none where there is no such file. What it holds may be
 /// anybody's: texts are cut to a length, their control characters taken out, and notes without sense left
 /// out. Blocks on the disk: not for the GUI thread.
-/// \throws Error  it is no regular file, too large, no JSON, or of a later version
+/// \throws Error  it is not a regular file, too large, no JSON, or of a later version
 std::vector<TimelineNote> readNotes(const QString& file);
 
 /// Reads the file again, applies the edits and writes it whole, all or nothing; what another window wrote

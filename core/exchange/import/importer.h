@@ -43,7 +43,7 @@ public:
 std::span<const Importer* const> importers();
 
 /// The importer whose format a file has.
-/// \throws Error (Usage)  the file cannot be read, is no regular file, or has no known format; lists the
+/// \throws Error (Usage)  the file cannot be read, is not a regular file, or has no known format; lists the
 ///                        formats
 const Importer& importerFor(const std::filesystem::path& file);
 

@@ -42,7 +42,7 @@ ImportedSnapshot importSnapshot(const PickleDocument& document, const std::strin
                                 StringTable& strings);
 
 /// Reads a snapshot file and appends it to `output`, a .tscope file, as a run.
-/// \throws Error  the file is no regular file, too large, no snapshot or damaged, the output cannot be
+/// \throws Error  the file is not a regular file, too large, no snapshot or damaged, the output cannot be
 /// written;
 ///                then nothing is
 RunId importSnapshotFile(const std::filesystem::path& file, const std::filesystem::path& output,

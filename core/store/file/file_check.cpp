@@ -66,11 +66,11 @@ void requireReadableFile(const fs::path& file)
         throw unusable(file, "no such file", "check the path");
     if (error)
         throw unusable(file, "cannot be opened (" + error.message() + ")",
-                       "check that you may use its folder");
+                       "check the permissions of its folder");
     if (fs::is_directory(status))
         throw unusable(file, "is a folder");
     if (!fs::is_regular_file(status))
-        throw unusable(file, "is no regular file");
+        throw unusable(file, "is not a regular file");
     if (access(file.c_str(), R_OK) != 0)
         throw unusable(file, std::string("cannot be read (") + std::strerror(errno) + ")",
                        "ask its owner for permission");

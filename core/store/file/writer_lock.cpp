@@ -148,7 +148,7 @@ void WriterLock::take(const std::filesystem::path& file)
         if (descriptor_ < 0)
             throw Error{.what = std::string("cannot be written (") + std::strerror(errno) + ")",
                         .where = file.string(),
-                        .mend = "choose a file in a folder that you may write"};
+                        .mend = "choose a file in a writable folder"};
         struct flock range = wholeFile();
         const bool locked = fcntl(descriptor_, F_OFD_SETLK, &range) == 0;
         const bool unsupported = !locked && lockingIsUnsupported(errno);

@@ -97,8 +97,7 @@ void WritableFile::open()
     const int newest = static_cast<int>(migrations.size());
     const int version = requireTilescopeFile(file_, newest).version;
     if (access(file_.c_str(), W_OK) != 0)
-        throw Error{
-            .what = "cannot be written", .where = file_.string(), .mend = "choose a file that you may write"};
+        throw Error{.what = "cannot be written", .where = file_.string(), .mend = "choose a writable file"};
     auto database = std::make_unique<SQLite::Database>(
         file_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kBusyMs);
     harden(*database);

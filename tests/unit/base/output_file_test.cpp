@@ -142,23 +142,23 @@ TEST_F(OutputFileTest, WritesWhereALinkLeadsAndKeepsTheLink)
 TEST_F(OutputFileTest, RefusesWhatIsNoRegularFile)
 {
     ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-    EXPECT_THAT(refusal(folder / "pipe"), HasSubstr("is no regular file"));
+    EXPECT_THAT(refusal(folder / "pipe"), HasSubstr("is not a regular file"));
     const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
     const std::string path = folder / "socket";
     ASSERT_LT(path.size(), sizeof(address.sun_path));
     path.copy(address.sun_path, path.size());
     ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-    EXPECT_THAT(refusal(path), HasSubstr("is no regular file"));
+    EXPECT_THAT(refusal(path), HasSubstr("is not a regular file"));
     close(listener);
     EXPECT_THAT(refusal(folder.path()), HasSubstr("is a folder"));
     EXPECT_THAT(refusal(folder / "name/"), HasSubstr("is a folder"));
-    EXPECT_THAT(refusal("/dev/null"), HasSubstr("is no regular file"));
-    EXPECT_THAT(refusal(""), HasSubstr("no file is named"));
+    EXPECT_THAT(refusal("/dev/null"), HasSubstr("is not a regular file"));
+    EXPECT_THAT(refusal(""), HasSubstr("no file name"));
     fs::create_symlink("/dev/full", folder / "full");
-    EXPECT_THAT(refusal(folder / "full"), HasSubstr("is no regular file"));
+    EXPECT_THAT(refusal(folder / "full"), HasSubstr("is not a regular file"));
     fs::create_symlink("loop", folder / "loop");
-    EXPECT_THAT(refusal(folder / "loop"), HasSubstr("is a link that leads back to itself"));
+    EXPECT_THAT(refusal(folder / "loop"), HasSubstr("is a link that leads to itself"));
     EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
     EXPECT_TRUE(fs::is_socket(folder / "socket"));
     EXPECT_TRUE(fs::is_character_file("/dev/null"));
@@ -179,7 +179,7 @@ TEST_F(OutputFileTest, RefusesStandardOutputWhateverItIs)
     close(before);
     std::fclose(redirected);
     for (const std::string& sentence : {out, one, two})
-        EXPECT_THAT(sentence, HasSubstr("is no regular file"));
+        EXPECT_THAT(sentence, HasSubstr("is not a regular file"));
     EXPECT_EQ(contentsOf(folder / "redirected"), "the shell opened this");
 }
 
@@ -191,7 +191,7 @@ TEST_F(OutputFileTest, RefusesItsInputByWhateverName)
     fs::create_symlink(folder.path(), folder / "here");
     for (const fs::path& target : {folder / "in.txt", folder / "hard.txt", folder / "soft.txt",
                                    folder / "here" / "in.txt", folder.path() / "./in.txt"})
-        EXPECT_THAT(refusal(target, {folder / "in.txt"}), HasSubstr("would be lost")) << target;
+        EXPECT_THAT(refusal(target, {folder / "in.txt"}), HasSubstr("would be overwritten")) << target;
     EXPECT_EQ(contentsOf(folder / "hard.txt"), "data");
 }
 

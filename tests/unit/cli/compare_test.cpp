@@ -367,7 +367,7 @@ TEST_F(Compare, WhatIsWrongIsOneSentence)
     EXPECT_THAT(error({.a = file() + ":x", .b = file()}), HasSubstr("'x' is not a whole number"));
     EXPECT_THAT(error({.a = file() + ":77", .b = file()}),
                 HasSubstr("there is no run 77; the file has run 1 to 5"));
-    EXPECT_THAT(error({.a = file(), .b = file(), .runToRun = "some"}), HasSubstr("is no fraction"));
+    EXPECT_THAT(error({.a = file(), .b = file(), .runToRun = "some"}), HasSubstr("is not a fraction"));
     EXPECT_EQ(error({.a = file(), .b = file()}),
               file() + ": holds 4 points; name one of its runs: FILE:RUN; show FILE lists them");
 }

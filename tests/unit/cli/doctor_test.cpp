@@ -87,7 +87,7 @@ TEST_F(Doctor, NamesATorchThatDoesNotFit)
     script("python3", "echo '" + (folder / "torch").string() + "'");
     const ProgramResult result = doctor();
     EXPECT_EQ(result.code, 4);
-    EXPECT_THAT(result.out, HasSubstr("holds torch 2.10.0; Tilescope needs 2.11"));
+    EXPECT_THAT(result.out, HasSubstr("has torch 2.10.0; Tilescope needs 2.11"));
 }
 
 TEST_F(Doctor, NamesRivalsThatTheEnvironmentAsksFor)

@@ -177,12 +177,12 @@ TEST_F(Outputs, AReportAppearsWholeOrNotAtAll)
     const std::string recording = contentsOf(folder / "study.tscope");
     const ProgramResult refused = tilescope(words);
     EXPECT_EQ(refused.code, 2);
-    EXPECT_THAT(refused.err, HasSubstr("report.md: is the file that is read"));
+    EXPECT_THAT(refused.err, HasSubstr("report.md: is an input of this command"));
     EXPECT_EQ(contentsOf(folder / "study.tscope"), recording);
     EXPECT_EQ(contentsOf(folder / "deep/er/report/index.html"), page) << "nothing else was replaced either";
     EXPECT_EQ(names("deep/er/report"), files);
     for (const char* target : {"study.tscope", "snap.pickle"})
-        EXPECT_THAT(tilescope({"report", "study.tscope", "-o", target}).err, HasSubstr("is no folder"));
+        EXPECT_THAT(tilescope({"report", "study.tscope", "-o", target}).err, HasSubstr("is not a folder"));
     fs::create_symlink("linked", folder / "link");
     EXPECT_EQ(tilescope({"report", "study.tscope", "-o", "link/"}).code, 0);
     EXPECT_TRUE(fs::exists(folder / "linked" / "index.html"));
@@ -232,7 +232,7 @@ TEST_F(Outputs, StandardOutputIsNoFileToExportTo)
         const ProgramResult refused = shell(how, {"export", "mem.tscope", "--snapshot", "/dev/stdout"});
         EXPECT_EQ(refused.code, 2);
         EXPECT_EQ(refused.err,
-                  "/dev/stdout: is no regular file; name a file instead of a device or a pipe\n");
+                  "/dev/stdout: is not a regular file; name a file instead of a device or a pipe\n");
         EXPECT_THAT(refused.out, IsEmpty());
     }
 }

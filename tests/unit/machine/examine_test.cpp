@@ -123,7 +123,8 @@ TEST(ExamineHost, NotesWhatDisturbsTimings)
     const std::vector<Finding> findings = findingsOf(host);
     expect(about("CPU", findings), Verdict::Note, "8 threads, load 6.0", "taskset");
     expect(about("governor", findings), Verdict::Note, "powersave", "cpupower frequency-set -g performance");
-    expect(about("memory", findings), Verdict::Note, "1.00 GiB swapped out", "close what fills it");
+    expect(about("memory", findings), Verdict::Note, "1.00 GiB swapped out",
+           "close programs that use memory");
     host.governor = "";
     expect(about("governor", findingsOf(host)), Verdict::Ok, "does not scale", "");
 }
@@ -161,13 +162,13 @@ TEST(ExaminePrograms, SayWhyNothingCanBeRun)
            "TILESCOPE_TORCH");
     programs.engineWords = "/lib/libc.so.6: version `GLIBC_2.38' not found (required by libtorch_cpu.so)";
     expect(about("LibTorch", findingsOf(programs)), Verdict::Missing, "newer system", "container");
-    programs.torchRefused = Error{.what = "holds torch 2.10.0; Tilescope needs 2.11",
+    programs.torchRefused = Error{.what = "has torch 2.10.0; Tilescope needs 2.11",
                                   .where = "TILESCOPE_TORCH=/old",
                                   .mend = "unset it"};
-    expect(about("LibTorch", findingsOf(programs)), Verdict::Missing,
-           "TILESCOPE_TORCH=/old holds torch 2.10.0", "unset it");
+    expect(about("LibTorch", findingsOf(programs)), Verdict::Missing, "TILESCOPE_TORCH=/old has torch 2.10.0",
+           "unset it");
     programs.engineThere = false;
-    expect(about("engine", findingsOf(programs)), Verdict::Missing, "tilescope-engine is not there",
+    expect(about("engine", findingsOf(programs)), Verdict::Missing, "tilescope-engine does not exist",
            "TILESCOPE_ENGINE");
 }
 
@@ -196,7 +197,7 @@ TEST(ExamineDriver, SaysWhyThereIsNone)
 TEST(ExamineDriver, MustServeTheCudaOfLibTorch)
 {
     DriverFacts driver = goodDriver();
-    expect(about("driver", findingsOf(driver)), Verdict::Ok, "580.95.05, serves CUDA 13.0", "");
+    expect(about("driver", findingsOf(driver)), Verdict::Ok, "580.95.05, supports CUDA 13.0", "");
     driver.version = "570.10";
     driver.cuda = 12080;
     expect(about("driver", findingsOf(driver)), Verdict::Missing, "CUDA 12.8; LibTorch needs 13.0", "580");
@@ -209,7 +210,7 @@ TEST(ExamineDriver, DescribesEachGpu)
     expect(about("GPU 0", findingsOf(with({.opens = false}))), Verdict::Missing, "does not open",
            "nvidia-smi");
     expect(about("GPU", findingsOf(DriverFacts{.version = "580", .cuda = 13000})), Verdict::Missing,
-           "sees none", "--gres=gpu:1");
+           "lists none", "--gres=gpu:1");
 }
 
 TEST(ExamineDriver, NotesWhatIsWrongWithAGpuAndAllOfIt)
@@ -221,7 +222,7 @@ TEST(ExamineDriver, NotesWhatIsWrongWithAGpuAndAllOfIt)
     gpu.throttleReasons = 0x40 | 0x1;
     const Finding finding = about("GPU 0", findingsOf(with(gpu)));
     expect(finding, Verdict::Note, "split by MIG, slowed down by: thermal (hardware)", "let it cool");
-    EXPECT_THAT(finding.remedy, HasSubstr("timings need it alone"));
+    EXPECT_THAT(finding.remedy, HasSubstr("measurements need an idle GPU"));
     EXPECT_THAT(finding.remedy, HasSubstr("switch MIG off"));
     gpu = h200();
     gpu.throttleReasons = 0x1 | 0x2;

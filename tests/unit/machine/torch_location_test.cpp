@@ -117,9 +117,9 @@ TEST_F(TorchLocationTest, PutsItsFoldersBeforeWhatIsThere)
 TEST_F(TorchLocationTest, RefusesAnotherVersionInOneSentence)
 {
     makeTorch("2.10.1+cu128");
-    EXPECT_THAT(refusal(torchFromEnvironment), HasSubstr("holds torch 2.10.1+cu128; Tilescope needs 2.11"));
+    EXPECT_THAT(refusal(torchFromEnvironment), HasSubstr("has torch 2.10.1+cu128; Tilescope needs 2.11"));
     makeTorch("2.1.1");
-    EXPECT_THAT(refusal(torchFromEnvironment), HasSubstr("holds torch 2.1.1"));
+    EXPECT_THAT(refusal(torchFromEnvironment), HasSubstr("has torch 2.1.1"));
 }
 
 TEST_F(TorchLocationTest, RefusesATorchWithoutCudaAndAFolderWithoutTorch)
@@ -127,7 +127,7 @@ TEST_F(TorchLocationTest, RefusesATorchWithoutCudaAndAFolderWithoutTorch)
     makeTorch("2.11.0+cpu", false);
     EXPECT_THAT(refusal(torchFromEnvironment), HasSubstr("without CUDA"));
     setenv("TILESCOPE_TORCH", "/nonexistent", 1);
-    EXPECT_THAT(refusal(torchFromEnvironment), HasSubstr("holds no LibTorch"));
+    EXPECT_THAT(refusal(torchFromEnvironment), HasSubstr("has no LibTorch"));
 }
 
 TEST_F(TorchLocationTest, TakesPythonsBeforeTheOneOfTheSetUp)
@@ -152,7 +152,7 @@ TEST_F(TorchLocationTest, SaysWhyEachTorchThatItFoundIsUnfit)
     makePython(folder / "site" / "torch");
     const std::string sentence = refusal(findTorch);
     EXPECT_THAT(sentence, HasSubstr((folder / "site" / "torch").string() +
-                                    ", found by python3, holds torch 2.10.0+cu128; Tilescope needs 2.11"));
+                                    ", found by python3, has torch 2.10.0+cu128; Tilescope needs 2.11"));
     EXPECT_THAT(sentence, HasSubstr("TILESCOPE_TORCH"));
 }
 
@@ -176,7 +176,7 @@ TEST_F(TorchLocationTest, RefusesAnotherVersionThatTheLoaderFound)
     void* loaded = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
     ASSERT_TRUE(loaded) << dlerror();
     EXPECT_THAT(refusal(requireLoadedTorch),
-                HasSubstr("the LibTorch that was loaded is 2.10.0+cu128; Tilescope needs 2.11"));
+                HasSubstr("the loaded LibTorch is 2.10.0+cu128; Tilescope needs 2.11"));
     makeTorch("2.11.1");
     EXPECT_NO_THROW(requireLoadedTorch());
     fs::remove(folder / "site" / "torch" / "version.py"); // as LibTorch's own archives are

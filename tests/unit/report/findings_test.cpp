@@ -115,7 +115,7 @@ TEST_F(Findings, TheBestTradeSavesMostForWhatItCosts)
     EXPECT_THAT(text, HasSubstr("Seq_len 512: "));
     EXPECT_THAT(text, HasSubstr("seq_len 4096: flash saves"));
     EXPECT_THAT(text, HasSubstr("at no cost"));
-    EXPECT_THAT(text, HasSubstr("seq_len 16384: nothing saves any"));
+    EXPECT_THAT(text, HasSubstr("seq_len 16384: no choice saves any"));
 }
 
 TEST_F(Findings, StatusesAreCounted)
@@ -130,14 +130,14 @@ TEST_F(Findings, NothingIsClaimedWithoutData)
                         .say = "{range}",
                         .quantity = {.value = "counter.tensor_active"},
                         .by = {"seq_len"}}),
-              "Not told (“…”): no point ran that measured it.");
+              "Inconclusive (“…”): no point measured it.");
     EXPECT_EQ(sentence({.rule = "mean",
                         .say = "Forward is {mean} times as fast ({range}).",
                         .quantity = {.value = "counter.tensor_active"},
                         .by = {"seq_len"}}),
-              "Not told (“Forward is … times as fast (…)”): no point ran that has both.");
+              "Inconclusive (“Forward is … times as fast (…)”): no point has both values.");
     EXPECT_THAT(sentence({.rule = "boundary", .say = "{predicted}", .x = "seq_len"}),
-                HasSubstr("Not told (“…”):"));
+                HasSubstr("Inconclusive (“…”):"));
 }
 
 TEST_F(Findings, PointsThatAgreeAreNoRange)

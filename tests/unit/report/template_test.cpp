@@ -49,11 +49,11 @@ TEST(Template, MistakesAreNamedWithTheirPlace)
                 HasSubstr("unknown rule 'spraed'; did you mean 'spread'?"));
     EXPECT_THAT(sentenceOf("findings: [{rule: spread, value: fowrard}]"), HasSubstr("no metric 'fowrard'"));
     EXPECT_THAT(sentenceOf("tables: [{id: x, rows: [size]}]"),
-                HasSubstr("a table has an id, rows and columns"));
-    EXPECT_THAT(sentenceOf("figures: {}"), HasSubstr("'figures' is no list"));
+                HasSubstr("a table needs an id, rows and columns"));
+    EXPECT_THAT(sentenceOf("figures: {}"), HasSubstr("'figures' is not a list"));
     EXPECT_THAT(sentenceOf("figures: [{id: x, timelines: [{mode: both}], x: size, y: peak}]"),
                 HasSubstr("either x and y or timelines"));
-    EXPECT_THAT(sentenceOf("figures: [{id: x, timelines: [naive]}]"), HasSubstr("no map of keys"));
+    EXPECT_THAT(sentenceOf("figures: [{id: x, timelines: [naive]}]"), HasSubstr("not a map of keys"));
     EXPECT_THAT(sentenceOf("[]"), HasSubstr("not a report's template"));
 }
 

@@ -239,9 +239,9 @@ TEST_F(ExportTest, NoRecordingAndNoDeviceIsReplacedAndALinkStays)
     std::ofstream(folder_ / "a.tscope") << "rows";
     std::filesystem::create_symlink("a.tscope", folder_ / "link.png");
     ASSERT_EQ(mkfifo((folder_ / "pipe.png").c_str(), 0600), 0);
-    EXPECT_EQ(refused(folder_ / "a.tscope"), "is a recording and would be lost");
-    EXPECT_EQ(refused(folder_ / "link.png"), "is a recording and would be lost");
-    EXPECT_EQ(refused(folder_ / "pipe.png"), "is no regular file");
+    EXPECT_EQ(refused(folder_ / "a.tscope"), "is a recording and would be overwritten");
+    EXPECT_EQ(refused(folder_ / "link.png"), "is a recording and would be overwritten");
+    EXPECT_EQ(refused(folder_ / "pipe.png"), "is not a regular file");
     EXPECT_EQ(std::filesystem::file_size(folder_ / "a.tscope"), 4U);
     EXPECT_TRUE(std::filesystem::is_fifo(folder_ / "pipe.png"));
     std::filesystem::create_symlink("real.png", folder_ / "other.png");
