@@ -42,13 +42,13 @@ RunSummary summaryOf(RunRow row)
     return summary;
 }
 
-// An interrupted one may have been called so too early, where its writer was only slow.
+// An interrupted run may still be running: a slow writer can be mistaken for a dead one.
 bool hasEnded(RunStatus status)
 {
     return status != RunStatus::Running && status != RunStatus::Interrupted;
 }
 
-// The run in an earlier snapshot, where it and the record tell of one that has ended.
+// The run in an earlier snapshot, if both snapshot and record say that it has ended.
 const RunSummary* ended(const FileSnapshot& snapshot, const store::RunRecord& record)
 {
     const RunSummary* found = snapshot.find(record.run);
@@ -93,7 +93,7 @@ FileSnapshot FileSession::State::read(const FileSnapshot* before) const
 {
     FileSnapshot snapshot;
     snapshot.file = reader.file();
-    std::vector<store::RunRecord> unread; // the last of snapshot.runs, which stand empty
+    std::vector<store::RunRecord> unread; // the last entries of snapshot.runs, empty until read
     const auto read = [&] {
         std::size_t at = snapshot.runs.size() - unread.size();
         for (RunRow& row : runRows(reader, std::move(unread)))
@@ -101,7 +101,7 @@ FileSnapshot FileSession::State::read(const FileSnapshot* before) const
         unread.clear();
     };
     reader.eachRun([&](store::RunRecord&& record) {
-        // What was measured of a run that has ended stays as it is; what people note about it need not.
+        // The measurements of a run that has ended are final; its annotations are not.
         const RunSummary* known = before == nullptr ? nullptr : ended(*before, record);
         if (known == nullptr) {
             snapshot.runs.emplace_back();

@@ -19,16 +19,17 @@
 
 namespace tilescope::query {
 
-/// Whether the caller still wants the answer; asked between pieces of work, on the worker's thread.
+/// Returns true if the caller no longer needs the answer. Called between pieces of work, on the worker's
+/// thread.
 using Cancelled = std::function<bool()>;
 
-/// A run as lists show it.
+/// A run as shown in lists.
 struct RunSummary {
     RunId run;
     std::string uid;
     std::string name;
     std::string workload;
-    std::string specHash = {};                               ///< of all keys but name and timeout
+    std::string specHash = {};                               ///< of all keys except name and timeout
     std::vector<std::pair<std::string, std::string>> params; ///< resolved keys of the spec, as text
     std::optional<analysis::Statistics> step = {};           ///< wall time of the timed steps, ms
     std::vector<PhaseTimes> phases = {};
@@ -37,21 +38,21 @@ struct RunSummary {
     std::string note;
     std::string tag;
 
-    /// A resolved key as text; empty where the run has none of that name.
+    /// A resolved key as text; empty if the run has no such key.
     std::string_view param(std::string_view key) const;
 };
 
-/// The runs of a file at one moment. Published as shared_ptr<const>, never changed after.
+/// The runs of a file at one moment. Published as shared_ptr<const> and immutable.
 struct FileSnapshot {
     std::filesystem::path file;
     std::vector<RunSummary> runs; ///< in the order of their numbers
 
-    /// The run of that number; null where there is none. O(log runs).
+    /// The run with that number, or null. O(log runs).
     const RunSummary* find(RunId run) const;
 };
 
-/// What the window reads of a file, over one connection of its own. One thread at a time.
-/// \throws Error  from any member: not ours, damaged, newer
+/// What the window reads from a file, through its own connection. One thread at a time.
+/// \throws Error  from any member: the file is not a recording, is damaged or has a newer format
 class FileSession {
 public:
     explicit FileSession(const std::filesystem::path& file);
@@ -59,20 +60,20 @@ public:
     FileSession(const FileSession&) = delete;
     FileSession& operator=(const FileSession&) = delete;
 
-    /// \param before  an earlier answer, of whose runs only those that may have changed are read again
+    /// \param before  an earlier result; only its runs that may have changed are read again
     FileSnapshot snapshot(const FileSnapshot* before = nullptr) const;
-    /// All lanes of a run; null where cancelled.
+    /// All lanes of a run; null if cancelled.
     std::shared_ptr<const Timeline> timeline(RunId run, const Cancelled& cancelled) const;
     ItemDetails details(RunId run, const Timeline& timeline, const TimelineItem& item) const;
-    /// What a box is tied to by launch and by autograd; nothing where cancelled.
+    /// The boxes that launch and autograd connect with a box; empty if cancelled.
     ItemLinks links(RunId run, const Timeline& timeline, const TimelineItem& item,
                     const Cancelled& cancelled) const;
-    /// Device activities added up by range, phase, module or op.
+    /// Total times of device activities by range, phase, module or op.
     KernelsTable kernelGroups(RunId run, Grouping grouping) const;
-    /// What is allocated at the run's peak.
+    /// The allocations at the run's peak.
     LiveMemoryTable liveAtPeak(RunId run) const;
 
-    /// The connection itself, for the functions of this layer that take one; valid as long as the session.
+    /// The connection, for functions that take a reader. Valid as long as the session.
     const store::RunReader& reader() const;
 
 private:

@@ -14,7 +14,7 @@ namespace tilescope::query {
 
 namespace {
 
-/// How long a run may pass for running without a change of its file: a dead writer changes nothing.
+/// After this time without a change of the file, running runs are checked again: their writer may have died.
 constexpr auto kTrusted = std::chrono::seconds(2);
 
 bool isBeingWritten(const FileSnapshot& snapshot)
@@ -81,7 +81,7 @@ SharedFile::Lease SharedFile::borrow()
 SharedFile::Lease::~Lease()
 {
     const std::lock_guard lock(owner_->mutex_);
-    // A session on a file that was replaced has nobody to serve any more.
+    // A session on a replaced file is not reused.
     if (edition_ == owner_->edition_)
         owner_->idle_.push_back(std::move(session_));
 }
@@ -89,7 +89,7 @@ SharedFile::Lease::~Lease()
 std::shared_ptr<const FileSnapshot> SharedFile::look()
 {
     const std::lock_guard looking(looking_);
-    // Before it is read: what is written meanwhile is read the next time.
+    // Taken before reading: changes during the read are found by the next call.
     const Stamp now = stamp();
     const auto time = std::chrono::steady_clock::now();
     const bool mayBeDead = snapshot_ && isBeingWritten(*snapshot_) && time - lookedAt_ > kTrusted;

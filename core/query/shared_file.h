@@ -14,11 +14,12 @@
 
 namespace tilescope::query {
 
-/// A file that is open in the window, and perhaps still being written. Any thread; a job borrows a session
-/// and gives it back by ending the lease.
+/// A file that is open in the window and may still be written. Any thread; a job borrows a session for the
+/// lifetime of a lease.
 ///
-/// A writer on a local disk adds to the file and its log; one on a network disk replaces the file by its next
-/// snapshot. look() notices either; in between, everything tells of the file as it was looked at last.
+/// A writer on a local disk appends to the file and its log; a writer on a network disk replaces the file
+/// with each snapshot. look() detects both. Between calls, all functions refer to the file as of the last
+/// look().
 class SharedFile {
 public:
     explicit SharedFile(std::filesystem::path path) : path_(std::move(path)) {}
@@ -41,24 +42,24 @@ public:
     };
 
     /// An idle session, or a new one.
-    /// \throws Error  where the file cannot be opened
+    /// \throws Error  the file cannot be opened
     Lease borrow();
     const std::filesystem::path& path() const { return path_; }
 
-    /// The runs as they are now; null where nothing has changed since the call before. Cheap where nothing
-    /// has; else O(samples of the runs that have not ended).
-    /// \throws Error  as FileSession
+    /// The current runs; null if nothing has changed since the last call. Cheap if nothing has changed,
+    /// otherwise O(samples of the runs that have not ended).
+    /// \throws Error  from FileSession
     std::shared_ptr<const FileSnapshot> look();
 
-    /// The timeline of a run; null where cancelled. Read once and kept while it is among the last that were
-    /// asked for. Of a run that is being written, what is there now: the same object where nothing is new,
-    /// and each call reads only what is. Blocks while another thread reads the same file's.
-    /// \throws Error  as FileSession
+    /// The timeline of a run; null if cancelled. Recently used timelines are cached. For a run that is still
+    /// being written, returns its current events: each call reads only new ones and returns the same object
+    /// if there are none. Blocks while another thread reads a timeline of this file.
+    /// \throws Error  from FileSession
     std::shared_ptr<const Timeline> timeline(RunId run, const Cancelled& cancelled);
 
 private:
-    /// What changes when a file does, without opening it: its place on the disk, times and sizes of it and of
-    /// its log.
+    /// Attributes that change with the file, readable without opening it: inode, times and sizes of the file
+    /// and its log.
     struct Stamp {
         std::uint64_t device = 0;
         std::uint64_t node = 0;
@@ -68,14 +69,14 @@ private:
         std::int64_t logChanged = 0;
         bool operator==(const Stamp&) const = default;
     };
-    /// A run whose events are read as they come, through a session of its own.
+    /// A run whose events are read while they are written, with its own session.
     struct Followed {
         std::uint64_t edition = 0; ///< of the file that `session` reads
         std::unique_ptr<FileSession> session;
         std::unique_ptr<TimelineFollower> follower;
     };
     struct Kept {
-        std::string uid; ///< of the run: the same in every snapshot of a file
+        std::string uid; ///< identifies the run in every snapshot of a file
         RunStatus status;
         std::shared_ptr<const Timeline> timeline;
     };
@@ -88,7 +89,7 @@ private:
 
     std::mutex mutex_;
     std::vector<std::unique_ptr<FileSession>> idle_; // guarded by mutex_
-    std::uint64_t edition_ = 0; // guarded by mutex_; grows when another file has taken the place of this
+    std::uint64_t edition_ = 0;                      // guarded by mutex_; counts replacements of the file
 
     std::mutex looking_;                           // held by look()
     Stamp last_;                                   // guarded by looking_
@@ -96,7 +97,7 @@ private:
     std::chrono::steady_clock::time_point lookedAt_{};
 
     std::mutex reading_;                       // held while a timeline is read
-    std::vector<Kept> kept_;                   // guarded by reading_; the last asked for at the back
+    std::vector<Kept> kept_;                   // guarded by reading_; the most recently used at the end
     std::map<std::string, Followed> followed_; // guarded by reading_; by uid
 };
 

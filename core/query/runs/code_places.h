@@ -10,7 +10,7 @@
 
 namespace tilescope::query {
 
-/// Where the ranges of a run were opened. Immutable; any thread.
+/// The source locations where the ranges of a run were opened. Immutable; any thread.
 class CodePlaces {
 public:
     CodePlaces() = default;
@@ -19,7 +19,7 @@ public:
         std::ranges::stable_sort(places_, {}, &CodePlace::path);
     }
 
-    /// That of the innermost range of a path; null where it is not known. O(log n).
+    /// The location of the innermost range of a path; null if unknown. O(log n).
     const CodePlace* of(std::string_view path) const
     {
         const auto found = std::ranges::lower_bound(
@@ -27,7 +27,7 @@ public:
         return found == places_.end() || found->path != path ? nullptr : &*found;
     }
 
-    /// `core/engine/lm/lm.cpp:199`; empty where it is not known.
+    /// `core/engine/lm/lm.cpp:199`; empty if unknown.
     std::string lineOf(std::string_view path) const
     {
         const CodePlace* place = of(path);
@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    std::vector<CodePlace> places_; // by path
+    std::vector<CodePlace> places_; // sorted by path
 };
 
 } // namespace tilescope::query

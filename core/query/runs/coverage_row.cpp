@@ -8,8 +8,8 @@ namespace tilescope::query {
 
 namespace {
 
-constexpr std::int32_t kWhole = 1 << 20; ///< a pixel that is covered
-constexpr int kSteps = 8;                ///< shares are told apart in such steps
+constexpr std::int32_t kWhole = 1 << 20; ///< a fully covered pixel
+constexpr int kSteps = 8;                ///< shares are rounded to 1 / kSteps
 
 std::int32_t part(float of)
 {
@@ -43,7 +43,7 @@ void CoverageRow::put(const Sliver& sliver, Sums& sums) const
 {
     std::int32_t* points = sums.points.data() + stride() * sliver.group;
     std::int32_t* steps = sums.steps.data() + stride() * sliver.group;
-    // The same numbers with either sign: what is taken away is what was added.
+    // Uses the absolute height, so that removing subtracts exactly what adding added.
     const float height = std::abs(sliver.height);
     const std::int32_t sign = sliver.height < 0 ? -1 : 1;
     const float right = sliver.left + sliver.width;
@@ -101,7 +101,7 @@ void CoverageRow::finish(int row, std::vector<MergedMemory>& out)
                 }
             }
         }
-        // Columns up to the next edge are like this one; right behind one with points there is an edge.
+        // The columns up to the next edge equal this one. A column with points is followed by an edge.
         const auto* edges = row_.isEdge.data();
         const auto* next = static_cast<const std::uint8_t*>(
             std::memchr(edges + x + 1, 1, static_cast<std::size_t>(width_ - x)));
@@ -122,7 +122,7 @@ void CoverageRow::finish(int row, std::vector<MergedMemory>& out)
         }
         x = until;
     }
-    // As the next row begins: with what stays.
+    // Prepares the sums for the next row, which begins with the slivers that stay.
     const auto length = static_cast<std::ptrdiff_t>(stride());
     std::erase_if(used_, [&](std::uint8_t which) {
         const auto from = static_cast<std::ptrdiff_t>(stride() * which);

@@ -6,8 +6,8 @@
 
 namespace tilescope::query {
 
-/// Boxes too small to be drawn one by one, merged: within pixel columns [from, to) of a row of pixels, the
-/// group that has most there and how much of it all of them cover.
+/// Merged boxes that are too small to draw: pixel columns [from, to) of a row, the group with the largest
+/// share, and the share that all groups cover.
 struct MergedMemory {
     int row = 0;
     int from = 0;
@@ -16,39 +16,39 @@ struct MergedMemory {
     float share = 0; ///< 0 to 1
 };
 
-/// What lies in one row of pixels, and how much of the row's height it takes.
+/// A rectangle within one row of pixels.
 struct Sliver {
     float left = 0; ///< pixels
     float width = 0;
-    float height = 0; ///< 0 to 1; negative: what stayed until here
+    float height = 0; ///< 0 to 1 of the row; negative: removes a sliver that stayed
     std::uint8_t group = 0;
 };
 
-/// How much of each pixel of a row each group covers, row after row, as sums and as differences of sums.
+/// The coverage of each pixel of a row by each group, computed row by row from sums and differences of sums.
 ///
-/// In whole numbers of 2^-20 of a pixel: what is taken away leaves nothing behind, and nothing that was added
-/// rounds to nothing. Its space is used again by every row and every picture.
+/// Uses integers in units of 2^-20 pixel, so that adding and removing a sliver cancels exactly. Reuses its
+/// memory for every row and picture.
 class CoverageRow {
 public:
-    /// Begins a picture.
-    /// \param groups  more than any sliver's group
+    /// Starts a picture.
+    /// \param groups  greater than every group of a sliver
     void start(int width, std::size_t groups);
-    /// Of this row and those below it, until the same with a negative height comes.
-    /// \pre  before add()
+    /// Adds a sliver to this and all following rows, until the same sliver with a negative height is added.
+    /// \pre  called before add()
     void addStaying(const Sliver& sliver);
-    /// Of this row only.
+    /// Adds a sliver to this row only.
     void add(const Sliver& sliver);
-    /// Whether there is anything in the row.
+    /// Whether the row has no slivers.
     bool empty() const { return used_.empty(); }
-    /// Appends what the row shows and goes on to the next. O(columns * groups of the row) at most, less where
-    /// columns are like those before them.
+    /// Appends the merged boxes of the row and starts the next row. O(columns * groups of the row), less if
+    /// neighbouring columns are equal.
     void finish(int row, std::vector<MergedMemory>& out);
 
 private:
     struct Sums {
-        std::vector<std::int32_t> points; // of a column alone
-        std::vector<std::int32_t> steps;  // of it and all behind it
-        std::vector<std::uint8_t> isEdge; // columns that differ from the one before, or may
+        std::vector<std::int32_t> points; // per column, for that column only
+        std::vector<std::int32_t> steps;  // per column, for it and all columns to its right
+        std::vector<std::uint8_t> isEdge; // columns that may differ from the one before
     };
     std::size_t stride() const { return static_cast<std::size_t>(width_) + 2; }
     void put(const Sliver& sliver, Sums& sums) const;
@@ -56,11 +56,11 @@ private:
 
     int width_ = 0;
     Sums row_;
-    Sums kept_;                          // what stays
-    std::vector<std::int32_t> keptOf_;   // by group: slivers that stay
-    std::vector<std::uint8_t> isListed_; // by group: whether it is among used_
-    std::vector<std::uint8_t> used_;     // groups that have something
-    std::vector<std::int32_t> sums_;     // of the groups in used_, while a row is told
+    Sums kept_;                          // slivers that stay
+    std::vector<std::int32_t> keptOf_;   // per group: number of slivers that stay
+    std::vector<std::uint8_t> isListed_; // per group: whether it is in used_
+    std::vector<std::uint8_t> used_;     // groups with slivers in this row
+    std::vector<std::int32_t> sums_;     // of the groups in used_, during finish()
 };
 
 } // namespace tilescope::query

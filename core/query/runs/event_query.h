@@ -8,11 +8,11 @@
 
 namespace tilescope::query {
 
-/// Which events of a file a table is about.
+/// Selects the events of a file for a table.
 struct EventQuery {
-    std::optional<RunId> run = {}; ///< none: the file's last
-    std::string rangeGlob = {}; ///< only what lies in a range that matches (analysis::PathGlob); empty: all
-    Grouping grouping = Grouping::None; ///< None: the table's own
+    std::optional<RunId> run = {};      ///< none: the last run of the file
+    std::string rangeGlob = {};         ///< only events in a matching range (analysis::PathGlob); empty: all
+    Grouping grouping = Grouping::None; ///< None: the table's default
 };
 
 } // namespace tilescope::query

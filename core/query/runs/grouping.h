@@ -12,27 +12,28 @@
 
 namespace tilescope::query {
 
-/// By what a table adds up its rows.
+/// The key by which a table groups its rows.
 enum class Grouping { None, Name, Family, Range, Phase, Module, Op, Category, Layer, Step };
 
-/// The word of a grouping as `--group` takes it: name, family, …; `none` is not among the words.
+/// The word of a grouping for `--group`: name, family, … There is no word for None.
 std::string_view wordOf(Grouping grouping);
 
-/// The grouping of a word, out of `allowed`.
-/// \throws Error  another word; names those that are allowed and the nearest
+/// The grouping with this word.
+/// \throws Error  the word is not in `allowed`; names the allowed words and the nearest
 Grouping groupingOf(std::string_view word, std::span<const Grouping> allowed);
 
-/// What stands for a group that could not be told.
+/// The name of the group for events without a key.
 inline constexpr std::string_view kUnattributed = "unattributed";
 
-/// Numbers the distinct keys of a grouping from 0, looking at each distinct string id once.
+/// Assigns numbers from 0 to the distinct keys of a grouping. Evaluates each string id once.
 class GroupKeys {
 public:
-    /// \param grouping  Range, Phase, Module and Layer read the text as a path; any other takes it as it is
+    /// \param grouping  Range, Phase, Module and Layer interpret the text as a path; other groupings use it
+    ///                  as it is
     GroupKeys(Grouping grouping, const analysis::TextOf& textOf) : grouping_(grouping), textOf_(textOf) {}
 
     std::uint32_t numberOf(StringId id);
-    /// The number of a key itself.
+    /// The number of a key given as text.
     std::uint32_t numberOf(std::string_view key);
     const std::string& key(std::uint32_t number) const { return keys_[number]; }
 

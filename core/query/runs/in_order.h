@@ -7,13 +7,14 @@
 
 namespace tilescope::query {
 
-/// Puts records that come nearly in the order of their times into that order, some ten thousand at a time:
-/// what is read of a file one by one reaches those who need it in order without being held all at once.
+/// Sorts records that are almost in time order, with a buffer of about ten thousand. A consumer that needs
+/// order can thus read a file without keeping all of its records in memory.
 template <class Record, class TimeOf> class InOrder {
 public:
     explicit InOrder(TimeOf timeOf) : timeOf_(timeOf) {}
 
-    /// \param take  gets spans in order; a record that comes later than kHeld others comes out late
+    /// \param take  receives spans in order; a record that arrives more than kHeld records late stays out of
+    ///              order
     template <class Take> void add(const Record& record, Take&& take)
     {
         held_.push_back(record);

@@ -9,14 +9,13 @@
 
 namespace tilescope::query {
 
-/// Splits a JSON object into its members without reading what they hold: a file of very many runs has as many
-/// specs. What is no JSON object has no members, or fewer.
+/// Splits a JSON object into its members without parsing their values: a file with many runs has as many
+/// specs. A text that is not a JSON object has no members, or only those before the error.
 class JsonMembers {
 public:
     explicit JsonMembers(std::string_view text);
 
-    /// The next key, with its quotes, and value as they are written; none at the end or where the text is no
-    /// object.
+    /// The next key (with quotes) and value as written; none at the end or at an error.
     std::optional<std::pair<std::string_view, std::string_view>> next();
 
 private:
@@ -30,8 +29,8 @@ private:
     bool opened_ = false;
 };
 
-/// The members of an object as they are written, but for those of the given names: equal for equal specs that
-/// one program wrote. Empty where the text is no object.
+/// The members of an object as written, except those with the given names. Equal specs written by one program
+/// yield equal texts. Empty if the text is not an object.
 std::string membersWithout(std::string_view json, std::initializer_list<std::string_view> names);
 
 } // namespace tilescope::query

@@ -10,7 +10,7 @@ namespace tilescope::query {
 
 namespace {
 
-/// The runs that ended for the same reason; of many reasons the first.
+/// Groups runs by the first reason for which they failed.
 class Reasons {
 public:
     void add(RunId run, const std::string& reason)
@@ -50,13 +50,13 @@ std::string withoutQuotes(std::string_view text)
     return std::string(isQuoted ? text.substr(1, text.size() - 2) : text);
 }
 
-/// Has a column of its own in a list of runs.
+/// Whether the key has its own column in a list of runs.
 bool standsBeside(std::string_view key)
 {
     return key == "name" || key == "workload";
 }
 
-/// The keys of a spec with their values as people read them.
+/// The keys of a spec with their values as display texts.
 KeyTexts textsOf(std::string_view spec)
 {
     KeyTexts texts;

@@ -10,35 +10,35 @@
 
 namespace tilescope::query {
 
-/// The runs of a file for a list, read a page at a time: memory does not grow with what the runs hold, and
-/// going through them in order reads each once.
+/// The runs of a file for a list, read page by page: memory use does not depend on the number of runs, and
+/// sequential access reads each run once.
 ///
-/// Keeps the reader, which must outlive it. One thread.
+/// Keeps a reference to the reader. One thread.
 class RunList {
 public:
     /// All runs of the file, or one.
-    /// \throws Error  a run that is not there; names those that are
+    /// \throws Error  there is no such run; lists the existing ones
     explicit RunList(const store::RunReader& reader, std::optional<RunId> run = {});
 
     std::size_t size() const { return ids_.size(); }
     /// Valid until another page is read.
-    /// \throws Error  as the reader
+    /// \throws Error  from the reader
     const RunRow& operator[](std::size_t row) const;
 
-    /// The values of a run's spec that differ between the runs; without `name` and `workload`, which have
-    /// columns of their own.
+    /// The keys of a run's spec that differ between the runs, except `name` and `workload`, which have their
+    /// own columns.
     KeyTexts varying(const store::RunRecord& run) const;
-    bool anyVarying() const { return anyVarying_; } ///< varying() is not empty for every run
+    bool anyVarying() const { return anyVarying_; } ///< whether varying() is non-empty for some run
     const std::vector<Phase>& timedPhases() const { return timedPhases_; } ///< in the order of a step
     bool anyFlags() const { return anyFlags_; }
 
-    /// Why runs did not end well: a sentence for each reason, with the runs that it holds for. Of many
-    /// reasons the first.
+    /// A sentence for each reason of failure, with the runs concerned. If a run has several reasons, the
+    /// first counts.
     const std::vector<std::string>& reasons() const { return reasons_; }
 
-    /// How many pages were read: of one pass over the list at most size() / kPage + 1.
+    /// The number of pages read; at most size() / kPage + 1 for one sequential pass.
     std::size_t pagesRead() const { return pagesRead_; }
-    static constexpr std::size_t kPage = 512; ///< more than a terminal shows unless told
+    static constexpr std::size_t kPage = 512; ///< more than a terminal shows by default
 
 private:
     void lookAtAll(std::optional<RunId> run);

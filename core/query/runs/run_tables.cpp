@@ -111,7 +111,7 @@ std::vector<RunRow> runRows(const store::RunReader& reader, std::vector<store::R
         rows.push_back(rowOf(std::move(records[rows.size()]), samples));
         samples.clear();
     };
-    // Samples come run by run; a run may have none.
+    // Samples arrive grouped by run; a run may have none.
     reader.eachSample(ids, [&](RunId run, const Sample& sample) {
         while (ids[rows.size()] != run)
             finish();

@@ -9,10 +9,10 @@
 
 namespace tilescope::query {
 
-// Snapshots of a file for show and for the window: plain values that refer to nothing else, made in one call
-// and never changed after. Each call reads through the reader it is given, on the caller's thread.
+// Snapshots of a file for `show` and the window: plain, self-contained, immutable values, each computed by
+// one call. A call uses the given reader on the caller's thread.
 
-/// One measured phase of a run; `Phase::Step` is the whole.
+/// One measured phase of a run; `Phase::Step` is the whole step.
 struct PhaseTimes {
     Phase phase = Phase::Step;
     std::optional<analysis::Statistics> wallMs = {}; ///< timed steps only
@@ -21,10 +21,10 @@ struct PhaseTimes {
 
 struct RunRow {
     store::RunRecord record = {};
-    std::vector<PhaseTimes> phases = {}; ///< in the order of a step, those measured
-    std::vector<double> warmupMs = {};   ///< wall of each warm-up step
+    std::vector<PhaseTimes> phases = {}; ///< the measured phases, in the order of a step
+    std::vector<double> warmupMs = {};   ///< wall time of each warm-up step
 
-    /// The step's wall; none where no step was timed.
+    /// The wall time of the step; none if no step was timed.
     const std::optional<analysis::Statistics>& stepMs() const;
 };
 
@@ -33,16 +33,16 @@ struct RunsTable {
 };
 
 /// All runs of the file, or one.
-/// \throws Error  a run that is not there; names those that are
+/// \throws Error  there is no such run; lists the existing ones
 RunsTable runs(const store::RunReader& reader, std::optional<RunId> run = {});
 
-/// The runs whose numbers lie from `first` to `last`, both included, in their order.
+/// The runs with numbers from `first` to `last` inclusive, in order.
 std::vector<RunRow> runs(const store::RunReader& reader, RunId first, RunId last);
 
-/// What was measured of runs that were read already, in their order.
+/// The measurements of runs that were already read, in the same order.
 std::vector<RunRow> runRows(const store::RunReader& reader, std::vector<store::RunRecord> records);
 
-/// `1 to 4, 7`: numbers of runs in ascending order, for a sentence.
+/// Run numbers in ascending order for a sentence: `1 to 4, 7`.
 std::string listOf(const std::vector<RunId>& runs);
 
 struct SampleRow {
@@ -54,8 +54,8 @@ struct SamplesTable {
     std::vector<SampleRow> rows = {};
 };
 
-/// Every sample, warm-up and traced steps too.
-/// \throws Error  as runs()
+/// Every sample, including warm-up and traced steps.
+/// \throws Error  like runs()
 SamplesTable samples(const store::RunReader& reader, std::optional<RunId> run = {});
 
 struct LossRow {
@@ -68,8 +68,8 @@ struct LossesTable {
     std::int64_t recordsChecked = 0;
 };
 
-/// What was lost, of one run or of all.
-/// \throws Error  as runs()
+/// The trace records lost in one run or in all.
+/// \throws Error  like runs()
 LossesTable losses(const store::RunReader& reader, std::optional<RunId> run = {});
 
 struct EnvironmentTable {
@@ -78,18 +78,18 @@ struct EnvironmentTable {
 };
 
 /// The machine and settings of a run.
-/// \throws Error  as runs()
+/// \throws Error  like runs()
 EnvironmentTable environment(const store::RunReader& reader, std::optional<RunId> run = {});
 
-/// The run that is named, or all.
-/// \throws Error  as runs()
+/// The given run, or all.
+/// \throws Error  like runs()
 std::vector<store::RunRecord> chooseRuns(const store::RunReader& reader, std::optional<RunId> run);
 
-/// The same by number.
+/// Like chooseRuns(), but only the numbers.
 std::vector<RunId> chooseRunIds(const store::RunReader& reader, std::optional<RunId> run);
 
-/// The run that a question about "the run" means: the one named, else the file's last.
-/// \throws Error  where the file has no such run (names those that are there) or none at all
+/// The given run, otherwise the last run of the file.
+/// \throws Error  there is no such run (lists the existing ones), or the file has no runs
 store::RunRecord chooseRun(const store::RunReader& reader, std::optional<RunId> run);
 
 } // namespace tilescope::query

@@ -11,7 +11,7 @@
 
 namespace tilescope::query {
 
-/// The texts of a file's ids; valid as long as the reader.
+/// Resolves string ids of a file. Valid as long as the reader.
 inline analysis::TextOf textsOf(const store::RunReader& reader)
 {
     return [&reader](StringId id) { return reader.text(id); };
@@ -23,11 +23,11 @@ inline double percentOf(Nanoseconds part, Nanoseconds whole)
                              : 0;
 }
 
-/// Which paths lie in a range that a pattern selects; looks at each distinct path once. An empty pattern
-/// selects all, events without a path too.
+/// Selects the paths of ranges that match a pattern. Evaluates each distinct path once. An empty pattern
+/// selects everything, including events without a path.
 class PathSelection {
 public:
-    /// \throws Error  a pattern that is none
+    /// \throws Error  the pattern is invalid
     PathSelection(const std::string& pattern, const analysis::TextOf& textOf) : textOf_(textOf)
     {
         if (!pattern.empty())

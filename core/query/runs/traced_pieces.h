@@ -13,16 +13,16 @@ namespace tilescope::query {
 
 /// A kernel of a traced step; on a CPU an op with its self time.
 struct Piece {
-    std::string_view path; ///< from step down
+    std::string_view path; ///< begins with `step`
     std::string_view phase;
-    std::string_view op; ///< that launched it; empty where that is not known
-    std::string name;    ///< short
+    std::string_view op; ///< the op that launched it; empty if unknown
+    std::string name;    ///< short name
     std::string does;
     analysis::KernelFamily family = analysis::KernelFamily::Other;
     Nanoseconds time{0};
 };
 
-/// What the traced steps of a run were made of; the views live as long as the reader.
+/// The kernels or ops of a run's traced steps. Views are valid as long as the reader.
 struct TracedPieces {
     std::vector<Piece> pieces;
     std::int64_t steps = 0;
@@ -32,7 +32,7 @@ struct TracedPieces {
 /// \throws Error  from the reader
 TracedPieces tracedPieces(const store::RunReader& reader, RunId run);
 
-/// The spec that a run was made with; none, and why, where this program does not understand it.
+/// The spec of a run; none if this version does not understand it, with the reason in `why`.
 std::optional<ExperimentSpec> specOf(const store::RunRecord& run, std::string& why);
 
 } // namespace tilescope::query

@@ -8,7 +8,7 @@ namespace {
 
 using analysis::KernelFamily;
 
-// The hues of families are the families, in the same order; the others follow.
+// The first hues are the kernel families in the same order.
 static_assert(kFamilyCount == analysis::kKernelFamilies);
 static_assert(Hue(KernelFamily::Matmul) == Hue::Matmul && Hue(KernelFamily::Attention) == Hue::Attention &&
               Hue(KernelFamily::Softmax) == Hue::Softmax && Hue(KernelFamily::Norm) == Hue::Norm &&

@@ -8,8 +8,8 @@
 
 namespace tilescope::query {
 
-/// What a box means, and so its colour on every page: the kernel families in the order of the contract, then
-/// what only timelines show. The window's palette gives each its colour.
+/// The meaning of a box, which determines its colour on every page: the kernel families, then kinds that only
+/// timelines show. The window's palette maps each to a colour.
 enum class Hue : std::uint8_t {
     Matmul,
     Attention,
@@ -26,26 +26,26 @@ enum class Hue : std::uint8_t {
     Range,               ///< a step, phase or module
     RangeAttention,      ///< a range of an attention module
     RangeAttentionInner, ///< scores, softmax, output inside it
-    Api,                 ///< a CUDA call of the host
-    Busy,                ///< the device works
-    GapLaunching,        ///< the device waits while the host prepares the next launch
-    GapSynchronising,    ///< the host waits too
+    Api,                 ///< a CUDA call on the host
+    Busy,                ///< the device is active
+    GapLaunching,        ///< idle while the host prepares the next launch
+    GapSynchronising,    ///< idle while the host waits
     GapTracing,          ///< known cost of tracing
     GapUnexplained,
 };
 inline constexpr std::size_t kHueCount = static_cast<std::size_t>(Hue::GapUnexplained) + 1;
 inline constexpr std::size_t kFamilyCount = static_cast<std::size_t>(Hue::Other) + 1;
 
-/// Words of the families and of the reasons for a gap, as people see them.
+/// The display name of a family or of the reason for a gap.
 std::string_view hueWord(Hue hue);
 
 /// The hue of a kernel family.
 Hue hueOf(analysis::KernelFamily family);
 
-/// The hue of a kernel family's word, as files and tables have it; Other for a word that is none.
+/// The hue of a kernel family's name; Other for an unknown name.
 Hue hueOfFamily(std::string_view family);
 
-/// The hue of a host op by its name (aten::mm, AddmmBackward0): that of its family.
+/// The hue of a host op by its name (aten::mm, AddmmBackward0), from its family.
 Hue hueOfOp(std::string_view name);
 
 /// The hue of a range by its path.

@@ -67,7 +67,7 @@ void Describer::addOccupancy(ItemDetails& details, DeviceIndex device) const
     if (!limits) {
         details.noOccupancy = capability.empty()
                                   ? "the device's compute capability was not recorded"
-                                  : "the limits of compute capability " + capability + " are not known";
+                                  : "the limits of compute capability " + capability + " are unknown";
         return;
     }
     details.occupancy = analysis::occupancyOf(*details.launch, *limits);
@@ -91,7 +91,7 @@ analysis::WorkContext Describer::context() const
             .causal = !spec || spec->workload == Workload::Lm || spec->causal};
 }
 
-// The work of the outermost op with a rule, over the time of all that it launched.
+// The work of the outermost op with a rule, divided by the time of everything that it launched.
 void Describer::addWork(ItemDetails& details, const std::vector<Op>& open, ThreadId thread) const
 {
     Achieved& achieved = details.achieved;
@@ -100,8 +100,8 @@ void Describer::addWork(ItemDetails& details, const std::vector<Op>& open, Threa
         return rule && rule->moves;
     });
     if (worker == open.end()) {
-        achieved.why = open.empty() ? "the op that launched it is not known"
-                                    : "no rule counts the work of " + text(open.back().name);
+        achieved.why = open.empty() ? "the op that launched it is unknown"
+                                    : "no rule for the work of " + text(open.back().name);
         return;
     }
     if (!worker->shapes) {
@@ -120,13 +120,13 @@ void Describer::addWork(ItemDetails& details, const std::vector<Op>& open, Threa
         ++achieved.kernels;
         return true;
     });
-    // On a CPU the op itself is what works.
+    // On a CPU the op itself does the work.
     if (achieved.kernels == 0)
         time = worker->end - worker->start;
     achieved.flops = analysis::flopsPerSecond(*work, time);
     achieved.bytes = analysis::bytesPerSecond(*work, time);
     if (!achieved.flops && !achieved.bytes)
-        achieved.why = "it took no time that can be told";
+        achieved.why = "its time is too short to measure";
 }
 
 void Describer::describeDevice(ItemDetails& details, const Lane& lane, Timestamp start) const

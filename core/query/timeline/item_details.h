@@ -16,16 +16,16 @@ class RunReader;
 
 namespace tilescope::query {
 
-/// Rates that a box's work came to.
+/// The rates that a box achieved.
 struct Achieved {
     std::optional<double> flops = {}; ///< FLOP/s
     std::optional<double> bytes = {}; ///< B/s
-    std::string op = {};              ///< whose work that is; empty for a copy
-    std::int64_t kernels = 0;         ///< that share the work, and whose time counts
-    std::string why = {};             ///< why there are no rates; empty where there are
+    std::string op = {};              ///< the op that the work belongs to; empty for a copy
+    std::int64_t kernels = 0;         ///< number of kernels that do the work; their time counts
+    std::string why = {};             ///< why there are no rates; otherwise empty
 };
 
-/// Everything known about one box of a timeline. What was not recorded is absent.
+/// Details of one box of a timeline. Values that were not recorded are absent.
 struct ItemDetails {
     std::string name;
     std::string label;
@@ -33,8 +33,8 @@ struct ItemDetails {
     Hue hue = Hue::Other;
     std::int64_t start = 0;  ///< from the timeline's origin
     std::int64_t length = 0; ///< nanoseconds
-    std::string does;        ///< what a kernel computes, in words
-    std::string path;        ///< range that it belongs to
+    std::string does;        ///< what a kernel computes, as a phrase
+    std::string path;        ///< its range
     std::string module;
     std::string op;
     std::string shapes;
@@ -43,14 +43,14 @@ struct ItemDetails {
     std::optional<LaunchConfig> launch = {};
     std::optional<analysis::Occupancy> occupancy = {};
     std::optional<double> waves = {};
-    std::string noOccupancy = {}; ///< why a kernel has none
+    std::string noOccupancy = {}; ///< why a kernel has no occupancy
     std::optional<Bytes> bytes = {};
-    std::optional<std::int64_t> gapBefore = {}; ///< idle time in its row before it
+    std::optional<std::int64_t> gapBefore = {}; ///< idle time before it in its row
     Achieved achieved = {};
 };
 
-/// Looks an item up among the run's events. Reads the events around it.
-/// \throws Error  a damaged file
+/// Looks up an item among the run's events. Reads the events around it.
+/// \throws Error  the file is damaged
 ItemDetails describeItem(const store::RunReader& reader, RunId run, const Timeline& timeline,
                          const TimelineItem& item);
 

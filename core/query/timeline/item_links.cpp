@@ -11,7 +11,7 @@ namespace tilescope::query {
 
 namespace {
 
-// A box by what its event says of it.
+// Finds the box of an event.
 std::optional<TimelineItem> boxOf(const Timeline& timeline, std::size_t lane, std::int64_t start,
                                   std::int64_t end, std::string_view name)
 {
@@ -66,7 +66,7 @@ std::optional<TimelineItem> Linker::boxOfOp(const Op& op) const
     return {};
 }
 
-// The step that holds a moment, or the whole run where none does.
+// The step that contains a moment, or the whole run.
 store::EventWindow Linker::stepAround(Timestamp time) const
 {
     store::EventWindow window;
@@ -80,8 +80,8 @@ store::EventWindow Linker::stepAround(Timestamp time) const
     return window;
 }
 
-// Autograd numbers nodes as it makes them, and an op has the number that the next node of its thread gets: of
-// the ops with a number, the one that began last is the one that made the node.
+// Autograd numbers its nodes in order of creation; an op has the number of the next node of its thread. Of
+// the ops with a number, the last to begin created the node.
 void Linker::addAutograd(ItemLinks& links, const std::vector<Op>& open) const
 {
     const auto node = std::find_if(open.rbegin(), open.rend(), [](const Op& op) {
@@ -164,7 +164,7 @@ ItemLinks Linker::ofHost(const TimelineItem& item) const
                      return links.launched.size() < ItemLinks::kMost && !cancelled_();
                  });
     std::vector<Op> open = openOps(reader_, run_, lane.thread, from);
-    // Those that merely surround the box are its parents; what began within it is not open yet.
+    // Keep only ops that contain the box. Ops that begin within it are not open yet.
     std::erase_if(open, [&](const Op& op) { return op.end < to; });
     addAutograd(links, open);
     return links;

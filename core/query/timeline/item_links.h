@@ -14,24 +14,26 @@ class RunReader;
 
 namespace tilescope::query {
 
-/// What a box is tied to: by the launch of what ran on the device, and by autograd, which gives the op that
-/// makes a backward node and that node one sequence number.
+/// The boxes that a box is connected with: by launch, and by autograd, which gives an op and its backward
+/// node the same sequence number.
 struct ItemLinks {
-    std::optional<TimelineItem> launch = {}; ///< of a device activity: the host's call, else the innermost op
-    std::vector<TimelineItem> launched = {}; ///< of a host box: what ran for it, in order; at most kMost
-    std::optional<TimelineItem> forward = {}; ///< of what runs in backward: the op that it is the backward of
-    std::vector<TimelineItem> backward = {};  ///< of what runs in forward: its backward ops
+    std::optional<TimelineItem> launch = {};  ///< of a device activity: the CUDA call, otherwise the
+                                              ///< innermost op
+    std::vector<TimelineItem> launched = {};  ///< of a host box: the device activities it launched, in
+                                              ///< order; at most kMost
+    std::optional<TimelineItem> forward = {}; ///< of a box in backward: the corresponding forward op
+    std::vector<TimelineItem> backward = {};  ///< of a box in forward: its backward ops
 
     static constexpr std::size_t kMost = 1000;
     bool empty() const { return !launch && launched.empty() && !forward && backward.empty(); }
 };
 
-/// Reads the events around the item, and for autograd the ops of its step. Empty where cancelled.
-/// \throws Error  a damaged file
+/// Reads the events around the item and, for autograd, the ops of its step. Empty if cancelled.
+/// \throws Error  the file is damaged
 ItemLinks linksOf(const store::RunReader& reader, RunId run, const Timeline& timeline,
                   const TimelineItem& item, const std::function<bool()>& cancelled);
 
-/// Where something that ran was launched from.
+/// A device activity and the host box that launched it.
 struct LaunchLink {
     TimelineItem host;
     TimelineItem device;
@@ -39,18 +41,18 @@ struct LaunchLink {
     bool operator==(const LaunchLink&) const = default;
 };
 
-/// The launches of what runs within [from, to), in the order in which that starts; empty where there are more
-/// than `most`: as lines they would hide each other.
+/// The launches of the activities within [from, to), by the start of the activity. Empty if there are more
+/// than `most`, which would not be readable as lines.
 std::vector<LaunchLink> launchesWithin(const store::RunReader& reader, RunId run, const Timeline& timeline,
                                        std::int64_t from, std::int64_t to, std::size_t most,
                                        const std::function<bool()>& cancelled);
 
-/// The deepest box of a thread at a moment; none where it has none there. O(rows log n).
+/// The deepest box of a thread at a moment, or none. O(rows log n).
 std::optional<TimelineItem> hostBoxAt(const Timeline& timeline, ThreadId thread, std::int64_t time);
 
-/// Gives all boxes of streams that have that name, in the order of lanes, rows and start: the instances of a
-/// kernel. Four bytes an event are read.
-/// \return  false where cancelled
+/// Passes every box of a stream with that name to `take`, by lane, row and start: the instances of a kernel.
+/// Reads four bytes per event.
+/// \return  false if cancelled
 bool eachInstance(const Timeline& timeline, std::string_view name,
                   const std::function<void(const TimelineItem&)>& take,
                   const std::function<bool()>& cancelled);

@@ -9,16 +9,16 @@
 
 namespace tilescope::query {
 
-/// An entry of Timeline::names and its colour.
+/// An entry of Timeline::names and its hue.
 struct NamedHue {
     std::uint32_t name = 0;
     Hue hue = Hue::Other;
 };
 
-/// What the string ids of one kind of record stand for; ids are dense.
+/// Maps the string ids of one kind of record, which are dense, to names.
 class NameTable {
 public:
-    /// Null where the id was not asked for before: fill it then.
+    /// Null if the id is new; the caller must then add it.
     NamedHue* find(StringId id)
     {
         if (id && id.value < known_.size() && known_[id.value].name != kUnknown)

@@ -8,14 +8,14 @@
 
 namespace tilescope::query {
 
-/// The ops that a thread was in at a moment, the outermost first.
+/// The ops that a thread is executing at a moment, outermost first.
 std::vector<Op> openOps(const store::RunReader& reader, RunId run, ThreadId thread, Timestamp at);
 
-/// What a thread launched within [from, to), in the order in which it started.
+/// The activities that a thread launched within [from, to), by start.
 ///
-/// A launch may run long after: reading goes on until the device has come to what was launched later, and
-/// some way further, as streams are not in step.
-/// \param take  false ends it early
+/// An activity may start long after its launch: reading continues until the device reaches later launches,
+/// plus a margin because streams are not synchronised.
+/// \param take  returns false to stop
 void eachLaunched(const store::RunReader& reader, RunId run, ThreadId thread, Timestamp from, Timestamp to,
                   const std::function<bool(const DeviceEvent&)>& take);
 

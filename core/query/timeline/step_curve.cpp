@@ -57,7 +57,8 @@ StepCurve StepCurve::ofChanges(std::span<const std::int64_t> times, std::span<co
     return drawing.curve();
 }
 
-// Extremes of values [first, last): single values up to a block, then blocks, level by level, from both ends.
+// Extremes of values [first, last): single values up to a block boundary, then blocks level by level, from
+// both ends.
 StepCurve::Extremes StepCurve::among(std::size_t first, std::size_t last) const
 {
     Extremes result{INT64_MAX, INT64_MIN};
@@ -83,7 +84,7 @@ StepCurve::Extremes StepCurve::among(std::size_t first, std::size_t last) const
     return result;
 }
 
-// Index of the first change behind `time`, at or behind `hint`.
+// Index of the first change after `time`, not before `hint`.
 template <class Time> std::size_t StepCurve::firstAfter(Time time, std::size_t hint) const
 {
     const auto isBefore = [](Time wanted, std::int64_t begin) { return wanted < static_cast<Time>(begin); };
@@ -122,7 +123,7 @@ std::int64_t StepCurve::highest(std::int64_t from, std::int64_t to) const
         return from;
     std::size_t i = first;
     while (value(i) != greatest) {
-        // Over the largest block that begins here and does not hold it.
+        // Skip the largest block that begins here and does not contain the value.
         std::size_t skip = 1;
         std::size_t span = kFanout;
         for (const auto& level : levels_) {
@@ -156,7 +157,7 @@ void StepCurve::columns(double from, double perColumn, std::span<CurveColumn> ou
 
 std::size_t StepCurve::peak() const
 {
-    // From the top down, into the first that holds it.
+    // Descend from the top into the first block that contains the maximum.
     const std::int64_t greatest = levels_.back().front().high;
     std::size_t at = 0;
     for (std::size_t level = levels_.size() - 1; level > 0; --level)

@@ -14,10 +14,10 @@ struct CurveColumn {
     std::int64_t last = 0; ///< value at the column's right edge
 };
 
-/// A quantity that changes at instants and holds in between (bytes allocated), with a pyramid of extremes
-/// above it: each level keeps the minimum and maximum of kFanout entries of the level below, so the extremes
-/// of any stretch take O(kFanout * levels). Ten bytes a change: of each kFanout one time is told in full, of
-/// the others how much later they are, of values how much above the least. Immutable once built; any thread.
+/// A quantity that changes at instants and is constant in between (allocated bytes), with a pyramid of
+/// extremes: each level stores minimum and maximum of kFanout entries of the level below, so that the
+/// extremes of any interval take O(kFanout * levels). Ten bytes per change: times and values are stored as
+/// offsets from one base per kFanout changes. Immutable once built; any thread.
 class StepCurve {
 public:
     static constexpr std::size_t kFanout = 16;
@@ -25,7 +25,7 @@ public:
     StepCurve() = default;
     /// \pre times ascend (equal ones keep their order), as many as values
     StepCurve(std::vector<std::int64_t> times, std::vector<std::int64_t> values);
-    /// Without the times at which the value stays what it was.
+    /// Omits changes that keep the value.
     /// \pre  as above
     static StepCurve ofChanges(std::span<const std::int64_t> times, std::span<const std::int64_t> values);
 
@@ -34,27 +34,27 @@ public:
     std::int64_t time(std::size_t i) const { return begins_[i / kFanout] + later_[i]; }
     std::int64_t value(std::size_t i) const { return levels_.front()[i / kFanout].low + above_[i]; }
 
-    /// Value at `time`: that of the last change at or before it, the first one before any.
+    /// The value at `time`: that of the last change at or before it, or the first value.
     /// \pre  not empty
     std::int64_t at(std::int64_t time) const;
 
-    /// Least and greatest value that the curve has within [from, to], what it carries in included.
+    /// Minimum and maximum within [from, to], including the value at `from`.
     /// \pre  not empty
     std::pair<std::int64_t, std::int64_t> extremes(std::int64_t from, std::int64_t to) const;
 
-    /// When within [from, to] the curve is first at its greatest; `from` where it comes in so.
+    /// The first time within [from, to] at which the curve is at its maximum in that interval.
     /// \pre  not empty
     std::int64_t highest(std::int64_t from, std::int64_t to) const;
 
-    /// One CurveColumn for each stretch of `perColumn` nanoseconds from `from` on.
+    /// Fills one CurveColumn for each interval of `perColumn` nanoseconds, starting at `from`.
     /// \pre  not empty
     void columns(double from, double perColumn, std::span<CurveColumn> out) const;
 
-    /// Index of the greatest value, the earliest of equals.
+    /// Index of the first maximum.
     /// \pre  not empty
     std::size_t peak() const;
 
-    /// Bytes it occupies.
+    /// Memory used, in bytes.
     std::size_t memory() const;
 
 private:
@@ -62,7 +62,7 @@ private:
         std::int64_t low;
         std::int64_t high;
     };
-    /// Differences, in four bytes each where that is enough for all of them.
+    /// Offsets, in four bytes each if that is sufficient for all.
     class Offsets {
     public:
         void assign(std::vector<std::int64_t> wide);
@@ -81,15 +81,15 @@ private:
 
     std::size_t size_ = 0;
     std::vector<std::int64_t> begins_;          // time of each kFanout-th change
-    Offsets later_;                             // than that
-    Offsets above_;                             // the least value among its kFanout
+    Offsets later_;                             // offsets from begins_
+    Offsets above_;                             // offsets from the minimum of their kFanout values
     std::vector<std::vector<Extremes>> levels_; // levels_[l][i]: entries i * kFanout^(l+1) and on
 };
 
-/// A StepCurve while it is being drawn: a change wherever the value is another.
+/// Builds a StepCurve; skips changes that keep the value.
 class StepCurveDrawing {
 public:
-    /// \pre time is not before the last one
+    /// \pre  time >= the previous one
     void add(std::int64_t time, std::int64_t value)
     {
         if (!values_.empty() && values_.back() == value)
@@ -99,7 +99,7 @@ public:
     }
     bool empty() const { return times_.empty(); }
     std::size_t changes() const { return times_.size(); }
-    /// What was drawn; nothing stays here.
+    /// Returns the curve and resets the builder.
     StepCurve curve() { return empty() ? StepCurve() : StepCurve(std::move(times_), std::move(values_)); }
 
 private:

@@ -34,10 +34,10 @@ struct Lane {
     std::size_t events() const;
 };
 
-/// A text that boxes carry.
+/// A name that boxes share.
 struct TimelineName {
     std::string text;  ///< as recorded; a range's path
-    std::string label; ///< what fits in a box
+    std::string label; ///< short text for the box
 };
 
 /// A traced step.
@@ -47,7 +47,7 @@ struct TimelineStep {
     std::int64_t end = 0;
 };
 
-/// A box: lane, row in it, index in the row.
+/// Identifies a box: lane, row in the lane, index in the row.
 struct TimelineItem {
     std::size_t lane = 0;
     std::size_t row = 0;
@@ -56,33 +56,32 @@ struct TimelineItem {
     bool operator==(const TimelineItem&) const = default;
 };
 
-/// All lanes of one run, ready to be drawn at any zoom. Times are nanoseconds from `origin`. Published once
-/// as shared_ptr<const Timeline>, never changed after.
+/// All lanes of one run, ready to draw at any zoom. Times are nanoseconds from `origin`. Published as
+/// shared_ptr<const Timeline> and immutable.
 struct Timeline {
     Timestamp origin{};
-    std::int64_t length = 0; ///< nanoseconds from the first event's start to the last one's end
+    std::int64_t length = 0; ///< nanoseconds from the start of the first event to the end of the last
     std::vector<Lane> lanes;
-    std::vector<TimelineName> names; ///< Track::name() is an index into it
+    std::vector<TimelineName> names; ///< indexed by Track::name()
     std::vector<TimelineStep> steps;
 
-    /// The stretch that a first look should show: the traced steps, or everything where there are none.
+    /// The initially visible interval: the traced steps, or everything if there are none.
     std::pair<std::int64_t, std::int64_t> interesting() const;
 
-    /// The box of `row` at `time`, or the nearest one within `slack` nanoseconds; none where there is
-    /// nothing.
+    /// The box of `row` at `time`, or the nearest within `slack` nanoseconds; none otherwise.
     std::optional<std::size_t> hit(const Track& row, std::int64_t time, std::int64_t slack) const;
 
-    /// Bytes that the rows and curves occupy.
+    /// Memory of rows and curves in bytes.
     std::size_t memory() const;
 };
 
-/// Makes a Timeline from a run's records.
+/// Builds a Timeline from a run's records.
 ///
-/// Each list comes in start order; a list may come in several calls. One thread.
+/// Each list is in start order; a list may be passed in several calls. One thread.
 class TimelineBuilder {
 public:
     using TextOf = std::function<std::string_view(StringId)>;
-    /// Tells a device activity's short name and family.
+    /// Returns the short name and family of a device activity.
     struct DeviceName {
         std::string label;
         Hue hue = Hue::Other;
@@ -90,7 +89,7 @@ public:
     using DeviceNameOf = std::function<DeviceName(std::string_view name, DeviceEventKind kind)>;
 
     /// \param textOf        resolves the records' string ids while building
-    /// \param deviceNameOf  asked once per distinct kernel name
+    /// \param deviceNameOf  called once per distinct kernel name
     /// \param origin        start of the first event
     TimelineBuilder(TextOf textOf, DeviceNameOf deviceNameOf, Timestamp origin);
     ~TimelineBuilder();
@@ -98,18 +97,18 @@ public:
 
     void nameThread(ThreadId thread, std::string_view name);
     void addRanges(std::span<const Range> ranges);
-    /// Ops and CUDA calls of the host share the rows of their thread.
+    /// Ops and CUDA calls of a thread share its rows.
     void addHost(std::span<const Op> ops, std::span<const ApiCall> calls);
     void addDevice(std::span<const DeviceEvent> events);
     void addAllocations(std::span<const AllocEvent> events);
 
-    /// The same from what a file keeps ready made: stretches of a row in start order, the rows of all lanes
-    /// in any order. Not both for one lane.
-    /// \param zero  the moment from which their times count
+    /// Adds a prepared track of the file: intervals of a row in start order, rows in any order. Do not mix
+    /// with events in one lane.
+    /// \param zero  the time origin of the track
     void addBoxes(const store::TrackInfo& track, std::span<const store::Box> boxes, Timestamp zero);
     void addPoints(const store::TrackInfo& track, std::span<const store::MemoryPoint> points, Timestamp zero);
     Timeline build() &&;
-    /// What was added so far, while more may come. O(events), 17 bytes each.
+    /// The events added so far, while more may follow. O(events), 17 bytes each.
     Timeline snapshot();
 
 private:

@@ -1,4 +1,4 @@
-// Makes lanes of records, in whatever order they come.
+// Arranges records, in any order, in lanes.
 
 #include "core/query/timeline/name_table.h"
 #include "core/query/timeline/timeline.h"
@@ -23,7 +23,7 @@ struct StreamLane {
 
 using Stretches = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-// In order and apart from each other.
+// Sorted and disjoint.
 Stretches unionOf(Stretches stretches)
 {
     std::ranges::sort(stretches);
@@ -61,7 +61,7 @@ Hue hueOf(store::BusyReason reason)
 struct Curves {
     std::vector<std::int64_t> times, allocated, reserved;
 
-    /// Where points came late.
+    /// Sorts the points if some arrived late.
     void sort()
     {
         if (std::ranges::is_sorted(times))
@@ -77,7 +77,7 @@ struct Curves {
     }
 };
 
-// "aten::mm" is mm in a box; "autograd::engine::evaluate_function: X" is X.
+// "aten::mm" is shown as mm, "autograd::engine::evaluate_function: X" as X.
 std::string labelOfOp(std::string_view name)
 {
     constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
@@ -88,7 +88,7 @@ std::string labelOfOp(std::string_view name)
     return std::string(name);
 }
 
-// What a row will hold, as far as a file's word is taken for it.
+// Expected number of boxes of a row; limits what a file can claim.
 std::size_t expectedOf(const store::TrackInfo& track)
 {
     constexpr std::int64_t kMost = 1 << 22;
@@ -113,7 +113,7 @@ struct TimelineBuilder::State {
     std::map<DeviceIndex, Curves> curves;
     NameTable rangeNames, opNames, callNames;
     std::array<NameTable, 3> deviceNames; // by DeviceEventKind
-    Stretches waiting, tracing;           // of the host, in any order
+    Stretches waiting, tracing;           // of the host, unordered
     std::array<NamedHue, kHueCount> gapNames{};
     std::array<bool, kHueCount> gapNamed{};
 
@@ -353,7 +353,7 @@ void TimelineBuilder::addBoxes(const store::TrackInfo& track, std::span<const st
 
 std::string TimelineBuilder::State::threadTitle(ThreadId thread) const
 {
-    // What the tracer says of no thread: buffers it flushes, waits it cannot place.
+    // The tracer's own activity without a thread: buffer flushes, waits that cannot be assigned.
     if (!thread)
         return "no thread";
     const auto named = threadNames.find(thread);
@@ -378,7 +378,7 @@ void TimelineBuilder::State::buildRangeLanes()
 void TimelineBuilder::State::buildHostLanes()
 {
     for (auto& [thread, host] : hosts) {
-        // Ops of no thread are those of an imported memory snapshot: names of stacks, which took no time.
+        // Ops without a thread belong to an imported memory snapshot: names of stacks, without duration.
         if (!thread && !host.hasCalls)
             continue;
         Lane lane;
@@ -391,8 +391,8 @@ void TimelineBuilder::State::buildHostLanes()
     }
 }
 
-// The gaps of a device's lane in which tracing did its own work, or the host waited, are those stretches'; in
-// the order of analysis::partitionStep. What is left of a gap keeps its reason.
+// Splits the gaps of a device's lane: parts in which the tracer worked or the host waited get that reason, in
+// the order of analysis::partitionStep. The rest of a gap keeps its reason.
 Track TimelineBuilder::State::explained(const Track& busy)
 {
     if (waiting.empty() && tracing.empty())
@@ -473,7 +473,7 @@ TimelineBuilder::TimelineBuilder(std::unique_ptr<State> state) : state_(std::mov
 
 Timeline TimelineBuilder::snapshot()
 {
-    // Here, so that it need not be done again in every copy.
+    // Settle here, so that copies need not repeat it.
     for (auto& [thread, rows] : state_->ranges)
         rows.settle();
     for (auto& [thread, host] : state_->hosts)

@@ -8,7 +8,7 @@ namespace tilescope::query {
 
 namespace {
 
-/// As rows want them: of two that start together the longer, which holds the other, first.
+/// The order that rows need: by start; of two events with equal start, the longer one first.
 template <class Event> void sort(std::vector<Event>& events)
 {
     std::ranges::stable_sort(events, [](const Event& a, const Event& b) {
@@ -43,7 +43,7 @@ Timestamp firstOf(const TraceBatch& batch)
 
 } // namespace
 
-/// Some of what is new; how many events.
+/// Adds a limited number of new events and returns their number.
 std::size_t TimelineFollower::addNew()
 {
     TraceBatch batch = reader_->newEvents(run_, mark_, kMostAtOnce);
@@ -81,7 +81,7 @@ void TimelineFollower::nameThreads()
 
 std::shared_ptr<const Timeline> TimelineFollower::follow(const std::function<bool()>& cancelled)
 {
-    // A writer may be as fast as this: what it commits meanwhile is for the next look.
+    // Read in batches until one is not full. The next call reads what a fast writer commits meanwhile.
     for (std::size_t events = kMostAtOnce; events >= kMostAtOnce;) {
         if (cancelled())
             return nullptr;

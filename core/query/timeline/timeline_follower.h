@@ -9,23 +9,23 @@
 
 namespace tilescope::query {
 
-/// The timeline of a run that is still being written, as far as it is committed.
+/// The timeline of a run that is still being written, up to the last commit.
 ///
-/// Each look reads only what is new and places it; what was drawn before is copied, 17 bytes an event. Times
-/// count from the first event that was seen, as nearly as the first look tells. One thread; the reader
-/// outlives it or what it is continued with.
+/// Each call reads and places only new events and copies the existing ones, 17 bytes each. Times are relative
+/// to the first event known at the first call. One thread. The reader must outlive this object or its
+/// replacement by continueWith().
 class TimelineFollower {
 public:
     TimelineFollower(const store::RunReader& reader, RunId run) : reader_(&reader), run_(run) {}
     TimelineFollower(const TimelineFollower&) = delete;
     TimelineFollower& operator=(const TimelineFollower&) = delete;
 
-    /// From now on reads a later snapshot of the same file.
+    /// Reads from a later snapshot of the same file from now on.
     void continueWith(const store::RunReader& reader) { reader_ = &reader; }
 
-    /// What is there now: the same object as before where nothing is new; null where cancelled, and then
-    /// the next call goes on.
-    /// \throws Error  damaged, no such run
+    /// The current timeline: the same object if nothing is new; null if cancelled, in which case the next
+    /// call continues.
+    /// \throws Error  the file is damaged; no such run
     std::shared_ptr<const Timeline> follow(const std::function<bool()>& cancelled);
 
 private:
@@ -36,7 +36,7 @@ private:
     const store::RunReader* reader_;
     const RunId run_;
     store::EventMark mark_;
-    std::optional<TimelineBuilder> builder_; ///< none before the first event
+    std::optional<TimelineBuilder> builder_; ///< empty before the first event
     std::size_t namedThreads_ = 0;
     bool changed_ = true; ///< since `latest_` was made
     std::shared_ptr<const Timeline> latest_;

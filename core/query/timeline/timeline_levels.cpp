@@ -6,11 +6,11 @@
 
 namespace tilescope::query {
 
-// What a stretch of time holds: per class its nanoseconds, and how many events.
+// The content of a time interval: nanoseconds per class and number of events.
 struct Track::Tally {
     std::array<std::int64_t, kHueCount> time{};
     std::int64_t events = 0;
-    std::size_t only = 0; ///< an event that was counted
+    std::size_t only = 0; ///< one of the counted events
 
     void clear(std::size_t classes)
     {
@@ -30,7 +30,7 @@ std::size_t Track::firstFrom(std::int64_t time) const
     return std::size_t(std::lower_bound(starts_.begin(), starts_.end(), time) - starts_.begin());
 }
 
-// First event from `low` on that starts at or after `time`; gallops away from `guess`, which is near.
+// First event from `low` on that starts at or after `time`. Galloping search from `guess`.
 std::size_t Track::firstFrom(double time, std::size_t low, std::size_t guess) const
 {
     const std::size_t n = starts_.size();
@@ -55,8 +55,8 @@ std::size_t Track::firstFrom(double time, std::size_t low, std::size_t guess) co
         starts_.begin());
 }
 
-// Has what a column that ends near event `index` needs brought near: far apart as they are, columns would
-// each wait for memory.
+// Prefetches what a column that ends near event `index` needs. Columns are far apart in memory and would
+// otherwise wait for it one after another.
 void Track::fetchAhead(std::size_t index) const
 {
     if (index >= starts_.size())
@@ -81,7 +81,7 @@ void Track::scan(std::size_t first, std::size_t last, Tally& tally) const
         tally.time[classes_[i]] += length(i);
 }
 
-// Adds the whole lengths of [first, last).
+// Adds the full lengths of events [first, last).
 void Track::tally(std::size_t first, std::size_t last, Tally& tally) const
 {
     const std::size_t blockFrom = (first + kBlock - 1) / kBlock;
@@ -102,7 +102,7 @@ void Track::tally(std::size_t first, std::size_t last, Tally& tally) const
         tally.only = last - 1;
 }
 
-// Per class the whole lengths of all events before `index`, from the nearer of the sums around it.
+// The total length per class of all events before `index`, from the nearer of the two adjacent sums.
 void Track::lengthsBefore(std::size_t index, ClassTimes& times) const
 {
     const std::size_t classes = hues_.size();
@@ -116,12 +116,12 @@ void Track::lengthsBefore(std::size_t index, ClassTimes& times) const
         times[classes_[i]] -= length(i);
 }
 
-// What events that a column cuts hold outside of it.
+// The events that a column boundary cuts.
 struct Track::Cut {
     std::size_t head = kNoEvent; // began before the column
-    double headTime = 0;         // its part within
-    std::size_t tail = kNoEvent; // the last that begins in it
-    double tailTime = 0;         // its part behind
+    double headTime = 0;         // its time within the column
+    std::size_t tail = kNoEvent; // the last event that begins in the column
+    double tailTime = 0;         // its time after the column
     static constexpr std::size_t kNoEvent = SIZE_MAX;
 };
 
@@ -145,7 +145,7 @@ void Track::fill(Column& column, const ClassTimes& before, const ClassTimes& beh
             best = k;
         }
     }
-    // Where nothing has length, the last event decides.
+    // If no event has a length, the last one decides.
     const std::size_t last = cut.tail != Cut::kNoEvent ? cut.tail : cut.head;
     column.hue = covered > 0 ? hues_[best] : hue(last);
     column.coverage = float(std::clamp(covered / perColumn, 0.0, 1.0));
@@ -153,20 +153,20 @@ void Track::fill(Column& column, const ClassTimes& before, const ClassTimes& beh
 
 void Track::columns(double from, double perColumn, std::span<Column> out) const
 {
-    // Fewer events than this are added up one by one.
+    // Fewer events than this are summed one by one.
     constexpr std::size_t kFew = kBlock;
     std::fill(out.begin(), out.end(), Column{});
     constexpr std::size_t kAhead = 4; // columns
     std::size_t next = firstFrom(from, 0, starts_.size() / 2);
-    std::size_t count = 0; // events that began in the column before
-    ClassTimes before;     // of the events that begin before this column
+    std::size_t count = 0; // events that began in the previous column
+    ClassTimes before;     // of events that begin before this column
     lengthsBefore(next, before);
-    ClassTimes behind = before; // or before its right edge
+    ClassTimes behind = before; // of events that begin before its right edge
     for (std::size_t c = 0; c < out.size(); ++c) {
         const double left = from + double(c) * perColumn;
         const double right = from + double(c + 1) * perColumn;
         if (next > 0 && double(end(next - 1)) >= right) {
-            // One event reaches over the whole column, and perhaps over many more.
+            // One event covers the whole column, and perhaps many more.
             const std::size_t item = next - 1;
             const double whole = std::floor((double(end(item)) - from) / perColumn);
             const std::size_t until = std::clamp(std::size_t(whole), c + 1, out.size());
@@ -186,7 +186,7 @@ void Track::columns(double from, double perColumn, std::span<Column> out) const
         if (events == 0) {
             if (next == starts_.size())
                 return;
-            // Nothing until the next event: go on where it begins.
+            // No event until the next one: skip to the column where it begins.
             const double empty = std::floor((double(starts_[next]) - from) / perColumn);
             if (empty > double(c) + 1)
                 c = std::size_t(std::min(empty, double(out.size()))) - 1;

@@ -34,7 +34,7 @@ bool addTracks(const RunReader& reader, RunId run, const std::vector<store::Trac
     return true;
 }
 
-/// Feeds `add` what `each` reads, in start order; asks now and then whether to go on.
+/// Passes what `each` reads to `add` in start order; regularly checks for cancellation.
 template <class Event, class TimeOf, class Each, class Add>
 bool feed(TimeOf timeOf, const std::function<bool()>& cancelled, Each&& each, Add&& add)
 {
@@ -61,7 +61,7 @@ bool addEvents(const RunReader& reader, RunId run, TimelineBuilder& builder,
             startOf, cancelled, [&](auto&& take) { reader.eachRange(all, take); },
             [&](std::span<const Range> ranges) { builder.addRanges(ranges); }))
         return false;
-    // Calls are few beside the ops; they go in among them.
+    // CUDA calls are few compared with ops; they are merged into them.
     const std::vector<ApiCall> calls = reader.apiCalls(all);
     auto call = calls.begin();
     if (!feed<Op>(

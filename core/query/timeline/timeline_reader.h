@@ -11,16 +11,16 @@ class RunReader;
 
 namespace tilescope::query {
 
-/// A builder that knows kernels, and texts by `textOf`.
+/// A builder with kernel names, and texts from `textOf`.
 TimelineBuilder builderFor(TimelineBuilder::TextOf textOf, Timestamp origin);
 
-/// All lanes of a run: from its tracks where the file keeps them ready made, else from its events, of which
-/// some ten thousand are held at a time. Empty where the run has no events; none where cancelled.
-/// \throws Error  a damaged file
+/// All lanes of a run: from the file's prepared tracks if there are any, otherwise from its events, of which
+/// about ten thousand are in memory at a time. Empty if the run has no events; none if cancelled.
+/// \throws Error  the file is damaged
 std::optional<Timeline> readTimeline(const store::RunReader& reader, RunId run,
                                      const std::function<bool()>& cancelled);
 
-/// The same from the events whatever the file keeps.
+/// Like readTimeline(), but always from the events.
 std::optional<Timeline> timelineFromEvents(const store::RunReader& reader, RunId run,
                                            const std::function<bool()>& cancelled);
 

@@ -16,7 +16,7 @@ std::string lowered(std::string_view text)
     return result;
 }
 
-// Keeps the longest: a heap whose top is the shortest kept.
+// Orders a heap that keeps the longest items: its top is the shortest one kept.
 struct Shorter {
     bool operator()(const FoundItem& a, const FoundItem& b) const
     {

@@ -8,17 +8,17 @@
 
 namespace tilescope::query {
 
-/// A box whose name was asked for.
+/// A matching box.
 struct FoundItem {
     TimelineItem item;
     std::int64_t start = 0;
     std::int64_t length = 0;
 };
 
-/// What a search found so far.
+/// The result of a search so far.
 struct SearchResult {
-    std::vector<FoundItem> items; ///< the costliest first once complete; at most kMostFound
-    std::int64_t kernels = 0;     ///< all that match, shown or not
+    std::vector<FoundItem> items; ///< longest first once complete; at most kMostFound
+    std::int64_t kernels = 0;     ///< all matches, whether listed or not
     std::int64_t ops = 0;
     std::int64_t ranges = 0;
 
@@ -26,10 +26,9 @@ struct SearchResult {
     std::int64_t total() const { return kernels + ops + ranges; }
 };
 
-/// Boxes whose name or label contains `text` (letters of either case): kernels, ops and ranges, the longest
-/// first.
+/// Finds kernels, ops and ranges whose name or label contains `text` (case-insensitive), longest first.
 ///
-/// Looks at each distinct name once, then at four bytes an event. Empty where cancelled.
+/// Evaluates each distinct name once, then reads four bytes per event. Empty if cancelled.
 SearchResult search(const Timeline& timeline, std::string_view text, const std::function<bool()>& cancelled);
 
 } // namespace tilescope::query
