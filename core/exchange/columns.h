@@ -9,14 +9,14 @@
 
 namespace tilescope::exchange {
 
-// How snapshots' values become cells.
+// Converts values of snapshots to cells.
 
 inline Cell cellOf(std::string_view text)
 {
     return std::string(text);
 }
 
-/// Text that may be missing: null where it is empty.
+/// The text, or null if it is empty.
 inline Cell cellOrNull(std::string_view text)
 {
     return text.empty() ? Cell() : Cell(std::string(text));

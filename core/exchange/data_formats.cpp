@@ -57,7 +57,7 @@ struct CsvCell {
 
 constexpr std::array kFigures{"mean", "std", "median", "min", "max", "p95", "n", "ci95_low", "ci95_high"};
 
-/// The figures of a statistic in the order of kFigures; all empty where it was not measured.
+/// The figures of a statistic in the order of kFigures; all empty if it was not measured.
 std::array<Cell, kFigures.size()> figuresOf(const Cell& cell)
 {
     const auto* statistics = std::get_if<Statistics>(&cell);

@@ -12,28 +12,28 @@
 
 namespace tilescope::exchange {
 
-/// JSON text that stands as it is: nested values such as a run's parameters. On a terminal it is shown as
-/// text.
+/// JSON text that is written unchanged: nested values such as a run's parameters. On a terminal it is shown
+/// as text.
 struct RawJson {
     std::string text;
 };
 
-/// One value of a table. monostate is "not measured": null in JSON, an empty field in CSV, a dash on a
+/// One value of a table. monostate means not measured: null in JSON, an empty field in CSV, a dash on a
 /// terminal.
 using Cell =
     std::variant<std::monostate, bool, std::int64_t, double, std::string, analysis::Statistics, RawJson>;
 
-// What a number counts decides how a terminal shows it; JSON and CSV give it as it is.
+// The unit determines how a terminal shows a number; JSON and CSV contain the plain value.
 using quantity::Unit;
 
-/// Who sees a column.
+/// The formats that contain a column.
 enum class Audience {
     Everyone,
     People,   ///< terminal only: shortened or merged for reading
     Programs, ///< JSON and CSV only
 };
 
-/// How a column's values read; decides their colour.
+/// The kind of a column's values; determines their colour.
 enum class Meaning { Plain, Status, Severity, Verdict, Share };
 
 struct Column {
@@ -43,43 +43,43 @@ struct Column {
     Unit unit = Unit::None;
     Audience audience = Audience::Everyone;
     Meaning meaning = Meaning::Plain;
-    bool statistic = false; ///< its cells are Statistics or null: in CSV a field for each figure
-    bool elidable = false;  ///< long text that may lose its middle to fit the terminal
-    int keep = 1;           ///< narrow terminals drop columns with the lowest first; 2: never
+    bool statistic = false; ///< cells are Statistics or null; CSV has a field for each figure
+    bool elidable = false;  ///< long text that may be shortened in the middle to fit the terminal
+    int keep = 1;           ///< narrow terminals drop columns with the lowest value first; 2: never
 };
 
-/// A table that a terminal, JSON or CSV can show: columns that give their cells on demand, so that a million
-/// rows are never held as text. What the cells refer to is kept alive by the functions themselves.
+/// A table for a terminal, JSON or CSV. Columns compute their cells on demand, so a million rows need no
+/// memory as text. The functions keep the data they refer to alive.
 struct Table {
-    std::string heading = {}; ///< one line above a terminal table; empty for none
+    std::string heading = {}; ///< a line above a terminal table; may be empty
     std::vector<Column> columns = {};
     std::size_t rows = 0;
-    std::string whyEmpty = {};           ///< sentence shown on a terminal instead of a table without rows
+    std::string whyEmpty = {};           ///< a sentence that a terminal shows instead of a table without rows
     std::vector<std::string> notes = {}; ///< lines under a terminal table
 };
 
 /// How a terminal table is drawn.
 struct TerminalStyle {
-    std::size_t width = 0; ///< columns of the terminal; 0 for no limit (a pipe)
+    std::size_t width = 0; ///< columns of the terminal; 0: no limit (a pipe)
     bool colour = false;
-    std::size_t limit = 0; ///< most rows shown; 0 for all
+    std::size_t limit = 0; ///< maximum number of rows; 0: all
 };
 
-/// The style for standard output: its width and colours where it is a terminal (COLUMNS overrides the width,
-/// NO_COLOR and TERM=dumb switch colours off), neither where it is not.
+/// The style for standard output: width and colours if it is a terminal (COLUMNS overrides the width;
+/// NO_COLOR and TERM=dumb disable colours), neither otherwise.
 TerminalStyle styleOfStandardOutput();
 
-/// The table as aligned text: numbers to the right with three significant digits in one unit a column, names
-/// elided in the middle and columns dropped (and named) until it fits.
+/// Writes the table as aligned text: numbers right-aligned with three significant digits and one unit per
+/// column. Shortens names in the middle, then drops columns (and lists them) until the table fits.
 void writeTerminal(std::ostream& out, const Table& table, const TerminalStyle& style);
 
 /// One value as JSON.
 std::string cellJson(const Cell& cell);
 
-/// An array of objects, one a line.
+/// An array of objects, one per line.
 void writeJson(std::ostream& out, const Table& table);
 
-/// RFC 4180 with a header. A statistic becomes one field for each of its figures: step_ms.mean, step_ms.std …
+/// RFC 4180 with a header. A statistic becomes one field per figure: step_ms.mean, step_ms.std …
 void writeCsv(std::ostream& out, const Table& table);
 
 } // namespace tilescope::exchange

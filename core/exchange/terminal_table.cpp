@@ -17,16 +17,17 @@ namespace tilescope::exchange {
 namespace {
 
 constexpr std::size_t kGap = 2;        // blanks between columns
-constexpr std::size_t kNarrowest = 16; // a name is never elided below this before columns go
+constexpr std::size_t kNarrowest = 16; // drop columns before shortening names below this
 
-/// A column ready to be printed: every cell as text, with its width.
+/// A column ready for printing: every cell as text, and the width.
 struct Printed {
     const Column* column = nullptr;
     std::string title;
     std::vector<std::string> cells;
     std::size_t width = 0;
     bool right = false;
-    std::size_t padded = 0; ///< to which cells are filled up; longer ones move what follows in their row
+    std::size_t padded = 0; ///< width to which cells are padded; longer cells shift the rest of their
+                            ///< row
 };
 
 std::optional<double> numberIn(const Cell& cell)
@@ -52,8 +53,8 @@ struct TerminalCell {
     std::string operator()(const RawJson& value) const { return escapeForTerminal(value.text); }
 };
 
-/// Row by row, twice: first for the largest value of each column, which tells its unit. A table may read its
-/// rows as they are asked for.
+/// Reads the rows twice: first for the largest value of each column, which determines its unit. A table may
+/// compute its rows on demand.
 std::vector<Printed> print(const Table& table, std::size_t rows)
 {
     std::vector<Printed> columns;
@@ -93,7 +94,7 @@ std::size_t widthOf(const std::vector<Printed>& columns)
     return width;
 }
 
-/// Takes `excess` columns of width from the elidable ones, the widest first, none below kNarrowest.
+/// Removes `excess` characters of width from elidable columns, widest first, none below kNarrowest.
 void narrow(std::vector<Printed>& columns, std::size_t excess)
 {
     while (excess > 0) {
@@ -109,7 +110,8 @@ void narrow(std::vector<Printed>& columns, std::size_t excess)
     }
 }
 
-/// Makes the columns fit: elides names first, then drops the least important column, the rightmost of equals.
+/// Makes the columns fit: shortens names first, then drops the least important column, the rightmost of
+/// equals.
 std::vector<std::string> fit(std::vector<Printed>& columns, std::size_t width)
 {
     std::vector<std::string> dropped;
@@ -130,7 +132,7 @@ std::vector<std::string> fit(std::vector<Printed>& columns, std::size_t width)
             return dropped;
         dropped.push_back(least->column->title);
         columns.erase(least);
-        // With a column gone the names may be wider again.
+        // Without the dropped column, names may have more space again.
         for (Printed& column : columns)
             for (const Printed& original : wide)
                 if (original.column == column.column)
@@ -138,8 +140,8 @@ std::vector<std::string> fit(std::vector<Printed>& columns, std::size_t width)
     }
 }
 
-/// The width that nine of ten cells of a column keep to: where nothing is elided, one long text does not fill
-/// up all other rows.
+/// The 90 % quantile of the widths of a column's cells: without shortening, one long text must not widen all
+/// rows.
 std::size_t usualWidth(const Printed& column)
 {
     std::vector<std::size_t> widths{displayWidth(column.title)};
@@ -251,7 +253,7 @@ void writeTerminal(std::ostream& out, const Table& table, const TerminalStyle& s
         if (rows < table.rows)
             out << table.rows - rows << " more rows; --limit 0 shows all\n";
         if (!dropped.empty())
-            out << "Left out to fit: " << joined(dropped)
+            out << "Columns not shown: " << joined(dropped)
                 << "; a wider terminal or --format csv shows them\n";
     }
     for (const std::string& note : table.notes)

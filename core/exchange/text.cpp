@@ -66,7 +66,7 @@ std::string jsonString(std::string_view text)
             quoted += "\\n";
         else if (character.point == '\t')
             quoted += "\\t";
-        // Valid JSON may hold the others as they are; a terminal that shows it obeys them.
+        // Valid in JSON, but a terminal would interpret them.
         else if (character.point < 0x20 || (character.point >= 0x7f && character.point < 0xa0) ||
                  reordersText(character.point))
             quoted += "\\u" + hex(character.point, 4);
@@ -88,7 +88,7 @@ std::string jsonNumber(double value)
 
 namespace {
 
-/// What may stand in a quoted field stays: tabs and ends of lines.
+/// Keeps tabs and line ends, which are valid in a quoted field.
 std::string escapeControls(std::string_view text)
 {
     std::string escaped;
@@ -139,7 +139,7 @@ std::string elideMiddle(std::string_view text, std::size_t width)
     if (width == 0)
         return {};
     const std::size_t head = width / 2;        // columns before the ellipsis
-    const std::size_t tail = width - head - 1; // and after it
+    const std::size_t tail = width - head - 1; // columns after it
     std::string elided;
     std::size_t used = 0;
     for (std::string_view rest = text; !rest.empty();) {

@@ -8,30 +8,31 @@
 
 namespace tilescope::exchange {
 
-// Names come from files, and files from anybody. What is written to a terminal, a JSON document or a CSV file
-// is escaped for it, so that no name can move a cursor, break a document or start a formula.
+// Names come from files and are untrusted. Output to a terminal, JSON or CSV is escaped, so that no name can
+// move the cursor, break a document or start a formula.
 
 using tilescope::escapeForTerminal;
 
-/// A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
+/// A JSON string including its quotes; invalid UTF-8 becomes U+FFFD.
 std::string jsonString(std::string_view text);
 
-/// The text with U+FFFD for bytes that are not UTF-8.
+/// The text with invalid UTF-8 replaced by U+FFFD.
 std::string validUtf8(std::string_view text);
 
-/// A JSON number: the shortest that reads back as the same double; `null` for what is not finite.
+/// A JSON number: the shortest that parses to the same double; `null` if it is not finite.
 std::string jsonNumber(double value);
 
-/// A CSV field: quoted where it must be; text that a spreadsheet would take for a formula (=, +, -, @, tab,
-/// return at its beginning) gets an apostrophe in front; control characters but tab and end of line are
-/// spelled out. RFC 4180.
+/// A CSV field (RFC 4180), quoted if necessary. A text that a spreadsheet would interpret as a formula
+/// (starting with =, +, -, @, tab or return) gets a leading apostrophe. Control characters other than tab and
+/// line end are escaped.
 std::string csvField(std::string_view text);
 
-/// Columns that escaped text takes on a terminal: wide (East Asian) characters two, combining ones none.
+/// The number of terminal columns of an escaped text: two for wide (East Asian) characters, zero for
+/// combining ones.
 std::size_t displayWidth(std::string_view text);
 
-/// The text in at most `width` columns: its middle replaced by an ellipsis where it is longer, because both
-/// the beginning and the end of a kernel's name tell it apart.
+/// The text in at most `width` columns. A longer text gets an ellipsis in its middle, because kernel names
+/// differ at their beginning and end.
 std::string elideMiddle(std::string_view text, std::size_t width);
 
 } // namespace tilescope::exchange

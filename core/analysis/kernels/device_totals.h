@@ -13,31 +13,30 @@
 
 namespace tilescope::analysis {
 
-/// What the device events of one group (kernels of one name, of one family, of one range …) took together.
+/// Totals of the device events of one group: kernels of one name, family, range, …
 struct DeviceTotal {
     std::uint32_t group = 0;
     std::int64_t instances = 0;
     std::int64_t steps = 0; ///< traced steps in which the group occurs
-    Nanoseconds total{0};   ///< sum of durations; streams that overlap count each
+    Nanoseconds total{0};   ///< sum of durations; overlapping streams count separately
     Nanoseconds shortest{0};
     Nanoseconds longest{0};
 
     Nanoseconds average() const { return total / instances; }
 };
 
-/// The group that an event counts for; none leaves it out.
+/// The group of an event; none: the event does not count.
 using GroupOf = std::function<std::optional<std::uint32_t>(const DeviceEvent&)>;
 
-/// Adds up events one by one, in any order: what grows is the number of groups and of their steps, not that
-/// of events.
+/// Sums events one by one, in any order. Memory is O(groups and their steps).
 class DeviceTotals {
 public:
     void add(std::uint32_t group, const DeviceEvent& event);
-    /// The costliest first; equal ones by group. O(g log g).
+    /// By total time, largest first; equal totals by group. O(g log g).
     std::vector<DeviceTotal> list() const;
 
 private:
-    /// Events mostly come in step order, so the last step seen answers nearly all.
+    /// Most events arrive in step order, so remembering the last step is sufficient.
     struct Accumulator {
         DeviceTotal total;
         std::int32_t lastStep = kNoStep;
@@ -46,7 +45,7 @@ private:
     std::unordered_map<std::uint32_t, Accumulator> groups_;
 };
 
-/// Totals by group, the costliest first; equal ones by group.
+/// Totals by group, largest total time first; equal totals by group.
 /// \param events  in any order
 /// O(n + g log g).
 std::vector<DeviceTotal> deviceTotals(std::span<const DeviceEvent> events, const GroupOf& groupOf);

@@ -35,15 +35,15 @@ std::vector<std::string> wordsIn(const YAML::Node& node)
 
 } // namespace
 
-/// A kernel matches when each list that is there has a word that occurs in that part of its name.
+/// A rule matches if, for each non-empty list, one of its words occurs in that part of the name.
 struct KernelFamilies::Rule {
     KernelFamily family = KernelFamily::Other;
     std::vector<std::string> name;    ///< anywhere in the full name
-    std::vector<std::string> root;    ///< in the function's own name
-    std::vector<std::string> subject; ///< in the functor it applies
-    std::vector<std::string> library; ///< the whole short name that a library's kernel has
-    bool typed = true;                ///< whether the type of the values belongs into the short name
-    std::string shortName;            ///< words of the short name; the type follows
+    std::vector<std::string> root;    ///< in the name of the function itself
+    std::vector<std::string> subject; ///< in the functor that it applies
+    std::vector<std::string> library; ///< the complete short name of a library's kernel
+    bool typed = true;                ///< whether the short name includes the type of the values
+    std::string shortName;            ///< the short name without the type
     std::string does;
 };
 
@@ -95,7 +95,7 @@ KernelFamilies KernelFamilies::load(const std::filesystem::path& file)
             families.rules_->push_back(std::move(rule));
         }
     } catch (const YAML::Exception& error) {
-        throw errorAt(file, error.mark, error.msg, "mend the rule");
+        throw errorAt(file, error.mark, error.msg, "correct the rule");
     }
     return families;
 }

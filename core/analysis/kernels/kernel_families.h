@@ -13,7 +13,7 @@
 
 namespace tilescope::analysis {
 
-/// What kind of work a kernel does; CONTRACT's list, in the order in which people should see it.
+/// The kind of work that a kernel does; the list of CONTRACT.md, in display order.
 enum class KernelFamily : std::uint8_t {
     Matmul,
     Attention,
@@ -32,23 +32,23 @@ inline constexpr std::size_t kKernelFamilies = 12;
 
 std::string_view wordOf(KernelFamily family); ///< matmul, attention, …
 
-/// What a reader wants to know of a kernel besides its full name.
+/// A description of a kernel for readers.
 struct KernelDescription {
     KernelFamily family = KernelFamily::Other;
-    std::string shortName; ///< `softmax forward bf16`; never empty unless the full name is
-    std::string does;      ///< one line: what it computes
+    std::string shortName; ///< `softmax forward bf16`; empty only if the full name is
+    std::string does;      ///< one line: what the kernel computes
 };
 
-/// The rules that sort kernels into families: plain data in resources/families/rules.yaml, whose head says
-/// how a rule is written. Rules are tried in order; the first that matches decides.
+/// The rules that assign kernels to families: resources/families/rules.yaml, whose header describes their
+/// syntax. The first matching rule applies.
 ///
-/// Immutable; any thread. Describing a name costs O(rules x length), so ask once per distinct name.
+/// Immutable; any thread. Describing a name takes O(rules x length): do it once per distinct name.
 class KernelFamilies {
 public:
-    /// \throws Error  the file is missing, is no YAML or has a rule that is not understood (file:line:column)
+    /// \throws Error  the file is missing, is not YAML or has an invalid rule (file:line:column)
     static KernelFamilies load(const std::filesystem::path& file);
 
-    /// The rules in Tilescope's resources, loaded once.
+    /// The rules in Tilescope's resources, loaded on first use.
     static const KernelFamilies& standard();
 
     KernelDescription describe(std::string_view name, DeviceEventKind kind = DeviceEventKind::Kernel) const;

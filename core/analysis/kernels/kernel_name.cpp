@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text)
     return text;
 }
 
-/// Position just past the bracket that closes the one at `open`; npos where none does.
+/// The position after the bracket that closes the one at `open`; npos if there is none.
 std::size_t pastClosing(std::string_view text, std::size_t open)
 {
     int depth = 0;
@@ -33,7 +33,7 @@ std::size_t pastClosing(std::string_view text, std::size_t open)
     return std::string_view::npos;
 }
 
-/// Splits at the commas that stand outside all brackets.
+/// Splits at commas outside brackets.
 Views splitArguments(std::string_view text)
 {
     Views parts;
@@ -63,12 +63,12 @@ struct Head {
 
 constexpr std::string_view kAnonymous = "(anonymous namespace)";
 
-/// The name up to its template or call arguments. `(anonymous namespace)` and the arguments of enclosing
-/// templates are part of the qualification.
+/// The name without its template and call arguments. `(anonymous namespace)` and the arguments of enclosing
+/// templates belong to the qualification.
 Head headOf(std::string_view text)
 {
     Head head;
-    std::size_t component = 0; // where the last component begins
+    std::size_t component = 0; // start of the last component
     std::size_t i = 0;
     while (i < text.size()) {
         if (text.substr(i).starts_with(kAnonymous)) {
@@ -81,7 +81,7 @@ Head headOf(std::string_view text)
             if (past == std::string_view::npos)
                 break;
             if (text.substr(past).starts_with("::")) {
-                i = past; // an enclosing template: go on to the member
+                i = past; // an enclosing template: continue with its member
                 continue;
             }
             head.arguments = splitArguments(text.substr(i + 1, past - i - 2));
@@ -89,7 +89,7 @@ Head headOf(std::string_view text)
         } else if (text[i] == '(' || text[i] == '{') {
             break;
         } else if (text[i] == ' ') {
-            // A result type before the name: `void at::native::…`.
+            // Skip a result type before the name: `void at::native::…`.
             ++i;
             text.remove_prefix(i);
             i = component = 0;
@@ -102,7 +102,7 @@ Head headOf(std::string_view text)
     return head;
 }
 
-/// Wrappers of ATen and CUTLASS that say how something runs, and where in their arguments stands what runs.
+/// Wrappers of ATen and CUTLASS, and the index of the argument that names the wrapped function.
 struct Wrapper {
     std::string_view name;
     enum { First, Second, Last, AfterMetadata } subject;
@@ -140,7 +140,7 @@ std::string_view innerOf(const Wrapper& wrapper, const Views& arguments)
     case Wrapper::Last:
         return arguments.back();
     case Wrapper::AfterMetadata:
-        // The functor; a foreach functor applies another (std::multiplies) that says more.
+        // The functor. A foreach functor applies another one (std::multiplies), which is more specific.
         if (arguments.size() > 2 && arguments[1].find("Op") != std::string_view::npos &&
             headOf(arguments[2]).root != "float")
             return arguments[2];
@@ -162,7 +162,8 @@ std::string_view subjectOf(const Head& outer)
             break;
         head = inner;
     }
-    // `sum_functor<…>::operator()` and `silu_kernel(…)::{lambda…}::operator()` are about what stands before.
+    // For `sum_functor<…>::operator()` and `silu_kernel(…)::{lambda…}::operator()`, the part before is the
+    // subject.
     if (head.root == "operator") {
         std::string_view before = head.qualified.substr(0, head.qualified.rfind("::"));
         return headOf(before).root.empty() ? head.root : headOf(before).root;
@@ -174,9 +175,9 @@ struct TypeName {
     std::string_view spelling;
     std::string_view word;
 };
-/// The first of these that a name has is its type: narrow floats before fp32, because a kernel that reads
-/// bf16 and adds in fp32 is a bf16 kernel; fp64 after fp32, because many take
-/// scalars as doubles; integers last, because indices and sizes are integers too.
+/// The first of these in a name is the kernel's type. Narrow floats come before fp32, because a kernel that
+/// reads bf16 and accumulates in fp32 is a bf16 kernel; fp64 after fp32, because many kernels take scalars as
+/// doubles; integers last, because indices and sizes are integers.
 constexpr std::array kTypes{
     TypeName{"Float8_e4m3", "fp8"}, TypeName{"Float8_e5m2", "fp8"},    TypeName{"float8_copy", "fp8"},
     TypeName{"__nv_fp8", "fp8"},    TypeName{"c10::BFloat16", "bf16"}, TypeName{"__nv_bfloat16", "bf16"},
@@ -210,8 +211,8 @@ bool names(std::string_view text, const TypeName& type)
     return isKeyword ? containsWord(text, type.spelling) : text.find(type.spelling) != std::string_view::npos;
 }
 
-/// Where the values' type stands: the template arguments, less the sizes, index types and schedules of the
-/// wrappers.
+/// The part of the name that contains the values' type: the template arguments without sizes, index types and
+/// schedules of wrappers.
 std::string_view typeOf(const Head& head)
 {
     Views arguments = head.arguments;

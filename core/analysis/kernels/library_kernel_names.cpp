@@ -37,8 +37,8 @@ void append(std::string& text, std::string_view word)
     text += word;
 }
 
-/// nvjet_sm90_tst_128x64_64x8_1x2_h_bz_splitK_TNT: types of inputs, accumulator and output, tile, depth and
-/// stages, cluster, …, layouts.
+/// nvjet_sm90_tst_128x64_64x8_1x2_h_bz_splitK_TNT: types of inputs, accumulator and output; tile; depth and
+/// stages; cluster; …; layouts.
 std::string nvjetName(std::string_view root)
 {
     const auto parts = split(root, '_');
@@ -60,7 +60,7 @@ std::string nvjetName(std::string_view root)
     return text;
 }
 
-/// The type that an xmma name spells: f32f32_tf32f32_f32 multiplies in tf32.
+/// The type in an xmma name: f32f32_tf32f32_f32 multiplies in tf32.
 std::string_view xmmaType(std::string_view root)
 {
     if (root.find("tf32") != std::string_view::npos)
@@ -130,8 +130,8 @@ std::string efficientAttentionName(std::string_view root)
     return text;
 }
 
-/// pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<64, 128, 128, …>>:
-/// head dim and tile are the first three arguments of the traits.
+/// pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<64, 128, 128, …>>: the
+/// first three arguments of the traits are head dim and tile.
 std::string flashAttentionName(const KernelName& name)
 {
     struct Part {
@@ -187,8 +187,8 @@ std::string cudnnName(const KernelName& name)
     return text;
 }
 
-/// The op that the list begins with. Ops are joined by the character that their own names have, so those of
-/// several words must be known.
+/// The first op of the list. Ops are joined by underscores, which also occur within op names, so ops of
+/// several words must be listed here.
 std::string_view tritonOp(std::string_view ops)
 {
     static constexpr std::array<std::string_view, 24> kLongNames{"prepare_softmax_online",
@@ -221,7 +221,7 @@ std::string_view tritonOp(std::string_view ops)
     return ops.substr(0, ops.find('_'));
 }
 
-/// triton_per_fused_add_mean_mul_pow_rsqrt_0: kind, the ops that were fused, a number.
+/// triton_per_fused_add_mean_mul_pow_rsqrt_0: kind, fused ops, number.
 std::string tritonName(std::string_view root)
 {
     struct Kind {
@@ -242,7 +242,7 @@ std::string tritonName(std::string_view root)
         ops.remove_prefix(op.size());
         const bool isNumber = std::all_of(op.begin(), op.end(),
                                           [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
-        // What only renames a tensor's elements costs nothing and says nothing.
+        // Views cost nothing and are omitted.
         static constexpr std::array<std::string_view, 12> kViews{"unsafe_view",
                                                                  "view",
                                                                  "transpose",

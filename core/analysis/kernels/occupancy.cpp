@@ -69,7 +69,7 @@ std::optional<Occupancy> occupancyOf(const LaunchConfig& launch, const Multiproc
     std::array<std::int64_t, 4> fits{};
     fits[std::size_t(OccupancyLimit::Threads)] = warpsHeld / warps;
     fits[std::size_t(OccupancyLimit::Blocks)] = limits.blocks;
-    // Each sub-partition has registers of its own, and a warp all of its in one.
+    // Each sub-partition has its own registers, and a warp uses those of one sub-partition.
     const std::int64_t registers =
         roundUp(std::int64_t{launch.registersPerThread} * Limits::kWarp, Limits::kRegisterGranularity);
     const std::int64_t warpsByRegisters =

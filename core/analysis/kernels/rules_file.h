@@ -9,12 +9,13 @@
 
 namespace tilescope::analysis {
 
-// For this target's own files of rules, which are read with yaml-cpp; no header that others include names it.
+// Reads this target's rule files with yaml-cpp. Not included by other targets' headers.
 
-/// A mistake in such a file, with its line and column.
+/// An error in a rule file, with line and column.
 Error errorAt(const std::filesystem::path& file, const YAML::Mark& mark, std::string what, std::string mend);
 
-/// \throws Error  where it cannot be read; YAML::Exception  where it is no YAML
+/// \throws Error            the file cannot be read
+/// \throws YAML::Exception  the file is not YAML
 YAML::Node loadRulesFile(const std::filesystem::path& file);
 
 } // namespace tilescope::analysis

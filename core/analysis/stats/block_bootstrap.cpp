@@ -14,7 +14,7 @@ constexpr std::size_t kLongest = 10'000;
 constexpr int kResamples = 1000;
 constexpr double kAlpha = 0.05;
 
-/// Autocovariances R(0) to R(most), about the mean.
+/// Autocovariances R(0) to R(most) about the mean.
 std::vector<double> autocovariances(std::span<const double> series, std::size_t most)
 {
     const auto n = static_cast<double>(series.size());
@@ -29,7 +29,7 @@ std::vector<double> autocovariances(std::span<const double> series, std::size_t 
     return result;
 }
 
-/// The lag from which on `run` correlations in a row are no more than noise.
+/// The lag after which `run` consecutive correlations are within noise.
 std::size_t lastCorrelatedLag(const std::vector<double>& covariances, std::size_t run, double noise)
 {
     const std::size_t most = covariances.size() - 1;
@@ -42,7 +42,7 @@ std::size_t lastCorrelatedLag(const std::vector<double>& covariances, std::size_
     return most;
 }
 
-/// Medians of neighbours, so that no series is longer than kLongest.
+/// Medians of neighbours, so that the series has at most kLongest values.
 std::vector<double> shortened(std::span<const double> series)
 {
     const std::size_t group = (series.size() + kLongest - 1) / kLongest;
@@ -54,7 +54,7 @@ std::vector<double> shortened(std::span<const double> series)
     return medians;
 }
 
-/// Whether each value lies below or above the middle: -1, 0 or 1.
+/// The sign of each value relative to the median: -1, 0 or 1.
 std::vector<double> sidesOf(std::span<const double> series)
 {
     const double middle = median(series);
@@ -100,10 +100,10 @@ struct Side {
 
     Side(std::span<const double> raw, Random& random) : series(shortened(raw)), middle(median(raw))
     {
-        // How far off a median is depends on how many values lie on either side, not on how far: so it is the
-        // memory of the sides that counts, and the spikes of a busy host do not hide it.
-        // A short series cannot show its own memory: none is taken for shorter than the cube root of its
-        // length.
+        // The error of a median depends on the number of values on each side, not on their distance.
+        // Therefore the autocorrelation of the signs determines the block length, and spikes of a busy host
+        // do not hide it. A short series cannot show its own autocorrelation; assume at least the cube root
+        // of its length.
         const auto least = static_cast<std::size_t>(std::cbrt(static_cast<double>(series.size())));
         const std::size_t block = std::max(least, blockLength(sidesOf(series)));
         blocks = static_cast<double>(series.size()) / static_cast<double>(block);
@@ -127,7 +127,7 @@ std::size_t blockLength(std::span<const double> series)
     const double noise = 2 * std::sqrt(logN / static_cast<double>(n));
     const std::size_t window =
         std::min(most, 2 * std::max<std::size_t>(1, lastCorrelatedLag(covariances, run, noise)));
-    double spectrum = covariances[0]; // of the series at frequency 0
+    double spectrum = covariances[0]; // spectral density of the series at frequency 0
     double slope = 0;
     for (std::size_t lag = 1; lag <= window; ++lag) {
         const double position = static_cast<double>(lag) / static_cast<double>(window);

@@ -13,13 +13,13 @@ namespace {
 
 constexpr double kDegreesOfGuess = 2;
 
-/// What the runs of one side say of a group.
+/// Statistics of a group on one side.
 struct Side {
     double runs = 0;
-    double mean = 0;     ///< of the means of the runs
-    double variance = 0; ///< of that mean
-    double degrees = 0;  ///< of freedom behind the variance; 0: nothing is known of it
-    double spread = 0;   ///< deviation from step to step of a single run, as a share of its mean
+    double mean = 0;     ///< mean of the runs' means
+    double variance = 0; ///< variance of `mean`
+    double degrees = 0;  ///< degrees of freedom of the variance; 0: unknown
+    double spread = 0;   ///< deviation between the steps of a single run / its mean
 };
 
 double meanOf(std::span<const double> values)
@@ -29,7 +29,7 @@ double meanOf(std::span<const double> values)
                : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Variance of the mean of the values.
+/// The variance of the mean of the values.
 double varianceOfMean(std::span<const double> values, double mean)
 {
     const auto n = static_cast<double>(values.size());
@@ -45,7 +45,7 @@ Side sideOf(const GroupTimes& group)
     for (const std::vector<double>& steps : group.runs)
         means.push_back(meanOf(steps));
     Side side{.runs = static_cast<double>(means.size()), .mean = meanOf(means)};
-    // The runs of a side are what varies; the steps of a single run are the next best.
+    // Runs are the samples; for a single run its steps are.
     const std::vector<double>& values = means.size() == 1 ? group.runs.front() : means;
     if (values.size() < 2)
         return side;
@@ -56,27 +56,27 @@ Side sideOf(const GroupTimes& group)
     return side;
 }
 
-/// How well a difference of means is known.
+/// The uncertainty of a difference of means.
 struct Spread {
     double variance = 0;
     double degrees = 1e6;
 };
 
-/// The variance that the runs show, but no less than the deviation between runs makes it. A single run shows
-/// only how its steps vary, which comes on top. Degrees of freedom by Satterthwaite's formula.
+/// The variance between runs, but at least the given deviation between runs. A single run shows only the
+/// variance of its steps, which is added to that. Degrees of freedom by Satterthwaite's formula.
 Spread spreadOf(const Side& a, const Side& b, const BetweenRuns& between)
 {
     double deviation = between.deviation;
     double degrees = between.degrees;
     for (const Side& side : {a, b}) {
-        // That the step's deviation holds for a group, too, is no more than a guess where no run repeats it.
+        // Without repeats it is an assumption that the step's deviation holds for a group.
         if (side.runs == 1)
             degrees = std::min(degrees, kDegreesOfGuess);
         deviation = std::max(deviation, side.spread);
     }
     Spread spread;
     double uncertainty = 0;
-    double expected = 0; // of single runs, and the least of repeats
+    double expected = 0; // of single runs, and the lower bound for repeats
     for (const Side& side : {a, b}) {
         if (side.runs == 0)
             continue;
@@ -116,7 +116,7 @@ bool sameCount(double a, double b)
     return std::abs(a - b) < 1e-9;
 }
 
-/// A group of either side while it is being judged.
+/// A group during its evaluation.
 struct Candidate {
     GroupDifference difference = {};
     Spread spread = {};
@@ -152,7 +152,7 @@ Candidate matched(const GroupTimes* a, const GroupTimes* b, const BetweenRuns& b
     return candidate;
 }
 
-/// What is said of a group that is on both sides and was tested.
+/// The verdict on a tested group that both sides have.
 GroupVerdict testedVerdict(const GroupDifference& difference, bool isDiscovery)
 {
     if (isDiscovery)
@@ -210,7 +210,8 @@ std::vector<GroupDifference> compareGroups(std::span<const GroupTimes> a, std::s
             pValues.push_back(*candidates.back().difference.p);
     }
     const std::vector<bool> found = discoveries(pValues, falseDiscovery);
-    // The p-value below which a group is a discovery: the same level for the intervals makes both agree.
+    // The p-value below which a group is a discovery. Using it as the level of the intervals makes both
+    // agree.
     const auto discovered = static_cast<double>(std::count(found.begin(), found.end(), true));
     const double alpha =
         pValues.empty() ? falseDiscovery

@@ -36,7 +36,7 @@ double Random::uniform()
 
 std::uint64_t Random::below(std::uint64_t bound)
 {
-    // Lemire's multiplication: the bias of at most bound / 2^64 is far below anything counted here.
+    // Lemire's multiplication. Its bias, at most bound / 2^64, is negligible here.
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
 }
 
@@ -47,7 +47,7 @@ double Random::normal()
 
 double Random::gamma(double shape)
 {
-    // Marsaglia and Tsang, "A simple method for generating gamma variables" (2000): accepts about 98 % of its
+    // Marsaglia and Tsang, "A simple method for generating gamma variables" (2000); accepts about 98 % of the
     // draws.
     const double d = shape - 1.0 / 3;
     const double c = 1 / std::sqrt(9 * d);

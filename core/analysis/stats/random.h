@@ -5,8 +5,8 @@
 
 namespace tilescope::analysis {
 
-/// Random numbers that are the same on every machine for the same seed, which the distributions of the
-/// standard library are not. xoshiro256** (Blackman and Vigna, 2018), seeded by SplitMix64.
+/// Random numbers that are identical on every machine for the same seed, unlike the distributions of the
+/// standard library. xoshiro256** (Blackman and Vigna, 2018), seeded by SplitMix64.
 class Random {
 public:
     explicit Random(std::uint64_t seed);

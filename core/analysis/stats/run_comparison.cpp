@@ -13,9 +13,9 @@ namespace tilescope::analysis {
 namespace {
 
 constexpr std::size_t kBlocks = 5;
-constexpr std::size_t kFewestSteps = 3; // fewer show no spread of their own
+constexpr std::size_t kFewestSteps = 3; // fewer steps do not show their spread
 
-// Of single runs; calibrated on recorded runs (tests/bench/compare).
+// Of single runs; calibrated with recorded runs (tests/bench/compare).
 constexpr double kLeastQuiet = 0.05;
 constexpr double kLeastDisturbed = 0.10;
 constexpr double kLeastShort = 0.20;
@@ -23,7 +23,7 @@ constexpr double kShortMs = 1000;
 constexpr double kSpreadUnknown = 0.5;
 constexpr double kDegreesOfSteps = 2;
 
-// Repeats that agree to the last digit do so by the resolution of the clock.
+// Smaller deviations between repeats are due to the resolution of the clock.
 constexpr double kLeastMeasured = 0.0005;
 constexpr double kKnownForCertain = 1e6;
 constexpr std::int64_t kMostRepeats = 50;
@@ -38,7 +38,7 @@ double sumOfSquares(std::span<const double> values)
     return squares;
 }
 
-/// Logarithms of the medians of the runs that have steps.
+/// Logarithms of the medians of runs with steps.
 std::vector<double> logMedians(std::span<const TimedRun> runs)
 {
     std::vector<double> logs;
@@ -61,7 +61,7 @@ double meanOf(std::span<const double> values)
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Standard deviation of the logarithms of the medians of consecutive steps.
+/// Standard deviation of the logarithms of the medians of blocks of consecutive steps.
 double deviationOfBlocks(std::span<const double> times)
 {
     const std::size_t n = times.size();
@@ -77,21 +77,21 @@ double deviationOfBlocks(std::span<const double> times)
     return std::sqrt(sumOfSquares(logs) / static_cast<double>(blocks - 1));
 }
 
-/// The least that the deviation between runs such as this one is taken to be.
+/// The lower bound of the deviation between runs like this one.
 double leastDeviationOf(const TimedRun& run)
 {
-    // Other work that comes and goes within seconds meets a shorter run as a whole or not at all.
+    // Disturbances of a few seconds affect a shorter run completely or not at all.
     if (std::accumulate(run.times.begin(), run.times.end(), 0.0) < kShortMs)
         return kLeastShort;
     return run.disturbed ? kLeastDisturbed : kLeastQuiet;
 }
 
-/// The share of log ratios of two repeats of one spec that 2.5 % of the pairs exceed; none with fewer than
-/// ten repeats. Runs that fall into two groups, fast and slow, deviate by more than Student's t expects.
+/// The absolute log ratio that 2.5 % of the pairs of repeats of one spec exceed; none with fewer than ten
+/// repeats. Runs that form a fast and a slow group deviate more than Student's t predicts.
 std::optional<double> reachOfPairs(const KnownDeviation& known)
 {
     constexpr std::size_t kEnough = 10;
-    constexpr std::size_t kMost = 500; // pairs grow with the square
+    constexpr std::size_t kMost = 500; // limits the quadratic number of pairs
     std::vector<double> differences;
     for (const std::vector<double>& group : known.repeats) {
         if (group.size() < kEnough)
@@ -213,8 +213,8 @@ std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span
     result.reach = std::exp(half);
     if (result.between.isMeasured()) {
         result.ratio95 = {result.ratio / result.reach, result.ratio * result.reach};
-        // B - A = 2 level sinh(log(B / A) / 2), where the level is the geometric mean of A and B: the
-        // interval of the ratio, at this level.
+        // B - A = 2 level sinh(log(B / A) / 2), with the geometric mean of A and B as level: the interval of
+        // the ratio, scaled to this level.
         const double level = std::sqrt(result.medianA * result.medianB);
         result.difference95 = {2 * level * std::sinh((logRatio - half) / 2),
                                2 * level * std::sinh((logRatio + half) / 2)};

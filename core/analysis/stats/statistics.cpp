@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kCoverage = 0.95;
 
-/// The probability that `n` tosses of a coin show heads at most `most` times.
+/// The probability of at most `most` heads in `n` tosses of a coin.
 double tailOfCoins(std::int64_t n, std::int64_t most)
 {
     const auto tosses = static_cast<double>(n);
@@ -22,7 +22,7 @@ double tailOfCoins(std::int64_t n, std::int64_t most)
     };
     double term = std::exp(logChoose(static_cast<double>(most)) - tosses * std::log(2.0));
     double sum = 0;
-    // From the largest term down; what is left out is below the last digit.
+    // Starts with the largest term; omitted terms are below double precision.
     for (std::int64_t heads = most; heads >= 0 && term > 1e-18; --heads) {
         sum += term;
         term *= static_cast<double>(heads) / static_cast<double>(n - heads + 1);
@@ -36,7 +36,7 @@ double coverageOf(std::int64_t n, std::int64_t rank)
     return 1 - 2 * tailOfCoins(n, rank - 1);
 }
 
-/// The largest rank whose interval covers the median with 95 %; n >= kFewestForInterval.
+/// The largest rank whose interval contains the median with probability 95 %; n >= kFewestForInterval.
 std::int64_t rankOf(std::int64_t n)
 {
     std::int64_t covers = 1;
@@ -55,7 +55,7 @@ ConfidenceInterval medianInterval(std::span<const double> sorted)
     const double wide = coverageOf(n, rank);
     const double narrow = coverageOf(n, rank + 1);
     const double excess = (wide - kCoverage) / (wide - narrow);
-    // Hettmansperger and Sheather's weight of the inner order statistics.
+    // Weight of the inner order statistics after Hettmansperger and Sheather.
     const double inner = static_cast<double>(n - rank) * excess /
                          (static_cast<double>(rank) + static_cast<double>(n - 2 * rank) * excess);
     const auto at = [sorted](std::int64_t position) { return sorted[static_cast<std::size_t>(position)]; };

@@ -13,29 +13,31 @@ struct ConfidenceInterval {
     bool operator==(const ConfidenceInterval&) const = default;
 };
 
-/// What a set of measurements says, in the unit of its values.
+/// Statistics of a set of measurements, in the unit of its values.
 struct Statistics {
     std::int64_t n = 0;
     double mean = 0;
-    std::optional<double> standardDeviation = {}; ///< of the sample (n - 1); none for one value
+    std::optional<double> standardDeviation = {}; ///< of the sample (n - 1); none for a single value
     double median = 0;
     double min = 0;
     double max = 0;
-    double p95 = 0;                              ///< linear between order statistics, as numpy's default
-    std::optional<ConfidenceInterval> ci95 = {}; ///< of the median; none below kFewestForInterval values
+    double p95 = 0;                              ///< linear between order statistics, like numpy's default
+    std::optional<ConfidenceInterval> ci95 = {}; ///< of the median; none for fewer than
+                                                 ///< kFewestForInterval values
 
     bool operator==(const Statistics&) const = default;
 };
 
-/// The smallest and the largest of fewer values do not hold the median with a probability of 95 %.
+/// With fewer values, even the range from the smallest to the largest contains the median with less than 95 %
+/// probability.
 inline constexpr std::int64_t kFewestForInterval = 6;
 
-/// The statistics of `values`; none where there are none.
+/// The statistics of `values`; none if there are no values.
 ///
-/// The interval lies between order statistics, interpolated to 95 % (Hettmansperger and Sheather, 1986): it
-/// covers the median of independent values of any distribution with a probability within half a per cent of
-/// that. Medians, because step times have a long right tail that is the host's, not the program's.
-/// \throws Error  if a value is not finite
+/// The interval is interpolated between order statistics (Hettmansperger and Sheather, 1986). For independent
+/// values of any distribution its coverage is within half a per cent of 95 %. It is an interval of the
+/// median, because step times have a long right tail caused by the host.
+/// \throws Error  a value is not finite
 /// O(n log n)
 std::optional<Statistics> summarise(std::span<const double> values);
 
@@ -43,7 +45,8 @@ std::optional<Statistics> summarise(std::span<const double> values);
 /// \param sorted  ascending, not empty
 double quantile(std::span<const double> sorted, double fraction);
 
-/// The median; the mean of the two middle values where their number is even. `values` not empty. O(n).
+/// The median; for an even number of values the mean of the two middle ones. `values` must not be empty.
+/// O(n).
 double median(std::span<const double> values);
 
 } // namespace tilescope::analysis

@@ -15,7 +15,7 @@ constexpr std::size_t kMostForDrift = 500;
 constexpr double kSameLevel = 0.01;
 constexpr double kMadToDeviation = 1.4826;
 
-/// Medians of neighbours, `group` together, so that no series is longer than `most`.
+/// Medians of `group` neighbours, so that the series has at most `most` values.
 std::vector<double> shortened(std::span<const double> series, std::size_t most, std::size_t& group)
 {
     group = (series.size() + most - 1) / most;
@@ -29,7 +29,7 @@ std::vector<double> shortened(std::span<const double> series, std::size_t most, 
     return medians;
 }
 
-/// Scale of the noise from differences of values `lag` apart; levels touch few of them.
+/// The scale of the noise from differences of values `lag` apart. Changes of level affect few of them.
 double differenceScale(std::span<const double> x, std::size_t lag)
 {
     std::vector<double> sizes;
@@ -38,8 +38,8 @@ double differenceScale(std::span<const double> x, std::size_t lag)
     return kMadToDeviation * median(sizes) / std::sqrt(2.0);
 }
 
-/// Values that stand alone far off their six neighbours, replaced by the neighbours' median. The first stays:
-/// it is where warm-up shows.
+/// Replaces isolated outliers by the median of their six neighbours. The first value stays, because warm-up
+/// shows there.
 std::vector<double> withoutStretchedSteps(std::span<const double> x)
 {
     constexpr std::size_t kReach = 3;
@@ -56,23 +56,23 @@ std::vector<double> withoutStretchedSteps(std::span<const double> x)
     return clean;
 }
 
-/// Variance of a mean of n values, times n: the noise and its memory. For noise that remembers phi of the
-/// value before, differences of values two apart vary 1 + phi times as much as those of neighbours.
+/// Variance of a mean of n values, times n: the noise including its autocorrelation. For noise with
+/// autocorrelation phi, differences of values two apart vary 1 + phi times as much as those of neighbours.
 double longRunVariance(std::span<const double> x)
 {
     const double one = differenceScale(x, 1);
     const double two = differenceScale(x, 2);
-    // What a clock can resolve, so that a series of equal values is one level.
+    // Lower bound from the resolution of the clock, so that equal values form one level.
     constexpr double kLeast = 1e-12;
     if (one <= 0)
         return std::max(two * two, kLeast);
-    // Short series tell their memory badly: it is taken for what two standard errors more would be.
+    // Short series estimate their autocorrelation poorly: add two standard errors.
     const double uncertain = 2 / std::sqrt(static_cast<double>(x.size()));
     const double phi = std::clamp((two * two) / (one * one) - 1 + uncertain, 0.0, 0.9);
     return std::max(one * one / (1 - phi) * (1 + phi) / (1 - phi), kLeast);
 }
 
-/// Sums from which the squared deviation of any stretch from its mean follows in O(1).
+/// Prefix sums that yield the squared deviation of any interval from its mean in O(1).
 class Deviations {
 public:
     explicit Deviations(std::span<const double> x) : sum_(x.size() + 1), squares_(x.size() + 1)
@@ -94,7 +94,7 @@ private:
     std::vector<double> squares_;
 };
 
-/// Ends of the stretches of least penalised cost: PELT.
+/// The ends of the segments with the least penalised cost: PELT.
 std::vector<std::size_t> changePoints(std::span<const double> x, double variance)
 {
     const std::size_t n = x.size();
@@ -112,7 +112,7 @@ std::vector<std::size_t> changePoints(std::span<const double> x, double variance
                 previous[end] = begin;
             }
         }
-        // What cannot be best now can never be again.
+        // Pruning: a candidate that cannot be optimal now never will be.
         std::erase_if(candidates,
                       [&](std::size_t begin) { return best[begin] + deviations.of(begin, end) > best[end]; });
         candidates.push_back(end);
@@ -133,7 +133,7 @@ std::vector<double> logarithms(std::span<const double> times)
     return x;
 }
 
-/// Ranks from 1; equal values share theirs.
+/// Ranks from 1; equal values share their mean rank.
 std::vector<double> ranksOf(std::span<const double> values)
 {
     std::vector<std::size_t> order(values.size());
@@ -152,8 +152,8 @@ std::vector<double> ranksOf(std::span<const double> values)
     return ranks;
 }
 
-/// How much more Kendall's S varies than for independent values; Hamed and Rao's equation 14, over the lags
-/// up to the first that is not correlated.
+/// The factor by which autocorrelation increases the variance of Kendall's S: equation 14 of Hamed and Rao,
+/// over the lags up to the first uncorrelated one.
 double memoryFactor(std::span<const double> residuals)
 {
     const std::vector<double> ranks = ranksOf(residuals);
@@ -171,7 +171,7 @@ double memoryFactor(std::span<const double> residuals)
     double factor = 1;
     for (std::size_t lag = 1; lag <= ranks.size() / 4; ++lag) {
         const double seen = covariance(lag) / whole;
-        // A fitted line takes some of the memory away, the more so the shorter the series (Kendall, 1954).
+        // Fitting a line reduces the autocorrelation, more so for short series (Kendall, 1954).
         const double correlation = seen + (2 + 4 * seen) / n;
         if (correlation <= 0)
             break;

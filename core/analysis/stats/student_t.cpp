@@ -36,7 +36,7 @@ double regularizedBeta(double a, double b, double x)
         return x <= 0 ? 0 : 1;
     const double front =
         std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
-    // The fraction converges fast on one side of its middle only; the other is its mirror.
+    // The fraction converges quickly on one side of its middle only; use symmetry for the other.
     if (x < (a + 1) / (a + b + 2))
         return front * betaFraction(a, b, x) / a;
     return 1 - front * betaFraction(b, a, 1 - x) / b;

@@ -2,12 +2,11 @@
 
 namespace tilescope::analysis {
 
-/// Probability that a variable of Student's distribution is at least |t| away from 0, on either side.
+/// The two-sided p-value of t in Student's distribution.
 /// \param dof  degrees of freedom, > 0
 double studentTwoSided(double t, double dof);
 
-/// The t that is exceeded on either side with probability `alpha` in all: 2.228 for 0.05 and 10 degrees of
-/// freedom.
+/// The critical value of a two-sided test at level `alpha`: 2.228 for 0.05 and 10 degrees of freedom.
 /// \param alpha  in (0, 1)
 double studentCritical(double alpha, double dof);
 

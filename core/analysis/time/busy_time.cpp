@@ -11,9 +11,9 @@ namespace {
 void requireSorted(Timestamp previousStart, const DeviceEvent& event)
 {
     if (event.start < previousStart || event.end < event.start)
-        throw Error{.what = "device events are not in start order, or end before they start: the one at " +
-                            std::to_string(nanosecondsOf(event.start)) + " ns is the first offender",
-                    .mend = "the file is damaged; tilescope verify tells where",
+        throw Error{.what = "device events are not in start order, or end before they start: first at " +
+                            std::to_string(nanosecondsOf(event.start)) + " ns",
+                    .mend = "the file is damaged; tilescope verify shows where",
                     .kind = ErrorKind::Failure};
 }
 

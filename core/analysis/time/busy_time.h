@@ -8,7 +8,7 @@
 
 namespace tilescope::analysis {
 
-/// A half-open stretch of time.
+/// A half-open time interval.
 struct Interval {
     Timestamp start{};
     Timestamp end{};
@@ -26,21 +26,21 @@ struct Interval {
 /// O(n), one pass.
 Nanoseconds busyTime(std::span<const DeviceEvent> events);
 
-/// The stretches of time that at least one of `intervals` covers: sorted, apart, none empty. O(n log n).
+/// The union of the intervals: sorted, disjoint, none empty. O(n log n).
 std::vector<Interval> unionOf(std::vector<Interval> intervals);
 
-/// What of `inside` is in none of `covers`.
-/// \param covers  as unionOf gives it.
+/// The parts of `inside` that `covers` does not cover.
+/// \param covers  a result of unionOf()
 /// O(n).
 std::vector<Interval> complement(Interval inside, std::span<const Interval> covers);
 
-/// What both have.
-/// \param a, b  as unionOf gives them.
+/// The times in both.
+/// \param a, b  results of unionOf()
 /// O(n).
 std::vector<Interval> intersection(std::span<const Interval> a, std::span<const Interval> b);
 
-/// What `a` has and `b` has not.
-/// \param a, b  as unionOf gives them.
+/// The times in `a` but not in `b`.
+/// \param a, b  results of unionOf()
 /// O(n).
 std::vector<Interval> difference(std::span<const Interval> a, std::span<const Interval> b);
 

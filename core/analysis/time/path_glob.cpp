@@ -18,7 +18,8 @@ std::vector<std::string_view> split(std::string_view path)
     }
 }
 
-/// `*` and `?` within one component, by the usual backtracking to the last star: O(text x pattern) at worst.
+/// Matches `*` and `?` within one component, with backtracking to the last star. Worst case O(text x
+/// pattern).
 bool componentMatches(std::string_view pattern, std::string_view text)
 {
     std::size_t p = 0;
@@ -44,8 +45,8 @@ bool componentMatches(std::string_view pattern, std::string_view text)
     return p == pattern.size();
 }
 
-/// reachable[i]: the components consumed so far can be matched by the first i of the pattern. `**` may be
-/// skipped.
+/// reachable[i]: the first i components of the pattern can match the components consumed so far. `**` may
+/// match nothing.
 void skipDoubleStars(const std::vector<std::string>& pattern, std::vector<bool>& reachable)
 {
     for (std::size_t i = 0; i < pattern.size(); ++i)

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kNone = ~std::size_t{0};
 
-/// Time covered by intervals that come in start order: each instant once.
+/// The time covered by intervals in start order; each instant counts once.
 struct Coverage {
     Nanoseconds length{0};
     Timestamp until = Timestamp::min();
@@ -47,7 +47,7 @@ class RangeTotals::Tree {
 public:
     explicit Tree(const TextOf& textOf) : textOf_(textOf) {}
 
-    /// The node of a path's id; kNone where the path is not under a step.
+    /// The node of a path id; kNone if the path is not below a step.
     std::size_t nodeOf(StringId id)
     {
         if (!id)
@@ -61,7 +61,7 @@ public:
         return entry->second;
     }
 
-    /// Calls `visit` for the node and all above it.
+    /// Calls `visit` for the node and its ancestors.
     template <class Visit> void upwards(std::size_t node, Timestamp start, std::int32_t step, Visit&& visit)
     {
         for (; node != kNone; node = nodes_[node].parent) {
@@ -78,7 +78,7 @@ public:
     Node& operator[](std::size_t index) { return nodes_[index]; }
     bool empty() const { return nodes_.empty(); }
 
-    /// Depth first, siblings by first start.
+    /// Depth first; siblings by first start.
     std::vector<std::size_t> inTreeOrder()
     {
         for (Node& node : nodes_)
@@ -97,7 +97,7 @@ public:
     }
 
 private:
-    /// The first node made is `step`, because every path begins there.
+    /// The first node is `step`, the root of every path.
     std::size_t nodeAt(std::string_view path)
     {
         if (const auto found = byPath_.find(path); found != byPath_.end())

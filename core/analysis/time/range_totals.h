@@ -13,21 +13,21 @@
 
 namespace tilescope::analysis {
 
-/// What happened under one path, over all traced steps.
+/// Totals of one path over all traced steps.
 struct RangeTotal {
     std::string path;
     std::int64_t instances = 0;
-    std::optional<Nanoseconds> wall = {}; ///< host time; none where no host range or op tells it
+    std::optional<Nanoseconds> wall = {}; ///< host time; none if no host range or op has this path
     std::optional<Nanoseconds> gpu =
-        {};             ///< GPU busy with what was launched under the path; none without a GPU
-    double percent = 0; ///< of the steps' GPU time; where there is none, of their wall
+        {};             ///< time in which the GPU executes work launched below the path; none without a GPU
+    double percent = 0; ///< of the steps' GPU time; without a GPU of their wall time
 };
 
-/// Adds up records one by one, as rangeTotals() does: what grows is the number of paths. Each kind comes in
-/// start order.
+/// Sums records one by one, like rangeTotals(). Memory is O(paths). Each kind of record arrives in start
+/// order.
 class RangeTotals {
 public:
-    /// \param textOf  outlives this
+    /// \param textOf  must outlive this object
     explicit RangeTotals(const TextOf& textOf);
     ~RangeTotals();
 
@@ -42,13 +42,13 @@ private:
     bool hasGpu_ = false;
 };
 
-/// Ranges of the traced steps by path, from `step` down, in tree order (siblings by when they first started).
+/// Totals of the traced steps by path, beginning at `step`, in tree order (siblings by first start).
 ///
-/// A path with host ranges takes wall and instances from them. Backward's module paths have none, because
-/// autograd launches from its own thread: their wall is the time in which an op attributed to the path was
-/// running, and their instances are the steps in which they occur. GPU time is that of the device events
-/// attributed to the path or beneath it, each instant counted once.
-/// \param ranges, ops, device  each in start order; those outside a step are left out
+/// Wall time and instances of a path come from its host ranges. Module paths of backward have none, because
+/// autograd launches from its own thread: their wall time is the time in which an op attributed to the path
+/// was running, and their instances are the steps in which they occur. GPU time is that of device events
+/// attributed to the path or below; each instant counts once.
+/// \param ranges, ops, device  each in start order; records outside a step are ignored
 /// O(n x depth of paths).
 std::vector<RangeTotal> rangeTotals(std::span<const Range> ranges, std::span<const Op> ops,
                                     std::span<const DeviceEvent> device, const TextOf& textOf);

@@ -48,7 +48,7 @@ void addSteadiness(std::vector<RunFlag>& flags, const RunConditions& run)
         return;
     }
     const std::size_t late = state.from - warm;
-    // Slow steps that end in the first half are a start; anything else is a change on the way.
+    // Slow steps that end in the first half are warm-up; any other change is unsteadiness.
     if (earlier > settled && late <= run.timed.size() / 2)
         flags.push_back(
             {FlagKind::WarmUpTooShort, format("the first %zu timed %s to it: set warmup to %zu", late,
@@ -86,8 +86,9 @@ std::vector<RunFlag> flagsOf(const RunConditions& run)
         const auto drift = driftOf(run.timed);
         const bool drifts = drift && drift->seen();
         addSteadiness(flags, run);
-        // A slow rise looks like a stair of levels, and a level that changes like a rise: what is steady once
-        // the slope is taken away drifted, anything else changed. One of the two says enough.
+        // A slow rise can look like a sequence of levels, and a change of level like a rise. If the times
+        // without the slope are steady, the run drifted; otherwise its level changed. Only one of the two is
+        // reported.
         if (drifts && (flags.empty() || isSteadyWithout(*drift, run.timed)))
             flags = {driftFlag(*drift)};
     }

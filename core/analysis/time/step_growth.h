@@ -10,18 +10,18 @@
 
 namespace tilescope::analysis {
 
-/// Whether each traced step leaves more memory allocated than the one before: a leak. One thread.
+/// Detects a leak: each traced step leaves more memory allocated than the one before. One thread.
 class StepGrowth {
 public:
-    /// In time order, also from call to call.
+    /// Events must be in time order, also across calls.
     void add(std::span<const AllocEvent> events);
 
-    /// Bytes that a step leaves behind on average, on the device where they are most; none where some step
-    /// left no more than the one before, or there were fewer than three.
+    /// The average growth per step on the device with the largest growth. None if there are fewer than three
+    /// steps or some step did not grow.
     std::optional<Bytes> perStep() const;
 
 private:
-    /// Allocated after the last event of each step.
+    /// Allocated bytes after the last event of each step.
     std::map<std::pair<DeviceIndex, std::int32_t>, std::int64_t> after_;
 };
 

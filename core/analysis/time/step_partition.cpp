@@ -16,9 +16,9 @@ template <class Event> Interval within(const Interval& wall, const Event& event)
     return {std::max(wall.start, event.start), std::min(wall.end, event.end)};
 }
 
-/// When the host was last seen on its way to the GPU: a device event tells its launch's start, a recorded
-/// launch its end, and a call that waits the moment from which on the host had nothing left to do for the
-/// step.
+/// The last moment at which the host is known to have been working towards the GPU: the start of a device
+/// event's launch, the end of a recorded launch, and the start of a waiting call, after which the host had no
+/// more work for the step.
 Timestamp lastErrand(const Interval& wall, std::span<const DeviceEvent> device,
                      std::span<const ApiCall> calls)
 {
@@ -49,7 +49,7 @@ struct IdlePart {
     const char* reason;
 };
 
-/// The largest of what the GPU idles for.
+/// The part with the largest idle time.
 IdlePart largestIdlePart(const StepPartition& step)
 {
     const std::array parts{

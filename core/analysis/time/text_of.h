@@ -7,8 +7,8 @@
 
 namespace tilescope::analysis {
 
-/// Gives the text of a string id that the events carry: a file's (RunReader::text) or a process'
-/// (StringTable::text). Analyses ask once per distinct id. The views must live as long as the call.
+/// Returns the text of a string id in events, from a file (RunReader::text) or a process (StringTable::text).
+/// Called once per distinct id. The views must outlive the call of the analysis.
 using TextOf = std::function<std::string_view(StringId)>;
 
 } // namespace tilescope::analysis

@@ -93,7 +93,7 @@ TEST(Terminal, ElidesNamesThenDropsColumnsToFit)
             EXPECT_TRUE(line.starts_with("Left out") || displayWidth(line) <= width) << line;
     EXPECT_THAT(terminal(kernels(), {.width = 40}), HasSubstr("\u2026"));
     EXPECT_THAT(terminal(kernels(), {.width = 40}), Not(HasSubstr("Left out")));
-    EXPECT_THAT(terminal(kernels(), {.width = 30}), HasSubstr("Left out to fit: steps"));
+    EXPECT_THAT(terminal(kernels(), {.width = 30}), HasSubstr("Columns not shown: steps"));
 }
 
 TEST(Terminal, DoesNotFillUpAPipesRowsToTheLengthOfOneText)
