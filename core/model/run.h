@@ -61,7 +61,7 @@ struct RunResult {
     std::optional<double> traceOverhead = {}; ///< median traced step / median timed step
     std::optional<double> loss = {};          ///< value of the last timed step
     std::optional<OomInfo> oom = {};
-    std::vector<std::string> flags = {}; ///< untraced-rival, throttled, …
+    std::vector<std::string> flags = {}; ///< untraced, throttled, …
     Nanoseconds duration{0};
     /// Least time from a launch to its start over the first and the last traced step: how far the clocks of
     /// host and device lay apart. Their difference is the drift. None on a CPU.

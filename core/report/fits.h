@@ -22,7 +22,7 @@ struct CurvePoint {
 /// The quantity of a finding as a function of its key `x`, for one value of its key `series`.
 struct Curve {
     std::string name = {};
-    std::vector<CurvePoint> points = {}; ///< sorted by x; means of the runs with status ok
+    std::vector<CurvePoint> points = {}; ///< sorted by x; from the medians of the runs with status ok
 };
 
 /// Points with equal x are combined by their geometric mean: a curve over several d_head has one value per
