@@ -3,10 +3,10 @@
 set(TILESCOPE_KERNEL_SET small CACHE STRING
     "CUDA kernels to build: all; those of some GPUs, by compute capability: 8.6;9.0; or small, bf16 by mma.sync up to head dim 128 for 8.0, quick to build")
 
-# tilescope_kernel_plan(SET ARCHITECTURES HOPPER): what a value of TILESCOPE_KERNEL_SET stands for. ARCHITECTURES receives the
-# CUDA architectures of the mma.sync kernels, HOPPER whether the kernels of compute capability 9.0 are built as well.
+# tilescope_kernel_plan(SET ARCHITECTURES HOPPER) interprets a value of TILESCOPE_KERNEL_SET. ARCHITECTURES receives the
+# CUDA architectures of the mma.sync kernels, HOPPER whether the kernels for compute capability 9.0 are built, too.
 #
-# mma.sync serves every GPU from 8.0 on; those newer than 9.0 compile its PTX when they first load it.
+# The mma.sync kernels run on every GPU from 8.0 on. GPUs newer than 9.0 compile their PTX when they first load it.
 function(tilescope_kernel_plan value architectures hopper)
     if(value STREQUAL small)
         set(${architectures} 80 PARENT_SCOPE)

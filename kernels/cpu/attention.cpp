@@ -1,4 +1,4 @@
-// Cuts the CPU kernels' work into tasks.
+// Divides the work of the CPU kernels into tasks.
 #include "kernels/cpu/instruction_set.h"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-/// Scratch memory of the calling thread, at least `bytes`: kept between tasks, since fresh pages would cost
-/// as much as a tile's arithmetic.
+/// Scratch memory of the calling thread, at least `bytes`. Kept between tasks, because new pages would take
+/// as long as a tile's arithmetic.
 std::byte* threadScratch(std::size_t bytes)
 {
     struct Free {
@@ -33,7 +33,7 @@ std::int64_t tiles(std::int64_t count, std::int64_t tile)
     return (count + tile - 1) / tile;
 }
 
-/// Into how many parts the keys of a head are split. Two tasks a thread even out causal parts.
+/// Number of parts of a head's keys. Two tasks per thread balance causal parts.
 std::int64_t keyParts(const CpuTileKernels& kernels, const AttentionShape& shape, int threads)
 {
     const std::int64_t heads = shape.batch * shape.keyHeads;
@@ -41,8 +41,8 @@ std::int64_t keyParts(const CpuTileKernels& kernels, const AttentionShape& shape
     return std::clamp<std::int64_t>(wanted, 1, std::min<std::int64_t>(8, tiles(shape.keys, kernels.keyTile)));
 }
 
-/// Calls body(batch, head, first row) for every tile of `rows` rows of every head, last tiles first: under a
-/// causal mask they are the longest, and what starts last should be short.
+/// Calls body(batch, head, first row) for every tile of `rows` rows of every head. The last tiles come first,
+/// because under a causal mask they take longest.
 template <class Body>
 void forEachTile(std::int64_t batch, std::int64_t headsPerBatch, std::int64_t rows, std::int64_t tile,
                  const ParallelFor& parallelFor, const Body& body)
@@ -105,7 +105,7 @@ void attentionBackwardCpu(const CpuTileKernels& kernels, const AttentionProblem&
                              kernels.delta(problem, tensors, batch, head, query);
                          });
     }
-    // Part 0 sees the first keys, which under a causal mask the most queries see.
+    // Part 0 has the first keys, which most queries see under a causal mask.
     const std::int64_t heads = shape.batch * shape.keyHeads;
     parallelFor(heads * parts, [&](std::int64_t task) {
         const std::int64_t head = task % heads;

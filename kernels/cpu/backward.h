@@ -5,15 +5,14 @@
 
 namespace tilescope::kernels::TILESCOPE_ISA {
 
-/// Where backward keeps delta = rowsum(gradO * o) - gradLogSumExp and the partial gradients of q in the
-/// workspace.
+/// Layout of backward's workspace: delta = rowsum(gradO * o) - gradLogSumExp and the partial gradients of q.
 ///
-/// The keys of one head may be split over `parts` tasks, so that few heads keep many threads busy; each part
-/// sums its own gradient of q, and the parts are added in order: the same bits each run.
+/// The keys of a head may be divided among `parts` tasks, so that few heads keep many threads busy. Each part
+/// sums its own gradient of q, and the parts are added in order, which gives the same bits in each run.
 template <class Acc> struct BackwardWorkspace {
     Acc* delta;
     Acc* gradQ;
-    std::int64_t queryRows; ///< of all batches and heads
+    std::int64_t queryRows; ///< in all batches and heads
     std::int64_t stride;
 
     static std::size_t bytes(const AttentionShape& shape, std::int64_t parts)
@@ -32,14 +31,14 @@ template <class Acc> struct BackwardWorkspace {
     }
 };
 
-/// All tiles of keys of one part of one (batch, key head), against every query that sees them.
+/// All tiles of keys of one part of one (batch, key head), with every query that sees them.
 ///
-/// Scores are computed anew: five products of 2 * queries * keys * headDim operations each, where forward has
-/// two.
+/// Scores are recomputed: five products of 2 * queries * keys * headDim operations each, compared with two in
+/// forward.
 template <class T> class BackwardPart {
     using Acc = typename AccumulatorOf<T>::type;
     static constexpr int kLanes = kWidth<Acc>;
-    static constexpr bool kExact = __is_same(T, Acc); ///< as keepsRowStatistics() says
+    static constexpr bool kExact = __is_same(T, Acc); ///< keepsRowStatistics()
 
 public:
     BackwardPart(const AttentionProblem& problem, const BackwardTensors& tensors, std::byte* scratch)
@@ -125,7 +124,7 @@ private:
                 keyCount_, Result::Accumulate);
     }
 
-    /// Scores become probabilities, gradients of probabilities become gradients of scores.
+    /// Replaces scores by probabilities, and gradients of probabilities by gradients of scores.
     void differentiateSoftmax(std::int64_t head, std::int64_t query, std::int64_t rows)
     {
         const bool masked = mask_.keysSeenBy(query) < firstKey_ + keyCount_;
@@ -142,7 +141,8 @@ private:
             for (std::int64_t j = seen < 0 ? 0 : seen; j < keyCount_; ++j) {
                 p[j] = 0;
             }
-            // Where this tile holds all keys of the row, delta from the same dp lets their rounding cancel.
+            // If this tile holds all keys of the row, delta is made from the same dp, so that rounding errors
+            // cancel.
             const bool wholeRow = firstKey_ == 0 && keysSeen <= keyCount_;
             const Acc gradRow = gradLogSumExpOf<Acc>(tensors_, flat);
             const Acc delta = wholeRow ? dot(p, dp, keyCount_) - gradRow : workspace_.delta[flat];
@@ -150,14 +150,14 @@ private:
                 store(dp + j, load(p + j) * (load(dp + j) - delta));
             }
             if (keysSeen == 1) {
-                // A softmax over one key is constant; dp - delta would leave its rounding.
+                // A softmax over one key is constant; dp - delta would be a rounding error.
                 dp[0] = p[0] * gradRow;
             }
         }
     }
 
-    /// In exact precisions to the last bit as forward had it. From a rounded log-sum-exp large scores may get
-    /// exponents above 0, where no probability lies.
+    /// The same bits as in forward for exact precisions. Otherwise the rounding of the log-sum-exp may make
+    /// exponents of large scores positive, so they are limited to 0.
     Vector<Acc> probability(Vector<Acc> score, const RowStatistics<Acc>& row) const
     {
         if constexpr (kExact) {
@@ -223,7 +223,7 @@ void deltaTile(const AttentionProblem& problem, const BackwardTensors& tensors, 
     for (std::int64_t i = firstQuery; i < end; ++i) {
         const T* output = headOf<T>(tensors.o, batch, head) + i * tensors.o.rowStride;
         const T* gradOutput = headOf<T>(tensors.gradO, batch, head) + i * tensors.gradO.rowStride;
-        // In double: delta is subtracted from numbers of its own size.
+        // In double, because delta is subtracted from numbers of similar size.
         double sum = 0;
         for (int c = 0; c < shape.headDim; ++c) {
             sum += double{toAccumulator(output[c])} * double{toAccumulator(gradOutput[c])};

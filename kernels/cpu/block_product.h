@@ -2,24 +2,23 @@
 
 #include "kernels/cpu/packed_blocks.h"
 
-/// The micro-kernel of the packed kernels: 32 x 32 of C in registers over the whole depth, in fp32.
+/// The micro-kernel of the packed kernels: keeps 32 x 32 of C in registers over the whole depth, in fp32.
 ///
 ///     AMX          tdpbf16ps   16 x 16 x 32 multiply-adds in 16 clocks; four tiles of C, two of each factor
 ///     AMX-FP16     tdpfp16ps   the same of fp16
 ///     AVX512_BF16  vdpbf16ps   16 x 2 multiply-adds; 8 rows x 2 vectors of C at a time
 ///
-/// AMX adds the 16 products of even depth, those of odd depth, both sums, and that to C; AVX512_BF16 adds
-/// pair by pair. All round to nearest and take
-/// denormals of bf16 for 0.
+/// AMX adds the 16 products of even depth, those of odd depth, both sums, and the result to C. AVX512_BF16
+/// adds pair by pair. All round to nearest and treat denormal bf16 numbers as 0.
 namespace tilescope::kernels::TILESCOPE_ISA {
 
 #if defined(__AMX_BF16__)
 
-/// The shape of the calling thread's tile registers while one task runs: all eight 16 rows of 64 bytes.
+/// Configures the calling thread's tile registers during a task: all eight have 16 rows of 64 bytes.
 ///
-/// Tile registers belong to a thread and every user of them (oneDNN, too) sets their shape before use, so
-/// they are given back at the end: a thread with live tiles also costs the kernel 8 KB at each switch. The
-/// process must have been granted their use before (cpuInstructionSets()).
+/// Every user of the registers (oneDNN too) configures them before use. They are released at the end, because
+/// a thread with live tiles costs the operating system 8 KB at each context switch. The process must have
+/// permission to use them (cpuInstructionSets()).
 class TileRegisters {
 public:
     TileRegisters()
@@ -37,12 +36,12 @@ public:
     TileRegisters& operator=(const TileRegisters&) = delete;
 };
 
-/// C += left right, of tile registers.
+/// C += left right in tile registers.
 template <class T, int c, int left, int right> inline void multiplyTiles()
 {
 #if defined(TILESCOPE_AMX_FP16)
     if constexpr (__is_same(T, Half)) {
-        // tdpfp16ps, which GCC 12 does not know: VEX.128.F2.0F38.W0 5C /r.
+        // tdpfp16ps, which GCC 12 does not support: VEX.128.F2.0F38.W0 5C /r.
         asm volatile(".byte 0xc4, 0xe2, %c0, 0x5c, %c1" ::"i"((~right & 15) << 3 | 3),
                      "i"(0xc0 | c << 3 | left));
         return;
@@ -55,8 +54,8 @@ template <class T>
 inline void product32(const Block* const (&left)[2], const Block* const (&right)[2], std::int64_t depthBlocks,
                       float* c, std::int64_t stride, Result result)
 {
-    // The intrinsic for a tile load does not tell the compiler that it reads memory: all stores before it
-    // must be done.
+    // The intrinsic of a tile load does not declare that it reads memory, so that earlier stores must be
+    // forced.
     asm volatile("" ::: "memory");
     const long rowBytes = static_cast<long>(stride) * 4;
     float* const lower = c + kBlockRows * stride;

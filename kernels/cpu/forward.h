@@ -5,11 +5,11 @@
 
 namespace tilescope::kernels::TILESCOPE_ISA {
 
-/// One tile of queries against every key that it sees.
+/// One tile of queries with every key that it sees.
 ///
-/// Scores are kept transposed (keys x queries): queries fill the vectors, so that the running maximum and sum
-/// need no sums across lanes, and K and V are read in the layout in which they come. Bound: 4 * queries *
-/// keys * headDim floating-point operations at two vector FMAs a clock.
+/// Scores are transposed (keys x queries). Queries fill the vectors, so that the running maximum and sum need
+/// no operations across lanes, and K and V are read in their own layout. Bound: 4 * queries * keys * headDim
+/// floating-point operations at two vector FMAs per clock.
 template <class T> class ForwardTile {
     using Acc = typename AccumulatorOf<T>::type;
     static constexpr int kLanes = kWidth<Acc>;
@@ -78,14 +78,14 @@ private:
         }
     }
 
-    /// What is subtracted from the scores of rows whose largest is `maximum`. A row that has seen nothing but
-    /// -infinity must not compute (-infinity) - (-infinity).
+    /// The number to subtract from the scores of rows whose largest is `maximum`: 0 for -infinity, because
+    /// -infinity - (-infinity) would be NaN.
     static Vector<Acc> baseOf(Vector<Acc> maximum)
     {
         return maximum == -static_cast<Acc>(__builtin_inf()) ? Vector<Acc>{} : maximum;
     }
 
-    /// Turns scores into exp(scale * (score - maximum)) and rescales what was summed under the old maximum.
+    /// Replaces scores by exp(scale * (score - maximum)) and rescales the sums made with the old maximum.
     void softmax(std::int64_t count, bool rescale)
     {
         for (int g = 0; g < kGroups && g * kLanes < rows_; ++g) {
@@ -96,7 +96,7 @@ private:
                 maximum = score > maximum ? score : maximum;
             }
             const Vector<Acc> base = baseOf(maximum);
-            // Where the maximum stays, exactly 1.
+            // Exactly 1 if the maximum does not change.
             const Vector<Acc> factor = exponential((maximum_[g] - base) * scale_);
             const Vector<Acc> sum = exponentiate(column, count, base);
             sum_[g] = rescale ? sum_[g] * factor + sum : sum;
@@ -107,11 +107,11 @@ private:
         }
     }
 
-    /// Turns a column of scores into exponentials; returns their sum. Subtracts before it scales: the
-    /// rounding of a large product of score and scale would leave the exponential's range.
+    /// Replaces a column of scores by exponentials and returns their sum. It subtracts before it scales,
+    /// because the rounding error of a large scaled score would exceed the exponential's range.
     Vector<Acc> exponentiate(Acc* column, std::int64_t count, Vector<Acc> base)
     {
-        // In several partial sums: added one by one to a sum near 1, small terms would all be rounded away.
+        // Several partial sums, because small terms would be lost if added one by one to a sum near 1.
         constexpr int kPartial = 8;
         Vector<Acc> partial[kPartial] = {};
         for (std::int64_t j = 0; j < count; j += kPartial) {
@@ -185,7 +185,7 @@ private:
     std::int64_t firstQuery_ = 0;
     std::int64_t rows_ = 0;
     Matrix<Acc> queriesT_, keys_, values_, scores_, output_;
-    // Of each query: the largest score so far, and the sum of the exponentials under it.
+    // For each query: the largest score so far, and the sum of its exponentials.
     Vector<Acc> maximum_[kGroups], sum_[kGroups];
 };
 

@@ -1,7 +1,7 @@
-// The CPU kernels for one instruction set: CMake compiles this file once for each, naming the set in
-// TILESCOPE_ISA (the namespace) and TILESCOPE_ISA_TABLE (the table).
+// The CPU kernels for one instruction set. CMake compiles this file once for each, with TILESCOPE_ISA (the
+// namespace) and TILESCOPE_ISA_TABLE (the table).
 //
-// Sets that multiply bf16 pairs have kernels for the 16-bit types alone; the other types keep those of
+// Sets that multiply bf16 pairs have kernels only for the types that these make faster. Others use those of
 // AVX-512.
 #include "kernels/cpu/instruction_set.h"
 

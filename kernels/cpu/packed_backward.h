@@ -4,8 +4,8 @@
 
 namespace tilescope::kernels::TILESCOPE_ISA {
 
-/// Where backward sums the gradient of q: transposed (head dim x 32 queries) for each group of queries, as
-/// the products write it; one copy for each part of the keys, added in order at the end.
+/// Layout of the sums of q's gradient: transposed (head dim x 32 queries) for each group of queries, as the
+/// products write it. Each part of the keys has a copy; they are added in order at the end.
 class PackedGradQ {
 public:
     PackedGradQ(void* memory, const AttentionShape& shape)
@@ -24,7 +24,7 @@ public:
         const std::int64_t group = (batch * queryHeads_ + head) * groupsPerHead_ + query / kGroup;
         return {sums_ + (part * groups_ + group) * depth_ * kGroup, kGroup};
     }
-    /// Numbers of one head, which start at those of its query 0.
+    /// Number of sums per head.
     std::int64_t perHead() const { return groupsPerHead_ * depth_ * kGroup; }
 
 private:
@@ -32,19 +32,17 @@ private:
     std::int64_t groupsPerHead_, groups_, queryHeads_, depth_;
 };
 
-/// The keys of one part of one (batch, key head), against every query that sees them, by products of bf16
-/// pairs.
+/// The keys of one part of one (batch, key head), with every query that sees them, by products of bf16 pairs.
 ///
-/// Keys are taken in panels: a panel's packed keys and its gradients stay in the second-level cache while the
-/// queries go by, so that a tile of queries is packed once a panel. Scores are transposed, as in
-/// PackedForward:
+/// Keys form panels. A panel's packed keys and gradients stay in the L2 cache during the iteration over the
+/// queries, so that a tile of queries is packed once per panel. Scores are transposed, as in PackedForward:
 ///
 ///     S^T = K Q^T     dP^T = V dO^T     dV += P^T dO     dK += dS^T Q     dQ^T += K^T dS
 ///
-/// Queries fill the vectors: two vectors of a row of P^T are a row of a left factor, two rows a row of a
+/// Queries fill the vectors. Two vectors of a row of P^T are a row of a left factor; two rows are a row of a
 /// right one.
 template <class T> class PackedBackward {
-    static constexpr bool kExact = __is_same(T, float); ///< as keepsRowStatistics() says
+    static constexpr bool kExact = __is_same(T, float); ///< keepsRowStatistics()
 
 public:
     PackedBackward(const AttentionProblem& problem, const BackwardTensors& tensors, std::byte* memory)
@@ -69,8 +67,8 @@ public:
         part_ = part;
         const std::int64_t group = shape.queryHeads / shape.keyHeads;
         clear({gradQ_.of(part, batch, keyHead * group, 0).data, gradQ_.perHead()}, group);
-        // With several parts small panels, dealt out in turns: under a causal mask early keys have more
-        // queries.
+        // Several parts take small panels alternately, because under a causal mask more queries see early
+        // keys.
         const std::int64_t share = roundUp(shape.keys / (2 * parts) + 1, kPackedKeyTile);
         const std::int64_t panel = parts == 1 ? panelKeys(depth_) : smaller(share, panelKeys(depth_));
         for (std::int64_t key = part * panel; key < shape.keys; key += parts * panel) {
@@ -217,8 +215,8 @@ private:
         }
     }
 
-    /// Where forward kept no statistics, the log-sum-exp for powers of two; rows without keys get
-    /// probabilities 0.
+    /// If forward kept no statistics, the log-sum-exp in powers of two. Rows without keys have probabilities
+    /// 0.
     RowStatistics<float> statisticsOf(std::int64_t flat) const
     {
         if (kExact) {
@@ -228,7 +226,7 @@ private:
         return {logSumExp == -__builtin_inff() ? __builtin_inff() : logSumExp * 1.44269504f, 1};
     }
 
-    /// In double: delta is subtracted from numbers of its own size.
+    /// In double, because delta is subtracted from numbers of similar size.
     static float dot(const SourceRows<T>& a, const SourceRows<T>& b, std::int64_t row)
     {
         __m512d sum = _mm512_setzero_pd();
@@ -247,7 +245,7 @@ private:
         const std::int64_t depthBlocks = depth_ / kBlockDepth;
         const PackedMatrix<T> keys = from(pieces_.keys, tile);
         const PackedMatrix<T> values = from(pieces_.values, tile);
-        // Of each 32 keys the first group that sees them; groups after it do, too.
+        // The first group that sees each 32 keys; all later groups do, too.
         std::int64_t firstGroup[kKeyBlocks];
         for (std::int64_t& first : firstGroup) {
             first = groups_;
@@ -284,7 +282,7 @@ private:
         }
     }
 
-    /// Of 16 queries: what their probabilities are made with.
+    /// Row statistics of 16 queries.
     struct Row {
         __m512 offset, reciprocal, delta;
     };
@@ -294,8 +292,8 @@ private:
                 _mm512_load_ps(pieces_.delta + query)};
     }
 
-    /// In exact precisions to the last bit as forward had it. From a rounded log-sum-exp large scores may get
-    /// exponents above 0, where no probability lies.
+    /// The same bits as in forward for exact precisions. Otherwise the rounding of the log-sum-exp may make
+    /// exponents of large scores positive, so they are limited to 0.
     __m512 probability(const float* score, const Row& row) const
     {
         const __m512 scale = _mm512_set1_ps(scale_);
@@ -304,7 +302,8 @@ private:
                             _mm512_min_ps(_mm512_setzero_ps(), _mm512_load_ps(score) * scale - row.offset));
     }
 
-    /// Where this tile holds all keys of the rows, delta from the same dp lets their rounding cancel.
+    /// If this tile holds all keys of the rows, delta is made from the same dp, so that rounding errors
+    /// cancel.
     void deltaOfWholeRows(std::int64_t group, std::int64_t rows, std::int64_t count)
     {
         for (int half = 0; half < kHalves; ++half) {
@@ -321,7 +320,7 @@ private:
                 const std::int64_t query = smaller(firstQuery_ + first + i, problem_.shape.queries - 1);
                 const std::int64_t keysSeen = mask_.keysSeenBy(query);
                 if (keysSeen == 1) {
-                    // A softmax over one key is constant; dp - delta would leave its rounding.
+                    // A softmax over one key is constant; dp - delta would be a rounding error.
                     pieces_.gradScores.data[half * 16 + i] = 0;
                     pieces_.delta[first + i] = -pieces_.gradLogSumExp[first + i];
                 } else if (keysSeen <= count) {
@@ -331,8 +330,8 @@ private:
         }
     }
 
-    /// Scores become probabilities, gradients of probabilities become gradients of scores, both in 16-bit
-    /// parts.
+    /// Replaces scores by probabilities, and gradients of probabilities by gradients of scores, both in
+    /// 16-bit parts.
     void differentiateSoftmax(std::int64_t group, std::int64_t rows)
     {
         const std::int64_t first = group * kGroup;

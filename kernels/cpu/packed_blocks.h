@@ -4,10 +4,10 @@
 
 #include <immintrin.h>
 
-/// Matrices of 16-bit numbers in the layout that the paired products of AMX and AVX512_BF16 read.
+/// Matrices of 16-bit numbers in the layout that AMX and AVX512_BF16 multiply.
 ///
-/// These instructions sum products of neighbours along the depth: a 32-bit lane holds a pair of bf16 (fp16)
-/// numbers. A block is what one tile register of AMX holds, 16 rows of 16 pairs:
+/// These instructions add products of adjacent numbers along the depth: a 32-bit lane holds a pair of bf16
+/// (fp16) numbers. A block has the size of an AMX tile register, 16 rows of 16 pairs:
 ///
 ///     left factor   pairs[m][p] = elements (m, 2p) and (m, 2p + 1)    16 rows x 32 deep
 ///     right factor  pairs[p][n] = elements (2p, n) and (2p + 1, n)    32 deep x 16 columns
@@ -28,13 +28,12 @@ template <class Index> constexpr Index roundUp(Index value, Index multiple)
     return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Of which numbers of 16 bits an element is the sum, and which products of these make up a product of
-/// elements, the smallest first. Each part is what is left rounded to bf16, 2^-9 of the part before it at
-/// most, and what is left after the last is nothing. Products below 2^-26 of the whole (fp16: 2^-18) are left
-/// out.
+/// The 16-bit parts whose sum is an element, and the products of parts that make a product of elements, the
+/// smallest first. Each part is the remainder rounded to bf16, at most 2^-9 of the previous part; the last
+/// leaves no remainder. Products below 2^-26 of the whole (fp16: 2^-18) are omitted.
 ///
-/// Parts below 2^-126 count as 0, so that fp32 numbers below about 1e-33 lose their last bits; those
-/// above 3.39e38 count as infinite.
+/// Parts below 2^-126 count as 0, so that fp32 numbers below about 1e-33 lose their last bits. Numbers above
+/// 3.39e38 count as infinite.
 template <class T> struct PartsOf;
 template <> struct PartsOf<BFloat16> {
     static constexpr int kCount = 1;
@@ -56,8 +55,8 @@ template <> struct PartsOf<float> {
     static constexpr int kTerms[][2] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
 };
 
-/// A factor of a product in blocks: block (i, k) holds rows (of a right factor, columns) 16 i to 16 i + 15
-/// and depth 32 k to 32 k + 31. The parts of a block lie side by side.
+/// A factor of a product in blocks. Block (i, k) holds rows (columns of a right factor) 16 i to 16 i + 15 and
+/// depth 32 k to 32 k + 31. The parts of a block are adjacent.
 template <class T> struct PackedMatrix {
     Block* blocks;
     std::int64_t depthBlocks;
@@ -73,7 +72,7 @@ template <class T> constexpr std::int64_t packedBlocks(std::int64_t across, std:
     return across / kBlockRows * (depth / kBlockDepth) * PartsOf<T>::kCount;
 }
 
-/// Rows of a tensor, as the caller has them.
+/// Rows of a tensor in the caller's memory.
 template <class T> struct SourceRows {
     const T* data;
     std::int64_t stride;
@@ -102,7 +101,7 @@ inline __m512 load16(const Half* from, std::int64_t count)
 {
     return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(firstLanes(count), from));
 }
-/// NaN in one form: others carry into the sign when their mantissa is rounded.
+/// Makes all NaN equal: rounding the mantissa of some would carry into the sign.
 inline __m512 load16(const float* from, std::int64_t count)
 {
     const __m512 x = _mm512_maskz_loadu_ps(firstLanes(count), from);
@@ -123,11 +122,11 @@ inline void store16(float* to, __m512 values, std::int64_t count)
 
 enum class Order {
     SideBySide, ///< 16 numbers, then the other 16: a row of a left factor
-    InPairs     ///< lane i of the first beside lane i of the second: a row of a right factor
+    InPairs     ///< lane i of the first next to lane i of the second: a row of a right factor
 };
 
-/// Where lane i of 32 numbers of 16 bits comes from: of 2 x 32 the odd ones, which are the upper halves of
-/// fp32, or of 32 numbers that lie side by side.
+/// The source of lane i of 32 16-bit numbers: the odd ones of 2 x 32, which are the upper halves of fp32
+/// numbers, or 32 adjacent numbers.
 template <Order order, bool upperHalves> struct Lanes {
     alignas(64) std::uint16_t from[32];
     constexpr Lanes() : from{}
@@ -160,7 +159,7 @@ template <class T, Order order> inline void split(__m512 a, __m512 b, __m512i (&
         const __m512i upperHalf = _mm512_set1_epi32(static_cast<int>(0xffff0000));
         const __m512i half = _mm512_set1_epi32(0x8000);
         for (int part = 0; part < PartsOf<T>::kCount; ++part) {
-            const bool last = part + 1 == PartsOf<T>::kCount; // has no more than 8 bits left, or may be cut
+            const bool last = part + 1 == PartsOf<T>::kCount; // at most 8 bits remain, or may be truncated
             const __m512i x = _mm512_add_epi32(_mm512_castps_si512(a), last ? __m512i{} : half);
             const __m512i y = _mm512_add_epi32(_mm512_castps_si512(b), last ? __m512i{} : half);
             parts[part] = _mm512_permutex2var_epi16(x, _mm512_load_si512(kLanes.from), y);
@@ -170,7 +169,7 @@ template <class T, Order order> inline void split(__m512 a, __m512 b, __m512i (&
     }
 }
 
-/// An infinity is its first part alone: what is left of it would be NaN.
+/// Of an infinity only the first part is kept: the remainder would be NaN.
 inline void dropNaN(__m512i& part)
 {
     const __m512i magnitude = _mm512_and_si512(part, _mm512_set1_epi16(0x7fff));
@@ -191,7 +190,7 @@ template <int Step> struct Exchange {
     }
 };
 
-/// Exchanges the off-diagonal halves of every 2 Step x 2 Step square.
+/// Swaps the off-diagonal halves of every 2 Step x 2 Step square.
 template <int Step> inline void exchange(__m512i (&rows)[kBlockRows])
 {
     static constexpr Exchange<Step> kLanes;
@@ -274,7 +273,7 @@ inline void storeBlock(__m512i (&block)[PartsOf<T>::kCount][kBlockRows], Packing
 }
 
 /// AsIs: `from` as a left factor. Transposed: its transpose as a right factor.
-/// Rows and columns are filled up with zeros to multiples of 32.
+/// Rows and columns are padded with zeros to multiples of 32.
 template <class T> void packRows(const SourceRows<T>& from, Packing packing, PackedMatrix<T> to)
 {
     for (std::int64_t row = 0; row < roundUp(from.rows, kBlockDepth); row += kBlockRows) {
@@ -287,7 +286,7 @@ template <class T> void packRows(const SourceRows<T>& from, Packing packing, Pac
 }
 
 /// AsIs: `from` as a right factor. Transposed: its transpose as a left factor.
-/// Rows and columns are filled up with zeros to multiples of 32.
+/// Rows and columns are padded with zeros to multiples of 32.
 template <class T> void packPairs(const SourceRows<T>& from, Packing packing, PackedMatrix<T> to)
 {
     for (std::int64_t row = 0; row < from.rows; row += kBlockDepth) {

@@ -4,9 +4,9 @@
 
 namespace tilescope::kernels::TILESCOPE_ISA {
 
-/// Packed keys and values of all heads in the workspace, packed once and read by every tile of queries: for
-/// each tile of keys K as a left factor, then V^T as a left factor. As large as K and V themselves (times
-/// PartsOf<T>::kCount 16-bit numbers an element), filled up to 32 keys and 32 columns.
+/// Layout of the packed keys and values of all heads in the workspace. They are packed once and read by every
+/// tile of queries: for each tile of keys, K and then V^T as left factors, padded to 32 keys and 32 columns.
+/// An element takes PartsOf<T>::kCount 16-bit numbers.
 template <class T> class PackedKeys {
 public:
     PackedKeys(void* memory, const AttentionShape& shape)
@@ -32,7 +32,7 @@ public:
     }
 
 private:
-    /// Of K and V together.
+    /// Total of K and V.
     std::int64_t blocksOf(std::int64_t keys) const { return 2 * packedBlocks<T>(keys, depth_); }
     Block* tile(std::int64_t batch, std::int64_t head, std::int64_t firstKey) const
     {
@@ -43,14 +43,15 @@ private:
     std::int64_t keys_, heads_, depth_;
 };
 
-/// One tile of queries against every key that it sees, by products of bf16 pairs.
+/// One tile of queries with every key that it sees, by products of bf16 pairs.
 ///
-/// As ForwardTile, with everything transposed so that queries fill the vectors: scores^T = K Q^T, output^T =
-/// V^T P^T. The exponentials of two rows of scores^T are at once a row of pairs of P^T as a right factor, the
-/// running maximum and sum need no sums across lanes, and rescaling the output is a product of vectors.
+/// Like ForwardTile, but all matrices are transposed, so that queries fill the vectors: scores^T = K Q^T,
+/// output^T = V^T P^T. The exponentials of two rows of scores^T are a row of pairs of P^T as a right factor.
+/// The running maximum and sum need no operations across lanes, and rescaling the output is a product of
+/// vectors.
 ///
 /// Bound: 16 scores take headDim / 16 clocks of tile products (bf16 on AMX) and about 8 of softmax (16
-/// instructions on two vector ports), so that at head dim 128 both cost the same.
+/// instructions on two vector ports). At head dim 128 both take the same time.
 template <class T> class PackedForward {
 public:
     PackedForward(const AttentionProblem& problem, const ForwardTensors& tensors, std::byte* memory)
@@ -107,7 +108,7 @@ public:
     }
 
 private:
-    /// Of each query of a group: the largest score so far, and the sum of the exponentials under it.
+    /// For each query of a group: the largest score so far, and the sum of its exponentials.
     struct State {
         __m512 maximum[kHalves], sum[kHalves];
         bool sawKeys;
@@ -167,13 +168,13 @@ private:
         state.sawKeys = true;
     }
 
-    /// Scores become exp(scale * (score - maximum)); what was summed under the old maximum is rescaled.
+    /// Replaces scores by exp(scale * (score - maximum)) and rescales the sums made with the old maximum.
     void softmax(State& state, int half, std::int64_t rows, Matrix<float> output)
     {
         const float* const column = pieces_.scores.data + half * 16;
         const __m512 maximum = _mm512_max_ps(largest(column, rows), state.maximum[half]);
         const __m512 base = baseOf(maximum);
-        // Where the maximum stays, exactly 1.
+        // Exactly 1 if the maximum does not change.
         const __m512 factor = exponential2<T>((state.maximum[half] - base) * scale_);
         const __m512 sum = exponentiate(column, half, rows, base);
         state.sum[half] = state.sum[half] * factor + sum;
@@ -186,7 +187,7 @@ private:
         }
     }
 
-    /// The largest scores of 16 columns, in several maxima that do not wait for each other.
+    /// The largest scores of 16 columns, with several independent maxima.
     static __m512 largest(const float* column, std::int64_t rows)
     {
         constexpr int kPartial = 8;
@@ -210,7 +211,7 @@ private:
     /// Writes the exponentials of 16 columns as pairs of a right factor; returns their sum.
     __m512 exponentiate(const float* column, int half, std::int64_t rows, __m512 base)
     {
-        constexpr int kPartial = 4; // pairs at a time: their exponentials do not wait for each other
+        constexpr int kPartial = 4; // pairs at a time, whose exponentials are independent
         __m512 partial[2 * kPartial] = {};
         const __m512 scale = _mm512_set1_ps(scale_);
         for (std::int64_t j = 0; j < rows; j += 2 * kPartial) {

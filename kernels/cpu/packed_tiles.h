@@ -3,14 +3,14 @@
 #include "kernels/cpu/block_product.h"
 #include "kernels/include/mask.h"
 
-/// What forward and backward of the packed kernels share: tiles, scratch, the mask and the exponential.
+/// Tiles, scratch memory, the mask and the exponential of the packed kernels, forward and backward.
 namespace tilescope::kernels::TILESCOPE_ISA {
 
-/// Rows of queries of a task, rows of keys of a packed tile, and queries whose scores are held at one time.
+/// Rows of queries per task, rows of keys per packed tile, and queries whose scores are held at a time.
 ///
-/// The output of a group is loaded and stored once a tile of keys, and its maxima once: 256 keys are 8 %
-/// faster than 128 (head dim 64, N 512, bf16), though the 32 KB of scores, 16 KB of probabilities and the
-/// tile of keys are more than a first-level cache of 48 KB.
+/// The output of a group is loaded and stored once per tile of keys. 256 keys are 8 % faster than 128 (head
+/// dim 64, N 512, bf16), although 32 KB of scores, 16 KB of probabilities and the tile of keys exceed an L1
+/// cache of 48 KB.
 inline constexpr std::int64_t kPackedQueryTile = 128;
 inline constexpr std::int64_t kPackedKeyTile = 256;
 inline constexpr std::int64_t kGroup = 32;
@@ -23,7 +23,7 @@ constexpr std::int64_t paddedDepth(std::int64_t headDim)
     return roundUp(headDim, kBlockDepth);
 }
 
-/// Hands out pieces of one thread's scratch memory, aligned to cache lines; with no memory it counts bytes.
+/// Allocates from a thread's scratch memory, aligned to cache lines. Without memory it counts bytes.
 struct PackedScratch {
     std::byte* next;
     std::size_t bytes = 0;
@@ -44,16 +44,15 @@ struct PackedScratch {
     }
 };
 
-/// What scores are multiplied by before they are powers of two. Never 0: a masked score is -infinity, and has
-/// to stay it.
+/// The scale in powers of two. Never 0, because masked scores must stay -infinity.
 inline float powerScale(const AttentionProblem& problem)
 {
     const float scale = static_cast<float>(problem.scale * 1.4426950408889634);
     return scale < __FLT_MIN__ ? __FLT_MIN__ : scale;
 }
 
-/// 2^x for x <= 127; exactly 1 at 0. NaN stays NaN, below -125 it is 0. Relative error 2e-9 before the
-/// roundings of fp32; for 16-bit elements, which are rounded by at least 2.4e-4, 3e-6.
+/// 2^x for x <= 127; exactly 1 at 0, and 0 below -125. NaN stays NaN. The relative error is 2e-9 before the
+/// rounding to fp32; for 16-bit elements, whose rounding error is at least 2.4e-4, it is 3e-6.
 template <class T> inline __m512 exponential2(__m512 x)
 {
     // Adding 1.5 * 2^23 leaves the nearest integer in the low mantissa bits.
@@ -81,18 +80,18 @@ template <class T> inline __m512 exponential2(__m512 x)
     return _mm512_castsi512_ps(_mm512_maskz_mov_epi32(kept, scaled));
 }
 
-/// What is subtracted from the scores of a row whose largest is `maximum`. A row that has seen nothing but
-/// -infinity must not compute (-infinity) - (-infinity).
+/// The number to subtract from the scores of a row whose largest is `maximum`: 0 for -infinity, because
+/// -infinity - (-infinity) would be NaN.
 inline __m512 baseOf(__m512 maximum)
 {
     const __mmask16 none = _mm512_cmp_ps_mask(maximum, _mm512_set1_ps(-__builtin_inff()), _CMP_EQ_OQ);
     return _mm512_mask_mov_ps(maximum, none, _mm512_setzero_ps());
 }
 
-/// Transposed scores (keys x one group of queries): those that a query does not see become -infinity.
+/// Sets hidden scores to -infinity, in transposed scores (keys x one group of queries).
 /// \param mask      of the whole problem
 /// \param count     keys that exist in the tile
-/// \param rows      rows of the tile that anybody reads
+/// \param rows      rows of the tile that are read
 inline void maskScores(const MaskPolicy<std::int64_t>& mask, std::int64_t firstQuery, std::int64_t firstKey,
                        std::int64_t count, std::int64_t rows, Matrix<float> scores)
 {
@@ -119,7 +118,7 @@ inline void maskScores(const MaskPolicy<std::int64_t>& mask, std::int64_t firstQ
     }
 }
 
-/// Rows of a tile of keys that a group of queries sees, in whole blocks; 0 or less where it sees none.
+/// Rows of a tile of keys that a group of queries sees, in whole blocks; 0 or less if it sees none.
 inline std::int64_t rowsSeen(const MaskPolicy<std::int64_t>& mask, std::int64_t lastQuery,
                              std::int64_t firstKey, std::int64_t count)
 {

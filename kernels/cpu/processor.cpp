@@ -1,4 +1,4 @@
-// Which instruction sets this processor has and the operating system lets us use.
+// The instruction sets that this processor supports and the operating system allows.
 #include "kernels/cpu/instruction_set.h"
 
 #include <cpuid.h>
@@ -11,8 +11,8 @@ namespace tilescope::kernels {
 
 namespace {
 
-/// Linux (5.16 on) hands out the tile registers only to processes that ask for them: a process whose signal
-/// stacks could not hold the 8 KB more is refused. Asked once, it holds for every thread.
+/// Requests permission to use the tile registers, as Linux 5.16 and later require. Linux refuses if the
+/// signal stacks cannot hold another 8 KB. The permission holds for every thread.
 bool tileRegistersGranted()
 {
 #if defined(__linux__) && defined(SYS_arch_prctl)
@@ -24,7 +24,7 @@ bool tileRegistersGranted()
 #endif
 }
 
-/// AMX-FP16, which __builtin_cpu_supports() of GCC 12 and /proc/cpuinfo do not know by name.
+/// AMX-FP16, which __builtin_cpu_supports() of GCC 12 and /proc/cpuinfo do not name.
 bool multipliesFp16Tiles()
 {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
@@ -35,8 +35,7 @@ bool multipliesFp16Tiles()
 
 std::vector<const CpuInstructionSet*> supportedSets()
 {
-    // What __builtin_cpu_supports() says holds for the operating system too: it looks at which registers are
-    // saved.
+    // __builtin_cpu_supports() includes the operating system's support: it checks which registers are saved.
     __builtin_cpu_init();
     const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");

@@ -5,8 +5,8 @@
 
 namespace tilescope::kernels::TILESCOPE_ISA {
 
-/// Rows of queries and of keys a tile holds. With 64 x 128 the fp32 tiles of head dim 128 (queries, keys,
-/// values, scores, output: 250 KB) stay in a 512 KB second-level cache.
+/// Rows of queries and of keys in a tile. With 64 x 128 the fp32 tiles of head dim 128 (queries, keys,
+/// values, scores, output: 250 KB) stay in an L2 cache of 512 KB.
 inline constexpr std::int64_t kQueryTile = 64;
 inline constexpr std::int64_t kKeyTile = 128;
 
@@ -27,7 +27,7 @@ template <class Acc> constexpr std::size_t matrixBytes(std::int64_t rows, std::i
     return static_cast<std::size_t>(rows * scratchStride<Acc>(columns)) * sizeof(Acc);
 }
 
-/// Hands out pieces of one thread's scratch memory, aligned to vectors.
+/// Allocates from a thread's scratch memory, aligned to vectors.
 struct Scratch {
     std::byte* next;
     template <class Acc> Matrix<Acc> matrix(std::int64_t rows, std::int64_t columns)
@@ -49,7 +49,7 @@ template <class T> T* headOf(const MutableView& view, std::int64_t batch, std::i
 }
 
 /// The gradient of a row's log-sum-exp.
-/// \param row  counted over all batches and heads
+/// \param row  index over all batches and heads
 template <class Acc> Acc gradLogSumExpOf(const BackwardTensors& tensors, std::int64_t row)
 {
     return tensors.gradLogSumExp ? static_cast<const Acc*>(tensors.gradLogSumExp)[row] : Acc{0};

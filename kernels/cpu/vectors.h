@@ -4,9 +4,8 @@
 
 /// Vectors, conversions and the small matrix product of the CPU kernels.
 ///
-/// Compiled once for each instruction set, in a namespace of its own (TILESCOPE_ISA, set by CMake): nothing
-/// here may be an inline function of the standard library, whose copy for AVX-512 the linker could hand to
-/// others.
+/// Compiled once for each instruction set, in its own namespace (TILESCOPE_ISA, set by CMake). Do not use
+/// inline functions of the standard library here: the linker might use their AVX-512 copies everywhere.
 namespace tilescope::kernels::TILESCOPE_ISA {
 
 #if defined(__AVX512F__)
@@ -79,7 +78,7 @@ inline float toAccumulator(Half value)
 {
     const std::uint32_t magnitude = std::uint32_t{value.bits} & 0x7fff;
     const std::uint32_t sign = (std::uint32_t{value.bits} & 0x8000) << 16;
-    // Moves the exponent from fp16's bias to fp32's by a multiplication, which normalises denormals too.
+    // Changes the exponent from fp16's bias to fp32's by a multiplication, which also normalises denormals.
     const float moved = __builtin_bit_cast(float, magnitude << 13) * 0x1p112f;
     const std::uint32_t special = magnitude >= 0x7c00 ? 0x7f800000u : 0u;
     return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, moved) | special | sign);
@@ -104,7 +103,7 @@ inline void fromAccumulator(float value, Half& to)
     to.bits = __builtin_bit_cast(std::uint16_t, static_cast<_Float16>(value));
 }
 
-/// e^x for x <= about 88, to about 1 ulp; exactly 1 at 0. NaN stays NaN, below -87 it is 0.
+/// e^x for x up to about 88, with an error of about 1 ulp; exactly 1 at 0, and 0 below -87. NaN stays NaN.
 inline Vector<float> exponential(Vector<float> x)
 {
     const Vector<float> lowest = broadcast(-87.0f);
@@ -147,7 +146,7 @@ inline double logarithm(double x)
 }
 
 /// A row-major matrix of accumulators in scratch memory. Rows are padded to whole vectors plus one, so that a
-/// column of them does not fall into one set of the cache.
+/// column does not map to a single set of the cache.
 template <class Acc> struct Matrix {
     Acc* data;
     std::int64_t stride;
@@ -219,14 +218,14 @@ inline void productColumns(LeftFactor<Acc> a, const Acc* b, std::int64_t bStride
     }
 }
 
-/// C = A B or C += A B for `rows` x `columns`, `depth` deep. Columns are rounded up to whole vectors: B's and
-/// C's rows must reach that far.
+/// C = A B or C += A B for `rows` x `columns` and a depth of `depth`. Columns are rounded up to whole
+/// vectors: the rows of B and C must be that long.
 template <class Acc>
 void product(LeftFactor<Acc> a, Matrix<Acc> b, Matrix<Acc> c, std::int64_t rows, std::int64_t columns,
              std::int64_t depth, Result result)
 {
     constexpr int width = kWidth<Acc>;
-    // Short sums added to each other lose less than one long sum, and 32 rows of B stay in the first-level
+    // Sums of short sums have smaller rounding errors than one long sum, and 32 rows of B stay in the L1
     // cache.
     constexpr std::int64_t slice = 32;
     for (std::int64_t k = 0; k < depth; k += slice) {

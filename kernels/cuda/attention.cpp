@@ -1,4 +1,4 @@
-// Picks the CUDA kernel for a problem and hands it its parameters.
+// Chooses and launches the CUDA kernel for a problem.
 #include "kernels/cuda/common/device.h"
 #include "kernels/cuda/hopper/backward/backward.h"
 #include "kernels/cuda/hopper/common/tf32.h"
@@ -35,13 +35,14 @@ constexpr bool kHopperKernels = false;
 constexpr bool kHopperKernels = true;
 #endif
 
-/// The Hopper kernels are for compute capability 9.0 alone.
+/// The Hopper kernels require compute capability 9.0.
 bool useHopper()
 {
-    return kHopperKernels && kernelChoice() == KernelChoice::Best && currentDeviceFacts().computeMajor == 9;
+    return kHopperKernels && kernelChoice() == KernelChoice::Best &&
+           currentDeviceProperties().computeMajor == 9;
 }
 
-/// The mma.sync launcher of the smallest head dim that holds the problem's; null where this build has none.
+/// The mma.sync launcher of the smallest sufficient head dim; null if this build has none.
 template <class Launchers>
 auto mmaLauncher(const AttentionProblem& problem, const Launchers* bf16, const Launchers* fp16,
                  const Launchers* tf32, const Launchers* fp32) -> typename Launchers::value_type
@@ -113,7 +114,7 @@ KernelShape kernelShape(const AttentionProblem& problem)
 void check(cudaError_t status, const AttentionProblem& problem)
 {
     if (status == cudaErrorNoKernelImageForDevice) {
-        const DeviceFacts& device = currentDeviceFacts();
+        const DeviceProperties& device = currentDeviceProperties();
         throw std::runtime_error(
             "tilescope::attention: this build has no CUDA kernel for compute capability " +
             std::to_string(device.computeMajor) + "." + std::to_string(device.computeMinor) +
@@ -130,8 +131,8 @@ std::int64_t queryRows(const AttentionShape& shape)
     return shape.batch * shape.queryHeads * shape.queries;
 }
 
-/// Turns: at most one for every 16 queries and half of the head dim.
-std::int64_t turnCount(const AttentionProblem& problem)
+/// At most one semaphore for every 16 queries and half of the head dim.
+std::int64_t semaphoreCount(const AttentionProblem& problem)
 {
     const AttentionShape& shape = problem.shape;
     return problem.deterministic ? 2 * shape.batch * shape.queryHeads * ((shape.queries + 15) / 16) : 0;
@@ -141,17 +142,17 @@ std::int64_t turnCount(const AttentionProblem& problem)
 
 bool hasAllCudaKernels()
 {
-    return kAllPrecisions && (kHopperKernels || currentDeviceFacts().computeMajor != 9);
+    return kAllPrecisions && (kHopperKernels || currentDeviceProperties().computeMajor != 9);
 }
 
 std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem)
 {
     const std::int64_t rows = queryRows(problem.shape);
-    const auto mma =
-        static_cast<std::size_t>(rows * problem.shape.headDim + rows + turnCount(problem)) * sizeof(float);
+    const auto mma = static_cast<std::size_t>(rows * problem.shape.headDim + rows + semaphoreCount(problem)) *
+                     sizeof(float);
     if constexpr (kHopperKernels) {
-        // Which kernel will run also hangs on the tensors' strides, which are not known here.
-        if (useHopper() && (hopper::backwardKnows(problem) || hopper::knowsTf32(problem))) {
+        // The choice of the kernel also depends on the tensors' strides, which are unknown here.
+        if (useHopper() && (hopper::backwardSupportsProblem(problem) || hopper::supportsTf32(problem))) {
             return std::max(mma, hopper::backwardWorkspaceBytes(problem));
         }
     }
@@ -161,10 +162,10 @@ std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem)
 void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, CudaStream stream)
 {
     if constexpr (kHopperKernels) {
-        if (useHopper() && hopper::forwardTakes(problem, tensors)) {
+        if (useHopper() && hopper::forwardSupports(problem, tensors)) {
             return check(hopper::forward(problem, tensors, stream), problem);
         }
-        if (useHopper() && hopper::forwardTf32Takes(problem, tensors)) {
+        if (useHopper() && hopper::forwardTf32Supports(problem, tensors)) {
             return check(hopper::forwardTf32(problem, tensors, stream), problem);
         }
     }
@@ -181,19 +182,20 @@ void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors&
 void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensors& tensors, CudaStream stream)
 {
     if constexpr (kHopperKernels) {
-        if (useHopper() && hopper::backwardTakes(problem, tensors)) {
+        if (useHopper() && hopper::backwardSupports(problem, tensors)) {
             return check(hopper::backward(problem, tensors, stream), problem);
         }
-        if (useHopper() && hopper::backwardTf32Takes(problem, tensors)) {
+        if (useHopper() && hopper::backwardTf32Supports(problem, tensors)) {
             return check(hopper::backwardTf32(problem, tensors, stream), problem);
         }
     }
     const std::int64_t rows = queryRows(problem.shape);
     float* gradQSum = static_cast<float*>(tensors.workspace);
     float* delta = gradQSum + rows * problem.shape.headDim;
-    int* turns = reinterpret_cast<int*>(delta + rows);
+    int* semaphores = reinterpret_cast<int*>(delta + rows);
     if (problem.deterministic) {
-        check(cudaMemsetAsync(turns, 0, static_cast<std::size_t>(turnCount(problem)) * sizeof(int), stream),
+        check(cudaMemsetAsync(semaphores, 0, static_cast<std::size_t>(semaphoreCount(problem)) * sizeof(int),
+                              stream),
               problem);
     }
     const BackwardParameters parameters{.shape = kernelShape(problem),
@@ -210,7 +212,7 @@ void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensor
                                         .gradV = tensors.gradV,
                                         .delta = delta,
                                         .gradQSum = gradQSum,
-                                        .turns = problem.deterministic ? turns : nullptr,
+                                        .semaphores = problem.deterministic ? semaphores : nullptr,
                                         .gradLogSumExp = static_cast<const float*>(tensors.gradLogSumExp)};
     check(required(mmaBackward(problem), problem)(parameters, stream), problem);
 }

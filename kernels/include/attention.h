@@ -6,11 +6,10 @@
 
 struct CUstream_st;
 
-/// Scaled dot-product attention, o = softmax(scale * q k^T) v, without ever storing the queries x keys
-/// matrix.
+/// Scaled dot-product attention, o = softmax(scale * q k^T) v, without storing the queries x keys matrix.
 ///
-/// Plain C++: no torch, no CUDA header. Pointers are the caller's; nothing here allocates tensors, and
-/// nothing checks what kernels/torch has checked before (that layer owns the sentences a user reads).
+/// Plain C++, without headers of torch or CUDA. The caller owns all memory. Arguments are not checked:
+/// kernels/torch checks them and writes the messages for users.
 ///
 /// The tiling, the running maximum and the recomputation in backward are FlashAttention's
 /// (Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691; Shah et al. 2024, arXiv:2407.08608).
@@ -18,8 +17,8 @@ namespace tilescope::kernels {
 
 enum class ElementType : std::uint8_t { Float32, Float64, Float16, BFloat16 };
 
-/// How fp32 inputs are multiplied on a GPU: with fp32's accuracy, or rounded to TF32 (10 bits of mantissa) on
-/// tensor cores. The CPU always multiplies with fp32's accuracy.
+/// How a GPU multiplies fp32 inputs: with fp32's accuracy, or rounded to TF32 (10 bits of mantissa) on tensor
+/// cores. The CPU always multiplies with fp32's accuracy.
 enum class Fp32Mode : std::uint8_t { Ieee, Tf32 };
 
 inline constexpr int kMaxHeadDim = 256;
@@ -39,11 +38,11 @@ struct AttentionProblem {
     AttentionShape shape;
     ElementType type = ElementType::Float32;
     Fp32Mode fp32 = Fp32Mode::Ieee;
-    double scale = 1; ///< positive (the torch layer turns other scales into negated queries, or queries of 0)
-    /// Query i sees key j when j <= i + keys - queries (aligned bottom right). Rows that see no key give o =
-    /// 0, log-sum-exp = -infinity and gradients 0.
+    double scale = 1; ///< positive; for other scales kernels/torch negates or zeroes the queries
+    /// Query i sees key j if j <= i + keys - queries (aligned bottom right). Rows that see no key have o = 0,
+    /// log-sum-exp = -infinity and gradients 0.
     bool causal = false;
-    bool deterministic = false; ///< backward gives the same bits each run
+    bool deterministic = false; ///< backward returns the same bits in each run
 };
 
 /// A (batch, head, row, column) view; the last dimension is contiguous, strides count elements.
@@ -58,18 +57,18 @@ using MutableView = View<void*>;
 
 /// Whether backward needs more of each row than its log-sum-exp.
 ///
-/// Rounding a log-sum-exp of 6 to fp32 moves every probability of its row by 2e-7, more than all other errors
-/// of fp32 arithmetic together. So exact precisions keep what forward used itself: RowStatistics.
+/// Rounding a log-sum-exp of 6 to fp32 changes every probability of its row by 2e-7, more than all other
+/// errors of fp32 arithmetic together. So exact precisions keep the numbers that forward used: RowStatistics.
 constexpr bool keepsRowStatistics(ElementType type, Fp32Mode fp32)
 {
     return type == ElementType::Float64 || (type == ElementType::Float32 && fp32 == Fp32Mode::Ieee);
 }
 
-/// The probability of score s in a row is exp(s * scale - offset) * reciprocal, to the last bit as forward
-/// had it (on a CPU exp((s - offset) * scale) * reciprocal). Rows without keys: reciprocal 0.
+/// The probability of score s in a row is exp(s * scale - offset) * reciprocal, or on a CPU
+/// exp((s - offset) * scale) * reciprocal: the same bits as in forward. Rows without keys have reciprocal 0.
 template <class Accumulator> struct RowStatistics {
     Accumulator offset;     ///< the row's largest scaled score, rounded (on a CPU the largest score itself)
-    Accumulator reciprocal; ///< one over the sum of the row's exponentials
+    Accumulator reciprocal; ///< 1 / sum of the row's exponentials
 };
 
 /// Rows of statistics are (batch, queryHeads, queries), dense, in fp32 (fp64 for fp64 inputs).
@@ -77,36 +76,36 @@ struct ForwardTensors {
     ConstView q, k, v;
     MutableView o;
     void* logSumExp = nullptr;  ///< natural logarithm
-    void* statistics = nullptr; ///< RowStatistics, or null where nobody wants them
-    void* workspace = nullptr;  ///< CPU: as large as cpuForwardWorkspaceBytes() says; contents do not matter
+    void* statistics = nullptr; ///< RowStatistics, or null if not wanted
+    void* workspace = nullptr;  ///< CPU: cpuForwardWorkspaceBytes(), uninitialised
 };
 
 struct BackwardTensors {
     ConstView q, k, v, o, gradO;
-    const void* logSumExp = nullptr;  ///< where keepsRowStatistics() says no
-    const void* statistics = nullptr; ///< where it says yes
-    /// Gradient of the log-sum-exp, a number a row as the statistics, or null for 0. The gradient of a row's
+    const void* logSumExp = nullptr;  ///< if keepsRowStatistics() is false
+    const void* statistics = nullptr; ///< if keepsRowStatistics() is true
+    /// Gradient of the log-sum-exp, one number per row, or null for 0. The gradient of a row's
     /// scores is P (dP - delta + gradLogSumExp), so kernels subtract it from delta = rowsum(gradO * o).
     const void* gradLogSumExp = nullptr;
     MutableView gradQ, gradK, gradV;
-    void* workspace = nullptr; ///< as large as the device's workspace function says; contents do not matter
+    void* workspace = nullptr; ///< size from the device's workspace function; uninitialised
 };
 
-/// Runs body(0) to body(count - 1), in about that order, on as many threads as the caller wants.
+/// Runs body(0) to body(count - 1), in about this order, on any number of threads.
 using ParallelFor =
     std::function<void(std::int64_t count, const std::function<void(std::int64_t task)>& body)>;
 
-/// Where the CPU kernels keep keys and values in the layout of their products, for types that need one (bf16,
-/// and fp16 where the processor multiplies bf16 in tiles): as large as k and v, at most twice.
+/// Memory for keys and values in the layout of the products, for types that need one (bf16, and fp16 if the
+/// processor multiplies bf16 in tiles): the size of k and v, or at most twice.
 std::size_t cpuForwardWorkspaceBytes(const AttentionProblem& problem);
 
-/// Where the CPU kernels keep delta and the partial query gradients: linear in queries, never queries x keys.
-/// \param threads  how many will work: more threads than heads split the keys of a head
+/// Memory for delta and partial query gradients. Linear in the queries.
+/// \param threads  number of threads; more threads than heads divide the keys of a head
 std::size_t cpuBackwardWorkspaceBytes(const AttentionProblem& problem, int threads);
 
-/// The CPU kernels, in the best instructions that this processor has: AVX-512, AVX2 or SSE2, and for 16-bit
-/// types the products of bf16 pairs of AMX or AVX512_BF16. All sum in fp32 (fp64 for fp64 inputs). Return
-/// when the outputs are written; no exceptions of their own.
+/// The CPU kernels, with the best instruction set of this processor: AVX-512, AVX2 or SSE2, and for 16-bit
+/// types AMX or AVX512_BF16. Sums are in fp32 (fp64 for fp64 inputs). They return when the outputs are
+/// written, and throw no exceptions of their own.
 void attentionForwardCpu(const AttentionProblem& problem, const ForwardTensors& tensors,
                          const ParallelFor& parallelFor);
 void attentionBackwardCpu(const AttentionProblem& problem, const BackwardTensors& tensors, int threads,
@@ -114,18 +113,20 @@ void attentionBackwardCpu(const AttentionProblem& problem, const BackwardTensors
 
 // --- CUDA ----------------------------------------------------------------------------------------
 
-/// Opaque here, cudaStream_t to those who have CUDA's headers.
+/// cudaStream_t, without CUDA's headers.
 using CudaStream = ::CUstream_st*;
 
-/// Fewest bytes that addresses, strides and the head dim of CUDA tensors must be a multiple of.
+/// Addresses, strides and the head dim of CUDA tensors must be multiples of this many bytes.
 inline constexpr int kCudaAlignment = 16;
 
-/// delta, the queries' gradient in fp32, and turns where the order of additions is fixed.
+/// Memory for delta, the queries' gradient in fp32, and semaphores in deterministic mode.
 std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem);
 
-/// Starts the CUDA kernels on the current device; they run on `stream` when its work before them is done.
-/// \throws std::runtime_error  one sentence: no kernel for this problem in this build, or what CUDA said at
-/// launch
+/// Launches the CUDA kernels on the current device and `stream`. Asynchronous.
+///
+/// Scaled scores must not exceed 2^24, or rounding errors may make probabilities in backward infinite and
+/// results NaN. kernels/torch checks this for scales above 16.
+/// \throws std::runtime_error  if this build has no kernel for the problem, or the launch fails
 void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, CudaStream stream);
 void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensors& tensors,
                            CudaStream stream);

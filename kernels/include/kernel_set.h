@@ -2,8 +2,8 @@
 
 namespace tilescope::kernels {
 
-/// Whether this build has every CUDA attention kernel that the current device can use. Where it has not, a
-/// problem may be refused, or run by a kernel that is slower than another.
+/// Whether this build has every CUDA attention kernel that the current device can use. If not, a problem may
+/// be rejected, or computed by a slower kernel.
 bool hasAllCudaKernels();
 
 } // namespace tilescope::kernels

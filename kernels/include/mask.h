@@ -4,9 +4,9 @@
 
 namespace tilescope::kernels {
 
-/// Which keys a query sees: the one policy of the CPU, mma.sync and Hopper kernels.
+/// The keys that a query sees, for the CPU, mma.sync and Hopper kernels.
 ///
-/// Constant expressions, so that device code calls them too. With a causal mask query i sees the keys
+/// The functions are constexpr, so that device code can call them. With a causal mask query i sees the keys
 /// j <= i + keys - queries: the last query sees every key (aligned bottom right).
 template <class Index> struct MaskPolicy {
     Index queries;
@@ -18,7 +18,7 @@ template <class Index> struct MaskPolicy {
         return key < keys && (!causal || key <= query + keys - queries);
     }
 
-    /// Keys [0, result) are all that `query` sees.
+    /// `query` sees keys [0, result).
     constexpr Index keysSeenBy(Index query) const
     {
         if (!causal) {
@@ -28,7 +28,7 @@ template <class Index> struct MaskPolicy {
         return end < 0 ? 0 : (end > keys ? keys : end);
     }
 
-    /// Queries [result, queries) are all that see `key`.
+    /// Queries [result, queries) see `key`.
     constexpr Index firstQueryOf(Index key) const
     {
         const Index first = causal ? key + queries - keys : 0;

@@ -8,8 +8,8 @@ namespace tilescope::kernels {
 
 namespace {
 
-// Numbers in errors are made text here: writing them to a stream ends the process where this library is built
-// by GCC 13 and PyTorch is not.
+// Errors contain numbers as text: streaming a number ends the process if GCC 13 built this library and
+// another compiler built PyTorch.
 std::string textOf(const c10::SymInt& size)
 {
     const std::optional<std::int64_t> known = size.maybe_as_int();

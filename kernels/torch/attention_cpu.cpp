@@ -1,5 +1,5 @@
-// The CPU backend: LibTorch's threads carry the plain C++ kernels. Compiled with OpenMP, without which
-// at::parallel_for runs serially.
+// The CPU backend: runs the plain C++ kernels on LibTorch's threads. Compiled with OpenMP, without which
+// at::parallel_for is serial.
 #include "kernels/torch/attention_op.h"
 
 #include <ATen/Parallel.h>
@@ -12,7 +12,7 @@ namespace tilescope::kernels {
 
 namespace {
 
-/// Threads take the next task when they are done with one: causal tasks differ in length.
+/// Each thread takes the next task when it has finished one, because causal tasks differ in length.
 void runTasks(std::int64_t count, const std::function<void(std::int64_t)>& body)
 {
     std::atomic<std::int64_t> next{0};

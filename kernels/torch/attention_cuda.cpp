@@ -1,4 +1,4 @@
-// The CUDA backend: LibTorch's device, stream and allocator around the plain C++ launchers.
+// The CUDA backend: calls the plain C++ launchers with LibTorch's device, stream and allocator.
 #include "kernels/torch/attention_op.h"
 
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -16,7 +16,7 @@ void launchForwardCuda(const AttentionProblem& problem, const ForwardTensors& te
 void launchBackwardCuda(const AttentionProblem& problem, BackwardTensors tensors, c10::Device device)
 {
     const c10::cuda::CUDAGuard guard(device);
-    // Freed when this returns, reused by later work of this stream only: the kernels are before that.
+    // Freed on return, but only later work of this stream reuses it, after the kernels.
     const c10::DataPtr workspace =
         c10::cuda::CUDACachingAllocator::get()->allocate(cudaBackwardWorkspaceBytes(problem));
     tensors.workspace = workspace.get();

@@ -25,7 +25,7 @@ at::TensorOptions statisticsOptions(const at::Tensor& q)
     return q.options().dtype(q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
 }
 
-/// (…, rows) and (…, rows, 2); the latter empty where backward works with the log-sum-exp.
+/// Tensors of (…, rows) and (…, rows, 2). The latter is empty if backward uses the log-sum-exp.
 Output emptyStatistics(const at::Tensor& q, const AttentionOptions& options, bool keep)
 {
     const auto sizes = q.sym_sizes();
@@ -36,7 +36,7 @@ Output emptyStatistics(const at::Tensor& q, const AttentionOptions& options, boo
             wanted ? at::empty_symint(pairs, statisticsOptions(q)) : at::empty({0}, statisticsOptions(q))};
 }
 
-/// A tensor of the sizes of `like`, in its layout where that keeps rows contiguous.
+/// A tensor of the sizes of `like`, in its layout if that keeps rows contiguous.
 at::Tensor emptyRowsLike(const at::Tensor& like)
 {
     return like.sym_size(-1) == 1 || like.sym_stride(-1) == 1
@@ -44,7 +44,7 @@ at::Tensor emptyRowsLike(const at::Tensor& like)
                : at::empty_like(like, {}, at::MemoryFormat::Contiguous);
 }
 
-/// A scale below or at 0 is moved into the queries, so that kernels may take the largest score before
+/// Applies a negative or zero scale to the queries, so that kernels may find the largest score before
 /// scaling.
 at::Tensor takeSign(const at::Tensor& queries, double scale)
 {
@@ -62,14 +62,14 @@ std::int64_t unit(const at::Tensor& tensor)
     return kCudaAlignment / tensor.element_size();
 }
 
-/// The head dim as the device's kernels see it.
+/// The head dim, padded as the device's kernels require.
 std::int64_t deviceHeadDim(const at::Tensor& q)
 {
     const std::int64_t headDim = q.size(-1);
     return q.is_cuda() ? (headDim + unit(q) - 1) / unit(q) * unit(q) : headDim;
 }
 
-/// Whether the device's kernels can read or write a 4-D tensor where it lies.
+/// Whether the device's kernels can read or write a 4-D tensor without a copy.
 bool isAligned(const at::Tensor& tensor, std::int64_t headDim)
 {
     if (!tensor.is_cuda()) {
@@ -78,15 +78,15 @@ bool isAligned(const at::Tensor& tensor, std::int64_t headDim)
     bool aligned = tensor.size(3) == headDim &&
                    reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % kCudaAlignment == 0;
     for (int dim = 0; dim < 3; ++dim) {
-        // TMA knows no stride of 0.
+        // TMA does not support a stride of 0.
         aligned = aligned && (tensor.size(dim) == 1 ||
                               (tensor.stride(dim) % unit(tensor) == 0 && tensor.stride(dim) > 0));
     }
     return aligned;
 }
 
-/// A 4-D input for the device's kernels: as it is, or a copy where its rows are not contiguous or not
-/// aligned, padded with zeros.
+/// A 4-D input for the device's kernels: the tensor itself, or a copy padded with zeros if its rows are not
+/// contiguous or not aligned.
 at::Tensor operand(const at::Tensor& tensor, std::int64_t headDim)
 {
     const at::Tensor rows = tensor.size(3) == 1 || tensor.stride(3) == 1 ? tensor : tensor.contiguous();
@@ -95,7 +95,7 @@ at::Tensor operand(const at::Tensor& tensor, std::int64_t headDim)
                : at::constant_pad_nd(rows, {0, headDim - rows.size(3)}).contiguous().clone();
 }
 
-/// A 4-D output for the device's kernels: the tensor itself, or a padded one to be copied from.
+/// A 4-D output for the device's kernels: the tensor itself, or a padded one that finish() copies to it.
 class Target {
 public:
     Target(const at::Tensor& tensor, std::int64_t headDim) : tensor_(withHeads(tensor)), target_(tensor_)
@@ -117,12 +117,12 @@ private:
     at::Tensor tensor_, target_;
 };
 
-/// Of checked arguments.
+/// Computes forward for checked arguments.
 void compute(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionOptions& options,
              const at::Tensor& o, const at::Tensor& logSumExp, const at::Tensor& statistics)
 {
     if (q.numel() == 0 || k.numel() == 0) {
-        // No row, or rows without keys.
+        // There are no rows, or rows without keys.
         o.zero_();
         logSumExp.fill_(-INFINITY);
         if (statistics.defined()) {
@@ -169,7 +169,7 @@ Forward forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, b
     return {o, logSumExp, statistics};
 }
 
-/// Without gradients: one dispatch and one tensor less than by attention_forward.
+/// Without gradients. It saves one dispatch and one tensor compared with attention_forward.
 Output attentionOnDevice(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
                          std::optional<double> scale, c10::string_view fp32, bool)
 {
@@ -213,7 +213,7 @@ Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor
     const at::Tensor keys = operand(withHeads(k), headDim);
     const at::Tensor values = operand(withHeads(v), headDim);
     const at::Tensor output = operand(withHeads(o), headDim);
-    // Gradients come in whatever layout the next op left, such as one number expanded to the whole shape.
+    // A gradient may have any layout, such as one number expanded to the whole shape.
     const at::Tensor gradOutput = operand(withHeads(gradO), headDim);
     problem.scale = withoutSign(problem.scale);
     problem.shape.headDim = static_cast<int>(headDim);
@@ -304,7 +304,7 @@ Output attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, 
 
 // --- autograd ------------------------------------------------------------------------------------
 
-/// Saves q, k, v, o and the log-sum-exp (exact precisions: the row statistics instead), nothing more.
+/// Saves only q, k, v, o and the log-sum-exp (exact precisions: the row statistics instead).
 struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
     static constexpr std::int64_t kCausal = 1, kTf32 = 2, kDeterministic = 4;
 
@@ -315,7 +315,7 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
         at::AutoDispatchBelowADInplaceOrView below;
         auto [o, logSumExp, statistics] = callForward(q, k, v, causal, scale, fp32, true);
         context->save_for_backward({q, k, v, o, statistics.dim() > 1 ? statistics : logSumExp});
-        // Else autograd would allocate and fill a gradient of zeros for the log-sum-exp where nobody uses it.
+        // Otherwise autograd would allocate a gradient of zeros for an unused log-sum-exp.
         context->set_materialize_grads(false);
         context->saved_data["scale"] = scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
         context->saved_data["flags"] = std::int64_t{causal ? kCausal : 0} | (fp32 == "tf32" ? kTf32 : 0) |

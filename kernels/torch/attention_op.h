@@ -8,30 +8,29 @@
 #include <string_view>
 #include <tuple>
 
-/// What the files of the torch op share: checked arguments in, records for the kernels out.
+/// Conversion of the torch op's arguments to the records of the kernels.
 namespace tilescope::kernels {
 
-/// The arguments of one call, as the op's schema has them.
+/// The options of one call, as in the op's schema.
 struct AttentionOptions {
     bool causal = false;
-    std::optional<double> scale; ///< 1 / sqrt(head dim) where there is none
+    std::optional<double> scale; ///< default: 1 / sqrt(head dim)
     std::string_view fp32 = "ieee";
     bool deterministic = false;
 };
 
-/// Refuses, in one sentence and before anything is launched or allocated, what no kernel can compute.
-/// Sizes may be symbolic (shape inference).
-/// \throws c10::ValueError
+/// Checks the arguments before anything is launched or allocated. Sizes may be symbolic (shape inference).
+/// \throws c10::ValueError  one sentence, if no kernel can compute this
 void checkAttentionArguments(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                              const AttentionOptions& options);
 
-/// As 4-D (batch, heads, rows, head dim): a 3-D tensor has one head.
+/// The tensor as (batch, heads, rows, head dim). A 3-D tensor has one head.
 at::Tensor withHeads(const at::Tensor& tensor);
 
 ElementType elementType(const at::Tensor& tensor);
 Fp32Mode fp32Mode(const AttentionOptions& options);
 
-/// The problem of checked 4-D tensors; scale as in the options or its default.
+/// The problem of checked 4-D tensors, with the scale of the options or its default.
 AttentionProblem attentionProblem(const at::Tensor& q, const at::Tensor& k, const AttentionOptions& options);
 
 ConstView constView(const at::Tensor& tensor);

@@ -11,8 +11,8 @@ struct Node;
 
 namespace tilescope::kernels {
 
-/// What a node of tilescope::attention saved for its backward; none of another op's.
-/// \throws c10::Error  where it was freed already
+/// The tensors that a node of tilescope::attention saved for backward; none for other ops.
+/// \throws c10::Error  if they were already freed
 std::optional<std::vector<at::Tensor>> savedByAttention(torch::autograd::Node& node);
 
 } // namespace tilescope::kernels

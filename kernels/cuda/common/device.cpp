@@ -9,21 +9,21 @@ namespace tilescope::kernels {
 
 namespace {
 
-DeviceFacts ask(int device)
+DeviceProperties ask(int device)
 {
-    DeviceFacts facts;
+    DeviceProperties properties;
     const auto attribute = [device](cudaDeviceAttr which) {
         int value = 0;
         return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
     };
-    facts.computeMajor = attribute(cudaDevAttrComputeCapabilityMajor);
-    facts.computeMinor = attribute(cudaDevAttrComputeCapabilityMinor);
-    facts.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
-    facts.sharedMemoryBytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    properties.computeMajor = attribute(cudaDevAttrComputeCapabilityMajor);
+    properties.computeMinor = attribute(cudaDevAttrComputeCapabilityMinor);
+    properties.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
+    properties.sharedMemoryBytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
     if (kernelChoice() == KernelChoice::Compact) {
-        facts.sharedMemoryBytes = std::min(facts.sharedMemoryBytes, kLeastSharedBytes);
+        properties.sharedMemoryBytes = std::min(properties.sharedMemoryBytes, kMinSharedBytes);
     }
-    return facts;
+    return properties;
 }
 
 } // namespace
@@ -47,17 +47,17 @@ int currentDevice()
     return cudaGetDevice(&device) == cudaSuccess ? device : -1;
 }
 
-const DeviceFacts& currentDeviceFacts()
+const DeviceProperties& currentDeviceProperties()
 {
-    static const DeviceFacts none;
-    static std::array<DeviceFacts, kMaxDevices> facts;
+    static const DeviceProperties none;
+    static std::array<DeviceProperties, kMaxDevices> properties;
     static std::array<std::once_flag, kMaxDevices> asked;
     const int device = currentDevice();
     if (device < 0 || device >= kMaxDevices) {
         return none;
     }
-    std::call_once(asked[device], [device] { facts[device] = ask(device); });
-    return facts[device];
+    std::call_once(asked[device], [device] { properties[device] = ask(device); });
+    return properties[device];
 }
 
 } // namespace tilescope::kernels

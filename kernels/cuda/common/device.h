@@ -5,34 +5,34 @@
 #include <array>
 #include <atomic>
 
-/// What launchers ask of the current device at every call, asked of CUDA once a device: each answer costs a
-/// microsecond there, and a launch should cost little more than that.
+/// Properties of the current device that launchers need at each call. They are cached, because CUDA takes a
+/// microsecond for each, and a launch takes little more.
 namespace tilescope::kernels {
 
 inline constexpr int kMaxDevices = 64;
 
-/// What a thread block has on the devices that have least (compute capability 8.6, 8.9 and 12.0).
-inline constexpr int kLeastSharedBytes = 99 * 1024;
+/// Shared memory of a thread block on the devices with the least (compute capability 8.6, 8.9 and 12.0).
+inline constexpr int kMinSharedBytes = 99 * 1024;
 
-/// To compare kernels and to test here what other devices run, TILESCOPE_ATTENTION may be set to `mma` (no
-/// Hopper kernels) or `compact` (nor more shared memory than the least of all devices).
+/// For comparisons and tests of other devices' kernels, the environment variable TILESCOPE_ATTENTION may be
+/// `mma` (no Hopper kernels) or `compact` (also no more than kMinSharedBytes of shared memory).
 enum class KernelChoice : unsigned char { Best, Mma, Compact };
 KernelChoice kernelChoice();
 
-struct DeviceFacts {
+struct DeviceProperties {
     int computeMajor = 0;
     int computeMinor = 0;
     int multiprocessors = 0;
-    int sharedMemoryBytes = 0; ///< most that a thread block can have, or kernelChoice() allows it
+    int sharedMemoryBytes = 0; ///< maximum of a thread block, or what kernelChoice() allows
 };
 
-/// Number of the calling thread's device; -1 where CUDA has none.
+/// Number of the calling thread's device; -1 if there is none.
 int currentDevice();
 
-/// Of the current device; all 0 where CUDA has none. Any thread.
-const DeviceFacts& currentDeviceFacts();
+/// Properties of the current device; all 0 if there is none. Any thread may call it.
+const DeviceProperties& currentDeviceProperties();
 
-/// Lets a kernel have that much dynamic shared memory, which CUDA wants to be told once a device.
+/// Allows a kernel this much dynamic shared memory. Calls CUDA once per kernel and device.
 template <auto kKernel> cudaError_t allowSharedMemory(int bytes)
 {
     static std::array<std::atomic<bool>, kMaxDevices> done{};

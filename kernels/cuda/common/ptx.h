@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-/// The PTX instructions of compute capability 8.0 that the kernels use, one function for each. Hopper's are in
-/// kernels/cuda/hopper/common/ptx.h. No other file contains PTX, except wgmma.h there.
+/// The PTX instructions of compute capability 8.0 that the kernels use, one function for each. Hopper's are
+/// in kernels/cuda/hopper/common/ptx.h. No other file contains PTX, except wgmma.h there.
 namespace tilescope::kernels::ptx {
 
 __device__ inline std::uint32_t sharedAddress(const void* pointer)
@@ -16,7 +16,7 @@ __device__ inline std::uint32_t sharedAddress(const void* pointer)
 
 // --- asynchronous copies, global to shared -------------------------------------------------------
 
-/// 16 bytes; zeros where `valid` is false.
+/// Copies 16 bytes, or zeros if `valid` is false.
 __device__ inline void copyAsync16(std::uint32_t to, const void* from, bool valid)
 {
     const int bytes = valid ? 16 : 0;
@@ -26,7 +26,7 @@ __device__ inline void commitCopies()
 {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
-/// Waits until at most `Pending` of this thread's committed groups are still under way.
+/// Waits until at most `Pending` of this thread's committed groups are unfinished.
 template <int Pending> __device__ inline void waitCopies()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
@@ -34,8 +34,8 @@ template <int Pending> __device__ inline void waitCopies()
 
 // --- matrices of 8 rows of 16 bytes, shared to registers -----------------------------------------
 
-/// Four matrices; lane l gives the address of row l % 8 of matrix l / 8 and receives 4 bytes of row l / 4 of
-/// each.
+/// Loads four matrices. Lane l gives the address of row l % 8 of matrix l / 8 and receives 4 bytes of row l /
+/// 4 of each matrix.
 __device__ inline void loadMatrices(std::uint32_t (&to)[4], std::uint32_t rowAddress)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -78,14 +78,14 @@ __device__ inline void multiplyTf32(float (&c)[4], const std::uint32_t (&a)[4], 
 
 // --- conversions and functions -------------------------------------------------------------------
 
-/// fp32 bits to the nearest TF32, ties away from zero: unbiased, where the hardware alone would truncate.
+/// Rounds fp32 bits to the nearest TF32, ties away from zero. Without it the hardware truncates, with a bias.
 __device__ inline std::uint32_t roundTf32(std::uint32_t bits)
 {
     std::uint32_t result;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(result) : "f"(__uint_as_float(bits)));
     return result;
 }
-/// 2^x, to about 2 ulp; 2^-infinity is 0.
+/// 2^x with an error of about 2 ulp; 2^-infinity is 0.
 __device__ inline float exp2Approximate(float x)
 {
     float result;
@@ -108,7 +108,7 @@ __device__ inline std::uint32_t packFp16(float low, float high)
 
 // --- global memory shared by thread blocks -------------------------------------------------------
 
-/// Adds two neighbours (8-byte aligned) without returning them.
+/// Adds two adjacent floats (8-byte aligned).
 __device__ inline void addGlobal2(float* to, float first, float second)
 {
 #if __CUDA_ARCH__ >= 900

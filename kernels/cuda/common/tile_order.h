@@ -11,27 +11,25 @@
 
 namespace tilescope::kernels {
 
-struct TilePosition {
+struct TileCoordinate {
     int queryTile;
     int head;
     int batch;
 };
 
-/// In which order tiles (query tile, head, batch) are handed out: to the CTAs that stay on the device, or
-/// block by block.
+/// The order in which CTAs process tiles (query tile, head, batch).
 ///
-/// Without a mask all tiles cost the same: those of one head come together, so that they share its k and v in
-/// L2. With a causal mask the last query tile sees all keys and the first one few: heads are taken in groups
-/// whose k and v fit in L2, and within a group the longest tiles come first.
+/// Without a mask all tiles take the same time. The tiles of a head are consecutive, so that they share its k
+/// and v in L2. With a causal mask the last query tile sees all keys and the first one few. Heads then form
+/// groups whose k and v fit in L2, and within a group the longest tiles come first.
 struct TileOrder {
-    int tiles;      ///< in all
-    int queryTiles; ///< of a head
+    int tiles;      ///< total
+    int queryTiles; ///< per head
     int heads;
     int pairs;      ///< heads x batch
     int groupPairs; ///< 0: no mask
 
-    /// \param cacheBytes  of k and v that a group may have, of the 50 MB: the rest is for q and o passing
-    /// through
+    /// \param cacheBytes  size of a group's k and v; the rest of L2 (50 MB) is for q and o
     static TileOrder make(int queryTiles, int heads, int batch, bool causal, std::int64_t bytesPerHead,
                           std::int64_t cacheBytes = 32 << 20)
     {
@@ -40,7 +38,7 @@ struct TileOrder {
         return {queryTiles * pairs, queryTiles, heads, pairs, causal ? fitting : 0};
     }
 
-    TILESCOPE_HOST_DEVICE TilePosition position(int tile) const
+    TILESCOPE_HOST_DEVICE TileCoordinate position(int tile) const
     {
         if (groupPairs == 0)
             return at(tile / queryTiles, tile % queryTiles);
@@ -53,7 +51,7 @@ struct TileOrder {
     }
 
 private:
-    TILESCOPE_HOST_DEVICE TilePosition at(int pair, int queryTile) const
+    TILESCOPE_HOST_DEVICE TileCoordinate at(int pair, int queryTile) const
     {
         return {queryTile, pair % heads, pair / heads};
     }

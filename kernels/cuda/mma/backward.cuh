@@ -9,27 +9,27 @@
 
 namespace tilescope::kernels {
 
-/// Attention backward with mma.sync: gradients of one tile of keys and values, walking over the queries that
-/// see it.
+/// Attention backward with mma.sync. A thread block computes the gradients of one tile of keys and values,
+/// and iterates over the queries that see it.
 ///
-/// Scores are computed transposed (keys x queries), each warp 16 keys of them: P^T and dS^T then lie in
-/// registers as the left factors of dV += P^T dO and dK += dS^T Q, and only dS goes through shared memory,
-/// for dQ += dS K. Bound: five products of 2 * queries * keys * headDim operations; the products with 16 rows
-/// a warp read as many bytes of shared memory as they have time for.
+/// Scores are computed transposed (keys x queries), 16 keys per warp. Registers then hold P^T and dS^T as the
+/// left factors of dV += P^T dO and dK += dS^T Q, and only dS goes through shared memory, for dQ += dS K.
+/// Bound: five products of 2 * queries * keys * headDim operations. With 16 rows per warp, the reads of
+/// shared memory take as long as the products.
 ///
-/// Shared memory: K | V | Q | dO | dS^T | rows' statistics and delta, single tiles. A turn:
+/// Shared memory: K | V | Q | dO | dS^T | rows' statistics and delta, single tiles. One step:
 ///
 ///     wait for Q(i), dO(i) -> S^T = K Q^T, dP^T = V dO^T, P^T, dS^T -> dV, dK in registers
-///     all done with Q, dO  -> [start Q(i+1), dO(i+1)]  dQ(i) = dS K, added in global memory
+///     Q, dO have been read -> [start loads of Q(i+1), dO(i+1)]  dQ(i) = dS K, added in global memory
 template <class Precision, int kHeadDim, TileSize kSize> struct MmaBackward {
     using Element = typename Precision::Element;
     static constexpr MmaBackwardTile kTile = mmaBackwardTile(kArithmetic<Precision>, kHeadDim, kSize);
     static constexpr int kThreads = kTile.warps * 32;
     static constexpr int kKeys = kTile.keys();
     static constexpr int kQueries = kTile.queries;
-    static constexpr int kQueryBlocks = kQueries / 8 / kTile.queryGroups; ///< of a warp
+    static constexpr int kQueryBlocks = kQueries / 8 / kTile.queryGroups; ///< per warp
     static constexpr int kOutput = kHeadDim / kTile.outputSplit;
-    // dQ: the warps share its rows first, then its columns.
+    // dQ: the warps divide its rows first, then its columns.
     static constexpr int kRowGroups = kQueries / 16 < kTile.warps ? kQueries / 16 : kTile.warps;
     static constexpr int kColumnGroups = kTile.warps / kRowGroups;
     static constexpr int kGradQColumns = kOutput / kColumnGroups;
@@ -43,10 +43,10 @@ template <class Precision, int kHeadDim, TileSize kSize> struct MmaBackward {
     static constexpr int kRowsAt = kScoresAt + ScoreTile::bytes(kKeys);
     static constexpr int kSharedBytes = kRowsAt + 3 * kQueries * int(sizeof(float));
 
-    /// Of each query of a tile, in shared memory.
+    /// Statistics of a tile's queries, in shared memory.
     struct Rows {
         float* offset;     ///< of the exponent
-        float* reciprocal; ///< of the sum, where forward kept it apart
+        float* reciprocal; ///< of the sum, if Precision::kKeepsStatistics
         float* delta;
     };
 
@@ -56,7 +56,7 @@ template <class Precision, int kHeadDim, TileSize kSize> struct MmaBackward {
     const BackwardParameters& p;
     const KernelShape& shape;
     const MaskPolicy<int> mask;
-    const TilePosition at; ///< the tile of keys as the order counts, and head and columns as its head
+    const TileCoordinate at; ///< its query tile is the tile of keys, its head the key head and columns
     const int keyTile;
     const int firstKey;
     const int firstColumn; ///< of the gradients
@@ -69,7 +69,7 @@ template <class Precision, int kHeadDim, TileSize kSize> struct MmaBackward {
     __device__ MmaBackward(const BackwardParameters& parameters, std::byte* shared)
         : p(parameters), shape(parameters.shape), mask(shape.mask()),
           at(p.order.position(static_cast<int>(blockIdx.x))),
-          // Under a causal mask the order begins with its last tile, and the first keys have most queries.
+          // Under a causal mask the order begins with its last tile, and most queries see the first keys.
           keyTile(mask.causal ? p.order.queryTiles - 1 - at.queryTile : at.queryTile),
           firstKey(keyTile * kKeys), firstColumn(at.head % kTile.outputSplit * kOutput),
           keyHead(at.head / kTile.outputSplit),
@@ -91,29 +91,29 @@ template <class Precision, int kHeadDim, TileSize kSize> struct MmaBackward {
         Accumulators gradValues = {};
         const int firstTile = mask.firstQueryOf(firstKey) / kQueries;
         const int tilesPerHead = (shape.queries + kQueries - 1) / kQueries - firstTile;
-        const int turns = max(tilesPerHead, 0) * shape.group();
-        const auto headOfTurn = [&](int turn) { return keyHead * shape.group() + turn / tilesPerHead; };
-        const auto queryOfTurn = [&](int turn) { return (firstTile + turn % tilesPerHead) * kQueries; };
+        const int steps = max(tilesPerHead, 0) * shape.group();
+        const auto headOfStep = [&](int step) { return keyHead * shape.group() + step / tilesPerHead; };
+        const auto queryOfStep = [&](int step) { return (firstTile + step % tilesPerHead) * kQueries; };
         QueryCopy nextQueries{queries};
         QueryCopy nextGradOutput{gradOutput};
-        const auto startTurn = [&](int turn) {
-            const int head = headOfTurn(turn);
-            const int query = queryOfTurn(turn);
+        const auto startStep = [&](int step) {
+            const int head = headOfStep(step);
+            const int query = queryOfStep(step);
             nextQueries = startTile(nextQueries, p.q, head, query, shape.queries);
             nextGradOutput = startTile(nextGradOutput, p.gradO, head, query, shape.queries);
             loadRows(head, query);
         };
-        const auto finishTurn = [&] {
+        const auto finishStep = [&] {
             nextQueries.finish();
             nextGradOutput.finish();
         };
-        if (turns > 0) {
-            startTurn(0);
-            finishTurn();
+        if (steps > 0) {
+            startStep(0);
+            finishStep();
         }
-        for (int turn = 0; turn < turns; ++turn) {
-            const int head = headOfTurn(turn);
-            const int query = queryOfTurn(turn);
+        for (int step = 0; step < steps; ++step) {
+            const int head = headOfStep(step);
+            const int query = queryOfStep(step);
             __syncthreads();
             Scores scores = {};
             Scores gradients = {};
@@ -125,17 +125,20 @@ template <class Precision, int kHeadDim, TileSize kSize> struct MmaBackward {
             }
             storeAccumulators<Precision>(
                 gradients[0], gradScores, warpKey(), [](int) { return 1.0f; }, warpQuery());
-            // Over thousands of queries: the first ones' weights may be near 1, the others' are small.
-            constexpr bool kApart = kIsFp32<Precision>;
-            multiplyAccumulators<Precision, kApart>(gradValues, scores, gradOutput, firstColumn, warpQuery());
-            multiplyAccumulators<Precision, kApart>(gradKeys, gradients, queries, firstColumn, warpQuery());
+            // fp32 sums each step separately: of thousands of queries, the first may have weights near 1, and
+            // the others small ones.
+            constexpr bool kSeparateSum = kIsFp32<Precision>;
+            multiplyAccumulators<Precision, kSeparateSum>(gradValues, scores, gradOutput, firstColumn,
+                                                          warpQuery());
+            multiplyAccumulators<Precision, kSeparateSum>(gradKeys, gradients, queries, firstColumn,
+                                                          warpQuery());
             __syncthreads();
-            if (turn + 1 < turns) {
-                startTurn(turn + 1);
+            if (step + 1 < steps) {
+                startStep(step + 1);
             }
             addGradQ(head, query);
-            if (turn + 1 < turns) {
-                finishTurn();
+            if (step + 1 < steps) {
+                finishStep();
             }
         }
         __syncthreads();
@@ -145,14 +148,14 @@ template <class Precision, int kHeadDim, TileSize kSize> struct MmaBackward {
 private:
     __device__ static int warp() { return threadIdx.x / 32; }
     __device__ static int warpKey() { return warp() / kTile.queryGroups * 16; }
-    /// The first of a tile's queries that this warp meets with its keys.
+    /// The first of this warp's queries in a tile.
     __device__ static int warpQuery() { return warp() % kTile.queryGroups * kQueryBlocks * 8; }
     __device__ std::int64_t flatRow(int head, int query) const
     {
         return (std::int64_t(batch) * shape.queryHeads + head) * shape.queries + query;
     }
 
-    /// The copy, under way, of rows from `row` on of a head.
+    /// Starts the copy of a head's rows from `row` on.
     template <class Copy>
     __device__ Copy startTile(Copy copy, const ConstView& view, int head, int row, int rowCount) const
     {
@@ -177,7 +180,7 @@ private:
         }
     }
 
-    /// Scores become probabilities; gradients of probabilities become gradients of scores, times the scale.
+    /// Replaces scores by probabilities, and gradients of probabilities by those of scores times the scale.
     __device__ void differentiateSoftmax(float (&scores)[kQueryBlocks][4],
                                          float (&gradients)[kQueryBlocks][4], int query) const
     {
@@ -203,7 +206,7 @@ private:
                         score *= reciprocal;
                     }
                     if (masked && seen == 1) {
-                        // A softmax over one key is constant; gradient - delta would leave its rounding.
+                        // A softmax over one key is constant; gradient - delta would be a rounding error.
                         gradient = 0;
                     }
                     gradient = score * (gradient - delta) * shape.scale;
@@ -231,7 +234,7 @@ private:
     /// dQ of one tile of queries: += dS K.
     __device__ void addGradQ(int head, int query) const
     {
-        waitForTurn(head, query);
+        waitForSemaphore(head, query);
         const int column = firstColumn + warp() / kRowGroups * kGradQColumns;
         for (int row = warp() % kRowGroups * 16; row < kQueries; row += kRowGroups * 16) {
             float sum[1][kGradQColumns / 8][4] = {};
@@ -249,49 +252,49 @@ private:
                 }
             }
         }
-        endTurn(head, query);
+        signalSemaphore(head, query);
     }
 
-    /// Deterministic: tiles of keys add in their order, which is also the order in which blocks start.
-    __device__ int* turnOf(int head, int query) const
+    /// In deterministic mode tiles of keys add in their order, which is also the order in which blocks start.
+    __device__ int* semaphoreOf(int head, int query) const
     {
         const int queryTiles = (shape.queries + kQueries - 1) / kQueries;
         const std::int64_t tile =
             (std::int64_t(batch) * shape.queryHeads + head) * queryTiles + query / kQueries;
-        return p.turns + tile * kTile.outputSplit + firstColumn / kOutput;
+        return p.semaphores + tile * kTile.outputSplit + firstColumn / kOutput;
     }
-    __device__ void waitForTurn(int head, int query) const
+    __device__ void waitForSemaphore(int head, int query) const
     {
-        if (p.turns) {
+        if (p.semaphores) {
             if (threadIdx.x == 0) {
-                while (ptx::loadAcquire(turnOf(head, query)) != keyTile) {
+                while (ptx::loadAcquire(semaphoreOf(head, query)) != keyTile) {
                     __nanosleep(40);
                 }
             }
             __syncthreads();
         }
     }
-    __device__ void endTurn(int head, int query) const
+    __device__ void signalSemaphore(int head, int query) const
     {
-        if (p.turns) {
+        if (p.semaphores) {
             __threadfence();
             __syncthreads();
             if (threadIdx.x == 0) {
-                ptx::storeRelease(turnOf(head, query), keyTile + 1);
+                ptx::storeRelease(semaphoreOf(head, query), keyTile + 1);
             }
         }
     }
 
     __device__ void writeGradients(Accumulators& gradKeys, Accumulators& gradValues) const
     {
-        // Over the tiles of K and V, whose work is done.
+        // These overwrite the tiles of K and V, which are no longer read.
         const OutputTile stagedKeys{keys.base};
         const OutputTile stagedValues{values.base};
         const auto store = [&] {
             storeAccumulators<Precision>(gradKeys[0], stagedKeys, warpKey(), [](int) { return 1.0f; });
             storeAccumulators<Precision>(gradValues[0], stagedValues, warpKey(), [](int) { return 1.0f; });
         };
-        // Warps that share keys: the last one leaves its sums for the first one, and so on.
+        // Warps that share keys add their sums, from the last warp to the first.
         for (int group = kTile.queryGroups - 1; group > 0; --group) {
             if (warp() % kTile.queryGroups == group) {
                 store();
@@ -318,7 +321,7 @@ private:
         write(stagedValues, p.gradV);
     }
 
-    /// What storeAccumulators() wrote, in fp32.
+    /// Adds the fp32 sums that storeAccumulators() wrote.
     __device__ void addStaged(float (&sums)[kOutput / 8][4], OutputTile staged) const
     {
         static_assert(kTile.queryGroups == 1 || sizeof(Element) == sizeof(float));
@@ -348,7 +351,7 @@ cudaError_t launchMmaBackwardTile(BackwardParameters parameters, cudaStream_t st
 {
     using Kernel = MmaBackward<Precision, kHeadDim, kSize>;
     constexpr auto kKernel = mmaBackwardKernel<Precision, kHeadDim, kSize>;
-    static_assert(kSize != TileSize::Compact || Kernel::kSharedBytes <= kLeastSharedBytes);
+    static_assert(kSize != TileSize::Compact || Kernel::kSharedBytes <= kMinSharedBytes);
     if (const cudaError_t status = allowSharedMemory<kKernel>(Kernel::kSharedBytes); status != cudaSuccess) {
         return status;
     }
@@ -367,21 +370,20 @@ cudaError_t launchMmaBackwardTile(BackwardParameters parameters, cudaStream_t st
 template <class Precision, int kHeadDim>
 cudaError_t launchMmaBackward(const BackwardParameters& parameters, cudaStream_t stream)
 {
-    // Where the usual tile fits everywhere, there is no other.
+    // If the usual tile fits on every device, it is the only one.
     using Usual = MmaBackward<Precision, kHeadDim, TileSize::Usual>;
-    if constexpr (Usual::kSharedBytes > kLeastSharedBytes) {
+    if constexpr (Usual::kSharedBytes > kMinSharedBytes) {
         constexpr auto tileOf = [](TileSize size) {
             return mmaBackwardTile(kArithmetic<Precision>, kHeadDim, size);
         };
-        // One kernel where both are the same.
+        // One kernel if both tiles are equal.
         constexpr TileSize kFew =
             tileOf(TileSize::Few) == tileOf(TileSize::Compact) ? TileSize::Compact : TileSize::Few;
-        const DeviceFacts& device = currentDeviceFacts();
+        const DeviceProperties& device = currentDeviceProperties();
         if (device.sharedMemoryBytes < Usual::kSharedBytes) {
             return launchMmaBackwardTile<Precision, kHeadDim, TileSize::Compact>(parameters, stream);
         }
-        // Few keys: blocks of half as many are twice as many, where the usual ones leave half of the device
-        // idle.
+        // With few keys, where the usual blocks would leave half of the device idle, smaller blocks are used.
         const KernelShape& shape = parameters.shape;
         const std::int64_t blocks =
             std::int64_t{(shape.keys + Usual::kKeys - 1) / Usual::kKeys} * shape.keyHeads * shape.batch;

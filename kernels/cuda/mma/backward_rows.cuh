@@ -6,16 +6,17 @@
 
 namespace tilescope::kernels {
 
-/// What backward does row by row before and after its products: bound by memory, 8 bytes or more a lane.
+/// The passes before and after backward's products. They are bound by memory and access at least 8 bytes per
+/// lane.
 
 template <class Element, int kCount> struct alignas(sizeof(Element) * kCount) Pack {
     Element values[kCount];
 };
 
-/// delta = rowsum(gradO * o) - gradLogSumExp, and zeros in the sum of the queries' gradient. One warp a row.
+/// Computes delta = rowsum(gradO * o) - gradLogSumExp and zeroes the sums of the queries' gradient. One warp
+/// per row.
 ///
-/// fp32 sums in fp64: delta is subtracted from numbers of its own size, which were computed from gradients
-/// rounded as here.
+/// For fp32 the sum is in fp64, because delta is subtracted from numbers of similar size.
 template <class Precision>
 __global__ void __launch_bounds__(256) deltaKernel(const __grid_constant__ BackwardParameters p)
 {
@@ -49,7 +50,7 @@ __global__ void __launch_bounds__(256) deltaKernel(const __grid_constant__ Backw
         sum += __shfl_xor_sync(~0u, sum, distance);
     }
     if (threadIdx.x % 32 == 0) {
-        // A softmax over one key is constant; the kernel leaves its dP out, which would leave the rounding.
+        // A softmax over one key is constant. The kernel sets its dP to 0, so that no rounding error remains.
         const Sum ownSum = shape.mask().keysSeenBy(query) == 1 ? Sum(0) : sum;
         p.delta[row] = static_cast<float>(p.gradLogSumExp ? ownSum - Sum(p.gradLogSumExp[row]) : ownSum);
     }

@@ -11,13 +11,12 @@ namespace tilescope::kernels {
 
 /// Attention forward with mma.sync, for every precision from compute capability 8.0 on.
 ///
-/// A block of warps holds one tile of queries and walks over the tiles of keys that these see
-/// (FlashAttention-2, arXiv:2307.08691). Bound: 4 * queries * keys * headDim operations on the tensor cores;
-/// each 16 x 8 fragment of K and V comes from shared memory once a warp, 128 bytes a clock, which at one
-/// fragment of queries a warp is already as slow as the products.
+/// A thread block holds one tile of queries and iterates over the tiles of keys that they see
+/// (FlashAttention-2, arXiv:2307.08691). Bound: 4 * queries * keys * headDim operations on the tensor cores.
+/// Each warp reads each 16 x 8 fragment of K and V from shared memory, at 128 bytes per clock; with one
+/// fragment of queries per warp this takes as long as the products.
 ///
-/// Shared memory: Q | K | V, single tiles. While the block multiplies with K, V is on its way, and the other
-/// way round:
+/// Shared memory: Q | K | V, single tiles. V is loaded while the block multiplies with K, and vice versa:
 ///
 ///     K(j) arrives -> [start V(j)]   S = Q K(j)^T, softmax
 ///     V(j) arrives -> [start K(j+1)] O += P V(j)
@@ -29,11 +28,11 @@ template <class Precision, int kHeadDim, TileSize kSize> struct MmaForward {
     static constexpr int kThreads = kTile.warps * 32;
     static constexpr int kFragments = kTile.fragments;
     static constexpr int kRowGroups = kTile.warps / kTile.keyGroups;
-    static constexpr int kGroupKeys = kTile.keys / kTile.keyGroups; ///< that a warp sees of a tile
+    static constexpr int kGroupKeys = kTile.keys / kTile.keyGroups; ///< keys of a tile per warp
     static constexpr int kKeyBlocks = kGroupKeys / 8;
     static constexpr int kSharedBytes = Tile::bytes(kTile.queries() + 2 * kTile.keys);
 
-    /// Of each of a lane's rows (fragment, row g or g + 8): largest score, its product with the scale, sum.
+    /// For each of a lane's rows (fragment, row g or g + 8): largest score, its product with the scale, sum.
     struct Rows {
         float maximum[kFragments][2];
         float offset[kFragments][2];
@@ -98,7 +97,7 @@ template <class Precision, int kHeadDim, TileSize kSize> struct MmaForward {
                 nextKeys.finish();
             }
         }
-        // All warps are done with the tiles. What comes uses their places, each warp those of its own rows.
+        // The tiles are no longer read. Each warp overwrites those of its own rows.
         __syncthreads();
         if constexpr (kTile.keyGroups > 1) {
             if (!mergeGroups(output, state, reinterpret_cast<float4*>(keys.base))) {
@@ -114,8 +113,8 @@ private:
         return threadIdx.x / 32;
     }
 
-    /// output += P V. TF32 keeps P's rounding out of the output of few keys: backward meets it again in
-    /// delta, where nothing cancels it. Of many keys it averages out.
+    /// output += P V. For few keys in TF32, P is not rounded: its rounding error would enter backward's
+    /// delta, where nothing cancels it. For many keys it averages out.
     __device__ static void multiply(float (&output)[kFragments][kHeadDim / 8][4],
                                     const float (&scores)[kFragments][kKeyBlocks][4], Tile values,
                                     int warpKey, int keyCount)
@@ -129,11 +128,11 @@ private:
         multiplyAccumulators<Precision>(output, scores, values, 0, warpKey);
     }
 
-    /// The first of the warps that share rows takes what the others have of them. False: this is another.
+    /// Merges the outputs of warps that share rows into the first of them. False for the other warps.
     __device__ static bool mergeGroups(float (&output)[kFragments][kHeadDim / 8][4], Rows& state,
                                        float4* scratch)
     {
-        constexpr int kVectors = kHeadDim / 8 + 1; // of a lane: output; offsets and sums
+        constexpr int kVectors = kHeadDim / 8 + 1; // per lane: output; offsets and sums
         static_assert(kFragments == 1 && kTile.warps * kVectors * 32 * 16 <= Tile::bytes(2 * kTile.keys));
         const auto at = [&](int group, int vector) -> float4& {
             return scratch[((group * kRowGroups + warp() % kRowGroups) * kVectors + vector) * 32 + lane()];
@@ -160,7 +159,7 @@ private:
             for (int half = 0; half < 2; ++half) {
                 const float theirOffset = half ? theirs.y : theirs.x;
                 const float offset = fmaxf(seenOffset(state, half), theirOffset);
-                // Where neither has seen a key, both sums are 0.
+                // If neither has seen a key, both sums are 0.
                 const float common = offset == -INFINITY ? 0.0f : offset;
                 mine[half] = Precision::exponential(seenOffset(state, half) - common);
                 factor[half] = Precision::exponential(theirOffset - common);
@@ -180,7 +179,7 @@ private:
         }
         return true;
     }
-    /// The offset of a row's exponentials; -infinity where there are none.
+    /// The offset of a row's exponents; -infinity if the row has seen no key.
     __device__ static float seenOffset(const Rows& state, int half)
     {
         return state.maximum[0][half] == -INFINITY ? -INFINITY : state.offset[0][half];
@@ -208,7 +207,7 @@ private:
         }
     }
 
-    /// Turns scores into exponentials under the new maximum and rescales what was summed under the old one.
+    /// Replaces scores by exponentials with the new maximum, and rescales the sums made with the old one.
     __device__ static void softmax(float (&scores)[kFragments][kKeyBlocks][4],
                                    float (&output)[kFragments][kHeadDim / 8][4], Rows& state, float scale)
     {
@@ -221,12 +220,12 @@ private:
                 for (int n = 0; n < kKeyBlocks; ++n) {
                     maximum = fmaxf(maximum, fmaxf(scores[m][n][2 * half], scores[m][n][2 * half + 1]));
                 }
-                // The four lanes of a row agree.
+                // Over the four lanes of a row.
                 maximum = fmaxf(maximum, __shfl_xor_sync(~0u, maximum, 1));
                 maximum = fmaxf(maximum, __shfl_xor_sync(~0u, maximum, 2));
-                // A row that has seen nothing yet must not compute (-infinity) - (-infinity).
+                // -infinity - (-infinity) would be NaN.
                 const float offset = maximum == -INFINITY ? 0.0f : maximum * scale;
-                // From the rounded offsets: where the maximum stays, the factor is exactly 1.
+                // Of rounded offsets, so that the factor is exactly 1 if the maximum does not change.
                 const float factor = Precision::exponential(state.offset[m][half] - offset);
                 state.maximum[m][half] = maximum;
                 state.offset[m][half] = offset;
@@ -272,7 +271,7 @@ private:
             for (int half = 0; half < 2; ++half) {
                 const float sum = sumOfRow(state.sum[m][half]);
                 reciprocal[half] = sum > 0 ? 1 / sum : 0;
-                // NaN goes on to the output as naive attention would hand it on.
+                // NaN propagates to the output, as in naive attention.
                 reciprocal[half] = sum == sum ? reciprocal[half] : sum;
                 const int row = warpRow + m * 16 + half * 8 + lane() / 4;
                 if (lane() % 4 == 0 && row < rows) {
@@ -325,24 +324,24 @@ cudaError_t launchMmaForward(const ForwardParameters& parameters, cudaStream_t s
     using Usual = MmaForward<Precision, kHeadDim, TileSize::Usual>;
     using Few = MmaForward<Precision, kHeadDim, TileSize::Few>;
     using Compact = MmaForward<Precision, kHeadDim, TileSize::Compact>;
-    static_assert(Compact::kSharedBytes <= kLeastSharedBytes);
-    const DeviceFacts& device = currentDeviceFacts();
-    // Where usual blocks leave half of the device idle, smaller ones do better (kernels/NOTES.md). Only in 32
-    // bits, where few rows are common.
+    static_assert(Compact::kSharedBytes <= kMinSharedBytes);
+    const DeviceProperties& device = currentDeviceProperties();
+    // Where the usual blocks would leave half of the device idle, smaller ones are faster (kernels/NOTES.md).
+    // Only for 4-byte elements, where few rows are common.
     if constexpr (kHeadDim <= (kIsFp32<Precision> ? 128 : 64) && !kIsSixteenBit<Precision>) {
         const KernelShape& shape = parameters.shape;
         constexpr int kRows = Usual::kTile.queries();
         const std::int64_t blocks =
             std::int64_t{(shape.queries + kRows - 1) / kRows} * shape.queryHeads * shape.batch;
-        // TF32's smaller blocks cost little more; of two large ones a multiprocessor the longer is left alone
-        // under a causal mask.
+        // Smaller blocks cost little in TF32. Under a causal mask, of two large blocks on a multiprocessor
+        // the longer one runs alone at the end.
         const int most = kIsFp32<Precision> ? 1 : (shape.causal ? 4 : 2);
         const bool few = 2 * blocks <= std::int64_t{most} * device.multiprocessors;
         if (few && device.sharedMemoryBytes >= Few::kSharedBytes) {
             return launchMmaForwardTile<Precision, kHeadDim, TileSize::Few>(parameters, stream);
         }
     }
-    if constexpr (Usual::kSharedBytes > kLeastSharedBytes) {
+    if constexpr (Usual::kSharedBytes > kMinSharedBytes) {
         if (device.sharedMemoryBytes < Usual::kSharedBytes) {
             return launchMmaForwardTile<Precision, kHeadDim, TileSize::Compact>(parameters, stream);
         }

@@ -2,22 +2,22 @@
 
 #include "kernels/cuda/mma/shared_tile.h"
 
-/// Products of tiles in shared memory and of accumulators, by mma.sync: how fragments are read, multiplied
-/// and written back.
+/// Products of tiles in shared memory and of accumulators with mma.sync: reads, multiplies and writes
+/// fragments.
 namespace tilescope::kernels {
 
 // --- fragments -----------------------------------------------------------------------------------
 //
-// A sum does not mind in which order it is made, as long as both factors of a product are permuted alike. So
-// for TF32, where a factor comes from accumulators or from a transposed tile: what the instruction calls
-// depth t and t + 4 is 2t and 2t + 1 here, the columns that a lane holds of an accumulator.
+// The order of a sum's terms is arbitrary as long as both factors have the same order. For TF32, if a factor
+// comes from accumulators or from a transposed tile, the instruction's depths t and t + 4 are 2t and 2t + 1
+// here: the columns of an accumulator that a lane holds.
 
 __device__ inline int lane()
 {
     return threadIdx.x % 32;
 }
 
-/// One part of two fragments, as ldmatrix gives it.
+/// Sets one part of two fragments to what ldmatrix returned.
 template <class Precision>
 __device__ void setParts(typename Precision::B (&b)[2], int part, const std::uint32_t (&raw)[4])
 {
@@ -27,7 +27,7 @@ __device__ void setParts(typename Precision::B (&b)[2], int part, const std::uin
     }
 }
 
-/// A: rows `row` to row + 15 of the tile, its columns are the depth.
+/// Loads A: rows `row` to row + 15 of the tile, whose columns are the depth.
 template <class Precision, class Tile> __device__ typename Precision::A loadA(Tile tile, int row, int depth)
 {
     const int matrix = lane() / 8;
@@ -47,7 +47,7 @@ template <class Precision, class Tile> __device__ typename Precision::A loadA(Ti
     }
 }
 
-/// A from a tile that holds it transposed: columns `row` to row + 15 of the tile, its rows are the depth.
+/// Loads A from a transposed tile: columns `row` to row + 15 of the tile, whose rows are the depth.
 template <class Precision, class Tile>
 __device__ typename Precision::A loadATransposed(Tile tile, int row, int depth)
 {
@@ -77,7 +77,7 @@ __device__ typename Precision::A loadATransposed(Tile tile, int row, int depth)
     }
 }
 
-/// B, twice: rows `column` to column + 15 of the tile are the columns of two fragments, its columns the
+/// Loads two B fragments: rows `column` to column + 15 of the tile are their columns, its columns are the
 /// depth.
 template <class Precision, class Tile>
 __device__ void loadB(Tile tile, int column, int depth, typename Precision::B (&b)[2])
@@ -99,7 +99,7 @@ __device__ void loadB(Tile tile, int column, int depth, typename Precision::B (&
     }
 }
 
-/// B, twice, from a tile that holds it transposed: its rows are the depth.
+/// Loads two B fragments from a transposed tile, whose rows are the depth.
 template <class Precision, class Tile>
 __device__ void loadBTransposed(Tile tile, int column, int depth, typename Precision::B (&b)[2])
 {
@@ -183,8 +183,8 @@ __device__ void multiplyFragments(float (&c)[kFragments][kBlocks][4], int n,
     }
 }
 
-/// c += a b^T: rows of `a` from `row`, kBlocks * 8 rows of `b` from `column`, the tiles' columns are the
-/// depth.
+/// c += a b^T: rows of `a` from `row` on, kBlocks * 8 rows of `b` from `column` on. The tiles' columns are
+/// the depth.
 template <class Precision, int kFragments, int kBlocks, class Tile>
 __device__ void multiplyRows(float (&c)[kFragments][kBlocks][4], Tile a, int row, Tile b, int column = 0)
 {
@@ -204,16 +204,17 @@ __device__ void multiplyRows(float (&c)[kFragments][kBlocks][4], Tile a, int row
     }
 }
 
-/// c += a b: `a` from accumulators, the rows of `b` from `row` are the depth, its columns from `column` those
-/// of c.
-/// \param kApart  makes the sum of the product apart: fewer roundings beside a large sum
-template <class Precision, bool kApart = false, int kFragments, int kDepthBlocks, int kBlocks, class Tile>
+/// c += a b: `a` from accumulators. The rows of `b` from `row` on are the depth, its columns from `column` on
+/// are the columns of c.
+/// \tparam kSeparateSum  sums the product before adding it to c: fewer roundings of a large sum
+template <class Precision, bool kSeparateSum = false, int kFragments, int kDepthBlocks, int kBlocks,
+          class Tile>
 __device__ void multiplyAccumulators(float (&c)[kFragments][kBlocks][4],
                                      const float (&a)[kFragments][kDepthBlocks][4], Tile b, int column = 0,
                                      int row = 0)
 {
     constexpr int kSteps = kDepthBlocks * 8 / Precision::kDepth;
-    if constexpr (kApart && kSteps > 1) {
+    if constexpr (kSeparateSum && kSteps > 1) {
         typename Precision::A left[kSteps][kFragments];
 #pragma unroll
         for (int i = 0; i < kSteps * kFragments; ++i) {
@@ -252,7 +253,7 @@ __device__ void multiplyAccumulators(float (&c)[kFragments][kBlocks][4],
     }
 }
 
-/// The same in TF32 without the rounding of `a`: what it takes away is multiplied too, in bf16.
+/// The same in TF32 without the rounding error of `a`: the remainder is multiplied too, in bf16.
 template <int kFragments, int kDepthBlocks, int kBlocks, class Tile>
 __device__ void multiplyUnrounded(float (&c)[kFragments][kBlocks][4],
                                   const float (&a)[kFragments][kDepthBlocks][4], Tile b)
@@ -260,7 +261,7 @@ __device__ void multiplyUnrounded(float (&c)[kFragments][kBlocks][4],
     static_assert(kDepthBlocks % 2 == 0);
     multiplyAccumulators<Tf32>(c, a, b);
 #pragma unroll
-    for (int step = 0; step < kDepthBlocks; step += 2) { // two of TF32 are as deep as one of bf16
+    for (int step = 0; step < kDepthBlocks; step += 2) { // two TF32 steps have the depth of one bf16 step
         Bf16::A rest[kFragments];
 #pragma unroll
         for (int m = 0; m < kFragments; ++m) {
@@ -290,8 +291,8 @@ __device__ void multiplyUnrounded(float (&c)[kFragments][kBlocks][4],
     }
 }
 
-/// c += a^T b: both tiles' rows are the depth; a's columns from `row` are the rows of c, b's from `column`
-/// its columns.
+/// c += a^T b: both tiles' rows are the depth. The columns of `a` from `row` on are the rows of c, and the
+/// columns of `b` from `column` on are its columns.
 template <class Precision, int kDepthRows, int kBlocks, class TileA, class TileB>
 __device__ void multiplyTransposed(float (&c)[1][kBlocks][4], TileA a, int row, TileB b, int column)
 {
@@ -309,8 +310,8 @@ __device__ void multiplyTransposed(float (&c)[1][kBlocks][4], TileA a, int row, 
 
 // --- accumulators to memory ----------------------------------------------------------------------
 
-/// Writes 16 x (kBlocks * 8) accumulators times `factor(half)` as elements into a tile, from (row, column)
-/// on; half 0 is row g, 1 row g + 8.
+/// Writes 16 x (kBlocks * 8) accumulators times `factor(half)` to a tile from (row, column) on. Half 0 is row
+/// g, half 1 is row g + 8.
 template <class Precision, int kBlocks, class Tile, class Factor>
 __device__ void storeAccumulators(const float (&c)[kBlocks][4], Tile to, int row, Factor factor,
                                   int column = 0)

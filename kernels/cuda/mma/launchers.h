@@ -8,8 +8,8 @@
 
 namespace tilescope::kernels {
 
-/// Launchers of the mma.sync kernels by head dim, in the order of kMmaHeadDims; each table is made in a file
-/// of its own, and these compile in parallel.
+/// Launchers of the mma.sync kernels by head dim, in the order of kMmaHeadDims. Each table has its own file,
+/// so that they compile in parallel.
 inline constexpr std::size_t kMmaHeadDimCount = std::size(kMmaHeadDims);
 using MmaForwardLaunchers = std::array<ForwardLauncher, kMmaHeadDimCount>;
 using MmaBackwardLaunchers = std::array<BackwardLauncher, kMmaHeadDimCount>;

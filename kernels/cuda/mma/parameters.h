@@ -8,8 +8,8 @@
 
 namespace tilescope::kernels {
 
-/// What every CUDA kernel gets by value. Strides count elements; head dim is a multiple of 16 bytes, and so
-/// are all addresses and strides.
+/// Parameters of the mma.sync kernels, passed by value. Strides count elements. The head dim, all addresses
+/// and all strides are multiples of 16 bytes.
 struct KernelShape {
     int queryHeads;
     int keyHeads;
@@ -41,9 +41,9 @@ struct BackwardParameters {
     MutableView gradQ, gradK, gradV;
     float* delta; ///< (batch, query heads, queries): rowsum(gradO * o) - gradLogSumExp; of rows with one key
                   ///< - gradLogSumExp alone
-    float* gradQSum; ///< (batch, query heads, queries, head dim), fp32
-    int* turns; ///< deterministic: whose turn it is to add to a tile of queries; null where order is free
-    TileOrder order{};                    ///< of the blocks; launchers fill it in
+    float* gradQSum;   ///< (batch, query heads, queries, head dim), fp32
+    int* semaphores;   ///< next tile of keys to add to each tile of queries; null if the order is free
+    TileOrder order{}; ///< of the blocks; launchers fill it in
     const float* gradLogSumExp = nullptr; ///< (batch, query heads, queries), or null for 0
 };
 
@@ -57,7 +57,7 @@ template <class Element> __device__ inline Element* headOf(const MutableView& vi
     return static_cast<Element*>(view.data) + batch * view.batchStride + head * view.headStride;
 }
 
-/// Launchers return what cudaGetLastError() said; they do not synchronise.
+/// Launchers return the result of cudaGetLastError() and do not synchronise.
 using ForwardLauncher = cudaError_t (*)(const ForwardParameters&, cudaStream_t);
 using BackwardLauncher = cudaError_t (*)(const BackwardParameters&, cudaStream_t);
 

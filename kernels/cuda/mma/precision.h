@@ -8,11 +8,11 @@
 
 namespace tilescope::kernels {
 
-/// How one precision multiplies with mma.sync: its element type, how deep one instruction reaches, and what
-/// becomes of the bits that were loaded before they are multiplied.
+/// How a precision multiplies with mma.sync: its element type, the depth of one instruction, and the
+/// conversion of loaded bits to operands.
 ///
-/// Fragments follow the instruction's layout, with lane l = 4 g + t: of A (16 x depth) a lane holds rows g
-/// and g + 8, of B (depth x 8) column g, of C (16 x 8) rows g and g + 8, columns 2t and 2t + 1.
+/// Fragments have the instruction's layout. Lane l = 4 g + t holds rows g and g + 8 of A (16 x depth), column
+/// g of B (depth x 8), and rows g and g + 8, columns 2t and 2t + 1 of C (16 x 8).
 struct SixteenBit {
     static constexpr int kDepth = 16;
     static constexpr bool kKeepsStatistics = false;
@@ -24,10 +24,10 @@ struct SixteenBit {
     };
     __device__ static A prepare(const std::uint32_t (&raw)[4]) { return {{raw[0], raw[1], raw[2], raw[3]}}; }
     __device__ static B prepare(std::uint32_t first, std::uint32_t second) { return {{first, second}}; }
-    /// Probabilities: a power of two of the score scaled by log2(e).
+    /// Probabilities are powers of two of scores scaled by log2(e).
     static constexpr float kExponentUnit = 1.4426950408889634f;
     __device__ static float exponential(float x) { return ptx::exp2Approximate(x); }
-    /// An element as it is multiplied.
+    /// The value of an element in products.
     __device__ static float rounded(float element) { return element; }
 };
 
@@ -78,8 +78,8 @@ struct Tf32 {
     }
 };
 
-/// The same, rounded once when it arrives in shared memory (RowsCopy), not by each warp that reads it: faster
-/// where eight warps do, in backward.
+/// The same, but rounded once in shared memory (RowsCopy) instead of by each warp that reads it: faster in
+/// backward, where eight warps do.
 struct Tf32InTiles : Tf32 {
     __device__ static A prepare(const std::uint32_t (&raw)[4]) { return SixteenBit::prepare(raw); }
     __device__ static B prepare(std::uint32_t first, std::uint32_t second)
@@ -88,10 +88,10 @@ struct Tf32InTiles : Tf32 {
     }
 };
 
-/// fp32's accuracy on tensor cores: each factor is split into three bf16 parts, together its 24 bits, and of
-/// the nine products the six that matter are summed, the smallest first (after Ootomo and Yokota 2022,
-/// arXiv:2203.03341, who split in two). Tensor cores truncate as they accumulate, so every sum over one depth
-/// starts from 0, and an ordinary addition, which rounds, adds it to the rest.
+/// fp32's accuracy on tensor cores. Each factor is split into three bf16 parts with 24 bits in total. Of the
+/// nine products the six significant ones are summed, the smallest first (after Ootomo and Yokota 2022,
+/// arXiv:2203.03341, who split in two). Tensor cores truncate when they accumulate, so that the sum over each
+/// depth starts from 0, and an ordinary addition, which rounds, adds it to the rest.
 struct Fp32 {
     using Element = float;
     static constexpr int kDepth = 16;
@@ -131,7 +131,7 @@ struct Fp32 {
     }
     __device__ static void multiplyTerm(int term, float (&c)[4], const A& a, const B& b)
     {
-        // Which parts: three terms of 2^-16 of the whole, two of 2^-8, one.
+        // The parts of each term: three terms of relative size 2^-16, two of 2^-8, one of 1.
         constexpr int kOfA[kTerms] = {2, 1, 0, 1, 0, 0};
         constexpr int kOfB[kTerms] = {0, 1, 2, 0, 1, 0};
         ptx::multiplyBf16(c, a.part[kOfA[term]], b.part[kOfB[term]]);

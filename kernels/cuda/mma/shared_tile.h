@@ -6,8 +6,8 @@ namespace tilescope::kernels {
 
 /// Rows of a matrix in shared memory for the mma.sync kernels.
 ///
-/// Each row is padded by 16 bytes: eight consecutive rows of 16 bytes (ldmatrix), and the 32-bit elements
-/// (2t, g) that a warp reads of a transposed factor, then lie in different banks.
+/// Each row is padded by 16 bytes, so that eight consecutive rows of 16 bytes (ldmatrix), and the 32-bit
+/// elements (2t, g) that a warp reads of a transposed factor, are in different banks.
 template <class ElementType, int kColumnCount> struct SharedTile {
     using Element = ElementType;
     static constexpr int kColumns = kColumnCount;
@@ -31,8 +31,8 @@ template <class ElementType, int kColumnCount> struct SharedTile {
     }
 };
 
-/// The same of fp32 elements in three bf16 parts (Fp32::split), side by side in a row: split once, when they
-/// arrive, not by each warp that reads them.
+/// The same for fp32 elements in three bf16 parts (Fp32::split), side by side in a row. They are split once
+/// when written, not by each warp that reads them.
 template <int kColumnCount> struct SplitTile {
     using Element = float;
     static constexpr int kColumns = kColumnCount;
@@ -53,7 +53,7 @@ template <int kColumnCount> struct SplitTile {
     }
 };
 
-/// What the products of a precision read.
+/// The tile that the products of a precision read.
 template <class Precision, int kColumns>
 using OperandTile = std::conditional_t<kIsFp32<Precision>, SplitTile<kColumns>,
                                        SharedTile<typename Precision::Element, kColumns>>;
@@ -61,7 +61,7 @@ using OperandTile = std::conditional_t<kIsFp32<Precision>, SplitTile<kColumns>,
 template <class Tile> inline constexpr bool kIsSplit = false;
 template <int kColumns> inline constexpr bool kIsSplit<SplitTile<kColumns>> = true;
 
-/// Starts copying rows [0, kRows) of a matrix in global memory; rows and columns that are not there become 0.
+/// Starts copying rows [0, kRows) of a matrix in global memory. Missing rows and columns are 0.
 template <int kThreads, int kRows, class Tile>
 __device__ void copyRows(Tile to, const typename Tile::Element* from, std::int64_t rowStride, int rows,
                          int columns)
@@ -76,9 +76,9 @@ __device__ void copyRows(Tile to, const typename Tile::Element* from, std::int64
     }
 }
 
-/// Brings rows [0, kRows) of a matrix in global memory to a tile, zeros where there are none: start() sets
-/// out, finish() returns when this thread's share is there. In between the tile may still be read where
-/// elements wait in registers: kInRegisters.
+/// Copies rows [0, kRows) of a matrix in global memory to a tile; missing rows are 0. start() begins the
+/// copy, and finish() returns when this thread's share is written. In between the tile may be read only if
+/// the elements are in registers (kInRegisters).
 template <class Precision, class Tile, int kThreads, int kRows> struct RowsCopy {
     static constexpr bool kInRegisters = false;
     using Element = typename Tile::Element;
@@ -108,9 +108,9 @@ template <class Precision, class Tile, int kThreads, int kRows> struct RowsCopy 
 template <class Precision, int kColumns, int kThreads, int kRows>
 struct RowsCopy<Precision, SplitTile<kColumns>, kThreads, kRows> {
     using Tile = SplitTile<kColumns>;
-    static constexpr int kQuads = kRows * kColumns / 4; ///< of elements
+    static constexpr int kQuads = kRows * kColumns / 4; ///< groups of four elements
     static constexpr int kShare = (kQuads + kThreads - 1) / kThreads;
-    /// Larger shares would take the registers of the products: they are fetched by finish().
+    /// Larger shares would take the registers of the products; finish() loads these.
     static constexpr bool kInRegisters = kShare <= 8;
     Tile to;
     const float* from;

@@ -1,36 +1,36 @@
 #pragma once
 
-/// Tile sizes of the mma.sync kernels, by bytes of an element and (padded) head dim.
+/// Tile sizes of the mma.sync kernels by arithmetic and padded head dim.
 namespace tilescope::kernels {
 
-/// Head dims that kernels are made for; others are padded with zeros to the next, in shared memory only.
+/// Head dims of the kernels. Others are padded with zeros to the next, in shared memory only.
 #ifdef TILESCOPE_SMALL_KERNEL_SET
 inline constexpr int kMmaHeadDims[] = {64, 128};
 #else
 inline constexpr int kMmaHeadDims[] = {32, 64, 96, 128, 256};
 #endif
 
-/// How an element is multiplied: what tiles of shared memory and which registers it takes.
+/// How elements are multiplied, which determines their size in shared memory and registers.
 enum class Arithmetic : unsigned char {
     SixteenBit,
-    Tf32, ///< 4 bytes an element
-    Fp32  ///< 6 bytes: three bf16 parts
+    Tf32, ///< 4 bytes per element
+    Fp32  ///< 6 bytes per element: three bf16 parts
 };
 
-/// Usual; for few rows, where usual blocks leave multiprocessors idle; for devices with kLeastSharedBytes.
+/// Usual; Few: for few rows, where usual blocks leave multiprocessors idle; Compact: for kMinSharedBytes.
 enum class TileSize : unsigned char { Usual, Few, Compact };
 
 struct MmaForwardTile {
     int warps;
-    int fragments; ///< 16-row fragments of queries a warp
+    int fragments; ///< 16-row fragments of queries per warp
     int keys;
-    int keyGroups = 1; ///< warps that share queries, and divide the keys
+    int keyGroups = 1; ///< warps that share queries and divide the keys
     constexpr int queries() const { return warps / keyGroups * fragments * 16; }
 };
 
-/// Two fragments a warp use each fragment of K and V twice; at head dim 256 the output alone takes 128
-/// registers, and one must do. In fp32 eight warps share the work of splitting K and V, and what is split
-/// takes all of shared memory. Keys: as many as fit beside the queries.
+/// With two fragments, a warp uses each fragment of K and V twice. At head dim 256 the output alone takes 128
+/// registers, which allows one fragment. In fp32 eight warps share the splitting of K and V, whose parts fill
+/// shared memory. The number of keys is the largest that fits beside the queries.
 constexpr MmaForwardTile mmaForwardTile(Arithmetic arithmetic, int headDim, TileSize size)
 {
     if (arithmetic == Arithmetic::Fp32) {
@@ -57,16 +57,16 @@ constexpr MmaForwardTile mmaForwardTile(Arithmetic arithmetic, int headDim, Tile
 struct MmaBackwardTile {
     int warps;
     int queries;
-    int outputSplit; ///< thread blocks that share the columns of the gradients
-    int queryGroups; ///< warps that share 16 keys, and divide the queries
+    int outputSplit; ///< thread blocks that divide the columns of the gradients
+    int queryGroups; ///< warps that share 16 keys and divide the queries
     constexpr int keys() const { return warps / queryGroups * 16; }
     constexpr bool operator==(const MmaBackwardTile&) const = default;
 };
 
-/// More keys a block mean fewer passes over the queries and fewer additions to their gradient. A warp keeps
-/// the gradients of its 16 keys and values in registers, 2 * 16 * headDim / 32 of them: at head dim 256 two
-/// blocks share the columns, and each computes all scores. Few keys are divided among twice as many blocks:
-/// at fp32's head dim 128 four warps then share 16 of them, and divide twice as many queries.
+/// More keys per block mean fewer passes over the queries and fewer additions to their gradient. A warp keeps
+/// the gradients of its 16 keys and values in 2 * 16 * headDim / 32 registers. At head dim 256 two blocks
+/// divide the columns, and each computes all scores. Few keys are divided among twice as many blocks: in fp32
+/// at head dim 128 four warps share 16 keys and divide twice as many queries.
 constexpr MmaBackwardTile mmaBackwardTile(Arithmetic arithmetic, int headDim, TileSize size)
 {
     if (size == TileSize::Few && arithmetic == Arithmetic::Fp32 && headDim == 128) {

@@ -1,20 +1,20 @@
-"""How far the results of an attention kernel may lie from attention in fp64: the rule of every check of the op.
+"""Bounds of the difference between an attention kernel's results and attention in fp64, for all checks of the op.
 
-The arithmetic that is bounded. Operands are multiplied as they lie (bf16, fp16, fp32) or rounded to TF32, sums are kept
-in fp32, P and dS are rounded once to the type of the operands, results once to the type of the output. Unit roundoffs:
+The arithmetic: operands are multiplied unchanged (bf16, fp16, fp32) or rounded to TF32, sums are in fp32, P and dS are
+rounded once to the type of the operands, and results once to the type of the output. Unit roundoffs:
 
     u  of an operand: bf16 2^-8, fp16 and TF32 2^-11, exact fp32 none      w  of the output: bf16 2^-8, fp16 2^-11, fp32 2^-24
     e  of a sum: 2^-24                                                      t  of the exponential: 2^-18 (fp32 2^-21)
     s  quantum of subnormal numbers: fp16 2^-24, others none
-    x  of a product: fp16 2^-18, exact fp32 2^-23, where a processor multiplies them as sums of bf16 numbers and leaves the
-       smallest products out; bf16 and TF32 none
+    x  of a product: fp16 2^-18, exact fp32 2^-23, if a processor multiplies them as sums of bf16 numbers and omits the
+       smallest products; bf16 and TF32 none
 
 With a_ij = scale sum_c |q_ic k_jc| and d terms a score, n keys a row, m queries a key:
 
     score, as exponent         E_ij = (2 (d + 1) e + x) a_ij + 4 e |s_ij| + t     an addition loses at most 2 e, as tensor cores truncate
     log-sum-exp                sum_j P_ij E_ij + e (n / 2 + 4 |lse_i| + 4) + t =: L_i
     o                          sum_j P_ij E_ij (|v_jc| + |o_ic|) + (u + x + (2 n + 4) e) sum_j P_ij |v_jc| + w |o_ic|
-    P, made anew in backward   relative R_ij = E_ij + L_i
+    P, recomputed in backward  relative R_ij = E_ij + L_i
     dv                         sum_i P_ij (R_ij + u + x + (2 m + 4) e) |g_ic| + w |dv_jc|                       g: gradient of o
     delta_i = sum_c o g        sum_c |error of o_ic| |g_ic| + sum_j P_ij (D_ij + R_ij |dP_ij|),    D_ij = (2 (d + 1) e + x) sum_c |g_ic v_jc|
     dS = P (dP - delta)        |dS_ij| (R_ij + 2 u + 8 e) + (P_ij + s / 2) (D_ij + error of delta_i + 4 e (|dP_ij| + |delta_i|))
@@ -29,13 +29,13 @@ Half a quantum is added for each number that is rounded to fp16, and 2^-100 for 
 are multiplied by 1 + 2 (u + w) for the products of roundings. Every element must keep this *worst-case bound*, whatever the
 inputs.
 
-It is the sum of what n roundings could do together, and n independent ones do about the root of n times less: a kernel
-that rounds P twice keeps it. So where inputs are drawn at random, and roundings are independent, results must also look
-like this arithmetic. A rounding of a number of unknown magnitude (logarithmically uniform significand) has the variance
+This bound adds the magnitudes of n rounding errors, but n independent errors add up to about sqrt(n) times less: a kernel
+that rounds P twice keeps the bound. So if inputs are random, and rounding errors independent, results must also satisfy a
+statistical bound. The rounding error of a number of unknown magnitude (logarithmically uniform significand) has the variance
 K u^2 x^2, K = (1 / 3) (3 / (8 ln 2)) = 0.18. Replacing each |error| above by its variance and each sum of errors by the sum
-of their variances gives the variance V of each element; sums in fp32, whose order is the kernel's affair, count with K = 1
-and as if each of n additions met the whole sum. *Statistical bound*: the mean of error^2 / V over a tensor is at most
-(1.1 + 3 / sqrt(rows))^2, and no element is further off than 8 sqrt(V). Rounding P twice doubles its part of V.
+of their variances gives the variance V of each element; sums in fp32, whose order is arbitrary, count with K = 1 and
+as if each of n additions rounded the whole sum. *Statistical bound*: the mean of error^2 / V over a tensor is at most
+(1.1 + 3 / sqrt(rows))^2, and no element differs by more than 8 sqrt(V). Rounding P twice doubles its part of V.
 
 tests/unit/kernels/error_bound.h is the same worst-case bound for the tests in C++.
 """
@@ -60,13 +60,13 @@ def round_tf32(x):
 
 
 def without_ties(x):
-    """Moves values half-way between two TF32 numbers, which the copy engine and cvt.rna round differently."""
+    """Changes values half-way between two TF32 numbers, which TMA and cvt.rna round differently."""
     bits = x.contiguous().view(torch.int32)
     return torch.where((bits & 0x1fff) == 0x1000, bits + 1, bits).view(torch.float32)
 
 
 class Bound:
-    """The exact results of one problem, with the worst-case bound and the variance of each element.
+    """The exact results of a problem, with the worst-case bound and the variance of each element.
 
     exact, worst, variance: dictionaries by part. inputs: q, k, v, the gradient of o; grad_lse: of the log-sum-exp."""
 
@@ -90,7 +90,7 @@ class Bound:
             for i in range(3))
 
     def of_heads(self, q, k, v, g, grad_lse):
-        """Of (heads, group, rows, d) queries and (heads, 1, rows, d) keys: by part (exact, worst, variance)."""
+        """For (heads, group, rows, d) queries and (heads, 1, rows, d) keys: (exact, worst, variance) of each part."""
         u, w, e, t, s = (OPERAND[self.kind], OUTPUT[self.kind], SUM, EXPONENTIAL[self.kind], QUANTUM[self.kind])
         x, half = PRODUCT[self.kind], QUANTUM[self.kind] / 2
         z = half + 2.0 ** -100
@@ -157,9 +157,9 @@ class Bound:
         return {part: (exact[part], worst[part], variance[part]) for part in PARTS}
 
     def judge(self, part, x, drawn):
-        """(verdict, ratios): verdict "" where x keeps the rule, else a sentence; ratios to both bounds.
+        """(verdict, ratios): an empty verdict if x satisfies the rule, else a sentence; the ratios to both bounds.
 
-        drawn: the inputs are independent and drawn at random, so that the statistical bound holds too."""
+        drawn: the inputs are independent and random, so that the statistical bound applies, too."""
         exact, worst, variance = self.exact[part], self.worst[part], self.variance[part]
         infinite = torch.isinf(exact)
         if not torch.equal(torch.isinf(x) & (x.sign() == exact.sign()), infinite) or torch.isnan(x).any():

@@ -1,6 +1,6 @@
-"""Attention kernels with a defect, in PyTorch: what the error rule of the checks must find.
+"""Attention kernels with a defect, in PyTorch, which the error rule of the checks must reject.
 
-The faithful one does what error_bound.py says of a kernel: tiles of 64 keys, sums in fp32, P and dS rounded once.
+The faithful one has the arithmetic of error_bound.py: tiles of 64 keys, sums in fp32, P and dS rounded once.
 """
 import math
 
@@ -20,13 +20,13 @@ TILE = 64
 
 
 def of(kind):
-    """The mutations that are defects in a precision: exact fp32 does not round P at all."""
+    """The defects of a precision: exact fp32 does not round P."""
     rounding = (TF32_PROBABILITIES,) if kind == "fp32" else (ROUNDED_TWICE, UNSCALED_QUERIES)
     return (FAITHFUL, DROPPED_TILE, SKIPPED_QUERIES, BF16_SUMS, *rounding)
 
 
 def operand(kind, x):
-    """x, in fp32, as a product takes it."""
+    """The value of x in a product, in fp32."""
     if kind == "tf32" or kind == TF32_PROBABILITIES:
         return error_bound.round_tf32(x)
     return x.to({"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}[kind]).float()
@@ -60,7 +60,7 @@ def attention(kind, mutation, q, k, v, grad_o, causal):
         sums = sums * shrink + p.sum(-1, keepdim=True)
         p = operand(weights, p)
         if mutation == ROUNDED_TWICE:
-            p = operand(kind, p * 0.7) / 0.7  # as where a tile's probabilities are rescaled after they were rounded
+            p = operand(kind, p * 0.7) / 0.7  # like probabilities that are rescaled after rounding
         o = total(o * shrink + p @ v[:, :, keys])
         largest = most
     divisor = sums.masked_fill(sums == 0, 1)

@@ -5,13 +5,13 @@ import torch
 
 
 def visible(queries, keys, causal, device):
-    """(queries, keys) mask of what each query sees; causal is aligned bottom right."""
+    """(queries, keys) mask of the keys that each query sees; causal is aligned bottom right."""
     mask = torch.ones(queries, keys, dtype=torch.bool, device=device)
     return mask.tril(keys - queries) if causal else mask
 
 
 def attention(q, k, v, causal, scale=None):
-    """o and log-sum-exp of 4-D tensors in their own type; rows that see no key give 0 and -infinity."""
+    """o and log-sum-exp of 4-D tensors in their own type; 0 and -infinity for rows that see no key."""
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     group = q.shape[1] // k.shape[1]
     if group > 1:
@@ -29,7 +29,7 @@ def attention(q, k, v, causal, scale=None):
 
 
 def with_gradients(function, q, k, v, grad_o):
-    """(o, lse, dq, dk, dv) of function(q, k, v), which gives (o, lse)."""
+    """(o, lse, dq, dk, dv) of function(q, k, v), which returns (o, lse)."""
     inputs = [x.detach().requires_grad_() for x in (q, k, v)]
     o, lse = function(*inputs)
     gradients = torch.autograd.grad(o, inputs, grad_o)
@@ -37,7 +37,7 @@ def with_gradients(function, q, k, v, grad_o):
 
 
 def rounding_floor(reference, dtype):
-    """What rounding alone may cost in `dtype` at values like these, twice."""
+    """Twice the error of rounding such values to `dtype`."""
     there = reference.to(dtype)
     back = (there + 0.3) - 0.3
     return 2 * (back - there).abs().max().double().item() if there.numel() else 0.0

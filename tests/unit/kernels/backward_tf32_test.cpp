@@ -1,4 +1,4 @@
-// The TF32 backward kernel, as Hopper's threads would run it, in the emulator.
+// The TF32 backward kernel in the emulator.
 #include "kernels/cuda/hopper/backward/tf32_kernel.h"
 
 #include "tests/unit/kernels/emulator/backward_harness.h"

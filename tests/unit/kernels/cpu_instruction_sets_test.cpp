@@ -1,5 +1,5 @@
-// The CPU kernels of every instruction set that this processor has, against attention by its definition in
-// fp64: the op picks the best set alone, and would leave the others untested.
+// The CPU kernels of every instruction set that this processor supports, compared with attention in fp64. The
+// op uses only the best set.
 #include "kernels/cpu/instruction_set.h"
 
 #include "tests/unit/kernels/error_bound.h"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The nearest fp16 number, to even where there are two; infinity beyond the largest.
+/// The nearest fp16 number, ties to even; infinity beyond the largest.
 double roundedToHalf(double value)
 {
     if (value == 0 || !std::isfinite(value)) {
@@ -150,7 +150,7 @@ struct Results {
     Values o, logSumExp, gradQ, gradK, gradV;
 };
 
-/// Two batches of one key head, rows `headDim + 3` apart, so that no row but the first starts aligned.
+/// Two batches of one key head. Rows are `headDim + 3` apart, so that only the first is aligned.
 struct Inputs {
     Inputs(const Case& wanted, ElementType precision, std::uint32_t seed) : shape(wanted), type(precision)
     {
@@ -195,10 +195,10 @@ struct Inputs {
     Case shape;
     ElementType type;
     Values q, k, v, gradO;
-    Values gradLogSumExp; ///< of each row; empty: none
+    Values gradLogSumExp; ///< per row; empty: 0
 };
 
-/// The same inputs without the gaps between rows, and what their results must be.
+/// The same inputs without the gaps between rows, with their results in fp64.
 BoundedAttention bounded(const Inputs& in)
 {
     return {{.shape = in.attentionShape(),
@@ -212,7 +212,7 @@ BoundedAttention bounded(const Inputs& in)
             arithmeticOf(in.type)};
 }
 
-/// As LibTorch's threads do it: each takes the next task.
+/// Each thread takes the next task, as with LibTorch.
 void onThreads(int threads, std::int64_t count, const std::function<void(std::int64_t)>& body)
 {
     std::atomic<std::int64_t> next{0};
@@ -226,7 +226,7 @@ void onThreads(int threads, std::int64_t count, const std::function<void(std::in
     }
 }
 
-/// What the kernels make of the inputs. Outputs and workspaces start as NaN.
+/// Runs the kernels. Outputs and workspaces are initialised with NaN.
 Results computed(const CpuTileKernels& kernels, const Inputs& in, int threads)
 {
     const Case& shape = in.shape;
@@ -391,7 +391,7 @@ TEST_P(CpuInstructionSets, TakeTheGradientOfTheLogSumExp)
 
 TEST_P(CpuInstructionSets, TakeScoresWhoseRoundingLeavesTheRangeOfTheExponential)
 {
-    // q and k of one number each: scores far apart, of up to 2^40.
+    // Each row of q and k repeats one number: scores up to 2^40, far apart.
     if (GetParam().type == ElementType::Float16) {
         GTEST_SKIP() << "beyond what fp16 holds";
     }

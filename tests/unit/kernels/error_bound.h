@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-/// Attention in fp64, and how far each element of a kernel's results may lie from it: the worst-case bound
-/// that tests/gpu/attention/error_bound.py derives, for tests in C++.
+/// Attention in fp64, and the worst-case bound of the difference between it and a kernel's results, for tests
+/// in C++. tests/gpu/attention/error_bound.py derives the bound.
 namespace tilescope::kernels {
 
 /// Unit roundoffs of a precision, with the letters of the derivation.
@@ -51,30 +51,30 @@ inline Arithmetic arithmeticOf(ElementType type, Fp32Mode mode = Fp32Mode::Ieee)
                             .product = 0x1p-23};
 }
 
-/// Dense (batch, head, row, column) inputs as they are multiplied: TF32 rounded.
+/// Dense (batch, head, row, column) inputs as the products use them: rounded for TF32.
 struct DenseInputs {
     AttentionShape shape;
     bool causal = false;
     double scale = 1;
     std::vector<double> q, k, v;
-    std::vector<double> gradO = {};         ///< empty: forward alone
-    std::vector<double> gradLogSumExp = {}; ///< of each row; empty: none
+    std::vector<double> gradO = {};         ///< empty: forward only
+    std::vector<double> gradLogSumExp = {}; ///< per row; empty: 0
 };
 
-/// Where backward has delta and the log-sum-exp from: its own forward, or exact numbers.
-enum class RowFacts : unsigned char { OfForward, Exact };
+/// The source of backward's delta and log-sum-exp: the kernel's forward, or exact values.
+enum class RowSource : unsigned char { OfForward, Exact };
 
 struct Bounded {
     std::vector<double> exact, allowed;
     explicit Bounded(std::size_t count) : exact(count), allowed(count) {}
 };
 
-/// The results of one problem, dense as the inputs, with their bounds.
+/// The results of a problem, dense like the inputs, with their bounds.
 class BoundedAttention {
 public:
     BoundedAttention(const DenseInputs& inputs, const Arithmetic& arithmetic,
-                     RowFacts facts = RowFacts::OfForward)
-        : in_(inputs), a_(arithmetic), facts_(facts),
+                     RowSource source = RowSource::OfForward)
+        : in_(inputs), a_(arithmetic), source_(source),
           lost_(a_.quantum / 2 + (a_.sum == 0x1p-53 ? 0x1p-1000 : 0x1p-100)),
           depth_(static_cast<std::size_t>(in_.shape.headDim)), keys_(static_cast<double>(in_.shape.keys)),
           queries_(static_cast<double>(in_.shape.queries) * static_cast<double>(in_.shape.queryHeads) /
@@ -177,7 +177,7 @@ private:
     void gradients(std::size_t row, std::size_t firstKey, const std::vector<Key>& keys)
     {
         const double d = in_.shape.headDim;
-        const double rowError = facts_ == RowFacts::Exact
+        const double rowError = source_ == RowSource::Exact
                                     ? a_.sum * (4 * std::abs(logSumExp.exact[row]) + 4) + a_.exponential
                                     : logSumExp.allowed[row];
         std::vector<double> gradP(keys.size());
@@ -195,7 +195,7 @@ private:
             deltaError += o.allowed[row * depth_ + c] * std::abs(in_.gradO[row * depth_ + c]);
         }
         delta -= in_.gradLogSumExp.empty() ? 0 : in_.gradLogSumExp[row];
-        if (facts_ == RowFacts::Exact) {
+        if (source_ == RowSource::Exact) {
             deltaError = a_.sum * std::abs(delta);
         }
         const double scale = std::abs(in_.scale);
@@ -235,16 +235,16 @@ private:
 
     const DenseInputs in_;
     const Arithmetic a_;
-    const RowFacts facts_;
-    const double lost_; ///< of each rounded number: half a quantum, or an exponential that vanishes
+    const RowSource source_;
+    const double lost_; ///< per rounded number: half a quantum, or an exponential that underflows
     const std::size_t depth_;
-    const double keys_, queries_; ///< that a row of o, or of the keys' gradients, sums up
+    const double keys_, queries_; ///< number of terms in a row of o, and in a row of the keys' gradients
 
 public:
     Bounded o, logSumExp, gradQ, gradK, gradV;
 };
 
-/// \param results  dense, as the exact ones
+/// \param results  dense, like the exact ones
 template <class Value>
 void expectWithin(const char* name, const Bounded& bound, const std::vector<Value>& results)
 {

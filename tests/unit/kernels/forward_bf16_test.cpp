@@ -1,5 +1,4 @@
-// The bf16 forward kernel in the emulator. GPUs have run it: what it does here also says whether the emulator
-// is right.
+// The bf16 forward kernel in the emulator. It is tested on GPUs, so that these tests also check the emulator.
 #include "kernels/cuda/hopper/forward/kernel.h"
 
 #include "tests/unit/kernels/emulator/forward_harness.h"
@@ -9,7 +8,7 @@
 namespace tilescope::kernels {
 namespace {
 
-/// \param growth  what the last key is multiplied with; the first with 0.1
+/// \param growth  factor of the last key; that of the first is 0.1
 template <class Tile> void check(AttentionShape shape, bool causal, float growth = 0)
 {
     const AttentionProblem problem{.shape = shape,

@@ -1,4 +1,4 @@
-// The TF32 forward kernel, as Hopper's threads would run it, in the emulator.
+// The TF32 forward kernel in the emulator.
 #include "kernels/cuda/hopper/forward/tf32_kernel.h"
 
 #include "tests/unit/kernels/emulator/forward_harness.h"

@@ -58,7 +58,8 @@ TEST(Accumulators, HoldEachElementOnce)
 
 TEST(Weights, GoFromAccumulatorsToOperandWithoutLeavingTheirThread)
 {
-    // Element (row, depth) of a step's operand must be the score of that row with the key that V has there.
+    // Element (row, depth) of a step's operand must be the score of this row with the key that V has at this
+    // depth.
     for (int thread = 0; thread < kThreads; ++thread) {
         for (int i = 0; i < 32; ++i) {
             const Coordinates operand = tf32OperandAt(thread, i % 4);
@@ -111,7 +112,7 @@ TYPED_TEST(TransposedValues, NeverMeetInABank)
             }
             EXPECT_EQ(banks.size(), kBanks);
         }
-        // 16 bytes a lane are written by eight lanes at a time.
+        // Eight lanes at a time write 16 bytes each.
         for (unsigned chunk = 0; chunk < kChunksPerRow; ++chunk) {
             for (unsigned first = 0; first < 32; first += 8) {
                 std::set<unsigned> banks;

@@ -1,4 +1,4 @@
-// More values than registers: what the build must refuse (TILESCOPE_NO_SPILLS in kernels/CMakeLists.txt).
+// Needs more registers than there are: the build must fail (TILESCOPE_NO_SPILLS in kernels/CMakeLists.txt).
 __global__ void __launch_bounds__(1024) spilling(float* values)
 {
     constexpr int kCount = 200;

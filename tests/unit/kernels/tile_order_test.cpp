@@ -25,7 +25,7 @@ TEST_P(Order, HandsOutEveryTileOnce)
         ASSERT_EQ(order.tiles, tiles * heads * batch);
         std::set<std::tuple<int, int, int>> seen;
         for (int i = 0; i < order.tiles; ++i) {
-            const TilePosition at = order.position(i);
+            const TileCoordinate at = order.position(i);
             EXPECT_TRUE(at.queryTile >= 0 && at.queryTile < tiles && at.head >= 0 && at.head < heads &&
                         at.batch >= 0 && at.batch < batch);
             seen.emplace(at.queryTile, at.head, at.batch);
@@ -40,7 +40,7 @@ TEST_P(Order, GoesFromTheLongestTileToTheShortestOfEachHeadWhenCausal)
     const TileOrder order = TileOrder::make(tiles, heads, batch, true, bytes);
     std::vector<int> last(heads * batch, tiles);
     for (int i = 0; i < order.tiles; ++i) {
-        const TilePosition at = order.position(i);
+        const TileCoordinate at = order.position(i);
         int& previous = last[at.batch * heads + at.head];
         EXPECT_EQ(at.queryTile, previous - 1) << "a fixed order of additions relies on it";
         previous = at.queryTile;

@@ -1,19 +1,19 @@
-/// Attention backward on Hopper (kernel.h): which problems it takes, and the tile for each.
+/// Chooses and launches the backward kernel for bf16 and fp16 (kernel.h).
 #include "kernels/cuda/hopper/backward/kernel.h"
 
 namespace tilescope::kernels::hopper {
 
-bool backwardKnows(const AttentionProblem& problem)
+bool backwardSupportsProblem(const AttentionProblem& problem)
 {
     const AttentionShape& shape = problem.shape;
     return (problem.type == ElementType::BFloat16 || problem.type == ElementType::Float16) &&
            shape.headDim % 8 == 0 && shape.queries < (1 << 30) && shape.keys < (1 << 30);
 }
 
-bool backwardTakes(const AttentionProblem& problem, const BackwardTensors& tensors)
+bool backwardSupports(const AttentionProblem& problem, const BackwardTensors& tensors)
 {
-    return backwardKnows(problem) && mappable(tensors.q) && mappable(tensors.k) && mappable(tensors.v) &&
-           mappable(tensors.o) && mappable(tensors.gradO) && mappable(tensors.gradQ) &&
+    return backwardSupportsProblem(problem) && mappable(tensors.q) && mappable(tensors.k) &&
+           mappable(tensors.v) && mappable(tensors.o) && mappable(tensors.gradO) && mappable(tensors.gradQ) &&
            mappable(tensors.gradK) && mappable(tensors.gradV);
 }
 

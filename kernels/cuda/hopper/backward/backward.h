@@ -8,24 +8,24 @@
 
 namespace tilescope::kernels::hopper {
 
-/// Whether the Hopper kernel does this problem: as forwardTakes(), for the gradients too.
-bool backwardTakes(const AttentionProblem& problem, const BackwardTensors& tensors);
+/// Whether the Hopper kernel computes this problem: as forwardSupports(), with the gradients.
+bool backwardSupports(const AttentionProblem& problem, const BackwardTensors& tensors);
 
-/// The same from the problem alone: whether it takes tensors of some strides.
-bool backwardKnows(const AttentionProblem& problem);
+/// The same without the tensors: whether suitable tensors exist.
+bool backwardSupportsProblem(const AttentionProblem& problem);
 
-/// Whether the kernel for fp32 rounded to TF32 does this problem: knowsTf32(), and tensors as above.
-bool backwardTf32Takes(const AttentionProblem& problem, const BackwardTensors& tensors);
+/// The same for fp32 inputs in Fp32Mode::Tf32 for which supportsTf32() is true.
+bool backwardTf32Supports(const AttentionProblem& problem, const BackwardTensors& tensors);
 
 /// Bytes of BackwardTensors::workspace: the fp32 query gradients, log-sum-exp and delta; linear in the
 /// queries.
 std::size_t backwardWorkspaceBytes(const AttentionProblem& problem);
 
 /// Writes gradQ, gradK and gradV. Asynchronous on `stream`; three kernels.
-/// Requires compute capability 9.0 and backwardTakes().
+/// Requires compute capability 9.0 and backwardSupports().
 cudaError_t backward(const AttentionProblem& problem, const BackwardTensors& tensors, cudaStream_t stream);
 
-/// The same for a problem of backwardTf32Takes().
+/// The same for problems for which backwardTf32Supports() is true.
 cudaError_t backwardTf32(const AttentionProblem& problem, const BackwardTensors& tensors,
                          cudaStream_t stream);
 

@@ -4,22 +4,23 @@
 
 namespace tilescope::kernels::hopper {
 
-/// One of two consumer warpgroups of a tile of 128 keys, head dims up to 128: owns 64 keys, whose gradients
-/// it keeps in registers while the queries pass by. Both need dS of all 128 for their halves of gradQ.
+/// One of two consumer warpgroups of a tile of 128 keys, for head dims up to 128. It owns 64 keys and keeps
+/// their gradients in registers while it iterates over the queries. Each needs dS of all 128 keys for its
+/// half of gradQ.
 ///
-///     products in flight | meanwhile
-///     S, dP              | exponentials, as soon as S is there
+///     products in flight | other work
+///     S, dP              | exponentials, after S
 ///     dP, dV             | (waits for dP)
-///     dV                 | dS, to shared memory for both
-///     dQ, dK             | (waits for dQ), which leaves for global memory
+///     dV                 | dS to shared memory, for both
+///     dQ, dK             | (waits for dQ) sends dQ to the store warp
 template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Tile, Element> {
     using Base = BackwardScores<Tile, Element>;
     using Scores = typename Base::Scores;
     using Packed = typename Base::Packed;
     static constexpr int kGrads = Tile::headDim / 2;
-    /// Products of one part of the queries hide the arithmetic of the next one.
+    /// Products of one part of the queries overlap with the arithmetic of the next part.
     static constexpr int kParts = 2;
-    /// 128 queries leave no registers for P^T twice: dS is made from the packed one.
+    /// With 128 queries there are no registers for a second P^T: dS is made from the packed (rounded) one.
     static constexpr bool kKeepsScores = Tile::queries == 64;
 
     const BackwardArguments& arguments;
@@ -38,20 +39,20 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
     __device__ unsigned char* key() const { return shared.key[ringAt<Tile::keyStages>(number).stage]; }
     __device__ unsigned char* value() const { return shared.value[ringAt<Tile::valueStages>(number).stage]; }
 
-    /// Operand: this consumer's rows of a tile of keys.
+    /// Operand: this consumer's rows of a tile of keys, K-major.
     __device__ std::uint64_t rowsOf(const unsigned char* tile) const
     {
-        return matrixDescriptor(addressHere(tile) + consumer * kRowsPerConsumer * kRowBytes);
+        return matrixDescriptor(recomputedAddress(tile) + consumer * kRowsPerConsumer * kRowBytes);
     }
-    /// Operand: a tile of queries, its columns along the sum.
+    /// Operand: a tile of queries, K-major.
     __device__ static std::uint64_t operand(const unsigned char* tile)
     {
-        return matrixDescriptor(addressHere(tile));
+        return matrixDescriptor(recomputedAddress(tile));
     }
-    /// Operand: a tile of queries, its rows along the sum.
+    /// Operand: a tile of queries, MN-major.
     __device__ static std::uint64_t transposed(const unsigned char* tile)
     {
-        return matrixDescriptor(addressHere(tile), Tile::queries * kRowBytes);
+        return matrixDescriptor(recomputedAddress(tile), Tile::queries * kRowBytes);
     }
 
     using PackedPart = std::uint32_t[Base::kScores / 2 / kParts];
@@ -84,12 +85,12 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
     /// This consumer's piece of dS k: 64 queries x 64 columns over all 128 keys. Asynchronous.
     __device__ void multiplyGradQuery(float (&grad)[32], int buffer) const
     {
-        // 128 queries: a panel of queries each; 64 queries: a panel of columns each.
+        // Each consumer takes a panel of queries (128 queries), or a panel of columns (64 queries).
         constexpr bool kByRows = Tile::queries == 128;
-        const std::uint64_t scores = matrixDescriptor(addressHere(shared.gradScores[buffer]) +
+        const std::uint64_t scores = matrixDescriptor(recomputedAddress(shared.gradScores[buffer]) +
                                                       (kByRows ? consumer * Tile::keys * kRowBytes : 0));
         const std::uint64_t keys =
-            matrixDescriptor(addressHere(key()) + (kByRows ? 0 : consumer * Tile::keys * kRowBytes));
+            matrixDescriptor(recomputedAddress(key()) + (kByRows ? 0 : consumer * Tile::keys * kRowBytes));
 #pragma unroll
         for (int step = 0; step < Tile::keys / 16; ++step)
             productOfTransposed<Element>(grad, advance(scores, step * 16 * kRowBytes),
@@ -99,11 +100,11 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
     __device__ void run()
     {
         while (true) {
-            const auto placeRing = ringAt<kBackwardPlaces>(number);
+            const auto workTileRing = ringAt<kWorkTileStages>(number);
             const auto keyRing = ringAt<Tile::keyStages>(number);
-            wait(shared.placeFull[placeRing.stage], placeRing.parity);
-            const BackwardPlace& place = shared.place[placeRing.stage];
-            if (place.keyTile < 0)
+            wait(shared.workTileFull[workTileRing.stage], workTileRing.parity);
+            const BackwardWorkTile& workTile = shared.workTile[workTileRing.stage];
+            if (workTile.keyTile < 0)
                 break;
             wait(shared.keyFull[keyRing.stage], keyRing.parity);
 #pragma unroll
@@ -111,13 +112,13 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
                 gradKey[i] = gradValue[i] = 0;
             for (int member = 0; member < arguments.queryHeadsPerKeyHead; ++member) {
 #pragma unroll 1
-                for (int tile = place.firstQueryTile; tile < arguments.queryTiles; ++tile) {
-                    const int firstKey = place.keyTile * Tile::keys + consumer * kRowsPerConsumer;
+                for (int tile = workTile.firstQueryTile; tile < arguments.queryTiles; ++tile) {
+                    const int firstKey = workTile.keyTile * Tile::keys + consumer * kRowsPerConsumer;
                     step(firstKey, tile * Tile::queries);
                     ring.advance();
                 }
             }
-            namedWait(kConsumersMeet, kBackwardConsumers * kWarpgroup); // nobody reads k, v or dS any more
+            namedWait(kConsumersBarrier, kBackwardConsumers * kWarpgroup); // k, v and dS are no longer read
             const auto valueRing = ringAt<Tile::valueStages>(number);
             wait(shared.valueFull[valueRing.stage], valueRing.parity);
             if (threadIdx.x % kWarpgroup == 0)
@@ -132,10 +133,10 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
             sendGradients(consumer);
             ++number;
         }
-        namedWait(pieceRead(consumer), kWithCarrier);
+        namedWait(pieceRead(consumer), kWithStoreWarp);
     }
 
-    /// gradV of the last tile has left.
+    /// Waits until gradV of the last tile is stored.
     __device__ void awaitScoresEmpty() const
     {
         wait(shared.scoresEmpty, (number & 1) ^ 1);
@@ -197,7 +198,7 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
             commitProducts();
         }
         fenceAsyncProxy();
-        namedWait(kConsumersMeet, kBackwardConsumers * kWarpgroup);
+        namedWait(kConsumersBarrier, kBackwardConsumers * kWarpgroup);
         fenceProducts();
         multiplyGradQuery(gradQuery, stage);
         commitProducts();

@@ -11,43 +11,43 @@
 /// Attention backward on Hopper: gradQ, gradK, gradV for bf16 and fp16, any head dim.
 ///
 /// With P = exp(scale q k^T - lse), dP = gradO v^T and dS = P (dP - delta) the gradients are gradV = P^T
-/// gradO, gradK = scale dS^T q, gradQ = scale dS k: five products of 2 N^2 d operations, ten units of
-/// forward's four. Shared memory is the bound: each product streams its operands from there at 128 bytes a
-/// clock, and only what stays in registers is free of it.
+/// gradO, gradK = scale dS^T q and gradQ = scale dS k: five products of 2 N^2 d operations, compared with two
+/// in forward. Shared memory is the bound: products read their operands from it at 128 bytes per clock,
+/// except for those in registers.
 ///
-/// How: a CTA owns 128 keys, 64 a consumer, and walks over the query tiles that see them. Scores are computed
-/// transposed, S^T = k q^T, so that P^T and dS^T are in registers exactly as gradV and gradK want their A
-/// operand; only dS passes through shared memory, for gradQ, whose sum over the key tiles is made in global
-/// memory by the copy engine (cp.reduce.async.bulk), in fp32 and in the order of the accumulator registers.
-/// (FlashAttention-2, arXiv:2307.08691, section 3.1; FlashAttention-3, arXiv:2407.08608, appendix B.)
+/// Design: a CTA owns 128 keys, 64 per consumer, and iterates over the query tiles that see them. Scores are
+/// computed transposed, S^T = k q^T, so that registers hold P^T and dS^T as A operands of gradV and gradK.
+/// Only dS goes through shared memory, for gradQ. TMA adds gradQ over the key tiles in global memory
+/// (cp.reduce.async.bulk), in fp32 and in the order of the accumulator registers. (FlashAttention-2,
+/// arXiv:2307.08691, section 3.1; FlashAttention-3, arXiv:2407.08608, appendix B.)
 ///
-/// CTAs stay on the device and draw tiles of keys: the next one's k, q and gradO come in while the gradients
-/// of this one go out. Head dims above 128 differ in who does what (wide_consumers.h).
+/// The kernel is persistent: CTAs claim tiles of keys, and load the next tile's k, q and gradO while they
+/// store the gradients of this one. Head dims above 128 divide the work differently (wide_consumers.h).
 ///
-///     barriers             filled by                 waited for by
-///     placeFull            producer of k             everyone
-///     placeEmpty           carriers, producer of q   producer of k
-///     tileLoaded           producer of q             producer of k
-///     keyFull, valueFull   TMA (k, v)                consumers
-///     keyEmpty, valueEmpty both carriers, consumers  producer of k
-///     scoresEmpty          both carriers (gradV has left)  consumers
-///     queryFull, gradFull  TMA (q + lse, gradO + delta)  consumers
-///     queryEmpty, gradEmpty every consumer warp      producer of q
-///     kConsumersMeet       dS of both is in shared memory; both are done with k and v
-///     pieceWritten/Read    a consumer and its carrier hand over gradQ
-///     gradientsWritten     and at a tile's end gradK and gradV
+///     barriers              filled by                        waited for by
+///     workTileFull          producer of k                    all
+///     workTileEmpty         store warps, producer of q       producer of k
+///     tileLoaded            producer of q                    producer of k
+///     keyFull, valueFull    TMA (k, v)                       consumers
+///     keyEmpty, valueEmpty  both store warps, consumers      producer of k
+///     scoresEmpty           both store warps (gradV stored)  consumers
+///     queryFull, gradFull   TMA (q + lse, gradO + delta)     consumers
+///     queryEmpty, gradEmpty every consumer warp              producer of q
+///     kConsumersBarrier     both consumers: dS is in shared memory; k and v are no longer read
+///     pieceWritten/Read     a consumer and its store warp: gradQ
+///     gradientsWritten      a consumer and its store warp: gradK and gradV at the end of a tile
 namespace tilescope::kernels::hopper {
 
 inline constexpr int kConsumers = kBackwardConsumers;
 inline constexpr int kThreads = (kConsumers + 1) * kWarpgroup;
-inline constexpr int kProducerRegisters = 24; // 240 * 256 + 24 * 128 is what 384 threads of 168 start with
+inline constexpr int kProducerRegisters = 24; // 240 * 256 + 24 * 128 = 384 * 168, the initial registers
 inline constexpr int kConsumerRegisters = 240;
 
 struct BackwardMaps {
     CUtensorMap query, key, value, gradO, gradKey, gradValue;
 };
 
-// --- producers: one thread deals tiles and loads k and v, another loads q and gradO ---------------
+// --- producers: one thread claims tiles and loads k and v, another loads q and gradO --------------
 
 template <class Tile>
 __device__ void produceKeys(const BackwardMaps& maps, const BackwardArguments& arguments,
@@ -56,20 +56,20 @@ __device__ void produceKeys(const BackwardMaps& maps, const BackwardArguments& a
     for (unsigned number = 0;; ++number) {
         const auto keyRing = ringAt<Tile::keyStages>(number);
         const auto valueRing = ringAt<Tile::valueStages>(number);
-        const BackwardPlace& place = dealTile<Tile>(arguments, shared, number);
-        if (place.keyTile < 0)
+        const BackwardWorkTile& workTile = scheduleTile<Tile>(arguments, shared, number);
+        if (workTile.keyTile < 0)
             break;
         const auto load = [&](const CUtensorMap& map, unsigned char* to, Barrier& full) {
             arriveExpecting(full, Tile::keyBytes);
-            loadTile<Tile::panels>(map, to, full, Tile::keys, place.keyTile * Tile::keys, place.keyHead,
-                                   place.batch);
+            loadTile<Tile::panels>(map, to, full, Tile::keys, workTile.keyTile * Tile::keys, workTile.keyHead,
+                                   workTile.batch);
         };
         waitLong(shared.keyEmpty[keyRing.stage], keyRing.parity ^ 1);
         load(maps.key, shared.key[keyRing.stage], shared.keyFull[keyRing.stage]);
         waitLong(shared.valueEmpty[valueRing.stage], valueRing.parity ^ 1);
         load(maps.value, shared.value[valueRing.stage], shared.valueFull[valueRing.stage]);
     }
-    returnTickets(*arguments.tickets, gridDim.x);
+    retireCta(*arguments.scheduler, gridDim.x);
 }
 
 template <class Tile>
@@ -77,24 +77,24 @@ __device__ void produceQueries(const BackwardMaps& maps, const BackwardArguments
                                BackwardShared<Tile>& shared)
 {
     typename Tile::QueryRing ring;
-    awaitKernelBefore(); // log-sum-exp and delta
+    waitForPreviousKernel(); // log-sum-exp and delta
     for (unsigned number = 0;; ++number) {
-        const auto placeRing = ringAt<kBackwardPlaces>(number);
-        wait(shared.placeFull[placeRing.stage], placeRing.parity);
-        const BackwardPlace& place = shared.place[placeRing.stage];
-        if (place.keyTile < 0)
+        const auto workTileRing = ringAt<kWorkTileStages>(number);
+        wait(shared.workTileFull[workTileRing.stage], workTileRing.parity);
+        const BackwardWorkTile& workTile = shared.workTile[workTileRing.stage];
+        if (workTile.keyTile < 0)
             break;
 #pragma unroll 1
-        for (QueryWalk walk(arguments, place); walk.more(); walk.advance()) {
+        for (QueryTileIterator queryTile(arguments, workTile); queryTile.more(); queryTile.advance()) {
             constexpr std::uint32_t kRowsBytes = Tile::queries * sizeof(float);
             const auto load = [&](const CUtensorMap& map, unsigned char* to, float* rowsTo, const float* rows,
                                   Barrier& full, Barrier& empty) {
                 waitLong(empty, ring.parity ^ 1);
                 arriveExpecting(full, Tile::queryBytes + kRowsBytes);
-                loadTile<Tile::panels>(map, to, full, Tile::queries, walk.tile * Tile::queries,
-                                       place.keyHead * arguments.queryHeadsPerKeyHead + walk.member,
-                                       place.batch);
-                loadBytes(rowsTo, rows + std::int64_t{walk.index} * Tile::queries, kRowsBytes, full);
+                loadTile<Tile::panels>(map, to, full, Tile::queries, queryTile.tile * Tile::queries,
+                                       workTile.keyHead * arguments.queryHeadsPerKeyHead + queryTile.member,
+                                       workTile.batch);
+                loadBytes(rowsTo, rows + std::int64_t{queryTile.index} * Tile::queries, kRowsBytes, full);
             };
             const int stage = ring.stage;
             load(maps.query, shared.query[stage], shared.logSumExp2[stage], arguments.workspace.logSumExp2,
@@ -104,87 +104,89 @@ __device__ void produceQueries(const BackwardMaps& maps, const BackwardArguments
             ring.advance();
         }
         arrive(shared.tileLoaded);
-        arrive(shared.placeEmpty[placeRing.stage]);
+        arrive(shared.workTileEmpty[workTileRing.stage]);
     }
 }
 
-// --- carriers: a warp for each consumer takes what it made to global memory ----------------------
+// --- store warps: one per consumer writes its results to global memory ---------------------------
 
 /// Adds a consumer's pieces of gradQ.
 template <class Tile>
-__device__ void addGradQueries(const BackwardArguments& arguments, const BackwardPlace& place,
+__device__ void addGradQueries(const BackwardArguments& arguments, const BackwardWorkTile& workTile,
                                BackwardShared<Tile>& shared, int consumer, bool leader)
 {
     const GradQueryPiece piece = GradQueryPiece::of(consumer, arguments.headDim, Tile::queries);
     const std::uint32_t bytes = GradQueryPiece::kRows * piece.columns * sizeof(float);
-    for (QueryWalk walk(arguments, place); walk.more(); walk.advance()) {
-        namedWait(pieceWritten(consumer), kWithCarrier);
+    for (QueryTileIterator queryTile(arguments, workTile); queryTile.more(); queryTile.advance()) {
+        namedWait(pieceWritten(consumer), kWithStoreWarp);
         if (leader) {
-            unsigned* turn = arguments.workspace.turns ? arguments.workspace.turns + walk.index : nullptr;
-            if (turn)
-                awaitTurn(turn, place.keyTile * kConsumers + consumer);
+            unsigned* semaphore =
+                arguments.workspace.semaphores ? arguments.workspace.semaphores + queryTile.index : nullptr;
+            if (semaphore)
+                waitForSemaphore(semaphore, workTile.keyTile * kConsumers + consumer);
             if (bytes > 0)
                 addFloats(arguments.workspace.gradQuery +
-                              std::int64_t{walk.index} * Tile::queries * arguments.headDim +
+                              std::int64_t{queryTile.index} * Tile::queries * arguments.headDim +
                               piece.offset(arguments.headDim),
                           shared.gradQuery[consumer], bytes);
             commitStores();
-            if (turn) {
+            if (semaphore) {
                 waitStoresDone();
                 __threadfence();
-                atomicAdd(turn, 1U);
+                atomicAdd(semaphore, 1U);
             } else {
                 waitStoresRead();
             }
         }
         __syncwarp();
-        namedArrive(pieceRead(consumer), kWithCarrier);
+        namedArrive(pieceRead(consumer), kWithStoreWarp);
     }
 }
 
 template <class Tile>
 __device__ void storeTile(const CUtensorMap& map, const unsigned char* tile, int row,
-                          const BackwardPlace& place)
+                          const BackwardWorkTile& workTile)
 {
 #pragma unroll
     for (int panel = 0; panel < Tile::panels; ++panel)
-        storeBox(map, tile + panel * Tile::keys * kRowBytes, panel * kPanelColumns, row, place.keyHead,
-                 place.batch);
+        storeBox(map, tile + panel * Tile::keys * kRowBytes, panel * kPanelColumns, row, workTile.keyHead,
+                 workTile.batch);
 }
 
 template <class Tile>
-__device__ void carry(const BackwardMaps& maps, const BackwardArguments& arguments,
-                      BackwardShared<Tile>& shared, int consumer)
+__device__ void storeGradients(const BackwardMaps& maps, const BackwardArguments& arguments,
+                               BackwardShared<Tile>& shared, int consumer)
 {
     const bool leader = threadIdx.x % 32 == 0;
-    awaitKernelBefore();                            // zeros to add to
-    namedArrive(pieceRead(consumer), kWithCarrier); // the place for the first piece is free
+    waitForPreviousKernel();                          // zeroes the sums of gradQ
+    namedArrive(pieceRead(consumer), kWithStoreWarp); // the buffer of gradQ is free
     for (unsigned number = 0;; ++number) {
-        const auto placeRing = ringAt<kBackwardPlaces>(number);
+        const auto workTileRing = ringAt<kWorkTileStages>(number);
         const int keyStage = ringAt<Tile::keyStages>(number).stage;
-        wait(shared.placeFull[placeRing.stage], placeRing.parity);
-        const BackwardPlace& place = shared.place[placeRing.stage];
-        if (place.keyTile < 0)
+        wait(shared.workTileFull[workTileRing.stage], workTileRing.parity);
+        const BackwardWorkTile& workTile = shared.workTile[workTileRing.stage];
+        if (workTile.keyTile < 0)
             break;
         if constexpr (!Tile::wide)
-            addGradQueries(arguments, place, shared, consumer, leader);
-        namedWait(gradientsWritten(consumer), kWithCarrier);
+            addGradQueries(arguments, workTile, shared, consumer, leader);
+        namedWait(gradientsWritten(consumer), kWithStoreWarp);
         if (leader) {
-            const int firstKey = place.keyTile * Tile::keys;
+            const int firstKey = workTile.keyTile * Tile::keys;
             if constexpr (Tile::wide) {
-                consumer == 0 ? storeTile<Tile>(maps.gradValue, shared.value[0], firstKey, place)
-                              : storeTile<Tile>(maps.gradKey, shared.key[0], firstKey, place);
+                consumer == 0 ? storeTile<Tile>(maps.gradValue, shared.value[0], firstKey, workTile)
+                              : storeTile<Tile>(maps.gradKey, shared.key[0], firstKey, workTile);
             } else {
                 const int row = consumer * kRowsPerConsumer;
-                storeTile<Tile>(maps.gradKey, shared.key[keyStage] + row * kRowBytes, firstKey + row, place);
+                storeTile<Tile>(maps.gradKey, shared.key[keyStage] + row * kRowBytes, firstKey + row,
+                                workTile);
                 storeTile<Tile>(maps.gradValue, shared.gradScores[0] + row * kRowBytes, firstKey + row,
-                                place);
+                                workTile);
             }
             commitStores();
             waitStoresRead();
             arrive(Tile::wide ? shared.valueEmpty[0] : shared.scoresEmpty);
             arrive(shared.keyEmpty[keyStage]);
-            arrive(shared.placeEmpty[placeRing.stage]);
+            arrive(shared.workTileEmpty[workTileRing.stage]);
         }
         __syncwarp();
     }
@@ -210,7 +212,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         };
         initBarrier(shared.tileLoaded, 1);
         initBarrier(shared.scoresEmpty, kConsumers);
-        init(shared.placeFull, shared.placeEmpty, kBackwardPlaces, kConsumers + 1);
+        init(shared.workTileFull, shared.workTileEmpty, kWorkTileStages, kConsumers + 1);
         init(shared.keyFull, shared.keyEmpty, Tile::keyStages, kConsumers);
         init(shared.valueFull, shared.valueEmpty, Tile::valueStages, kConsumers);
         init(shared.queryFull, shared.queryEmpty, Tile::queryStages, kConsumers * 4);
@@ -221,15 +223,15 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     const int warp = threadIdx.x / 32;
     if (threadIdx.x < kWarpgroup) {
-        giveRegisters<kProducerRegisters>();
+        releaseRegisters<kProducerRegisters>();
         if (threadIdx.x == 0)
             produceKeys<Tile>(maps, arguments, shared);
         else if (threadIdx.x == 32 * 3)
             produceQueries<Tile>(maps, arguments, shared);
         else if (warp == 1 || warp == 2)
-            carry<Tile>(maps, arguments, shared, warp - 1);
+            storeGradients<Tile>(maps, arguments, shared, warp - 1);
     } else {
-        takeRegisters<kConsumerRegisters>();
+        acquireRegisters<kConsumerRegisters>();
         if constexpr (!Tile::wide)
             BackwardConsumer<Tile, Element>(arguments, shared).run();
         else if (warp < 8)
@@ -263,12 +265,12 @@ cudaError_t launch(const AttentionProblem& problem, const BackwardTensors& tenso
 
     BackwardArguments arguments =
         backwardArguments<T>(problem, workspace, std::int64_t{shape.queries <= 512 ? 16 : 32} << 20);
-    arguments.tickets = nextTickets();
+    arguments.scheduler = nextTileScheduler();
     constexpr auto kernel = attentionBackward<T, Element>;
     constexpr int bytes = sizeof(BackwardShared<T>);
     if (const cudaError_t error = allowSharedMemory<kernel>(bytes); error != cudaSuccess)
         return error;
-    const int grid = std::min(arguments.order.tiles, currentDeviceFacts().multiprocessors);
+    const int grid = std::min(arguments.order.tiles, currentDeviceProperties().multiprocessors);
     if (const cudaError_t error =
             launchAfter(kernel, static_cast<unsigned>(grid), kThreads, bytes, stream, maps, arguments);
         error != cudaSuccess)
@@ -276,7 +278,7 @@ cudaError_t launch(const AttentionProblem& problem, const BackwardTensors& tenso
     return finishBackward(problem, tensors, workspace, stream);
 }
 
-/// Above head dim 128 (backward_wide.cu).
+/// For head dims above 128 (wide.cu).
 cudaError_t launchWide(const AttentionProblem& problem, const BackwardTensors& tensors, cudaStream_t stream);
 
 template <int HeadDim>

@@ -1,5 +1,6 @@
-/// The two passes around the backward kernel, both bound by memory: before it delta = sum(o * gradO) a row,
-/// log-sum-exp in powers of two and zeros to add to; after it fp32 query gradients to the input's type.
+/// The two passes around the backward kernel, both bound by memory. The first computes delta = sum(o * gradO)
+/// of each row and the log-sum-exp in powers of two, and zeroes the sums of the query gradients. The second
+/// converts these sums to the input's type.
 #include "kernels/cuda/hopper/backward/passes.h"
 
 #include "kernels/cuda/common/ptx.h"
@@ -37,9 +38,8 @@ std::int64_t pairs(const AttentionProblem& problem)
     return problem.shape.batch * problem.shape.queryHeads;
 }
 
-/// How elements are multiplied and added up for delta. In TF32 the output's gradient must be rounded as it is
-/// in the products, or its error does not cancel against dP's; and delta is subtracted from numbers of its
-/// own size, so that its sum is made in fp64.
+/// The arithmetic of delta. In TF32 gradO must be rounded as in the products, or its rounding error does not
+/// cancel in dP - delta. The sum is in fp64, because delta is subtracted from numbers of similar size.
 template <class Element> struct DeltaSum {
     using Sum = float;
     __device__ static Sum product(Element o, Element gradO)
@@ -63,16 +63,16 @@ struct Rows {
 struct PrepareArguments {
     Rows o, gradO;
     const float* logSumExp;
-    const float* gradLogSumExp; ///< or null for 0
+    const float* gradLogSumExp; ///< null for 0
     BackwardWorkspace workspace;
     int heads, rows, headDim, queryTiles;
-    int blocks; ///< of a head
+    int blocks; ///< per head
 };
 
-/// Eight lanes a row, 16 bytes at a time; 32 rows a block.
+/// Eight lanes per row, 16 bytes at a time; 32 rows per block.
 template <class Element> __global__ void prepare(PrepareArguments arguments)
 {
-    letNextKernelBegin();
+    launchDependents();
     const int pair = blockIdx.x / arguments.blocks;
     const int block = blockIdx.x % arguments.blocks;
     const int batch = pair / arguments.heads;
@@ -111,16 +111,16 @@ template <class Element> __global__ void prepare(PrepareArguments arguments)
         arguments.workspace.delta[padded] = static_cast<float>(sum);
         arguments.workspace.logSumExp2[padded] = lse == -INFINITY ? INFINITY : lse * kLog2E;
     }
-    // The sums of these 32 rows' share of the pieces.
+    // This block's share of the head's sums.
     const std::int64_t floats = std::int64_t{arguments.workspace.paddedRows} * arguments.workspace.columns;
     const std::int64_t share = (floats / 4 + arguments.blocks - 1) / arguments.blocks;
     auto* sums = reinterpret_cast<float4*>(arguments.workspace.gradQuery + pair * floats);
     const std::int64_t end = min((block + 1) * share, floats / 4);
     for (std::int64_t i = block * share + threadIdx.x; i < end; i += blockDim.x)
         sums[i] = make_float4(0, 0, 0, 0);
-    if (arguments.workspace.turns && block == 0)
+    if (arguments.workspace.semaphores && block == 0)
         for (int tile = threadIdx.x; tile < arguments.queryTiles; tile += blockDim.x)
-            arguments.workspace.turns[pair * arguments.queryTiles + tile] = 0;
+            arguments.workspace.semaphores[pair * arguments.queryTiles + tile] = 0;
 }
 
 struct FinishArguments {
@@ -131,8 +131,8 @@ struct FinishArguments {
     int heads, rows, headDim, columns, tileRows, queryTiles;
 };
 
-/// Four lanes that each hold one word of each of four chunks: afterwards lane t holds chunk t, in the lanes'
-/// order.
+/// Transposes 4 x 4 words of four lanes: before, each lane holds one word of each of four chunks; afterwards
+/// lane t holds chunk t.
 __device__ inline void transposeWords(std::uint32_t (&words)[4])
 {
 #pragma unroll
@@ -148,9 +148,8 @@ __device__ inline void transposeWords(std::uint32_t (&words)[4])
     }
 }
 
-/// One block a piece, in accumulator order (wgmma.h). Of 2-byte elements the four lanes of a row swap, so
-/// that each writes 16 bytes and together they write 64; of fp32 each writes 8 bytes and together they
-/// write 32.
+/// One block per piece, in accumulator order (wgmma.h). For 2-byte elements the four lanes of a row exchange
+/// words, so that each writes 16 contiguous bytes. For fp32 each writes 8 bytes.
 template <class Element> __global__ void __launch_bounds__(128) finish(FinishArguments arguments)
 {
     const int columns = arguments.columns;
@@ -164,7 +163,7 @@ template <class Element> __global__ void __launch_bounds__(128) finish(FinishArg
         piece.offset(columns));
     constexpr int kChunks = 8; // of 8 columns
     float4 mine[kChunks];      // row r: x, y; row r + 8: z, w
-    awaitKernelBefore();
+    waitForPreviousKernel();
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk)
         if (chunk * 8 < piece.columns)

@@ -8,16 +8,16 @@
 
 namespace tilescope::kernels::hopper {
 
-/// Query rows that the backward kernel takes at a time.
+/// Query rows in a tile of the backward kernel.
 constexpr int backwardQueries(ElementType type, int headDim)
 {
     return headDim <= 64 && type != ElementType::Float32 ? 128 : 64;
 }
 
-/// A part of a query tile's gradient: 64 rows of up to 64 columns. One consumer of the backward kernel for
-/// 2-byte elements computes one at a time, one of the TF32 kernel all of a tile.
+/// A part of a query tile's gradient: 64 rows of up to 64 columns. A consumer computes one at a time for
+/// 2-byte elements, and all of a tile in TF32.
 struct GradQueryPiece {
-    /// Of a tile: two below each other, or as many as have columns.
+    /// Pieces of a tile: two below each other, or one for each 64 columns.
     static constexpr int count(int columns, int tileRows)
     {
         return tileRows == 128 ? 2 : (columns + 63) / 64;
@@ -27,7 +27,7 @@ struct GradQueryPiece {
     int firstColumn;
     int columns;
 
-    /// Below each other in a tile of 128 rows, side by side in one of 64.
+    /// Pieces are below each other in a tile of 128 rows, and side by side in one of 64.
     static constexpr GradQueryPiece of(int piece, int columns, int tileRows)
     {
         if (tileRows == 128)
@@ -35,13 +35,12 @@ struct GradQueryPiece {
         const int rest = columns - 64 * piece;
         return {0, 64 * piece, rest < 0 ? 0 : (rest < 64 ? rest : 64)};
     }
-    /// Where its sums begin in those of its tile, queries * `all` columns of floats.
+    /// Index of its first sum in the tile's queries * `all` floats.
     constexpr int offset(int all) const { return firstRow * all + kRows * firstColumn; }
 };
 
-/// What the backward kernel reads and sums besides its tensors; all of it linear in the queries.
-///
-/// Rows are padded to whole query tiles, so that the copy engine moves them in one piece.
+/// The backward kernel's workspace. Its size is linear in the queries. Rows are padded to whole query tiles,
+/// so that TMA copies them in one piece.
 struct BackwardWorkspace {
     float* gradQuery;  ///< (batch x head, query tile, piece, 64 x columns): fp32 sums, in the order of
                        ///< accumulator registers
@@ -49,7 +48,7 @@ struct BackwardWorkspace {
                        ///< nothing
     float* delta;      ///< (batch x head, row): sum of o * gradO, less the gradient of the log-sum-exp
     unsigned*
-        turns; ///< (batch x head, query tile): next key tile to add, where the order is fixed; else nullptr
+        semaphores; ///< (batch x head, query tile): number of the next addition; nullptr if the order is free
     int paddedRows; ///< rows of a head
     int columns;    ///< of gradQuery: the head dim's, in whole chunks of 8
 
@@ -57,8 +56,8 @@ struct BackwardWorkspace {
     static BackwardWorkspace at(void* memory, const AttentionProblem& problem);
 };
 
-/// Launches a kernel that may begin while the one before it in the stream ends, and calls
-/// awaitKernelBefore().
+/// Launches a kernel that may begin before the previous kernel of the stream has ended (programmatic
+/// dependent launch). The kernel calls waitForPreviousKernel().
 template <class... Parameters, class... Arguments>
 cudaError_t launchAfter(void (*kernel)(Parameters...), unsigned grid, unsigned threads,
                         std::size_t sharedBytes, cudaStream_t stream, const Arguments&... arguments)
@@ -76,11 +75,11 @@ cudaError_t launchAfter(void (*kernel)(Parameters...), unsigned grid, unsigned t
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/// Fills logSumExp2 and delta, and zeroes what the kernel adds to.
+/// Fills logSumExp2 and delta, and zeroes gradQuery and the semaphores.
 cudaError_t prepareBackward(const AttentionProblem& problem, const BackwardTensors& tensors,
                             const BackwardWorkspace& workspace, cudaStream_t stream);
 
-/// Turns the summed query gradients into gradQ.
+/// Converts the sums of the query gradients to gradQ.
 cudaError_t finishBackward(const AttentionProblem& problem, const BackwardTensors& tensors,
                            const BackwardWorkspace& workspace, cudaStream_t stream);
 

@@ -7,17 +7,17 @@
 
 namespace tilescope::kernels::hopper {
 
-/// The address of something in shared memory, computed where it is used: kept in registers around the loop,
-/// the operands that do not change would take those that the products need.
-__device__ inline std::uint32_t addressHere(const void* pointer)
+/// A shared-memory address that is computed where it is used. Otherwise the compiler keeps the addresses of
+/// constant operands in registers around the loop, which the products need.
+__device__ inline std::uint32_t recomputedAddress(const void* pointer)
 {
     std::uint32_t address = sharedAddress(pointer);
     asm volatile("" : "+r"(address));
     return address;
 }
 
-/// The same for an argument.
-template <class T> __device__ inline T valueHere(T value)
+/// The same for a kernel argument.
+template <class T> __device__ inline T recomputedValue(T value)
 {
     if constexpr (sizeof(T) == 8)
         asm volatile("" : "+l"(value));
@@ -39,8 +39,8 @@ template <class Element> __device__ inline void unpack(float& first, float& seco
     }
 }
 
-/// What the consumers of both kinds of tiles do with scores, all of it for 64 keys by one tile of queries in
-/// the registers of a warpgroup, transposed: S^T, P^T and dS^T.
+/// Operations on transposed scores that all consumers share: S^T, P^T and dS^T of 64 keys by one tile of
+/// queries, in the registers of a warpgroup.
 template <class Tile, class Element> struct BackwardScores {
     static constexpr int kScores = Tile::queries / 2; // accumulator registers of 64 keys x queries
     using Scores = float[kScores];
@@ -58,13 +58,12 @@ template <class Tile, class Element> struct BackwardScores {
         }
     }
 
-    /// What the mask hides becomes -infinity.
+    /// Sets hidden scores to -infinity.
     /// \param firstKey    of the warpgroup's 64
     /// \param firstQuery  of the tile
     __device__ static void hide(Scores& scores, const MaskPolicy<int>& mask, int firstKey, int firstQuery)
     {
-        // Keys past the end count as hidden too: their scores are 0, which may lie far above a row's
-        // log-sum-exp.
+        // Keys past the end are hidden too: their scores of 0 may be far above a row's log-sum-exp.
         if (mask.keysSeenBy(firstQuery) < firstKey + 64) {
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
@@ -90,17 +89,17 @@ template <class Tile, class Element> struct BackwardScores {
 #pragma unroll
         for (int i = part * kCount; i < (part + 1) * kCount; i += 4) {
             const float2 lse = *reinterpret_cast<const float2*>(logSumExp2 + 2 * i + 2 * (threadIdx.x % 4));
-            scores[i] = exp2Special(fmaf(scores[i], scaleLog2, -lse.x));
-            scores[i + 1] = exp2Special(fmaf(scores[i + 1], scaleLog2, -lse.y));
-            scores[i + 2] = exp2Special(fmaf(scores[i + 2], scaleLog2, -lse.x));
-            scores[i + 3] = exp2Special(fmaf(scores[i + 3], scaleLog2, -lse.y));
+            scores[i] = exp2Approximate(fmaf(scores[i], scaleLog2, -lse.x));
+            scores[i + 1] = exp2Approximate(fmaf(scores[i + 1], scaleLog2, -lse.y));
+            scores[i + 2] = exp2Approximate(fmaf(scores[i + 2], scaleLog2, -lse.x));
+            scores[i + 3] = exp2Approximate(fmaf(scores[i + 3], scaleLog2, -lse.y));
             packed[i / 2] = pack<Element>(scores[i], scores[i + 1]);
             packed[i / 2 + 1] = pack<Element>(scores[i + 2], scores[i + 3]);
         }
     }
 
     /// Part `part` of `Parts`, by queries: dS^T = P^T (dP^T - delta), packed.
-    /// \param weights  P^T: as it is, or as it was packed, where registers for both are short
+    /// \param weights  P^T: in fp32, or packed if registers for both are lacking
     template <int Parts, class Weights>
     __device__ static void differentiate(const Scores& gradScores, const Weights& weights, Packed& packed,
                                          int part, const float* delta)
@@ -136,28 +135,28 @@ __device__ inline void storeRows(unsigned char* rows, int panelRows, const std::
     constexpr int kPairs = Count / 4 / Parts; // of chunks of 8 columns
     const int lane = threadIdx.x % 32;
     const int row = threadIdx.x / 32 % 4 * 16 + lane % 16;
-    const std::uint32_t address = addressHere(rows) + row * kRowBytes + ((lane / 16) ^ (row % 8)) * 16;
+    const std::uint32_t address = recomputedAddress(rows) + row * kRowBytes + ((lane / 16) ^ (row % 8)) * 16;
 #pragma unroll
     for (int pair = part * kPairs; pair < (part + 1) * kPairs; ++pair)
         storeMatrices((address ^ pair % 4 * 32) + pair / 4 * panelRows * kRowBytes, packed[4 * pair],
                       packed[4 * pair + 1], packed[4 * pair + 2], packed[4 * pair + 3]);
 }
 
-/// With a fixed order of additions the key tiles add to a query tile one after another. CTAs take their tiles
-/// in that order, so that none waits for one that has not begun.
-__device__ inline void awaitTurn(const unsigned* turn, unsigned mine)
+/// Waits until all earlier key tiles have added to a query tile, for a fixed order of additions. CTAs claim
+/// tiles in this order, so that none waits for a tile that has not begun.
+__device__ inline void waitForSemaphore(const unsigned* semaphore, unsigned mine)
 {
-    while (loadAcquire(turn) != mine) {
+    while (loadAcquire(semaphore) != mine) {
     }
 }
 
-constexpr int kWithCarrier = kWarpgroup + 32; // threads of a consumer and the warp that carries for it
+constexpr int kWithStoreWarp = kWarpgroup + 32; // threads of a consumer and its store warp
 
-/// Hands 64 x 64 sums of gradQ to the carrier, in the order of accumulator registers.
+/// Passes 64 x 64 sums of gradQ to the store warp, in the order of accumulator registers.
 template <class Tile>
 __device__ inline void sendGradQuery(BackwardShared<Tile>& shared, int consumer, const float (&gradQuery)[32])
 {
-    namedWait(pieceRead(consumer), kWithCarrier);
+    namedWait(pieceRead(consumer), kWithStoreWarp);
     auto* piece = reinterpret_cast<float4*>(shared.gradQuery[consumer]);
 #pragma unroll
     for (int chunk = 0; chunk < 8; ++chunk)
@@ -165,10 +164,10 @@ __device__ inline void sendGradQuery(BackwardShared<Tile>& shared, int consumer,
             make_float4(gradQuery[4 * chunk], gradQuery[4 * chunk + 1], gradQuery[4 * chunk + 2],
                         gradQuery[4 * chunk + 3]);
     fenceAsyncProxy();
-    namedArrive(pieceWritten(consumer), kWithCarrier);
+    namedArrive(pieceWritten(consumer), kWithStoreWarp);
 }
 
-/// Puts 64 rows of a gradient, in accumulator registers, where a tile of keys was, for the carrier to store.
+/// Writes 64 rows of a gradient from accumulator registers to shared memory, for the store warp.
 template <class Tile, class Element, int Count>
 __device__ inline void writeGradient(const float (&grad)[Count], unsigned char* rows)
 {
@@ -179,11 +178,11 @@ __device__ inline void writeGradient(const float (&grad)[Count], unsigned char* 
     storeRows(rows, Tile::keys, packed);
 }
 
-/// Tells the carrier that this consumer's gradients are written.
+/// Notifies the store warp that this consumer's gradients are in shared memory.
 __device__ inline void sendGradients(int consumer)
 {
     fenceAsyncProxy();
-    namedArrive(gradientsWritten(consumer), kWithCarrier);
+    namedArrive(gradientsWritten(consumer), kWithStoreWarp);
 }
 
 } // namespace tilescope::kernels::hopper

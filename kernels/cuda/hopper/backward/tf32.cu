@@ -1,4 +1,4 @@
-/// Chooses and starts the TF32 backward kernel (tf32_kernel.h).
+/// Chooses and launches the TF32 backward kernel (tf32_kernel.h).
 #include "kernels/cuda/common/device.h"
 #include "kernels/cuda/hopper/backward/backward.h"
 #include "kernels/cuda/hopper/backward/tf32_kernel.h"
@@ -40,10 +40,10 @@ cudaError_t launchFor(const AttentionProblem& problem, const BackwardTensors& te
                                 .value = map(tensors.v, shape.keyHeads, shape.keys, Tile::keys),
                                 .gradO = map(tensors.gradO, shape.queryHeads, shape.queries, Tile::queries)};
     Tf32BackwardArguments arguments = tf32BackwardArguments<Tile>(problem, tensors, workspace);
-    arguments.tickets = nextTickets();
+    arguments.scheduler = nextTileScheduler();
     if (const cudaError_t error = allowSharedMemory<kernel>(bytes); error != cudaSuccess)
         return error;
-    const int grid = std::min(arguments.order.tiles, currentDeviceFacts().multiprocessors);
+    const int grid = std::min(arguments.order.tiles, currentDeviceProperties().multiprocessors);
     if (const cudaError_t error =
             launchAfter(kernel, static_cast<unsigned>(grid), Tile::threads, bytes, stream, maps, arguments);
         error != cudaSuccess)
@@ -53,11 +53,11 @@ cudaError_t launchFor(const AttentionProblem& problem, const BackwardTensors& te
 
 } // namespace
 
-bool backwardTf32Takes(const AttentionProblem& problem, const BackwardTensors& tensors)
+bool backwardTf32Supports(const AttentionProblem& problem, const BackwardTensors& tensors)
 {
-    return knowsTf32(problem) && mappable(tensors.q, 4) && mappable(tensors.k, 4) && mappable(tensors.v, 4) &&
-           mappable(tensors.o, 4) && mappable(tensors.gradO, 4) && mappable(tensors.gradQ, 4) &&
-           mappable(tensors.gradK, 4) && mappable(tensors.gradV, 4);
+    return supportsTf32(problem) && mappable(tensors.q, 4) && mappable(tensors.k, 4) &&
+           mappable(tensors.v, 4) && mappable(tensors.o, 4) && mappable(tensors.gradO, 4) &&
+           mappable(tensors.gradQ, 4) && mappable(tensors.gradK, 4) && mappable(tensors.gradV, 4);
 }
 
 cudaError_t backwardTf32(const AttentionProblem& problem, const BackwardTensors& tensors, cudaStream_t stream)

@@ -6,13 +6,12 @@
 
 namespace tilescope::kernels::hopper {
 
-/// What consumers of the TF32 backward kernel do, of both kinds of tiles: the products, and the arithmetic
-/// between them, of 64 keys by 64 queries. Scores are transposed: rows of keys in the registers of a
-/// warpgroup.
+/// Products and arithmetic that all consumers of the TF32 backward kernel share, for 64 keys by 64 queries.
+/// Scores are transposed: a row is a key.
 template <class Tile> struct Tf32BackwardConsumer {
     static constexpr int kScores = Tile::queries / 2;
     using Scores = float[kScores];
-    using Operand = std::uint32_t[kScores]; // P^T or dS^T, rounded, in the order of registers of A
+    using Operand = std::uint32_t[kScores]; // P^T or dS^T, rounded, as registers of an A operand
     using Gradient = float[Tile::headDim / 2];
     using Value = std::uint32_t[Tile::headDim / 2]; // v as the first operand: 64 keys x head dim
     static constexpr int kBoth = kBackwardConsumers * kWarpgroup;
@@ -33,24 +32,24 @@ template <class Tile> struct Tf32BackwardConsumer {
 
     // --- tiles of keys ---------------------------------------------------------------------------
 
-    __device__ const BackwardPlace& place() const
+    __device__ const BackwardWorkTile& workTile() const
     {
-        return shared.place[ringAt<kBackwardPlaces>(number).stage];
+        return shared.workTile[ringAt<kWorkTileStages>(number).stage];
     }
-    __device__ int firstKey() const { return place().keyTile * Tile::keys + firstRow; }
+    __device__ int firstKey() const { return workTile().keyTile * Tile::keys + firstRow; }
 
     /// Waits for the next tile of keys. False: there are no more.
     __device__ bool nextTile()
     {
-        const auto placeRing = ringAt<kBackwardPlaces>(number);
-        wait(shared.placeFull[placeRing.stage], placeRing.parity);
-        return place().keyTile >= 0;
+        const auto workTileRing = ringAt<kWorkTileStages>(number);
+        wait(shared.workTileFull[workTileRing.stage], workTileRing.parity);
+        return workTile().keyTile >= 0;
     }
 
-    /// This tile's place is read.
-    __device__ void leaveTile()
+    /// Releases this tile's stage of workTile.
+    __device__ void releaseTile()
     {
-        release(shared.placeEmpty[ringAt<kBackwardPlaces>(number).stage]);
+        release(shared.workTileEmpty[ringAt<kWorkTileStages>(number).stage]);
         ++number;
     }
 
@@ -61,8 +60,8 @@ template <class Tile> struct Tf32BackwardConsumer {
             value = 0;
     }
 
-    /// Loads v, where P and dS will be.
-    __device__ void takeValue(Value& value) const
+    /// Loads v from the buffer that P and dS will use.
+    __device__ void loadValue(Value& value) const
     {
         wait(shared.valueFull, number & 1);
 #pragma unroll
@@ -73,13 +72,13 @@ template <class Tile> struct Tf32BackwardConsumer {
                 elementOffset(Tile::keys, firstRow + at.row, i / 4 * kTf32Depth + at.column)));
         }
         pin(value);
-        fenceAsyncProxy(); // an arrival alone may pass loads under way
+        fenceAsyncProxy(); // orders these loads before TMA's next write
     }
 
-    /// Writes the gradient of this consumer's keys; 32 bytes of a row at a time.
+    /// Writes the gradient of this consumer's keys, 32 bytes of a row at a time.
     __device__ void writeGradient(const Gradient& grad, const MutableView& view, float factor) const
     {
-        const BackwardPlace at = place();
+        const BackwardWorkTile at = workTile();
         const int headDim = arguments.headDim;
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
@@ -102,7 +101,7 @@ template <class Tile> struct Tf32BackwardConsumer {
 
     __device__ static std::uint64_t operand(const unsigned char* tile)
     {
-        return matrixDescriptor(addressHere(tile));
+        return matrixDescriptor(recomputedAddress(tile));
     }
 
     /// scores = k q^T.
@@ -134,7 +133,7 @@ template <class Tile> struct Tf32BackwardConsumer {
 #pragma unroll
         for (int step = 0; step < Tile::queries / kTf32Depth; ++step) {
             const std::uint64_t at = advance(transposed, stepOffset(Tile::headDim, step));
-            if constexpr (Tile::headDim == 96) { // no instruction here is that wide
+            if constexpr (Tile::headDim == 96) { // wgmma.h has no product of this width
                 auto& first = reinterpret_cast<float(&)[32]>(grad);
                 auto& rest = reinterpret_cast<float(&)[16]>(grad[32]);
                 productFromRegisters<float>(first, weights + 4 * step, at);
@@ -150,7 +149,7 @@ template <class Tile> struct Tf32BackwardConsumer {
     __device__ void multiplyGradQuery(Gradient& gradQuery, const unsigned char* gradScores) const
     {
         const std::uint64_t scores = operand(gradScores);
-        // Keys run along the rows of K^T: 64 of them are two panels.
+        // A row of K^T holds keys: 64 keys are two panels.
         const std::uint64_t keys =
             operand(shared.keyTransposed + firstRow / kTf32Columns * Tile::headDim * kRowBytes);
 #pragma unroll
@@ -177,10 +176,10 @@ template <class Tile> struct Tf32BackwardConsumer {
 #pragma unroll
         for (int i = 0; i < kScores; i += 4) {
             const float2 lse = *reinterpret_cast<const float2*>(logSumExp2 + 2 * i + 2 * (threadIdx.x % 4));
-            scores[i] = exp2Special(fmaf(scores[i], scale, -lse.x));
-            scores[i + 1] = exp2Special(fmaf(scores[i + 1], scale, -lse.y));
-            scores[i + 2] = exp2Special(fmaf(scores[i + 2], scale, -lse.x));
-            scores[i + 3] = exp2Special(fmaf(scores[i + 3], scale, -lse.y));
+            scores[i] = exp2Approximate(fmaf(scores[i], scale, -lse.x));
+            scores[i + 1] = exp2Approximate(fmaf(scores[i + 1], scale, -lse.y));
+            scores[i + 2] = exp2Approximate(fmaf(scores[i + 2], scale, -lse.x));
+            scores[i + 3] = exp2Approximate(fmaf(scores[i + 3], scale, -lse.y));
         }
     }
 
@@ -197,15 +196,15 @@ template <class Tile> struct Tf32BackwardConsumer {
     __device__ static void differentiate(const Scores& gradScores, Operand& gradWeights, const float* delta,
                                          unsigned char* tile, const WeightsAt& weightsAt)
     {
-        // A thread's two keys are neighbours in a row of dS, its queries rows 2t and 2t + 1 of each eight.
-        unsigned char* places[2];
+        // A thread's two keys are adjacent in a row of dS. Its queries are rows 2t and 2t + 1 of each eight.
+        unsigned char* targets[2];
 #pragma unroll
         for (int j = 0; j < 2; ++j) {
             const int column = threadIdx.x % kWarpgroup / 32 * 16 + threadIdx.x % 32 / 4 * 2;
             const int row = threadIdx.x % 4 * 2 + j;
-            places[j] = tile + elementOffset(Tile::queries, row, column);
+            targets[j] = tile + elementOffset(Tile::queries, row, column);
         }
-        // Half of them at a time: all that is read first costs one latency, and its registers are few.
+        // Half of them at a time: one latency for all loads of a half, with few registers.
         constexpr int kHalf = kScores / 8;
 #pragma unroll
         for (int first = 0; first < 2 * kHalf; first += kHalf) {
@@ -229,7 +228,7 @@ template <class Tile> struct Tf32BackwardConsumer {
                     gradWeights[4 * (first + i) + j] = rounded[accumulatorOfOperand(j)];
 #pragma unroll
                 for (int j = 0; j < 2; ++j)
-                    *reinterpret_cast<uint2*>(places[j] + (first + i) * kGroupRows * kRowBytes) =
+                    *reinterpret_cast<uint2*>(targets[j] + (first + i) * kGroupRows * kRowBytes) =
                         make_uint2(rounded[j], rounded[j + 2]);
             }
         }
@@ -239,16 +238,17 @@ template <class Tile> struct Tf32BackwardConsumer {
     /// \param tile  of queries, among those of all heads
     __device__ void addGradQuery(const Gradient& gradQuery, int tile) const
     {
-        // Tested here: with the answer kept around the loop ptxas 13.0 took the branch for a null pointer.
-        unsigned* turns = valueHere(arguments.workspace.turns);
-        unsigned* turn = turns ? turns + tile : nullptr;
-        if (turn) {
+        // Tested here, because ptxas 13.0 took the branch for a null pointer if the result was kept over the
+        // loop.
+        unsigned* semaphores = recomputedValue(arguments.workspace.semaphores);
+        unsigned* semaphore = semaphores ? semaphores + tile : nullptr;
+        if (semaphore) {
             constexpr int kAdders = Tile::sharesKeys ? 1 : kBackwardConsumers;
             if (threadIdx.x % kWarpgroup == 0)
-                awaitTurn(turn, place().keyTile * kAdders + consumer);
-            namedWait(consumerMeets(consumer), kWarpgroup);
+                waitForSemaphore(semaphore, workTile().keyTile * kAdders + consumer);
+            namedWait(consumerBarrier(consumer), kWarpgroup);
         }
-        const int columns = valueHere(arguments.workspace.columns);
+        const int columns = recomputedValue(arguments.workspace.columns);
         float* sums = arguments.workspace.gradQuery + std::int64_t{tile} * Tile::queries * columns +
                       threadIdx.x % kWarpgroup * 4;
 #pragma unroll
@@ -256,11 +256,11 @@ template <class Tile> struct Tf32BackwardConsumer {
             if (chunk * 8 < columns)
                 addFourFloats(sums + chunk * kWarpgroup * 4, gradQuery[4 * chunk], gradQuery[4 * chunk + 1],
                               gradQuery[4 * chunk + 2], gradQuery[4 * chunk + 3]);
-        if (turn) {
+        if (semaphore) {
             __threadfence();
-            namedWait(consumerMeets(consumer), kWarpgroup);
+            namedWait(consumerBarrier(consumer), kWarpgroup);
             if (threadIdx.x % kWarpgroup == 0)
-                atomicAdd(turn, 1U);
+                atomicAdd(semaphore, 1U);
         }
     }
 };

@@ -2,19 +2,20 @@
 
 #include "kernels/cuda/hopper/backward/tf32_consumer.h"
 
-/// The two consumer warpgroups of the TF32 backward kernel above head dim 64. They share 64 keys: the first
-/// makes S, P, gradV and gradQ, the second dP, dS and gradK, with v in its registers. P goes from one to the
-/// other thread by thread, since thread t of both holds the same keys and queries, and dS back as rows of
+/// The two consumer warpgroups of the TF32 backward kernel above head dim 64. They share 64 keys. The first
+/// computes S, P, gradV and gradQ; the second dP, dS and gradK, with v in its registers. Thread t of both
+/// holds the same keys and queries, so that P is passed thread by thread; dS is passed back as rows of
 /// queries.
 ///
-///     gradV's: exp S(j) | P(j) out | dV(j)  | wait for dS(j) | dQ(j), S(j+1) | dQ(j) out
-///     gradK's: dK(j-1)  | dP(j)    | wait for P(j) | dS(j) out | dK(j)
+///     gradV's: exp S(j) | write P(j) | dV(j)  | wait for dS(j) | dQ(j), S(j+1) | add dQ(j)
+///     gradK's: dK(j-1)  | dP(j)      | wait for P(j) | write dS(j) | dK(j)
 ///
-/// Shared memory holds P and dS once: P(j+1) is written after dS(j) was waited for, which its reader wrote
-/// after reading P(j), and dS(j+1) after P(j+1) came, which follows dQ(j).
+/// Shared memory holds one P and one dS. The first writes P(j+1) after it has waited for dS(j), which the
+/// second writes after reading P(j). The second writes dS(j+1) after it has waited for P(j+1), which follows
+/// dQ(j).
 namespace tilescope::kernels::hopper {
 
-/// A thread's part of P^T on its way between the consumers; the next four are kWarpgroup further.
+/// A thread's part of P^T in shared memory. Its next four numbers are kWarpgroup elements later.
 template <class Tile> __device__ float4* weightsOfThread(Tf32BackwardMemory<Tile>& shared)
 {
     return reinterpret_cast<float4*>(shared.scores[0]) + threadIdx.x % kWarpgroup;
@@ -37,16 +38,16 @@ template <class Tile> struct Tf32BackwardValueConsumer : Tf32BackwardConsumer<Ti
         while (this->nextTile()) {
             Base::clear(grad);
             wait(shared.keyFull, number & 1);
-            meet(QueryWalk(arguments, this->place()));
-            // dS(last) is multiplied, and was written after P(last) was read: v may take their place.
+            processQueries(QueryTileIterator(arguments, this->workTile()));
+            // P and dS of the last step have been read: v may overwrite them.
             fenceAsyncProxy();
             release(shared.keyEmpty);
             this->writeGradient(grad, arguments.gradValue, 1);
-            this->leaveTile();
+            this->releaseTile();
         }
     }
 
-    __device__ void meet(QueryWalk walk)
+    __device__ void processQueries(QueryTileIterator queryTile)
     {
         const int firstKey = this->firstKey();
         Scores scores;
@@ -57,11 +58,12 @@ template <class Tile> struct Tf32BackwardValueConsumer : Tf32BackwardConsumer<Ti
         waitProducts<0>();
         pin(scores);
         release(shared.queryEmpty[ring.stage()]);
-        namedWait(kValuesTaken, Base::kBoth);
+        namedWait(kValuesLoaded, Base::kBoth);
         wait(shared.keyTransposedFull, number & 1);
 #pragma unroll 1
         while (true) {
-            BackwardScores<Tile, float>::hide(scores, arguments.mask, firstKey, walk.tile * Tile::queries);
+            BackwardScores<Tile, float>::hide(scores, arguments.mask, firstKey,
+                                              queryTile.tile * Tile::queries);
             this->exponentiate(scores, shared.logSumExp2[ring.longer]);
 #pragma unroll
             for (int i = 0; i < Base::kScores; i += 4)
@@ -89,11 +91,11 @@ template <class Tile> struct Tf32BackwardValueConsumer : Tf32BackwardConsumer<Ti
             release(shared.gradTransposedEmpty[stage]);
             transposedRing.advance();
 
-            const int tile = walk.index;
-            walk.advance();
-            const bool last = !walk.more();
-            // After the last step once more with an old tile, for nothing: a branch around products breaks
-            // the pipeline.
+            const int tile = queryTile.index;
+            queryTile.advance();
+            const bool last = !queryTile.more();
+            // After the last step this product uses an old tile and its result is ignored: a branch around
+            // products would break the pipeline.
             Scores next;
             if (!last) {
                 ring.advance();
@@ -135,18 +137,18 @@ template <class Tile> struct Tf32BackwardKeyConsumer : Tf32BackwardConsumer<Tile
     {
         while (this->nextTile()) {
             Base::clear(grad);
-            this->takeValue(value);
-            namedArrive(kValuesTaken, Base::kBoth);
-            const int steps = stepsOf(arguments, this->place());
+            this->loadValue(value);
+            namedArrive(kValuesLoaded, Base::kBoth);
+            const int steps = stepsOf(arguments, this->workTile());
 #pragma unroll 1
             for (int step = 0; step < steps; ++step)
-                meet();
+                processQueryTile();
             this->writeGradient(grad, arguments.gradKey, arguments.scale);
-            this->leaveTile();
+            this->releaseTile();
         }
     }
 
-    __device__ void meet()
+    __device__ void processQueryTile()
     {
         Operand gradWeights;
         {

@@ -2,54 +2,54 @@
 
 #include "kernels/cuda/hopper/backward/tf32_tile.h"
 
-/// The TF32 backward kernel's loads: two threads that do nothing else.
+/// The producers of the TF32 backward kernel: two threads that issue all loads.
 namespace tilescope::kernels::hopper {
 
-/// One deals tiles and loads k and v.
+/// One thread claims tiles and loads k and v.
 template <class Tile>
 __device__ void produceKeys(const Tf32BackwardMaps& maps, const BackwardArguments& arguments,
                             Tf32BackwardMemory<Tile>& shared)
 {
     for (unsigned number = 0;; ++number) {
-        const BackwardPlace& place = dealTile<Tile>(arguments, shared, number);
-        if (place.keyTile < 0)
+        const BackwardWorkTile& workTile = scheduleTile<Tile>(arguments, shared, number);
+        if (workTile.keyTile < 0)
             break;
         const auto load = [&](const CUtensorMap& map, unsigned char* to, Barrier& full) {
             arriveExpecting(full, Tile::keyBytes);
-            loadTile<Tile::panels, Tile::panelColumns>(map, to, full, Tile::keys, place.keyTile * Tile::keys,
-                                                       place.keyHead, place.batch);
+            loadTile<Tile::panels, Tile::panelColumns>(
+                map, to, full, Tile::keys, workTile.keyTile * Tile::keys, workTile.keyHead, workTile.batch);
         };
         waitLong(shared.keyEmpty, (number & 1) ^ 1);
         load(maps.key, shared.key, shared.keyFull);
         load(maps.value, shared.scores[0], shared.valueFull);
     }
-    returnTickets(*arguments.tickets, gridDim.x);
+    retireCta(*arguments.scheduler, gridDim.x);
 }
 
-/// The other loads q with log-sum-exp, and gradO with delta.
+/// The other thread loads q with log-sum-exp, and gradO with delta.
 template <class Tile>
 __device__ void produceQueries(const Tf32BackwardMaps& maps, const BackwardArguments& arguments,
                                Tf32BackwardMemory<Tile>& shared)
 {
     StepRing<Tile::stages> ring;
-    awaitKernelBefore(); // log-sum-exp and delta
+    waitForPreviousKernel(); // log-sum-exp and delta
     for (unsigned number = 0;; ++number) {
-        const auto placeRing = ringAt<kBackwardPlaces>(number);
-        wait(shared.placeFull[placeRing.stage], placeRing.parity);
-        const BackwardPlace& place = shared.place[placeRing.stage];
-        if (place.keyTile < 0)
+        const auto workTileRing = ringAt<kWorkTileStages>(number);
+        wait(shared.workTileFull[workTileRing.stage], workTileRing.parity);
+        const BackwardWorkTile& workTile = shared.workTile[workTileRing.stage];
+        if (workTile.keyTile < 0)
             break;
 #pragma unroll 1
-        for (QueryWalk walk(arguments, place); walk.more(); walk.advance()) {
+        for (QueryTileIterator queryTile(arguments, workTile); queryTile.more(); queryTile.advance()) {
             constexpr std::uint32_t kRowsBytes = Tile::queries * sizeof(float);
             const auto load = [&](const CUtensorMap& map, unsigned char* to, float* rowsTo, const float* rows,
                                   Barrier& full, Barrier& empty) {
                 waitLong(empty, ring.parity() ^ 1);
                 arriveExpecting(full, Tile::queryBytes + kRowsBytes);
                 loadTile<Tile::panels, Tile::panelColumns>(
-                    map, to, full, Tile::queries, walk.tile * Tile::queries,
-                    place.keyHead * arguments.queryHeadsPerKeyHead + walk.member, place.batch);
-                loadBytes(rowsTo, rows + std::int64_t{walk.index} * Tile::queries, kRowsBytes, full);
+                    map, to, full, Tile::queries, queryTile.tile * Tile::queries,
+                    workTile.keyHead * arguments.queryHeadsPerKeyHead + queryTile.member, workTile.batch);
+                loadBytes(rowsTo, rows + std::int64_t{queryTile.index} * Tile::queries, kRowsBytes, full);
             };
             const int stage = ring.stage();
             load(maps.query, shared.query[stage], shared.logSumExp2[ring.longer],
@@ -59,7 +59,7 @@ __device__ void produceQueries(const Tf32BackwardMaps& maps, const BackwardArgum
             ring.advance();
         }
         arrive(shared.tileLoaded);
-        arrive(shared.placeEmpty[placeRing.stage]);
+        arrive(shared.workTileEmpty[workTileRing.stage]);
     }
 }
 

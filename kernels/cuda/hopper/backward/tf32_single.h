@@ -4,15 +4,15 @@
 
 namespace tilescope::kernels::hopper {
 
-/// One of two consumer warpgroups of the TF32 backward kernel up to head dim 64: owns 64 of the tile's 128
-/// keys, with both of their gradients and v in registers, and adds their part of gradQ. The two share what is
-/// loaded and transposed, and nothing else: neither waits for the other within a tile.
+/// One of two consumer warpgroups of the TF32 backward kernel up to head dim 64. It owns 64 of the tile's 128
+/// keys, keeps v and both gradients of them in registers, and adds their part of gradQ. The two share only
+/// the loaded and transposed tiles: neither waits for the other within a tile.
 ///
-///     products in flight | meanwhile
-///     S, dP              | exponentials, as soon as S is there
+///     products in flight | other work
+///     S, dP              | exponentials, after S
 ///     dP, dV             | (waits for dP)
-///     dV                 | dS, to shared memory
-///     dQ, dK             | (waits for dQ), which leaves for global memory
+///     dV                 | dS to shared memory
+///     dQ, dK             | (waits for dQ) adds dQ to global memory
 template <class Tile> struct Tf32BackwardSingleConsumer : Tf32BackwardConsumer<Tile> {
     using Base = Tf32BackwardConsumer<Tile>;
     using Base::arguments, Base::shared, Base::ring, Base::transposedRing, Base::number, Base::consumer;
@@ -28,22 +28,23 @@ template <class Tile> struct Tf32BackwardSingleConsumer : Tf32BackwardConsumer<T
         while (this->nextTile()) {
             Base::clear(gradKey);
             Base::clear(gradValue);
-            this->takeValue(value);
-            namedWait(kValuesTaken, Base::kBoth); // the dS of either lies where both had their v
+            this->loadValue(value);
+            namedWait(kValuesLoaded, Base::kBoth); // dS overwrites the v of both
             wait(shared.keyFull, number & 1);
             wait(shared.keyTransposedFull, number & 1);
             const int firstKey = this->firstKey();
 #pragma unroll 1
-            for (QueryWalk walk(arguments, this->place()); walk.more(); walk.advance())
-                meet(firstKey, walk);
+            for (QueryTileIterator queryTile(arguments, this->workTile()); queryTile.more();
+                 queryTile.advance())
+                processQueryTile(firstKey, queryTile);
             release(shared.keyEmpty);
             this->writeGradient(gradKey, arguments.gradKey, arguments.scale);
             this->writeGradient(gradValue, arguments.gradValue, 1);
-            this->leaveTile();
+            this->releaseTile();
         }
     }
 
-    __device__ void meet(int firstKey, const QueryWalk& walk)
+    __device__ void processQueryTile(int firstKey, const QueryTileIterator& queryTile)
     {
         const int stage = ring.stage();
         const int transposedStage = transposedRing.stage();
@@ -66,7 +67,7 @@ template <class Tile> struct Tf32BackwardSingleConsumer : Tf32BackwardConsumer<T
         waitProducts<1>();
         pin(scores);
         release(shared.queryEmpty[stage]);
-        BackwardScores<Tile, float>::hide(scores, arguments.mask, firstKey, walk.tile * Tile::queries);
+        BackwardScores<Tile, float>::hide(scores, arguments.mask, firstKey, queryTile.tile * Tile::queries);
         this->exponentiate(scores, shared.logSumExp2[ring.longer]);
         Base::packWeights(scores, weights);
         wait(shared.gradTransposedFull[transposedStage], transposedRing.parity());
@@ -79,13 +80,13 @@ template <class Tile> struct Tf32BackwardSingleConsumer : Tf32BackwardConsumer<T
         pin(gradScores);
         pin(value);
         release(shared.gradEmpty[stage]);
-        namedWait(consumerMeets(consumer), kWarpgroup); // every warp has multiplied the dS before
+        namedWait(consumerBarrier(consumer), kWarpgroup); // every warp has finished with the previous dS
         Base::differentiate(
             gradScores, gradWeights, shared.delta[ring.longer], shared.scores[consumer], [&](int i) {
                 return make_float4(scores[4 * i], scores[4 * i + 1], scores[4 * i + 2], scores[4 * i + 3]);
             });
         fenceAsyncProxy();
-        namedWait(consumerMeets(consumer), kWarpgroup);
+        namedWait(consumerBarrier(consumer), kWarpgroup);
         wait(shared.queryTransposedFull[transposedStage], transposedRing.parity());
         pin(gradWeights);
         fenceProducts();
@@ -99,7 +100,7 @@ template <class Tile> struct Tf32BackwardSingleConsumer : Tf32BackwardConsumer<T
         pin(gradValue);
         pin(weights);
         release(shared.gradTransposedEmpty[transposedStage]);
-        this->addGradQuery(gradQuery, walk.index);
+        this->addGradQuery(gradQuery, queryTile.index);
         waitProducts<0>();
         pin(gradKey);
         pin(gradWeights);

@@ -4,12 +4,12 @@
 
 namespace tilescope::kernels::hopper {
 
-/// What the TF32 backward kernel of a head dim differs in. K and K^T take 8 d bytes of shared memory's 227 KB
-/// for each key, P and dS 32 KB, each place for q and gradO, or for their transposed, 512 d.
+/// Tile sizes of the TF32 backward kernel by head dim. Of 227 KB of shared memory, K and K^T take 8 d bytes
+/// per key, P and dS 32 KB, and each stage of q and gradO, or of their transposed tiles, 512 d bytes.
 struct Tf32BackwardShape {
-    int keys;       ///< of a tile: 64 a consumer, or shared by both
-    int delivered;  ///< places for q, and for gradO, as the copy engine brings them
-    int transposed; ///< places for their transposed
+    int keys;       ///< of a tile: 64 per consumer, or shared by both
+    int delivered;  ///< stages of q, and of gradO, as TMA delivers them
+    int transposed; ///< stages of the transposed q, and of gradO
 };
 
 constexpr Tf32BackwardShape tf32BackwardShape(int headDim)
@@ -17,11 +17,12 @@ constexpr Tf32BackwardShape tf32BackwardShape(int headDim)
     if (headDim <= 64)
         return {128, 2, 2}; // 224 KB at 64; both gradients and v of 64 keys take 96 of 224 registers
     if (headDim <= 96)
-        return {64, 2, 1}; // 224 KB: what has the longer way is wanted early
-    return {64, 1, 1};     // 224 KB: one of each
+        return {64, 2,
+                1};    // 224 KB; two stages for the loads from global memory, which have the longer latency
+    return {64, 1, 1}; // 224 KB
 }
 
-/// What the TF32 backward kernel takes at a time.
+/// Tile of the TF32 backward kernel.
 template <int HeadDim> struct Tf32BackwardTile {
     static constexpr int headDim = HeadDim;
     static constexpr int keys = tf32BackwardShape(HeadDim).keys;
@@ -31,10 +32,10 @@ template <int HeadDim> struct Tf32BackwardTile {
     static constexpr int panels = headDim / panelColumns;
     static constexpr int stages = tf32BackwardShape(HeadDim).delivered;
     static constexpr int transposedStages = tf32BackwardShape(HeadDim).transposed;
-    static constexpr int rowStages = 2 * stages; ///< of log-sum-exp and delta, which are read last
-    static constexpr int readers = sharesKeys ? 1 : kBackwardConsumers; ///< consumers that multiply a tile
+    static constexpr int rowStages = 2 * stages; ///< of log-sum-exp and delta, which are used longer
+    static constexpr int readers = sharesKeys ? 1 : kBackwardConsumers; ///< consumers that read a tile
     static constexpr int threads = (2 + kBackwardConsumers) * kWarpgroup;
-    // 24 + 40 + 2 x 224 is what four warpgroups of 128 start with.
+    // 24 + 40 + 2 x 224 = 4 x 128, the initial registers of four warpgroups.
     static constexpr int loaderRegisters = 24;
     static constexpr int transposerRegisters = 40;
     static constexpr int consumerRegisters = 224;
@@ -44,7 +45,7 @@ template <int HeadDim> struct Tf32BackwardTile {
     static_assert(headDim % panelColumns == 0 && keyBytes <= 2 * scoreBytes && queries == 64);
 };
 
-/// A place in a ring of `Stages`, and one in a ring of twice as many: of what is read longer.
+/// Position in a ring of `Stages`, and in one of twice as many stages for data that is used longer.
 template <int Stages> struct StepRing {
     int longer = 0;
     __device__ int stage() const { return longer % Stages; }
@@ -64,16 +65,16 @@ template <class Tile> struct Tf32BackwardMemory {
     // Queries in the order of keyOfColumn().
     alignas(1024) unsigned char queryTransposed[Tile::transposedStages][Tile::queryBytes];
     alignas(1024) unsigned char gradOTransposed[Tile::transposedStages][Tile::queryBytes];
-    // dS of each consumer: panels of 32 keys, rows of queries. Where both share keys, P^T, thread by thread,
-    // and dS. Before the first of them v arrives here, on its way to registers.
+    // dS of each consumer: panels of 32 keys, rows of queries. If both share keys: P^T, thread by thread, and
+    // dS. Before that, v of the tile, which consumers load into registers.
     alignas(1024) unsigned char scores[2][Tile::scoreBytes];
     alignas(16) float logSumExp2[Tile::rowStages][Tile::queries];
     alignas(16) float delta[Tile::rowStages][Tile::queries];
-    BackwardPlace place[kBackwardPlaces];
-    Barrier placeFull[kBackwardPlaces], placeEmpty[kBackwardPlaces];
-    Barrier tileLoaded; // the last q and gradO of a tile are on their way
+    BackwardWorkTile workTile[kWorkTileStages];
+    Barrier workTileFull[kWorkTileStages], workTileEmpty[kWorkTileStages];
+    Barrier tileLoaded; // the loads of the tile's last q and gradO are issued
     Barrier keyFull, keyTransposedFull, valueFull;
-    Barrier keyEmpty; // k and K^T, and P and dS, whose place v takes, are done with
+    Barrier keyEmpty; // k, K^T, and P and dS, which v overwrites, are no longer read
     Barrier queryFull[Tile::stages], queryEmpty[Tile::stages];
     Barrier gradFull[Tile::stages], gradEmpty[Tile::stages];
     Barrier queryTransposedFull[Tile::transposedStages], queryTransposedEmpty[Tile::transposedStages];
@@ -88,7 +89,7 @@ struct Tf32BackwardArguments : BackwardArguments {
     MutableView gradKey, gradValue;
 };
 
-/// All but the tickets.
+/// All arguments except the scheduler.
 template <class Tile>
 Tf32BackwardArguments tf32BackwardArguments(const AttentionProblem& problem, const BackwardTensors& tensors,
                                             const BackwardWorkspace& workspace)
@@ -100,14 +101,14 @@ Tf32BackwardArguments tf32BackwardArguments(const AttentionProblem& problem, con
     return arguments;
 }
 
-/// How many query tiles a tile of keys meets, of all heads of its group: at least one, since the last query
-/// of a head sees every key.
-__device__ inline int stepsOf(const BackwardArguments& arguments, const BackwardPlace& place)
+/// Number of query tiles that see a tile of keys, in all heads of its group. At least one, because the last
+/// query of a head sees every key.
+__device__ inline int stepsOf(const BackwardArguments& arguments, const BackwardWorkTile& workTile)
 {
-    return arguments.queryHeadsPerKeyHead * (arguments.queryTiles - place.firstQueryTile);
+    return arguments.queryHeadsPerKeyHead * (arguments.queryTiles - workTile.firstQueryTile);
 }
 
-/// One named barrier more: v is in registers, and P or dS may have its place.
-constexpr int kValuesTaken = 1;
+/// Named barrier: v is in registers, and P or dS may overwrite it.
+constexpr int kValuesLoaded = 1;
 
 } // namespace tilescope::kernels::hopper

@@ -10,12 +10,13 @@ namespace tilescope::kernels::hopper {
 
 constexpr int kBackwardConsumers = 2;
 
-/// What the backward kernel takes at a time. Up to head dim 128 each consumer owns 64 of 128 keys, and gradK
-/// and gradV of 128 columns take 128 of its registers, which leaves room for 64 rows of S and dP. Above, both
-/// consumers share 64 keys: one owns gradV, the other gradK.
+/// Tile of the backward kernel. Up to head dim 128 each consumer owns 64 of 128 keys. gradK and gradV of 128
+/// columns take 128 of its registers, which leaves registers for 64 rows of S and dP. Above, both consumers
+/// share 64 keys: one owns gradV, the other gradK.
 ///
-/// Of shared memory's 227 KiB: k (v too, up to head dim 64) has room for the next tile's while the gradients
-/// of this one leave; above head dim 128, q and gradO of 64 rows take 64 KiB and there is none.
+/// In 227 KiB of shared memory k has a second stage, and up to head dim 64 v too, for the next tile while the
+/// gradients of this one are stored. Above head dim 128, q and gradO of 64 rows take 64 KiB, and there is no
+/// space.
 template <int HeadDim> struct BackwardTile {
     static constexpr int headDim = HeadDim;
     static constexpr bool wide = HeadDim > 128;
@@ -28,51 +29,52 @@ template <int HeadDim> struct BackwardTile {
     static constexpr int queryBytes = queries * panels * kRowBytes;
     static constexpr int keyBytes = keys * panels * kRowBytes;
     static constexpr int scoreBytes = keys * queries * 2;
-    /// Of gradQ: what one consumer computes at a time. Wide tiles add it to global memory from registers.
+    /// The part of gradQ that a consumer computes at a time. Wide tiles add it to global memory from
+    /// registers.
     static constexpr int pieceFloats = wide ? 4 : 64 * 64;
     using QueryRing = RingPosition<queryStages>;
 };
 
-/// A tile of keys and the queries that see any of it.
-struct BackwardPlace {
+/// A tile of keys and the first query tile that sees any of them.
+struct BackwardWorkTile {
     int keyTile; ///< -1: there are no more
     int keyHead;
     int batch;
     int firstQueryTile;
 };
 
-constexpr int kBackwardPlaces = 2; ///< this tile's and the next one's
+constexpr int kWorkTileStages = 2; ///< this tile and the next
 
-/// Where tile number `tile` of a CTA finds its place, k or v: the rings that move on once a tile.
+/// Position of a CTA's tile number `tile` in a ring that advances once per tile.
 template <int Stages> __device__ inline RingPosition<Stages> ringAt(unsigned tile)
 {
     return {static_cast<int>(tile % Stages), tile / Stages & 1};
 }
 
 template <class Tile> struct BackwardShared {
-    alignas(1024) unsigned char key[Tile::keyStages][Tile::keyBytes]; // gradK leaves through here
+    alignas(1024) unsigned char key[Tile::keyStages][Tile::keyBytes]; // also gradK, to be stored
     alignas(
-        1024) unsigned char value[Tile::valueStages][Tile::keyBytes]; // wide tiles: and gradV through here
+        1024) unsigned char value[Tile::valueStages][Tile::keyBytes]; // wide tiles: also gradV, to be stored
     alignas(1024) unsigned char query[Tile::queryStages][Tile::queryBytes];
     alignas(1024) unsigned char gradO[Tile::queryStages][Tile::queryBytes];
-    // dS^T: panels of 64 queries, rows of keys; at a tile's end gradV leaves through here. Wide tiles keep it
-    // in the first, and P^T, thread by thread, in the second.
+    // dS^T: panels of 64 queries, rows of keys. At the end of a tile: gradV, to be stored. Wide tiles use the
+    // first for dS^T and the second for P^T, thread by thread.
     alignas(1024) unsigned char gradScores[2][Tile::scoreBytes];
     alignas(128) float gradQuery[kBackwardConsumers][Tile::pieceFloats];
     alignas(16) float logSumExp2[Tile::queryStages][Tile::queries];
     alignas(16) float delta[Tile::queryStages][Tile::queries];
-    BackwardPlace place[kBackwardPlaces];
-    Barrier placeFull[kBackwardPlaces], placeEmpty[kBackwardPlaces];
-    Barrier tileLoaded; // the last q and gradO of a tile are on their way
+    BackwardWorkTile workTile[kWorkTileStages];
+    Barrier workTileFull[kWorkTileStages], workTileEmpty[kWorkTileStages];
+    Barrier tileLoaded; // the loads of the tile's last q and gradO are issued
     Barrier keyFull[Tile::keyStages], keyEmpty[Tile::keyStages];
     Barrier valueFull[Tile::valueStages], valueEmpty[Tile::valueStages];
-    Barrier scoresEmpty; // gradV has left
+    Barrier scoresEmpty; // gradV is stored
     Barrier queryFull[Tile::queryStages], queryEmpty[Tile::queryStages];
     Barrier gradFull[Tile::queryStages], gradEmpty[Tile::queryStages];
 };
 
 struct BackwardArguments {
-    TileOrder order; ///< over (key tile, key head, batch), the last tile standing for the first keys
+    TileOrder order; ///< of (key tile, key head, batch); under a causal mask its last tile is the first keys
     MaskPolicy<int> mask;
     float scale;
     float scaleLog2;
@@ -81,11 +83,11 @@ struct BackwardArguments {
     int queryTiles;
     int headDim; ///< of the tensors: at most the tile's
     BackwardWorkspace workspace;
-    TileTickets* tickets;
+    TileScheduler* scheduler;
 };
 
-/// All but the tickets.
-/// \param cacheBytes  TileOrder's: of q, gradO and gradQ here
+/// All arguments except the scheduler.
+/// \param cacheBytes  as in TileOrder, for q, gradO and gradQ
 template <class Tile>
 BackwardArguments backwardArguments(const AttentionProblem& problem, const BackwardWorkspace& workspace,
                                     std::int64_t cacheBytes)
@@ -106,51 +108,52 @@ BackwardArguments backwardArguments(const AttentionProblem& problem, const Backw
             .queryTiles = workspace.paddedRows / Tile::queries,
             .headDim = shape.headDim,
             .workspace = workspace,
-            .tickets = nullptr};
+            .scheduler = nullptr};
 }
 
-/// Where tile number `tile` of the order lies.
-template <class Tile> __device__ inline BackwardPlace placeOf(const BackwardArguments& arguments, int tile)
+/// Tile number `tile` of the order.
+template <class Tile>
+__device__ inline BackwardWorkTile workTileOf(const BackwardArguments& arguments, int tile)
 {
-    const TilePosition at = arguments.order.position(tile);
+    const TileCoordinate at = arguments.order.position(tile);
     const int keyTiles = arguments.order.queryTiles;
     const int keyTile = arguments.mask.causal ? keyTiles - 1 - at.queryTile : at.queryTile;
     return {keyTile, at.head, at.batch, arguments.mask.firstQueryOf(keyTile * Tile::keys) / Tile::queries};
 }
 
-/// Draws tile number `number` of a CTA and announces it; with a negative keyTile there are no more. Not
-/// before the tile at work is almost done: who is first takes the next one, and causal tiles differ.
+/// Claims tile number `number` of a CTA and publishes it; a negative keyTile means that there are no more.
+/// Waits until the current tile is loaded, because the durations of causal tiles differ.
 template <class Tile, class Shared>
-__device__ inline const BackwardPlace& dealTile(const BackwardArguments& arguments, Shared& shared,
-                                                unsigned number)
+__device__ inline const BackwardWorkTile& scheduleTile(const BackwardArguments& arguments, Shared& shared,
+                                                       unsigned number)
 {
-    const auto placeRing = ringAt<kBackwardPlaces>(number);
+    const auto workTileRing = ringAt<kWorkTileStages>(number);
     if (number > 0)
         waitLong(shared.tileLoaded, (number - 1) & 1);
-    const int ticket = drawTicket(*arguments.tickets);
-    BackwardPlace& place = shared.place[placeRing.stage];
-    waitLong(shared.placeEmpty[placeRing.stage], placeRing.parity ^ 1);
-    place.keyTile = -1;
-    if (ticket < arguments.order.tiles)
-        place = placeOf<Tile>(arguments, ticket);
-    arrive(shared.placeFull[placeRing.stage]);
-    return place;
+    const int tile = claimTile(*arguments.scheduler);
+    BackwardWorkTile& workTile = shared.workTile[workTileRing.stage];
+    waitLong(shared.workTileEmpty[workTileRing.stage], workTileRing.parity ^ 1);
+    workTile.keyTile = -1;
+    if (tile < arguments.order.tiles)
+        workTile = workTileOf<Tile>(arguments, tile);
+    arrive(shared.workTileFull[workTileRing.stage]);
+    return workTile;
 }
 
-/// Goes through the query tiles that a tile of keys meets: those that see it, in each head of the group.
-struct QueryWalk {
+/// Iterates over the query tiles that see a tile of keys, in each head of the group.
+struct QueryTileIterator {
     int tile;       ///< in its head
     int index;      ///< of the tile among those of all heads
-    int member = 0; ///< which head of the group
+    int member = 0; ///< head of the group
     int members;
     int first;
     int queryTiles;
 
-    __device__ QueryWalk(const BackwardArguments& arguments, const BackwardPlace& place)
-        : tile(place.firstQueryTile), members(arguments.queryHeadsPerKeyHead), first(tile),
+    __device__ QueryTileIterator(const BackwardArguments& arguments, const BackwardWorkTile& workTile)
+        : tile(workTile.firstQueryTile), members(arguments.queryHeadsPerKeyHead), first(tile),
           queryTiles(arguments.queryTiles)
     {
-        index = (place.batch * arguments.queryHeads + place.keyHead * members) * queryTiles + first;
+        index = (workTile.batch * arguments.queryHeads + workTile.keyHead * members) * queryTiles + first;
         if (first >= queryTiles)
             members = 0;
     }
@@ -166,10 +169,10 @@ struct QueryWalk {
     }
 };
 
-/// Named barriers: all consumers; of wide tiles, P^T is there, dS^T is there.
-constexpr int kConsumersMeet = 1, kWeightsWritten = 2, kScoresWritten = 3;
-/// And these for each consumer: its own, and with the warp that carries what it made to global memory.
-__device__ inline int consumerMeets(int consumer)
+/// Named barriers: all consumers; in wide tiles, P^T is written, dS^T is written.
+constexpr int kConsumersBarrier = 1, kWeightsWritten = 2, kScoresWritten = 3;
+/// Named barriers of each consumer: its own, and those with its store warp.
+__device__ inline int consumerBarrier(int consumer)
 {
     return 8 + consumer;
 }

@@ -1,4 +1,4 @@
-/// Attention backward on Hopper for head dims above 128: compiled beside the others.
+/// The backward kernel for head dims above 128, in a file of its own to compile in parallel.
 #include "kernels/cuda/hopper/backward/kernel.h"
 
 namespace tilescope::kernels::hopper {

@@ -2,19 +2,20 @@
 
 #include "kernels/cuda/hopper/backward/scores.h"
 
-/// The two consumer warpgroups of head dims above 128. They share 64 keys: gradients of 256 columns take 128
-/// registers a thread, so that each owns one. The first makes S, P and gradV, the second dP, dS and gradK; P
-/// goes from one to the other thread by thread, since thread t of both holds the same keys and queries, and
-/// both make half of gradQ.
+/// The two consumer warpgroups of head dims above 128. They share 64 keys, and because a gradient of 256
+/// columns takes 128 registers per thread, each owns one gradient. The first computes S, P and gradV, the
+/// second dP, dS and gradK, and each half of gradQ. Thread t of both holds the same keys and queries, so that
+/// P is passed thread by thread.
 ///
-///     gradV's: exp S(j) | P(j) out | S(j+1), dV(j) issued      | wait for dS(j) | dQ(j), columns 0 to 127
-///     gradK's: dP(j)    | wait for P(j) | dS(j) out | dQ(j), columns 128 to 255, and dK(j)
+///     gradV's: exp S(j) | write P(j) | issue S(j+1), dV(j)     | wait for dS(j) | dQ(j), columns 0 to 127
+///     gradK's: dP(j)    | wait for P(j) | write dS(j) | dQ(j), columns 128 to 255, and dK(j)
 ///
-/// Shared memory holds P and dS once: P(j+1) is written after dS(j) was waited for, which its reader wrote
-/// after reading P(j), and dS(j+1) after P(j+1) came, which follows the other's dQ(j).
+/// Shared memory holds one P and one dS. The first writes P(j+1) after it has waited for dS(j), which the
+/// second writes after reading P(j). The second writes dS(j+1) after it has waited for P(j+1), which follows
+/// the first's dQ(j).
 namespace tilescope::kernels::hopper {
 
-/// What both have in common.
+/// The common part of both.
 template <class Tile, class Element> struct BackwardWideConsumer : BackwardScores<Tile, Element> {
     using Base = BackwardScores<Tile, Element>;
     using Scores = typename Base::Scores;
@@ -34,18 +35,18 @@ template <class Tile, class Element> struct BackwardWideConsumer : BackwardScore
     {
     }
 
-    __device__ const BackwardPlace& place() const
+    __device__ const BackwardWorkTile& workTile() const
     {
-        return shared.place[ringAt<kBackwardPlaces>(number).stage];
+        return shared.workTile[ringAt<kWorkTileStages>(number).stage];
     }
 
     /// Waits for the next tile of keys. False: there are no more.
     __device__ bool nextTile()
     {
-        const auto placeRing = ringAt<kBackwardPlaces>(number);
+        const auto workTileRing = ringAt<kWorkTileStages>(number);
         const std::uint32_t parity = ringAt<1>(number).parity;
-        wait(shared.placeFull[placeRing.stage], placeRing.parity);
-        if (place().keyTile < 0)
+        wait(shared.workTileFull[workTileRing.stage], workTileRing.parity);
+        if (workTile().keyTile < 0)
             return false;
         wait(shared.keyFull[0], parity);
         wait(shared.valueFull[0], parity);
@@ -55,7 +56,7 @@ template <class Tile, class Element> struct BackwardWideConsumer : BackwardScore
         return true;
     }
 
-    /// This consumer's gradient goes out through `rows`, which nobody reads any more.
+    /// Writes this consumer's gradient over `rows`, which are no longer read, to be stored.
     __device__ void finishTile(unsigned char* rows)
     {
         writeGradient<Tile, Element>(grad, rows);
@@ -65,7 +66,7 @@ template <class Tile, class Element> struct BackwardWideConsumer : BackwardScore
 
     __device__ static std::uint64_t operand(const unsigned char* tile)
     {
-        return matrixDescriptor(addressHere(tile));
+        return matrixDescriptor(recomputedAddress(tile));
     }
     __device__ std::uint32_t* weightsOfThread() const
     {
@@ -77,7 +78,7 @@ template <class Tile, class Element> struct BackwardWideConsumer : BackwardScore
     {
         auto& left = reinterpret_cast<float(&)[64]>(grad);
         auto& right = reinterpret_cast<float(&)[64]>(grad[64]);
-        const std::uint64_t tile = matrixDescriptor(addressHere(rows), Tile::queries * kRowBytes);
+        const std::uint64_t tile = matrixDescriptor(recomputedAddress(rows), Tile::queries * kRowBytes);
 #pragma unroll
         for (int step = 0; step < Tile::queries / 16; ++step) {
             const std::uint64_t at = advance(tile, step * 16 * kRowBytes);
@@ -104,14 +105,15 @@ template <class Tile, class Element> struct BackwardWideConsumer : BackwardScore
     __device__ void addGradQuery(const float (&gradQuery)[32], int tile, int piece) const
     {
         const GradQueryPiece part =
-            GradQueryPiece::of(2 * consumer + piece, valueHere(arguments.headDim), Tile::queries);
-        // Tested here: with the answer kept around the loop ptxas 13.0 took the branch for a null pointer.
-        unsigned* turns = valueHere(arguments.workspace.turns);
-        unsigned* turn = turns ? turns + tile : nullptr;
-        if (turn && piece == 0) {
+            GradQueryPiece::of(2 * consumer + piece, recomputedValue(arguments.headDim), Tile::queries);
+        // Tested here, because ptxas 13.0 took the branch for a null pointer if the result was kept over the
+        // loop.
+        unsigned* semaphores = recomputedValue(arguments.workspace.semaphores);
+        unsigned* semaphore = semaphores ? semaphores + tile : nullptr;
+        if (semaphore && piece == 0) {
             if (threadIdx.x % kWarpgroup == 0)
-                awaitTurn(turn, place().keyTile * kBackwardConsumers + consumer);
-            namedWait(consumerMeets(consumer), kWarpgroup);
+                waitForSemaphore(semaphore, workTile().keyTile * kBackwardConsumers + consumer);
+            namedWait(consumerBarrier(consumer), kWarpgroup);
         }
         float* sums = arguments.workspace.gradQuery + std::int64_t{tile} * Tile::queries * arguments.headDim +
                       part.offset(arguments.headDim) + threadIdx.x % kWarpgroup * 4;
@@ -120,11 +122,11 @@ template <class Tile, class Element> struct BackwardWideConsumer : BackwardScore
             if (chunk * 8 < part.columns)
                 addFourFloats(sums + chunk * kWarpgroup * 4, gradQuery[4 * chunk], gradQuery[4 * chunk + 1],
                               gradQuery[4 * chunk + 2], gradQuery[4 * chunk + 3]);
-        if (turn && piece == 1) {
+        if (semaphore && piece == 1) {
             __threadfence();
-            namedWait(consumerMeets(consumer), kWarpgroup);
+            namedWait(consumerBarrier(consumer), kWarpgroup);
             if (threadIdx.x % kWarpgroup == 0)
-                atomicAdd(turn, 1U);
+                atomicAdd(semaphore, 1U);
         }
     }
 };
@@ -141,19 +143,19 @@ template <class Tile, class Element> struct BackwardValueConsumer : BackwardWide
     __device__ void run()
     {
         while (this->nextTile()) {
-            QueryWalk walk(arguments, this->place());
-            if (walk.more())
-                meet(walk);
+            QueryTileIterator queryTile(arguments, this->workTile());
+            if (queryTile.more())
+                processQueries(queryTile);
             namedArrive(kWeightsWritten,
-                        Base::kBoth); // done with k; the other is done with v since its last dS
+                        Base::kBoth); // k is no longer read; v was read before the other's last dS
             this->finishTile(shared.value[0]);
         }
-        namedWait(pieceRead(0), kWithCarrier);
+        namedWait(pieceRead(0), kWithStoreWarp);
     }
 
-    __device__ void meet(QueryWalk& walk)
+    __device__ void processQueries(QueryTileIterator& queryTile)
     {
-        const int firstKey = this->place().keyTile * Tile::keys;
+        const int firstKey = this->workTile().keyTile * Tile::keys;
         typename Base::Scores scores;
         wait(shared.queryFull[ring.stage], ring.parity);
         fenceProducts();
@@ -166,7 +168,7 @@ template <class Tile, class Element> struct BackwardValueConsumer : BackwardWide
             const int stage = ring.stage;
             const std::uint32_t parity = ring.parity;
             typename Base::Packed weights;
-            Base::hide(scores, arguments.mask, firstKey, walk.tile * Tile::queries);
+            Base::hide(scores, arguments.mask, firstKey, queryTile.tile * Tile::queries);
             Base::template exponentiate<1>(scores, weights, 0, shared.logSumExp2[stage], arguments.scaleLog2);
             release(shared.queryEmpty[stage]);
 #pragma unroll
@@ -175,10 +177,11 @@ template <class Tile, class Element> struct BackwardValueConsumer : BackwardWide
                     make_uint4(weights[4 * i], weights[4 * i + 1], weights[4 * i + 2], weights[4 * i + 3]);
             namedArrive(kWeightsWritten, Base::kBoth);
 
-            const int tile = walk.index;
-            walk.advance();
-            const bool last = !walk.more();
-            // After the last step once more with an old tile, for nothing: a branch here breaks the pipeline.
+            const int tile = queryTile.index;
+            queryTile.advance();
+            const bool last = !queryTile.more();
+            // After the last step this product uses an old tile and its result is ignored: a branch here
+            // would break the pipeline.
             typename Base::Scores next;
             ring.advance();
             if (!last)
@@ -234,8 +237,9 @@ template <class Tile, class Element> struct BackwardKeyConsumer : BackwardWideCo
     {
         while (this->nextTile()) {
 #pragma unroll 1
-            for (QueryWalk walk(arguments, this->place()); walk.more(); walk.advance()) {
-                meet(walk.index);
+            for (QueryTileIterator queryTile(arguments, this->workTile()); queryTile.more();
+                 queryTile.advance()) {
+                processQueryTile(queryTile.index);
                 ring.advance();
             }
 #pragma unroll
@@ -244,10 +248,10 @@ template <class Tile, class Element> struct BackwardKeyConsumer : BackwardWideCo
             namedWait(kWeightsWritten, Base::kBoth);
             this->finishTile(shared.key[0]);
         }
-        namedWait(pieceRead(1), kWithCarrier);
+        namedWait(pieceRead(1), kWithStoreWarp);
     }
 
-    __device__ void meet(int tile)
+    __device__ void processQueryTile(int tile)
     {
         const int stage = ring.stage;
         typename Base::Packed gradWeights;
@@ -276,7 +280,7 @@ template <class Tile, class Element> struct BackwardKeyConsumer : BackwardWideCo
         storeRows(shared.gradScores[0], Tile::keys, gradWeights);
         fenceAsyncProxy();
         namedArrive(kScoresWritten, Base::kBoth);
-        namedWait(consumerMeets(1), kWarpgroup);
+        namedWait(consumerBarrier(1), kWarpgroup);
         wait(shared.queryFull[stage], ring.parity);
 
         float gradQuery[32];

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 
-/// How wgmma's operands lie in shared memory and in registers (PTX ISA 9.0, 9.7.15.5), as plain arithmetic:
-/// kernels compute their addresses with it, and tests multiply with it on a CPU.
+/// The layout of wgmma's operands in shared memory and in registers (PTX ISA 9.0, 9.7.15.5), as plain
+/// arithmetic. Kernels compute their addresses with it, and tests multiply with it on a CPU.
 ///
-/// A tile is one panel after another, whose rows are 128 bytes: what one swizzled row holds, 64 columns of 2
-/// bytes or 32 of 4. Within each group of eight rows the 16-byte chunk c of row r lies at place c ^ r % 8:
-/// the 128-byte swizzle of TMA and wgmma. Tiles begin at multiples of 1024 bytes.
+/// A tile consists of consecutive panels with rows of 128 bytes: 64 columns of 2 bytes or 32 of 4. In each
+/// group of eight rows, the 16-byte chunk c of row r is at position c ^ r % 8: the 128-byte swizzle of TMA
+/// and wgmma. Tiles begin at multiples of 1024 bytes.
 namespace tilescope::kernels::hopper {
 
 constexpr int kRowBytes = 128;
@@ -17,23 +17,23 @@ constexpr int kGroupRows = 8;
 constexpr int kTf32Columns = kRowBytes / 4; ///< of a panel
 constexpr int kTf32Depth = 8;               ///< of one instruction: 32 bytes of each row
 
-/// Where a 16-byte chunk of a row begins, in a tile whose panels have `panelRows` rows. (Remainders of
-/// unsigned numbers are one instruction, those of int five.)
+/// Byte offset of a 16-byte chunk of a row, in a tile whose panels have `panelRows` rows. Prefer an unsigned
+/// Index: a remainder then takes one instruction, and five for int.
 template <class Index> constexpr Index chunkOffset(int panelRows, Index row, Index chunk)
 {
     return (chunk / kChunksPerRow * panelRows + row) * kRowBytes +
            ((chunk % kChunksPerRow) ^ (row % kGroupRows)) * kChunkBytes;
 }
 
-/// Where a 4-byte element lies.
+/// Byte offset of a 4-byte element.
 template <class Index> constexpr Index elementOffset(int panelRows, Index row, Index column)
 {
     return chunkOffset<Index>(panelRows, row, column / 4) + column % 4 * 4;
 }
 
-/// Where a warpgroup finds an operand in shared memory: groups of eight rows are 1024 bytes apart.
-/// `panelBytes` is the distance between panels; only operands whose rows run across the depth of the product
-/// (V of 2-byte elements, the transposed ones) use it.
+/// The matrix descriptor of an operand in shared memory. Groups of eight rows are 1024 bytes apart.
+/// \param panelBytes  distance between panels; used only by MN-major operands, whose rows run across the
+///                    depth of the product (V of 2-byte elements, and the transposed ones)
 constexpr std::uint64_t matrixDescriptor(std::uint32_t address, std::uint32_t panelBytes = 16)
 {
     constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
@@ -41,14 +41,14 @@ constexpr std::uint64_t matrixDescriptor(std::uint32_t address, std::uint32_t pa
     return kSwizzle128 | kGroupStride | std::uint64_t{panelBytes >> 4} << 16 | (address >> 4);
 }
 
-/// The descriptor `bytes` further on.
+/// The descriptor of the operand that begins `bytes` later.
 constexpr std::uint64_t advance(std::uint64_t descriptor, std::uint32_t bytes)
 {
     return descriptor + (bytes >> 4);
 }
 
-/// How far into an operand whose rows run along the depth step number `step` begins: each takes 32 bytes of
-/// every row. The swizzle goes by the address, so a step is found by adding to the descriptor's.
+/// Byte offset of a step in a K-major operand, whose rows run along the depth of the product. A step takes 32
+/// bytes of every row. The swizzle depends on the address, so an offset may be added to a descriptor.
 constexpr std::uint32_t stepOffset(int panelRows, int step)
 {
     return static_cast<std::uint32_t>(step / 4 * panelRows * kRowBytes + step % 4 * 32);
@@ -61,13 +61,13 @@ struct Coordinates {
     int column;
 };
 
-/// What accumulator i of a thread of the warpgroup is, of 64 x N.
+/// Row and column of a thread's accumulator i in a warpgroup's 64 x N.
 constexpr Coordinates accumulatorAt(int thread, int i)
 {
     return {thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8, i / 4 * 8 + thread % 4 * 2 + i % 2};
 }
 
-/// What register i of the first operand is in one TF32 step, of 64 x 8.
+/// Row and column of register i of the first operand in one TF32 step of 64 x 8.
 constexpr Coordinates tf32OperandAt(int thread, int i)
 {
     return {thread / 32 * 16 + thread % 32 / 4 + i % 2 * 8, thread % 4 + i / 2 * 4};
@@ -75,19 +75,19 @@ constexpr Coordinates tf32OperandAt(int thread, int i)
 
 // --- P from accumulators to operand --------------------------------------------------------------
 //
-// A thread's accumulators of 8 keys are columns 2t and 2t + 1, its operand registers columns t and t + 4. A
-// sum does not mind in which order it is made: so step s of P V takes the keys 8 s to 8 s + 7 in the order 0,
-// 2, 4, 6, 1, 3, 5, 7, V is stored in that order, and P never leaves its thread. (FlashAttention-3 does the
-// like for fp8, arXiv:2407.08608, section 3.3.)
+// Of 8 keys, a thread has columns 2t and 2t + 1 as accumulators, but needs columns t and t + 4 as an operand.
+// The order of a sum's terms is arbitrary. So step s of P V takes keys 8 s to 8 s + 7 in the order 0, 2, 4,
+// 6, 1, 3, 5, 7, V is stored in this order, and P stays in its thread. FlashAttention-3 does the same for fp8
+// (arXiv:2407.08608, section 3.3).
 
-/// Which key of a tile is column `column` of the transposed V.
+/// The key of a tile that column `column` of the transposed V holds.
 constexpr int keyOfColumn(int column)
 {
     const int within = column % kTf32Depth;
     return column - within + (within < 4 ? 2 * within : 2 * within - 7);
 }
 
-/// Which accumulator of a tile of scores becomes register i of P, counted over all steps.
+/// The accumulator of a tile of scores that becomes register i of P, counted over all steps.
 constexpr int accumulatorOfOperand(int i)
 {
     constexpr int kOrder[] = {0, 2, 1, 3}; // row g, row g + 8; then the same of the next key
@@ -96,10 +96,11 @@ constexpr int accumulatorOfOperand(int i)
 
 // --- dS from accumulators to shared memory --------------------------------------------------------
 //
-// There dS has rows of queries, with the keys along them. Of each 16 keys a thread holds g and g + 8: they
-// are neighbours there, so that it writes two at a time, and K^T has its keys in the same order.
+// In shared memory a row of dS is a query and its columns are keys. Of each 16 keys a thread holds g and g +
+// 8. These are stored side by side, so that a thread writes two at a time; K^T has its keys in the same
+// order.
 
-/// Which key of a tile is column `column` of dS, and of the transposed K.
+/// The key of a tile that column `column` of dS, and of the transposed K, holds.
 constexpr int keyOfScoreColumn(int column)
 {
     return column / 16 * 16 + column % 16 / 2 + column % 2 * 8;
@@ -107,22 +108,22 @@ constexpr int keyOfScoreColumn(int column)
 
 // --- V transposed --------------------------------------------------------------------------------
 
-/// The way of V (keys x head dim, as the copy engine delivers it) to its transposed (head dim x keys), in
-/// blocks of 32 keys by 32 columns of V. Each lane takes one column of a block, 32 elements, which is one
-/// 128-byte row of the transposed: a warp reads whole rows and writes eight different chunks at a time, and
-/// no two of its lanes meet in a bank.
+/// Transposes V (keys x head dim, as TMA delivers it) to head dim x keys, in blocks of 32 keys by 32 columns
+/// of V. Each lane takes one column of a block: 32 elements, one 128-byte row of the transposed tile. A warp
+/// reads whole rows and writes eight different chunks at a time, without bank conflicts.
 template <int Keys, int HeadDim> struct Transposition {
     static_assert(Keys % kTf32Columns == 0 && HeadDim % kTf32Columns == 0);
     static constexpr unsigned kEdge = kTf32Columns;
     static constexpr unsigned kKeyBlocks = Keys / kEdge;
     static constexpr unsigned kBlocks = kKeyBlocks * (HeadDim / kEdge);
 
-    /// Where key `key` of 32 lies in V.
+    /// Byte offset in V of key `key` of 32.
     static constexpr unsigned source(unsigned block, unsigned lane, unsigned key)
     {
         return elementOffset(Keys, block % kKeyBlocks * kEdge + key, block / kKeyBlocks * kEdge + lane);
     }
-    /// Where chunk `chunk` of eight goes in the transposed: the elements of keys keyOfColumn(4 chunk) on.
+    /// Byte offset in the transposed tile of chunk `chunk` of eight, which holds the keys from
+    /// keyOfColumn(4 chunk) on.
     static constexpr unsigned target(unsigned block, unsigned lane, unsigned chunk)
     {
         return chunkOffset(HeadDim, block / kKeyBlocks * kEdge + lane,

@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-/// What the warp-specialised kernels have in common: how producers and consumers hand stages of tiles in
+/// What the warp-specialised kernels share: how producers and consumers pass the stages of a pipeline in
 /// shared memory (layout.h) to each other.
 namespace tilescope::kernels::hopper {
 
@@ -16,7 +16,7 @@ constexpr int kPanelColumns = kRowBytes / 2; ///< of 2-byte elements
 constexpr int kWarpgroup = 128;
 constexpr int kRowsPerConsumer = 64; ///< rows of one wgmma
 
-/// Which stage of a ring comes next, and the parity of its barriers' phase.
+/// The next stage of a ring buffer, and the parity of its barriers' phase.
 template <int Stages> struct RingPosition {
     int stage = 0;
     std::uint32_t parity = 0;
@@ -39,7 +39,7 @@ __device__ inline void loadTile(const CUtensorMap& map, unsigned char* tile, Bar
         loadBox(map, tile + panel * rows * kRowBytes, full, panel * Columns, row, head, batch);
 }
 
-/// Has a tile brought to the second-level cache.
+/// Prefetches a tile into L2.
 template <int Panels, int Columns = kPanelColumns>
 __device__ inline void prefetchTile(const CUtensorMap& map, int row, int head, int batch)
 {
@@ -48,7 +48,7 @@ __device__ inline void prefetchTile(const CUtensorMap& map, int row, int head, i
         prefetchBox(map, panel * Columns, row, head, batch);
 }
 
-/// One arrival a warp: none of its lanes reads the stage any more.
+/// One arrival per warp, after which none of its lanes reads the stage.
 __device__ inline void release(Barrier& barrier)
 {
     __syncwarp();
@@ -56,7 +56,7 @@ __device__ inline void release(Barrier& barrier)
         arrive(barrier);
 }
 
-/// The first of a consumer thread's two rows in its 64; the other is 8 below.
+/// The first of a thread's two rows in its consumer's 64 rows. The second is 8 rows below.
 __device__ inline int rowInConsumer()
 {
     return threadIdx.x / 4 % 8 + threadIdx.x / 32 % 4 * 16;
@@ -77,16 +77,6 @@ template <class Element> __device__ inline std::uint32_t pack(float first, float
 __device__ inline std::uint32_t chunkAddress(const unsigned char* tile, int panelRows, int row, int chunk)
 {
     return sharedAddress(tile) + chunkOffset(panelRows, row, chunk);
-}
-
-/// Where pair i of a thread's accumulators (wgmma.h) belongs in a tile whose panels have `panelRows` rows.
-/// \param row  of the tile, for the thread's first row
-__device__ inline std::uint32_t* accumulatorPlace(unsigned char* tile, int panelRows, int row, int i)
-{
-    const int chunk = i / 2; // of 8 columns
-    const int local = row + 8 * (i % 2);
-    return reinterpret_cast<std::uint32_t*>(tile + chunkOffset(panelRows, local, chunk) +
-                                            threadIdx.x % 4 * 4);
 }
 
 } // namespace tilescope::kernels::hopper

@@ -4,10 +4,9 @@
 
 #include <cuda.h>
 
-/// The PTX of Hopper that the kernels use, each instruction once and by name (PTX ISA 9.0, sections in
-/// brackets).
+/// Hopper's PTX instructions that the kernels use, one function for each (PTX ISA 9.0, sections in brackets).
 ///
-/// Addresses of shared memory are 32-bit, as the instructions want them.
+/// Addresses of shared memory are 32-bit, as the instructions require.
 namespace tilescope::kernels::hopper {
 
 __device__ inline std::uint32_t sharedAddress(const void* pointer)
@@ -24,7 +23,7 @@ __device__ inline void initBarrier(Barrier& barrier, int arrivals)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(sharedAddress(&barrier)), "r"(arrivals));
 }
 
-/// Makes initialised barriers visible to the copy engine.
+/// Makes initialised barriers visible to TMA.
 __device__ inline void fenceBarrierInit()
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -35,7 +34,7 @@ __device__ inline void arrive(Barrier& barrier)
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(sharedAddress(&barrier)) : "memory");
 }
 
-/// One arrival, and the phase ends only after `bytes` more have been written by the copy engine.
+/// One arrival; the phase ends only after TMA has written `bytes` more.
 __device__ inline void arriveExpecting(Barrier& barrier, std::uint32_t bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(sharedAddress(&barrier)),
@@ -43,7 +42,7 @@ __device__ inline void arriveExpecting(Barrier& barrier, std::uint32_t bytes)
                  : "memory");
 }
 
-/// Waits until the phase of that parity has ended.
+/// Waits for the end of the phase with this parity.
 __device__ inline void wait(Barrier& barrier, std::uint32_t parity)
 {
     asm volatile("{\n"
@@ -58,8 +57,7 @@ __device__ inline void wait(Barrier& barrier, std::uint32_t parity)
                  : "memory");
 }
 
-/// The same for a thread that expects to wait for long: it asks rarely, since every question takes a turn at
-/// shared memory.
+/// The same for a thread that expects a long wait. It polls rarely, because each poll accesses shared memory.
 __device__ inline void waitLong(Barrier& barrier, std::uint32_t parity)
 {
     constexpr std::uint32_t kNanoseconds = 20000;
@@ -75,15 +73,14 @@ __device__ inline void waitLong(Barrier& barrier, std::uint32_t parity)
                  : "memory");
 }
 
-// --- TMA: the copy engine moves boxes of a tensor [9.7.9.27] -------------------------------------
+// --- TMA: asynchronous copies of boxes of a tensor [9.7.9.27] ------------------------------------
 
 __device__ inline void prefetchMap(const CUtensorMap& map)
 {
     asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
-/// Loads the box at (column, row, head, batch); what lies outside the tensor arrives as zeros and counts as
-/// bytes.
+/// Loads the box at (column, row, head, batch). Elements outside the tensor are zeros and count as bytes.
 __device__ inline void loadBox(const CUtensorMap& map, void* destination, Barrier& barrier, int column,
                                int row, int head, int batch)
 {
@@ -94,7 +91,7 @@ __device__ inline void loadBox(const CUtensorMap& map, void* destination, Barrie
         : "memory");
 }
 
-/// Has the box at (column, row, head, batch) brought to the second-level cache.
+/// Prefetches the box at (column, row, head, batch) into L2.
 __device__ inline void prefetchBox(const CUtensorMap& map, int column, int row, int head, int batch)
 {
     asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global [%0, {%1, %2, %3, %4}];" ::"l"(&map),
@@ -102,7 +99,7 @@ __device__ inline void prefetchBox(const CUtensorMap& map, int column, int row, 
                  : "memory");
 }
 
-/// Stores the box at (column, row, head, batch); what lies outside the tensor is left out.
+/// Stores the box at (column, row, head, batch), except for elements outside the tensor.
 __device__ inline void storeBox(const CUtensorMap& map, const void* source, int column, int row, int head,
                                 int batch)
 {
@@ -112,7 +109,7 @@ __device__ inline void storeBox(const CUtensorMap& map, const void* source, int 
         : "memory");
 }
 
-/// Loads `bytes` (a multiple of 16, both addresses too).
+/// Loads `bytes`. Size and both addresses are multiples of 16.
 __device__ inline void loadBytes(void* destination, const void* source, std::uint32_t bytes, Barrier& barrier)
 {
     asm volatile(
@@ -122,7 +119,7 @@ __device__ inline void loadBytes(void* destination, const void* source, std::uin
         : "memory");
 }
 
-/// Adds `bytes` of floats to global memory (a multiple of 16, both addresses too).
+/// Adds `bytes` of floats to global memory. Size and both addresses are multiples of 16.
 __device__ inline void addFloats(float* destination, const float* source, std::uint32_t bytes)
 {
     asm volatile(
@@ -139,7 +136,7 @@ __device__ inline void addFourFloats(float* destination, float a, float b, float
                  : "memory");
 }
 
-/// Reads what another multiprocessor released, and then what it had written before.
+/// Load with acquire semantics: later reads see what was written before the matching release.
 __device__ inline unsigned loadAcquire(const unsigned* from)
 {
     unsigned value;
@@ -152,8 +149,8 @@ __device__ inline void commitStores()
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-/// Waits until the committed stores have read their shared memory (they may still be on their way to global
-/// memory).
+/// Waits until the committed stores have read their shared memory. They may not have reached global memory
+/// yet.
 __device__ inline void waitStoresRead()
 {
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
@@ -165,14 +162,13 @@ __device__ inline void waitStoresDone()
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/// Orders this thread's ordinary reads and writes of shared memory before later accesses of the copy engine
-/// or wgmma.
+/// Orders this thread's reads and writes of shared memory before later accesses by TMA or wgmma.
 __device__ inline void fenceAsyncProxy()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/// Loads 4 bytes where the program says so, not earlier: registers may be scarce before.
+/// Loads 4 bytes. Volatile, so that the compiler does not move it up to where registers are scarce.
 __device__ inline std::uint32_t loadWord(const void* from)
 {
     std::uint32_t word;
@@ -180,8 +176,8 @@ __device__ inline std::uint32_t loadWord(const void* from)
     return word;
 }
 
-/// Stores four 8 x 8 matrices of 2-byte elements, one a register: lane l gives the address of row l % 8 of
-/// matrix l / 8 and holds elements 2 (l % 4), 2 (l % 4) + 1 of row l / 4 [9.7.14.5.16].
+/// Stores four 8 x 8 matrices of 2-byte elements, one per register. Lane l gives the address of row l % 8 of
+/// matrix l / 8 and holds elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4 [9.7.14.5.16].
 __device__ inline void storeMatrices(std::uint32_t address, std::uint32_t first, std::uint32_t second,
                                      std::uint32_t third, std::uint32_t fourth)
 {
@@ -190,32 +186,32 @@ __device__ inline void storeMatrices(std::uint32_t address, std::uint32_t first,
                  : "memory");
 }
 
-// --- kernels one after another [9.7.13.13] -------------------------------------------------------
+// --- programmatic dependent launch [9.7.13.13] ---------------------------------------------------
 
-/// Lets the next kernel of the stream begin, where it was launched to (launchAfter()); what it reads of this
-/// one it must wait for.
-__device__ inline void letNextKernelBegin()
+/// Allows the next kernel of the stream to begin if launchAfter() launched it. It must wait before it reads
+/// this kernel's results.
+__device__ inline void launchDependents()
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
-/// Waits until all of the kernel before has been written.
-__device__ inline void awaitKernelBefore()
+/// Waits for the results of the previous kernel.
+__device__ inline void waitForPreviousKernel()
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
 // --- warpgroups ----------------------------------------------------------------------------------
 
-template <int Registers> __device__ inline void takeRegisters()
+template <int Registers> __device__ inline void acquireRegisters()
 {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
 }
-template <int Registers> __device__ inline void giveRegisters()
+template <int Registers> __device__ inline void releaseRegisters()
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
 }
 
-/// Named barriers 1 to 15 (0 is __syncthreads); `threads` counts those that wait and those that only arrive.
+/// Named barriers 1 to 15 (0 is __syncthreads). `threads` includes those that only arrive.
 __device__ inline void namedWait(int id, int threads)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -228,7 +224,7 @@ __device__ inline void namedArrive(int id, int threads)
 // --- arithmetic ----------------------------------------------------------------------------------
 
 /// 2^x by the special-function unit; 2^-inf = 0.
-__device__ inline float exp2Special(float x)
+__device__ inline float exp2Approximate(float x)
 {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

@@ -13,7 +13,7 @@ namespace {
 
 using Encoder = decltype(&cuTensorMapEncodeTiled);
 
-/// The driver's encoder, found at run time: programs that link this must start without a driver.
+/// The driver's encoder. Looked up at run time, because programs that link this must start without a driver.
 Encoder findEncoder()
 {
     void* function = nullptr;
@@ -57,8 +57,8 @@ CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::i
                       CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     };
     CUresult result = tryOnce();
-    // A driver's function: a thread that has not used the runtime yet (autograd's, at its first op) has no
-    // context for it. Asked for in this order, since only the first is allowed while a graph is captured.
+    // This is a driver function. A thread that has not used the runtime yet (autograd's, at its first op) has
+    // no context. cudaSetDevice() comes first because only it is allowed while a graph is captured.
     if (result == CUDA_ERROR_INVALID_CONTEXT && cudaSetDevice(currentDevice()) == cudaSuccess) {
         result = tryOnce();
     }

@@ -4,14 +4,13 @@
 
 namespace tilescope::kernels::hopper {
 
-/// Whether wgmma does a problem of fp32 inputs rounded to TF32, in tensors that the copy engine can map:
-/// forward and backward alike. The copy engine rounds ties to even, the mma.sync kernels round them away from
-/// zero, and a backward whose scores are not those of the log-sum-exp misses the error rule where scores are
-/// large.
+/// Whether the wgmma kernels compute a problem of fp32 inputs rounded to TF32, if TMA can map its tensors.
 ///
-/// For few keys the mma.sync kernels keep P's rounding out of the output, and so of delta (kernels/NOTES.md);
-/// few queries fill no tile.
-constexpr bool knowsTf32(const AttentionProblem& problem)
+/// Forward and backward must use the same kernels: TMA rounds ties to even, the mma.sync kernels round them
+/// away from zero, and where scores are large, a backward with other scores than those of the log-sum-exp
+/// exceeds the error bound. For few keys the mma.sync kernels exclude P's rounding from the output, and so
+/// from delta (kernels/NOTES.md). Few queries do not fill a tile.
+constexpr bool supportsTf32(const AttentionProblem& problem)
 {
     constexpr int kFewKeys = 512;
     constexpr int kFewQueries = 64;

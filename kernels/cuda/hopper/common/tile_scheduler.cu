@@ -10,23 +10,23 @@ namespace tilescope::kernels::hopper {
 namespace {
 
 constexpr unsigned kSets = 1024;
-__device__ TileTickets deviceTickets[kSets];
+__device__ TileScheduler deviceSchedulers[kSets];
 
 } // namespace
 
-TileTickets* nextTickets()
+TileScheduler* nextTileScheduler()
 {
     static std::atomic<unsigned> next{0};
-    static std::array<std::atomic<TileTickets*>, kMaxDevices> addresses{};
+    static std::array<std::atomic<TileScheduler*>, kMaxDevices> addresses{};
     const int device = currentDevice();
     if (device < 0 || device >= kMaxDevices)
         return nullptr;
-    TileTickets* first = addresses[device].load(std::memory_order_relaxed);
+    TileScheduler* first = addresses[device].load(std::memory_order_relaxed);
     if (!first) {
         void* address = nullptr;
-        if (cudaGetSymbolAddress(&address, deviceTickets) != cudaSuccess)
+        if (cudaGetSymbolAddress(&address, deviceSchedulers) != cudaSuccess)
             return nullptr;
-        first = static_cast<TileTickets*>(address);
+        first = static_cast<TileScheduler*>(address);
         addresses[device].store(first, std::memory_order_relaxed);
     }
     return first + next.fetch_add(1, std::memory_order_relaxed) % kSets;

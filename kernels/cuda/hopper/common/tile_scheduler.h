@@ -4,34 +4,34 @@
 
 namespace tilescope::kernels::hopper {
 
-/// Hands out tile numbers to the CTAs of one launch: whoever is done first takes the next. All zero between
-/// launches; the last CTA to finish makes it so again.
-struct TileTickets {
-    unsigned drawn;
-    unsigned finished;
+/// Dynamic tile scheduler of one launch: a CTA that has finished its tile claims the next number. All zero
+/// between launches; the last CTA resets it.
+struct TileScheduler {
+    unsigned claimed;
+    unsigned finishedCtas;
 };
 
-/// Tickets that no launch of the recent past uses: launches on several streams may overlap.
-TileTickets* nextTickets();
+/// A scheduler that no recent launch uses. Launches on several streams may overlap.
+TileScheduler* nextTileScheduler();
 
 #ifdef __CUDACC__
-__device__ inline int drawTicket(TileTickets& tickets)
+__device__ inline int claimTile(TileScheduler& scheduler)
 {
-    // Not atomicAdd(): one thread of the CTA draws, and the compiler would add up a whole warp's draws first.
-    int drawn;
+    // Not atomicAdd(), for which the compiler generates a reduction over the warp: a single thread claims.
+    int tile;
     asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;"
-                 : "=r"(drawn)
-                 : "l"(&tickets.drawn)
+                 : "=r"(tile)
+                 : "l"(&scheduler.claimed)
                  : "memory");
-    return drawn;
+    return tile;
 }
 
-/// Called once by each CTA, after its last draw.
-__device__ inline void returnTickets(TileTickets& tickets, unsigned ctas)
+/// Each CTA calls this once, after its last claim.
+__device__ inline void retireCta(TileScheduler& scheduler, unsigned ctas)
 {
     __threadfence();
-    if (atomicInc(&tickets.finished, ctas - 1) == ctas - 1) // wraps to 0 with the last one
-        tickets.drawn = 0;
+    if (atomicInc(&scheduler.finishedCtas, ctas - 1) == ctas - 1) // the last one wraps it to 0
+        scheduler.claimed = 0;
 }
 #endif
 

@@ -8,12 +8,12 @@
 
 #include <type_traits>
 
-/// wgmma, Hopper's warpgroup matrix multiply (PTX ISA 9.0, 9.7.15): 64 x N x 16 products of bf16 or fp16
-/// (64 x N x 8 of TF32), accumulated in fp32 registers, asynchronously.
+/// wgmma, Hopper's asynchronous warpgroup matrix multiply (PTX ISA 9.0, 9.7.15): 64 x N x 16 products of bf16
+/// or fp16 (64 x N x 8 of TF32), accumulated in fp32 registers.
 ///
-/// Four warps issue together. Accumulator element i of a thread lies in row 16 * warp + lane / 4 + 8 * (i / 2
-/// % 2) and column 8 * (i / 4) + 2 * (lane % 4) + i % 2. The A operand in registers has the same layout after
-/// packing pairs, so that P = exp(S) goes from one product into the next without leaving its thread.
+/// Four warps issue together. Accumulator element i of a thread is in row 16 * warp + lane / 4 + 8 * (i / 2 %
+/// 2) and column 8 * (i / 4) + 2 * (lane % 4) + i % 2. The A operand in registers has the same layout after
+/// packing pairs, so that P = exp(S) becomes the operand of the next product without leaving its thread.
 namespace tilescope::kernels::hopper {
 
 /// Orders register accesses of this warpgroup before the products that follow.
@@ -31,7 +31,7 @@ template <int Pending> __device__ inline void waitProducts()
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
 }
 
-/// Keeps the compiler from moving reads and writes of registers that products in flight own.
+/// Prevents the compiler from moving accesses to registers that products in flight use.
 template <class T, int Count> __device__ inline void pin(T (&registers)[Count])
 {
 #pragma unroll
@@ -43,8 +43,8 @@ template <class T, int Count> __device__ inline void pin(T (&registers)[Count])
     }
 }
 
-/// What the instruction is called for an element type, and whether its operands' rows run along K: those of
-/// 2-byte elements may run across it, TF32's may not.
+/// Parts of the instruction's name and operands for an element type. Operands of 2-byte elements may be
+/// K-major or MN-major (rows along or across the depth); TF32's must be K-major.
 template <class Element> struct Instruction;
 template <> struct Instruction<__nv_bfloat16> {
     static constexpr int kDepth = 16;
@@ -68,8 +68,8 @@ template <> struct Instruction<float> {
     static constexpr char kFromRegisters[] = "";
 };
 
-// One function a shape: 64 x N x kDepth, N two for each register of d. a and b describe operands in shared
-// memory.
+// One function per shape: 64 x N x kDepth, where N is twice the number of registers of d. a and b are matrix
+// descriptors of operands in shared memory.
 
 /// d (+)= a b', 64 x 32; b is 32 rows in shared memory.
 template <class Element>

@@ -4,11 +4,11 @@
 
 #include <numeric>
 
-/// What the forward kernels are told of a problem.
+/// The arguments of the forward kernels, made from a problem.
 namespace tilescope::kernels::hopper {
 
-/// Query heads of one key head that share a tile, so that k and v are loaded once for all: as many as leave
-/// each warp one head.
+/// Query heads of one key head that share a tile, so that k and v are loaded once for all of them. A warp's
+/// rows must belong to one head.
 template <class Tile> int packedHeads(const AttentionShape& shape)
 {
     for (const int heads : {8, 4, 2})
@@ -23,7 +23,7 @@ template <class Tile> constexpr int rowsPerStore(int packedHeads)
     return std::gcd(Tile::queries / packedHeads, kRowsPerConsumer);
 }
 
-/// All but the tickets.
+/// All arguments except the scheduler.
 template <class Tile>
 ForwardArguments forwardArguments(const AttentionProblem& problem, const ForwardTensors& tensors)
 {
@@ -35,8 +35,8 @@ ForwardArguments forwardArguments(const AttentionProblem& problem, const Forward
     const int queryTiles = static_cast<int>((shape.queries + rowsPerHead - 1) / rowsPerHead);
     const int tileHeads = static_cast<int>(shape.queryHeads / packed);
     const std::int64_t bytesPerHead = 2 * elementBytes * shape.keys * shape.headDim; // k and v
-    // Short rows pass as much of q and o through the cache as of k and v, and gain from smaller groups; but
-    // few tiles must not be dealt in groups, whose ends leave CTAs idle.
+    // With few queries, q and o take as much of the cache as k and v, and smaller groups are faster. A launch
+    // of few tiles must not use small groups, because the end of each group leaves CTAs idle.
     const bool smallGroups = queryTiles <= 16 && queryTiles * tileHeads * shape.batch >= 1024;
     return {
         .order = TileOrder::make(queryTiles, tileHeads, static_cast<int>(shape.batch), problem.causal,
@@ -51,18 +51,20 @@ ForwardArguments forwardArguments(const AttentionProblem& problem, const Forward
         .keys = tensors.k,
         .headDim = shape.headDim,
         .logSumExp = static_cast<float*>(tensors.logSumExp),
-        .tickets = nullptr,
+        .scheduler = nullptr,
     };
 }
 
-/// How many CTAs share the tiles: one a multiprocessor, which go from tile to tile. Such a CTA holds the o of
-/// one tile while it asks for the next. Tiles none of whose rows sees a key are written on the way, and when
-/// as many of them came as there are places for q, the place of that o would be waited for: where there are
-/// such tiles (causal, many more queries than keys), every tile has a CTA of its own.
+/// Number of persistent CTAs: one per multiprocessor.
+///
+/// A CTA keeps the o of one tile in a stage of q while it waits for the next tile, and writes the zeros of
+/// tiles whose rows see no key at once. After as many such tiles as there are stages it would wait for the
+/// stage that it occupies itself. So if there are such tiles (causal, many more queries than keys), each tile
+/// has its own CTA.
 inline int forwardCtas(const ForwardArguments& arguments, int multiprocessors)
 {
-    const bool blind = arguments.mask.keysSeenBy(arguments.rowsPerHead - 1) == 0;
-    return blind ? arguments.order.tiles : std::min(arguments.order.tiles, multiprocessors);
+    const bool hasEmptyTiles = arguments.mask.keysSeenBy(arguments.rowsPerHead - 1) == 0;
+    return hasEmptyTiles ? arguments.order.tiles : std::min(arguments.order.tiles, multiprocessors);
 }
 
 } // namespace tilescope::kernels::hopper

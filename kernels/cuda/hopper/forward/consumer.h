@@ -3,20 +3,21 @@
 #include "kernels/cuda/hopper/forward/rows.h"
 #include "kernels/cuda/hopper/forward/tile.h"
 
-/// The forward kernel's arithmetic: warpgroups of 64 rows each.
+/// The consumers of the forward kernels: warpgroups with 64 rows each.
 namespace tilescope::kernels::hopper {
 
-/// Consumers issue their products in turn: number w waits for its barrier, w + 1 is let go.
-template <int Consumers> struct Turn {
+/// Ping-pong scheduling: consumers issue their products one after another, so that the softmax of one
+/// overlaps with the products of the other.
+template <int Consumers> struct PingPongBarrier {
     int consumer;
-    __device__ void take() const { namedWait(1 + consumer, 2 * kWarpgroup); }
-    __device__ void pass() const { namedArrive(1 + (consumer + 1) % Consumers, 2 * kWarpgroup); }
+    __device__ void wait() const { namedWait(1 + consumer, 2 * kWarpgroup); }
+    __device__ void signalNext() const { namedArrive(1 + (consumer + 1) % Consumers, 2 * kWarpgroup); }
 };
 
-/// One consumer warpgroup's walk over the tiles. Products never pause at the end of a tile: the first q k^T
-/// of the next one is issued before the last P v of this one.
+/// One consumer warpgroup. Products do not pause at the end of a tile: the first q k^T of the next tile is
+/// issued before the last P v of this one.
 ///
-/// \tparam State  what a thread holds of its rows: ForwardRows or Tf32Rows
+/// \tparam State  a thread's part of its rows: ForwardRows or Tf32Rows
 template <class Tile, class State> struct ForwardConsumer {
     using Element = typename State::Element;
 
@@ -25,8 +26,8 @@ template <class Tile, class State> struct ForwardConsumer {
     ForwardMemory<Tile>& shared;
     static constexpr int kProducers = Tile::threads / kWarpgroup - Tile::consumers; ///< warpgroups before it
     const int consumer =
-        __shfl_sync(~0U, threadIdx.x / kWarpgroup, 0) - kProducers; // so that the compiler sees it is uniform
-    const Turn<Tile::consumers> turn{consumer};
+        __shfl_sync(~0U, threadIdx.x / kWarpgroup, 0) - kProducers; // uniform, also for the compiler
+    const PingPongBarrier<Tile::consumers> pingPong{consumer};
     RingPosition<Tile::stages> keyRing{}, valueRing{};
     RingPosition<Tile::queryStages> queryRing{};
 
@@ -35,32 +36,32 @@ template <class Tile, class State> struct ForwardConsumer {
     const int headInTile = warpRow / arguments.rowsPerHead;
     const int rowInHead = warpRow % arguments.rowsPerHead + threadIdx.x % 32 / 4;
 
-    int current = 0; // the stage of the query tile whose scores are computed now
+    int current = 0; // stage of the query tile whose scores are being computed
     int keyTile = 0;
     int keyTileCount = 0;
     int row = 0;           // the first of this thread's two
-    int alwaysSeen = 0;    // keys from here on are hidden from some row of the tile
-    int leaving = kNoTile; // the stage that o is leaving through
+    int alwaysSeen = 0;    // keys that every row of the tile sees
+    int storing = kNoTile; // the stage from which o is being stored
 
     __device__ unsigned char* rowsOf(int stage) const
     {
         return shared.query[stage] + consumer * kRowsPerConsumer * kRowBytes;
     }
 
-    /// Goes to the next tile that has keys to look at; tiles without any are written as zeros on the way.
-    /// False: no more.
+    /// Goes to the next tile whose rows see any key. Writes zeros for tiles whose rows see none. False if
+    /// there are no more tiles.
     __device__ bool nextTile()
     {
         while (true) {
             wait(shared.queryFull[queryRing.stage], queryRing.parity);
             current = queryRing.stage;
-            const Place& place = shared.place[current];
-            if (place.keyTiles == kNoTile)
+            const WorkTile& workTile = shared.workTile[current];
+            if (workTile.keyTiles == kNoTile)
                 return false;
             keyTile = 0;
-            keyTileCount = place.keyTiles;
-            alwaysSeen = arguments.mask.keysSeenBy(place.at.queryTile * arguments.rowsPerHead);
-            row = place.at.queryTile * arguments.rowsPerHead + rowInHead;
+            keyTileCount = workTile.keyTiles;
+            alwaysSeen = arguments.mask.keysSeenBy(workTile.at.queryTile * arguments.rowsPerHead);
+            row = workTile.at.queryTile * arguments.rowsPerHead + rowInHead;
             queryRing.advance();
             if (keyTileCount > 0)
                 return true;
@@ -74,20 +75,20 @@ template <class Tile, class State> struct ForwardConsumer {
         }
     }
 
-    /// Writes the log-sum-exp of this thread's rows of the present tile.
+    /// Writes the log-sum-exp of this thread's rows of the current tile.
     __device__ void finishSoftmax(const State& state, float (&inverse)[2]) const
     {
-        const TilePosition at = shared.place[current].at;
+        const TileCoordinate at = shared.workTile[current].at;
         const std::int64_t head =
             at.batch * arguments.queryHeads + at.head * arguments.packedHeads + headInTile;
         state.finishSoftmax(arguments.mask.queries, row, arguments.logSumExp + head * arguments.mask.queries,
                             inverse);
     }
 
-    /// Sends this warpgroup's rows of o through shared memory to global memory.
+    /// Stores this warpgroup's rows of o through shared memory.
     __device__ void store(int stage, const State& state, const float (&inverse)[2])
     {
-        const TilePosition at = shared.place[stage].at;
+        const TileCoordinate at = shared.workTile[stage].at;
         unsigned char* rows = rowsOf(stage);
         state.writeOutput(rows, inverse);
         fenceAsyncProxy();
@@ -106,28 +107,26 @@ template <class Tile, class State> struct ForwardConsumer {
             }
             commitStores();
         }
-        leaving = stage;
+        storing = stage;
     }
 
-    /// Gives the place that o left through back to the producer; a step after store(), when it has long been
-    /// read.
+    /// Releases the stage that store() used to the producer. Called a step later, when TMA has long read it.
     __device__ void finishStore()
     {
-        if (leaving != kNoTile && threadIdx.x % kWarpgroup == 0) {
+        if (storing != kNoTile && threadIdx.x % kWarpgroup == 0) {
             waitStoresRead();
-            arrive(shared.queryEmpty[leaving]);
+            arrive(shared.queryEmpty[storing]);
         }
-        leaving = kNoTile;
+        storing = kNoTile;
     }
 
-    /// Whether some row of the tile does not see all keys of the present key tile.
+    /// Whether the mask hides a key of the current key tile from any row.
     __device__ bool masked() const
     {
         return (keyTile + 1) * Tile::keys > alwaysSeen;
     }
 
-    /// Masked key tiles are a tile's last ones. Where the first is one, rows may not have seen a key when a
-    /// later one comes.
+    /// Whether the first key tile is masked. Then rows may not have seen any key before a later key tile.
     __device__ bool firstMasked() const
     {
         return Tile::keys > alwaysSeen;
@@ -138,23 +137,23 @@ template <class Tile, class State> struct ForwardConsumer {
         return State::seen(arguments.mask, row, keyTile * Tile::keys);
     }
 
-    /// The scores of the present key tile once more.
-    __device__ void multiplyKeysAlone(typename State::Scores& scores) const
+    /// Computes the scores of the current key tile again.
+    __device__ void recomputeScores(typename State::Scores& scores) const
     {
-        const TilePosition at = shared.place[current].at;
+        const TileCoordinate at = shared.workTile[current].at;
         const int firstKey = keyTile * Tile::keys;
         const auto& keys = arguments.keys;
         const Element* first = static_cast<const Element*>(keys.data) + at.batch * keys.batchStride +
                                at.head / arguments.tilesPerKeyHead * keys.headStride +
                                firstKey * keys.rowStride;
-        State::multiplyKeysAlone(scores, rowsOf(current), first, keys.rowStride,
-                                 arguments.mask.keys - firstKey, arguments.headDim);
+        State::recomputeScores(scores, rowsOf(current), first, keys.rowStride, arguments.mask.keys - firstKey,
+                               arguments.headDim);
     }
 
     __device__ std::uint64_t queryOperand() const
     {
         std::uint32_t address = sharedAddress(rowsOf(current));
-        // With one stage it never changes: kept from being held in registers for each of its parts.
+        // With one stage this is constant, and the compiler would keep it and its offsets in registers.
         if constexpr (Tile::queryStages == 1)
             asm volatile("" : "+r"(address));
         return matrixDescriptor(address);
@@ -171,21 +170,21 @@ template <class Tile, class State> struct ForwardConsumer {
     __device__ void run()
     {
         if (consumer == Tile::consumers - 1)
-            turn.pass();
-        while (nextTile() && walk()) {
+            pingPong.signalNext();
+        while (nextTile() && processTiles()) {
         }
     }
 
-    /// Exponentials of the scores of the present key tile, where an offset is at hand or easily chosen.
-    /// False: not done, a row's largest score must be found.
-    /// \param shrink  what the output must be multiplied with after the products under way
+    /// Exponentials of the scores of the current key tile with the present offset, or with one that is easily
+    /// chosen. False if a row needs its largest score instead.
+    /// \param rescale  factor for the output after the products in flight
     __device__ bool exponentiate(State& state, typename State::Scores& scores, bool fresh,
-                                 [[maybe_unused]] float (&shrink)[2]) const
+                                 [[maybe_unused]] float (&rescale)[2]) const
     {
         if constexpr (State::kFollowsLargest) {
             if (masked())
                 State::hide(scores, seen());
-            state.exponentiate(scores, arguments.scaleLog2, shrink);
+            state.exponentiate(scores, arguments.scaleLog2, rescale);
             return true;
         } else {
             if (firstMasked())
@@ -193,14 +192,14 @@ template <class Tile, class State> struct ForwardConsumer {
             if (fresh)
                 state.chooseOffset(scores, arguments.scaleLog2);
             if (Tile::skipsHidden && masked())
-                return state.template exponentiateAsChosen<true>(scores, arguments.scaleLog2, seen());
+                return state.template exponentiateWithOffset<true>(scores, arguments.scaleLog2, seen());
             if (!Tile::skipsHidden && masked())
                 State::hide(scores, seen());
-            return state.template exponentiateAsChosen<false>(scores, arguments.scaleLog2, {});
+            return state.template exponentiateWithOffset<false>(scores, arguments.scaleLog2, {});
         }
     }
 
-    /// The tile's last product, with no other beside it.
+    /// The tile's last product, without another one in flight.
     __device__ void addLastValues(State& state)
     {
         wait(shared.valueFull[valueRing.stage], valueRing.parity);
@@ -215,9 +214,9 @@ template <class Tile, class State> struct ForwardConsumer {
         valueRing.advance();
     }
 
-    /// From the present tile on, as far as there is room for the q of a next one.
-    /// False: there are no more tiles.
-    __device__ bool walk()
+    /// Computes the current tile and, if there are stages for the q of further tiles, all following ones.
+    /// False if there are no more tiles.
+    __device__ bool processTiles()
     {
         constexpr bool kGoesOn = Tile::queryStages > 1;
         State state;
@@ -235,8 +234,8 @@ template <class Tile, class State> struct ForwardConsumer {
             keyRing.advance();
             if (masked())
                 State::hide(scores, seen());
-            float shrink[2];
-            state.exponentiate(scores, arguments.scaleLog2, shrink);
+            float rescale[2];
+            state.exponentiate(scores, arguments.scaleLog2, rescale);
             state.packWeights(scores);
         }
         int finished = 0;
@@ -245,7 +244,7 @@ template <class Tile, class State> struct ForwardConsumer {
         while (true) {
             const bool last = ++keyTile == keyTileCount;
             if (last) {
-                finished = current; // what P and o belong to, before nextTile() moves on
+                finished = current; // the tile of P and o; nextTile() changes current
                 finishSoftmax(state, inverse);
                 finishStore();
             }
@@ -256,10 +255,10 @@ template <class Tile, class State> struct ForwardConsumer {
                 return !kGoesOn;
             }
 
-            // A fresh accumulator: products that start from zero must not seem to read the old one.
+            // A new variable, because a product that starts from zero must not seem to read the old scores.
             typename State::Scores scores;
             wait(shared.keyFull[keyRing.stage], keyRing.parity);
-            turn.take();
+            pingPong.wait();
             pin(state.output);
             pin(state.weights);
             fenceProducts();
@@ -269,7 +268,7 @@ template <class Tile, class State> struct ForwardConsumer {
             fenceProducts();
             state.multiplyValues(valueOperand());
             commitProducts();
-            turn.pass();
+            pingPong.signalNext();
             finishStore();
 
             waitProducts<1>();
@@ -278,10 +277,10 @@ template <class Tile, class State> struct ForwardConsumer {
             keyRing.advance();
             if (last)
                 state.clearSoftmax();
-            float shrink[2];
-            [[maybe_unused]] const bool done = exponentiate(state, scores, last, shrink);
-            // Never taken. Without a branch that hangs on the sums ptxas puts the wait for the products
-            // before the softmax that they should hide. (At head dim 256 it finds no registers with it.)
+            float rescale[2];
+            [[maybe_unused]] const bool done = exponentiate(state, scores, last, rescale);
+            // Never taken. Without a branch that depends on the sums, ptxas moves the wait for the products
+            // before the softmax that they should hide. At head dim 256 there are no registers for it.
             if constexpr (kGoesOn)
                 if (state.sum[0] + state.sum[1] < 0)
                     __trap();
@@ -296,13 +295,13 @@ template <class Tile, class State> struct ForwardConsumer {
                 state.clearOutput();
             }
             if constexpr (State::kFollowsLargest) {
-                state.shrinkOutput(shrink);
+                state.rescaleOutput(rescale);
             } else if (!done) {
                 if (!firstMasked())
-                    multiplyKeysAlone(scores);
+                    recomputeScores(scores);
                 State::hide(scores, seen());
-                state.exponentiate(scores, arguments.scaleLog2, shrink);
-                state.shrinkOutput(shrink);
+                state.exponentiate(scores, arguments.scaleLog2, rescale);
+                state.rescaleOutput(rescale);
             }
             state.packWeights(scores);
         }

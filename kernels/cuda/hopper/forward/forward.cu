@@ -1,4 +1,4 @@
-/// Chooses and starts the forward kernel for bf16 and fp16 (kernel.h).
+/// Chooses and launches the forward kernel for bf16 and fp16 (kernel.h).
 #include "kernels/cuda/hopper/forward/forward.h"
 
 #include "kernels/cuda/hopper/forward/kernel.h"
@@ -32,7 +32,7 @@ cudaError_t launchFor(const AttentionProblem& problem, const ForwardTensors& ten
 
 } // namespace
 
-bool forwardTakes(const AttentionProblem& problem, const ForwardTensors& tensors)
+bool forwardSupports(const AttentionProblem& problem, const ForwardTensors& tensors)
 {
     const AttentionShape& shape = problem.shape;
     if (problem.type != ElementType::BFloat16 && problem.type != ElementType::Float16)
@@ -45,12 +45,13 @@ bool forwardTakes(const AttentionProblem& problem, const ForwardTensors& tensors
 
 cudaError_t forward(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream)
 {
-    // Three consumers share one stage of k and v while 160 registers are enough (S 64, o 32, P 32). Two have
-    // 240.
+    // Three consumers share each stage of k and v as long as 160 registers suffice (S 64, o 32, P 32). Two
+    // consumers have 240.
     const AttentionShape& shape = problem.shape;
     if (shape.headDim <= 32)
         return launchFor<32, 3, 128>(problem, tensors, stream);
-    // Under a causal mask fewer rows hide fewer scores: 128 cost 26 % less than 192 at 512 rows.
+    // Under a causal mask smaller tiles compute fewer hidden scores: 128 rows are 26 % faster than 192 at 512
+    // queries.
     if (shape.headDim <= 64)
         return problem.causal && shape.queries <= 1024 ? launchFor<64, 2, 128>(problem, tensors, stream)
                                                        : launchFor<64, 3, 128>(problem, tensors, stream);
@@ -58,7 +59,7 @@ cudaError_t forward(const AttentionProblem& problem, const ForwardTensors& tenso
         return launchFor<96, 2, 128>(problem, tensors, stream);
     if (shape.headDim <= 128)
         return launchFor<128, 2, 128>(problem, tensors, stream);
-    // o alone takes 128 of the 240 registers, q 64 KB.
+    // o alone takes 128 of the 240 registers, and q 64 KB.
     return launchFor<256, 2, 80>(problem, tensors, stream);
 }
 

@@ -6,16 +6,17 @@
 
 namespace tilescope::kernels::hopper {
 
-/// Whether the Hopper kernel does this problem: bf16 or fp16, head dims in eights, addresses and
-/// strides in steps of 16 bytes (the copy engine's). The mma.sync kernels do the rest.
-bool forwardTakes(const AttentionProblem& problem, const ForwardTensors& tensors);
+/// Whether the Hopper kernel computes this problem: bf16 or fp16, a head dim that is a multiple of 8,
+/// addresses and strides that are multiples of 16 bytes (for TMA). The mma.sync kernels compute all other
+/// problems.
+bool forwardSupports(const AttentionProblem& problem, const ForwardTensors& tensors);
 
 /// Writes o and the log-sum-exp. Asynchronous on `stream`; one kernel, no workspace.
-/// Requires compute capability 9.0 and forwardTakes().
+/// Requires compute capability 9.0 and forwardSupports().
 cudaError_t forward(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream);
 
-/// The same for fp32 inputs under Fp32Mode::Tf32: knowsTf32(), and tensors as above.
-bool forwardTf32Takes(const AttentionProblem& problem, const ForwardTensors& tensors);
+/// The same for fp32 inputs in Fp32Mode::Tf32 for which supportsTf32() is true.
+bool forwardTf32Supports(const AttentionProblem& problem, const ForwardTensors& tensors);
 cudaError_t forwardTf32(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream);
 
 } // namespace tilescope::kernels::hopper

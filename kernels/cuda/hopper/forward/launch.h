@@ -4,11 +4,11 @@
 #include "kernels/cuda/hopper/common/tensor_map.h"
 #include "kernels/cuda/hopper/forward/arguments.h"
 
-/// How the forward kernels are started: tensor maps, and how many CTAs.
+/// Launches the forward kernels: tensor maps and number of CTAs.
 namespace tilescope::kernels::hopper {
 
-/// Starts a forward kernel for whatever device is current.
-/// \param sharedBytes  of its shared memory
+/// Launches a forward kernel on the current device.
+/// \param sharedBytes  size of its shared memory
 template <class Tile, auto kKernel>
 cudaError_t launchForward(const AttentionProblem& problem, const ForwardTensors& tensors, int sharedBytes,
                           cudaStream_t stream)
@@ -31,10 +31,10 @@ cudaError_t launchForward(const AttentionProblem& problem, const ForwardTensors&
         map(tensors.o, Delivery::Unchanged, shape.queryHeads, shape.queries, rowsPerStore<Tile>(packed), 1);
 
     ForwardArguments arguments = forwardArguments<Tile>(problem, tensors);
-    arguments.tickets = nextTickets();
+    arguments.scheduler = nextTileScheduler();
     if (const cudaError_t error = allowSharedMemory<kKernel>(sharedBytes); error != cudaSuccess)
         return error;
-    const int ctas = forwardCtas(arguments, currentDeviceFacts().multiprocessors);
+    const int ctas = forwardCtas(arguments, currentDeviceProperties().multiprocessors);
     kKernel<<<ctas, Tile::threads, sharedBytes, stream>>>(query, key, value, output, arguments);
     return cudaGetLastError();
 }

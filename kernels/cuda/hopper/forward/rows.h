@@ -9,10 +9,10 @@
 
 namespace tilescope::kernels::hopper {
 
-/// What a consumer thread holds of its two rows (lane / 4 and that + 8 of its warp's 16).
+/// A consumer thread's part of its two rows (lane / 4 and lane / 4 + 8 of its warp's 16).
 template <class Tile, class Element_> struct ForwardRows {
     using Element = Element_;
-    /// Whether the offset of a row's exponentials is always its largest score.
+    /// Whether the offset of a row's exponents is always its largest score.
     static constexpr bool kFollowsLargest = false;
     static constexpr int kScores = Tile::keys / 2; // accumulator registers of a 64 x keys tile
     static constexpr int kOutputs = Tile::headDim / 2;
@@ -20,8 +20,8 @@ template <class Tile, class Element_> struct ForwardRows {
 
     std::uint32_t weights[kScores * sizeof(Element) / 4]; // P as the second product's A operand
     float output[kOutputs];
-    float offset[2]; // what exponents were lowered by, -infinity where a row has seen no key
-    float sum[2];    // of this thread's columns; the four threads of a row add up at the end
+    float offset[2]; // subtracted from exponents; -infinity if a row has seen no key
+    float sum[2];    // of this thread's columns; added over a row's four threads at the end
 
     __device__ void clearSoftmax()
     {
@@ -45,7 +45,7 @@ template <class Tile, class Element_> struct ForwardRows {
                              advance(key, stepOffset(Tile::keys, step)), step > 0);
     }
 
-    /// V as the copy engine delivered it, its rows across the depth of the product.
+    /// V as TMA delivers it: MN-major.
     __device__ static std::uint64_t valueOperand(std::uint32_t address)
     {
         return matrixDescriptor(address, Tile::keys * kRowBytes);
@@ -75,10 +75,10 @@ template <class Tile, class Element_> struct ForwardRows {
         }
     }
 
-    /// Which keys of a tile this thread's rows see: key j where j < end[row], counted from the tile's first.
+    /// The keys of a tile that this thread's rows see: row r sees key j of the tile if j < end[r].
     struct Seen {
         int end[2];
-        int byAll, byAny; ///< of the warp's 16 rows
+        int byAll, byAny; ///< the same for all, and for any, of the warp's 16 rows
     };
     __device__ static Seen seen(const MaskPolicy<int>& mask, int row, int firstKey)
     {
@@ -88,7 +88,7 @@ template <class Tile, class Element_> struct ForwardRows {
                 mask.keysSeenBy(firstOfWarp + 15) - firstKey};
     }
 
-    /// A mask hides whole blocks of keys from a warp, none of others, and only between them it must compare.
+    /// The mask is applied by blocks of keys: only blocks that it hides partly need comparisons.
     static constexpr int kBlockKeys = Tile::keys % 32 == 0 ? 32 : 16;
     static constexpr int kBlocks = Tile::keys / kBlockKeys;
     static constexpr int kBlockScores = kBlockKeys / 2;
@@ -113,10 +113,10 @@ template <class Tile, class Element_> struct ForwardRows {
             hideInBlock(scores, seen, block);
     }
 
-    /// scores = exp2(scale scores - offset), in several chains: a chain of dependent operations would cost
-    /// more than their number. Element i of an accumulator belongs to chain i % 4: rows 0, 0, 1, 1.
+    /// scores = exp2(scale scores - offset). Sums are made in four independent chains, because the latency of
+    /// one chain would exceed the time of the operations. Element i belongs to chain i % 4: rows 0, 0, 1, 1.
     template <bool kMasked>
-    __device__ static void exponentials(Scores& scores, float scaleLog2, const float (&lowered)[2],
+    __device__ static void exponentials(Scores& scores, float scaleLog2, const float (&subtracted)[2],
                                         const Seen& seen, float (&sums)[2])
     {
         float chains[4] = {};
@@ -133,7 +133,7 @@ template <class Tile, class Element_> struct ForwardRows {
             }
 #pragma unroll
             for (int i = block * kBlockScores; i < (block + 1) * kBlockScores; ++i) {
-                scores[i] = exp2Special(fmaf(scores[i], scaleLog2, -lowered[i / 2 % 2]));
+                scores[i] = exp2Approximate(fmaf(scores[i], scaleLog2, -subtracted[i / 2 % 2]));
                 chains[i % 4] += scores[i];
             }
         }
@@ -159,26 +159,27 @@ template <class Tile, class Element_> struct ForwardRows {
         }
     }
 
-    /// Exponentials under the rows' largest score so far. What was summed before must shrink by `shrink`.
-    __device__ void exponentiate(Scores& scores, float scaleLog2, float (&shrink)[2])
+    /// Exponentials with the rows' largest scores so far as offsets.
+    /// \param rescale  factor for the sums made with the previous offsets
+    __device__ void exponentiate(Scores& scores, float scaleLog2, float (&rescale)[2])
     {
-        float max[2], lowered[2], sums[2];
+        float max[2], subtracted[2], sums[2];
         largest<kScores>(scores, max);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const float before = offset[half];
             offset[half] = fmaxf(max[half] * scaleLog2, before);
-            // A row that has seen nothing yet has offset -infinity; subtracting it would make NaN.
-            lowered[half] = offset[half] == -INFINITY ? 0.0f : offset[half];
-            shrink[half] = exp2Special(before - lowered[half]);
+            // -infinity - (-infinity) would be NaN.
+            subtracted[half] = offset[half] == -INFINITY ? 0.0f : offset[half];
+            rescale[half] = exp2Approximate(before - subtracted[half]);
         }
-        exponentials<false>(scores, scaleLog2, lowered, {}, sums);
+        exponentials<false>(scores, scaleLog2, subtracted, {}, sums);
 #pragma unroll
         for (int half = 0; half < 2; ++half)
-            sum[half] = sum[half] * shrink[half] + sums[half];
+            sum[half] = sum[half] * rescale[half] + sums[half];
     }
 
-    /// An offset for a row's first tile from a few of its scores.
+    /// Chooses the offset of a row's first tile from a few of its scores.
     __device__ void chooseOffset(const Scores& scores, float scaleLog2)
     {
         largest<kScores / 4>(scores, offset);
@@ -186,29 +187,29 @@ template <class Tile, class Element_> struct ForwardRows {
         offset[1] *= scaleLog2;
     }
 
-    /// Exponentials under an offset that was chosen before, without a look for the largest score: every
-    /// offset that keeps them in range does. False where this one does not, for a row of this warp: then
-    /// exponentiate() has to do it.
+    /// Exponentials with the present offset, without a search for the largest score: any offset that keeps
+    /// them in range is correct. False if they are out of range for a row of this warp; then call
+    /// exponentiate().
     template <bool kMasked>
-    __device__ bool exponentiateAsChosen(Scores& scores, float scaleLog2, const Seen& seen)
+    __device__ bool exponentiateWithOffset(Scores& scores, float scaleLog2, const Seen& seen)
     {
-        // fp16 ends at 2^16; bf16 leaves v and the sums of a million keys their part of fp32's range.
+        // fp16 ends at 2^16. In bf16 the rest of fp32's range is for v and for sums over a million keys.
         constexpr float kMost = std::is_same_v<Element, __half> ? 0x1p14F : 0x1p40F;
         float sums[2];
         exponentials<kMasked>(scores, scaleLog2, offset, seen, sums);
-        const bool fits = __all_sync(~0U, sums[0] <= kMost && sums[1] <= kMost); // NaN does not
+        const bool fits = __all_sync(~0U, sums[0] <= kMost && sums[1] <= kMost); // false for NaN
 #pragma unroll
         for (int half = 0; half < 2; ++half)
             sum[half] += fits ? sums[half] : 0;
         return fits;
     }
 
-    /// scores = q k^T once more, by a warp alone, and k from global memory: its tile may have been given
-    /// back.
+    /// scores = q k^T again, by a single warp with mma.sync. Reads k from global memory, because its stage
+    /// may have been released.
     /// \param query  the consumer's 64 rows
     /// \param keys   from the tile's first on
-    __device__ static void multiplyKeysAlone(Scores& scores, const unsigned char* query, const Element* keys,
-                                             std::int64_t keyStride, int keysLeft, int headDim)
+    __device__ static void recomputeScores(Scores& scores, const unsigned char* query, const Element* keys,
+                                           std::int64_t keyStride, int keysLeft, int headDim)
     {
         const int lane = threadIdx.x % 32;
         const int warpRow = threadIdx.x % kWarpgroup / 32 * 16;
@@ -223,17 +224,17 @@ template <class Tile, class Element_> struct ForwardRows {
             const Element* at = keys;
 #pragma unroll
             for (int block = 0; block < Tile::keys / 8; ++block, at += 8 * keyStride) {
-                asm volatile("" : "+l"(at)); // one address at a time
+                asm volatile("" : "+l"(at)); // keeps one address in registers
                 const bool there = block * 8 + lane / 4 < keysLeft;
                 const std::uint32_t b[2] = {there && chunk * 8 < headDim ? loadWord(at) : 0,
                                             there && chunk * 8 + 8 < headDim ? loadWord(at + 8) : 0};
-                multiplyAlone(reinterpret_cast<float(&)[4]>(scores[4 * block]), a, b);
+                multiplyFragment(reinterpret_cast<float(&)[4]>(scores[4 * block]), a, b);
             }
         }
     }
 
-    __device__ static void multiplyAlone(float (&c)[4], const std::uint32_t (&a)[4],
-                                         const std::uint32_t (&b)[2])
+    __device__ static void multiplyFragment(float (&c)[4], const std::uint32_t (&a)[4],
+                                            const std::uint32_t (&b)[2])
     {
         if constexpr (std::is_same_v<Element, __nv_bfloat16>)
             ptx::multiplyBf16(c, a, b);
@@ -241,11 +242,11 @@ template <class Tile, class Element_> struct ForwardRows {
             ptx::multiplyFp16(c, a, b);
     }
 
-    __device__ void shrinkOutput(const float (&shrink)[2])
+    __device__ void rescaleOutput(const float (&rescale)[2])
     {
 #pragma unroll
         for (int i = 0; i < kOutputs; ++i)
-            output[i] *= shrink[i / 2 % 2];
+            output[i] *= rescale[i / 2 % 2];
     }
 
     __device__ void packWeights(const Scores& scores)
@@ -255,9 +256,10 @@ template <class Tile, class Element_> struct ForwardRows {
             weights[i] = pack<Element>(scores[2 * i], scores[2 * i + 1]);
     }
 
-    /// Ends the softmax: the log-sum-exp goes to global memory; what o must be multiplied with is returned.
+    /// Finishes the softmax: writes the log-sum-exp.
     /// \param row        the first of this thread's two, in the head
     /// \param logSumExp  of the head's first row
+    /// \param inverse    result: factors for the rows of o
     __device__ void finishSoftmax(int queries, int row, float* logSumExp, float (&inverse)[2]) const
     {
         constexpr float kLn2 = 0.693147180559945f;
@@ -273,7 +275,7 @@ template <class Tile, class Element_> struct ForwardRows {
         }
     }
 
-    /// Puts o in the tile's place in shared memory.
+    /// Writes o to shared memory, over the tile of q.
     /// \param tile  the consumer's 64 rows
     __device__ void writeOutput(unsigned char* tile, const float (&inverse)[2]) const
     {

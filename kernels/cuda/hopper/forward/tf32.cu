@@ -1,4 +1,4 @@
-/// Chooses and starts the TF32 forward kernel (tf32_kernel.h).
+/// Chooses and launches the TF32 forward kernel (tf32_kernel.h).
 #include "kernels/cuda/hopper/common/tf32.h"
 #include "kernels/cuda/hopper/forward/forward.h"
 #include "kernels/cuda/hopper/forward/launch.h"
@@ -30,10 +30,10 @@ cudaError_t launchFor(const AttentionProblem& problem, const ForwardTensors& ten
 
 } // namespace
 
-bool forwardTf32Takes(const AttentionProblem& problem, const ForwardTensors& tensors)
+bool forwardTf32Supports(const AttentionProblem& problem, const ForwardTensors& tensors)
 {
-    return knowsTf32(problem) && mappable(tensors.q, 4) && mappable(tensors.k, 4) && mappable(tensors.v, 4) &&
-           mappable(tensors.o, 4);
+    return supportsTf32(problem) && mappable(tensors.q, 4) && mappable(tensors.k, 4) &&
+           mappable(tensors.v, 4) && mappable(tensors.o, 4);
 }
 
 cudaError_t forwardTf32(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream)

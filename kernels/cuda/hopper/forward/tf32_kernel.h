@@ -7,20 +7,20 @@
 
 /// Attention forward on Hopper for fp32 inputs rounded to TF32, more than 512 keys, head dims up to 128.
 ///
-/// Arithmetic: 2,048 operations a clock and SM, half of bf16's, so a tile of 128 queries x 64 keys at d = 128
-/// takes 2048 clocks of products and 512 of exponentials: products are the bound. Next is shared memory, 128
-/// bytes a clock: of the same tile both consumers' products read 192 KB (Q and K for the scores, V), the copy
-/// engine writes 64, and transposing V reads and writes 32 each: 320 KB, 2560 clocks.
+/// Arithmetic: 2,048 operations per clock and SM, half of bf16's. A tile of 128 queries x 64 keys at d = 128
+/// takes 2048 clocks of products and 512 of exponentials. Shared memory moves 128 bytes per clock and is the
+/// bound: for the same tile the products of both consumers read 192 KB (Q and K for the scores, V), TMA
+/// writes 64, and the transposition of V reads and writes 32 each: 320 KB, 2560 clocks.
 ///
-/// How: as the bf16 kernel (kernel.h), with the same loads, consumers, order of tiles and turns. What
-/// is different: wgmma wants TF32 operands whose rows run along the depth of the product. Q and K lie so. V
-/// does not: the copy engine delivers it beside, and a warpgroup (transposer.h) writes it transposed,
-/// its keys in the order in which P already lies in a consumer's registers (layout.h). Q, K and V are rounded
-/// to TF32 by the copy engine, P as it becomes an operand.
+/// Design: the bf16 kernel (kernel.h) with the same producers, consumers, tile scheduler and ping-pong
+/// barrier. The difference: TF32 operands of wgmma must be K-major. Q and K are, V is not. TMA delivers V to
+/// a separate buffer, and a warpgroup (transposer.h) transposes it, with its keys in the order in which a
+/// consumer's registers hold P (layout.h). TMA rounds Q, K and V to TF32; P is rounded when it becomes an
+/// operand.
 ///
 ///     barriers        filled by              waited for by
 ///     queryFull       TMA (q tile)           consumers, values' loader, transposer
-///     queryEmpty      the same (o stored)    keys' loader, before the next q tile
+///     queryEmpty      the same (o stored)    keys' loader
 ///     keyFull         TMA (k stage)          consumers
 ///     keyEmpty        every consumer warp    keys' loader
 ///     deliveredFull   TMA (v)                transposer
@@ -59,17 +59,17 @@ __device__ void runTf32(const CUtensorMap& queryMap, const CUtensorMap& keyMap, 
     __syncthreads();
 
     if (threadIdx.x < kWarpgroup) {
-        giveRegisters<Tile::loaderRegisters>();
+        releaseRegisters<Tile::loaderRegisters>();
         if (threadIdx.x == 0)
             produceKeys<Tile>(queryMap, keyMap, valueMap, arguments, shared);
         else if (threadIdx.x == 32)
             produceValues<Tile>(valueMap, arguments, shared,
                                 Deliveries{shared.delivered, shared.deliveredFull, shared.deliveredEmpty});
     } else if (threadIdx.x < 2 * kWarpgroup) {
-        giveRegisters<Tile::transposerRegisters>();
+        releaseRegisters<Tile::transposerRegisters>();
         transposeValues(shared);
     } else {
-        takeRegisters<Tile::consumerRegisters>();
+        acquireRegisters<Tile::consumerRegisters>();
         ForwardConsumer<Tile, Tf32Rows<Tile>>{outputMap, arguments, shared}.run();
     }
 }

@@ -4,8 +4,8 @@
 
 namespace tilescope::kernels::hopper {
 
-/// What a consumer thread of the TF32 kernel holds of its two rows. Products take twice as long as in bf16
-/// and the softmax does not, so there is time to look for each row's largest score.
+/// A TF32 consumer thread's part of its two rows. Products take twice as long as in bf16, which leaves time
+/// to find each row's largest score.
 template <class Tile> struct Tf32Rows : ForwardRows<Tile, float> {
     using Rows = ForwardRows<Tile, float>;
     using Rows::output;
@@ -13,7 +13,7 @@ template <class Tile> struct Tf32Rows : ForwardRows<Tile, float> {
     using typename Rows::Scores;
     static constexpr bool kFollowsLargest = true;
 
-    /// V transposed: its rows run along the depth of the product.
+    /// V transposed: K-major.
     __device__ static std::uint64_t valueOperand(std::uint32_t address) { return matrixDescriptor(address); }
 
     /// output += weights v. Asynchronous.
@@ -22,7 +22,7 @@ template <class Tile> struct Tf32Rows : ForwardRows<Tile, float> {
 #pragma unroll
         for (int step = 0; step < Tile::keys / kTf32Depth; ++step) {
             const std::uint64_t columns = advance(value, stepOffset(Tile::headDim, step));
-            if constexpr (Tile::headDim == 96) { // no instruction here is that wide
+            if constexpr (Tile::headDim == 96) { // wgmma.h has no product of this width
                 auto& first = reinterpret_cast<float(&)[32]>(output);
                 auto& rest = reinterpret_cast<float(&)[16]>(output[32]);
                 productFromRegisters<float>(first, weights + 4 * step, columns);
@@ -33,7 +33,7 @@ template <class Tile> struct Tf32Rows : ForwardRows<Tile, float> {
         }
     }
 
-    /// Rounded: the instruction would truncate.
+    /// Rounds, because the instruction would truncate.
     __device__ void packWeights(const Scores& scores)
     {
 #pragma unroll
@@ -41,14 +41,14 @@ template <class Tile> struct Tf32Rows : ForwardRows<Tile, float> {
             weights[i] = ptx::roundTf32(__float_as_uint(scores[accumulatorOfOperand(i)]));
     }
 
-    /// The row maximum moves in few steps only, and then for few rows.
-    __device__ void shrinkOutput(const float (&shrink)[2])
+    /// The largest score changes in few steps and for few rows.
+    __device__ void rescaleOutput(const float (&rescale)[2])
     {
-        if (__any_sync(~0U, shrink[0] != 1 || shrink[1] != 1))
-            Rows::shrinkOutput(shrink);
+        if (__any_sync(~0U, rescale[0] != 1 || rescale[1] != 1))
+            Rows::rescaleOutput(rescale);
     }
 
-    /// Puts o in the tile's place in shared memory.
+    /// Writes o to shared memory, over the tile of q.
     /// \param tile  the consumer's 64 rows
     __device__ void writeOutput(unsigned char* tile, const float (&inverse)[2]) const
     {

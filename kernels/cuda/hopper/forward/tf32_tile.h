@@ -4,9 +4,9 @@
 
 namespace tilescope::kernels::hopper {
 
-/// Shape of a TF32 tile: two consumers, so that one's softmax lies under the other's products, which in TF32
-/// take twice as long as in bf16. Keys: as many as let two stages of K and of the transposed V, V as it
-/// arrives, and at least one stage of Q fit in 226 KB.
+/// Shape of a TF32 tile. Two consumers, so that one's softmax overlaps with the other's products, which take
+/// twice as long as in bf16. The number of keys is the largest for which two stages of K and of the
+/// transposed V, one of V as TMA delivers it, and at least one of Q fit in 226 KB.
 template <int HeadDim_, int Keys> struct Tf32Tile {
     static constexpr int headDim = HeadDim_;
     static constexpr int consumers = 2;
@@ -28,7 +28,7 @@ template <int HeadDim_, int Keys> struct Tf32Tile {
 
 /// `value` holds V transposed.
 template <class Tile> struct Tf32Memory : ForwardMemory<Tile> {
-    alignas(1024) unsigned char delivered[1][Tile::keyBytes]; // V as the copy engine brings it
+    alignas(1024) unsigned char delivered[1][Tile::keyBytes]; // V as TMA delivers it
     Barrier deliveredFull[1], deliveredEmpty[1];
 };
 

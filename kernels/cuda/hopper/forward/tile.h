@@ -8,10 +8,10 @@
 
 #include <algorithm>
 
-/// What producers and consumers of the forward kernel share: a tile's shape, its memory, the arguments.
+/// A tile's shape and shared memory, and the arguments of the forward kernels.
 namespace tilescope::kernels::hopper {
 
-/// Shape of a tile. forward() chooses one; kernels/NOTES.md has what was measured.
+/// Shape of a tile. forward() chooses one; kernels/NOTES.md contains the measurements.
 template <int HeadDim_, int Consumers, int Keys> struct ForwardTile {
     static constexpr int headDim = HeadDim_;
     static constexpr int consumers = Consumers;
@@ -19,31 +19,31 @@ template <int HeadDim_, int Consumers, int Keys> struct ForwardTile {
     static constexpr int keys = Keys;
     static constexpr int panelColumns = kPanelColumns;
     static constexpr int panels = (headDim + panelColumns - 1) / panelColumns;
-    static constexpr int stages = panels == 1 ? 4 : 2; ///< of k and v: as many as fit, for short rows
+    static constexpr int stages = panels == 1 ? 4 : 2; ///< of k and v: as many as fit
     static constexpr int threads = (consumers + 1) * kWarpgroup;
     static constexpr int producerRegisters = consumers == 3 ? 32 : (headDim <= 128 ? 40 : 24);
     static constexpr int consumerRegisters = consumers == 3 ? 160 : (headDim <= 128 ? 232 : 240);
     static constexpr int queryBytes = queries * panels * kRowBytes;
     static constexpr int keyBytes = keys * panels * kRowBytes;
-    /// Whether exponentials of hidden scores are left out; three consumers have no registers for that.
+    /// Whether exponentials of hidden scores are skipped. Three consumers have no registers for this.
     static constexpr bool skipsHidden = consumers == 2 && keys <= 128 && headDim <= 128;
-    /// What is left of 226 KB; with one, a tile ends before the next begins.
+    /// As many as fit in 226 KB. With one, a tile ends before the next begins.
     static constexpr int queryStages = std::min(3, (226 * 1024 - 2 * stages * keyBytes) / queryBytes);
 };
 
-/// A query tile on its way from producer to consumers.
-struct Place {
-    TilePosition at;
-    int keyTiles; ///< that some row of it sees; kNoTile after the last
+/// A tile that the producer publishes to the consumers.
+struct WorkTile {
+    TileCoordinate at;
+    int keyTiles; ///< number of key tiles that any row sees; kNoTile after the last tile
 };
 constexpr int kNoTile = -1;
 
 template <class Tile> struct ForwardMemory {
-    // o leaves through query's place.
+    // o is stored from the stage of its q.
     alignas(1024) unsigned char query[Tile::queryStages][Tile::queryBytes];
     alignas(1024) unsigned char key[Tile::stages][Tile::keyBytes];
     alignas(1024) unsigned char value[Tile::stages][Tile::keyBytes];
-    alignas(16) Place place[Tile::queryStages]; // of the tile that lies in query
+    alignas(16) WorkTile workTile[Tile::queryStages]; // the tile in each stage of query
     Barrier queryFull[Tile::queryStages], queryEmpty[Tile::queryStages];
     Barrier keyFull[Tile::stages], keyEmpty[Tile::stages];
     Barrier valueFull[Tile::stages], valueEmpty[Tile::stages];
@@ -56,12 +56,12 @@ struct ForwardArguments {
     int queryHeads;
     int packedHeads;     ///< query heads of one key head that share a tile
     int rowsPerHead;     ///< of a tile: Tile::queries / packedHeads
-    int rowsPerStore;    ///< of o: they belong to one head and one consumer
-    int tilesPerKeyHead; ///< such groups of query heads that share a key head
-    ConstView keys;      ///< for the few tiles that are multiplied again
+    int rowsPerStore;    ///< rows of o per TMA store, of one head and one consumer
+    int tilesPerKeyHead; ///< groups of packedHeads query heads per key head
+    ConstView keys;      ///< for the few tiles whose scores are computed again
     int headDim;
     float* logSumExp;
-    TileTickets* tickets;
+    TileScheduler* scheduler;
 };
 
 } // namespace tilescope::kernels::hopper

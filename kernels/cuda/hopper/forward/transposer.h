@@ -2,24 +2,24 @@
 
 #include "kernels/cuda/hopper/forward/tf32_tile.h"
 
-/// The TF32 forward kernel's third role: a warpgroup that transposes V, since wgmma wants TF32 operands whose
-/// rows run along the depth of the product, which in P V are the keys.
+/// The third role of the TF32 forward kernel: a warpgroup that transposes V, because wgmma requires K-major
+/// TF32 operands, and the depth of P V is the keys.
 namespace tilescope::kernels::hopper {
 
-/// What a thread holds of V between two places: columns of 32 keys, one for each of its warp's blocks.
+/// A thread's part of V during the transposition: a column of 32 keys for each of its warp's blocks.
 template <class Tile> struct ValueColumns {
-    using Way = Transposition<Tile::keys, Tile::headDim>;
+    using Transpose = Transposition<Tile::keys, Tile::headDim>;
     static constexpr unsigned kWarps = kWarpgroup / 32;
-    static constexpr unsigned kColumns = (Way::kBlocks + kWarps - 1) / kWarps;
+    static constexpr unsigned kColumns = (Transpose::kBlocks + kWarps - 1) / kWarps;
 
     float column[kColumns][kTf32Columns];
     const unsigned lane = threadIdx.x % 32;
     const unsigned warp = __shfl_sync(~0U, threadIdx.x % kWarpgroup / 32, 0);
 
-    /// The last blocks may be fewer than the warps.
+    /// Not all warps may have a last block.
     __device__ bool has(unsigned i) const
     {
-        return (i + 1) * kWarps <= Way::kBlocks || i * kWarps + warp < Way::kBlocks;
+        return (i + 1) * kWarps <= Transpose::kBlocks || i * kWarps + warp < Transpose::kBlocks;
     }
 
     __device__ void read(const unsigned char* values)
@@ -29,9 +29,9 @@ template <class Tile> struct ValueColumns {
             if (!has(i))
                 continue;
 #pragma unroll
-            for (unsigned key = 0; key < Way::kEdge; ++key)
+            for (unsigned key = 0; key < Transpose::kEdge; ++key)
                 column[i][key] =
-                    *reinterpret_cast<const float*>(values + Way::source(i * kWarps + warp, lane, key));
+                    *reinterpret_cast<const float*>(values + Transpose::source(i * kWarps + warp, lane, key));
         }
     }
 
@@ -43,15 +43,15 @@ template <class Tile> struct ValueColumns {
                 continue;
 #pragma unroll
             for (unsigned chunk = 0; chunk < kChunksPerRow; ++chunk)
-                *reinterpret_cast<float4*>(transposed + Way::target(i * kWarps + warp, lane, chunk)) =
+                *reinterpret_cast<float4*>(transposed + Transpose::target(i * kWarps + warp, lane, chunk)) =
                     make_float4(column[i][keyOfColumn(4 * chunk)], column[i][keyOfColumn(4 * chunk + 1)],
                                 column[i][keyOfColumn(4 * chunk + 2)], column[i][keyOfColumn(4 * chunk + 3)]);
         }
     }
 };
 
-/// Takes V where the copy engine delivered it and puts it, transposed, where the consumers read it. The
-/// delivery's place is free again as soon as all of it is in registers.
+/// Transposes V from the buffer that TMA writes to the stage that the consumers read. Releases the buffer as
+/// soon as all of it is in registers.
 template <class Tile> __device__ void transposeValues(Tf32Memory<Tile>& shared)
 {
     RingPosition<1> deliveries;
@@ -59,7 +59,7 @@ template <class Tile> __device__ void transposeValues(Tf32Memory<Tile>& shared)
     RingPosition<Tile::queryStages> queryRing;
     while (true) {
         wait(shared.queryFull[queryRing.stage], queryRing.parity);
-        const int keyTiles = shared.place[queryRing.stage].keyTiles;
+        const int keyTiles = shared.workTile[queryRing.stage].keyTiles;
         if (keyTiles == kNoTile)
             break;
         release(shared.queryEmpty[queryRing.stage]);
@@ -69,7 +69,7 @@ template <class Tile> __device__ void transposeValues(Tf32Memory<Tile>& shared)
             ValueColumns<Tile> columns;
             wait(shared.deliveredFull[deliveries.stage], deliveries.parity);
             columns.read(shared.delivered[deliveries.stage]);
-            fenceAsyncProxy(); // an arrival alone may pass loads under way, and the next V overtake them
+            fenceAsyncProxy(); // without it TMA might write the next V before these loads have finished
             release(shared.deliveredEmpty[deliveries.stage]);
             deliveries.advance();
             wait(shared.valueEmpty[ring.stage], ring.parity ^ 1);

@@ -9,10 +9,10 @@
 
 #include <algorithm>
 
-/// Problems for the TF32 backward kernel, its run in the emulator, and what must come out.
+/// Runs the TF32 backward kernel in the emulator and checks its results.
 namespace tilescope::kernels {
 
-/// What backward is given: the log-sum-exp and delta are exact, rounded to fp32.
+/// Inputs of backward. The log-sum-exp and delta are exact values, rounded to fp32.
 struct BackwardCase {
     AttentionProblem problem;
     Tensor<float> q, k, v, gradO;
@@ -38,7 +38,7 @@ struct BackwardCase {
         }
     }
 
-    /// The gradients in fp64 of inputs as they are multiplied.
+    /// Gradients in fp64 of the inputs as the products use them.
     BoundedAttention bound() const
     {
         return {{.shape = problem.shape,
@@ -49,7 +49,7 @@ struct BackwardCase {
                  .v = v.asMultiplied(),
                  .gradO = gradO.asMultiplied()},
                 arithmeticOf(problem.type, problem.fp32),
-                RowFacts::Exact};
+                RowSource::Exact};
     }
 };
 
@@ -57,10 +57,10 @@ struct Gradients {
     Tensor<float> q, k, v;
 };
 
-/// What the passes before and after the kernel do, on the host: rows are padded to whole query tiles.
+/// The passes before and after the kernel, on the host. Rows are padded to whole query tiles.
 struct PaddedRows {
     std::vector<float> gradQuery, logSumExp2, delta;
-    std::vector<unsigned> turns;
+    std::vector<unsigned> semaphores;
     hopper::BackwardWorkspace workspace{};
 
     PaddedRows(const BackwardCase& given, int tileRows)
@@ -76,7 +76,7 @@ struct PaddedRows {
         gradQuery.resize(pairs * padded * static_cast<std::size_t>(columns));
         logSumExp2.resize(pairs * padded, kInfinity);
         delta.resize(pairs * padded);
-        turns.resize(pairs * tiles);
+        semaphores.resize(pairs * tiles);
         for (std::size_t pair = 0; pair < pairs; ++pair) {
             for (std::size_t row = 0; row < rows; ++row) {
                 const double logSumExp = given.logSumExp[pair * rows + row];
@@ -88,12 +88,12 @@ struct PaddedRows {
         workspace = {gradQuery.data(),
                      logSumExp2.data(),
                      delta.data(),
-                     given.problem.deterministic ? turns.data() : nullptr,
+                     given.problem.deterministic ? semaphores.data() : nullptr,
                      static_cast<int>(padded),
                      columns};
     }
 
-    /// The sums, which lie in the order of accumulator registers, as gradQ.
+    /// Converts the sums, in the order of accumulator registers, to gradQ.
     void finish(const BackwardCase& given, Tensor<float>& gradQ) const
     {
         const AttentionShape& shape = given.problem.shape;
@@ -118,7 +118,7 @@ struct PaddedRows {
     }
 };
 
-/// Runs the kernel, one CTA after another, as on a device of that many multiprocessors.
+/// Runs the kernel, one CTA after another, as on a device with `multiprocessors`.
 template <class Tile>
 Gradients runBackward(BackwardCase& given, int multiprocessors, std::uint64_t seed, emulator::Pace pace)
 {
@@ -131,8 +131,8 @@ Gradients runBackward(BackwardCase& given, int multiprocessors, std::uint64_t se
     tensors.gradK = gradients.k.view();
     tensors.gradV = gradients.v.view();
     auto arguments = hopper::tf32BackwardArguments<Tile>(given.problem, tensors, rows.workspace);
-    hopper::TileTickets tickets{};
-    arguments.tickets = &tickets;
+    hopper::TileScheduler scheduler{};
+    arguments.scheduler = &scheduler;
     const hopper::Tf32BackwardMaps maps{.query = given.q.map(Tile::queries, 1, true).encoded(),
                                         .key = given.k.map(Tile::keys, 1, true).encoded(),
                                         .value = given.v.map(Tile::keys, 1, true).encoded(),
@@ -146,7 +146,7 @@ Gradients runBackward(BackwardCase& given, int multiprocessors, std::uint64_t se
             hopper::runBackwardTf32<Tile>(maps, arguments, *reinterpret_cast<Memory*>(machine.shared()));
         });
     }
-    EXPECT_EQ(tickets.drawn, 0U) << "tickets that are not returned";
+    EXPECT_EQ(scheduler.claimed, 0U) << "scheduler that are not returned";
     rows.finish(given, gradients.q);
     return gradients;
 }

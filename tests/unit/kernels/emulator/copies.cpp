@@ -7,9 +7,9 @@ namespace tilescope::kernels::emulator {
 
 namespace {
 
-constexpr int kBoxBytes = 128; // of a row
+constexpr int kBoxBytes = 128; // per row
 
-/// The nearest TF32; not what is not finite.
+/// The nearest TF32. Infinities and NaN do not change.
 std::uint32_t roundedToTf32(std::uint32_t bits)
 {
     if ((bits & 0x7f800000U) == 0x7f800000U) {
@@ -18,7 +18,7 @@ std::uint32_t roundedToTf32(std::uint32_t bits)
     return (bits + 0xfffU + (bits >> 13 & 1)) & ~0x1fffU;
 }
 
-/// Calls each(place in shared memory, element or null where it lies outside the tensor).
+/// Calls each(address in shared memory, element, or null outside the tensor).
 template <class Each>
 void forEachElement(const TensorMap& map, std::uint32_t shared, const std::int64_t (&at)[4], const Each& each)
 {

@@ -6,11 +6,11 @@
 
 #include <cstdint>
 
-/// The copy engine, as PTX ISA 9.0 (5.5, 9.7.9.27) describes it: boxes of a tensor to and from shared memory
-/// with the 128-byte swizzle.
+/// TMA as described in PTX ISA 9.0 (5.5, 9.7.9.27): copies boxes of a tensor to and from shared memory with
+/// the 128-byte swizzle.
 namespace tilescope::kernels::emulator {
 
-/// What a CUtensorMap says, kept in its bytes.
+/// The contents of a CUtensorMap, stored in its bytes.
 struct TensorMap {
     unsigned char* data;
     std::int64_t sizes[4];   ///< columns, rows, heads, batch
@@ -24,18 +24,18 @@ struct TensorMap {
     static TensorMap decoded(const CUtensorMap& map);
 };
 
-/// What the swizzle makes of an address of shared memory: bits 4 to 6 are changed by bits 7 to 9.
+/// The swizzled address: bits 4 to 6 are XORed with bits 7 to 9.
 constexpr std::uint32_t swizzled(std::uint32_t address)
 {
     return address ^ (address >> 7 & 7) << 4;
 }
 
-/// All do their work some time later.
+/// All are asynchronous.
 void startLoad(const CUtensorMap& map, void* destination, Barrier& barrier, int column, int row, int head,
                int batch);
 void startLoad(void* destination, const void* source, std::uint32_t bytes, Barrier& barrier);
 void startStore(const CUtensorMap& map, const void* source, int column, int row, int head, int batch);
-/// Until this thread's stores have read shared memory.
+/// Waits until this thread's stores have read shared memory.
 void awaitStores();
 
 } // namespace tilescope::kernels::emulator

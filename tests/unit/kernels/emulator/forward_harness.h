@@ -10,7 +10,7 @@
 #include <cmath>
 #include <type_traits>
 
-/// Problems for a Hopper forward kernel, its run in the emulator, and what must come out.
+/// Runs a Hopper forward kernel in the emulator and checks its results.
 namespace tilescope::kernels {
 
 template <class Element> struct Inputs {
@@ -33,8 +33,8 @@ template <class Element> struct Outputs {
     std::vector<float> logSumExp;
 };
 
-/// Runs a kernel, one CTA after another, as on a device of that many multiprocessors.
-/// \param kernel  (maps of q, k, v, o, arguments, Memory&): one thread
+/// Runs a kernel, one CTA after another, as on a device with `multiprocessors`.
+/// \param kernel  called as kernel(maps of q, k, v and o, arguments, Memory&) by each thread
 template <class Tile, class Memory, class Element, class Kernel>
 Outputs<Element> run(const AttentionProblem& problem, Inputs<Element>& inputs, int multiprocessors,
                      std::uint64_t seed, emulator::Pace pace, const Kernel& kernel)
@@ -49,8 +49,8 @@ Outputs<Element> run(const AttentionProblem& problem, Inputs<Element>& inputs, i
     tensors.k = {inputs.k.values.data(), inputs.k.batchStride(), inputs.k.headStride(), inputs.k.rowStride()};
     tensors.logSumExp = outputs.logSumExp.data();
     hopper::ForwardArguments arguments = hopper::forwardArguments<Tile>(problem, tensors);
-    hopper::TileTickets tickets{};
-    arguments.tickets = &tickets;
+    hopper::TileScheduler scheduler{};
+    arguments.scheduler = &scheduler;
     const CUtensorMap query = inputs.q.map(arguments.rowsPerHead, arguments.packedHeads, kTf32).encoded();
     const CUtensorMap key = inputs.k.map(Tile::keys, 1, kTf32).encoded();
     const CUtensorMap value = inputs.v.map(Tile::keys, 1, kTf32).encoded();
@@ -63,11 +63,11 @@ Outputs<Element> run(const AttentionProblem& problem, Inputs<Element>& inputs, i
             kernel(query, key, value, output, arguments, *reinterpret_cast<Memory*>(machine.shared()));
         });
     }
-    EXPECT_EQ(tickets.drawn, 0U) << "tickets that are not returned";
+    EXPECT_EQ(scheduler.claimed, 0U) << "scheduler that are not returned";
     return outputs;
 }
 
-/// Holds a kernel's results to attention in fp64 of the inputs as they are multiplied.
+/// Compares a kernel's results with attention in fp64 of the inputs as the products use them.
 template <class Element>
 void expectAttention(const AttentionProblem& problem, const Inputs<Element>& inputs,
                      const Outputs<Element>& outputs)

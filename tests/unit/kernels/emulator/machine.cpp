@@ -93,7 +93,7 @@ void Machine::run(const std::function<void()>& program)
                     static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
     }
     while (true) {
-        // Some warps only: others may be far behind.
+        // Only some warps, so that others fall behind.
         bool moved = sweep(false) || sweep(true);
         if (!engine_.empty() && (!moved || random_() % 4 == 0)) {
             std::swap(engine_[random_() % engine_.size()], engine_.back());
@@ -110,7 +110,7 @@ void Machine::run(const std::function<void()>& program)
         }
     }
     if (!std::ranges::all_of(threads_, &Thread::finished)) {
-        throw std::runtime_error("no thread can go on: " + describeWaiting());
+        throw std::runtime_error("deadlock: " + describeWaiting());
     }
 }
 

@@ -10,13 +10,12 @@
 #include <ucontext.h>
 #include <vector>
 
-/// Runs the threads of one CTA on a CPU, in an order drawn at random, with what they share: shared memory,
-/// barriers, and engines (copies, products) that finish their work late or early. Kernels are compiled for it
-/// unchanged; the headers beside this one stand in for the instructions of kernels/cuda/hopper/common/ptx.h and
-/// wgmma.h.
+/// Runs the threads of one CTA on a CPU in random order, with their shared memory, barriers, and asynchronous
+/// copies and products that finish early or late. Kernels are compiled unchanged; headers in this folder
+/// stand in for the instructions of kernels/cuda/hopper/common/ptx.h and wgmma.h.
 ///
-/// One thread of the host is all threads of the CTA in turn: each is a context of its own, left wherever it
-/// waits. A CTA in which nobody can go on is found out and described.
+/// One host thread runs all threads of the CTA: each is a context that it leaves when it waits. If no thread
+/// can continue, run() reports a deadlock and what the threads wait for.
 namespace tilescope::kernels::emulator {
 
 constexpr unsigned kWarpSize = 32;
@@ -38,7 +37,7 @@ private:
 };
 static_assert(sizeof(Barrier) == 8);
 
-/// When products and copies do their work: at once, or as late as the program allows.
+/// When products and copies execute: at once, or as late as the program allows.
 enum class Pace : unsigned char { Early, Late };
 
 class Machine {
@@ -49,7 +48,7 @@ public:
     Machine& operator=(const Machine&) = delete;
 
     /// Runs `program` as every thread.
-    /// \throws std::runtime_error  when a thread fails, or none can go on
+    /// \throws std::runtime_error  if a thread fails, or none can continue
     void run(const std::function<void()>& program);
 
     /// The machine whose thread is running.
@@ -65,15 +64,15 @@ public:
     std::uint32_t address(const void* pointer) const;
     unsigned char* at(std::uint32_t address);
 
-    /// Leaves the thread until `ready` says yes.
+    /// Suspends the thread until `ready` returns true.
     void waitUntil(const char* what, std::function<bool()> ready);
-    /// Every lane gives a value and gets all.
+    /// Exchanges one value per lane: returns the values of all lanes of the warp.
     const std::array<std::uint64_t, kWarpSize>& exchange(std::uint64_t value);
     void namedBarrier(unsigned id, unsigned threads, bool wait);
-    /// What the engines are doing for a thread.
+    /// A thread's asynchronous products, and its number of unfinished stores.
     std::shared_ptr<ProductQueue>& productsOf(unsigned thread) { return threads_[thread].products; }
     int& storesOf(unsigned thread) { return threads_[thread].stores; }
-    /// Hands work to an engine that does it some time later.
+    /// Queues work that is executed asynchronously.
     void later(std::function<void()> work) { engine_.push_back(std::move(work)); }
 
 private:
@@ -117,7 +116,7 @@ private:
 
 } // namespace tilescope::kernels::emulator
 
-// --- what device code finds in every scope -------------------------------------------------------
+// --- built-in variables and functions of device code ---------------------------------------------
 
 struct EmulatedIndex {
     unsigned x;

@@ -1,5 +1,4 @@
-// The instructions by which the lanes of a warp hand matrices to each other and multiply them: ldmatrix,
-// stmatrix and mma.sync m16n8k16, after PTX ISA 9.0, 9.7.14.5.
+// The warp's matrix instructions ldmatrix, stmatrix and mma.sync m16n8k16, after PTX ISA 9.0, 9.7.14.5.
 #include "kernels/cuda/common/ptx.h"
 #include "kernels/cuda/hopper/common/ptx.h"
 

@@ -12,7 +12,7 @@
 
 namespace tilescope::kernels::emulator {
 
-/// Of one thread.
+/// The products of one thread.
 struct ProductQueue {
     std::vector<Product> issued;
     std::deque<std::vector<Product>> committed;
@@ -64,7 +64,8 @@ float elementAt(const Product& product, std::uint64_t bits, bool acrossDepth, in
 {
     const Descriptor descriptor(bits);
     const std::uint32_t elementBytes = product.kind == Operands::Tf32 ? 4 : 2;
-    // Lines are 128 bytes, eight a group; an operand whose rows run across the depth has panels of 64 rows.
+    // Rows of 128 bytes form groups of eight. An operand whose rows run across the depth has panels of 64
+    // rows.
     const auto line = static_cast<std::uint32_t>(acrossDepth ? depth : row);
     const auto within = static_cast<std::uint32_t>(acrossDepth ? row % 64 : depth) * elementBytes;
     const std::uint32_t panel =
@@ -76,7 +77,7 @@ float elementAt(const Product& product, std::uint64_t bits, bool acrossDepth, in
     return product.kind == Operands::Tf32 ? tf32Value(value) : bf16Value(value);
 }
 
-/// Element (row, depth) of an operand in registers: that row's four threads share its elements.
+/// Element (row, depth) of an operand in registers, which the row's four threads share.
 float elementOf(const ProductQueue* const (&quad)[4], std::size_t group, std::size_t index, int row,
                 int depth)
 {
@@ -89,7 +90,7 @@ float elementOf(const ProductQueue* const (&quad)[4], std::size_t group, std::si
     return bf16Value(depth % 2 == 0 ? pair & 0xffff : pair >> 16);
 }
 
-/// What this thread owns of one product.
+/// Computes this thread's part of a product.
 void multiply(unsigned thread, const ProductQueue* const (&quad)[4], std::size_t group, std::size_t index)
 {
     const Product& product = queueOf(thread).committed[group][index];
@@ -107,11 +108,11 @@ void multiply(unsigned thread, const ProductQueue* const (&quad)[4], std::size_t
     }
 }
 
-/// Does the oldest groups of a warp until `pending` are left.
+/// Executes the oldest groups of a warp until `pending` remain.
 void finish(std::size_t pending)
 {
     Machine& here = Machine::here();
-    here.exchange(0); // the others have issued theirs
+    here.exchange(0); // all lanes have issued their products
     const unsigned thread = here.thread();
     ProductQueue& mine = queueOf(thread);
     const std::size_t count = mine.committed.size() > pending ? mine.committed.size() - pending : 0;
@@ -123,7 +124,7 @@ void finish(std::size_t pending)
             multiply(thread, quad, group, index);
         }
     }
-    here.exchange(0); // the others have read my registers
+    here.exchange(0); // all lanes have read this lane's registers
     mine.committed.erase(mine.committed.begin(), mine.committed.begin() + static_cast<std::ptrdiff_t>(count));
 }
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-/// wgmma for TF32 and bf16, as PTX ISA 9.0 (9.7.15.5) describes operands, descriptors and accumulators.
-/// Nothing here is taken from kernels/cuda/hopper/common/layout.h, which it is to judge.
+/// wgmma for TF32 and bf16, after the operands, descriptors and accumulators in PTX ISA 9.0 (9.7.15.5). It
+/// shares no code with kernels/cuda/hopper/common/layout.h, which it tests.
 namespace tilescope::kernels::emulator {
 
 enum class Operands : unsigned char { Tf32, Bf16 };
@@ -12,21 +12,22 @@ enum class Operands : unsigned char { Tf32, Bf16 };
 /// One instruction: 64 x `columns` x 8 (TF32) or 16 (bf16).
 struct Product {
     Operands kind;
-    bool acrossDepth;    ///< how the rows of `second` run, of bf16
+    bool acrossDepth;    ///< bf16: whether the rows of `second` run across the depth
     float* accumulators; ///< of this thread
     int columns;
-    const std::uint32_t* fromRegisters; ///< of this thread: the first operand; null: `first` describes it
+    const std::uint32_t*
+        fromRegisters; ///< this thread's part of the first operand; null: `first` describes it
     std::uint64_t first;
     std::uint64_t second;
     bool accumulate;
 };
 
-/// Products go from issued to committed to done; all lanes of a warp at once.
+/// Products are issued, committed and executed by all lanes of a warp at once.
 void issue(const Product& product);
 void commit();
 void awaitProducts(int pending);
 
-/// Operands that had more bits than TF32, which the instruction does not look at, since the last question.
+/// Number of operands since the last call that had more bits than TF32, which the instruction ignores.
 std::uint64_t takeUnroundedOperands();
 
 } // namespace tilescope::kernels::emulator

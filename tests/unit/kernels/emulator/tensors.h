@@ -13,7 +13,7 @@
 /// Tensors that kernels read and write in the emulator.
 namespace tilescope::kernels {
 
-/// A number as the kernel multiplies it.
+/// The value of a number in the kernel's products.
 inline float multiplied(float value)
 {
     const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -24,7 +24,7 @@ inline float multiplied(__nv_bfloat16 value)
     return __bfloat162float(value);
 }
 
-/// (batch, rows, heads, columns), as a projection gives it: rows before heads.
+/// (batch, rows, heads, columns), the layout of a projection's output.
 template <class Element> struct Tensor {
     static constexpr int kBytes = sizeof(Element);
     std::int64_t batch, heads, rows;
@@ -56,7 +56,7 @@ template <class Element> struct Tensor {
     {
         return values[index(b, head, row, column)];
     }
-    /// (batch, head, row, column), each number as `convert` has it.
+    /// In the order (batch, head, row, column), each number converted by `convert`.
     template <class Convert> std::vector<double> dense(const Convert& convert) const
     {
         std::vector<double> result;

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-/// What kernels/cuda/common/ptx.h is on a device, as far as the kernels need it that run in the emulator.
+/// Stands in for kernels/cuda/common/ptx.h in the emulator: what the Hopper kernels use of it.
 namespace tilescope::kernels::ptx {
 
-/// To nearest, ties away from zero; what is not finite stays what it is.
+/// To nearest, ties away from zero. Infinities and NaN do not change.
 inline std::uint32_t roundTf32(std::uint32_t bits)
 {
     return (bits & 0x7f800000U) == 0x7f800000U ? bits : (bits + 0x1000U) & ~0x1fffU;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What kernels/cuda/hopper/common/ptx.h is on a device, for kernels that run in the emulator.
+/// Stands in for kernels/cuda/hopper/common/ptx.h in the emulator.
 
 #include "kernels/cuda/hopper/common/tile_scheduler.h"
 #include "tests/unit/kernels/emulator/copies.h"
@@ -73,7 +73,7 @@ inline void addFourFloats(float* destination, float a, float b, float c, float d
         destination[i] += values[i];
     }
 }
-/// CTAs run one after another here: what is not there will not come.
+/// CTAs run one after another in the emulator, so that waiting for another one would not help.
 inline unsigned loadAcquire(const unsigned* from)
 {
     return *from;
@@ -84,14 +84,14 @@ inline void waitStoresRead()
     emulator::awaitStores();
 }
 inline void fenceAsyncProxy() {}
-inline void awaitKernelBefore() {}
+inline void waitForPreviousKernel() {}
 
 std::uint32_t loadWord(const void* from);
 void storeMatrices(std::uint32_t address, std::uint32_t first, std::uint32_t second, std::uint32_t third,
                    std::uint32_t fourth);
 
-template <int Registers> void takeRegisters() {}
-template <int Registers> void giveRegisters() {}
+template <int Registers> void acquireRegisters() {}
+template <int Registers> void releaseRegisters() {}
 inline void namedWait(int id, int threads)
 {
     Machine::here().namedBarrier(static_cast<unsigned>(id), static_cast<unsigned>(threads), true);
@@ -101,19 +101,19 @@ inline void namedArrive(int id, int threads)
     Machine::here().namedBarrier(static_cast<unsigned>(id), static_cast<unsigned>(threads), false);
 }
 
-inline float exp2Special(float x)
+inline float exp2Approximate(float x)
 {
     return std::exp2(x);
 }
 
-inline int drawTicket(TileTickets& tickets)
+inline int claimTile(TileScheduler& scheduler)
 {
-    return static_cast<int>(tickets.drawn++);
+    return static_cast<int>(scheduler.claimed++);
 }
-inline void returnTickets(TileTickets& tickets, unsigned ctas)
+inline void retireCta(TileScheduler& scheduler, unsigned ctas)
 {
-    if (++tickets.finished == ctas) {
-        tickets = {};
+    if (++scheduler.finishedCtas == ctas) {
+        scheduler = {};
     }
 }
 

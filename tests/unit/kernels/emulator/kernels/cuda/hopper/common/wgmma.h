@@ -1,6 +1,6 @@
 #pragma once
 
-/// What kernels/cuda/hopper/common/wgmma.h is on a device, for TF32 and bf16 kernels that run in the emulator.
+/// Stands in for kernels/cuda/hopper/common/wgmma.h in the emulator, for TF32 and bf16.
 
 #include "kernels/cuda/hopper/common/layout.h"
 #include "kernels/cuda/hopper/common/ptx.h"
