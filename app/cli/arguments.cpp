@@ -14,14 +14,14 @@ namespace tilescope::cli {
 namespace {
 
 struct Option {
-    std::vector<std::string> names; ///< with their dashes
+    std::vector<std::string> names; ///< including their dashes
     std::string* value = nullptr;
-    std::vector<std::string>* values = nullptr; ///< of an option that may be given several times
+    std::vector<std::string>* values = nullptr; ///< of an option that may be repeated
     bool* flag = nullptr;
-    std::vector<std::string> words = {}; ///< the values that it takes; empty: any
-    bool isKey = false;                  ///< of a spec: a list sweeps it
+    std::vector<std::string> words = {}; ///< allowed values; empty: any
+    bool isKey = false;                  ///< a key of a spec: a list sweeps it
     bool isBoolean = false;              ///< without a value it is `true`
-    bool isOutput = false;               ///< names something to write
+    bool isOutput = false;               ///< names an output
     bool isGiven = false;
 
     const std::string& longName() const { return names.back(); }
@@ -29,16 +29,16 @@ struct Option {
 
 struct Positional {
     std::string* value = nullptr;
-    std::vector<std::string>* values = nullptr; ///< takes all that follow
+    std::vector<std::string>* values = nullptr; ///< receives all remaining positionals
 };
 
-/// An option as it was typed: `--name=value`, or `-nvalue`.
+/// An option as typed: `--name=value` or `-nvalue`.
 struct Typed {
     std::string name;
     std::optional<std::string> value;
 };
 
-/// `-x…` or `--x…`; a dash alone and a negative number are values.
+/// Options look like `-x…` or `--x…`; a single dash and a negative number are values.
 bool looksLikeOption(std::string_view word)
 {
     if (word.size() < 2 || word[0] != '-')
@@ -65,7 +65,7 @@ std::string dashed(std::string name)
     return name;
 }
 
-/// The names of "-o,--output".
+/// Splits "-o,--output".
 std::vector<std::string> namesFrom(const std::string& text)
 {
     std::vector<std::string> names;
@@ -89,7 +89,7 @@ class Arguments::Impl {
 public:
     std::string verb() const { return "tilescope " + usage.substr(0, usage.find(' ')); }
     void place(const std::string& word);
-    /// \param next  the word after the option; moved past where the option takes it
+    /// \param next  the word after the option; advanced if the option consumes it
     void take(const Typed& typed, std::vector<std::string>::const_iterator& next,
               std::vector<std::string>::const_iterator end);
     void print(std::ostream& out) const;
@@ -102,7 +102,7 @@ public:
     std::vector<std::pair<std::string, std::string>> optionHelp; ///< left and right column
     std::vector<Option> options;
     std::vector<Positional> positionals;
-    std::size_t placed = 0; ///< positionals that were given
+    std::size_t placed = 0; ///< positionals assigned so far
 
 private:
     Option& find(const std::string& name);
@@ -203,11 +203,11 @@ void Arguments::Impl::store(Option& option, const std::string& value)
 {
     const std::string& name = option.longName();
     if (value.empty())
-        throw Error{.what = "needs a value", .where = name, .mend = verb() + " --help shows what it takes"};
+        throw Error{.what = "needs a value", .where = name, .mend = verb() + " --help describes it"};
     if (option.isOutput && value == "-")
-        throw Error{.what = "standard output cannot hold what is written here",
+        throw Error{.what = "cannot write this to standard output",
                     .where = name + " -",
-                    .mend = "name a file; ./- is one of that name"};
+                    .mend = "name a file; write ./- for a file named -"};
     if (!option.words.empty() && std::ranges::find(option.words, value) == option.words.end())
         throw Error{.what = "unknown value '" + value + "'",
                     .where = name,
@@ -245,7 +245,7 @@ void Arguments::Impl::take(const Typed& typed, std::vector<std::string>::const_i
         return store(option, "true");
     throw Error{.what = "needs a value",
                 .where = option.longName(),
-                .mend = next == end ? verb() + " --help shows what it takes"
+                .mend = next == end ? verb() + " --help describes it"
                                     : "write " + option.longName() + "=" + *next + " if that is the value"};
 }
 
@@ -287,7 +287,7 @@ bool Arguments::parse(int argc, char** argv)
 bool Arguments::parse(const std::vector<std::string>& words, std::ostream& out)
 {
     const auto end = std::ranges::find(words, "--");
-    // Whoever asks for help may have mistyped the rest.
+    // Print help even if other arguments are invalid.
     if (std::any_of(words.begin(), end, [](const std::string& w) { return w == "--help" || w == "-h"; })) {
         impl_->print(out);
         return false;

@@ -8,16 +8,16 @@
 
 namespace tilescope::cli {
 
-/// The arguments of one verb: which there are, what was given, and the sentence for what is wrong.
+/// The arguments of one verb: declares options and positionals, parses them and reports errors.
 ///
-/// Options may stand anywhere as `--name VALUE`, `--name=VALUE`, `-n VALUE` or `-nVALUE`; `-` and `_` inside
-/// a long name are the same. `--` ends the options. A value that begins with a dash needs the form with `=`,
-/// unless it is a number. The variables that are named here must outlive parse().
+/// Options are allowed anywhere, as `--name VALUE`, `--name=VALUE`, `-n VALUE` or `-nVALUE`; `-` and `_` in
+/// long names are equivalent. `--` ends the options. A value that begins with a dash requires `=`, unless it
+/// is a number. Variables passed to this class must outlive parse().
 class Arguments {
 public:
-    /// \param usage  what follows `tilescope`: "run WORKLOAD [--key value …]"
+    /// \param usage  follows `tilescope`: "run WORKLOAD [--key value …]"
     Arguments(std::string usage, std::string purpose, std::string example);
-    /// For a verb that brings its whole help text, which begins with `usage: tilescope VERB …`.
+    /// For a verb with its own help text, which begins with `usage: tilescope VERB …`.
     explicit Arguments(std::string_view help);
     ~Arguments();
     Arguments(const Arguments&) = delete;
@@ -27,23 +27,23 @@ public:
     void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);
     /// \param names  "-o,--output"
     void option(const std::string& names, std::string& into, const std::string& help);
-    /// An option that names a file or a folder to write; `-` is refused.
+    /// An option that names an output file or folder; rejects `-`.
     void output(const std::string& names, std::string& into, const std::string& help);
     void repeated(const std::string& names, std::vector<std::string>& into, const std::string& help);
     void flag(const std::string& names, bool& into, const std::string& help);
-    /// An option that takes one of `words`.
+    /// An option whose value is one of `words`.
     void choice(const std::string& names, std::string& into, std::vector<std::string> words,
                 const std::string& help);
-    /// A key of a spec, which help text made elsewhere explains; `into` stays empty unless it is given.
-    /// \param boolean  without a value it is `true`
+    /// A key of a spec, described by the appendix. `into` stays empty unless the key is given.
+    /// \param boolean  without a value the key is `true`
     void key(const std::string& name, std::string& into, bool boolean);
-    /// Text between the options and the example of --help.
+    /// Text between the options and the example in --help.
     void appendix(std::string text);
 
-    /// \return        false if --help was given: it has been printed
-    /// \throws Error  Usage: names the argument, and the nearest right spelling of an unknown one
+    /// \return        false if --help was given and has been printed
+    /// \throws Error  Usage: names the argument and, for an unknown one, the most similar option
     bool parse(int argc, char** argv);
-    /// The same for words without the verb; help goes to `out`.
+    /// Parses words that do not include the verb; prints help to `out`.
     bool parse(const std::vector<std::string>& words, std::ostream& out);
 
 private:

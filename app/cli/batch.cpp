@@ -21,20 +21,21 @@ constexpr std::string_view kStudyPrefix = "study:";
 constexpr std::string_view kAllStudies = "all";
 constexpr std::string_view kStandardInput = "-";
 
-/// `key=value` of --set.
+/// Parses `key=value` of --set.
 config::Overrides overridesFrom(const std::vector<std::string>& settings)
 {
     config::Overrides overrides;
     for (const std::string& setting : settings) {
         const std::size_t equals = setting.find('=');
         if (equals == std::string::npos || equals == 0)
-            throw Error{.what = "no key=value", .where = "--set " + setting, .mend = "write --set steps=20"};
+            throw Error{
+                .what = "is not key=value", .where = "--set " + setting, .mend = "write --set steps=20"};
         overrides.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
     }
     return overrides;
 }
 
-/// The points of a spec file, of a study, or of all studies (where two share a point, it is one).
+/// The points of a spec file, of a study, or of all studies without duplicates.
 std::vector<ExperimentSpec> specsOf(const std::string& spec, config::Edition edition,
                                     const config::Overrides& overrides)
 {
@@ -70,25 +71,24 @@ int batchCommand(int argc, char** argv)
     arguments.positional("SPEC", spec,
                          "a YAML file, - for standard input, study:NAME (tilescope studies), or study:all");
     sweep.addTo(arguments);
-    arguments.repeated("--set", settings,
-                       "key=value, instead of what the spec says; [a, b] sweeps; may be repeated");
-    arguments.option("--shard", shard, "I/N: only every N-th point from the I-th on, counted from 0");
-    arguments.flag("--resume", resume, "only the points that FILE does not hold yet");
+    arguments.repeated("--set", settings, "key=value, overrides the spec; [a, b] sweeps; may be repeated");
+    arguments.option("--shard", shard, "I/N: only every N-th point, starting with point I, counted from 0");
+    arguments.flag("--resume", resume, "only the points that FILE does not contain yet");
     arguments.flag("--force", force,
-                   "resume although another version, torch or device ran the points that are there");
+                   "resume even if another version, torch or device ran the existing points");
     arguments.flag(
         "--quick", quick,
-        "a small edition of the sweep, to see that it works: few steps, short lengths, lm of size tiny");
+        "check that the sweep works with a small edition: few steps, short lengths, lm of size tiny");
     arguments.appendix(
         "exit codes: 0 all points ok, oom or skipped; 2 unusable arguments, spec or file; 3 a point\n"
-        "ended in error; 4 the machine lacks what was asked for; 130 cancelled\n\n"
-        "A file on a network disk is written in a copy in TMPDIR and brought home every ten\n"
-        "seconds; TILESCOPE_SCRATCH=always does so on any disk, =never on none.\n");
+        "ended in error; 4 the machine lacks something requested; 130 cancelled\n\n"
+        "A file on a network disk is written to TMPDIR and copied to its place every ten\n"
+        "seconds. TILESCOPE_SCRATCH=always does this on every disk, =never on none.\n");
     if (!arguments.parse(argc, argv))
         return 0;
     if (spec.empty())
         throw Error{
-            .what = "no spec was named", .where = "--batch", .mend = "write tilescope --batch SPEC -o FILE"};
+            .what = "no spec given", .where = "--batch", .mend = "write tilescope --batch SPEC -o FILE"};
     sweep.requireUsable();
     if (resume && sweep.file.empty())
         throw Error{.what = "no file to resume", .where = "--resume", .mend = "name it with -o"};
@@ -111,9 +111,9 @@ int batchCommand(int argc, char** argv)
     try {
         return sweep.carryOut(points, std::move(options));
     } catch (Error& error) {
-        // What was committed is there.
+        // Everything committed is in the file.
         if (error.kind == ErrorKind::Failure && error.mend.find("--resume") == std::string::npos)
-            error.mend += std::string(error.mend.empty() ? "" : ", then ") + "go on with --resume";
+            error.mend += std::string(error.mend.empty() ? "" : ", then ") + "continue with --resume";
         throw;
     }
 }

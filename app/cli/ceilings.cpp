@@ -28,14 +28,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder of its own that goes away.
+/// A temporary folder that the destructor removes.
 class Scratch {
 public:
     Scratch()
     {
         std::string pattern = (fs::temp_directory_path() / "tilescope-XXXXXX").string();
         if (mkdtemp(pattern.data()) == nullptr)
-            throw Error{.what = "no temporary folder can be made",
+            throw Error{.what = "cannot create a temporary folder",
                         .where = pattern,
                         .mend = "name a file with -o",
                         .kind = ErrorKind::Environment};
@@ -43,7 +43,7 @@ public:
     }
     ~Scratch()
     {
-        std::error_code ignored; // what stays behind in the temporary folder harms nobody
+        std::error_code ignored; // leftovers in the temporary folder are harmless
         fs::remove_all(folder_, ignored);
     }
     Scratch(const Scratch&) = delete;
@@ -66,7 +66,7 @@ void print(const Ceilings& ceilings, const CeilingsRequest& request, std::ostrea
         exchange::writeTerminal(out, table, exchange::styleOfStandardOutput());
 }
 
-/// `a thread waited 23 % of the time for a CPU (load 8.30 on 2 CPUs)`; empty for a quiet host.
+/// `a thread waited 23 % of the time for a CPU (load 8.30 on 2 CPUs)`; empty if the host is quiet.
 std::string busyWords(const Ceilings& ceilings, const machine::HostFacts& before)
 {
     const auto busy = std::ranges::find_if(
@@ -77,7 +77,7 @@ std::string busyWords(const Ceilings& ceilings, const machine::HostFacts& before
                        100 * hostWaitingAt(ceilings, *busy).value_or(0), before.load, before.threads);
 }
 
-/// The ceilings that a file has beyond the first `before`.
+/// The ceilings of a file after the first `before`.
 Ceilings newCeilings(const fs::path& file, std::size_t before)
 {
     Ceilings ceilings = store::RunReader(file).ceilings();
@@ -88,16 +88,16 @@ Ceilings newCeilings(const fs::path& file, std::size_t before)
 void keepAsCalibration(const fs::path& measured, const std::string& busy, bool force)
 {
     if (!busy.empty() && !force)
-        throw Error{.what = "not kept as calibration: " + busy,
+        throw Error{.what = "not saved as calibration: " + busy,
                     .where = "doctor --ceilings",
-                    .mend = "measure again when the host is quiet, or keep it with --force",
+                    .mend = "measure again when the host is quiet, or save it with --force",
                     .kind = ErrorKind::Environment};
     const fs::path calibration = session::calibrationFile();
     if (calibration.empty())
         return;
     fs::create_directories(calibration.parent_path());
     store::merge(std::vector{measured}, calibration);
-    std::cerr << "kept as this user's calibration in " << escapeForTerminal(calibration.string())
+    std::cerr << "saved as this user's calibration in " << escapeForTerminal(calibration.string())
               << std::endl;
 }
 
@@ -106,7 +106,7 @@ void keepAsCalibration(const fs::path& measured, const std::string& busy, bool f
 int measureCeilings(const CeilingsRequest& request, std::ostream& out)
 {
     if (!request.asked)
-        throw Error{.what = "only --ceilings takes -o, --device and --force",
+        throw Error{.what = "-o, --device and --force require --ceilings",
                     .where = "doctor",
                     .mend = "tilescope doctor --ceilings -o FILE"};
     constexpr int kCancelled = 130;
@@ -125,7 +125,7 @@ int measureCeilings(const CeilingsRequest& request, std::ostream& out)
     if (scratch)
         keepAsCalibration(file, busy, request.force);
     else if (!busy.empty())
-        std::cerr << "the host was busy while this was measured: " << busy << std::endl;
+        std::cerr << "the host was busy during the measurement: " << busy << std::endl;
     return 0;
 }
 

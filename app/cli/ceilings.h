@@ -5,21 +5,21 @@
 
 namespace tilescope::cli {
 
-/// What `doctor --ceilings` was asked.
+/// The options of `doctor --ceilings`.
 struct CeilingsRequest {
     bool asked = false;
-    bool force = false; ///< keep a calibration although the host was busy
-    std::string file;   ///< empty: this user's calibration, for predictions of time
+    bool force = false; ///< save a calibration although the host was busy
+    std::string file;   ///< empty: this user's calibration, used for predictions of time
     std::string device; ///< empty: auto
     std::string format = "text";
     std::string commandLine;
 };
 
-/// Measures what a device reaches at most, prints it, and keeps it in the file that is named, else as this
-/// user's calibration.
-/// \return        the exit code.
-/// \throws Error  as session::measureCeilings; other options without --ceilings; the host was busy, and the
-///                figures are kept as calibration by `force` alone
+/// Measures the ceilings of a device, prints them and saves them in the given file, otherwise as this user's
+/// calibration.
+/// \return        the exit code
+/// \throws Error  from session::measureCeilings; other options without --ceilings; the host was busy and
+///                `force` is not set for a calibration
 int measureCeilings(const CeilingsRequest& request, std::ostream& out);
 
 } // namespace tilescope::cli

@@ -24,7 +24,7 @@ std::int64_t countOf(std::string_view text, std::string_view where)
     return value;
 }
 
-/// `0.3%` or `0.003`.
+/// Parses `0.3%` or `0.003`.
 double fractionOf(std::string_view text, std::string_view where)
 {
     const bool percent = text.ends_with('%');
@@ -37,7 +37,7 @@ double fractionOf(std::string_view text, std::string_view where)
                     .mend = "write it like 0.3% or 0.003"};
     value = percent ? value / 100 : value;
     if (value > 1)
-        throw Error{.what = "'" + std::string(text) + "' is more than the whole",
+        throw Error{.what = "'" + std::string(text) + "' is more than 100%",
                     .where = std::string(where),
                     .mend = "write at most 100% or 1"};
     return value;
@@ -89,20 +89,20 @@ int compareCommand(int argc, char** argv)
     Arguments arguments(
         "compare A[:RUN] B[:RUN] [--format table|json]",
         "Compares B with A: times with 95 % intervals, memory, kernels, families and ranges.\n"
-        "A side is a run with all repeats of its point; without RUN, the file's only point.",
+        "Each side is a run with all repeats of its point; without RUN, the file's only point.",
         "tilescope compare t.tscope:1 t.tscope:2");
     arguments.positional("A", request.a, "the baseline: a file and one of its runs");
     arguments.positional("B", request.b, "the candidate");
-    arguments.choice("--format", request.format, {"table", "json"}, "how to print it");
+    arguments.choice("--format", request.format, {"table", "json"}, "output format");
     arguments.option(
         "--run-to-run", request.runToRun,
-        "standard deviation between the medians of runs of one program, such as 2%; without it, what "
-        "repeats show");
+        "standard deviation between the medians of runs of one program, such as 2% (default: from "
+        "repeats)");
     arguments.choice("--memory-by", request.memoryBy, {"category", "op", "module", "range", "size"},
-                     "how allocated blocks are added up, besides by category (range)");
+                     "grouping of allocated blocks, in addition to category (range)");
     arguments.choice("--at", request.at, {"auto", "peak", "end"},
-                     "whose blocks are compared: at the peak of a run, at the end of a snapshot unless said");
-    arguments.option("--limit", request.limit, "most rows of a table; 0 for all (30)");
+                     "when to compare blocks; auto: at the peak of a run, at the end of a snapshot (auto)");
+    arguments.option("--limit", request.limit, "maximum number of rows of a table; 0: all (30)");
     if (!arguments.parse(argc, argv))
         return 0;
     if (request.a.empty() || request.b.empty())

@@ -16,7 +16,7 @@ namespace {
 using machine::Finding;
 using Verdict = Finding::Verdict;
 
-/// As for a run on a machine that lacks what was asked for.
+/// The exit code of a run on a machine that lacks something requested.
 constexpr int kSomethingIsMissing = 4;
 
 std::string_view word(Verdict verdict)
@@ -69,15 +69,15 @@ int doctorCommand(int argc, char** argv)
     std::string format = "text";
     CeilingsRequest ceilings;
     Arguments arguments("doctor [--format text|json] [--ceilings [-o FILE] [--device DEVICE] [--force]]",
-                        "Says what this machine offers to Tilescope, and the remedy for each thing that is "
-                        "missing.\nExit 0: nothing is missing (a note is no obstacle); 4: something is.",
+                        "Checks what this machine supports and prints a remedy for everything that is "
+                        "missing.\nExit code 0: nothing is missing; 4: something is missing.",
                         "tilescope doctor");
-    arguments.choice("--format", format, {"text", "json"}, "how to print it");
-    arguments.flag("--ceilings", ceilings.asked,
-                   "measure what a device reaches at most instead; takes seconds");
-    arguments.output("-o,--output", ceilings.file, "file that keeps the ceilings for its runs' rooflines");
-    arguments.option("--device", ceilings.device, "which device: auto, cpu, cuda:N (auto)");
-    arguments.flag("--force", ceilings.force, "keep a calibration although the host was busy");
+    arguments.choice("--format", format, {"text", "json"}, "output format");
+    arguments.flag("--ceilings", ceilings.asked, "instead measure the ceilings of a device; takes seconds");
+    arguments.output("-o,--output", ceilings.file,
+                     "save the ceilings in this file, for the rooflines of its runs");
+    arguments.option("--device", ceilings.device, "auto, cpu or cuda:N (auto)");
+    arguments.flag("--force", ceilings.force, "save a calibration although the host was busy");
     if (!arguments.parse(argc, argv))
         return 0;
     ceilings.format = format;

@@ -19,15 +19,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{300}; // on a machine that others keep busy
+constexpr std::chrono::seconds kPatience{300}; // also sufficient on a busy machine
 
-/// What a program that ended wrote, and how it ended; killed where it takes too long.
+/// Output and exit status of a program, which is killed if it takes too long.
 struct Ended {
     bool well = false;
     std::string said;
 };
 
-/// Takes what is there to read; false where the other end is closed.
+/// Reads the available bytes; false if the other end is closed.
 bool takeFrom(const session::FileDescriptor& pipe, std::string& into)
 {
     std::array<char, 4096> buffer{};
@@ -53,7 +53,7 @@ Ended runToItsEnd(const fs::path& program, const std::vector<std::string>& argum
         const bool output = takeFrom(child.output, ignored);
         open = error || output;
     }
-    // Its pipes are closed as it ends; the rest of its end is a matter of moments.
+    // The program has closed its pipes and ends within moments.
     std::optional<session::ExitStatus> status;
     while (!(status = child.ended()) && std::chrono::steady_clock::now() < until)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -73,7 +73,7 @@ std::string textOf(const fs::path& file)
     return text.str();
 }
 
-/// The sentence with which a program ended; what it said before that are warnings.
+/// The program's last sentence; earlier lines are warnings.
 std::string lastLine(std::string text)
 {
     while (text.ends_with('\n'))

@@ -7,9 +7,9 @@
 
 namespace tilescope::cli {
 
-/// Has tilescope-gui draw the figures of a document, without a display, into `folder`: recipe, PDF, SVG, PNG,
-/// caption and values of each. Where it is not installed or a figure fails, the drawings say why and the rest
-/// goes on.
+/// Lets tilescope-gui draw the figures of a document, without a display, into `folder`: recipe, PDF, SVG,
+/// PNG, caption and values of each. If tilescope-gui is missing or a figure fails, the result contains the
+/// reason and the remaining figures.
 /// \throws Error  the folder cannot be written
 report::Drawings drawFigures(const report::Document& document, const std::filesystem::path& folder);
 

@@ -24,14 +24,15 @@ using session::PointForecast;
 using session::SweepPoint;
 
 struct Total {
-    std::optional<double> seconds = 0; ///< none where one point's are not known
-    double errorSeconds = 0; ///< by which they may be off, as all points may be in the same direction
+    std::optional<double> seconds = 0; ///< none if unknown for some point
+    double errorSeconds = 0;           ///< sum of the errors, because all points may deviate in the same
+                                       ///< direction
     Bytes peak{};
     std::int64_t outOfMemory = 0;
     std::int64_t skipped = 0;
-    std::int64_t unknown = 0; ///< points of which no memory is known
+    std::int64_t unknown = 0; ///< points without a prediction of memory
 
-    /// As a share of the seconds.
+    /// Relative to `seconds`.
     std::optional<double> error() const
     {
         return seconds && *seconds > 0 ? std::optional(errorSeconds / *seconds) : std::nullopt;
@@ -46,7 +47,7 @@ Total totalOf(const std::vector<PointForecast>& forecasts)
             ++total.skipped;
             continue;
         }
-        // Points that run out of memory end soon.
+        // Points that run out of memory end soon, so they do not count.
         if (!point.memory || !point.memory->outOfMemory)
             total.seconds = total.seconds && point.seconds ? std::optional(*total.seconds + *point.seconds)
                                                            : std::nullopt;
@@ -104,7 +105,7 @@ std::string memoryJson(const std::optional<predict::MemoryPrediction>& memory)
         categoriesJson(*memory), oomJson(memory->outOfMemory));
 }
 
-/// The point's event with what it would take.
+/// The event of a point with its forecast.
 std::string pointJson(const SweepPoint& point, const PointForecast& forecast)
 {
     std::string line =
@@ -214,13 +215,13 @@ void writeText(std::ostream& out, const std::vector<SweepPoint>& points,
     if (!points.empty() && std::ranges::none_of(forecasts, [](const PointForecast& point) {
             return point.stepSeconds.has_value();
         }))
-        out << "Time is not predicted: no calibration of this device; measure it once: tilescope doctor "
+        out << "Time is not predicted: this device is not calibrated. Calibrate it with: tilescope doctor "
                "--ceilings\n";
     if (std::ranges::any_of(forecasts, &PointForecast::isFromBusyHost))
-        out << "The device was calibrated while its host was busy, so times may be off by more than ±; "
+        out << "The device was calibrated while its host was busy, so the error may exceed ±. Calibrate "
                "measure it "
                "again: tilescope doctor --ceilings\n";
-    // Scripts read how many points there are from the beginning of the last line.
+    // Scripts read the number of points from the beginning of the last line.
     out << points.size() << ' ' << (points.size() == 1 ? "point" : session::pointsWord(points));
     if (!points.empty())
         out << " on " << devicesOf(forecasts);
@@ -255,7 +256,7 @@ Bytes capacityFrom(const std::string& text)
         if (specs.size() == 1 && specs.front().memoryLimit)
             return *specs.front().memoryLimit;
     } catch (const Error&) {
-        // It speaks of the key that the text was tried for.
+        // The message of parsing refers to the key that was used for it; replace it.
     }
     throw Error{.what = "'" + text + "' is not an amount of memory with its unit",
                 .where = "--capacity",

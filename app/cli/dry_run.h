@@ -9,13 +9,13 @@
 
 namespace tilescope::cli {
 
-/// Prints what the points of a sweep would take, each and together, and runs nothing: a table, or one JSON
-/// object a line: an event `point` each, with a forecast, and `forecast` for all.
+/// Prints the predicted time and memory of the points of a sweep, without running them: a table, or one JSON
+/// object per line: an event `point` with a forecast for each, and a final `forecast`.
 void showDryRun(std::ostream& out, const std::vector<session::SweepPoint>& points,
                 const session::ForecastTarget& target, Format format);
 
-/// `80 GiB` of --capacity.
-/// \throws Error  not a size
+/// Parses the `80 GiB` of --capacity.
+/// \throws Error  not an amount of memory
 Bytes capacityFrom(const std::string& text);
 
 } // namespace tilescope::cli

@@ -1,4 +1,4 @@
-// The command line: finds the verb, calls it, prints what went wrong.
+// The command line: finds the verb, calls it and prints errors.
 
 #include "app/cli/commands.h"
 #include "core/base/current_error.h"
@@ -36,24 +36,26 @@ constexpr std::array kVerbs{
          "tilescope --batch sweep.yaml -o a.tscope"},
     Verb{"run", cli::runCommand, "run one experiment",
          "tilescope run lm --size tiny --device cpu -o a.tscope"},
-    Verb{"show", cli::showCommand, "tables of a file", "tilescope show a.tscope kernels --group family"},
-    Verb{"compare", cli::compareCommand, "two runs side by side", "tilescope compare a.tscope:1 a.tscope:2"},
-    Verb{"report", cli::reportCommand, "tables, figures and findings of studies, for a paper",
+    Verb{"show", cli::showCommand, "print tables of a file",
+         "tilescope show a.tscope kernels --group family"},
+    Verb{"compare", cli::compareCommand, "compare two runs", "tilescope compare a.tscope:1 a.tscope:2"},
+    Verb{"report", cli::reportCommand, "write tables, figures and findings of studies",
          "tilescope report all.tscope -o writeup"},
-    Verb{"export", cli::exportCommand, "a run's memory as a snapshot that PyTorch's memory_viz shows",
+    Verb{"export", cli::exportCommand, "write a run's memory as a snapshot for PyTorch's memory_viz",
          "tilescope export a.tscope --snapshot a.pickle"},
-    Verb{"import", cli::importCommand, "a memory snapshot that PyTorch wrote",
+    Verb{"import", cli::importCommand, "read a memory snapshot of PyTorch",
          "tilescope import snapshot.pickle -o t.tscope"},
-    Verb{"merge", cli::mergeCommand, "several files into one",
+    Verb{"merge", cli::mergeCommand, "copy several files into one",
          "tilescope merge s0.tscope s1.tscope -o all.tscope"},
-    Verb{"verify", cli::verifyCommand, "every count and checksum of a file", "tilescope verify all.tscope"},
-    Verb{"note", cli::noteCommand, "a sentence kept with a run", "tilescope note a.tscope 3 'fan was loud'"},
-    Verb{"tag", cli::tagCommand, "a word kept with a run", "tilescope tag a.tscope 3 baseline"},
-    Verb{"delete", cli::deleteCommand, "runs out of a file", "tilescope delete a.tscope 3 4"},
-    Verb{"compact", cli::compactCommand, "give back the space of deleted runs", "tilescope compact a.tscope"},
-    Verb{"studies", cli::studiesCommand, "the ready-made sweeps", "tilescope studies"},
-    Verb{"presets", cli::presetsCommand, "the model sizes", "tilescope presets"},
-    Verb{"doctor", cli::doctorCommand, "what this machine offers and lacks", "tilescope doctor"},
+    Verb{"verify", cli::verifyCommand, "check every count and checksum of a file",
+         "tilescope verify all.tscope"},
+    Verb{"note", cli::noteCommand, "set the note of a run", "tilescope note a.tscope 3 'fan was loud'"},
+    Verb{"tag", cli::tagCommand, "set the tag of a run", "tilescope tag a.tscope 3 baseline"},
+    Verb{"delete", cli::deleteCommand, "remove runs from a file", "tilescope delete a.tscope 3 4"},
+    Verb{"compact", cli::compactCommand, "reclaim the space of deleted runs", "tilescope compact a.tscope"},
+    Verb{"studies", cli::studiesCommand, "list the ready-made sweeps", "tilescope studies"},
+    Verb{"presets", cli::presetsCommand, "list the model sizes", "tilescope presets"},
+    Verb{"doctor", cli::doctorCommand, "check what this machine supports", "tilescope doctor"},
 };
 
 void printHelp()
@@ -61,22 +63,22 @@ void printHelp()
     std::cout << programBanner()
               << ": where do the time and the memory of a transformer step go?\n\n"
                  "usage: tilescope [FILE…]            the window (on files)\n"
-                 "       tilescope VERB …             VERB --help tells more\n\n";
+                 "       tilescope VERB …             see VERB --help\n\n";
     for (const Verb& verb : kVerbs) {
         std::cout << "  " << verb.name << std::string(10 - verb.name.size(), ' ') << verb.purpose << '\n'
                   << "            " << verb.example << '\n';
     }
     std::cout
         << "\n  help VERB   the same as VERB --help\n"
-           "  --version   the version of this program, also -V\n"
-           "\nLibTorch: the engine takes the torch 2.11 folder that TILESCOPE_TORCH names, else its own run "
-           "path, the torch\nof python3, that of packaging/dev setup; more in help/cluster.md\n"
+           "  --version   print the version, also -V\n"
+           "\nLibTorch: the engine uses the torch 2.11 folder in TILESCOPE_TORCH, otherwise its own run "
+           "path, the torch\nof python3 or that of packaging/dev setup; see help/cluster.md\n"
            "\nexit codes: 0 all points ok, oom or skipped; 2 unusable arguments, spec or file; 3 a "
            "point ended in\n"
-           "error; 4 the machine lacks what was asked for; 130 cancelled\n";
+           "error; 4 the machine lacks something requested; 130 cancelled\n";
 }
 
-/// Whether a first argument that is no verb names a file: it exists, or looks like one.
+/// Whether a first argument that is not a verb names a file: it exists or looks like one.
 bool namesFile(const std::string& argument)
 {
     std::error_code error;
@@ -104,8 +106,8 @@ void requireThere(std::string_view file)
                 .mend = didYouMean(argument, words)};
 }
 
-/// Becomes the window. Only returns by throwing.
-/// \param words  files, then perhaps options of the window's program, which it judges itself
+/// Replaces this process by the window. Returns only by throwing.
+/// \param words  files, then options, which the window's program checks
 [[noreturn]] void openWindow(std::span<char*> words, char** argv)
 {
     for (const char* word : words) {
@@ -117,12 +119,11 @@ void requireThere(std::string_view file)
     execv(window.c_str(), argv);
     throw Error{.what = std::string("the window cannot be opened (") + std::strerror(errno) + ")",
                 .where = window.string(),
-                .mend =
-                    "install tilescope-gui beside this program, or see the file with `tilescope show FILE`",
+                .mend = "install tilescope-gui beside this program, or use `tilescope show FILE`",
                 .kind = ErrorKind::Environment};
 }
 
-/// `--batch` may stand anywhere among its options: it becomes the verb, the rest its arguments.
+/// Moves `--batch` to the front: it acts as the verb, whatever its position.
 bool bringBatchToFront(std::vector<char*>& words)
 {
     if (words.size() < 2 || words[1][0] != '-')
@@ -141,7 +142,7 @@ const Verb* findVerb(std::string_view word)
     return found == kVerbs.end() ? nullptr : &*found;
 }
 
-/// `help VERB …`: what VERB … --help prints.
+/// `help VERB …` prints the same as `VERB … --help`.
 int help(std::span<char*> words)
 {
     if (words.empty()) {
@@ -181,7 +182,7 @@ int dispatch(int argc, char** argv)
     openWindow(given, argv);
 }
 
-/// What a verb printed is a result like any other: one that did not arrive is a failure.
+/// Failing to write to standard output is an error: the output is the result.
 void requirePrinted()
 {
     std::cout.flush();

@@ -16,7 +16,7 @@ void require(bool there, const char* verb, const char* what)
     if (!there)
         throw Error{.what = std::string("no ") + what + " was named",
                     .where = std::string("tilescope ") + verb,
-                    .mend = "--help shows what belongs there"};
+                    .mend = "see --help"};
 }
 
 RunId runFrom(const std::string& text, const char* verb)
@@ -30,7 +30,7 @@ RunId runFrom(const std::string& text, const char* verb)
     return RunId{number};
 }
 
-/// The FILE of a verb that takes nothing else; empty: help was printed instead.
+/// The FILE of a verb without other arguments; empty: help was printed.
 std::string onlyFile(int argc, char** argv, const char* verb, const char* purpose, const char* example)
 {
     std::string file;
@@ -42,7 +42,7 @@ std::string onlyFile(int argc, char** argv, const char* verb, const char* purpos
     return file;
 }
 
-/// note and tag: FILE RUN TEXT.
+/// The verbs note and tag: FILE RUN TEXT.
 int annotate(int argc, char** argv, const char* verb, const char* purpose, const char* example,
              void (*set)(const std::filesystem::path&, RunId, std::string_view))
 {
@@ -52,16 +52,16 @@ int annotate(int argc, char** argv, const char* verb, const char* purpose, const
     Arguments arguments(std::string(verb) + " FILE RUN TEXT", purpose, example);
     arguments.positional("FILE", file, "a .tscope file");
     arguments.positional("RUN", run, "the run's number");
-    arguments.positionals("TEXT", words, "what to keep, as one argument; '' removes what is there");
+    arguments.positionals("TEXT", words, "the text, as one argument; '' removes it");
     if (!arguments.parse(argc, argv))
         return 0;
     require(!file.empty() && !run.empty(), verb, "file and run");
     const RunId number = runFrom(run, verb);
     if (words.size() != 1)
-        throw Error{.what = words.empty() ? std::string("no text was named")
-                                          : "'" + words[1] + "' is one argument too many",
+        throw Error{.what = words.empty() ? std::string("no text given")
+                                          : "'" + words[1] + "' is an extra argument",
                     .where = std::string("tilescope ") + verb,
-                    .mend = words.empty() ? "'' removes what is there" : "quote the text"};
+                    .mend = words.empty() ? "'' removes the text" : "quote the text"};
     set(file, number, words.front());
     return 0;
 }
@@ -71,7 +71,7 @@ void setTag(const std::filesystem::path& file, RunId run, std::string_view tag)
     if (tag.find_first_of(" \t\n") != std::string_view::npos)
         throw Error{.what = "a tag is one word",
                     .where = "'" + std::string(tag) + "'",
-                    .mend = "join the words with a dash, or keep the sentence with tilescope note"};
+                    .mend = "join the words with a dash, or use tilescope note for a sentence"};
     store::setTag(file, run, tag);
 }
 
@@ -82,17 +82,17 @@ int mergeCommand(int argc, char** argv)
     std::vector<std::string> files;
     std::string output;
     Arguments arguments("merge FILE… -o OUT",
-                        "Copies the runs of files into one; those that it has are not copied again.",
+                        "Copies the runs of files into one, except those that it already contains.",
                         "tilescope merge s0.tscope s1.tscope -o all.tscope");
     arguments.positionals("FILE", files, "files to copy from; not OUT itself");
-    arguments.output("-o,--output", output, "the file to add to; made where it does not exist");
+    arguments.output("-o,--output", output, "the file to add to; created if it does not exist");
     if (!arguments.parse(argc, argv))
         return 0;
     require(!files.empty(), "merge", "file");
     require(!output.empty(), "merge", "target (-o)");
     const std::vector<std::filesystem::path> sources(files.begin(), files.end());
     const store::MergeOutcome outcome = store::merge(sources, output);
-    std::cout << outcome.added << " runs added, " << outcome.present << " were there already -> "
+    std::cout << outcome.added << " runs added, " << outcome.present << " already in the file -> "
               << escapeForTerminal(output) << '\n';
     return 0;
 }
@@ -108,20 +108,20 @@ int verifyCommand(int argc, char** argv)
     for (const std::string& problem : report.problems)
         std::cout << escapeForTerminal(problem) << '\n';
     std::cout << escapeForTerminal(file) << ": " << report.runs << " runs, " << report.rows << " rows, "
-              << (report.ok() ? "all as they were written" : "damaged") << '\n';
+              << (report.ok() ? "no damage" : "damaged") << '\n';
     constexpr int kUnusableFile = 2;
     return report.ok() ? 0 : kUnusableFile;
 }
 
 int noteCommand(int argc, char** argv)
 {
-    return annotate(argc, argv, "note", "Keeps a sentence with a run.",
+    return annotate(argc, argv, "note", "Sets the note of a run, a sentence.",
                     "tilescope note a.tscope 3 'fan was loud'", store::setNote);
 }
 
 int tagCommand(int argc, char** argv)
 {
-    return annotate(argc, argv, "tag", "Keeps a word with a run.", "tilescope tag a.tscope 3 baseline",
+    return annotate(argc, argv, "tag", "Sets the tag of a run, a word.", "tilescope tag a.tscope 3 baseline",
                     setTag);
 }
 
@@ -131,7 +131,7 @@ int deleteCommand(int argc, char** argv)
     std::vector<std::string> runs;
     Arguments arguments(
         "delete FILE RUN…",
-        "Removes runs with all their rows, all of them or none; compact gives the space back.",
+        "Removes runs with all their rows; if one is missing, removes none. compact reclaims the space.",
         "tilescope delete a.tscope 3 4");
     arguments.positional("FILE", file, "a .tscope file");
     arguments.positionals("RUN", runs, "numbers of the runs");
@@ -148,7 +148,7 @@ int deleteCommand(int argc, char** argv)
 int compactCommand(int argc, char** argv)
 {
     const std::string file =
-        onlyFile(argc, argv, "compact", "Writes a file anew without the space of deleted runs.",
+        onlyFile(argc, argv, "compact", "Rewrites a file without the space of deleted runs.",
                  "tilescope compact a.tscope");
     if (file.empty())
         return 0;

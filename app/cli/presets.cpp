@@ -8,9 +8,9 @@ namespace tilescope::cli {
 int presetsCommand(int argc, char** argv)
 {
     std::string format = "table";
-    Arguments arguments("presets [--format table|json|csv]", "Lists the model sizes that `size` names.",
+    Arguments arguments("presets [--format table|json|csv]", "Lists the model sizes for the key `size`.",
                         "tilescope presets --format json");
-    arguments.choice("--format", format, {"table", "json", "csv"}, "how to print them");
+    arguments.choice("--format", format, {"table", "json", "csv"}, "output format");
     if (!arguments.parse(argc, argv))
         return 0;
 

@@ -6,7 +6,7 @@
 
 namespace tilescope::cli {
 
-/// To standard output.
+/// Writes the table to standard output.
 /// \param format  table, json or csv
 void printTable(const exchange::Table& table, const std::string& format);
 

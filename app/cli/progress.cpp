@@ -76,7 +76,7 @@ void Progress::take(const session::PointEvent& event)
 void Progress::take(const session::StateEvent& event)
 {
     state_ = event.state;
-    // Counted from the states too, because not every sample is told.
+    // Also counted from the states, because not every sample is reported.
     const ExperimentSpec& spec = points_[current_].spec;
     if (state_ == "measure")
         stepsDone_ = spec.warmup;
@@ -108,7 +108,7 @@ std::string Progress::remarks(const std::string& reason, std::size_t used) const
         return text.empty() ? 0 : kGap.size() + exchange::displayWidth(text);
     };
     if (widthOf(label) + widthOf(why) > room) {
-        // The reason is what the line is read for: the label gives way down to a third.
+        // The reason is more important: the label shrinks down to a third.
         if (!why.empty())
             label = exchange::elideMiddle(label, std::max(room / 3, room - std::min(room, widthOf(why))) - 2);
         label = exchange::elideMiddle(label, room - kGap.size());
@@ -138,7 +138,7 @@ void Progress::take(const session::ResultEvent& event)
          << remarks(event.reason, exchange::displayWidth(place + status + figures)) << std::endl;
     for (const std::string& flag : event.flags) {
         const FlagInfo* info = findFlag(flag);
-        // What is so of the program is so of every point: it is said once.
+        // Flags that concern the program apply to every point and are printed once.
         if (info != nullptr && info->severity == LossSeverity::Info && !said_.insert(flag).second)
             continue;
         const bool bare = info != nullptr && flag == info->name;
@@ -184,7 +184,7 @@ void Progress::take(const session::DoneEvent& event)
 {
     clearBar();
     if (points_.empty() && present_ > 0) {
-        out_ << fmt::format("{0} of {0} points were there already; nothing was run -> {1}", present_,
+        out_ << fmt::format("{0} of {0} points already in the file; nothing was run -> {1}", present_,
                             exchange::escapeForTerminal(file_))
              << std::endl;
         return;
@@ -203,7 +203,7 @@ void Progress::take(const session::DoneEvent& event)
     out_ << fmt::format("{} of {} {}{}{} in {}{} -> {}", finished_, points_.size(),
                         session::pointsWord(points_), counts.empty() ? "" : ": ", counts,
                         durationText(event.seconds),
-                        present_ > 0 ? fmt::format("; {} more were there already", present_) : "",
+                        present_ > 0 ? fmt::format("; {} more already in the file", present_) : "",
                         exchange::escapeForTerminal(file_))
          << std::endl;
 }

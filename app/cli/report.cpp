@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kFormats{"html", "md", "latex", "typst", "csv", "json"};
 
-/// The words of `html,md`; all where nothing was asked for.
+/// Splits `html,md`; empty: all formats.
 std::vector<std::string_view> formatsOf(const std::string& text)
 {
     if (text.empty())
@@ -106,7 +106,7 @@ void Draft::writeAll(std::string_view format, const report::Document& document,
         writeTables(document);
 }
 
-/// What a figure shows is said by its template; of what it was drawn, by who drew it.
+/// The template describes what a figure shows; the program that draws it adds the data behind it.
 void addCaptions(report::Document& document, const report::Drawings& drawings)
 {
     for (report::Section& section : document.sections)
@@ -124,20 +124,18 @@ int reportCommand(int argc, char** argv)
     std::string folder;
     std::string formatList;
     report::ReportOptions options;
-    Arguments arguments(
-        "report FILE… -o DIR [options]",
-        "Writes what the studies in these files say: tables, figures and findings for a paper.",
-        "tilescope report all.tscope -o writeup --format html,latex");
+    Arguments arguments("report FILE… -o DIR [options]",
+                        "Writes a report on the studies in these files: tables, figures and findings.",
+                        "tilescope report all.tscope -o writeup --format html,latex");
     arguments.positionals("FILE", files, "recordings of tilescope --batch study:NAME");
     arguments.output("-o,--output", folder, "the folder to write to");
-    arguments.option("--study", options.study, "this study alone");
-    arguments.option("--format", formatList,
-                     "html, md, latex, typst, csv, json; several by commas; without it all");
+    arguments.option("--study", options.study, "only this study");
+    arguments.option("--format", formatList, "html, md, latex, typst, csv, json; separated by commas (all)");
     arguments.flag("--anonymous", options.anonymous, "without host, user and folders");
     if (!arguments.parse(argc, argv))
         return 0;
     if (files.empty() || folder.empty())
-        throw Error{.what = files.empty() ? "no file was named" : "no folder was named",
+        throw Error{.what = files.empty() ? "no file given" : "no folder given",
                     .where = "report",
                     .mend = "write tilescope report FILE -o DIR"};
     const std::vector<std::string_view> formats = formatsOf(formatList);

@@ -26,12 +26,12 @@ Workload workloadFrom(const std::string& word)
 {
     if (const auto workload = fromWord<Workload>(word))
         return *workload;
-    throw Error{.what = word.empty() ? "no workload was named" : "unknown workload '" + word + "'",
+    throw Error{.what = word.empty() ? "no workload given" : "unknown workload '" + word + "'",
                 .where = "tilescope run",
                 .mend = didYouMean(word, workloadWords())};
 }
 
-/// `attention, lm, … or dtypes`.
+/// The workloads as a list: `attention, lm, … or dtypes`.
 std::string workloadList()
 {
     const std::vector<std::string_view> words = workloadWords();
@@ -53,19 +53,20 @@ int runCommand(int argc, char** argv)
                         "tilescope run lm --size tiny --mode train --device cpu -o a.tscope");
     arguments.positional("WORKLOAD", workload, workloadList());
     sweep.addTo(arguments);
-    std::deque<std::pair<std::string, std::string>> values; // a deque: options keep references into it
+    std::deque<std::pair<std::string, std::string>> values; // a deque, because options keep references
+                                                            // to its elements
     for (const config::KeyInfo& key : config::keys()) {
         if (key.name == "workload")
             continue;
         auto& [name, value] = values.emplace_back(key.name, "");
         arguments.key(name, value, key.type == config::ValueType::Boolean);
     }
-    // Help is of the workload that is named; of attention if none is.
+    // Shows the keys of the given workload, otherwise those of attention.
     const std::optional<Workload> named = argc > 1 ? fromWord<Workload>(argv[1]) : std::nullopt;
     std::string keys = "keys of " + std::string(wordOf(named.value_or(Workload::Attention))) + "\n" +
                        config::keysHelp(named.value_or(Workload::Attention));
     if (!named)
-        keys += "\nkeys of the others: tilescope run lm --help, and so on\n";
+        keys += "\nkeys of other workloads: for example tilescope run lm --help\n";
     arguments.appendix(std::move(keys));
     if (!arguments.parse(argc, argv))
         return 0;

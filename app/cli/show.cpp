@@ -25,57 +25,57 @@ using exchange::tableOf;
 using query::Grouping;
 
 constexpr std::string_view kHelp = R"(usage: tilescope show FILE [SECTION] [options]
-Shows what a .tscope file holds.
+Prints tables of a .tscope file.
 
 sections
   runs          every run: parameters, status, step and phase times, memory (the default)
                     tilescope show a.tscope runs --format json
-  samples       every measured step, warm-up and traced ones too
+  samples       every measured step, including warm-up and traced steps
                     tilescope show a.tscope samples --run 2 --format csv
-  steps         where the wall of each traced step went, and what it waits for
+  steps         the parts of the wall time of each traced step, and what it waits for
                     tilescope show a.tscope steps
-  kernels       GPU kernels, copies and memsets of the traced steps, added up
+  kernels       total times of GPU kernels, copies and memsets in the traced steps
                     tilescope show a.tscope kernels --group family --range '**/attention/**'
-  ops           the host's operators with their self time (a CPU's finest grain)
+  ops           the host's ops with their self time (the finest level on a CPU)
                     tilescope show a.tscope ops --range step/forward
-  ranges        step, phases and modules as a tree, with wall and GPU time
+  ranges        steps, phases and modules as a tree, with wall and GPU time
                     tilescope show a.tscope ranges --range 'step/*'
-  memory        allocation events; added up by --group; what is live by --at
+  memory        allocation events; totals with --group; allocated blocks with --at
                     tilescope show a.tscope memory --group category
                     tilescope show a.tscope memory --at peak
                     tilescope show a.tscope memory --names              # an attention step, tensor by tensor
                     tilescope show a.tscope memory --group step
-  saved         tensors that the forward pass kept for backward: which op and module holds what, from when to when
+  saved         tensors that forward keeps for backward, with op, module and lifetime
                     tilescope show a.tscope saved --group layer
-  oom           why a run was out of memory: what was asked, by which op and module, and who had the rest
+  oom           why a run ran out of memory: the request, its op and module, and the use of the rest
                     tilescope show a.tscope oom --run 3
   roofline      FLOPs, bytes and rates of the traced steps, against ceilings measured here and the data sheet
                     tilescope show a.tscope roofline --group range --range 'step/forward/**'
   mfu           model FLOPs of each timed step against the peak of the device
                     tilescope show a.tscope mfu --run 1
-  answers       questions that people ask of a trace, each with its figures and the command behind them:
+  answers       answers to common questions about a trace, with figures and the command behind them:
                 matmul-share, top-kernel, other-kernels, softmax-in-attention, phase-time, instances
                     tilescope show a.tscope answers softmax-in-attention
-  ceilings      what devices reach at most, as `tilescope doctor --ceilings -o FILE` measured it
+  ceilings      ceilings of devices, measured by `tilescope doctor --ceilings -o FILE`
                     tilescope show a.tscope ceilings
-  losses        what the recording lost, of all runs
+  losses        lost trace records of all runs
                     tilescope show a.tscope losses
   environment   machine, versions and settings of a run
                     tilescope show a.tscope environment --run 1
 
 options
-  --run N       the run with that number; without it runs, samples, steps and losses show all, the rest the last
-  --range GLOB  only what lies in ranges that match: * within a component, ** across; ranges match as a whole
+  --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
+  --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
                 memory: category, range, phase, module, op, step; saved: layer, module, range, phase;
                 roofline: family, op, range, phase, module
-  --at WHEN     memory that is live at the peak, or that many ns after the run's first event; ever: all
-                allocations of the traced steps, the largest first
+  --at WHEN     memory: blocks allocated at the peak, or that many ns after the run's first event; ever: all
+                allocations of the traced steps, largest first
   --names       memory: which tensor of attention each block holds (Q, K, V, S, P, O, dO, dP, dS, dQ, dK, dV,
-                workspaces) and whose memory it reuses: in the first traced step, or with --at peak or --at NS
+                workspaces) and which memory it reuses, in the first traced step; also with --at peak or --at NS
   --format F    table (the default), json (the stable interface for programs) or csv
-  --limit N     at most N rows of a table; 0 for all (the default is 200; json and csv always give all)
-  --help        this text
+  --limit N     at most N rows of a table; 0: all (default 200; json and csv are always complete)
+  --help        print this text
 )";
 
 enum class Format { Table, Json, Csv };
@@ -94,11 +94,11 @@ struct Request {
 
 struct Section {
     std::string_view name;
-    std::vector<Grouping> groupings; ///< what --group takes; empty where it takes nothing
+    std::vector<Grouping> groupings; ///< values of --group; empty: no grouping
     bool takesRange = false;
     bool takesAt = false;
     Table (*table)(const store::RunReader&, const Request&);
-    /// How people read it where that is no table.
+    /// The output for people, if it is not a table.
     void (*text)(const store::RunReader&, const Request&, std::ostream&) = nullptr;
 };
 
@@ -115,20 +115,20 @@ std::int64_t wholeNumber(std::string_view text, std::string_view option, std::in
         throw Error{.what = "'" + std::string(text) + "' is not a whole number from " +
                             std::to_string(least) + " up",
                     .where = std::string(option),
-                    .mend = "write digits alone: " + std::string(option) + " " + std::to_string(least)};
+                    .mend = "write only digits: " + std::string(option) + " " + std::to_string(least)};
     return value;
 }
 
 Table runsTable(const store::RunReader& reader, const Request& request)
 {
     const auto runs = std::make_shared<const query::RunList>(reader, request.query.run);
-    // One run is read, several are compared.
+    // A single run is shown as a sheet, several as a table.
     if (request.format == Format::Table && runs->size() == 1)
         return exchange::sheetOf((*runs)[0]);
     return tableOf(runs);
 }
 
-/// Blocks by the tensors that they hold.
+/// Allocated blocks with the tensors that they hold.
 Table namesTable(const store::RunReader& reader, const Request& request)
 {
     const RunId run = query::chooseRun(reader, request.query.run).run;
@@ -278,7 +278,7 @@ const Section& sectionOf(const std::string& name)
         .what = "there is no section '" + name + "'", .where = "show", .mend = didYouMean(name, names)};
 }
 
-/// What was asked; none if it was help, which has been printed.
+/// The parsed arguments; none if help was printed.
 std::optional<Request> parse(std::span<const std::string> words, std::ostream& out)
 {
     Request request;
@@ -330,26 +330,25 @@ void check(Request& request, const Section& section)
         request.query.grouping = query::groupingOf(*request.group, section.groupings);
     }
     if (!request.query.rangeGlob.empty() && !section.takesRange)
-        throw Error{.what = "show " + name + " has no ranges to choose from",
+        throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
-                    .mend = "kernels, ops, ranges, roofline, memory and saved have"};
+                    .mend = "kernels, ops, ranges, roofline, memory and saved do"};
     if (request.at && !section.takesAt)
-        throw Error{.what = "only show memory takes a moment",
+        throw Error{.what = "only show memory supports --at",
                     .where = "--at",
                     .mend = "tilescope show FILE memory --at " + *request.at};
     if (request.names && (!section.takesAt || request.group))
         throw Error{.what = section.takesAt ? "--names and --group exclude each other"
-                                            : "only show memory has names",
+                                            : "only show memory supports --names",
                     .where = "--names",
                     .mend = section.takesAt ? "give one of them" : "tilescope show FILE memory --names"};
     if (request.names && request.at == "ever")
-        throw Error{.what = "--names without --at shows a whole step",
-                    .where = "--at",
-                    .mend = "leave out --at ever"};
+        throw Error{
+            .what = "--names without --at shows a whole step", .where = "--at", .mend = "omit --at ever"};
     if (request.at && request.group)
         throw Error{.what = "--at and --group exclude each other",
                     .where = "show memory",
-                    .mend = "--group tells each group's bytes at the peak already"};
+                    .mend = "--group already shows each group's bytes at the peak"};
 }
 
 } // namespace
@@ -361,9 +360,8 @@ int show(std::span<const std::string> arguments, std::ostream& out)
         return 0;
     Request& request = *parsed;
     if (request.file.empty())
-        throw Error{.what = "needs a file",
-                    .where = "show",
-                    .mend = "tilescope show FILE [SECTION]; --help tells more"};
+        throw Error{
+            .what = "needs a file", .where = "show", .mend = "tilescope show FILE [SECTION]; see --help"};
     const Section& section = sectionOf(request.section);
     check(request, section);
     const store::RunReader reader(request.file);

@@ -35,7 +35,7 @@ exchange::SnapshotMoment momentOf(const std::string& at)
     if (error != std::errc{} || end != at.data() + at.size() || nanoseconds < 0)
         throw Error{.what = "'" + at + "' is not a point in time",
                     .where = "--at",
-                    .mend = "it takes end, peak, or nanoseconds after the run's first event"};
+                    .mend = "write end, peak, or nanoseconds after the run's first event"};
     return {.at = Nanoseconds(nanoseconds)};
 }
 
@@ -49,20 +49,20 @@ int exportCommand(int argc, char** argv)
     Arguments arguments(
         "export FILE[:RUN] --snapshot OUT.pickle [--at end|peak|NS]",
         "Writes a run's memory as a snapshot of PyTorch's allocator: segments, blocks and the events\n"
-        "of the traced steps, with the op and its ranges as frames. Without RUN the file's last run\n"
-        "is meant. PyTorch shows it: python -m torch.cuda._memory_viz trace_plot OUT.pickle",
+        "of the traced steps, with op and ranges as stack frames. The default is the file's last run.\n"
+        "To view it: python -m torch.cuda._memory_viz trace_plot OUT.pickle",
         "tilescope export a.tscope --snapshot a.pickle");
-    arguments.positional("FILE", file, "a .tscope file, and the run's number after a colon");
-    arguments.output("--snapshot", snapshot, "the pickle to write: a regular file, no recording");
+    arguments.positional("FILE", file, "a .tscope file, optionally with a colon and a run number");
+    arguments.output("--snapshot", snapshot, "the pickle to write: a regular file, not a recording");
     arguments.option("--at", at,
-                     "the moment whose blocks are shown: end of the recording (the default), peak, or that "
+                     "when to take the blocks: end of the recording (the default), peak, or that "
                      "many ns after the run's first event");
     if (!arguments.parse(argc, argv))
         return 0;
     if (file.empty() || snapshot.empty())
         throw Error{.what = "needs a file and --snapshot OUT.pickle",
                     .where = "tilescope export",
-                    .mend = "--help shows what belongs there"};
+                    .mend = "see --help"};
     const RunAddress address = runAddressOf(file);
     const store::RunReader reader(address.file);
     const RunId run = query::chooseRun(reader, address.run).run;
@@ -76,12 +76,11 @@ int exportCommand(int argc, char** argv)
               << " bytes), " << sizeText(figures.reserved) << " reserved -> " << escapeForTerminal(snapshot)
               << '\n';
     if (figures.unknown.count > 0)
-        std::cout << sizeText(figures.unknown)
-                  << " of it is in no block that the run knows; one block stands for it\n";
+        std::cout << sizeText(figures.unknown) << " of it is in no recorded block; one block represents it\n";
     if (figures.madeUpSegments)
-        std::cout << "the run knows no segments: each block stands in one of its own\n";
+        std::cout << "the run has no segments: each block gets its own segment\n";
     if (figures.inconsistent > 0)
-        std::cout << figures.inconsistent << " events did not fit the segments that were recorded\n";
+        std::cout << figures.inconsistent << " events do not fit the recorded segments\n";
     return 0;
 }
 
@@ -91,18 +90,17 @@ int importCommand(int argc, char** argv)
     std::string output;
     Arguments arguments(
         "import FILE.pickle -o OUT.tscope",
-        "Reads a memory snapshot that torch.cuda.memory._dump_snapshot wrote (PyTorch 2.1 or later) and\n"
-        "adds it to a file as a run. It is read as plain data: nothing in it can run. A snapshot is a\n"
+        "Reads a memory snapshot of torch.cuda.memory._dump_snapshot (PyTorch 2.1 or later) and\n"
+        "adds it to a file as a run. Reads plain data; cannot execute code from the file. A snapshot is a\n"
         "regular file of at most 2 GiB.",
         "tilescope import snapshot.pickle -o t.tscope");
     arguments.positional("FILE", file, "the snapshot");
-    arguments.output("-o,--output", output, "the .tscope file to add to; made where it does not exist");
+    arguments.output("-o,--output", output, "the .tscope file to add to; created if it does not exist");
     if (!arguments.parse(argc, argv))
         return 0;
     if (file.empty() || output.empty())
-        throw Error{.what = "needs a file and -o OUT.tscope",
-                    .where = "tilescope import",
-                    .mend = "--help shows what belongs there"};
+        throw Error{
+            .what = "needs a file and -o OUT.tscope", .where = "tilescope import", .mend = "see --help"};
     const exchange::ImportResult imported = exchange::importerFor(file).run(file, output);
     std::cout << escapeForTerminal(imported.summary) << " -> run " << imported.run.value << " of "
               << escapeForTerminal(output) << '\n';

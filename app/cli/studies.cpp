@@ -30,9 +30,9 @@ int studiesCommand(int argc, char** argv)
     std::string format = "table";
     Arguments arguments(
         "studies [--format table|json|csv]",
-        "Lists the ready-made sweeps: what each asks, its runs, and what it took where it ran.",
+        "Lists the ready-made sweeps: question, number of runs, and durations on known machines.",
         "tilescope --batch study:attention-grid --quick -o grid.tscope");
-    arguments.choice("--format", format, {"table", "json", "csv"}, "how to print them");
+    arguments.choice("--format", format, {"table", "json", "csv"}, "output format");
     if (!arguments.parse(argc, argv))
         return 0;
 

@@ -74,17 +74,18 @@ std::string commandLineOf(int argc, char** argv)
 
 void SweepArguments::addTo(Arguments& arguments)
 {
-    arguments.output("-o,--output", file, "the file to append to; without it tilescope-DATE-TIME.tscope");
-    arguments.flag("--dry-run", dryRun, "what each point would take in time and memory; runs nothing");
-    arguments.option("--capacity", capacity,
-                     "with --dry-run: for a GPU with so much memory (80 GiB) instead of this machine");
-    arguments.choice("--format", format, {"text", "json"}, "text, or one JSON event a line for programs");
+    arguments.output("-o,--output", file, "the file to append to (tilescope-DATE-TIME.tscope)");
+    arguments.flag("--dry-run", dryRun, "predict time and memory of each point; run nothing");
+    arguments.option(
+        "--capacity", capacity,
+        "with --dry-run: predict for a GPU with this much memory (80 GiB) instead of this machine");
+    arguments.choice("--format", format, {"text", "json"}, "text, or one JSON event per line for programs");
 }
 
 void SweepArguments::requireUsable() const
 {
     if (!capacity.empty() && !dryRun)
-        throw Error{.what = "only --dry-run takes it", .where = "--capacity", .mend = "add --dry-run"};
+        throw Error{.what = "requires --dry-run", .where = "--capacity", .mend = "add --dry-run"};
 }
 
 int SweepArguments::carryOut(const std::vector<session::SweepPoint>& points,
@@ -102,7 +103,7 @@ int SweepArguments::carryOut(const std::vector<session::SweepPoint>& points,
     std::error_code error;
     if (!file.empty() && !std::filesystem::exists(file, error))
         std::cerr << escapeForTerminal(file)
-                  << ": no such file yet; predictions use this machine's calibration alone" << std::endl;
+                  << ": no such file yet; predictions use only this machine's calibration" << std::endl;
     showDryRun(std::cout, points, target, shown);
     return 0;
 }

@@ -20,7 +20,7 @@ namespace {
 QtMessageHandler before = nullptr;
 bool isGuarding = false;
 QStringList* keptBack = nullptr;
-std::mutex keeping; ///< of the above: a platform may have threads that speak
+std::mutex keeping; ///< guards the above: platform threads may log
 
 std::string variable(const char* name)
 {
@@ -28,23 +28,23 @@ std::string variable(const char* name)
     return value ? value : "";
 }
 
-/// Why no platform of Qt starts, as far as the environment tells.
+/// Why no Qt platform starts, judging by the environment.
 Error noDisplay()
 {
     const std::string platform = variable("QT_QPA_PLATFORM");
     const std::string x11 = variable("DISPLAY");
     const std::string wayland = variable("WAYLAND_DISPLAY");
     Error error{.what = "this session has no display",
-                .mend = "log in with one (ssh -X), or see files without it: tilescope show FILE",
+                .mend = "log in with one (ssh -X), or use tilescope show FILE",
                 .kind = ErrorKind::Environment};
     if (!platform.empty()) {
         error.what = "the window cannot use this platform here";
         error.where = "QT_QPA_PLATFORM=" + platform;
-        error.mend = "unset it, or see files without the window: tilescope show FILE";
+        error.mend = "unset it, or use tilescope show FILE";
     } else if (!x11.empty() || !wayland.empty()) {
         error.what = "the display cannot be used";
         error.where = x11.empty() ? "WAYLAND_DISPLAY=" + wayland : "DISPLAY=" + x11;
-        error.mend = "check that it is yours and is there, or see files without it: tilescope show FILE";
+        error.mend = "check that it exists and that you may use it, or use tilescope show FILE";
     }
     return error;
 }
@@ -55,7 +55,7 @@ void keepBack(QtMsgType type, const QMessageLogContext& context, const QString& 
         const Error error = noDisplay();
         std::fprintf(stderr, "tilescope-gui: %s\n", error.sentence().c_str());
         std::fflush(stderr);
-        // Qt is half made: nothing of it can be torn down.
+        // Qt is partially constructed; destructors must not run.
         _exit(error.exitCode());
     }
     const std::scoped_lock lock(keeping);

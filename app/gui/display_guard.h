@@ -2,11 +2,11 @@
 
 namespace tilescope {
 
-/// While it lives, a display that cannot be used ends the program with one sentence and exit 4.
+/// During its lifetime, an unusable display ends the program with one sentence and exit code 4.
 ///
-/// Qt aborts where its platform cannot start: no DISPLAY, a server that does not answer, a QT_QPA_PLATFORM
-/// that it does not know. Its own words before that are kept back; if the platform does start, they are
-/// printed by release(). One at a time, on the main thread, around the making of QApplication.
+/// Qt aborts if its platform cannot start: DISPLAY is missing, the server does not respond, or
+/// QT_QPA_PLATFORM is unknown. Messages that Qt prints before are held back; if the platform starts,
+/// release() prints them. One at a time, on the main thread, around the construction of QApplication.
 class DisplayGuard {
 public:
     DisplayGuard();
@@ -14,7 +14,7 @@ public:
     DisplayGuard(const DisplayGuard&) = delete;
     DisplayGuard& operator=(const DisplayGuard&) = delete;
 
-    /// The platform has started: messages are Qt's again.
+    /// The platform has started: messages go to Qt again.
     void release();
 };
 

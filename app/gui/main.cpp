@@ -42,7 +42,7 @@ ui::ThemeChoice themeOf(const QString& word)
 void selectRuns(ui::MainWindow& window, const QString& numbers)
 {
     if (window.workspace().files().empty())
-        throw Error{.what = "there is no file to select runs of", .where = "--runs"};
+        throw Error{.what = "--runs needs a file", .where = "--runs"};
     std::vector<ui::RunKey> keys;
     for (const QString& number : numbers.split(QLatin1Char(','))) {
         const RunId run{number.toLongLong()};
@@ -51,7 +51,7 @@ void selectRuns(ui::MainWindow& window, const QString& numbers)
         if (!file.snapshot || std::ranges::none_of(file.snapshot->runs, is))
             throw Error{.what = "there is no run '" + number.toStdString() + "'",
                         .where = "--runs",
-                        .mend = "name numbers of the run list: 1,2"};
+                        .mend = "give numbers of runs: 1,2"};
         keys.push_back({file.id, run});
     }
     window.workspace().select(std::move(keys));
@@ -68,8 +68,7 @@ QSize sizeOf(const QString& words)
     return size;
 }
 
-// Charts and pictures are drawn where there is no display, on a cluster's node, and help is given there: what
-// the environment says of a display does not matter to them.
+// Drawing charts and pictures and printing help need no display, so they work on a cluster's node.
 void needNoDisplay(int argc, char** argv)
 {
     constexpr std::string_view kWithout[] = {"--charts", "--screenshots", "--help", "-h", "--version", "-v"};
@@ -87,7 +86,7 @@ void requireThere(const QStringList& files)
                 .what = "no such file", .where = file.toStdString(), .mend = "check the path of the file"};
 }
 
-// For benchmarks: when the window stood there, by the clock that all processes share.
+// For benchmarks: prints the time at which the window was painted, on the system-wide monotonic clock.
 void tellWhenPainted(ui::MainWindow& window)
 {
     ui::whenPainted(window, [] {
@@ -110,7 +109,7 @@ int run(int argc, char** argv)
     QApplication::setApplicationVersion(QString::fromStdString(version()));
     QCommandLineParser parser;
     parser.setApplicationDescription(
-        QStringLiteral("The window of Tilescope: configure, run, look, compare, export."));
+        QStringLiteral("The window of Tilescope: configure, run, view, compare, export."));
     parser.addHelpOption();
     parser.addVersionOption();
     const QCommandLineOption theme(QStringLiteral("theme"), QStringLiteral("system, light or dark"),
@@ -124,16 +123,16 @@ int run(int argc, char** argv)
                                   QStringLiteral("file"));
     const QCommandLineOption pictures(
         QStringLiteral("screenshots"),
-        QStringLiteral("write a picture of every page, light and dark, and end"), QStringLiteral("folder"));
-    const QCommandLineOption size(QStringLiteral("size"), QStringLiteral("of the window in pixels: 1366x768"),
+        QStringLiteral("write pictures of every page, light and dark, and exit"), QStringLiteral("folder"));
+    const QCommandLineOption size(QStringLiteral("size"),
+                                  QStringLiteral("size of the window in pixels: 1366x768"),
                                   QStringLiteral("size"));
     const QCommandLineOption painted(
         QStringLiteral("print-painted"),
-        QStringLiteral("print the monotonic clock's nanoseconds when the window is painted, and end"));
+        QStringLiteral("print the monotonic clock in nanoseconds when the window is painted, and exit"));
     const QCommandLineOption charts(
         QStringLiteral("charts"),
-        QStringLiteral(
-            "draw this recipe from the files, without a window, and end; may be given several times"),
+        QStringLiteral("draw this recipe from the files, without a window, and exit; may be repeated"),
         QStringLiteral("recipe"));
     const QCommandLineOption folder({QStringLiteral("o"), QStringLiteral("output")},
                                     QStringLiteral("folder for the charts"), QStringLiteral("folder"),

@@ -92,10 +92,10 @@ TEST(Arguments, NameTheNearestRightSpelling)
 TEST(Arguments, RefuseWhatIsTooMuchAndWhatLacksItsValue)
 {
     EXPECT_THAT(refusal({"a.yaml", "b.yaml"}), HasSubstr("b.yaml: unexpected argument"));
-    EXPECT_EQ(refusal({"--output"}), "--output: needs a value; tilescope demo --help shows what it takes");
+    EXPECT_EQ(refusal({"--output"}), "--output: needs a value; tilescope demo --help describes it");
     EXPECT_EQ(refusal({"-o", "--quick"}),
               "--output: needs a value; write --output=--quick if that is the value");
-    EXPECT_EQ(refusal({"--d-head="}), "--d-head: needs a value; tilescope demo --help shows what it takes");
+    EXPECT_EQ(refusal({"--d-head="}), "--d-head: needs a value; tilescope demo --help describes it");
     EXPECT_EQ(refusal({"--quick=3"}), "--quick: takes no value; write --quick alone");
 }
 
@@ -109,7 +109,7 @@ TEST(Arguments, RefuseAnOptionThatIsGivenTwice)
 
 TEST(Arguments, RefuseADashAsTheNameOfAFileToWrite)
 {
-    EXPECT_THAT(refusal({"-o", "-"}), HasSubstr("--output -: standard output cannot hold"));
+    EXPECT_THAT(refusal({"-o", "-"}), HasSubstr("--output -: cannot write this to standard output"));
     EXPECT_THAT(refusal({"--output=-"}), HasSubstr("name a file"));
     EXPECT_EQ(parse({"-"}).file, "-") << "as a file to read it may mean standard input";
 }

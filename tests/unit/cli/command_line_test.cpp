@@ -174,10 +174,10 @@ TEST_F(CommandLine, ResumingWhatIsDoneSaysSo)
     ASSERT_EQ(tilescope(sweep).code, 0);
     const ProgramResult again = tilescope(sweep);
     EXPECT_EQ(again.code, 0);
-    EXPECT_EQ(again.out, "4 of 4 points were there already; nothing was run -> a.tscope\n");
+    EXPECT_EQ(again.out, "4 of 4 points already in the file; nothing was run -> a.tscope\n");
     ASSERT_EQ(tilescope({"delete", "a.tscope", "2"}).code, 0);
     EXPECT_THAT(tilescope(sweep).out,
-                ContainsRegex("1 of 1 points: 1 ok in .*; 3 more were there already -> a.tscope"));
+                ContainsRegex("1 of 1 points: 1 ok in .*; 3 more already in the file -> a.tscope"));
 }
 
 TEST_F(CommandLine, LittleStackIsEnough)
@@ -327,7 +327,7 @@ TEST_F(CommandLine, ACalibrationOfABusyHostIsKeptByForceAloneAndMarked)
     EXPECT_EQ(refused.code, 4);
     EXPECT_THAT(refused.out, HasSubstr("busy"));
     EXPECT_THAT(refused.err,
-                ContainsRegex("^doctor --ceilings: not kept as calibration: a thread waited 23 % of the "
+                ContainsRegex("^doctor --ceilings: not saved as calibration: a thread waited 23 % of the "
                               "time for a CPU \\(load .*\\); .* --force\n$"));
     EXPECT_FALSE(std::filesystem::exists(environment["TILESCOPE_CALIBRATION"]));
 
@@ -358,7 +358,7 @@ TEST_F(CommandLine, ACalibrationOfABusyHostIsKeptByForceAloneAndMarked)
 TEST_F(CommandLine, ADryRunTellsTimeOfADeviceThatWasCalibrated)
 {
     const std::vector<std::string> asked{"--batch", "sweep.yaml", "--dry-run", "--set", "device=cpu"};
-    EXPECT_THAT(tilescope(asked).out, HasSubstr("Time is not predicted: no calibration"));
+    EXPECT_THAT(tilescope(asked).out, HasSubstr("Time is not predicted: this device is not calibrated"));
     ASSERT_EQ(tilescope({"doctor", "--ceilings", "--device", "cpu"}).code, 0);
     const ProgramResult dry = tilescope(asked);
     EXPECT_THAT(dry.out, ::testing::Not(HasSubstr("Time is not predicted"))) << dry.err;
@@ -385,7 +385,8 @@ TEST_F(CommandLine, DoctorSaysWhyCeilingsCannotBeMeasured)
     EXPECT_EQ(noDevice.code, 4);
     EXPECT_THAT(noDevice.err, HasSubstr("no usable NVIDIA GPU"));
     EXPECT_EQ(tilescope({"doctor", "--ceilings", "--device", "gpu"}).code, 2);
-    EXPECT_THAT(tilescope({"doctor", "-o", "a.tscope"}).err, HasSubstr("only --ceilings takes -o"));
+    EXPECT_THAT(tilescope({"doctor", "-o", "a.tscope"}).err,
+                HasSubstr("-o, --device and --force require --ceilings"));
     environment["FAKE_SCRIPT"] = "segv";
     const ProgramResult died = tilescope({"doctor", "--ceilings", "--device", "cpu"});
     EXPECT_EQ(died.code, 3);

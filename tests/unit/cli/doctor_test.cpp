@@ -52,7 +52,7 @@ protected:
 
 TEST_F(Doctor, SaysInItsHelpWhatItsExitMeans)
 {
-    EXPECT_THAT(doctor({"--help"}).out, HasSubstr("Exit 0: nothing is missing (a note is no obstacle); 4"));
+    EXPECT_THAT(doctor({"--help"}).out, HasSubstr("Exit code 0: nothing is missing; 4"));
 }
 
 TEST_F(Doctor, PrintsJsonAsItsSchemaSays)

@@ -118,13 +118,13 @@ TEST(Progress, DrawsABarThatFitsTheTerminalAndClearsItForLines)
 TEST(Progress, SaysHowManyPointsWereThereAlready)
 {
     const Shown all = show({}, {HelloEvent{1, "tilescope", "0", "a.tscope", 0}, DoneEvent{}}, {}, 100);
-    EXPECT_EQ(all.out, "100 of 100 points were there already; nothing was run -> a.tscope\n");
+    EXPECT_EQ(all.out, "100 of 100 points already in the file; nothing was run -> a.tscope\n");
     const Shown some = show(sweepOf({256}),
                             {HelloEvent{1, "tilescope", "0", "a.tscope", 1},
                              ResultEvent{1, "ok", "", 1.0, {}, 1, {}, 5}, DoneEvent{1, 0, 0, 0, 0, 1}},
                             {}, 99);
     EXPECT_THAT(some.out,
-                HasSubstr("1 of 1 points: 1 ok in 1.0 s; 99 more were there already -> a.tscope\n"));
+                HasSubstr("1 of 1 points: 1 ok in 1.0 s; 99 more already in the file -> a.tscope\n"));
 }
 
 TEST(Progress, CutsItsLinesToTheTerminal)

@@ -90,9 +90,9 @@ TEST(Terminal, ElidesNamesThenDropsColumnsToFit)
 {
     for (std::size_t width = 30; width < 70; ++width)
         for (const std::string& line : linesOf(terminal(kernels(), {.width = width})))
-            EXPECT_TRUE(line.starts_with("Left out") || displayWidth(line) <= width) << line;
+            EXPECT_TRUE(line.starts_with("Columns not shown") || displayWidth(line) <= width) << line;
     EXPECT_THAT(terminal(kernels(), {.width = 40}), HasSubstr("\u2026"));
-    EXPECT_THAT(terminal(kernels(), {.width = 40}), Not(HasSubstr("Left out")));
+    EXPECT_THAT(terminal(kernels(), {.width = 40}), Not(HasSubstr("Columns not shown")));
     EXPECT_THAT(terminal(kernels(), {.width = 30}), HasSubstr("Columns not shown: steps"));
 }
 

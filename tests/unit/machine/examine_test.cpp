@@ -134,13 +134,14 @@ TEST(ExamineDisk, NotesWhereAFileCannotGrow)
     DiskFacts disk = roomyDisk();
     expect(about("disk", findingsOf(disk)), Verdict::Ok, "200 GiB free in /data", "");
     disk.network = "Lustre";
-    expect(about("disk", findingsOf(disk)), Verdict::Ok, "(Lustre): runs write a copy in TMPDIR", "");
+    expect(about("disk", findingsOf(disk)), Verdict::Ok, "(Lustre): runs write to TMPDIR", "");
     disk.freeBytes = kGiB / 2;
     expect(about("disk", findingsOf(disk)), Verdict::Note, "512 MiB free", "another disk");
     disk.writable = false;
-    expect(about("disk", findingsOf(disk)), Verdict::Note, "may not be written", "-o");
+    expect(about("disk", findingsOf(disk)), Verdict::Note, "is not writable", "-o");
     disk.unreadable = "Stale file handle";
-    expect(about("disk", findingsOf(disk)), Verdict::Note, "Stale file handle", "change to a folder");
+    expect(about("disk", findingsOf(disk)), Verdict::Note, "Stale file handle",
+           "change to a readable folder");
 }
 
 TEST(ExaminePrograms, SayWhichLibTorchIsUsed)
@@ -149,7 +150,7 @@ TEST(ExaminePrograms, SayWhichLibTorchIsUsed)
     expect(about("LibTorch", findingsOf(programs)), Verdict::Ok,
            "2.11.0+cu130 in /venv/torch (found by python3)", "");
     programs.torch.reset();
-    expect(about("LibTorch", findingsOf(programs)), Verdict::Ok, "own run path", "");
+    expect(about("LibTorch", findingsOf(programs)), Verdict::Ok, "the engine's run path", "");
 }
 
 TEST(ExaminePrograms, SayWhyNothingCanBeRun)
@@ -190,8 +191,8 @@ TEST(ExamineDriver, SaysWhyThereIsNone)
     expect(about("GPU", findingsOf(without(Absence::NoAnswer))), Verdict::Note, "no NVIDIA driver", "580");
     expect(about("driver", findingsOf(without(Absence::Mismatch, true))), Verdict::Missing,
            "different versions", "reboot");
-    expect(about("driver", findingsOf(without(Absence::NoPermission, true))), Verdict::Missing, "may not use",
-           "/dev/nvidia");
+    expect(about("driver", findingsOf(without(Absence::NoPermission, true))), Verdict::Missing,
+           "has no access", "/dev/nvidia");
 }
 
 TEST(ExamineDriver, MustServeTheCudaOfLibTorch)
@@ -223,7 +224,7 @@ TEST(ExamineDriver, NotesWhatIsWrongWithAGpuAndAllOfIt)
     const Finding finding = about("GPU 0", findingsOf(with(gpu)));
     expect(finding, Verdict::Note, "split by MIG, slowed down by: thermal (hardware)", "let it cool");
     EXPECT_THAT(finding.remedy, HasSubstr("measurements need an idle GPU"));
-    EXPECT_THAT(finding.remedy, HasSubstr("switch MIG off"));
+    EXPECT_THAT(finding.remedy, HasSubstr("disable MIG"));
     gpu = h200();
     gpu.throttleReasons = 0x1 | 0x2;
     EXPECT_EQ(about("GPU 0", findingsOf(with(gpu))).verdict, Verdict::Ok);
@@ -259,7 +260,7 @@ TEST(ExamineDriver, SaysHowCountersArePermitted)
     driver.administrator = true;
     expect(about("counters", findingsOf(driver)), Verdict::Ok, "permitted", "");
     driver.countersRestricted.reset();
-    expect(about("counters", findingsOf(driver)), Verdict::Note, "cannot be told", "counters: [");
+    expect(about("counters", findingsOf(driver)), Verdict::Note, "unknown whether", "counters: [");
 }
 
 TEST(RivalProfilers, AreNamedByProgramAndByVariable)

@@ -115,7 +115,7 @@ TEST_F(Opening, RefusesWhatIsNotThere)
 TEST_F(Opening, RefusesAPipe)
 {
     ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
-    expectRefused("no regular file");
+    expectRefused("not a regular file");
 }
 
 TEST_F(Opening, RefusesTextAndShortFiles)
