@@ -144,7 +144,11 @@ struct TimelineBuilder::State {
 
     void reach(std::int64_t end) { timeline.length = std::max(timeline.length, end); }
 
-    void addSpan(DeviceLanes& lanes, std::int64_t start, std::int64_t end, store::BusyReason reason);
+    template <class PlaceIn>
+    void add(const store::TrackInfo& track, std::span<const store::Box> boxes, std::int64_t shift,
+             const PlaceIn& placeIn);
+    void add(const store::LaneBox& event);
+    void addBusy(DeviceLanes& lanes, const store::Box& box, std::int64_t shift);
     Track explained(const Track& busy);
     std::string threadTitle(ThreadId thread) const;
     void buildRangeLanes();
@@ -198,70 +202,115 @@ NamedHue TimelineBuilder::State::deviceName(StringId id, DeviceEventKind kind)
     });
 }
 
+void TimelineBuilder::State::addBusy(DeviceLanes& lanes, const store::Box& box, std::int64_t shift)
+{
+    const Hue hue = hueOf(store::BusyReason(box.code));
+    lanes.busy.add(box.start + shift, box.start + box.length + shift, gapName(hue), hue);
+}
+
+// Boxes of one lane. `placeIn(rows)` gives what takes a box's start, end and name.
+template <class PlaceIn>
+void TimelineBuilder::State::add(const store::TrackInfo& track, std::span<const store::Box> boxes,
+                                 std::int64_t shift, const PlaceIn& placeIn)
+{
+    using store::BoxCode;
+    const auto addTo = [&](RowsBuilder& rows, auto&& nameOf) {
+        const auto place = placeIn(rows);
+        for (const store::Box& box : boxes)
+            place(box.start + shift, box.start + box.length + shift, nameOf(box.code));
+    };
+    switch (track.kind) {
+    case store::LaneKind::Step:
+        for (const store::Box& box : boxes)
+            timeline.steps.push_back(
+                {std::int32_t(box.code), box.start + shift, box.start + box.length + shift});
+        break;
+    case store::LaneKind::Range:
+        addTo(ranges[track.thread], [&](std::uint64_t code) { return rangeName(BoxCode::text(code)); });
+        break;
+    case store::LaneKind::Thread: {
+        HostLane& lane = hosts[track.thread];
+        for (const store::Box& box : boxes) {
+            const auto detail = store::CallDetail(BoxCode::detail(box.code));
+            if (detail == store::CallDetail::Waits || detail == store::CallDetail::Tracing)
+                (detail == store::CallDetail::Waits ? waiting : tracing)
+                    .emplace_back(box.start + shift, box.start + box.length + shift);
+        }
+        addTo(lane.rows, [&](std::uint64_t code) {
+            const bool isCall = BoxCode::detail(code) != 0;
+            lane.hasCalls = lane.hasCalls || isCall;
+            return isCall ? callName(BoxCode::text(code)) : opName(BoxCode::text(code));
+        });
+        break;
+    }
+    case store::LaneKind::Stream: {
+        StreamLane& lane = devices[track.device].streams[track.stream];
+        lane.events += boxes.size();
+        addTo(lane.rows, [&](std::uint64_t code) {
+            return deviceName(BoxCode::text(code), DeviceEventKind(std::min(BoxCode::detail(code), 2U)));
+        });
+        break;
+    }
+    case store::LaneKind::Busy:
+        for (const store::Box& box : boxes)
+            addBusy(devices[track.device], box, shift);
+        break;
+    case store::LaneKind::Memory:
+        break;
+    }
+    if (!boxes.empty())
+        reach(boxes.back().start + boxes.back().length + shift);
+}
+
+void TimelineBuilder::State::add(const store::LaneBox& event)
+{
+    add(event.lane, {&event.box, 1}, 0, [](RowsBuilder& rows) {
+        return [&rows](std::int64_t start, std::int64_t end, NamedHue name) {
+            rows.add(start, end, name.name, name.hue);
+        };
+    });
+}
+
 void TimelineBuilder::addRanges(std::span<const Range> ranges)
 {
     for (const Range& range : ranges) {
-        const NamedHue name = state_->rangeName(range.path);
         const std::int64_t start = state_->at(range.start);
-        const std::int64_t end = std::max(start, state_->at(range.end));
-        state_->ranges[range.thread].add(start, end, name.name, name.hue);
-        state_->reach(end);
+        const std::int64_t end = state_->at(range.end);
+        state_->add(store::LaneBox::range(range.thread, range.path, start, end));
         if (range.step != kNoStep && state_->textOf(range.path) == "step")
-            state_->timeline.steps.push_back({range.step, start, end});
+            state_->add(store::LaneBox::step(range.step, start, end));
     }
 }
 
 void TimelineBuilder::addHost(std::span<const Op> ops, std::span<const ApiCall> calls)
 {
-    const auto addTo = [this](HostLane& lane, const auto& event, NamedHue name) {
-        const std::int64_t start = state_->at(event.start);
-        const std::int64_t end = std::max(start, state_->at(event.end));
-        lane.rows.add(start, end, name.name, name.hue);
-        state_->reach(end);
-    };
-    const auto addCall = [&](const ApiCall& call) {
-        HostLane& lane = state_->hosts[call.thread];
-        addTo(lane, call, state_->callName(call.name));
-        lane.hasCalls = true;
-        const std::pair stretch(state_->at(call.start), state_->at(call.end));
-        if (call.kind == ApiKind::Overhead)
-            state_->tracing.push_back(stretch);
-        else if (call.kind == ApiKind::Synchronize || call.kind == ApiKind::Wait)
-            state_->waiting.push_back(stretch);
+    const auto addCall = [this](const ApiCall& call) {
+        state_->add(store::LaneBox::call(call.thread, call.name, call.kind, state_->at(call.start),
+                                         state_->at(call.end)));
     };
     auto call = calls.begin();
     for (const Op& op : ops) {
         for (; call != calls.end() && call->start < op.start; ++call)
             addCall(*call);
-        addTo(state_->hosts[op.thread], op, state_->opName(op.name));
+        state_->add(store::LaneBox::op(op.thread, op.name, state_->at(op.start), state_->at(op.end)));
     }
     for (; call != calls.end(); ++call)
         addCall(*call);
 }
 
-void TimelineBuilder::State::addSpan(DeviceLanes& lanes, std::int64_t start, std::int64_t end,
-                                     store::BusyReason reason)
-{
-    const Hue hue = hueOf(reason);
-    lanes.busy.add(start, end, gapName(hue), hue);
-}
-
 void TimelineBuilder::addDevice(std::span<const DeviceEvent> events)
 {
     for (const DeviceEvent& event : events) {
-        const NamedHue name = state_->deviceName(event.name, event.kind);
-        DeviceLanes& lanes = state_->devices[event.device];
-        StreamLane& stream = lanes.streams[event.stream];
-        const std::int64_t start = state_->at(event.start);
-        const std::int64_t end = std::max(start, state_->at(event.end));
-        stream.rows.add(start, end, name.name, name.hue);
-        ++stream.events;
+        const store::LaneBox box =
+            store::LaneBox::onStream(event.device, event.stream, event.kind, event.name,
+                                     state_->at(event.start), state_->at(event.end));
+        state_->add(box);
         const bool launchKnown = event.launched != Timestamp{};
-        lanes.spans.add(start, end, launchKnown ? state_->at(event.launched) : store::BusySpans::kUnknown,
-                        [&](std::int64_t from, std::int64_t to, store::BusyReason reason) {
-                            state_->addSpan(lanes, from, to, reason);
-                        });
-        state_->reach(end);
+        state_->devices[event.device].spans.add(
+            box.box.start, box.end(), launchKnown ? state_->at(event.launched) : store::BusySpans::kUnknown,
+            [&](std::int64_t from, std::int64_t to, store::BusyReason reason) {
+                state_->add(store::LaneBox::busy(event.device, reason, from, to));
+            });
     }
 }
 
@@ -295,60 +344,14 @@ void TimelineBuilder::addPoints(const store::TrackInfo& track, std::span<const s
 void TimelineBuilder::addBoxes(const store::TrackInfo& track, std::span<const store::Box> boxes,
                                Timestamp zero)
 {
-    using store::BoxCode;
-    const std::int64_t shift = state_->at(zero);
-    const auto addTo = [&](TrackBuilder& row, auto&& nameOf) {
+    state_->add(track, boxes, state_->at(zero), [&track](RowsBuilder& rows) {
+        TrackBuilder& row = rows.row(track.row);
         if (row.size() == 0)
             row.reserve(expectedOf(track));
-        for (const store::Box& box : boxes) {
-            const NamedHue name = nameOf(box.code);
-            row.add(box.start + shift, box.start + box.length + shift, name.name, name.hue);
-        }
-    };
-    switch (track.kind) {
-    case store::LaneKind::Step:
-        for (const store::Box& box : boxes)
-            state_->timeline.steps.push_back(
-                {std::int32_t(box.code), box.start + shift, box.start + box.length + shift});
-        break;
-    case store::LaneKind::Range:
-        addTo(state_->ranges[track.thread].row(track.row),
-              [&](std::uint64_t code) { return state_->rangeName(BoxCode::text(code)); });
-        break;
-    case store::LaneKind::Thread: {
-        HostLane& lane = state_->hosts[track.thread];
-        for (const store::Box& box : boxes) {
-            const auto detail = store::CallDetail(BoxCode::detail(box.code));
-            if (detail == store::CallDetail::Waits || detail == store::CallDetail::Tracing)
-                (detail == store::CallDetail::Waits ? state_->waiting : state_->tracing)
-                    .emplace_back(box.start + shift, box.start + box.length + shift);
-        }
-        addTo(lane.rows.row(track.row), [&](std::uint64_t code) {
-            const bool isCall = BoxCode::detail(code) != 0;
-            lane.hasCalls = lane.hasCalls || isCall;
-            return isCall ? state_->callName(BoxCode::text(code)) : state_->opName(BoxCode::text(code));
-        });
-        break;
-    }
-    case store::LaneKind::Stream: {
-        StreamLane& lane = state_->devices[track.device].streams[track.stream];
-        lane.events += boxes.size();
-        addTo(lane.rows.row(track.row), [&](std::uint64_t code) {
-            return state_->deviceName(BoxCode::text(code),
-                                      DeviceEventKind(std::min(BoxCode::detail(code), 2U)));
-        });
-        break;
-    }
-    case store::LaneKind::Busy:
-        for (const store::Box& box : boxes)
-            state_->addSpan(state_->devices[track.device], box.start + shift, box.start + box.length + shift,
-                            store::BusyReason(box.code));
-        break;
-    case store::LaneKind::Memory:
-        break;
-    }
-    if (!boxes.empty())
-        state_->reach(boxes.back().start + boxes.back().length + shift);
+        return [&row](std::int64_t start, std::int64_t end, NamedHue name) {
+            row.add(start, end, name.name, name.hue);
+        };
+    });
 }
 
 std::string TimelineBuilder::State::threadTitle(ThreadId thread) const
@@ -442,7 +445,7 @@ void TimelineBuilder::State::buildDeviceLanes()
             timeline.lanes.push_back(std::move(lane));
         }
         lanes.spans.finish([&, &lanes = lanes](std::int64_t from, std::int64_t to, store::BusyReason reason) {
-            addSpan(lanes, from, to, reason);
+            addBusy(lanes, {from, to - from, std::uint64_t(reason)}, 0);
         });
         Lane busy;
         busy.kind = Lane::Kind::Busy;

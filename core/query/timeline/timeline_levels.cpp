@@ -1,5 +1,7 @@
 #include "core/query/timeline/timeline_levels.h"
 
+#include "core/store/rows/lanes.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -328,9 +330,8 @@ void RowsBuilder::add(std::int64_t start, std::int64_t end, std::uint32_t name, 
 
 void RowsBuilder::place(const Event& event)
 {
-    std::size_t row = rows_.size();
-    while (row > 0 && rows_[row - 1].lastEnd() <= event.start)
-        --row;
+    const std::size_t row =
+        store::rowFor(event.start, rows_.size(), [this](std::size_t i) { return rows_[i].lastEnd(); });
     if (row == rows_.size())
         rows_.emplace_back();
     rows_[row].add(event.start, event.end, event.name, event.hue);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/ids.h"
+#include "core/model/events.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +10,6 @@
 #include <limits>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 namespace tilescope::store {
 
@@ -85,26 +85,68 @@ struct MemoryPoint {
     bool operator==(const MemoryPoint&) const = default;
 };
 
-/// Gives each box of a lane a row: the first below all that are still open. Boxes come in start order; of two
-/// that start together the longer first. O(rows) a box, mostly 1.
-class LaneRows {
-public:
-    std::size_t add(std::int64_t start, std::int64_t end)
-    {
-        std::size_t row = ends_.size();
-        while (row > 0 && ends_[row - 1] <= start)
-            --row;
-        if (row == ends_.size())
-            ends_.push_back(end);
-        ends_[row] = end;
-        return row;
-    }
-
-private:
-    std::vector<std::int64_t> ends_; ///< of each row's last box
-};
+/// The row of a box: the first below all that are still open. Boxes come in start order, of two that start
+/// together the longer first. O(rows), mostly 1.
+/// \param endOf  of the last box of a row
+template <class EndOf> std::size_t rowFor(std::int64_t start, std::size_t rows, const EndOf& endOf)
+{
+    while (rows > 0 && endOf(rows - 1) <= start)
+        --rows;
+    return rows;
+}
 
 enum class BusyReason : std::uint8_t { Busy, Launching, Unexplained };
+
+/// What an event is in a timeline: its lane, whose row is still open, and its box. The tracks of a file and the
+/// timeline of a run that is still being written are both made of these.
+struct LaneBox {
+    TrackInfo lane;
+    Box box;
+
+    static LaneBox step(std::int32_t step, std::int64_t start, std::int64_t end)
+    {
+        return {{.kind = LaneKind::Step}, spanning(start, end, static_cast<std::uint64_t>(step))};
+    }
+    static LaneBox range(ThreadId thread, StringId path, std::int64_t start, std::int64_t end)
+    {
+        return {{.kind = LaneKind::Range, .thread = thread},
+                spanning(start, end, BoxCode::of(path.value, 0))};
+    }
+    static LaneBox op(ThreadId thread, StringId name, std::int64_t start, std::int64_t end)
+    {
+        return {{.kind = LaneKind::Thread, .thread = thread},
+                spanning(start, end, BoxCode::of(name.value, 0))};
+    }
+    static LaneBox call(ThreadId thread, StringId name, ApiKind kind, std::int64_t start, std::int64_t end)
+    {
+        const bool waits = kind == ApiKind::Synchronize || kind == ApiKind::Wait;
+        const CallDetail detail = kind == ApiKind::Overhead ? CallDetail::Tracing
+                                  : waits                   ? CallDetail::Waits
+                                                            : CallDetail::Call;
+        return {{.kind = LaneKind::Thread, .thread = thread},
+                spanning(start, end, BoxCode::of(name.value, static_cast<std::uint64_t>(detail)))};
+    }
+    static LaneBox onStream(DeviceIndex device, StreamId stream, DeviceEventKind kind, StringId name,
+                            std::int64_t start, std::int64_t end)
+    {
+        return {{.kind = LaneKind::Stream, .device = device, .stream = stream},
+                spanning(start, end, BoxCode::of(name.value, static_cast<std::uint64_t>(kind)))};
+    }
+    static LaneBox busy(DeviceIndex device, BusyReason reason, std::int64_t start, std::int64_t end)
+    {
+        return {{.kind = LaneKind::Busy, .device = device},
+                spanning(start, end, static_cast<std::uint64_t>(reason))};
+    }
+
+    std::int64_t end() const { return box.start + box.length; }
+
+private:
+    /// A negative length would be another program's.
+    static Box spanning(std::int64_t start, std::int64_t end, std::uint64_t code)
+    {
+        return {start, std::max<std::int64_t>(end - start, 0), code};
+    }
+};
 
 /// The device's own lane: stretches in which anything ran, and the gaps between them by reason. A gap is the
 /// host's where the kernel that ended it was launched only after the device had fallen idle; else nothing

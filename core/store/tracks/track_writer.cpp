@@ -11,7 +11,7 @@ namespace tilescope::store {
 struct TrackWriter::Track {
     TrackInfo info;
     std::int64_t start = 0; ///< of the first box
-    std::int64_t end = 0;
+    std::int64_t end = 0;   ///< of the last one
     std::vector<Box> boxes; ///< not yet packed
     std::vector<MemoryPoint> points;
     std::int64_t packed = 0; ///< boxes or points before these
@@ -19,7 +19,6 @@ struct TrackWriter::Track {
 
 struct TrackWriter::Lane {
     TrackInfo info;
-    LaneRows rows;
     BusySpans spans; ///< Busy
     std::vector<std::unique_ptr<Track>> tracks;
 };
@@ -36,28 +35,26 @@ template <class IdType> IdType idOf(std::int64_t value)
     return value == kNull ? IdType::none() : IdType{static_cast<decltype(IdType::value)>(value)};
 }
 
-std::uint64_t codeOf(std::int64_t text, std::uint64_t detail)
-{
-    return BoxCode::of(idOf<StringId>(text).value, detail);
-}
-
-CallDetail detailOf(ApiKind kind)
-{
-    switch (kind) {
-    case ApiKind::Synchronize:
-    case ApiKind::Wait:
-        return CallDetail::Waits;
-    case ApiKind::Overhead:
-        return CallDetail::Tracing;
-    default:
-        return CallDetail::Call;
-    }
-}
-
 /// Out of a copy's code.
 std::int64_t nameOfCopy(std::int64_t code)
 {
     return code == kNull ? kNull : code >> 2;
+}
+
+/// The rows of both in start order; of two that start together that of `first`.
+template <class UseFirst, class UseSecond>
+void merge(SortedRows& first, SortedRows& second, const UseFirst& useFirst, const UseSecond& useSecond)
+{
+    const SortedRows::Row* a = first.next();
+    const SortedRows::Row* b = second.next();
+    while (a || b)
+        if (a && (!b || (*a)[0] <= (*b)[0])) {
+            useFirst(*a);
+            a = first.next();
+        } else {
+            useSecond(*b);
+            b = second.next();
+        }
 }
 
 } // namespace
@@ -113,9 +110,9 @@ void TrackWriter::writeRanges()
     while (const SortedRows::Row* row = ranges.next()) {
         const auto [start, duration, path, thread, step, unused1, unused2, unused3] = *row;
         totals_.addRange(start, duration, path, step);
-        add(lane(LaneKind::Range, thread, kNull), {start, duration, codeOf(path, 0)});
+        add(LaneBox::range(idOf<ThreadId>(thread), idOf<StringId>(path), start, start + duration));
         if (path == stepPath && step != kNull)
-            add(lane(LaneKind::Step, kNull, kNull), {start, duration, static_cast<std::uint64_t>(step)});
+            add(LaneBox::step(static_cast<std::int32_t>(step), start, start + duration));
     }
 }
 
@@ -133,26 +130,19 @@ void TrackWriter::writeThreads()
     SortedRows ops(target_.database(), select(Source::Op, "start, duration, name, thread, path, step"), run_);
     SortedRows calls(target_.database(), select(Source::ApiCall, "start, duration, name, thread, kind"),
                      run_);
-    const auto addCall = [this](const SortedRows::Row& row) {
-        const ApiKind kind = callKind(row[4]);
-        totals_.addCall(row[0], row[1], kind);
-        add(lane(LaneKind::Thread, row[3], kNull),
-            {row[0], row[1], codeOf(row[2], static_cast<std::uint64_t>(detailOf(kind)))});
-    };
-    const auto addOp = [this](const SortedRows::Row& row) {
-        totals_.addOp(row[0], row[1], row[4], row[5]);
-        add(lane(LaneKind::Thread, row[3], kNull), {row[0], row[1], codeOf(row[2], 0)});
-    };
-    const SortedRows::Row* op = ops.next();
-    const SortedRows::Row* call = calls.next();
-    while (op || call) {
-        const bool isCall = !op || (call && (*call)[0] < (*op)[0]);
-        isCall ? addCall(*call) : addOp(*op);
-        if (isCall)
-            call = calls.next();
-        else
-            op = ops.next();
-    }
+    merge(
+        ops, calls,
+        [this](const SortedRows::Row& row) {
+            const auto [start, duration, name, thread, path, step, unused1, unused2] = row;
+            totals_.addOp(start, duration, path, step);
+            add(LaneBox::op(idOf<ThreadId>(thread), idOf<StringId>(name), start, start + duration));
+        },
+        [this](const SortedRows::Row& row) {
+            const auto [start, duration, name, thread, word, unused1, unused2, unused3] = row;
+            const ApiKind kind = callKind(word);
+            totals_.addCall(start, duration, kind);
+            add(LaneBox::call(idOf<ThreadId>(thread), idOf<StringId>(name), kind, start, start + duration));
+        });
 }
 
 void TrackWriter::writeDevices()
@@ -169,29 +159,27 @@ void TrackWriter::writeDevices()
         select(Source::Copy,
                ("start, duration, name * 4 + " + kind + ", device, stream, queued, path, step").c_str()),
         run_);
-    const SortedRows::Row* kernel = kernels.next();
-    const SortedRows::Row* copy = copies.next();
-    while (kernel || copy) {
-        const bool isKernel = kernel && (!copy || (*kernel)[0] <= (*copy)[0]);
-        const auto [start, duration, name, device, stream, queued, path, step] = isKernel ? *kernel : *copy;
-        const std::uint64_t code = isKernel ? codeOf(name, 0) : static_cast<std::uint64_t>(name);
-        totals_.addDeviceEvent(static_cast<DeviceEventKind>(BoxCode::detail(code)), start, duration,
-                               isKernel ? name : nameOfCopy(name), path, step, queued);
-        add(lane(LaneKind::Stream, device, stream), {start, duration, code});
-        Lane& busy = lane(LaneKind::Busy, device, kNull);
-        busy.spans.add(start, start + duration, queued == kNull ? BusySpans::kUnknown : start - queued,
+    const auto addEvent = [this](const SortedRows::Row& row, DeviceEventKind eventKind, std::int64_t name) {
+        const auto [start, duration, unused, device, stream, queued, path, step] = row;
+        totals_.addDeviceEvent(eventKind, start, duration, name, path, step, queued);
+        const LaneBox event = LaneBox::onStream(idOf<DeviceIndex>(device), idOf<StreamId>(stream), eventKind,
+                                                idOf<StringId>(name), start, start + duration);
+        add(event);
+        lane({.kind = LaneKind::Busy, .device = event.lane.device})
+            .spans.add(start, event.end(), queued == kNull ? BusySpans::kUnknown : start - queued,
                        [&](std::int64_t from, std::int64_t to, BusyReason reason) {
-                           add(busy, {from, to - from, static_cast<std::uint64_t>(reason)});
+                           add(LaneBox::busy(event.lane.device, reason, from, to));
                        });
-        if (isKernel)
-            kernel = kernels.next();
-        else
-            copy = copies.next();
-    }
+    };
+    merge(
+        kernels, copies, [&](const SortedRows::Row& row) { addEvent(row, DeviceEventKind::Kernel, row[2]); },
+        [&](const SortedRows::Row& row) {
+            addEvent(row, static_cast<DeviceEventKind>(row[2] & 3), nameOfCopy(row[2]));
+        });
     for (const auto& [key, lane] : lanes_)
         if (lane->info.kind == LaneKind::Busy)
             lane->spans.finish([&, &lane = lane](std::int64_t from, std::int64_t to, BusyReason reason) {
-                add(*lane, {from, to - from, static_cast<std::uint64_t>(reason)});
+                add(LaneBox::busy(lane->info.device, reason, from, to));
             });
 }
 
@@ -200,27 +188,22 @@ void TrackWriter::writeMemory()
     SortedRows rows(target_.database(), select(Source::Allocation, "start, device, allocated, reserved"),
                     run_);
     while (const SortedRows::Row* row = rows.next()) {
-        Track& curve = track(lane(LaneKind::Memory, (*row)[1], kNull), 0);
+        Track& curve = track(lane({.kind = LaneKind::Memory, .device = idOf<DeviceIndex>((*row)[1])}), 0);
         curve.points.push_back({(*row)[0], (*row)[2], (*row)[3]});
         if (curve.points.size() == kPacked)
             flushPoints(curve);
     }
 }
 
-TrackWriter::Lane& TrackWriter::lane(LaneKind kind, std::int64_t owner, std::int64_t stream)
+TrackWriter::Lane& TrackWriter::lane(const TrackInfo& info)
 {
-    const LaneKey key{kind, owner, stream};
+    const LaneKey key{info.kind, info.device, info.stream, info.thread};
     if (lastLane_ && key == lastKey_)
         return *lastLane_;
     std::unique_ptr<Lane>& lane = lanes_[key];
     if (!lane) {
         lane = std::make_unique<Lane>();
-        lane->info.kind = kind;
-        if (kind == LaneKind::Range || kind == LaneKind::Thread)
-            lane->info.thread = idOf<ThreadId>(owner);
-        else
-            lane->info.device = idOf<DeviceIndex>(owner);
-        lane->info.stream = idOf<StreamId>(stream);
+        lane->info = info;
     }
     lastKey_ = key;
     lastLane_ = lane.get();
@@ -239,12 +222,13 @@ TrackWriter::Track& TrackWriter::track(Lane& lane, std::size_t row)
     return *lane.tracks[row];
 }
 
-void TrackWriter::add(Lane& lane, const Box& box)
+void TrackWriter::add(const LaneBox& event)
 {
-    // Times come from rows: a negative length would be another program's.
-    const std::int64_t length = std::max<std::int64_t>(box.length, 0);
-    Track& row = track(lane, lane.rows.add(box.start, box.start + length));
-    row.boxes.push_back({box.start, length, box.code});
+    Lane& own = lane(event.lane);
+    Track& row = track(own, rowFor(event.box.start, own.tracks.size(),
+                                   [&own](std::size_t i) { return own.tracks[i]->end; }));
+    row.end = event.end();
+    row.boxes.push_back(event.box);
     if (row.boxes.size() == kPacked)
         flush(row);
 }
@@ -257,7 +241,6 @@ void TrackWriter::flush(Track& track)
     const std::int64_t start = boxes.front().start;
     if (track.packed == 0)
         track.start = start;
-    track.end = boxes.back().start + boxes.back().length;
     const std::string packed = packBoxes(boxes);
     data_.insert(run_, {run_, track.info.id, track.packed, static_cast<std::int64_t>(boxes.size()), start,
                         track.end, Blob{packed}});

@@ -36,7 +36,7 @@ private:
 
     struct Track;
     struct Lane;
-    using LaneKey = std::tuple<LaneKind, std::int64_t, std::int64_t>; ///< device or thread, stream
+    using LaneKey = std::tuple<LaneKind, DeviceIndex, StreamId, ThreadId>;
 
     std::int64_t events() const;
     std::string select(Source source, const char* columns) const;
@@ -46,9 +46,9 @@ private:
     void writeDevices();
     void writeMemory();
 
-    Lane& lane(LaneKind kind, std::int64_t owner, std::int64_t stream);
+    Lane& lane(const TrackInfo& info);
     Track& track(Lane& lane, std::size_t row);
-    void add(Lane& lane, const Box& box);
+    void add(const LaneBox& event);
     void flush(Track& track);
     void flushPoints(Track& track);
     void finish();
