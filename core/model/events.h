@@ -148,7 +148,7 @@ enum class LossSeverity : std::uint8_t { Info, Warning, Error };
 
 /// Records that were dropped, clamped or could not be understood. Counted, stored and shown; never silent.
 struct Loss {
-    StringId kind = {}; ///< cupti_dropped, ring_overflow, unmatched_correlation, negative_duration, …
+    StringId kind = {}; ///< a name of core/model/losses.h
     LossSeverity severity = LossSeverity::Warning;
     std::int64_t count = 0;
     StringId detail = {};

@@ -1,6 +1,7 @@
 #include "core/store/run_writer.h"
 
 #include "core/base/error.h"
+#include "core/model/losses.h"
 #include "core/model/text.h"
 #include "core/store/file/database.h"
 #include "core/store/rows/memory_rows.h"
@@ -298,8 +299,8 @@ void RunWriter::Impl::commit()
         target.updateRunChecksum(frame.run);
     }
     if (eventsDropped_ > 0)
-        writeLoss("event_cap", LossSeverity::Warning, eventsDropped_,
-                  "events beyond the run's cap of " + std::to_string(eventCap_) + " were not stored");
+        writeLoss(infoOf(RecordLoss::EventCap).name, infoOf(RecordLoss::EventCap).severity, eventsDropped_,
+                  lossDetail(RecordLoss::EventCap, "cap: " + std::to_string(eventCap_)));
     if (frame.run != 0) {
         target.ledger().reserve(Source::Op, frame.firstOp + lastOp_);
         target.ledger().reserve(Source::Range, frame.firstRange + lastRange_);

@@ -273,29 +273,23 @@ private:
 
     void countLosses()
     {
-        const auto lost = [this](std::string_view kind, std::uint64_t count, std::string_view detail) {
-            assembler_.losses().add(kind, LossSeverity::Error, static_cast<std::int64_t>(count), detail);
+        const auto lost = [this](RecordLoss kind, std::uint64_t count) {
+            assembler_.losses().add(kind, static_cast<std::int64_t>(count));
         };
         const HostLogs::Counters now = HostLogs::instance().counters();
-        lost("ring_overflow", now.dropped - before_.dropped,
-             "host records that came faster than they were read");
-        lost("nested_too_deep", now.tooDeep - before_.tooDeep, "ranges or ops nested deeper than is kept");
-        lost("threads_refused", now.threadsRefused - before_.threadsRefused,
-             "threads beyond the number whose events are kept");
+        lost(RecordLoss::RingOverflow, now.dropped - before_.dropped);
+        lost(RecordLoss::NestedTooDeep, now.tooDeep - before_.tooDeep);
+        lost(RecordLoss::ThreadsRefused, now.threadsRefused - before_.threadsRefused);
         if (recording_ == Recording::Rehearsal)
             chatterOfAStep_ = now.chatter - before_.chatter;
-        assembler_.losses().add("api_calls_not_stored", LossSeverity::Info,
-                                static_cast<std::int64_t>(chatterOfAStep_),
-                                "cudaGetDevice, cudaGetLastError and the like in one step: counted only");
+        lost(RecordLoss::ApiCallsNotStored, chatterOfAStep_);
         assembler_.losses().add(std::exchange(cuptiLosses_, {}));
         if (!allocations_)
             return;
-        lost("allocation_ring_overflow", allocations_->dropped() - allocationsDropped_,
-             "allocator events that came faster than they were read");
+        lost(RecordLoss::AllocationRingOverflow, allocations_->dropped() - allocationsDropped_);
         const std::int64_t drift =
             allocations_->allocated() - CudaAllocatorHook::totals(options_.device).requested;
-        assembler_.losses().add("allocation_total_drift", LossSeverity::Warning, std::abs(drift),
-                                "bytes by which the sum of the events misses the allocator's own count");
+        assembler_.losses().add(RecordLoss::AllocationTotalDrift, std::abs(drift));
         allocations_ = nullptr;
     }
 

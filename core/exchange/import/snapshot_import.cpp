@@ -8,6 +8,7 @@
 #include "core/exchange/import/snapshot_stacks.h"
 #include "core/exchange/import/snapshot_trace.h"
 #include "core/exchange/text.h"
+#include "core/model/losses.h"
 #include "core/model/text.h"
 
 #include <fmt/format.h>
@@ -353,28 +354,18 @@ void SnapshotReader::finishDevice(DeviceIndex index, DeviceMemory& memory)
 
 void SnapshotReader::addLosses()
 {
-    const auto add = [&](std::string_view kind, LossSeverity severity, std::int64_t count,
-                         std::string_view detail) {
+    const auto add = [&](RecordLoss kind, std::int64_t count) {
         if (count > 0)
-            imported_.trace.losses.push_back(
-                {strings_.intern(kind), severity, count, strings_.intern(detail)});
+            imported_.trace.losses.push_back(lossOf(strings_, kind, count));
     };
-    add("snapshot_action", LossSeverity::Warning, unknownActions_, "events whose action is not known");
-    add("snapshot_skipped", LossSeverity::Error, unfollowed_,
-        "events of a trace without any alloc: nothing can be followed, what was allocated at its end is "
-        "shown");
-    add("snapshot_skipped", LossSeverity::Info, skippedRequests_,
-        "free_requested events were not recorded: each is taken to come right before its free_completed, or "
-        "at the end");
-    add("snapshot_skipped", LossSeverity::Info, skippedCompletions_,
-        "free_completed events were not recorded: each is taken to come right after its free_requested");
-    add("snapshot_order", LossSeverity::Warning, inconsistent_,
-        "events or blocks that do not fit the segments at the end: the trace may lack some");
-    add("snapshot_time", LossSeverity::Warning, turnedBack_, "events whose time lies before the one before");
+    add(RecordLoss::SnapshotAction, unknownActions_);
+    add(RecordLoss::SnapshotNotFollowed, unfollowed_);
+    add(RecordLoss::SnapshotRequestsSkipped, skippedRequests_);
+    add(RecordLoss::SnapshotCompletionsSkipped, skippedCompletions_);
+    add(RecordLoss::SnapshotOrder, inconsistent_);
+    add(RecordLoss::SnapshotTurnedBack, turnedBack_);
     if (!timed_)
-        add("snapshot_time", LossSeverity::Info,
-            static_cast<std::int64_t>(imported_.trace.allocEvents.size()),
-            "the snapshot tells no times: events stand in their order only");
+        add(RecordLoss::SnapshotUntimed, static_cast<std::int64_t>(imported_.trace.allocEvents.size()));
 }
 
 /// A trace whose last allocation failed is of a run that was out of memory.

@@ -3,6 +3,7 @@
 #include "core/analysis/memory/graph_pool.h"
 #include "core/machine/machine.h"
 #include "core/model/flags.h"
+#include "core/model/losses.h"
 
 #include <iterator>
 #include <utility>
@@ -62,12 +63,7 @@ void MemoryBooks::label(TraceBatch& batch)
     if (unmatched == 0)
         return;
     toldUnmatched_ += unmatched;
-    batch.losses.push_back(
-        {.kind = strings_.intern("memory_unmatched"),
-         .severity = LossSeverity::Info,
-         .count = unmatched,
-         .detail = strings_.intern("allocations that the rehearsed step did not make; they count as "
-                                   "temporary")});
+    batch.losses.push_back(lossOf(strings_, RecordLoss::MemoryUnmatched, unmatched));
 }
 
 std::vector<std::string> MemoryBooks::flags() const

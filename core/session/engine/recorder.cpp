@@ -1,6 +1,7 @@
 #include "core/session/engine/recorder.h"
 
 #include "core/base/error.h"
+#include "core/model/losses.h"
 #include "core/model/text.h"
 
 #include <utility>
@@ -278,7 +279,8 @@ RecordSummary Recorder::end(const RunResult& result)
     for (auto& [kind, count] : losses_)
         summary.losses.push_back(count);
     if (overCap > 0)
-        summary.losses.push_back({"event_cap", std::string(wordOf(LossSeverity::Warning)), overCap});
+        summary.losses.push_back({std::string(infoOf(RecordLoss::EventCap).name),
+                                  std::string(wordOf(infoOf(RecordLoss::EventCap).severity)), overCap});
     return summary;
 }
 

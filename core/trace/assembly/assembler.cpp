@@ -10,12 +10,6 @@ namespace tilescope::trace {
 
 namespace {
 
-constexpr std::string_view kNegativeDuration =
-    "activities that ended before they started; their duration is taken as 0";
-
-constexpr std::string_view kOtherOrder =
-    "ops and launches that the step whose shapes were taken did not run in the same order";
-
 template <class Event> void sortByStart(std::vector<Event>& events)
 {
     // Most lists come sorted; ranges and ops are noted when they end.
@@ -217,7 +211,7 @@ void Assembler::addLaunch(std::uint32_t thread, const HostRecord& record)
         const Rehearsal::Found found = rehearsal_.opOf(thread, record);
         launch.context.op = found.value;
         if (!found.matches)
-            losses_.add("unmatched_shapes", LossSeverity::Info, 1, kOtherOrder);
+            losses_.add(RecordLoss::UnmatchedShapes);
     }
     launches_.insert(record.launch.correlation, launch);
 }
@@ -241,7 +235,7 @@ StringId Assembler::shapesOf(std::uint32_t thread, const HostRecord::OpBody& op)
         return nameOf(op.shapes);
     const Rehearsal::Found found = rehearsal_.shapesOf(thread, op);
     if (!found.matches)
-        losses_.add("unmatched_shapes", LossSeverity::Info, 1, kOtherOrder);
+        losses_.add(RecordLoss::UnmatchedShapes);
     return nameOf(found.value);
 }
 
@@ -297,10 +291,7 @@ void Assembler::checkAgainstWaits(const DeviceEvent& event)
     const auto wait = std::ranges::lower_bound(deviceWaits_, event.launched, {},
                                                [](const auto& span) { return span.first; });
     if (wait != deviceWaits_.end() && event.end > wait->second + kTolerance) {
-        losses_.add(
-            "ended_after_wait", LossSeverity::Warning, 1,
-            "device activities that ended, by their clock, after the host had waited for them: the clocks "
-            "drifted apart");
+        losses_.add(RecordLoss::EndedAfterWait);
     }
 }
 
@@ -371,7 +362,7 @@ void Assembler::addActivity(DeviceEvent event)
         return;
     ++recordsChecked_;
     if (event.start == Timestamp{} && event.end == Timestamp{}) {
-        losses_.add("no_timestamp", LossSeverity::Error, 1, "device activities that CUPTI could not time");
+        losses_.add(RecordLoss::NoTimestamp);
         return;
     }
     attribute(event);
@@ -383,15 +374,12 @@ void Assembler::attribute(DeviceEvent& event)
 {
     const LaunchTable::Launch* launch = launches_.find(event.correlation.value);
     if (!launch) {
-        losses_.add("unmatched_correlation", LossSeverity::Warning, 1,
-                    "device activities whose launch was not seen; they belong to no step");
+        losses_.add(RecordLoss::UnmatchedCorrelation);
         return;
     }
     const HostContext* node = event.graphNode != 0 ? graphNodes_.find(event.graphNode) : nullptr;
     if (event.graphNode != 0 && !node && !graphNodes_.empty()) {
-        losses_.add("unmatched_graph_node", LossSeverity::Info, 1,
-                    "activities of a CUDA graph whose capture was not seen; they belong to the phase that "
-                    "replayed it");
+        losses_.add(RecordLoss::UnmatchedGraphNode);
     }
     event.path = pathOf(node ? node->path : launch->context.path);
     event.range = rangeId(launch->context.range);
@@ -404,7 +392,7 @@ void Assembler::attribute(DeviceEvent& event)
 void Assembler::checkTimes(DeviceEvent& event)
 {
     if (event.end < event.start) {
-        losses_.add("negative_duration", LossSeverity::Warning, 1, kNegativeDuration);
+        losses_.add(RecordLoss::NegativeDuration);
         event.end = event.start;
     }
     if (event.launched == Timestamp{})
@@ -412,8 +400,7 @@ void Assembler::checkTimes(DeviceEvent& event)
     noteLatency(event.step, (event.start - event.launched).count());
     checkAgainstWaits(event);
     if (event.start < event.launched) {
-        losses_.add("clamped_time", LossSeverity::Warning, 1,
-                    "device activities that started before their launch; moved to it");
+        losses_.add(RecordLoss::ClampedTime);
         event.start = event.launched;
         event.end = std::max(event.end, event.start);
     }
@@ -433,7 +420,7 @@ void Assembler::addCallActivity(ApiCall call)
         call.step = stepAt(nanosecondsOf(call.start));
     }
     if (call.end < call.start) {
-        losses_.add("negative_duration", LossSeverity::Warning, 1, kNegativeDuration);
+        losses_.add(RecordLoss::NegativeDuration);
         call.end = call.start;
     }
     batch_.apiCalls.push_back(call);

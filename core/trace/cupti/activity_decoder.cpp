@@ -134,8 +134,7 @@ void ActivityDecoder::decode(const ActivityBuffers::Filled& buffer, Assembler& a
         if (result == CUPTI_ERROR_MAX_LIMIT_REACHED)
             return;
         if (result != CUPTI_SUCCESS) {
-            assembler.losses().add("unreadable_buffer", LossSeverity::Error, 1,
-                                   "the rest of an activity buffer, because " + api_.resultName(result));
+            assembler.losses().add(RecordLoss::UnreadableBuffer, 1, api_.resultName(result));
             return;
         }
         const auto offset = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - buffer.data);
@@ -149,8 +148,7 @@ void ActivityDecoder::decodeRecord(const CUpti_Activity& record, std::size_t roo
         if (room >= sizeof(Record)) {
             (this->*handle)(reinterpret_cast<const Record&>(record), assembler);
         } else {
-            assembler.losses().add("truncated_record", LossSeverity::Error, 1,
-                                   "activity records cut off by the end of their buffer");
+            assembler.losses().add(RecordLoss::TruncatedRecord);
         }
     };
     switch (record.kind) {
@@ -166,9 +164,8 @@ void ActivityDecoder::decodeRecord(const CUpti_Activity& record, std::size_t roo
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
         return as(&ActivityDecoder::overhead);
     default:
-        assembler.losses().add("unknown_kind", LossSeverity::Warning, 1,
-                               "activity records of a kind not asked for, the first of kind " +
-                                   std::to_string(static_cast<int>(record.kind)));
+        assembler.losses().add(RecordLoss::UnknownKind, 1,
+                               "the first of kind " + std::to_string(static_cast<int>(record.kind)));
     }
 }
 

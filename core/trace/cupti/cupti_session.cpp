@@ -173,12 +173,10 @@ void CuptiSession::stop(Losses& losses)
     if (!on_)
         return;
     if (!api_.synchronizeDevice()) {
-        losses.add("device_not_synchronized", LossSeverity::Error, 1,
-                   "the device failed before its last activities were complete");
+        losses.add(RecordLoss::DeviceNotSynchronized);
     }
     if (const CUptiResult result = api_.flush(true); result != CUPTI_SUCCESS) {
-        losses.add("cupti_not_flushed", LossSeverity::Error, 1,
-                   "CUPTI kept its last records: " + api_.resultName(result));
+        losses.add(RecordLoss::CuptiNotFlushed, 1, api_.resultName(result));
     }
     countDropped({}, losses);
     disable();
@@ -188,8 +186,7 @@ void CuptiSession::countDropped(const ActivityBuffers::Filled& buffer, Losses& l
 {
     std::size_t dropped = 0;
     if (api_.dropped(static_cast<CUcontext>(buffer.context), buffer.stream, dropped) == CUPTI_SUCCESS) {
-        losses.add("cupti_dropped", LossSeverity::Error, static_cast<std::int64_t>(dropped),
-                   "activity records that found no free buffer");
+        losses.add(RecordLoss::CuptiDropped, static_cast<std::int64_t>(dropped));
     }
 }
 

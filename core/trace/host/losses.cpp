@@ -2,22 +2,21 @@
 
 namespace tilescope::trace {
 
-void Losses::add(std::string_view kind, LossSeverity severity, std::int64_t count, std::string_view detail)
+void Losses::add(RecordLoss kind, std::int64_t count, std::string_view addition)
 {
     if (count == 0)
         return;
-    const auto [entry, isNew] =
-        entries_.try_emplace(std::string(kind), Entry{severity, 0, std::string(detail)});
+    const auto [entry, isNew] = entries_.try_emplace(kind, Entry{0, std::string(addition)});
     entry->second.count += count;
 }
 
 void Losses::add(const Losses& others)
 {
     for (const auto& [kind, entry] : others.entries_)
-        add(kind, entry.severity, entry.count, entry.detail);
+        add(kind, entry.count, entry.addition);
 }
 
-std::int64_t Losses::count(std::string_view kind) const
+std::int64_t Losses::count(RecordLoss kind) const
 {
     const auto found = entries_.find(kind);
     return found == entries_.end() ? 0 : found->second.count;
@@ -26,12 +25,8 @@ std::int64_t Losses::count(std::string_view kind) const
 std::vector<Loss> Losses::list(StringTable& strings) const
 {
     std::vector<Loss> list;
-    for (const auto& [kind, entry] : entries_) {
-        list.push_back({.kind = strings.intern(kind),
-                        .severity = entry.severity,
-                        .count = entry.count,
-                        .detail = entry.detail.empty() ? StringId::none() : strings.intern(entry.detail)});
-    }
+    for (const auto& [kind, entry] : entries_)
+        list.push_back(lossOf(strings, kind, entry.count, entry.addition));
     return list;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/events.h"
+#include "core/model/losses.h"
 #include "core/model/strings.h"
 
 #include <map>
@@ -13,20 +13,18 @@ namespace tilescope::trace {
 /// Counts of what did not reach the trace as it was, by kind. One thread at a time.
 class Losses {
 public:
-    /// \param detail  kept from the first time the kind is seen
-    void add(std::string_view kind, LossSeverity severity, std::int64_t count = 1,
-             std::string_view detail = {});
+    /// \param addition  to the kind's sentence; kept from the first time the kind is seen
+    void add(RecordLoss kind, std::int64_t count = 1, std::string_view addition = {});
     void add(const Losses& others);
-    std::int64_t count(std::string_view kind) const;
+    std::int64_t count(RecordLoss kind) const;
     std::vector<Loss> list(StringTable& strings) const;
 
 private:
     struct Entry {
-        LossSeverity severity;
         std::int64_t count;
-        std::string detail;
+        std::string addition;
     };
-    std::map<std::string, Entry, std::less<>> entries_;
+    std::map<RecordLoss, Entry> entries_;
 };
 
 } // namespace tilescope::trace

@@ -166,11 +166,11 @@ TEST_F(AssemblerTest, ARecordingForgetsLaunchesAndLossesOfTheOneBefore)
 {
     launch(7, 100);
     assembler.addActivity(kernel(8, 150, 175));
-    EXPECT_EQ(assembler.losses().count("unmatched_correlation"), 1);
+    EXPECT_EQ(assembler.losses().count(RecordLoss::UnmatchedCorrelation), 1);
     assembler.begin();
-    EXPECT_EQ(assembler.losses().count("unmatched_correlation"), 0);
+    EXPECT_EQ(assembler.losses().count(RecordLoss::UnmatchedCorrelation), 0);
     assembler.addActivity(kernel(7, 150, 175));
-    EXPECT_EQ(assembler.losses().count("unmatched_correlation"), 1);
+    EXPECT_EQ(assembler.losses().count(RecordLoss::UnmatchedCorrelation), 1);
 }
 
 TEST_F(AssemblerTest, ShapesAreLearntByTheOrderOfOps)
@@ -187,7 +187,7 @@ TEST_F(AssemblerTest, ShapesAreLearntByTheOrderOfOps)
     EXPECT_EQ(text(batch.ops[0].shapes), "[2, 3] [3, 4]");
     EXPECT_FALSE(batch.ops[1].shapes);
     EXPECT_FALSE(batch.ops[2].shapes);
-    EXPECT_EQ(assembler.losses().count("unmatched_shapes"), 2);
+    EXPECT_EQ(assembler.losses().count(RecordLoss::UnmatchedShapes), 2);
 }
 
 TEST_F(AssemblerTest, LaunchesWithoutOpsGetThoseOfTheRehearsal)
@@ -212,7 +212,7 @@ TEST_F(AssemblerTest, LaunchesWithoutOpsGetThoseOfTheRehearsal)
     EXPECT_EQ(batch.deviceEvents[0].op, batch.ops[0].id);
     EXPECT_EQ(batch.deviceEvents[1].op, batch.ops[0].id);
     EXPECT_FALSE(batch.deviceEvents[2].op);
-    EXPECT_EQ(assembler.losses().count("unmatched_shapes"), 1);
+    EXPECT_EQ(assembler.losses().count(RecordLoss::UnmatchedShapes), 1);
 }
 
 TEST_F(AssemblerTest, ACallActivityOfNoLaunchBelongsToTheStepOfItsTime)

@@ -1,0 +1,121 @@
+#pragma once
+
+#include "core/model/events.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tilescope {
+
+class StringTable;
+
+/// What a recording lacks, or holds other than it was. Stored by name, with a count and a sentence.
+enum class RecordLoss : std::uint8_t {
+    AllocationRingOverflow,
+    AllocationTotalDrift,
+    ApiCallsNotStored,
+    ClampedTime,
+    CuptiDropped,
+    CuptiNotFlushed,
+    DeviceNotSynchronized,
+    EndedAfterWait,
+    EventCap,
+    MemoryUnmatched,
+    NegativeDuration,
+    NestedTooDeep,
+    NoTimestamp,
+    RingOverflow,
+    SnapshotAction,
+    SnapshotOrder,
+    SnapshotNotFollowed,
+    SnapshotRequestsSkipped,
+    SnapshotCompletionsSkipped,
+    SnapshotTurnedBack,
+    SnapshotUntimed,
+    ThreadsRefused,
+    TruncatedRecord,
+    UnknownKind,
+    UnmatchedCorrelation,
+    UnmatchedGraphNode,
+    UnmatchedShapes,
+    UnreadableBuffer,
+};
+
+struct LossInfo {
+    RecordLoss kind;
+    std::string_view name; ///< in files; never changes
+    LossSeverity
+        severity; ///< Info: the figures stand; Warning: they are doubtful; Error: records are missing
+    std::string_view sentence; ///< what is counted, without the full stop
+};
+
+/// Every loss that there is, in the order of RecordLoss, which is that of the names. Nothing else is stored.
+inline constexpr LossInfo kLosses[] = {
+    {RecordLoss::AllocationRingOverflow, "allocation_ring_overflow", LossSeverity::Error,
+     "allocator events that came faster than they were read"},
+    {RecordLoss::AllocationTotalDrift, "allocation_total_drift", LossSeverity::Warning,
+     "bytes by which the sum of the events misses the allocator's own count"},
+    {RecordLoss::ApiCallsNotStored, "api_calls_not_stored", LossSeverity::Info,
+     "cudaGetDevice, cudaGetLastError and the like in one step: counted only"},
+    {RecordLoss::ClampedTime, "clamped_time", LossSeverity::Warning,
+     "device activities that started before their launch; moved to it"},
+    {RecordLoss::CuptiDropped, "cupti_dropped", LossSeverity::Error,
+     "activity records that found no free buffer"},
+    {RecordLoss::CuptiNotFlushed, "cupti_not_flushed", LossSeverity::Error, "CUPTI kept its last records"},
+    {RecordLoss::DeviceNotSynchronized, "device_not_synchronized", LossSeverity::Error,
+     "the device failed before its last activities were complete"},
+    {RecordLoss::EndedAfterWait, "ended_after_wait", LossSeverity::Warning,
+     "device activities that ended, by their clock, after the host had waited for them: the clocks drifted "
+     "apart"},
+    {RecordLoss::EventCap, "event_cap", LossSeverity::Warning,
+     "events beyond the run's cap; they were not stored"},
+    {RecordLoss::MemoryUnmatched, "memory_unmatched", LossSeverity::Info,
+     "allocations that the rehearsed step did not make; they count as temporary"},
+    {RecordLoss::NegativeDuration, "negative_duration", LossSeverity::Warning,
+     "activities that ended before they started; their duration is taken as 0"},
+    {RecordLoss::NestedTooDeep, "nested_too_deep", LossSeverity::Error,
+     "ranges or ops nested deeper than is kept"},
+    {RecordLoss::NoTimestamp, "no_timestamp", LossSeverity::Error,
+     "device activities that CUPTI could not time"},
+    {RecordLoss::RingOverflow, "ring_overflow", LossSeverity::Error,
+     "host records that came faster than they were read"},
+    {RecordLoss::SnapshotAction, "snapshot_action", LossSeverity::Warning,
+     "events whose action is not known"},
+    {RecordLoss::SnapshotOrder, "snapshot_order", LossSeverity::Warning,
+     "events or blocks that do not fit the segments at the end: the trace may lack some"},
+    {RecordLoss::SnapshotNotFollowed, "snapshot_skipped", LossSeverity::Error,
+     "events of a trace without any alloc: nothing can be followed, what was allocated at its end is shown"},
+    {RecordLoss::SnapshotRequestsSkipped, "snapshot_skipped", LossSeverity::Info,
+     "free_requested events were not recorded: each is taken to come right before its free_completed, or at "
+     "the end"},
+    {RecordLoss::SnapshotCompletionsSkipped, "snapshot_skipped", LossSeverity::Info,
+     "free_completed events were not recorded: each is taken to come right after its free_requested"},
+    {RecordLoss::SnapshotTurnedBack, "snapshot_time", LossSeverity::Warning,
+     "events whose time lies before the one before"},
+    {RecordLoss::SnapshotUntimed, "snapshot_time", LossSeverity::Info,
+     "the snapshot tells no times: events stand in their order only"},
+    {RecordLoss::ThreadsRefused, "threads_refused", LossSeverity::Error,
+     "threads beyond the number whose events are kept"},
+    {RecordLoss::TruncatedRecord, "truncated_record", LossSeverity::Error,
+     "activity records cut off by the end of their buffer"},
+    {RecordLoss::UnknownKind, "unknown_kind", LossSeverity::Warning,
+     "activity records of a kind not asked for"},
+    {RecordLoss::UnmatchedCorrelation, "unmatched_correlation", LossSeverity::Warning,
+     "device activities whose launch was not seen; they belong to no step"},
+    {RecordLoss::UnmatchedGraphNode, "unmatched_graph_node", LossSeverity::Info,
+     "activities of a CUDA graph whose capture was not seen; they belong to the phase that replayed it"},
+    {RecordLoss::UnmatchedShapes, "unmatched_shapes", LossSeverity::Info,
+     "ops and launches that the step whose shapes were taken did not run in the same order"},
+    {RecordLoss::UnreadableBuffer, "unreadable_buffer", LossSeverity::Error,
+     "the rest of an activity buffer that could not be read"},
+};
+
+const LossInfo& infoOf(RecordLoss kind);
+
+/// The sentence of a kind; `addition` follows in parentheses.
+std::string lossDetail(RecordLoss kind, std::string_view addition = {});
+
+Loss lossOf(StringTable& strings, RecordLoss kind, std::int64_t count, std::string_view addition = {});
+
+} // namespace tilescope
