@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tilescope {
@@ -45,10 +44,6 @@ struct OomInfo {
     std::string phase; ///< setup, forward, …
 };
 
-/// Flag of a result after which its process cannot use the device any more (a sticky CUDA error): the engine
-/// ends, and a fresh one runs the next point.
-inline constexpr std::string_view kDeviceLost = "device-lost";
-
 /// What is known once a run has ended, besides its samples and events.
 struct RunResult {
     RunStatus status = RunStatus::Ok;
@@ -61,7 +56,7 @@ struct RunResult {
     std::optional<double> traceOverhead = {}; ///< median traced step / median timed step
     std::optional<double> loss = {};          ///< value of the last timed step
     std::optional<OomInfo> oom = {};
-    std::vector<std::string> flags = {}; ///< untraced, throttled, …
+    std::vector<std::string> flags = {}; ///< flagText() of core/model/flags.h
     Nanoseconds duration{0};
     /// Least time from a launch to its start over the first and the last traced step: how far the clocks of
     /// host and device lay apart. Their difference is the drift. None on a CPU.

@@ -138,13 +138,6 @@ ItemLinks FileSession::links(RunId run, const Timeline& timeline, const Timeline
     return linksOf(state_->reader, run, timeline, item, cancelled);
 }
 
-KernelsTable FileSession::kernelGroups(RunId run, Grouping grouping) const
-{
-    KernelsTable table;
-    state_->reader.atOnce([&] { table = kernels(state_->reader, {.run = run, .grouping = grouping}); });
-    return table;
-}
-
 LiveMemoryTable FileSession::liveAtPeak(RunId run) const
 {
     LiveMemoryTable table;

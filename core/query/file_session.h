@@ -68,8 +68,6 @@ public:
     /// The boxes that launch and autograd connect with a box; empty if cancelled.
     ItemLinks links(RunId run, const Timeline& timeline, const TimelineItem& item,
                     const Cancelled& cancelled) const;
-    /// Total times of device activities by range, phase, module or op.
-    KernelsTable kernelGroups(RunId run, Grouping grouping) const;
     /// The allocations at the run's peak.
     LiveMemoryTable liveAtPeak(RunId run) const;
 

@@ -36,7 +36,6 @@ public:
     /// Whether cancel() was called for the sweep that runs.
     bool isStopping() const { return stop_.stop_requested(); }
     /// Whether it is to end after the point that runs.
-    bool isPausing() const { return isRunning() && pause_.stop_requested() && !isStopping(); }
 
     /// Begins; nothing may be running. The stop tokens of `options` are the worker's own.
     /// \param onlyMissing  passes over the points that the file holds already

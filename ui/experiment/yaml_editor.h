@@ -16,7 +16,6 @@ public:
     /// \param line  from 1; 0: none
     void markError(int line);
     void markLit(int line);
-    int errorLine() const { return errorLine_; }
     int litLine() const { return litLine_; }
 
 signals:

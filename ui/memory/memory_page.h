@@ -103,7 +103,6 @@ private:
     void place();
     void chooseShare(std::int64_t row);
     void tellSpan();
-    void showHovered();
     QString instantWords() const;
     QString summaryWords(std::optional<std::int64_t> allocatedSize) const;
     const MemoryRun* main() const { return shown_.empty() ? nullptr : &shown_.front(); }

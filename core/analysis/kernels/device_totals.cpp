@@ -34,13 +34,4 @@ std::vector<DeviceTotal> DeviceTotals::list() const
     return totals;
 }
 
-std::vector<DeviceTotal> deviceTotals(std::span<const DeviceEvent> events, const GroupOf& groupOf)
-{
-    DeviceTotals totals;
-    for (const DeviceEvent& event : events)
-        if (const std::optional<std::uint32_t> group = groupOf(event))
-            totals.add(*group, event);
-    return totals.list();
-}
-
 } // namespace tilescope::analysis

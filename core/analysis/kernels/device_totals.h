@@ -4,9 +4,6 @@
 #include "core/model/events.h"
 
 #include <cstdint>
-#include <functional>
-#include <optional>
-#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -25,9 +22,6 @@ struct DeviceTotal {
     Nanoseconds average() const { return total / instances; }
 };
 
-/// The group of an event; none: the event does not count.
-using GroupOf = std::function<std::optional<std::uint32_t>(const DeviceEvent&)>;
-
 /// Sums events one by one, in any order. Memory is O(groups and their steps).
 class DeviceTotals {
 public:
@@ -44,10 +38,5 @@ private:
     };
     std::unordered_map<std::uint32_t, Accumulator> groups_;
 };
-
-/// Totals by group, largest total time first; equal totals by group.
-/// \param events  in any order
-/// O(n + g log g).
-std::vector<DeviceTotal> deviceTotals(std::span<const DeviceEvent> events, const GroupOf& groupOf);
 
 } // namespace tilescope::analysis

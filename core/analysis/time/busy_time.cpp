@@ -1,41 +1,8 @@
 #include "core/analysis/time/busy_time.h"
 
-#include "core/base/error.h"
-
 #include <algorithm>
 
 namespace tilescope::analysis {
-
-namespace {
-
-void requireSorted(Timestamp previousStart, const DeviceEvent& event)
-{
-    if (event.start < previousStart || event.end < event.start)
-        throw Error{.what = "device events are not in start order, or end before they start: first at " +
-                            std::to_string(nanosecondsOf(event.start)) + " ns",
-                    .mend = "the file is damaged; tilescope verify shows where",
-                    .kind = ErrorKind::Failure};
-}
-
-} // namespace
-
-Nanoseconds busyTime(std::span<const DeviceEvent> events)
-{
-    Nanoseconds busy{0};
-    Timestamp previousStart = Timestamp::min();
-    Timestamp coveredUntil = Timestamp::min();
-    for (const DeviceEvent& event : events) {
-        requireSorted(previousStart, event);
-        previousStart = event.start;
-        // A kernel on another stream may have covered the beginning of this one: only the rest is new.
-        const Timestamp from = std::max(event.start, coveredUntil);
-        if (event.end > from) {
-            busy += event.end - from;
-            coveredUntil = event.end;
-        }
-    }
-    return busy;
-}
 
 std::vector<Interval> unionOf(std::vector<Interval> intervals)
 {

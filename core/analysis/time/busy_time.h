@@ -17,15 +17,6 @@ struct Interval {
     bool operator==(const Interval&) const = default;
 };
 
-/// Time during which at least one of `events` was running on the device.
-///
-/// Streams overlap, so each instant counts once.
-/// \param events  sorted by start, start <= end, one clock domain
-/// \return        0 when there are none
-/// \throws Error  if they are not sorted; names the first offender
-/// O(n), one pass.
-Nanoseconds busyTime(std::span<const DeviceEvent> events);
-
 /// The union of the intervals: sorted, disjoint, none empty. O(n log n).
 std::vector<Interval> unionOf(std::vector<Interval> intervals);
 

@@ -39,9 +39,11 @@ std::vector<OpTotal> sorted(const std::unordered_map<std::uint32_t, OpTotal>& to
     return list;
 }
 
-std::vector<Nanoseconds> selfTimes(std::span<const Op> ops,
-                                   const std::unordered_map<OpId, std::size_t>& positions)
+} // namespace
+
+std::vector<Nanoseconds> selfTimes(std::span<const Op> ops)
 {
+    const auto positions = positionsOf(ops);
     std::vector<Nanoseconds> self(ops.size());
     for (std::size_t i = 0; i < ops.size(); ++i)
         self[i] = ops[i].end - ops[i].start;
@@ -51,42 +53,6 @@ std::vector<Nanoseconds> selfTimes(std::span<const Op> ops,
     for (Nanoseconds& time : self)
         time = std::max(time, Nanoseconds{0});
     return self;
-}
-
-} // namespace
-
-std::vector<Nanoseconds> selfTimes(std::span<const Op> ops)
-{
-    return selfTimes(ops, positionsOf(ops));
-}
-
-std::vector<OpTotal> opTotals(std::span<const Op> ops, const OpGroupOf& groupOf)
-{
-    const auto positions = positionsOf(ops);
-    const std::vector<Nanoseconds> self = selfTimes(ops, positions);
-    std::vector<std::optional<std::uint32_t>> group(ops.size());
-    for (std::size_t i = 0; i < ops.size(); ++i)
-        group[i] = groupOf(ops[i]);
-
-    std::unordered_map<std::uint32_t, OpTotal> totals;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-        if (!group[i])
-            continue;
-        OpTotal& total = totals[*group[i]];
-        ++total.instances;
-        total.self += self[i];
-        bool nested = false;
-        // Parents start before their children, so a chain cannot be longer than the list; a damaged file's
-        // cycle ends at that bound.
-        std::size_t guard = ops.size();
-        for (auto above = parentOf(ops[i], positions); above && !nested && guard-- > 0;
-             above = parentOf(ops[*above], positions))
-            nested = group[*above] == group[i];
-        if (!nested)
-            total.total += ops[i].end - ops[i].start;
-    }
-
-    return sorted(totals);
 }
 
 void OpTotals::add(const Op& op, std::optional<std::uint32_t> group)

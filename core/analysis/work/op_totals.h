@@ -4,7 +4,6 @@
 #include "core/model/events.h"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -31,10 +30,7 @@ struct OpTotal {
     Nanoseconds average() const { return total / instances; }
 };
 
-/// The group that an op counts for; none leaves it out.
-using OpGroupOf = std::function<std::optional<std::uint32_t>(const Op&)>;
-
-/// Adds up ops one by one, as opTotals() does: what it holds are the ops that are open on each thread.
+/// Adds up ops one by one: what it holds are the ops that are open on each thread.
 ///
 /// An op whose parent ended before it started counts as one without a parent.
 class OpTotals {
@@ -61,8 +57,5 @@ private:
     std::unordered_map<ThreadId, Stack> stacks_;
     std::unordered_map<std::uint32_t, OpTotal> totals_;
 };
-
-/// Totals by group, the most self time first; equal ones by group. O(n x depth of nesting).
-std::vector<OpTotal> opTotals(std::span<const Op> ops, const OpGroupOf& groupOf);
 
 } // namespace tilescope::analysis

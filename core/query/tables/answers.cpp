@@ -358,11 +358,6 @@ constexpr auto kNames = [] {
 
 } // namespace
 
-std::span<const std::string_view> questionNames()
-{
-    return kNames;
-}
-
 AnswersTable answers(const store::RunReader& reader, const EventQuery& query, std::optional<std::string> name)
 {
     if (name && std::find(kNames.begin(), kNames.end(), *name) == kNames.end())

@@ -4,9 +4,7 @@
 #include "core/query/runs/run_tables.h"
 
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tilescope::query {
@@ -32,9 +30,6 @@ struct AnswersTable {
     store::RunRecord run = {};
     std::vector<Answer> rows = {};
 };
-
-/// Names of the questions, in order.
-std::span<const std::string_view> questionNames();
 
 /// Answers one question, or all, from the traced steps; on a CPU from its ops instead of kernels.
 /// \param name  none: all

@@ -1,7 +1,6 @@
 #include "core/analysis/time/busy_time.h"
 
 #include "core/analysis/stats/random.h"
-#include "core/base/error.h"
 
 #include <gtest/gtest.h>
 
@@ -11,19 +10,6 @@
 namespace tilescope::analysis {
 
 namespace {
-
-using namespace tilescope::literals;
-
-std::vector<DeviceEvent> eventsAt(std::initializer_list<std::pair<int, int>> spans)
-{
-    std::vector<DeviceEvent> events;
-    for (const auto& [start, end] : spans) {
-        events.emplace_back();
-        events.back().start = timestampAt(start);
-        events.back().end = timestampAt(end);
-    }
-    return events;
-}
 
 Interval interval(std::int64_t start, std::int64_t end)
 {
@@ -56,27 +42,6 @@ std::vector<Interval> randomIntervals(Random& random)
 }
 
 } // namespace
-
-TEST(BusyTime, CountsOverlappingStreamsOnce)
-{
-    EXPECT_EQ(busyTime(eventsAt({{0, 10}, {5, 12}, {20, 25}})), 17_ns);
-}
-
-TEST(BusyTime, IsZeroWithoutEvents)
-{
-    EXPECT_EQ(busyTime({}), 0_ns);
-}
-
-TEST(BusyTime, CountsWhatLiesInsideAnotherOnce)
-{
-    EXPECT_EQ(busyTime(eventsAt({{0, 100}, {10, 20}, {90, 110}, {110, 110}})), 110_ns);
-}
-
-TEST(BusyTime, RefusesEventsThatAreNotInOrder)
-{
-    EXPECT_THROW(busyTime(eventsAt({{10, 20}, {5, 30}})), Error);
-    EXPECT_THROW(busyTime(eventsAt({{10, 5}})), Error);
-}
 
 TEST(Intervals, AgreeWithCountingNanoseconds)
 {

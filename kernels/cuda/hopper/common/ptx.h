@@ -75,11 +75,6 @@ __device__ inline void waitLong(Barrier& barrier, std::uint32_t parity)
 
 // --- TMA: asynchronous copies of boxes of a tensor [9.7.9.27] ------------------------------------
 
-__device__ inline void prefetchMap(const CUtensorMap& map)
-{
-    asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
-}
-
 /// Loads the box at (column, row, head, batch). Elements outside the tensor are zeros and count as bytes.
 __device__ inline void loadBox(const CUtensorMap& map, void* destination, Barrier& barrier, int column,
                                int row, int head, int batch)
