@@ -6,7 +6,6 @@
 #include "core/base/version.h"
 #include "core/engine/run/engine.h"
 #include "core/machine/torch_location.h"
-#include "core/model/memory.h"
 #include "core/session/engine/engine_loop.h"
 #include "core/session/protocol/point_line.h"
 #include "core/session/protocol/stop_signals.h"
@@ -30,39 +29,6 @@ constexpr const char* kHelp =
     "  echo '{\"index\": 0, \"of\": 1, \"params\": {\"workload\": \"attention\", \"device\": \"cpu\"}}' |"
     " tilescope-engine --file a.tscope\n";
 
-std::string_view stateName(engine::PointState state)
-{
-    switch (state) {
-    case engine::PointState::Warmup:
-        return "warmup";
-    case engine::PointState::Measure:
-        return "measure";
-    case engine::PointState::Trace:
-        return "trace";
-    case engine::PointState::Drain:
-        return "drain";
-    case engine::PointState::Store:
-        return "store";
-    }
-    return {};
-}
-
-/// Hands what a point tells to its record.
-class Observer final : public engine::PointObserver {
-public:
-    explicit Observer(session::PointRecord& record) : record_(record) {}
-    void stateChanged(engine::PointState state) override { record_.state(stateName(state)); }
-    void sampleTaken(const Sample& sample) override { record_.sample(sample); }
-    void memoryRead(const HeldMemory& reading) override { record_.memoryHeld(reading); }
-    void countersRead(std::vector<CounterValue> counters) override { record_.counters(std::move(counters)); }
-    void factsFound(std::vector<EnvironmentEntry> facts) override { record_.facts(std::move(facts)); }
-    void memoryLearnt(MemoryFacts&& facts) override { record_.memory(std::move(facts)); }
-    void consume(TraceBatch&& batch) override { record_.consume(std::move(batch)); }
-
-private:
-    session::PointRecord& record_;
-};
-
 class TorchBench final : public session::Workbench {
 public:
     explicit TorchBench(StringTable& strings) : engine_(strings) {}
@@ -76,9 +42,8 @@ public:
     {
         return engine_.measureCeilings(request);
     }
-    RunResult run(const ExperimentSpec& spec, session::PointRecord& record, std::stop_token stop) override
+    RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop) override
     {
-        Observer observer(record);
         return engine_.runPoint(spec, observer, std::move(stop));
     }
 

@@ -1,5 +1,6 @@
 #include "core/base/error.h"
 #include "core/base/sha256.h"
+#include "core/config/json_spec.h"
 #include "core/config/rules.h"
 #include "core/config/value.h"
 #include "core/config/wording.h"
@@ -70,10 +71,7 @@ std::size_t knownRow(const std::string& name, Workload workload)
 Json parsed(std::string_view text)
 {
     try {
-        Json object = Json::parse(text);
-        if (!object.is_object())
-            refuse("", "is no JSON object", "give {\"workload\": …}");
-        return object;
+        return Json::parse(text);
     } catch (const nlohmann::json::exception& exception) {
         refuse("", std::string("is no JSON: ") + exception.what(), "give {\"workload\": …}");
     }
@@ -110,7 +108,13 @@ std::string toJson(const ExperimentSpec& spec)
 
 ExperimentSpec fromJson(std::string_view json)
 {
-    const Json object = parsed(json);
+    return fromJson(parsed(json));
+}
+
+ExperimentSpec fromJson(const Json& object)
+{
+    if (!object.is_object())
+        refuse("", "is no JSON object", "give {\"workload\": …}");
     const auto workload = object.find("workload");
     if (workload == object.end() || !workload->is_string() ||
         !fromWord<Workload>(workload->get_ref<const std::string&>()))
@@ -132,6 +136,17 @@ ExperimentSpec fromJson(std::string_view json)
     }
     applyDefaults(spec, given);
     return spec;
+}
+
+std::optional<ExperimentSpec> specOf(std::string_view json, std::string* why)
+{
+    try {
+        return fromJson(json);
+    } catch (const Error& error) {
+        if (why)
+            *why = "the run's spec is not understood (" + error.sentence() + ")";
+        return {};
+    }
 }
 
 std::string specHash(const ExperimentSpec& spec)

@@ -83,6 +83,10 @@ std::string toJson(const ExperimentSpec& spec);
 /// \throws Error  where it is not one (unknown key, wrong type, out of range)
 ExperimentSpec fromJson(std::string_view json);
 
+/// The same; none where this program does not understand it, which `why` then says: another program's run, or
+/// one of a newer version.
+std::optional<ExperimentSpec> specOf(std::string_view json, std::string* why = nullptr);
+
 /// SHA-256 (hex) over all resolved keys but name, timeout and repeat: two runs with one hash did the same
 /// work.
 std::string specHash(const ExperimentSpec& spec);

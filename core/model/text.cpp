@@ -2,6 +2,7 @@
 
 #include "core/model/attention_backend.h"
 #include "core/model/cpu_instruction_set.h"
+#include "core/model/point_observer.h"
 
 #include <array>
 
@@ -157,6 +158,16 @@ template <> std::span<const EnumWord<LossSeverity>> enumWords()
 {
     static constexpr EnumWord<LossSeverity> words[] = {
         {LossSeverity::Info, "info"}, {LossSeverity::Warning, "warning"}, {LossSeverity::Error, "error"}};
+    return words;
+}
+
+template <> std::span<const EnumWord<PointState>> enumWords()
+{
+    static constexpr EnumWord<PointState> words[] = {{PointState::Warmup, "warmup"},
+                                                     {PointState::Measure, "measure"},
+                                                     {PointState::Trace, "trace"},
+                                                     {PointState::Drain, "drain"},
+                                                     {PointState::Store, "store"}};
     return words;
 }
 

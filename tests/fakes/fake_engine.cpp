@@ -126,13 +126,13 @@ public:
         return ceilings;
     }
 
-    RunResult run(const ExperimentSpec& spec, session::PointRecord& record, std::stop_token stop) override
+    RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop) override
     {
         const std::string& word = script_[std::min(static_cast<std::size_t>(spec.seed), script_.size() - 1)];
-        record.state("warmup");
-        sample(record, SampleKind::Warmup, 0);
-        record.state("measure");
-        sample(record, SampleKind::Measure, 0);
+        observer.stateChanged(PointState::Warmup);
+        sample(observer, SampleKind::Warmup, 0);
+        observer.stateChanged(PointState::Measure);
+        sample(observer, SampleKind::Measure, 0);
         misbehave(word, stop);
         RunResult result;
         result.device = "cpu";
@@ -143,11 +143,11 @@ public:
             }
             if (word == "slow")
                 std::this_thread::sleep_for(20ms);
-            sample(record, SampleKind::Measure, step);
+            sample(observer, SampleKind::Measure, step);
         }
-        record.state("trace");
-        trace(record, word == "big" ? 100'000 : 10);
-        record.state("drain");
+        observer.stateChanged(PointState::Trace);
+        trace(observer, word == "big" ? 100'000 : 10);
+        observer.stateChanged(PointState::Drain);
         if (word == "lost") {
             result.status = RunStatus::Error;
             result.reason = "the device failed";
@@ -164,14 +164,14 @@ public:
     }
 
 private:
-    static void sample(session::PointRecord& record, SampleKind kind, int step)
+    static void sample(PointObserver& observer, SampleKind kind, int step)
     {
-        record.sample(
+        observer.sampleTaken(
             {.step = step, .kind = kind, .phase = Phase::Step, .wall = Nanoseconds(1'000'000 + step)});
-        record.memoryHeld({.step = step, .kind = kind, .allocated = Bytes{(64 + step % 8) << 20}});
+        observer.memoryRead({.step = step, .kind = kind, .allocated = Bytes{(64 + step % 8) << 20}});
     }
 
-    void trace(session::PointRecord& record, int kernels)
+    void trace(PointObserver& observer, int kernels)
     {
         testing::FakeTrace fake(strings_);
         const std::int64_t origin = nanosecondsOf(TraceClock::now());
@@ -179,7 +179,7 @@ private:
         for (int i = 0; i < kernels; ++i)
             fake.kernel("gemm", origin + 10 * i, origin + 10 * i + 5).alloc(64, 64, origin + 10 * i);
         fake.checked(2 * kernels + 1);
-        record.consume(TraceBatch(fake.batch()));
+        observer.consume(TraceBatch(fake.batch()));
     }
 
     static void misbehave(const std::string& word, const std::stop_token&)

@@ -1,42 +1,15 @@
 #pragma once
 
-#include "core/model/events.h"
-#include "core/model/run.h"
+#include "core/model/point_observer.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
 
-#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace tilescope {
-struct MemoryFacts;
-}
-
 namespace tilescope::engine {
-
-/// States of a point, in order; `state` events carry them.
-enum class PointState { Warmup, Measure, Trace, Drain, Store };
-
-/// What a point tells while it runs. Called on the session thread, except trace batches (the tracer's
-/// thread).
-class PointObserver : public TraceSink {
-public:
-    virtual void stateChanged(PointState state) = 0;
-    virtual void sampleTaken(const Sample& sample) = 0;
-    /// Memory after a step; told where the device's allocator tells it.
-    virtual void memoryRead(const HeldMemory& reading) = 0;
-    /// Hardware counters of one step, where the spec asks for them.
-    virtual void countersRead(std::vector<CounterValue> counters) = 0;
-    /// What a workload that times nothing found out; become facts of the run (environment).
-    virtual void factsFound(std::vector<EnvironmentEntry> facts) = 0;
-    /// What the allocation events of the traced steps do not tell by themselves, where the spec records
-    /// memory: before the trace what a rehearsed step showed and what is allocated, after it what is then.
-    virtual void memoryLearnt(MemoryFacts&& facts) = 0;
-};
 
 /// Runs experiments with LibTorch: one point at a time, on the thread that made it (the session thread).
 ///

@@ -1,6 +1,5 @@
 #include "core/query/memory/oom_report.h"
 
-#include "core/base/error.h"
 #include "core/config/schema.h"
 #include "core/query/runs/run_tables.h"
 
@@ -92,13 +91,9 @@ predict::TargetDevice deviceOf(const OomReport& report, const std::vector<Enviro
 
 void addSuggestions(OomReport& report, const store::RunReader& reader)
 {
-    std::optional<ExperimentSpec> spec;
-    try {
-        spec = config::fromJson(report.run.specJson);
-    } catch (const Error&) {
-        return; // a run of another program's, or of a version with other keys: nothing can be predicted of it
-    }
-    report.suggestions = predict::suggestions(*spec, deviceOf(report, reader.environment(report.run.run)));
+    if (const auto spec = config::specOf(report.run.specJson))
+        report.suggestions =
+            predict::suggestions(*spec, deviceOf(report, reader.environment(report.run.run)));
 }
 
 } // namespace

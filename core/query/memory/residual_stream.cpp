@@ -1,6 +1,5 @@
 #include "core/query/memory/residual_stream.h"
 
-#include "core/base/error.h"
 #include "core/config/schema.h"
 
 #include <string_view>
@@ -21,20 +20,11 @@ std::int64_t elementBytesOf(std::string_view dtype)
     return dtype == "f64" ? 8 : dtype == "f32" ? 4 : dtype == "bf16" || dtype == "f16" ? 2 : 0;
 }
 
-std::optional<ExperimentSpec> specOf(const store::RunRecord& run)
-{
-    try {
-        return config::fromJson(run.specJson);
-    } catch (const Error&) {
-        return {}; // another program's: nothing is known of its shapes
-    }
-}
-
 } // namespace
 
 std::optional<ResidualStream> residualStream(const store::RunRecord& run, std::span<const SavedTensor> saved)
 {
-    const auto spec = specOf(run);
+    const auto spec = config::specOf(run.specJson);
     if (!spec || spec->workload != Workload::Lm)
         return {};
     ResidualStream stream{.batch = spec->batch, .context = spec->context, .dModel = spec->dModel};

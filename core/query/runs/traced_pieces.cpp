@@ -3,8 +3,6 @@
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/work/op_families.h"
 #include "core/analysis/work/op_totals.h"
-#include "core/base/error.h"
-#include "core/config/schema.h"
 #include "core/query/runs/selection.h"
 
 #include <set>
@@ -60,16 +58,6 @@ TracedPieces tracedPieces(const store::RunReader& reader, RunId run)
     }
     traced.steps = static_cast<std::int64_t>(steps.size());
     return traced;
-}
-
-std::optional<ExperimentSpec> specOf(const store::RunRecord& run, std::string& why)
-{
-    try {
-        return config::fromJson(run.specJson);
-    } catch (const Error& error) {
-        why = "the run's spec is not understood (" + error.sentence() + ")";
-        return {};
-    }
 }
 
 } // namespace tilescope::query

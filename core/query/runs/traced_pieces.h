@@ -1,10 +1,8 @@
 #pragma once
 
 #include "core/analysis/kernels/kernel_families.h"
-#include "core/model/spec.h"
 #include "core/query/runs/run_tables.h"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +29,5 @@ struct TracedPieces {
 
 /// \throws Error  from the reader
 TracedPieces tracedPieces(const store::RunReader& reader, RunId run);
-
-/// The spec of a run; none if this version does not understand it, with the reason in `why`.
-std::optional<ExperimentSpec> specOf(const store::RunRecord& run, std::string& why);
 
 } // namespace tilescope::query

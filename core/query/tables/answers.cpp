@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/shell_word.h"
 #include "core/base/spelling.h"
+#include "core/config/schema.h"
 #include "core/model/attention_backend.h"
 #include "core/model/text.h"
 #include "core/query/runs/traced_pieces.h"
@@ -235,7 +236,7 @@ Answer softmaxInAttention(const Subject& subject)
     Answer answer{.command = subject.show(subject.traced.onGpu ? "kernels" : "roofline") +
                              " --group family --range 'step/forward/**/attention'"};
     std::string why;
-    const auto spec = specOf(subject.run, why);
+    const auto spec = config::specOf(subject.run.specJson, &why);
     if (spec && !traitsOf(spec->backend).keepsScores)
         why = "Softmax has no time of its own: " + std::string(wordOf(spec->backend)) +
               " computes attention in one piece. Take backend: naive.";

@@ -2,6 +2,7 @@
 
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/work/timed_work.h"
+#include "core/config/schema.h"
 #include "core/query/runs/selection.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/tables/kernel_sums.h"
@@ -182,7 +183,7 @@ private:
         const std::vector<DeviceEvent> device = reader_.deviceEvents({.run = run_.run});
         const std::vector<Op> ops = reader_.ops({.run = run_.run});
         std::string unread;
-        const auto spec = specOf(run_, unread);
+        const auto spec = config::specOf(run_.specJson, &unread);
         // Of a traced step, or of the one before them that took shapes where only kernels are traced.
         const bool shapes = std::any_of(ops.begin(), ops.end(), [](const Op& op) { return bool(op.shapes); });
         if (!shapes)

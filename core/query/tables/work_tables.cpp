@@ -3,6 +3,7 @@
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/work/device_sheets.h"
 #include "core/analysis/work/timed_work.h"
+#include "core/config/schema.h"
 #include "core/model/ceilings.h"
 #include "core/model/text.h"
 #include "core/query/runs/json_members.h"
@@ -174,7 +175,7 @@ struct StepWork {
 StepWork stepWorkOf(const store::RunRecord& run)
 {
     StepWork work;
-    work.spec = specOf(run, work.why);
+    work.spec = config::specOf(run.specJson, &work.why);
     if (!work.spec)
         return work;
     work.flops = analysis::stepFlops(*work.spec);
@@ -217,7 +218,7 @@ DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord
 DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run)
 {
     StepWork work;
-    work.spec = specOf(run, work.why);
+    work.spec = config::specOf(run.specJson, &work.why);
     return ceilingsOf(reader, run, work);
 }
 
@@ -236,7 +237,7 @@ RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
     table.fromShapes = std::any_of(ops.begin(), ops.end(), [](const Op& op) { return bool(op.shapes); });
 
     std::string unread;
-    const auto spec = specOf(table.run, unread);
+    const auto spec = config::specOf(table.run.specJson, &unread);
     std::vector<analysis::SpecWork> known;
     std::vector<TimedWork> items;
     if (table.fromShapes) {

@@ -5,6 +5,7 @@
 #include "core/analysis/work/op_work.h"
 #include "core/analysis/work/roofline.h"
 #include "core/analysis/work/spec_work.h"
+#include "core/config/schema.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/timeline/open_ops.h"
 #include "core/store/run_reader.h"
@@ -86,7 +87,7 @@ analysis::WorkContext Describer::context() const
 {
     std::string why;
     const auto record = reader_.run(run_);
-    const auto spec = record ? specOf(*record, why) : std::nullopt;
+    const auto spec = record ? config::specOf(record->specJson, &why) : std::nullopt;
     return {.elementBytes = spec ? analysis::elementBytesOf(spec->precision) : 4,
             .causal = !spec || spec->workload == Workload::Lm || spec->causal};
 }

@@ -61,7 +61,7 @@ private:
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-class LivePoint final : public PointRecord {
+class LivePoint final : public PointObserver {
 public:
     LivePoint(RunId run, Recorder& recorder, EventStream& events, StringTable& strings,
               std::optional<int> gpu)
@@ -69,17 +69,20 @@ public:
     {
     }
 
-    void state(std::string_view name) override
+    void stateChanged(PointState state) override
     {
         recorder_.flush();
-        watch_.state(name);
-        events_(StateEvent{run_.value, std::string(name)});
+        watch_.state(state);
+        events_(StateEvent{run_.value, std::string(wordOf(state))});
     }
 
-    void counters(std::vector<CounterValue> counters) override { recorder_.counters(std::move(counters)); }
-    void facts(std::vector<EnvironmentEntry> facts) override { recorder_.environment(std::move(facts)); }
+    void countersRead(std::vector<CounterValue> counters) override
+    {
+        recorder_.counters(std::move(counters));
+    }
+    void factsFound(std::vector<EnvironmentEntry> facts) override { recorder_.environment(std::move(facts)); }
 
-    void sample(const Sample& sample) override
+    void sampleTaken(const Sample& sample) override
     {
         recorder_.sample(sample);
         watch_.sample(sample);
@@ -91,7 +94,8 @@ public:
             events_(SampleEvent{run_.value, sample.step, sample.wall.count()});
     }
 
-    void memoryHeld(const HeldMemory& reading) override
+    /// Told, not stored.
+    void memoryRead(const HeldMemory& reading) override
     {
         if (!memoryThrottle_.admit())
             return;
@@ -102,7 +106,7 @@ public:
                             count(reading.peakAllocated)});
     }
 
-    void memory(MemoryFacts&& facts) override { memory_.learn(std::move(facts)); }
+    void memoryLearnt(MemoryFacts&& facts) override { memory_.learn(std::move(facts)); }
 
     void consume(TraceBatch&& batch) override
     {
@@ -319,7 +323,7 @@ bool EngineLoop::runPoint(const PointLine& point)
     }
     if (const auto gpu = gpuIndex(device))
         recorder_.environment(machine::gpuEnvironment(*gpu, machine::Moment::After));
-    live.state("store");
+    live.stateChanged(PointState::Store);
     live.storeMemory();
     recorder_.environment(live.watch().environment());
     std::ranges::move(live.watch().flags(), std::back_inserter(result.flags));

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "core/model/events.h"
-#include "core/model/run.h"
+#include "core/model/point_observer.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
 #include "core/session/protocol/event.h"
@@ -10,27 +9,9 @@
 #include <filesystem>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace tilescope {
-struct MemoryFacts;
-}
-
 namespace tilescope::session {
-
-/// Where a point's records go while it runs. The session thread calls state() and sample(), the tracer's
-/// thread consume().
-class PointRecord : public TraceSink {
-public:
-    virtual void state(std::string_view name) = 0; ///< warmup, measure, trace, drain, store
-    virtual void sample(const Sample& sample) = 0;
-    virtual void memoryHeld(const HeldMemory& reading) = 0; ///< told, not stored
-    virtual void counters(std::vector<CounterValue> counters) = 0;
-    virtual void facts(std::vector<EnvironmentEntry> facts) = 0; ///< what the point found out
-    /// What is known of the memory beside its events, before and after they are consumed.
-    virtual void memory(MemoryFacts&& facts) = 0;
-};
 
 /// What runs points: LibTorch's engine in the engine program, something simpler in tests. Session thread.
 class Workbench {
@@ -46,7 +27,7 @@ public:
     /// \throws Error  it cannot be measured
     virtual std::vector<Ceiling> measureCeilings(const DeviceRequest& request) = 0;
     /// A point's own failures are results. `stop` asks to end after the step: the result is `cancelled`.
-    virtual RunResult run(const ExperimentSpec& spec, PointRecord& record, std::stop_token stop) = 0;
+    virtual RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop) = 0;
 };
 
 struct EngineOptions {

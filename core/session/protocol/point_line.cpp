@@ -1,6 +1,7 @@
 #include "core/session/protocol/point_line.h"
 
 #include "core/base/error.h"
+#include "core/config/json_spec.h"
 #include "core/config/schema.h"
 
 #include <nlohmann/json.hpp>
@@ -51,13 +52,13 @@ std::string pointLine(const PointLine& point)
 
 PointLine parsePointLine(std::string_view line)
 {
-    const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
-    if (!object.is_object() || !object.value("index", nlohmann::json()).is_number_integer() ||
-        !object.value("of", nlohmann::json()).is_number_integer() ||
-        !object.value("params", nlohmann::json()).is_object())
+    using Json = nlohmann::ordered_json;
+    const Json object = Json::parse(line, nullptr, false);
+    if (!object.is_object() || !object.value("index", Json()).is_number_integer() ||
+        !object.value("of", Json()).is_number_integer() || !object.value("params", Json()).is_object())
         throw Error{.what = "this line is no point: " + std::string(line.substr(0, 80)),
                     .mend = R"(write {"index": 0, "of": 1, "params": {…}})"};
-    return {object["index"], object["of"], config::fromJson(object["params"].dump())};
+    return {object["index"], object["of"], config::fromJson(object["params"])};
 }
 
 } // namespace tilescope::session

@@ -6,9 +6,9 @@
 
 namespace tilescope::session {
 
-void TimedWatch::state(std::string_view name)
+void TimedWatch::state(PointState state)
 {
-    if (name == "measure")
+    if (state == PointState::Measure)
         began_ = machine::conditionsNow(gpu_);
     else if (began_ && !ended_)
         ended_ = machine::conditionsNow(gpu_);

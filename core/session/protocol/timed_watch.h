@@ -1,11 +1,11 @@
 #pragma once
 
 #include "core/machine/conditions.h"
+#include "core/model/point_observer.h"
 #include "core/model/run.h"
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tilescope::session {
@@ -18,7 +18,7 @@ public:
     explicit TimedWatch(std::optional<int> gpu) : gpu_(gpu) {}
 
     /// Told before the state begins, with the writer asleep.
-    void state(std::string_view name);
+    void state(PointState state);
     void sample(const Sample& sample);
 
     /// `drift: +2.1 % …`; analysis::flagsOf.

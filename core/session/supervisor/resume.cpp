@@ -78,7 +78,7 @@ public:
         }
         for (const auto& [hash, runs] : bySpec_) {
             const std::optional<ExperimentSpec> spec =
-                specs.contains(hash) ? std::nullopt : specOf(runs.front());
+                specs.contains(hash) ? std::nullopt : config::specOf(runs.front().specJson);
             if (!spec)
                 continue;
             if (specs.contains(config::specHash(*spec)))
@@ -92,17 +92,6 @@ public:
     }
 
 private:
-    /// None for a run whose spec this program does not know (imported, or of a newer one): it is no point of
-    /// a sweep of ours.
-    static std::optional<ExperimentSpec> specOf(const store::RunRecord& run)
-    {
-        try {
-            return config::fromJson(run.specJson);
-        } catch (const Error&) {
-            return {};
-        }
-    }
-
     static std::string hashOnAnyDevice(ExperimentSpec spec)
     {
         spec.device = {};

@@ -12,9 +12,9 @@ namespace {
 
 using nlohmann::json;
 
-class SampleList final : public engine::PointObserver {
+class SampleList final : public PointObserver {
 public:
-    void stateChanged(engine::PointState) override {}
+    void stateChanged(PointState) override {}
     void consume(TraceBatch&&) override {}
     void memoryRead(const HeldMemory&) override {}
     void countersRead(std::vector<CounterValue>) override {}
