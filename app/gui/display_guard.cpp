@@ -1,6 +1,7 @@
 #include "app/gui/display_guard.h"
 
 #include "core/base/error.h"
+#include "core/base/mutex.h"
 
 #include <QList>
 #include <QLoggingCategory>
@@ -10,7 +11,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <utility>
 
 namespace tilescope {
@@ -19,8 +19,8 @@ namespace {
 
 QtMessageHandler before = nullptr;
 bool isGuarding = false;
-QStringList* keptBack = nullptr;
-std::mutex keeping; ///< guards the above: platform threads may log
+Mutex keeping; // platform threads may log
+QStringList* keptBack GUARDED_BY(keeping) = nullptr;
 
 std::string variable(const char* name)
 {
@@ -58,7 +58,7 @@ void keepBack(QtMsgType type, const QMessageLogContext& context, const QString& 
         // Qt is partially constructed; destructors must not run.
         _exit(error.exitCode());
     }
-    const std::scoped_lock lock(keeping);
+    const MutexLock lock(keeping);
     if (keptBack != nullptr)
         keptBack->append(qFormatLogMessage(type, context, text));
 }
@@ -82,7 +82,7 @@ void DisplayGuard::release()
     if (!std::exchange(isGuarding, false))
         return;
     qInstallMessageHandler(before);
-    const std::scoped_lock lock(keeping);
+    const MutexLock lock(keeping);
     for (const QString& text : *keptBack)
         std::fprintf(stderr, "%s\n", qPrintable(text));
     delete std::exchange(keptBack, nullptr);

@@ -4,7 +4,7 @@ namespace tilescope {
 
 StringId StringTable::intern(std::string_view text)
 {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = ids_.find(text); found != ids_.end())
         return found->second;
     const StringId id{static_cast<std::uint32_t>(strings_.size())};
@@ -14,13 +14,13 @@ StringId StringTable::intern(std::string_view text)
 
 std::string_view StringTable::text(StringId id) const
 {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return id ? std::string_view(strings_.at(id.value)) : std::string_view{};
 }
 
 std::size_t StringTable::size() const
 {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return strings_.size();
 }
 

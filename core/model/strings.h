@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/base/ids.h"
+#include "core/base/mutex.h"
 
 #include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,10 +24,10 @@ public:
     std::size_t size() const;
 
 private:
-    mutable std::mutex mutex_;
-    // Guarded by mutex_. A deque, so that views into its strings survive growth.
-    std::deque<std::string> strings_;
-    std::unordered_map<std::string_view, StringId> ids_;
+    mutable Mutex mutex_;
+    // A deque, so that views into its strings survive growth.
+    std::deque<std::string> strings_ GUARDED_BY(mutex_);
+    std::unordered_map<std::string_view, StringId> ids_ GUARDED_BY(mutex_);
 };
 
 } // namespace tilescope

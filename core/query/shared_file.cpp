@@ -59,7 +59,7 @@ SharedFile::Stamp SharedFile::stamp() const
 
 std::uint64_t SharedFile::edition()
 {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return edition_;
 }
 
@@ -67,7 +67,7 @@ SharedFile::Lease SharedFile::borrow()
 {
     std::uint64_t edition = 0;
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         edition = edition_;
         if (!idle_.empty()) {
             auto session = std::move(idle_.back());
@@ -80,7 +80,7 @@ SharedFile::Lease SharedFile::borrow()
 
 SharedFile::Lease::~Lease()
 {
-    const std::lock_guard lock(owner_->mutex_);
+    const MutexLock lock(owner_->mutex_);
     // A session on a replaced file is not reused.
     if (edition_ == owner_->edition_)
         owner_->idle_.push_back(std::move(session_));
@@ -88,7 +88,7 @@ SharedFile::Lease::~Lease()
 
 std::shared_ptr<const FileSnapshot> SharedFile::look()
 {
-    const std::lock_guard looking(looking_);
+    const MutexLock looking(looking_);
     // Taken before reading: changes during the read are found by the next call.
     const Stamp now = stamp();
     const auto time = std::chrono::steady_clock::now();
@@ -96,7 +96,7 @@ std::shared_ptr<const FileSnapshot> SharedFile::look()
     if (snapshot_ && now == last_ && !mayBeDead)
         return nullptr;
     if (snapshot_ && (now.device != last_.device || now.node != last_.node)) {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         ++edition_;
         idle_.clear();
     }
@@ -109,7 +109,7 @@ std::shared_ptr<const FileSnapshot> SharedFile::look()
 std::shared_ptr<const Timeline> SharedFile::timeline(RunId run, const Cancelled& cancelled)
 {
     constexpr std::size_t kMostKept = 6;
-    const std::lock_guard lock(reading_);
+    const MutexLock lock(reading_);
     const Lease session = borrow();
     const auto [uid, status] = stateOf(session->reader(), run);
     if (status == RunStatus::Running) {

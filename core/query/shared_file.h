@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/mutex.h"
 #include "core/query/file_session.h"
 #include "core/query/timeline/timeline_follower.h"
 
@@ -8,7 +9,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -83,22 +83,23 @@ private:
 
     Stamp stamp() const;
     std::uint64_t edition();
-    std::shared_ptr<const Timeline> follow(RunId run, const std::string& uid, const Cancelled& cancelled);
+    std::shared_ptr<const Timeline> follow(RunId run, const std::string& uid, const Cancelled& cancelled)
+        REQUIRES(reading_);
 
     const std::filesystem::path path_;
 
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<FileSession>> idle_; // guarded by mutex_
-    std::uint64_t edition_ = 0;                      // guarded by mutex_; counts replacements of the file
+    Mutex mutex_;
+    std::vector<std::unique_ptr<FileSession>> idle_ GUARDED_BY(mutex_);
+    std::uint64_t edition_ GUARDED_BY(mutex_) = 0; // counts replacements of the file
 
-    std::mutex looking_;                           // held by look()
-    Stamp last_;                                   // guarded by looking_
-    std::shared_ptr<const FileSnapshot> snapshot_; // guarded by looking_
-    std::chrono::steady_clock::time_point lookedAt_{};
+    Mutex looking_; // held by look()
+    Stamp last_ GUARDED_BY(looking_);
+    std::shared_ptr<const FileSnapshot> snapshot_ GUARDED_BY(looking_);
+    std::chrono::steady_clock::time_point lookedAt_ GUARDED_BY(looking_){};
 
-    std::mutex reading_;                       // held while a timeline is read
-    std::vector<Kept> kept_;                   // guarded by reading_; the most recently used at the end
-    std::map<std::string, Followed> followed_; // guarded by reading_; by uid
+    Mutex reading_;                                                 // held while a timeline is read
+    std::vector<Kept> kept_ GUARDED_BY(reading_);                   // the most recently used at the end
+    std::map<std::string, Followed> followed_ GUARDED_BY(reading_); // by uid
 };
 
 } // namespace tilescope::query

@@ -1,5 +1,6 @@
 #include "core/trace/tracer.h"
 
+#include "core/base/mutex.h"
 #include "core/trace/allocators/cuda_allocator_hook.h"
 #include "core/trace/assembly/assembler.h"
 #include "core/trace/cupti/activity_decoder.h"
@@ -12,10 +13,8 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <fstream>
-#include <mutex>
 #include <thread>
 #include <unordered_set>
 
@@ -62,10 +61,10 @@ public:
     {
         switchOff();
         {
-            const std::scoped_lock lock(mutex_);
+            const MutexLock lock(mutex_);
             ended_ = true;
         }
-        changed_.notify_all();
+        changed_.notifyAll();
         thread_.join();
     }
 
@@ -90,10 +89,10 @@ public:
             (capturing && options_.memory))
             OpRecorder::enable(shapes);
         {
-            const std::scoped_lock lock(mutex_);
+            const MutexLock lock(mutex_);
             state_ = State::Recording;
         }
-        changed_.notify_all();
+        changed_.notifyAll();
     }
 
     /// Says which step follows; between steps everything noted so far is made into events, at leisure.
@@ -102,12 +101,12 @@ public:
         HostLogs::instance().setStep(step);
         if (step != kNoStep)
             return;
-        std::unique_lock lock(mutex_);
+        MutexLock lock(mutex_);
         if (state_ != State::Recording)
             return;
         drainAsked_ = true;
-        changed_.notify_all();
-        changed_.wait(lock, [this] { return !drainAsked_; });
+        changed_.notifyAll();
+        changed_.wait(lock, [this]() REQUIRES(mutex_) { return !drainAsked_; });
     }
 
     void stop()
@@ -156,7 +155,7 @@ private:
     /// Ends every capture and waits until the tracer's thread rests.
     void switchOff()
     {
-        std::unique_lock lock(mutex_);
+        MutexLock lock(mutex_);
         if (state_ == State::Idle)
             return;
         lock.unlock();
@@ -170,15 +169,15 @@ private:
             cupti_->stop(cuptiLosses_);
         lock.lock();
         state_ = State::Ending;
-        changed_.notify_all();
-        changed_.wait(lock, [this] { return state_ == State::Idle; });
+        changed_.notifyAll();
+        changed_.wait(lock, [this]() REQUIRES(mutex_) { return state_ == State::Idle; });
     }
 
     void run()
     {
-        std::unique_lock lock(mutex_);
+        MutexLock lock(mutex_);
         while (!ended_) {
-            changed_.wait(lock, [this] { return ended_ || state_ != State::Idle; });
+            changed_.wait(lock, [this]() REQUIRES(mutex_) { return ended_ || state_ != State::Idle; });
             while (state_ == State::Recording) {
                 const bool asked = drainAsked_;
                 lock.unlock();
@@ -187,13 +186,14 @@ private:
                 lock.lock();
                 if (asked) {
                     drainAsked_ = false;
-                    changed_.notify_all();
+                    changed_.notifyAll();
                 }
-                changed_.wait_for(lock, kPeriod,
-                                  [this] { return drainAsked_ || state_ != State::Recording; });
+                changed_.waitFor(lock, kPeriod, [this]() REQUIRES(mutex_) {
+                    return drainAsked_ || state_ != State::Recording;
+                });
             }
             state_ = State::Idle;
-            changed_.notify_all();
+            changed_.notifyAll();
         }
     }
 
@@ -312,12 +312,11 @@ private:
     std::unordered_set<std::uint32_t> named_;
     std::uint32_t lastThread_ = 0;
 
-    std::mutex mutex_;
-    // Guarded by mutex_.
-    State state_ = State::Idle;
-    bool drainAsked_ = false; // by the session thread, which waits
-    bool ended_ = false;
-    std::condition_variable changed_;
+    Mutex mutex_;
+    State state_ GUARDED_BY(mutex_) = State::Idle;
+    bool drainAsked_ GUARDED_BY(mutex_) = false; // by the session thread, which waits
+    bool ended_ GUARDED_BY(mutex_) = false;
+    Condition changed_;
 
     std::unique_ptr<CuptiSession> cupti_; // none on a CPU
     std::thread thread_;

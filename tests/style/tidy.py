@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy on every translation unit that does not include torch, CUDA or CUPTI, and remembers what passed.
+"""Runs clang-tidy on every translation unit that does not include torch, CUDA or CUPTI, and remembers what passed. Of
+the others it checks the locks in those that have a mutex of ours.
 
 A unit is looked at again only when its text, one of the headers it includes (as the compiler recorded them) or .clang-tidy
 has changed, so a warm run takes a second or two. Results are kept in BUILD/tidy.
@@ -18,6 +19,7 @@ import subprocess
 import sys
 
 FOREIGN = re.compile(r"/torch/include/|/cupti|/nvidia/cu13/include/")
+LOCKS = ["--checks=-*,clang-diagnostic-thread-safety*"]
 
 
 def recorded_headers(build):
@@ -51,6 +53,12 @@ def arguments_of(command):
     return [w for w in kept if w]
 
 
+def has_mutex(path):
+    """Whether the unit itself, or its own header, includes core/base/mutex.h."""
+    own = [pathlib.Path(path), pathlib.Path(path).with_suffix(".h")]
+    return any('"core/base/mutex.h"' in file.read_text(encoding="utf-8") for file in own if file.exists())
+
+
 def main():
     source, build, *chosen = (pathlib.Path(a).resolve() for a in sys.argv[1:])
     tool = shutil.which("clang-tidy") or sys.exit("clang-tidy is missing; run packaging/dev setup")
@@ -81,7 +89,8 @@ def main():
         read = [os.path.join(build, h) for h in headers[output]]
         # The CPU kernels are intrinsics compiled once per instruction set, which clang 14 does not all know.
         machine_code = relative.startswith("kernels/cpu/")
-        if machine_code or any(FOREIGN.search(h) for h in read) or "torch_pch" in entry["command"]:
+        foreign = any(FOREIGN.search(h) for h in read) or "torch_pch" in entry["command"]
+        if machine_code or (foreign and not has_mutex(path)):
             skipped += 1
             continue
         key = hashlib.sha256(rules + "\0".join(arguments_of(entry["command"])).encode())
@@ -90,11 +99,11 @@ def main():
                 key.update(digest(header))
         stamp = stamps / (relative.replace("/", "_") + "." + key.hexdigest()[:24])
         if not stamp.exists():
-            todo.append((relative, path, arguments_of(entry["command"]), stamp))
+            todo.append((relative, path, arguments_of(entry["command"]), stamp, LOCKS if foreign else []))
 
     def look(job):
-        relative, path, arguments, stamp = job
-        run = subprocess.run([tool, "--quiet", f"--config-file={source}/.clang-tidy", path, "--", *arguments,
+        relative, path, arguments, stamp, checks = job
+        run = subprocess.run([tool, "--quiet", f"--config-file={source}/.clang-tidy", *checks, path, "--", *arguments,
                               "-include", str(source / "tests/style/source_location.h")],
                              capture_output=True, text=True)
         if run.returncode == 0:

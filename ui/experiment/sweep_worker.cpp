@@ -1,11 +1,11 @@
 #include "ui/experiment/sweep_worker.h"
 
+#include "core/base/mutex.h"
 #include "core/session/supervisor/resume.h"
 #include "ui/jobs/job_tracker.h"
 
 #include <QThread>
 
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -30,16 +30,16 @@ bool isReading(const Event& event)
 struct SweepWorker::Inbox {
     static constexpr std::size_t kRoom = 10'000;
 
-    std::mutex mutex;
-    std::vector<Event> events; // guarded by mutex, as is all below
-    std::vector<std::int64_t> passedOver;
-    bool woken = false;
-    SweepEnd end;
+    Mutex mutex;
+    std::vector<Event> events GUARDED_BY(mutex);
+    std::vector<std::int64_t> passedOver GUARDED_BY(mutex);
+    bool woken GUARDED_BY(mutex) = false;
+    SweepEnd end GUARDED_BY(mutex);
 
     // Whether the reader must be woken.
     bool put(const Event& event)
     {
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         const bool chatter = isReading(event) || std::holds_alternative<session::LogEvent>(event);
         if (!chatter || events.size() < kRoom)
             events.push_back(event);
@@ -94,7 +94,7 @@ void SweepWorker::start(SweepPoints points, session::SweepOptions options, bool 
                     held.insert(point.index);
                 for (const session::SweepPoint& point : todo)
                     held.erase(point.index);
-                const std::lock_guard lock(inbox->mutex);
+                const MutexLock lock(inbox->mutex);
                 inbox->passedOver.assign(held.begin(), held.end());
             }
             const session::SweepOutcome outcome = session::runSweep(todo, options, take, stop);
@@ -105,7 +105,7 @@ void SweepWorker::start(SweepPoints points, session::SweepOptions options, bool 
         } catch (...) {
             end.failure = failureSentence();
         }
-        const std::lock_guard lock(inbox->mutex);
+        const MutexLock lock(inbox->mutex);
         inbox->end = std::move(end);
     });
     connect(thread_, &QThread::finished, this, &SweepWorker::end);
@@ -128,7 +128,7 @@ void SweepWorker::deliver()
     std::vector<Event> events;
     std::vector<std::int64_t> held;
     {
-        const std::lock_guard lock(inbox_->mutex);
+        const MutexLock lock(inbox_->mutex);
         events.swap(inbox_->events);
         held.swap(inbox_->passedOver);
         inbox_->woken = false;
@@ -144,8 +144,12 @@ void SweepWorker::end()
     deliver();
     thread_->wait();
     delete std::exchange(thread_, nullptr);
-    const std::shared_ptr<Inbox> inbox = inbox_; // nobody else writes to it any more
-    emit finished(inbox->end);
+    SweepEnd how;
+    {
+        const MutexLock lock(inbox_->mutex);
+        how = std::move(inbox_->end);
+    }
+    emit finished(how);
 }
 
 } // namespace tilescope::ui

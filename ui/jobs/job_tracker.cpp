@@ -46,7 +46,7 @@ QString failureSentence()
 JobTracker::~JobTracker()
 {
     ++state_->generation;
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->inbox = nullptr;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/mutex.h"
 #include "ui/jobs/handover.h"
 
 #include <QString>
@@ -8,7 +9,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <type_traits>
 #include <utility>
 
@@ -71,12 +71,12 @@ public:
 private:
     struct State : std::enable_shared_from_this<State> {
         std::atomic<int> generation = 0;
-        std::mutex mutex;
-        Inbox* inbox = nullptr; // guarded by mutex; null once the tracker is gone
+        Mutex mutex;
+        Inbox* inbox GUARDED_BY(mutex) = nullptr; // null once the tracker is gone
 
         template <class Call> void deliver(int from, Call call)
         {
-            const std::lock_guard lock(mutex);
+            const MutexLock lock(mutex);
             if (inbox == nullptr || generation != from)
                 return;
             inbox->post([self = shared_from_this(), from, call = std::move(call)]() mutable {

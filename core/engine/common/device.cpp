@@ -1,5 +1,6 @@
 #include "core/engine/common/device.h"
 
+#include "core/base/mutex.h"
 #include "core/engine/common/host_memory.h"
 #include "core/trace/allocators/cpu_allocator.h"
 
@@ -20,15 +21,15 @@ namespace allocator = c10::cuda::CUDACachingAllocator;
 
 constexpr std::size_t kAggregate = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
-std::mutex refusedMutex;
-std::optional<RefusedAllocation> refused; // guarded by refusedMutex
+Mutex refusedMutex;
+std::optional<RefusedAllocation> refused GUARDED_BY(refusedMutex);
 
 // LibTorch calls this on the allocating thread after it has let go of the allocator's lock. Its second
 // argument, named `allocated` there, is the size that did not fit.
 void noteRefusal(std::int64_t device, std::size_t requested, std::size_t /*total*/, std::size_t /*free*/)
 {
     const auto stats = allocator::getDeviceStats(static_cast<c10::DeviceIndex>(device));
-    const std::lock_guard lock(refusedMutex);
+    const MutexLock lock(refusedMutex);
     refused = RefusedAllocation{{static_cast<std::int64_t>(requested)},
                                 {stats.allocated_bytes[kAggregate].current},
                                 {stats.reserved_bytes[kAggregate].current}};
@@ -119,7 +120,7 @@ DeviceScope::~DeviceScope() = default;
 
 std::optional<RefusedAllocation> takeRefusedAllocation()
 {
-    const std::lock_guard lock(refusedMutex);
+    const MutexLock lock(refusedMutex);
     return std::exchange(refused, std::nullopt);
 }
 

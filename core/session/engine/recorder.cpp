@@ -42,10 +42,10 @@ Recorder::Recorder(const std::filesystem::path& file, StringTable& strings, List
 Recorder::~Recorder()
 {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         closing_ = true;
     }
-    changed_.notify_all();
+    changed_.notifyAll();
     if (writer_.joinable())
         writer_.join();
 }
@@ -54,10 +54,10 @@ void Recorder::close()
 {
     handOverSamples();
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         closing_ = true;
     }
-    changed_.notify_all();
+    changed_.notifyAll();
     writer_.join();
     throwFailure();
 }
@@ -99,11 +99,11 @@ void Recorder::finish(WorkingCopy& copy)
 
 Recorder::Next Recorder::next(Queued& queued, std::optional<std::chrono::steady_clock::time_point> due)
 {
-    std::unique_lock lock(mutex_);
-    const auto somethingToDo = [this] { return closing_ || !queue_.empty(); };
+    MutexLock lock(mutex_);
+    const auto somethingToDo = [this]() REQUIRES(mutex_) { return closing_ || !queue_.empty(); };
     if (!due)
         changed_.wait(lock, somethingToDo);
-    else if (!changed_.wait_until(lock, *due, somethingToDo))
+    else if (!changed_.waitUntil(lock, *due, somethingToDo))
         return Next::Due;
     if (queue_.empty())
         return Next::Closed;
@@ -111,25 +111,25 @@ Recorder::Next Recorder::next(Queued& queued, std::optional<std::chrono::steady_
     queue_.pop_front();
     queuedRecords_ -= queued.records;
     lock.unlock();
-    changed_.notify_all();
+    changed_.notifyAll();
     return Next::Task;
 }
 
 void Recorder::push(Task task, std::int64_t records)
 {
     {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return queuedRecords_ < limits_.queuedRecords; });
+        MutexLock lock(mutex_);
+        changed_.wait(lock, [this]() REQUIRES(mutex_) { return queuedRecords_ < limits_.queuedRecords; });
         queue_.push_back({std::move(task), records});
         queuedRecords_ += records;
     }
-    changed_.notify_all();
+    changed_.notifyAll();
 }
 
 void Recorder::fail(std::exception_ptr failure)
 {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (failure_)
             return;
         failure_ = std::move(failure);
@@ -139,7 +139,7 @@ void Recorder::fail(std::exception_ptr failure)
 
 void Recorder::throwFailure()
 {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (failure_)
         std::rethrow_exception(failure_);
 }
@@ -162,7 +162,7 @@ RunId Recorder::begin(const store::RunHeader& header)
 {
     RunId run;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         losses_.clear();
         recordsChecked_ = 0;
     }
@@ -248,7 +248,7 @@ void Recorder::note(const TraceBatch& batch)
 void Recorder::consume(TraceBatch&& batch)
 {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         note(batch);
         if (failure_)
             return; // said by the session thread's next call; nothing more can be written
@@ -273,7 +273,7 @@ RecordSummary Recorder::end(const RunResult& result)
         overCap = writer.eventsOverCap();
     });
     throwFailure();
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     RecordSummary summary;
     summary.records = recordsChecked_;
     for (auto& [kind, count] : losses_)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/ids.h"
+#include "core/base/mutex.h"
 #include "core/model/events.h"
 #include "core/model/run.h"
 #include "core/model/strings.h"
@@ -8,14 +9,12 @@
 #include "core/store/run_writer.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <functional>
 #include <future>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -102,7 +101,7 @@ private:
     Next next(Queued& queued, std::optional<std::chrono::steady_clock::time_point> due);
     void push(Task task, std::int64_t records);
     void pushAndWait(std::function<void(store::RunWriter&)> work);
-    void note(const TraceBatch& batch);
+    void note(const TraceBatch& batch) REQUIRES(mutex_);
     void handOverSamples();
     void throwFailure();
     void fail(std::exception_ptr failure);
@@ -115,15 +114,14 @@ private:
     std::vector<Sample> heldSamples_;
     std::chrono::steady_clock::time_point heldSince_{};
 
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    // Guarded by mutex_.
-    std::deque<Queued> queue_;
-    std::int64_t queuedRecords_ = 0;
-    bool closing_ = false;
-    std::exception_ptr failure_;
-    std::map<std::string, RecordSummary::LossCount> losses_;
-    std::int64_t recordsChecked_ = 0;
+    Mutex mutex_;
+    Condition changed_;
+    std::deque<Queued> queue_ GUARDED_BY(mutex_);
+    std::int64_t queuedRecords_ GUARDED_BY(mutex_) = 0;
+    bool closing_ GUARDED_BY(mutex_) = false;
+    std::exception_ptr failure_ GUARDED_BY(mutex_);
+    std::map<std::string, RecordSummary::LossCount> losses_ GUARDED_BY(mutex_);
+    std::int64_t recordsChecked_ GUARDED_BY(mutex_) = 0;
 
     std::thread writer_; ///< started last, joined by the destructor
 };

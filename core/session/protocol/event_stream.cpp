@@ -10,7 +10,7 @@ namespace tilescope::session {
 void EventStream::operator()(const Event& event)
 {
     const std::string line = toJsonLine(event) + '\n';
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     std::size_t written = 0;
     while (written < line.size()) {
         const ssize_t length = write(descriptor_, line.data() + written, line.size() - written);

@@ -1,8 +1,7 @@
 #pragma once
 
+#include "core/base/mutex.h"
 #include "core/session/protocol/event.h"
-
-#include <mutex>
 
 namespace tilescope::session {
 
@@ -14,8 +13,8 @@ public:
     void operator()(const Event& event);
 
 private:
-    std::mutex mutex_; // keeps lines whole
-    int descriptor_;
+    Mutex mutex_; // keeps lines whole
+    const int descriptor_;
 };
 
 } // namespace tilescope::session

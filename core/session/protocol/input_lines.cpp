@@ -27,8 +27,8 @@ InputLines::~InputLines()
 
 std::optional<std::string> InputLines::next(std::stop_token stop)
 {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, stop, [this] { return ended_ || !lines_.empty(); });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, stop, [this]() REQUIRES(mutex_) { return ended_ || !lines_.empty(); });
     if (lines_.empty() || stop.stop_requested())
         return {};
     std::string line = std::move(lines_.front());
@@ -40,7 +40,7 @@ void InputLines::read(int input, int output)
 {
     LineSplitter splitter;
     const auto take = [this](std::string_view line) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         lines_.emplace_back(line);
     };
     // A pipe without a reader reports POLLERR to its writer; no event needs to be asked for.
@@ -58,10 +58,10 @@ void InputLines::read(int input, int output)
             } else if (length == 0 || errno != EINTR) {
                 splitter.finish(take);
                 watched[0].fd = -1;
-                const std::scoped_lock lock(mutex_);
+                const MutexLock lock(mutex_);
                 ended_ = true;
             }
-            changed_.notify_all();
+            changed_.notifyAll();
         }
         if ((watched[1].revents & POLLERR) != 0) {
             watched[1].fd = -1;

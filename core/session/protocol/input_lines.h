@@ -1,11 +1,10 @@
 #pragma once
 
+#include "core/base/mutex.h"
 #include "core/session/protocol/file_descriptor.h"
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -34,11 +33,10 @@ private:
     const std::function<void()> onOrphan_;
     FileDescriptor end_; ///< eventfd that ends the thread
 
-    std::mutex mutex_;
-    std::condition_variable_any changed_;
-    // Guarded by mutex_.
-    std::deque<std::string> lines_;
-    bool ended_ = false;
+    Mutex mutex_;
+    StoppableCondition changed_;
+    std::deque<std::string> lines_ GUARDED_BY(mutex_);
+    bool ended_ GUARDED_BY(mutex_) = false;
 
     std::thread thread_; ///< started last, joined by the destructor
 };

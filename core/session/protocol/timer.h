@@ -1,9 +1,9 @@
 #pragma once
 
+#include "core/base/mutex.h"
+
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 
 namespace tilescope::session {
@@ -14,16 +14,17 @@ class Timer {
 public:
     Timer(std::chrono::duration<double> after, std::function<void()> action)
         : thread_([this, after, action = std::move(action)](std::stop_token stop) {
-              std::unique_lock lock(mutex_);
-              if (!wake_.wait_for(lock, stop, after, [] { return false; }) && !stop.stop_requested())
+              MutexLock lock(mutex_);
+              wake_.sleep(lock, stop, after);
+              if (!stop.stop_requested())
                   action();
           })
     {
     }
 
 private:
-    std::mutex mutex_; // only what the thread sleeps on
-    std::condition_variable_any wake_;
+    Mutex mutex_; // only what the thread sleeps on
+    StoppableCondition wake_;
     std::jthread thread_;
 };
 

@@ -132,9 +132,9 @@ WriterLock::WriterLock(const std::filesystem::path& file) : side_(sideFile(file)
     take(file);
     beat();
     heart_ = std::jthread([this](std::stop_token stop) {
-        std::unique_lock lock(mutex_);
+        MutexLock lock(mutex_);
         while (!stop.stop_requested()) {
-            wake_.wait_for(lock, stop, kBeat, [] { return false; });
+            wake_.sleep(lock, stop, kBeat);
             beat();
         }
     });

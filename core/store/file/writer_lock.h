@@ -1,8 +1,8 @@
 #pragma once
 
-#include <condition_variable>
+#include "core/base/mutex.h"
+
 #include <filesystem>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 
@@ -34,8 +34,8 @@ private:
 
     std::filesystem::path side_;
     int descriptor_ = -1;
-    std::mutex mutex_; // only what the waiting thread sleeps on
-    std::condition_variable_any wake_;
+    Mutex mutex_; // only what the waiting thread sleeps on
+    StoppableCondition wake_;
     std::jthread heart_; // last: it ends before the rest goes
 };
 

@@ -1,5 +1,6 @@
 #include "core/trace/allocators/cpu_allocator.h"
 
+#include "core/base/mutex.h"
 #include "core/trace/host/host_log.h"
 
 #include <c10/core/CPUAllocator.h>
@@ -22,8 +23,8 @@ std::atomic<std::int64_t> allocated{0};
 std::atomic<std::int64_t> peakAllocated{0};
 std::atomic<std::int64_t> limitBytes{kNoLimit};
 
-std::mutex failureMutex;
-std::optional<CpuOutOfMemory> failure; // guarded by failureMutex
+Mutex failureMutex;
+std::optional<CpuOutOfMemory> failure GUARDED_BY(failureMutex);
 
 void raisePeak(std::int64_t now)
 {
@@ -36,7 +37,7 @@ void raisePeak(std::int64_t now)
                                  const std::string& why)
 {
     {
-        const std::scoped_lock lock(failureMutex);
+        const MutexLock lock(failureMutex);
         failure = CpuOutOfMemory{.requested = {requested}, .allocated = {held}, .limit = limit};
     }
     noteCpuAllocation(AllocAction::Oom, nullptr, requested, held);
@@ -159,7 +160,7 @@ void CpuAllocator::clearLimit()
 
 std::optional<CpuOutOfMemory> CpuAllocator::lastFailure()
 {
-    const std::scoped_lock lock(failureMutex);
+    const MutexLock lock(failureMutex);
     return failure;
 }
 

@@ -51,7 +51,7 @@ ActivityBuffers::ActivityBuffers(std::size_t count, std::size_t bytes)
 
 std::uint8_t* ActivityBuffers::request() noexcept
 {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<std::uint8_t*>& from = warm_.empty() ? cold_ : warm_;
     if (from.empty()) {
         refusals_.fetch_add(1, std::memory_order_relaxed);
@@ -65,14 +65,14 @@ std::uint8_t* ActivityBuffers::request() noexcept
 
 void ActivityBuffers::complete(const Filled& filled) noexcept
 {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     --lent_;
     filled_[(firstFilled_ + filledCount_++) % filled_.size()] = filled;
 }
 
 std::optional<ActivityBuffers::Filled> ActivityBuffers::take()
 {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (filledCount_ == 0)
         return std::nullopt;
     const Filled filled = filled_[firstFilled_];
@@ -90,19 +90,19 @@ void ActivityBuffers::giveBack(const Filled& filled)
         std::memset(filled.data, 0, filled.bytes);
     else if (madvise(filled.data, bytes_, MADV_DONTNEED) != 0)
         std::memset(filled.data, 0, bytes_);
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     (warm ? warm_ : cold_).push_back(filled.data);
 }
 
 bool ActivityBuffers::pressed() const
 {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return filledCount_ >= std::max<std::size_t>(1, std::min(count_, kWarm) / 2);
 }
 
 std::size_t ActivityBuffers::lent() const
 {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return lent_;
 }
 

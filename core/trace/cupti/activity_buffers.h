@@ -1,10 +1,11 @@
 #pragma once
 
+#include "core/base/mutex.h"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -68,14 +69,14 @@ private:
     std::unique_ptr<std::uint8_t, Unmap> memory_;
     std::atomic<std::uint64_t> refusals_{0};
 
-    mutable std::mutex mutex_;
-    // Guarded by mutex_. Room for every buffer is reserved, so that no call from CUPTI allocates.
-    std::vector<std::uint8_t*> warm_; // free, their memory is there
-    std::vector<std::uint8_t*> cold_; // free, their memory comes with the first write
-    std::vector<Filled> filled_;      // a ring: filledCount_ entries from firstFilled_
-    std::size_t firstFilled_ = 0;
-    std::size_t filledCount_ = 0;
-    std::size_t lent_ = 0;
+    mutable Mutex mutex_;
+    // Room for every buffer is reserved, so that no call from CUPTI allocates.
+    std::vector<std::uint8_t*> warm_ GUARDED_BY(mutex_); // free, their memory is there
+    std::vector<std::uint8_t*> cold_ GUARDED_BY(mutex_); // free, their memory comes with the first write
+    std::vector<Filled> filled_ GUARDED_BY(mutex_);      // a ring: filledCount_ entries from firstFilled_
+    std::size_t firstFilled_ GUARDED_BY(mutex_) = 0;
+    std::size_t filledCount_ GUARDED_BY(mutex_) = 0;
+    std::size_t lent_ GUARDED_BY(mutex_) = 0;
 };
 
 } // namespace tilescope::trace

@@ -148,7 +148,7 @@ ThreadLog* HostLogs::takeSpare() noexcept
 
 ThreadLog* HostLogs::add(ThreadLog::State state)
 {
-    const std::scoped_lock lock(addMutex_);
+    const MutexLock lock(addMutex_);
     const std::size_t count = logCount_.load(std::memory_order_relaxed);
     if (count == kMostLogs) {
         refused_.fetch_add(1, std::memory_order_relaxed);

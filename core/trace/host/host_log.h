@@ -1,12 +1,12 @@
 #pragma once
 
+#include "core/base/mutex.h"
 #include "core/trace/host/thread_log.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <string_view>
 
@@ -96,7 +96,7 @@ private:
     std::atomic<std::size_t> ringCapacity_{1 << 16};
     std::array<ThreadLog*, kMostLogs> logs_{}; // [0, logCount_) never change
     std::atomic<std::size_t> logCount_{0};
-    std::mutex addMutex_; // one thread at a time appends to logs_
+    Mutex addMutex_; // held by add(): one thread at a time appends to logs_
 };
 
 /// Notes an allocation of the CPU allocator if a recording wants them.

@@ -47,7 +47,7 @@ PathTree::PathTree()
 
 const PathNode* PathTree::child(const PathNode* parent, std::string_view component)
 {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return childLocked(parent, component);
 }
 
@@ -71,7 +71,7 @@ const PathNode* PathTree::backward(const PathNode* forward)
 {
     if (const PathNode* known = forward->backwardTwin.load(std::memory_order_acquire))
         return known == root_ ? nullptr : known;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const PathNode* twin = backwardLocked(forward);
     // The root stands for "there is none", so that this is asked once only.
     forward->backwardTwin.store(twin ? twin : root_, std::memory_order_release);
@@ -98,7 +98,7 @@ const PathNode* PathTree::backwardLocked(const PathNode* forward)
 
 const PathNode* PathTree::node(std::uint32_t id) const
 {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return &nodes_.at(id);
 }
 

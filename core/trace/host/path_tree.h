@@ -1,10 +1,11 @@
 #pragma once
 
+#include "core/base/mutex.h"
+
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -60,8 +61,8 @@ public:
 
 private:
     PathTree();
-    const PathNode* childLocked(const PathNode* parent, std::string_view component);
-    const PathNode* backwardLocked(const PathNode* forward);
+    const PathNode* childLocked(const PathNode* parent, std::string_view component) REQUIRES(mutex_);
+    const PathNode* backwardLocked(const PathNode* forward) REQUIRES(mutex_);
 
     struct Key {
         const PathNode* parent;
@@ -72,10 +73,11 @@ private:
         std::size_t operator()(const Key& key) const noexcept;
     };
 
-    mutable std::mutex mutex_;
-    // Guarded by mutex_. A deque, so that nodes stay where they are.
-    std::deque<PathNode> nodes_;
-    std::unordered_map<Key, const PathNode*, KeyHash> children_;
+    mutable Mutex mutex_;
+    // A deque, so that nodes stay where they are.
+    std::deque<PathNode> nodes_ GUARDED_BY(mutex_);
+    std::unordered_map<Key, const PathNode*, KeyHash> children_ GUARDED_BY(mutex_);
+    // Set by the constructor.
     const PathNode* root_ = nullptr;
     const PathNode* names_ = nullptr;
     const PathNode* step_ = nullptr;
