@@ -9,14 +9,14 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
-# An installed program finds its private libraries beside it.
+# Installed programs find their private libraries in their own folder.
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
 
 # LibTorch's RecordFunction::inputs() asserts in code compiled without NDEBUG, whatever the build type.
 add_compile_definitions(NDEBUG)
-# One spelling of position independence for libraries and programs alike, so that they can share precompiled headers.
+# The same position-independence flag for libraries and programs, so that they can share precompiled headers.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fPIC>)
-# Only C++ of ours is held to warnings: nvcc's generated code and LibTorch's headers are not ours to mend.
+# Warnings apply to the project's C++ only, not to nvcc's generated code or LibTorch's headers.
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wnon-virtual-dtor>")
 if(TILESCOPE_WARNINGS_AS_ERRORS)
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Werror>)
@@ -31,7 +31,7 @@ endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-    # Precompiled headers are cached too when ccache is told what they depend on.
+    # Lets ccache cache precompiled headers.
     set(CMAKE_CXX_COMPILER_LAUNCHER
         ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
         CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
@@ -71,7 +71,7 @@ function(tilescope_library name)
 endfunction()
 
 # tilescope_test(NAME SOURCES … LIBRARIES … [PCH target] [WHOLE] [LABELS …] [ENVIRONMENT …]): a GoogleTest program
-# test_NAME. Each of its cases is a test of its own; with WHOLE the program is one test (for those that take long to start,
+# test_NAME. Each case is a separate test; with WHOLE the program is one test (for programs that start slowly,
 # such as all that load LibTorch).
 function(tilescope_test name)
     cmake_parse_arguments(arg "WHOLE" "PCH;TIMEOUT" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})

@@ -1,15 +1,15 @@
 # LibTorch, CUDA and CUPTI as imported targets, from the torch package folder TILESCOPE_TORCH and the CUDA toolkit that
-# packaging/dev exports (CUDACXX, CUDAToolkit_ROOT). Named by hand rather than by find_package(Torch): that one probes for a
-# GPU, asks for a full toolkit and drags its own flags into every target.
+# packaging/dev exports (CUDACXX, CUDAToolkit_ROOT). find_package(Torch) is not used, because it searches for a
+# GPU, needs a full toolkit and adds its own flags to every target.
 
 set(TILESCOPE_TORCH "$ENV{TILESCOPE_TORCH}" CACHE PATH "A torch 2.11 package folder (holds include/ and lib/)")
 if(NOT EXISTS ${TILESCOPE_TORCH}/include/torch/csrc/api/include/torch/torch.h)
-    message(FATAL_ERROR "TILESCOPE_TORCH='${TILESCOPE_TORCH}' holds no LibTorch headers; run packaging/dev setup, or name one")
+    message(FATAL_ERROR "TILESCOPE_TORCH='${TILESCOPE_TORCH}' has no LibTorch headers; run packaging/dev setup, or name another folder")
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/TilescopeKernelSet.cmake)
 
-# sm_90a is the fast path, sm_80 serves what lies between, PTX what comes after.
+# sm_90a is for Hopper, sm_80 for other GPUs up to 9.0, PTX for newer ones.
 set(CMAKE_CUDA_ARCHITECTURES 80 90a CACHE STRING "CUDA architectures of the kernels")
 enable_language(CUDA)
 set(CMAKE_CUDA_STANDARD 20)
@@ -21,7 +21,7 @@ if(NOT EXISTS ${tilescope_cuda_root}/include/cupti.h)
     get_filename_component(tilescope_cuda_root ${tilescope_cuda_root} DIRECTORY)
 endif()
 
-# The wheels have lib, a toolkit installed by its own means has lib64.
+# Wheels have lib, an installed toolkit has lib64.
 set(tilescope_cuda_lib ${tilescope_cuda_root}/lib)
 if(NOT EXISTS ${tilescope_cuda_lib}/libcudart.so)
     set(tilescope_cuda_lib ${tilescope_cuda_root}/lib64)
@@ -32,7 +32,7 @@ target_include_directories(tilescope_torch_headers SYSTEM INTERFACE ${TILESCOPE_
                            ${TILESCOPE_TORCH}/include/torch/csrc/api/include ${tilescope_cuda_root}/include)
 target_compile_definitions(tilescope_torch_headers INTERFACE USE_C10D_NCCL)
 
-# torch and c10; linking goes by path, and the run path of the build tree points there too.
+# torch and c10, linked by path; the run path of the build tree contains that path.
 add_library(tilescope_torch INTERFACE)
 add_library(torch::torch ALIAS tilescope_torch)
 target_link_libraries(tilescope_torch INTERFACE tilescope_torch_headers ${TILESCOPE_TORCH}/lib/libtorch_cpu.so
@@ -40,12 +40,12 @@ target_link_libraries(tilescope_torch INTERFACE tilescope_torch_headers ${TILESC
 target_link_options(tilescope_torch INTERFACE -Wl,-rpath-link,${TILESCOPE_TORCH}/lib -Wl,-rpath-link,${tilescope_cuda_lib}
                     -Wl,--allow-shlib-undefined)
 if(EXISTS ${TILESCOPE_TORCH}/lib/libtorch_cuda.so)
-    # Registers the CUDA backend by being loaded, so the linker may not drop it.
+    # Loading it registers the CUDA backend, so the linker must not drop it.
     target_link_libraries(tilescope_torch INTERFACE -Wl,--no-as-needed ${TILESCOPE_TORCH}/lib/libtorch_cuda.so
                           ${TILESCOPE_TORCH}/lib/libtorch.so -Wl,--as-needed ${TILESCOPE_TORCH}/lib/libc10_cuda.so)
 endif()
 
-# CUPTI and the CUDA runtime that LibTorch itself links: two CUPTIs in one process break each other.
+# The same CUPTI and CUDA runtime as LibTorch's: two copies of CUPTI in one process do not work.
 add_library(tilescope_cupti INTERFACE)
 add_library(cuda::cupti ALIAS tilescope_cupti)
 target_include_directories(tilescope_cupti SYSTEM INTERFACE ${tilescope_cuda_root}/include)

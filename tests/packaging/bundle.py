@@ -175,7 +175,7 @@ def submit_it(bundle, folder):
     for title, arguments, words in [
         ("more shards than points", ("-n", 3, "-o", folder / "other", spec), "has 2 points only"),
         ("an absent spec", ("-n", 2, "-o", folder / "other", folder / "none.yaml"), "no such file"),
-        ("a folder of another sweep", ("-n", 2, "-o", out, folder / "another.yaml"), "holds another sweep"),
+        ("a folder of another sweep", ("-n", 2, "-o", out, folder / "another.yaml"), "contains another sweep"),
         ("options in another form", ("-n", 2, "-o", out, spec, "-p", "gpu"), "--name=value"),
     ]:
         (folder / "another.yaml").write_text("workload: attention\nsweep: {seq_len: [64, 256]}\n")

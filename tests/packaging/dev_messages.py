@@ -57,7 +57,7 @@ CASES = [
     ("another system", dict(verb="setup", stand_ins=[("uname", "echo Darwin arm64")]), ["x86-64 Linux", "Darwin arm64"]),
     ("no apt-get", dict(verb="setup", hide=("apt-get",)), ["no apt-get", "Debian 12"]),
     ("no sudo", dict(verb="setup", stand_ins=[("dpkg-query", "exit 1")], hide=("sudo",), user=65534),
-     ["sudo is not possible", "apt-get install", "libyaml-cpp-dev"]),
+     ["sudo is not available", "apt-get install", "libyaml-cpp-dev"]),
     ("packages cannot be had", dict(verb="setup", stand_ins=[("dpkg-query", "exit 1"), ("apt-get", "exit 100"),
                                                               ("sudo", "shift 0; exec \"$@\"")]),
      ["apt-get update failed", "network"]),

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every command of README.md, of the help pages and of the programs' own help, as it is written and in its order,
-each page in a folder of its own.
+"""Runs every command in README.md, the help pages and the programs' help as written and in order,
+each page in a separate folder.
 
 usage: tests/pages/commands.py SOURCE BUILD STUDIES [PAGE …]
 SOURCE   the source tree
 BUILD    the build folder, whose bin holds the programs
-STUDIES  a recording of `study:all --quick`; made if it is not there
+STUDIES  a recording of `study:all --quick`; created if it does not exist
 PAGE     these alone: README.md, batch.md, --help
 """
 import os
@@ -22,7 +22,7 @@ SOURCE, BUILD, STUDIES = (pathlib.Path(argument).resolve() for argument in sys.a
 WANTED = sys.argv[4:]
 HELP = "--help"
 
-# --- what is not run, each with its reason -----------------------------------------------------------------------------
+# --- commands that are not run, with the reason -----------------------------------------------------------------------------
 
 BUILDS = "builds or installs with apt and the network; tests packaging.* and CI do"
 WINDOW = "opens the window, which needs a display; ui_no_display and window do"
@@ -70,9 +70,9 @@ NOT_RUN = {
         "tilescope all.tscope": WINDOW,
     },
 }
-# Lines of code blocks that are no commands of a shell: specs, JSON, Python, what a program printed, formulas.
+# Lines of code blocks that are not shell commands: specs, JSON, Python, program output, formulas.
 NO_COMMAND = re.compile(r"^(\w+:|- \{|\{\"|\"\w+\"|import |\w+ = |torch\.|\w+\.yaml:\d|MFU )")
-# What a reader has at hand where a page begins.
+# Files that exist at the beginning of a page.
 GIVEN = {
     "README.md": ["bad.yaml"],
     "batch.md": ["sweep.yaml"],
@@ -84,9 +84,9 @@ GIVEN = {
     "store.md": ["a.tscope"],
     HELP: ["sweep.yaml", "a.tscope", "t.tscope", "study.tscope", "s0.tscope", "s1.tscope", "snapshot.pickle"],
 }
-# What a command that is not run would have made, for those that follow.
+# Files that skipped commands would create, for later commands.
 STANDS_IN = {"tilescope --batch study:all -o all.tscope --resume": "all.tscope"}
-# This sweep is run once: by studies.quick, in these words.
+# The test studies.quick runs this sweep with this command.
 STUDY_SWEEP = "--batch study:all --quick -o "
 
 TEXTS = {
@@ -122,7 +122,7 @@ def blocks_of(text):
 
 
 def without_comment(line):
-    """A command without the remark that stands behind it."""
+    """A command without its trailing comment."""
     return re.sub(r"\s{2,}# .*$", "", line).strip()
 
 
@@ -132,7 +132,7 @@ class Command:
 
 
 def parts_of(page, text):
-    """Specs (as text) and commands of a page, in its order."""
+    """Specs (as text) and commands of a page in order."""
     for block in blocks_of(text):
         lines = [line for _, line in block]
         where = f"{page}:{block[0][0]}"
@@ -157,7 +157,7 @@ def help_commands(programs):
     for verb in re.findall(r"^  (\S+) +\S.*\n +tilescope ", overview, re.M):
         text = said("help", verb)
         commands += re.findall(r"^example: (.*)$", text, re.M) + re.findall(r"^ {6,}(tilescope .*)$", text, re.M)
-    # What removes runs comes last; what was there already is not run again.
+    # Commands that remove runs come last; commands that already occurred are not repeated.
     order = {"delete": 1, "compact": 2}
     unique = list(dict.fromkeys(without_comment(command) for command in commands))
     return [Command(HELP, text) for text in sorted(unique, key=lambda text: order.get(text.split()[1], 0))]
@@ -167,7 +167,7 @@ def help_commands(programs):
 
 
 class Reader:
-    """Somebody who follows a page in a folder of their own."""
+    """Runs the commands of a page in a separate folder."""
 
     def __init__(self, page, folder, programs, given):
         self.page, self.folder, self.given = page, folder, given
@@ -183,7 +183,7 @@ class Reader:
         self.seen = set()
 
     def give(self, name):
-        # The help of report takes the recording of any study.
+        # The example of report works with the recording of any study.
         shutil.copy(self.given(name), self.folder / ("all.tscope" if name == "study.tscope" else name))
 
     def follow(self, part):
@@ -195,7 +195,7 @@ class Reader:
             if part.text in STANDS_IN:
                 self.give(STANDS_IN[part.text])
             return
-        # The spec that the page shows is the file that its next command names.
+        # A spec on the page is the file that the next command names.
         for name in re.findall(r"--batch (\S+\.yaml)", part.text):
             if self.spec and not (self.folder / name).exists():
                 (self.folder / name).write_text(self.spec)
@@ -233,7 +233,7 @@ class Reader:
 
 
 class Given:
-    """What readers have at hand: specs, recordings, a snapshot, a recipe. Each is made when it is first asked for."""
+    """Prepared files: specs, recordings, a snapshot, a recipe. Each is created on first use."""
 
     def __init__(self, folder, programs):
         self.folder, self.programs = folder, programs

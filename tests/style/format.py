@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every source file is as clang-format would write it.
+"""Checks that clang-format would not change any source file.
 
 usage: format.py ROOT     names each file that is not, with the command that mends it
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks who includes whom.
+"""Checks which folders include which.
 
 1. A folder includes only what the table "folder | contents | may include | order" of CONTRIBUTING.md allows it: other folders, and
    of its own sub-folders those that come before.
@@ -44,7 +44,7 @@ def read_table(text):
 
 
 def place_of(path, layers):
-    """The folder of the table that holds a file, and its sub-folder there; `.` for the folder's own files."""
+    """The table's folder that contains a file, and its sub-folder; `.` for files directly in the folder."""
     parts = path.split("/")
     for length in (3, 2, 1):
         folder = "/".join(parts[:length])
@@ -64,7 +64,7 @@ def read_tree(root):
 
 
 def resolve(name, includer, files):
-    """The file of ours that an include names, or None for somebody else's."""
+    """The project file that an include names, or None for other headers."""
     if name in files:
         return name
     beside = (pathlib.PurePosixPath(includer).parent / name).as_posix()
@@ -81,7 +81,7 @@ def offences(files, layers):
     reach = {}
 
     def libraries_of(path, chain):
-        """Libraries reachable from a file, each with the chain of files that leads there."""
+        """Libraries reachable from a file, each with the chain of includes that leads to it."""
         if path in reach:
             return reach[path]
         reach[path] = {}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy on every translation unit that does not include torch, CUDA or CUPTI, and remembers what passed. Of
-the others it checks the locks in those that have a mutex of ours.
+"""Runs clang-tidy on every translation unit that does not include torch, CUDA or CUPTI, and caches the results. In
+the other units it checks only the locking, if they use a mutex of the project.
 
 A unit is looked at again only when its text, one of the headers it includes (as the compiler recorded them) or .clang-tidy
 has changed, so a warm run takes a second or two. Results are kept in BUILD/tidy.
@@ -23,7 +23,7 @@ LOCKS = ["--checks=-*,clang-diagnostic-thread-safety*"]
 
 
 def recorded_headers(build):
-    """Object file -> what the compiler read for it, from ninja's log."""
+    """Object file -> files that the compiler read for it, from ninja's log."""
     ninja = shutil.which("ninja") or sys.exit("ninja is missing; run packaging/dev setup")
     text = subprocess.run([ninja, "-C", str(build), "-t", "deps"], capture_output=True, text=True, check=True).stdout
     result, current = {}, None
@@ -37,7 +37,7 @@ def recorded_headers(build):
 
 
 def arguments_of(command):
-    """The compiler's arguments that matter to clang, without those only GCC knows and without precompiled headers."""
+    """The compiler's arguments for clang, without GCC-only options and precompiled headers."""
     words, kept, skip = shlex.split(command), [], False
     for word in words[next(i for i, w in enumerate(words) if re.search(r"(g\+\+|c\+\+|clang\+\+)[^/]*$", w)) + 1:]:
         if skip:
@@ -87,7 +87,7 @@ def main():
             unbuilt += 1
             continue
         read = [os.path.join(build, h) for h in headers[output]]
-        # The CPU kernels are intrinsics compiled once per instruction set, which clang 14 does not all know.
+        # The CPU kernels use intrinsics of several instruction sets, some unknown to clang 14.
         machine_code = relative.startswith("kernels/cpu/")
         foreign = any(FOREIGN.search(h) for h in read) or "torch_pch" in entry["command"]
         if machine_code or (foreign and not has_mutex(path)):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that no text of the window counts in the wrong number ("1 runs", "2 row(s)"): a number and its word come
+"""Checks that texts of the window use the right plural (not "1 runs" or "2 row(s)"): a number and its noun come
 from counted() of ui/kit/count_text.h.
 
 usage: wording.py ROOT        exit 1 and one line per offence
