@@ -6,7 +6,7 @@
 
 namespace tilescope {
 
-TEST(Error, SentenceJoinsWhatIsThere)
+TEST(Error, SentenceJoinsItsNonEmptyParts)
 {
     EXPECT_EQ((Error{.what = "no such file", .where = "a.tscope", .mend = "check the path"}.sentence()),
               "a.tscope: no such file; check the path");
@@ -31,7 +31,7 @@ TEST(Error, KindDecidesTheExitCode)
     EXPECT_EQ((Error{.what = "x", .kind = ErrorKind::Environment}.exitCode()), 4);
 }
 
-TEST(CurrentExceptionSentence, TellsForeignExceptionsToo)
+TEST(CurrentExceptionSentence, DescribesForeignExceptions)
 {
     try {
         throw std::runtime_error("disk on fire");

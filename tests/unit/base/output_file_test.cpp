@@ -103,7 +103,7 @@ TEST_F(OutputFileTest, AppearsWholeWhenItIsCommitted)
     EXPECT_THAT(names(), ElementsAre("a.txt"));
 }
 
-TEST_F(OutputFileTest, LeavesWhatIsThereWhenItIsNotCommitted)
+TEST_F(OutputFileTest, LeavesTheTargetUnchangedWithoutCommit)
 {
     put(folder / "a.txt", "old");
     {
@@ -139,7 +139,7 @@ TEST_F(OutputFileTest, WritesWhereALinkLeadsAndKeepsTheLink)
     EXPECT_TRUE(fs::is_symlink(folder / "dangling"));
 }
 
-TEST_F(OutputFileTest, RefusesWhatIsNoRegularFile)
+TEST_F(OutputFileTest, RefusesAnythingButRegularFiles)
 {
     ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
     EXPECT_THAT(refusal(folder / "pipe"), HasSubstr("is not a regular file"));
@@ -164,7 +164,7 @@ TEST_F(OutputFileTest, RefusesWhatIsNoRegularFile)
     EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
-TEST_F(OutputFileTest, RefusesStandardOutputWhateverItIs)
+TEST_F(OutputFileTest, RefusesStandardOutputOfAnyKind)
 {
     put(folder / "redirected", "the shell opened this");
     const int before = dup(STDOUT_FILENO);
@@ -183,7 +183,7 @@ TEST_F(OutputFileTest, RefusesStandardOutputWhateverItIs)
     EXPECT_EQ(contentsOf(folder / "redirected"), "the shell opened this");
 }
 
-TEST_F(OutputFileTest, RefusesItsInputByWhateverName)
+TEST_F(OutputFileTest, RefusesItsInputUnderAnyName)
 {
     put(folder / "in.txt", "data");
     fs::create_hard_link(folder / "in.txt", folder / "hard.txt");
@@ -195,7 +195,7 @@ TEST_F(OutputFileTest, RefusesItsInputByWhateverName)
     EXPECT_EQ(contentsOf(folder / "hard.txt"), "data");
 }
 
-TEST_F(OutputFileTest, RefusesARecordingAndWhatBelongsToOne)
+TEST_F(OutputFileTest, RefusesARecordingAndItsLogAndLock)
 {
     put(folder / "a.tscope", "anything");
     put(folder / "renamed.db", recordingBytes());
@@ -209,7 +209,7 @@ TEST_F(OutputFileTest, RefusesARecordingAndWhatBelongsToOne)
     EXPECT_EQ(refusal(folder / "other-wal"), "");
 }
 
-TEST_F(OutputFileTest, SaysWhyAFileCannotBeWritten)
+TEST_F(OutputFileTest, GivesTheReasonForAFailedWrite)
 {
     const int code = inChild([this] {
         std::signal(SIGXFSZ, SIG_IGN);

@@ -29,14 +29,14 @@ TEST(NearestWord, PrefersTheSameWordInOtherLettersToABeginning)
     EXPECT_EQ(nearestWord("GIB", units), "GiB");
 }
 
-TEST(NearestWord, SaysNothingWhereNoneIsNear)
+TEST(NearestWord, IsEmptyIfNoWordIsSimilar)
 {
     EXPECT_EQ(nearestWord("kernel", kWords), "");
     EXPECT_EQ(nearestWord("", kWords), "");
     EXPECT_EQ(nearestWord(std::string(100'000, 'x'), kWords), "");
 }
 
-TEST(DidYouMean, NamesTheNearestAndAllThatIsAllowed)
+TEST(DidYouMean, NamesTheNearestAndAllAllowedWords)
 {
     const std::array<std::string_view, 2> words{"table", "json"};
     EXPECT_EQ(didYouMean("jsno", words), "did you mean 'json'? allowed here: table, json");

@@ -89,7 +89,7 @@ TEST(Arguments, NameTheNearestRightSpelling)
     EXPECT_THAT(refusal({"--zzzzzzzzzz"}), HasSubstr("--help lists all"));
 }
 
-TEST(Arguments, RefuseWhatIsTooMuchAndWhatLacksItsValue)
+TEST(Arguments, RefuseExtraWordsAndMissingValues)
 {
     EXPECT_THAT(refusal({"a.yaml", "b.yaml"}), HasSubstr("b.yaml: unexpected argument"));
     EXPECT_EQ(refusal({"--output"}), "--output: needs a value; tilescope demo --help describes it");

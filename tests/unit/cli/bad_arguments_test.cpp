@@ -200,7 +200,7 @@ TEST_F(BadArguments, OfFilesThatCannotBeReadAreRefusedInOneSentence)
     }
 }
 
-TEST_F(BadArguments, AreMendedInTheSpellingInWhichTheyWereTyped)
+TEST_F(BadArguments, GetASuggestionInTheSpellingOfTheUser)
 {
     EXPECT_THAT(tilescope({"run", "attention", "--device", "cpu", "--compile", "graph"}).err,
                 HasSubstr("write --compile none or --device cuda"));

@@ -68,7 +68,7 @@ TEST_F(CommandLine, RunsHelpKnowsEveryKeyOfTheWorkload)
     EXPECT_THAT(tilescope({"run", "attention", "--help"}).out, HasSubstr("tile_q"));
 }
 
-TEST_F(CommandLine, WhatIsMistypedGetsItsNearestSpelling)
+TEST_F(CommandLine, AMistypedWordGetsASuggestion)
 {
     const ProgramResult verb = tilescope({"shwo", "a"});
     EXPECT_EQ(verb.code, 2);
@@ -96,7 +96,7 @@ TEST_F(CommandLine, AWrongSpecStartsAndStoresNothing)
     EXPECT_FALSE(std::filesystem::exists(folder / "a.tscope"));
 }
 
-TEST_F(CommandLine, ABatchTellsEventsThatKeepToTheirSchema)
+TEST_F(CommandLine, TheEventsOfABatchFollowTheirSchema)
 {
     environment["FAKE_SCRIPT"] = "ok,segv";
     const ProgramResult run = tilescope({"-o", "a.tscope", "--format", "json", "--batch", "sweep.yaml"});
@@ -115,7 +115,7 @@ TEST_F(CommandLine, ABatchTellsEventsThatKeepToTheirSchema)
     EXPECT_EQ(store::RunReader(folder / "a.tscope").runs().size(), 4U);
 }
 
-TEST_F(CommandLine, ABatchTellsAPersonALineAPointAndWhatWasLost)
+TEST_F(CommandLine, ABatchPrintsOneLinePerPointAndTheLosses)
 {
     const ProgramResult run = tilescope({"--batch", "sweep.yaml", "-o", "a.tscope", "--set", "seq_len=64"});
     EXPECT_EQ(run.code, 0) << run.err;
@@ -126,7 +126,7 @@ TEST_F(CommandLine, ABatchTellsAPersonALineAPointAndWhatWasLost)
     EXPECT_THAT(run.err, IsEmpty());
 }
 
-TEST_F(CommandLine, ADryRunForetellsThePointsAndRunsNone)
+TEST_F(CommandLine, ADryRunPredictsThePointsAndRunsNone)
 {
     const ProgramResult dry = tilescope({"--batch", "sweep.yaml", "-o", "a.tscope", "--dry-run"});
     EXPECT_EQ(dry.code, 0);
@@ -137,7 +137,7 @@ TEST_F(CommandLine, ADryRunForetellsThePointsAndRunsNone)
     EXPECT_FALSE(std::filesystem::exists(folder / "a.tscope"));
 }
 
-TEST_F(CommandLine, RunForetellsTooAndSaysWhereAFileIsMissing)
+TEST_F(CommandLine, RunPredictsTooAndReportsAMissingFile)
 {
     const ProgramResult run = tilescope({"run", "attention", "--seq-len", "[64, 128]", "--dry-run"});
     EXPECT_EQ(run.code, 0) << run.err;
@@ -168,7 +168,7 @@ TEST_F(CommandLine, ABatchReadsItsSpecFromStandardInput)
     EXPECT_EQ(piped("").code, 2);
 }
 
-TEST_F(CommandLine, ResumingWhatIsDoneSaysSo)
+TEST_F(CommandLine, ResumingAFinishedSweepRunsNothing)
 {
     const std::vector<std::string> sweep{"--batch", "sweep.yaml", "-o", "a.tscope", "--resume"};
     ASSERT_EQ(tilescope(sweep).code, 0);
@@ -240,7 +240,7 @@ TEST_F(CommandLine, ADryRunMarksPointsThatDoNotFit)
     EXPECT_THAT(tilescope({"--batch", "sweep.yaml", "--capacity", "1 GiB"}).err, HasSubstr("--dry-run"));
 }
 
-TEST_F(CommandLine, ARunWithoutAFileMakesOneAndSaysSo)
+TEST_F(CommandLine, ARunWithoutAFileCreatesAndNamesOne)
 {
     const ProgramResult run =
         tilescope({"run", "attention", "--seq_len", "64", "--device", "cpu", "--steps", "3"});
@@ -253,7 +253,7 @@ TEST_F(CommandLine, ARunWithoutAFileMakesOneAndSaysSo)
     EXPECT_THAT(run.err, HasSubstr("recording into " + made));
 }
 
-TEST_F(CommandLine, WhatWasTypedIsKeptWithTheRun)
+TEST_F(CommandLine, TheCommandLineIsStoredWithTheRun)
 {
     ASSERT_EQ(tilescope({"run", "attention", "--seq-len", "[64]", "--name", "it's", "-o", "a.tscope"}).code,
               0);
@@ -267,7 +267,7 @@ TEST_F(CommandLine, WhatWasTypedIsKeptWithTheRun)
     EXPECT_THAT(facts.at("spec"), HasSubstr("\"seq_len\":64"));
 }
 
-TEST_F(CommandLine, AMachineWithoutWhatWasAskedOutrightIsExitFour)
+TEST_F(CommandLine, AMachineThatLacksARequestedDeviceIsExitFour)
 {
     const ProgramResult run = tilescope({"run", "attention", "--device", "cuda", "-o", "a.tscope"});
     EXPECT_EQ(run.code, 4);
@@ -355,7 +355,7 @@ TEST_F(CommandLine, ACalibrationOfABusyHostIsKeptByForceAloneAndMarked)
     EXPECT_EQ(tilescope({"doctor", "--force"}).code, 2);
 }
 
-TEST_F(CommandLine, ADryRunTellsTimeOfADeviceThatWasCalibrated)
+TEST_F(CommandLine, ADryRunPredictsTimeOnACalibratedDevice)
 {
     const std::vector<std::string> asked{"--batch", "sweep.yaml", "--dry-run", "--set", "device=cpu"};
     EXPECT_THAT(tilescope(asked).out, HasSubstr("Time is not predicted: this device is not calibrated"));
@@ -379,7 +379,7 @@ TEST_F(CommandLine, ADryRunTellsTimeOfADeviceThatWasCalibrated)
     EXPECT_GT(sum, 0);
 }
 
-TEST_F(CommandLine, DoctorSaysWhyCeilingsCannotBeMeasured)
+TEST_F(CommandLine, DoctorGivesTheReasonIfCeilingsCannotBeMeasured)
 {
     const ProgramResult noDevice = tilescope({"doctor", "--ceilings", "--device", "cuda"});
     EXPECT_EQ(noDevice.code, 4);

@@ -136,7 +136,7 @@ TEST_F(Compare, TwoRunsOfOnePointAreInconclusive)
     EXPECT_THAT(text("1", "2"), HasSubstr("No group differs: inconclusive 3."));
 }
 
-TEST_F(Compare, WhatDiffersIsFoundAndNamed)
+TEST_F(Compare, DifferencesAreFoundAndNamed)
 {
     const json slower = compared("1", "3");
     EXPECT_EQ(slower["verdict"], "slower");
@@ -182,7 +182,7 @@ TEST_F(Compare, ARunWithoutStepsCannotBeCompared)
                 HasSubstr("The step times cannot be compared: run 1 of A is ok, run 5 of B is oom"));
 }
 
-TEST_F(Compare, MemoryThatIsHeldIsComparedByWhatItIsAndWhoAskedForIt)
+TEST_F(Compare, AllocatedMemoryIsComparedByCategoryAndRequester)
 {
     const std::string path = (folder_ / "memory.tscope").string();
     {
@@ -251,7 +251,7 @@ TEST_F(Compare, MemoryThatIsHeldIsComparedByWhatItIsAndWhoAskedForIt)
     EXPECT_EQ(compared("1", "2")["held"]["a"], nullptr) << "they recorded no memory";
 }
 
-TEST_F(Compare, AGivenDeviationHidesWhatIsSmaller)
+TEST_F(Compare, AGivenDeviationHidesSmallerDifferences)
 {
     const auto verdict = [this](const std::string& runToRun) {
         std::ostringstream out;
@@ -334,7 +334,7 @@ TEST_F(Compare, RunsOfOtherSeedsTellHowMuchRunsDiffer)
     EXPECT_EQ(close["ratio"]["confidence"], 0.95);
 }
 
-TEST_F(Compare, FlagsOfTheRunsStandBesideTheVerdict)
+TEST_F(Compare, TheVerdictListsFlagsOfTheRuns)
 {
     const std::string a = fileOf(folder_ / "a.tscope", "small", {{200.0, 0}});
     const std::string b = fileOf(folder_ / "b.tscope", "large", {{300.0, 0}}, "busy-host: a thread waited");
@@ -351,7 +351,7 @@ TEST_F(Compare, FlagsOfTheRunsStandBesideTheVerdict)
     EXPECT_EQ(comparedFiles(a, quiet)["flags"], json::array());
 }
 
-TEST_F(Compare, WhatIsWrongIsOneSentence)
+TEST_F(Compare, ErrorsAreOneSentence)
 {
     const auto error = [](const CompareRequest& request) {
         std::ostringstream out;

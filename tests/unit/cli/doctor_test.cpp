@@ -50,12 +50,12 @@ protected:
 
 } // namespace
 
-TEST_F(Doctor, SaysInItsHelpWhatItsExitMeans)
+TEST_F(Doctor, ExplainsItsExitCodesInItsHelp)
 {
     EXPECT_THAT(doctor({"--help"}).out, HasSubstr("Exit code 0: nothing is missing; 4"));
 }
 
-TEST_F(Doctor, PrintsJsonAsItsSchemaSays)
+TEST_F(Doctor, PrintsJsonThatFollowsItsSchema)
 {
     const ProgramResult result = doctor({"--format", "json"});
     const fs::path schema = fs::path(TILESCOPE_SOURCE_DIR) / "resources/schema/doctor.schema.json";

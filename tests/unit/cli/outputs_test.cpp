@@ -124,7 +124,7 @@ protected:
     }
 };
 
-TEST_F(Outputs, AreRegularFilesWhateverElseIsNamed)
+TEST_F(Outputs, AreRegularFilesOnly)
 {
     ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
     fs::create_symlink("pipe", folder / "link to a pipe");
@@ -226,7 +226,7 @@ TEST_F(Outputs, AreNoInputs)
     EXPECT_THAT(contentsOf(folder / "sweep.yaml"), ::testing::StartsWith("workload"));
 }
 
-TEST_F(Outputs, StandardOutputIsNoFileToExportTo)
+TEST_F(Outputs, ExportsRefuseStandardOutput)
 {
     for (const char* how : {"exec \"$0\" \"$@\" > redirected", "\"$0\" \"$@\" | cat; exit 2"}) {
         const ProgramResult refused = shell(how, {"export", "mem.tscope", "--snapshot", "/dev/stdout"});

@@ -46,7 +46,7 @@ Shown show(const std::vector<SweepPoint>& points, const std::vector<Event>& even
 
 } // namespace
 
-TEST(Progress, GivesEachPointALineWithItsFiguresAndWhatTellsItApart)
+TEST(Progress, PrintsALinePerPointWithItsFiguresAndLabel)
 {
     const Shown shown = show(
         sweepOf({256, 512}),
@@ -61,7 +61,7 @@ TEST(Progress, GivesEachPointALineWithItsFiguresAndWhatTellsItApart)
     EXPECT_THAT(shown.out, HasSubstr("2 of 2 points: 1 ok, 1 out of memory in 1m15s -> a.tscope"));
 }
 
-TEST(Progress, TellsLossesOfAllRunsAddedUp)
+TEST(Progress, PrintsTheTotalLossesOfAllRuns)
 {
     const Shown shown = show(sweepOf({256, 512}), {LossEvent{1, "ring_overflow", "warning", 5},
                                                    LossEvent{2, "ring_overflow", "warning", 7},
@@ -78,7 +78,7 @@ TEST(Progress, DoesNotCallNothingLostWhereNothingWasTraced)
     EXPECT_THAT(shown.out, Not(HasSubstr("Nothing lost")));
 }
 
-TEST(Progress, SaysOnceWhatIsSoOfEveryPoint)
+TEST(Progress, PrintsAFlagOfEveryPointOnce)
 {
     ResultEvent result{1, "ok", "", 12.3, {{12.1, 12.9}}, 10, {}, 0};
     result.flags = {"drift: +2.1 %", "debug-build"};
@@ -115,7 +115,7 @@ TEST(Progress, DrawsABarThatFitsTheTerminalAndClearsItForLines)
     EXPECT_TRUE(show(points, {HelloEvent{}}).err.empty()) << "no bar where nobody watches";
 }
 
-TEST(Progress, SaysHowManyPointsWereThereAlready)
+TEST(Progress, PrintsTheNumberOfExistingPoints)
 {
     const Shown all = show({}, {HelloEvent{1, "tilescope", "0", "a.tscope", 0}, DoneEvent{}}, {}, 100);
     EXPECT_EQ(all.out, "100 of 100 points already in the file; nothing was run -> a.tscope\n");

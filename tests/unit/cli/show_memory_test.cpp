@@ -4,7 +4,7 @@
 
 namespace tilescope::cli {
 
-TEST_F(Show, MemoryEventsGroupsAndWhatIsLive)
+TEST_F(Show, MemoryEventsGroupsAndAllocatedBlocks)
 {
     const json events = valid({"memory", "--run", "1"}, "memory");
     ASSERT_EQ(events.size(), 6u);
@@ -68,7 +68,7 @@ TEST_F(Show, MemoryBeforeAndAfterStepsPhasesAndModules)
     EXPECT_EQ(ever[2]["bytes"], 512);
 }
 
-TEST_F(Show, OutOfMemoryTellsWhatIsKnown)
+TEST_F(Show, OutOfMemoryShowsAllRecordedFigures)
 {
     const json told = valid({"oom", "--run", "3"}, "oom");
     ASSERT_EQ(told.size(), 1u);
@@ -104,7 +104,7 @@ TEST_F(Show, SavedTensorsAreCountedOnceAStorage)
     EXPECT_THAT(run({"saved", "--run", "2"}), HasSubstr("has no ledger of what backward needs"));
 }
 
-TEST_F(Show, MemoryOfReplayedStepsIsWhatTheirGraphHolds)
+TEST_F(Show, MemoryOfReplayedStepsIsThatOfTheirGraph)
 {
     const testing::TemporaryFolder folder;
     const std::string path = (folder / "graph.tscope").string();
@@ -164,7 +164,7 @@ TEST_F(Show, MemoryOfReplayedStepsIsWhatTheirGraphHolds)
     EXPECT_THAT(of({"--names"}), HasSubstr("embedding"));
 }
 
-TEST_F(Show, MemoryOutsideTheAllocatorIsToldOrSaidNotToBeMeasured)
+TEST_F(Show, MemoryOutsideTheAllocatorIsShownOrMarkedNotMeasured)
 {
     EXPECT_THAT(run({"memory", "--run", "1", "--group", "category"}),
                 HasSubstr("Outside the allocator: not measured (neither NVML nor the driver told of it)."));

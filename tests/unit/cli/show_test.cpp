@@ -127,7 +127,7 @@ TEST_F(Show, RangesAsATreeWithBackwardsModules)
     EXPECT_EQ(valid({"ranges", "--run", "1", "--range", "step/*"}, "ranges").size(), 2u);
 }
 
-TEST_F(Show, RooflineTellsWhatIsKnownAndWhyTheRestIsNot)
+TEST_F(Show, RooflineShowsKnownWorkAndTheReasonForTheRest)
 {
     // Run 4: an lm on a known GPU, with shapes and with ceilings of that GPU.
     {
@@ -262,7 +262,7 @@ TEST_F(Show, SoftmaxIsHeldAgainstTheTwoMatmulsOfAttention)
     EXPECT_NEAR(figure(5), 5. / 16, 1e-12);
 }
 
-TEST_F(Show, LossesSayWhenThereAreNone)
+TEST_F(Show, LossesReportThatThereAreNone)
 {
     EXPECT_EQ(run({"losses", "--run", "1"}), "Nothing lost (42 records checked)\n");
     EXPECT_EQ(valid({"losses", "--run", "1"}, "losses"), json::array());
@@ -273,7 +273,7 @@ TEST_F(Show, LossesSayWhenThereAreNone)
     EXPECT_EQ(losses[0]["count"], 7);
 }
 
-TEST_F(Show, WhatWasLeftOutByIntentIsToldAndIsNoLoss)
+TEST_F(Show, IntentionalOmissionsAreListedButAreNotLosses)
 {
     {
         FakeTrace trace;
@@ -304,7 +304,7 @@ TEST_F(Show, EmptyTablesSayWhy)
                 HasSubstr("None of the run's 7 device events is selected."));
 }
 
-TEST_F(Show, WhatIsWrongIsOneSentence)
+TEST_F(Show, ErrorsAreOneSentence)
 {
     EXPECT_THAT(errorOf({}), HasSubstr("needs a file"));
     EXPECT_EQ(errorOf({"missing.tscope"}), "missing.tscope: no such file; check the path");

@@ -73,7 +73,7 @@ TEST_F(Sweep, ControlCAtATerminalReachesTheEngineTooAndFinishesTheStepNoLess)
     EXPECT_GE(store::RunReader(folder / "a.tscope").samples(RunId{1}).size(), 10U);
 }
 
-TEST_F(Sweep, ASecondSignalStopsAtOnceAndKeepsWhatWasCommitted)
+TEST_F(Sweep, ASecondSignalStopsAtOnceAndKeepsCommittedData)
 {
     const auto running = endless("hang");
     ASSERT_TRUE(running->waitFor(R"("state":"measure")"));
@@ -89,7 +89,7 @@ TEST_F(Sweep, ASecondSignalStopsAtOnceAndKeepsWhatWasCommitted)
     EXPECT_EQ(reader.samples(RunId{1}).size(), 1U) << "the warm-up was committed when its state ended";
 }
 
-TEST_F(Sweep, AReaderSeesThatARunIsRunningAndWhatIsCommittedAndThatAKilledOneIsInterrupted)
+TEST_F(Sweep, AReaderSeesRunningRunsTheirCommittedDataAndInterruptedOnes)
 {
     const auto running = endless();
     ASSERT_TRUE(running->waitFor(R"("step":3)"));
@@ -105,7 +105,7 @@ TEST_F(Sweep, AReaderSeesThatARunIsRunningAndWhatIsCommittedAndThatAKilledOneIsI
     EXPECT_THAT(statusesShown(), ElementsAre("interrupted", "ok", "ok", "ok", "ok"));
 }
 
-TEST_F(Sweep, ASecondWriterIsRefusedInOneSentenceAndTheFirstGoesOn)
+TEST_F(Sweep, ASecondWriterIsRefusedInOneSentenceAndTheFirstContinues)
 {
     const auto running = endless();
     ASSERT_TRUE(running->waitFor(R"("step":3)"));
@@ -132,7 +132,7 @@ TEST_F(Sweep, ASecondWriterIsRefusedInOneSentenceAndTheFirstGoesOn)
     EXPECT_EQ(tilescope({"verify", "a.tscope"}).code, 0);
 }
 
-TEST_F(Sweep, AFileOnANetworkDiskIsWrittenOnALocalOneAndEveryPointComesHomeOnce)
+TEST_F(Sweep, AFileOnANetworkDiskIsWrittenLocallyAndEveryPointIsCopiedOnce)
 {
     const auto local = folder / "local";
     std::filesystem::create_directory(local);
@@ -163,7 +163,7 @@ TEST_F(Sweep, AFileOnANetworkDiskIsWrittenOnALocalOneAndEveryPointComesHomeOnce)
     EXPECT_TRUE(std::filesystem::is_empty(local)) << "the copy is cleared away";
 }
 
-TEST_F(Sweep, AFileThatCannotBeBroughtHomeIsNamedAndComesHomeLater)
+TEST_F(Sweep, AFileThatCannotBeCopiedBackIsNamedAndCopiedLater)
 {
     const auto local = folder / "local";
     const auto network = folder / "network";
@@ -208,7 +208,7 @@ TEST_F(Sweep, AQuickEditionHasNoPointTwice)
                 HasSubstr("4 of 4 points already in the file; nothing was run"));
 }
 
-TEST_F(Sweep, AStoppedSweepIsResumedSoThatEveryPointIsThereOnce)
+TEST_F(Sweep, AResumedSweepContainsEveryPointOnce)
 {
     environment["FAKE_SCRIPT"] = "segv,ok"; // seed 0 dies
     EXPECT_EQ(tilescope({"--batch", "sweep.yaml", "-o", "a.tscope"}).code, 3);

@@ -86,7 +86,7 @@ DriverFacts without(Nvml::Absence absence, bool kernelModule = false)
 
 } // namespace
 
-TEST(Examine, EveryThingThatIsMissingHasARemedyAndWhatIsOkNone)
+TEST(Examine, EverythingMissingHasARemedyAndNothingElseHas)
 {
     const std::vector<Finding> findings = examine();
     std::vector<std::string> topics;
@@ -114,7 +114,7 @@ TEST(ExamineHost, NamesTheCLibrary)
     expect(about("C library", findingsOf(quietHost())), Verdict::Ok, "glibc 2.36", "");
 }
 
-TEST(ExamineHost, NotesWhatDisturbsTimings)
+TEST(ExamineHost, NotesConditionsThatDisturbMeasurements)
 {
     HostFacts host = quietHost();
     host.load = 6;
@@ -144,7 +144,7 @@ TEST(ExamineDisk, NotesWhereAFileCannotGrow)
            "change to a readable folder");
 }
 
-TEST(ExaminePrograms, SayWhichLibTorchIsUsed)
+TEST(ExaminePrograms, NameTheLibTorchInUse)
 {
     ProgramFacts programs = wholeInstallation();
     expect(about("LibTorch", findingsOf(programs)), Verdict::Ok,
@@ -182,7 +182,7 @@ TEST(ExaminePrograms, NoteAWindowThatCannotOpen)
     expect(about("window", findingsOf(programs)), Verdict::Note, "not beside", "install it");
 }
 
-TEST(ExamineDriver, SaysWhyThereIsNone)
+TEST(ExamineDriver, GivesTheReasonForAMissingDriver)
 {
     using Absence = Nvml::Absence;
     expect(about("GPU", findingsOf(without(Absence::NoLibrary))), Verdict::Note, "runs use the CPU", "580");
@@ -214,7 +214,7 @@ TEST(ExamineDriver, DescribesEachGpu)
            "lists none", "--gres=gpu:1");
 }
 
-TEST(ExamineDriver, NotesWhatIsWrongWithAGpuAndAllOfIt)
+TEST(ExamineDriver, NotesEveryProblemOfAGpu)
 {
     GpuFacts gpu = h200();
     gpu.otherProcesses = 2;
@@ -230,7 +230,7 @@ TEST(ExamineDriver, NotesWhatIsWrongWithAGpuAndAllOfIt)
     EXPECT_EQ(about("GPU 0", findingsOf(with(gpu))).verdict, Verdict::Ok);
 }
 
-TEST(ExamineDriver, KnowsWhichGpusAreTooOld)
+TEST(ExamineDriver, DetectsGpusThatAreTooOld)
 {
     GpuFacts gpu = h200();
     gpu.capability = 70;
@@ -251,7 +251,7 @@ TEST(ExamineDriver, NotesThatEveryGpuIsHidden)
         EXPECT_EQ(finding.verdict, Verdict::Ok) << finding.finding;
 }
 
-TEST(ExamineDriver, SaysHowCountersArePermitted)
+TEST(ExamineDriver, ExplainsHowToPermitCounters)
 {
     DriverFacts driver = goodDriver();
     driver.countersRestricted = true;

@@ -24,7 +24,7 @@ std::map<std::string, std::string> factsOf(const std::vector<EnvironmentEntry>& 
 
 } // namespace
 
-TEST(HostEnvironment, TellsWhatTheSystemTells)
+TEST(HostEnvironment, ContainsTheSystemsValues)
 {
     const auto facts = factsOf(hostEnvironment());
     std::array<char, 256> host{};
@@ -39,7 +39,7 @@ TEST(HostEnvironment, TellsWhatTheSystemTells)
     EXPECT_FALSE(facts.at("cpu.affinity").empty());
 }
 
-TEST(HostEnvironment, TellsVariablesThatAreSetAndNoOthers)
+TEST(HostEnvironment, ContainsOnlyVariablesThatAreSet)
 {
     setenv("OMP_NUM_THREADS", "3", 1);
     unsetenv("CUDA_LAUNCH_BLOCKING");
@@ -51,7 +51,7 @@ TEST(HostEnvironment, TellsVariablesThatAreSetAndNoOthers)
     EXPECT_FALSE(facts.contains("env.UNRELATED"));
 }
 
-TEST(GpuEnvironment, IsEmptyWithoutTheDriverAndTellsBeforeAndAfterWithIt)
+TEST(GpuEnvironment, IsEmptyWithoutTheDriverAndHasBeforeAndAfterWithIt)
 {
     const auto before = factsOf(gpuEnvironment(0, Moment::Before));
     const auto after = factsOf(gpuEnvironment(0, Moment::After));

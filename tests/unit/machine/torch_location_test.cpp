@@ -75,7 +75,7 @@ protected:
 
 } // namespace
 
-TEST_F(TorchLocationTest, IsNoneWhereTheVariableIsUnset)
+TEST_F(TorchLocationTest, IsNoneIfTheVariableIsUnset)
 {
     unsetenv("TILESCOPE_TORCH");
     EXPECT_FALSE(torchFromEnvironment());
@@ -94,7 +94,7 @@ TEST_F(TorchLocationTest, ReadsTheVersionAndNamesTheLibraryFolders)
                             folder / "site" / "nvidia" / "cudnn" / "lib"));
 }
 
-TEST_F(TorchLocationTest, FindsTheWheelsBesideWhatALinkPointsTo)
+TEST_F(TorchLocationTest, FindsTheWheelsBesideTheTargetOfALink)
 {
     makeTorch("2.11.0");
     fs::create_directories(folder / "site" / "nvidia" / "cu13" / "lib");
@@ -104,7 +104,7 @@ TEST_F(TorchLocationTest, FindsTheWheelsBesideWhatALinkPointsTo)
                 ElementsAre(folder / "link" / "lib", folder / "site" / "nvidia" / "cu13" / "lib"));
 }
 
-TEST_F(TorchLocationTest, PutsItsFoldersBeforeWhatIsThere)
+TEST_F(TorchLocationTest, PutsItsFoldersBeforeExistingOnes)
 {
     makeTorch("2.11.0");
     setenv("LD_LIBRARY_PATH", "/opt/lib", 1);
@@ -130,7 +130,7 @@ TEST_F(TorchLocationTest, RefusesATorchWithoutCudaAndAFolderWithoutTorch)
     EXPECT_THAT(refusal(torchFromEnvironment), HasSubstr("has no LibTorch"));
 }
 
-TEST_F(TorchLocationTest, TakesPythonsBeforeTheOneOfTheSetUp)
+TEST_F(TorchLocationTest, PrefersPythonsTorchToThatOfTheSetUp)
 {
     makeTorch("2.11.0+cu130");
     unsetenv("TILESCOPE_TORCH");
@@ -145,7 +145,7 @@ TEST_F(TorchLocationTest, TakesPythonsBeforeTheOneOfTheSetUp)
     EXPECT_FALSE(findTorch());
 }
 
-TEST_F(TorchLocationTest, SaysWhyEachTorchThatItFoundIsUnfit)
+TEST_F(TorchLocationTest, GivesTheReasonForRejectingEachTorch)
 {
     makeTorch("2.10.0+cu128");
     unsetenv("TILESCOPE_TORCH");

@@ -51,7 +51,7 @@ protected:
 
 } // namespace
 
-TEST_F(Findings, SpreadNamesTheLeastAndTheLargestPoint)
+TEST_F(Findings, SpreadNamesTheSmallestAndTheLargestPoint)
 {
     EXPECT_EQ(sentence({.rule = "spread",
                         .say = "Backward over forward: {median}, {points} points.",
@@ -102,7 +102,7 @@ TEST_F(Findings, CrossoverIsWhereTheOneStaysBelow)
               "faster: precision bf16: from 8192 on");
 }
 
-TEST_F(Findings, TheBestTradeSavesMostForWhatItCosts)
+TEST_F(Findings, TheBestTradeSavesMostRelativeToItsCost)
 {
     // At 16,384 naive ran out of memory, so that nothing can be said beside it; below, flash has the lower
     // peak.
@@ -140,7 +140,7 @@ TEST_F(Findings, NothingIsClaimedWithoutData)
                 HasSubstr("Inconclusive (“…”):"));
 }
 
-TEST_F(Findings, PointsThatAgreeAreNoRange)
+TEST_F(Findings, EqualPointsAreNotARange)
 {
     EXPECT_EQ(sentence({.rule = "spread",
                         .say = "Backward takes {range} times forward.",
@@ -149,7 +149,7 @@ TEST_F(Findings, PointsThatAgreeAreNoRange)
               "Backward takes 2.00 (all 32 points) times forward.");
 }
 
-TEST_F(Findings, EachNamesTheCommandThatShowsWhatItRestsOn)
+TEST_F(Findings, EachNamesTheCommandThatShowsItsData)
 {
     const auto command = [this](const std::string& metric) {
         const FindingTemplate wanted{.rule = "spread",
@@ -167,7 +167,7 @@ TEST_F(Findings, EachNamesTheCommandThatShowsWhatItRestsOn)
                                 "samples --run [0-9]+"));
 }
 
-TEST(Boundary, ForetellsWhereMemoryEndsAndSaysWhetherThePointsAgree)
+TEST(Boundary, PredictsWhereMemoryRunsOutAndComparesWithThePoints)
 {
     testing::TemporaryFolder folder;
     const double limit = 8.0 * (1LL << 30);
@@ -187,7 +187,7 @@ TEST(Boundary, ForetellsWhereMemoryEndsAndSaysWhetherThePointsAgree)
     EXPECT_EQ(findings.at(0).text, "7564 between 7168 and 8192, agrees with");
 }
 
-TEST(Filled, LeavesWhatItDoesNotKnowAndBeginsWithACapital)
+TEST(Filled, KeepsUnknownPlaceholdersAndCapitalisesTheFirstLetter)
 {
     EXPECT_EQ(filled("{a} and {b} {", {{"a", "one"}}), "One and {b} {");
     EXPECT_EQ(filled("", {}), "");

@@ -39,7 +39,7 @@ TEST(PowerLaw, IntervalIsStudentsOfTheSlope)
     EXPECT_NEAR(law->high - law->exponent, 12.706 * std::sqrt(0.015 / 2), 1e-3);
 }
 
-TEST(PowerLaw, IsNotToldFromTwoPointsOrFromNothing)
+TEST(PowerLaw, NeedsAtLeastThreePoints)
 {
     EXPECT_FALSE(powerLaw(pointsOf([](double x) { return x; }, {1, 2})));
     EXPECT_FALSE(powerLaw(pointsOf([](double) { return 0.0; }, {1, 2, 3})));

@@ -59,7 +59,7 @@ protected:
 
 } // namespace
 
-TEST_F(Report, FindsTheStudyByItsPointsAndTakesTheirValues)
+TEST_F(Report, FindsTheStudyByItsPointsAndUsesTheirValues)
 {
     const Document made = document();
     ASSERT_EQ(made.sections.size(), 1U);
@@ -76,7 +76,7 @@ TEST_F(Report, FindsTheStudyByItsPointsAndTakesTheirValues)
     EXPECT_THAT(grid.caption, HasSubstr("n = 10"));
 }
 
-TEST_F(Report, OutOfMemoryStandsInItsFieldWithItsBytes)
+TEST_F(Report, OutOfMemoryIsShownInItsCellWithItsBytes)
 {
     const Document made = document();
     const Table& grid = made.sections[0].tables.at(0);
@@ -168,7 +168,7 @@ TEST_F(Report, JsonAndCsvHaveBaseUnits)
     EXPECT_THAT(csv.str(), HasSubstr("\r\n16,16384,OOM,,,,OOM,,,,OOM,OOM\r\n"));
 }
 
-TEST_F(Report, AFileWithoutStudiesSaysHowToMakeOne)
+TEST_F(Report, AFileWithoutStudiesIsAnErrorThatExplainsHowToRunOne)
 {
     StringTable strings;
     {

@@ -41,7 +41,7 @@ findings: [{rule: spread, value: peak, by: [d_head], say: "{range}"}]
     EXPECT_EQ(read.findings[0].quantity.value, "peak");
 }
 
-TEST(Template, MistakesAreNamedWithTheirPlace)
+TEST(Template, ErrorsNameTheirPosition)
 {
     EXPECT_THAT(sentenceOf("tabels: []"),
                 HasSubstr("t.yaml:1:1: unknown key 'tabels'; did you mean 'tables'?"));
