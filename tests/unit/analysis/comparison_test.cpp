@@ -79,7 +79,7 @@ TEST(CompareSeries, GivesMediansAndRatio)
     EXPECT_EQ(compareSeries(a, b)->ratio95, difference->ratio95);
 }
 
-TEST(CompareSeries, SeesNoChangeAsOftenAsItSaysItDoes)
+TEST(CompareSeries, ItsFalsePositivesMatchTheConfidenceLevel)
 {
     Random random(11);
     int none = 0;
@@ -135,7 +135,7 @@ BetweenRuns calm()
     return {.deviation = 1e-9, .degrees = 1e6, .runs = 10, .source = BetweenRuns::Source::Repeats};
 }
 
-TEST(CompareGroups, TellsNewGoneCountAndTimeApart)
+TEST(CompareGroups, DistinguishesNewGoneCountAndTime)
 {
     const std::vector<GroupTimes> a{{"same", {{100, 100.1, 99.9}}, 2}, {"slower", {{100, 101, 99}}, 2},
                                     {"faster", {{100, 101, 99}}, 2},   {"count", {{100, 101, 99}}, 2},
@@ -160,7 +160,7 @@ TEST(CompareGroups, TellsNewGoneCountAndTimeApart)
                   std::abs(differences[i].b.value_or(0) - differences[i].a.value_or(0)));
 }
 
-TEST(CompareGroups, AmongManyThatAreAlikeFewAreCalledDifferent)
+TEST(CompareGroups, FewOfManyEqualGroupsAreCalledDifferent)
 {
     Random random(37);
     for (const int runs : {1, 5}) {

@@ -101,7 +101,7 @@ MemoryBlock attributed(MemoryBlock block)
 
 } // namespace
 
-TEST(GraphPool, WhatOutlivesTheCaptureIsOfTheModuleAndOpThatAskedForIt)
+TEST(GraphPool, SurvivingBlocksBelongToTheModuleAndOpThatRequestedThem)
 {
     const MemoryBlock logits = attributed(block(0x10400, 512));
     EXPECT_EQ(logits.category, MemoryCategory::Temporaries) << "nobody is known to hold it";
@@ -126,7 +126,7 @@ TEST(GraphPool, ASavedTensorThatOutlivesTheCaptureIsAnActivation)
     EXPECT_EQ(saved.category, MemoryCategory::Activations);
 }
 
-TEST(GraphPool, WhatTheCaptureWasNotSeenToMakeStaysUnattributed)
+TEST(GraphPool, BlocksNotAllocatedDuringTheCaptureStayUnattributed)
 {
     const MemoryBlock freed = block(0x10000, 1000);
     const MemoryBlock otherSize = block(0x10400, 500);
@@ -147,7 +147,7 @@ TEST(GraphPool, OtherBlocksAreLeftAlone)
         EXPECT_EQ(attributed(other), other) << std::hex << other.address;
 }
 
-TEST(GraphPool, AReplayWorksInTheMostThatTheCaptureHeldThere)
+TEST(GraphPool, AReplayUsesThePeakOfTheCapture)
 {
     const Capture capture;
     // 1000 saved, the logits, the loss, a gradient and what backward needs beside it.

@@ -110,7 +110,7 @@ TEST(KernelFamilies, NamesThePrecisionOfItsOwnKernelsOnce)
     EXPECT_EQ(families.describe(hopper + "attentionBackwardTf32<int>(int)").family, KernelFamily::Attention);
 }
 
-TEST(KernelFamilies, WhatItDoesNotKnowIsOtherUnderItsOwnName)
+TEST(KernelFamilies, AnUnknownKernelIsOtherUnderItsOwnName)
 {
     const auto mine = KernelFamilies::standard().describe("my::strange_thing(float*)");
     EXPECT_EQ(mine.family, KernelFamily::Other);
@@ -129,7 +129,7 @@ TEST(KernelFamilies, HostileNamesEndQuickly)
     }
 }
 
-TEST(KernelFamilies, ABadRuleIsNamedWithItsPlace)
+TEST(KernelFamilies, AnInvalidRuleIsReportedWithItsPosition)
 {
     const tilescope::testing::TemporaryFolder folder;
     const auto error = [&](const std::string& text) {

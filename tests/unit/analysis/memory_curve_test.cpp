@@ -50,7 +50,7 @@ TEST(MemoryPeak, TheMainDeviceIsTheOneThatUsedMost)
     EXPECT_FALSE(mainMemoryDevice({}));
 }
 
-TEST(LiveAt, CountsABlockUntilItsFreeIsAskedFor)
+TEST(LiveAt, CountsABlockUntilItsFreeIsRequested)
 {
     FakeTrace trace;
     trace.alreadyAllocated(7).alloc(1, 100, 10).alloc(2, 300, 20).free(1, 100, 30);
@@ -73,7 +73,7 @@ TEST(LiveAt, AnAddressMayBeUsedAgain)
     EXPECT_EQ(live.blocks[0].bytes, Bytes{40});
 }
 
-TEST(MemoryGroups, AddUpToWhatTheAllocatorCounted)
+TEST(MemoryGroups, AddUpToTheAllocatorsTotal)
 {
     FakeTrace trace;
     trace.alreadyAllocated(1000);
@@ -90,7 +90,7 @@ TEST(MemoryGroups, AddUpToWhatTheAllocatorCounted)
     EXPECT_EQ(sumAtPeak(groups), groups.peak.allocated);
 }
 
-TEST(MemoryGroups, BlocksOfBeforeTheTraceThatAreFreedInItStayUntraced)
+TEST(MemoryGroups, OlderBlocksFreedDuringTheTraceStayUntraced)
 {
     FakeTrace trace;
     trace.alreadyAllocated(1000).free(99, 400, 10).alloc(1, 100, 20).category("inputs");

@@ -68,7 +68,7 @@ std::vector<std::string> wordsOf(const FakeTrace& trace, MemoryLabels& labels, S
 
 } // namespace
 
-TEST(AllocationUses, ABlockIsWhoseItWasWhileItWasAlive)
+TEST(AllocationUses, ABlockHasTheUseItHadDuringItsLifetime)
 {
     FakeTrace trace;
     trace.alloc(1, 8, 10).at("step/forward").free(1, 8, 20);
@@ -84,7 +84,7 @@ TEST(AllocationUses, ABlockIsWhoseItWasWhileItWasAlive)
                 ElementsAre(Activations, Temporaries, Inputs));
 }
 
-TEST(AllocationUses, AParameterThatIsSavedStaysAParameter)
+TEST(AllocationUses, ASavedParameterStaysAParameter)
 {
     FakeTrace trace;
     trace.alloc(1, 8, 10).at("step/forward");
@@ -94,7 +94,7 @@ TEST(AllocationUses, AParameterThatIsSavedStaysAParameter)
                 ElementsAre(Parameters));
 }
 
-TEST(AllocationUses, WhatNoRangeAskedForIsNotAttributed)
+TEST(AllocationUses, AllocationsOutsideRangesAreUnattributed)
 {
     FakeTrace trace;
     trace.alloc(1, 8, 10).alloc(2, 8, 11).at("trace");
@@ -102,7 +102,7 @@ TEST(AllocationUses, WhatNoRangeAskedForIsNotAttributed)
     EXPECT_THAT(categoriesOf(trace, {}), ElementsAre(Unattributed, Temporaries));
 }
 
-TEST(MemoryLabels, AStepAllocatesForWhatTheRehearsedOneDid)
+TEST(MemoryLabels, AStepsAllocationsHaveTheUsesOfTheRehearsedStep)
 {
     StringTable strings;
     MemoryLabels labels(strings);
@@ -117,7 +117,7 @@ TEST(MemoryLabels, AStepAllocatesForWhatTheRehearsedOneDid)
     EXPECT_EQ(labels.savedTensors()[0].to, timestampAt(1012));
 }
 
-TEST(MemoryLabels, FreesOfOlderBlocksAreTheirHolders)
+TEST(MemoryLabels, FreesOfOlderBlocksGetTheUseOfTheirBlock)
 {
     StringTable strings;
     MemoryLabels labels(strings);

@@ -38,7 +38,7 @@ MemoryStock stockOf(const SegmentMap& map)
 
 } // namespace
 
-TEST(MemoryBefore, UndoesWhatTheEventsDid)
+TEST(MemoryBefore, UndoesTheEvents)
 {
     MemoryStock after;
     after.segments.push_back({.device = DeviceIndex{0}, .address = 0, .bytes = 20 * kMiB, .isLarge = true});
@@ -132,7 +132,7 @@ TEST(MemoryBefore, ExpandableSegmentsShrinkAndGrowBack)
     EXPECT_TRUE(before.segments[1].isExpandable);
 }
 
-TEST(MemoryBefore, CountsWhatDoesNotFit)
+TEST(MemoryBefore, CountsInconsistentEvents)
 {
     const std::vector<AllocEvent> events{event(AllocAction::Alloc, 64, 10),
                                          event(AllocAction::SegmentAlloc, 0, 2 * kMiB)};

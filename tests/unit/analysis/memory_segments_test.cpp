@@ -67,7 +67,7 @@ TEST_F(SegmentMapTest, ALargeBlockKeepsARestOfAMebibyte)
     EXPECT_THAT(layout(map), ElementsAre(19 * kMiB - 512, -(kMiB + 512)));
 }
 
-TEST_F(SegmentMapTest, NeighboursThatAreFreeBecomeOne)
+TEST_F(SegmentMapTest, AdjacentFreeBlocksAreMerged)
 {
     apply(AllocAction::SegmentAlloc, 0x1000000, 2 * kMiB);
     for (const std::uint64_t i : {0, 1, 2})
@@ -93,7 +93,7 @@ TEST_F(SegmentMapTest, ABlockThatAStreamStillUsesIsNotFree)
     EXPECT_EQ(map.use(), (SegmentUse{.freeSegments = 2 * kMiB}));
 }
 
-TEST_F(SegmentMapTest, BeginsWithWhatWasThere)
+TEST_F(SegmentMapTest, BeginsWithTheExistingSegmentsAndBlocks)
 {
     const std::vector<MemorySegment> segments{{.address = 0x1000000, .bytes = 2 * kMiB}};
     const std::vector<MemoryBlock> blocks{
@@ -107,7 +107,7 @@ TEST_F(SegmentMapTest, BeginsWithWhatWasThere)
     EXPECT_EQ(started.use().requested, 612);
 }
 
-TEST_F(SegmentMapTest, SaysWhatDoesNotFit)
+TEST_F(SegmentMapTest, ReportsInconsistentEvents)
 {
     apply(AllocAction::Alloc, 0x1000000, 512);
     apply(AllocAction::SegmentAlloc, 0x2000000, 2 * kMiB);
@@ -118,7 +118,7 @@ TEST_F(SegmentMapTest, SaysWhatDoesNotFit)
     EXPECT_EQ(map.use(), (SegmentUse{.freeSegments = 2 * kMiB}));
 }
 
-TEST_F(SegmentMapTest, AnExpandableSegmentGrowsByWhatIsMappedBehindIt)
+TEST_F(SegmentMapTest, AnExpandableSegmentGrowsByThePagesMappedAfterIt)
 {
     apply(AllocAction::SegmentMap, 0x10000000, 20 * kMiB);
     apply(AllocAction::Alloc, 0x10000000, 15 * kMiB);
@@ -165,7 +165,7 @@ TEST_F(SegmentMapTest, PagesThatAreUnmappedLeaveTwoSegments)
     EXPECT_TRUE(map.segments().empty());
 }
 
-TEST_F(SegmentMapTest, SegmentsOfTheDriverThatTouchStayTwo)
+TEST_F(SegmentMapTest, AdjacentSegmentsOfTheDriverAreNotMerged)
 {
     apply(AllocAction::SegmentAlloc, 0x10000000, 20 * kMiB);
     apply(AllocAction::SegmentAlloc, 0x10000000 + 20 * kMiB, 20 * kMiB);
@@ -175,7 +175,7 @@ TEST_F(SegmentMapTest, SegmentsOfTheDriverThatTouchStayTwo)
     EXPECT_EQ(map.inconsistent(), 1) << "half of it is mapped already";
 }
 
-TEST_F(SegmentMapTest, ABlockThatTookMoreIsSeenByWhatIsPutBehindIt)
+TEST_F(SegmentMapTest, TheNextBlockShowsThatABlockIsLarger)
 {
     // roundup_power2_divisions:1 makes 1 MiB of 700 KiB.
     apply(AllocAction::SegmentAlloc, 0x10000000, 2 * kMiB);
@@ -190,7 +190,7 @@ TEST_F(SegmentMapTest, ABlockThatTookMoreIsSeenByWhatIsPutBehindIt)
     EXPECT_EQ(map.inconsistent(), 1) << "nothing lies before it that could reach there";
 }
 
-TEST_F(SegmentMapTest, ABlockThatTookLessIsSeenByWhatIsPutBehindIt)
+TEST_F(SegmentMapTest, TheNextBlockShowsThatABlockIsSmaller)
 {
     // max_split_size_mb:32 was set when the segment was made, or an expandable segment's rest was split off.
     apply(AllocAction::SegmentAlloc, 0x10000000, 20 * kMiB);

@@ -69,7 +69,7 @@ TEST(Occupancy, AgreesWithTheCalculatorOfCuda)
     }
 }
 
-TEST(Occupancy, SaysWhatLimitsItAndWhatShareOfTheWarpsThatIs)
+TEST(Occupancy, NamesItsLimitAndTheShareOfWarps)
 {
     const MultiprocessorLimits hopper = multiprocessorLimits("9.0").value();
     const auto registers = occupancyOf(launchOf(128, 168), hopper);

@@ -29,7 +29,7 @@ std::string nodeOf(std::string_view op)
 
 } // namespace
 
-TEST(FamilyOfOp, IsThatOfTheRuleWhereverOneCountsTheOp)
+TEST(FamilyOfOp, IsTheFamilyOfTheRuleThatCountsTheOp)
 {
     const std::vector<std::string_view> ops = opsWithRules();
     ASSERT_GT(ops.size(), 100u);
@@ -60,7 +60,7 @@ TEST(FamilyOfOp, IsTheSameForAnOpItsInPlaceFormAndItsBackwardOp)
     }
 }
 
-TEST(FamilyOfOp, NeverTakesAPartOfANameForTheName)
+TEST(FamilyOfOp, MatchesWholeNamesOnly)
 {
     using enum KernelFamily;
     const std::vector<std::pair<std::string_view, KernelFamily>> expected{

@@ -35,7 +35,7 @@ TEST(ParseShapes, ReadsListsWithAndWithoutTypes)
         EXPECT_FALSE(parseShapes(wrong)) << wrong;
 }
 
-TEST(VisiblePairs, CountsWhatACausalMaskLeaves)
+TEST(VisiblePairs, CountsPairsThatACausalMaskKeeps)
 {
     EXPECT_EQ(visiblePairs(4, 4, false), 16);
     EXPECT_EQ(visiblePairs(4, 4, true), 10);    // 1 + 2 + 3 + 4

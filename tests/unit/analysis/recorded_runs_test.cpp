@@ -36,7 +36,7 @@ TEST_P(RecordedRuns, AreAtLeastSixty)
         EXPECT_GE(run.step.times.size(), 6U);
 }
 
-TEST_P(RecordedRuns, OfOneRunEachFewAreCalledDifferent)
+TEST_P(RecordedRuns, FewPairsOfEqualSingleRunsAreCalledDifferent)
 {
     const Evaluation single = evaluate(recording_, 1, Known::Nothing, kDraws);
     EXPECT_LE(single.falseVerdicts.upperOf100, 10);
@@ -44,7 +44,7 @@ TEST_P(RecordedRuns, OfOneRunEachFewAreCalledDifferent)
     EXPECT_FALSE(single.coverage) << "one run of each has no interval";
 }
 
-TEST_P(RecordedRuns, OfFiveRunsEachIntervalsCoverAsTheySay)
+TEST_P(RecordedRuns, IntervalsOfFiveRunsEachHaveTheirNominalCoverage)
 {
     const Evaluation five = evaluate(recording_, 5, Known::Nothing, kDraws);
     EXPECT_LE(five.falseVerdicts.upperOf100, 10);

@@ -19,7 +19,7 @@ constexpr Ceilings kRoof{.flops = 100e9, .bytes = 10e9};
 
 } // namespace
 
-TEST(Roofline, TheLargerOfTheTwoLeastTimesBinds)
+TEST(Roofline, TheLargerOfTheTwoMinimumTimesIsTheBound)
 {
     const auto compute = placeUnder(kRoof, {{4000}, {100}}, 80_ns);
     ASSERT_TRUE(compute);
@@ -38,7 +38,7 @@ TEST(Roofline, ACopyNeedsNoArithmeticAndNoCeilingOfIt)
     EXPECT_DOUBLE_EQ(copy->fraction, 0.5);
 }
 
-TEST(Roofline, WhatIsNotKnownIsNotPlaced)
+TEST(Roofline, UnknownWorkHasNoPlace)
 {
     EXPECT_FALSE(placeUnder({.bytes = 10e9}, {{5}, {100}}, 20_ns));
     EXPECT_FALSE(placeUnder({.flops = 1e9}, {{5}, {100}}, 20_ns));
@@ -72,7 +72,7 @@ TEST(DeviceSheets, AreFoundByTheDriversName)
     EXPECT_EQ(nameOf("some processor"), "none");
 }
 
-TEST(DeviceSheets, TellRatesInBaseUnitsAndWhatADeviceCannotDo)
+TEST(DeviceSheets, ContainRatesInBaseUnitsAndMissingCapabilities)
 {
     const DeviceSheet* h200 = DeviceSheets::standard().find("NVIDIA H200");
     ASSERT_TRUE(h200);
@@ -86,7 +86,7 @@ TEST(DeviceSheets, TellRatesInBaseUnitsAndWhatADeviceCannotDo)
     }
 }
 
-TEST(DeviceSheets, AWrongEntryIsNamedWithItsPlace)
+TEST(DeviceSheets, AnInvalidEntryIsReportedWithItsPosition)
 {
     const testing::TemporaryFolder folder;
     const auto file = folder / "devices.yaml";

@@ -124,7 +124,7 @@ TEST(CompareRuns, RepeatsGiveStudentsInterval)
     EXPECT_EQ(difference(b, a).verdict, Verdict::Faster);
 }
 
-TEST(CompareRuns, OtherRepeatsTellHowMuchTwoSingleRunsMayDiffer)
+TEST(CompareRuns, OtherRepeatsDetermineTheDeviationOfSingleRuns)
 {
     const KnownDeviation known{.repeats = {{98, 100, 102, 99, 101}, {}, {7}}};
     const TimeDifference found = difference({runOf(100)}, {runOf(101)}, known);
@@ -138,7 +138,7 @@ TEST(CompareRuns, OtherRepeatsTellHowMuchTwoSingleRunsMayDiffer)
     EXPECT_EQ(difference({runOf(100)}, {runOf(101)}, {.given = 0.01}).verdict, Verdict::NoDifference);
 }
 
-TEST(CompareRuns, RunsOfTwoKindsAreNotToldApartByOneRunOfEach)
+TEST(CompareRuns, SingleRunsOfABimodalProgramAreInconclusive)
 {
     // A quarter of the repeats take three times as long: a pair of single runs may well be one of each kind.
     KnownDeviation known{.repeats = {{}}};
@@ -161,7 +161,7 @@ TEST(CompareRuns, NoDifferenceNeedsANarrowInterval)
     EXPECT_THAT(sentenceOf(hopeless), HasSubstr("compare on a quieter machine"));
 }
 
-TEST(CompareRuns, AsManyRepeatsAsItAsksForDecide)
+TEST(CompareRuns, TheSuggestedNumberOfRepeatsIsSufficient)
 {
     const TimeDifference wide =
         difference(runsOf({100, 106, 94, 100, 100}), runsOf({100, 106, 94, 101, 100}));
@@ -185,7 +185,7 @@ TEST(CompareRuns, VerdictIntervalAndSentenceFollowOneRule)
     }
 }
 
-TEST(CompareRuns, IntervalsCoverAsOftenAsTheySay)
+TEST(CompareRuns, IntervalsHaveTheirNominalCoverage)
 {
     Random random(43);
     for (const auto& [runsA, runsB] : {std::pair(5, 5), std::pair(2, 2), std::pair(1, 4)}) {

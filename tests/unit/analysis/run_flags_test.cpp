@@ -48,7 +48,7 @@ TEST(RunFlags, AStartThatReachesIntoTheTimedStepsIsWarmUp)
               "warm-up-too-short: the first 4 timed steps belong to it: set warmup to 5");
 }
 
-TEST(RunFlags, ALevelThatChangesOnTheWayIsUnsteady)
+TEST(RunFlags, AChangeOfLevelIsUnsteady)
 {
     RunConditions run = calm();
     for (std::size_t i = 10; i < 20; ++i)
@@ -73,7 +73,7 @@ TEST(RunFlags, ASlowChangeIsDrift)
     EXPECT_THAT(flagsOf(run)[0].detail, HasSubstr("over the timed steps"));
 }
 
-TEST(RunFlags, TheMachineIsFlaggedForWhatItDid)
+TEST(RunFlags, DisturbancesOfTheMachineAreFlagged)
 {
     RunConditions run = calm();
     run.clockAfter = 1700;
@@ -88,7 +88,7 @@ TEST(RunFlags, TheMachineIsFlaggedForWhatItDid)
     EXPECT_EQ(flagsOf(run)[2].detail, "the hypervisor gave 50.0 % of the machine to others");
 }
 
-TEST(RunFlags, FewStepsTellNothingOfSteadiness)
+TEST(RunFlags, FewStepsHaveNoFlagsOfSteadiness)
 {
     EXPECT_THAT(wordsOf({.timed = {9, 9, 9, 5, 5, 5, 5}}), IsEmpty());
 }

@@ -13,7 +13,7 @@
 
 namespace tilescope::analysis {
 
-TEST(Summarise, IsRightForValuesAddedUpByHand)
+TEST(Summarise, AgreesWithValuesComputedByHand)
 {
     const std::array<double, 5> values{2, 4, 4, 5, 10};
     const auto statistics = summarise(values);
@@ -28,7 +28,7 @@ TEST(Summarise, IsRightForValuesAddedUpByHand)
     EXPECT_FALSE(statistics->ci95) << "five values cannot cover the median with 95 %";
 }
 
-TEST(Summarise, SaysWhatOneValueCannotTell)
+TEST(Summarise, OmitsWhatASingleValueCannotDetermine)
 {
     EXPECT_FALSE(summarise({}));
     const std::array<double, 1> one{7};
@@ -49,7 +49,7 @@ TEST(Summarise, DoesNotDependOnTheOrder)
     EXPECT_EQ(median(mixed), 3.5);
 }
 
-TEST(Summarise, RefusesWhatIsNoNumber)
+TEST(Summarise, RejectsValuesThatAreNotFinite)
 {
     const std::array<double, 2> values{1, std::numeric_limits<double>::quiet_NaN()};
     EXPECT_THROW(summarise(values), Error);
@@ -66,7 +66,7 @@ TEST(Summarise, ItsIntervalLiesBetweenOrderStatistics)
     EXPECT_NEAR(interval->high, 60 - 10 * 0.5 / 1.4, 1e-9);
 }
 
-TEST(Summarise, ItsIntervalCoversTheTrueMedianAsOftenAsItSays)
+TEST(Summarise, ItsIntervalHasItsNominalCoverageOfTheMedian)
 {
     Random random(23);
     for (const int n : {6, 7, 10, 40, 501}) {

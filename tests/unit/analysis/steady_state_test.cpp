@@ -103,7 +103,7 @@ TEST(SteadyState, ReadsLongSeriesByGroupsOfSteps)
     EXPECT_NEAR(static_cast<double>(steadyState(times).from), 5'000, 30);
 }
 
-TEST(Drift, IsNotSeenInStationaryNoiseInNinetyNineOfAHundred)
+TEST(Drift, IsInsignificantInNinetyNineOfAHundredStationarySeries)
 {
     Random random(kSeed);
     int wrong = 0;

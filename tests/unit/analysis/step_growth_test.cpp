@@ -33,7 +33,7 @@ std::optional<Bytes> growthOf(const std::vector<std::int64_t>& left)
 
 } // namespace
 
-TEST(StepGrowth, TellsALeakAndNothingElse)
+TEST(StepGrowth, DetectsALeakAndNothingElse)
 {
     EXPECT_EQ(growthOf({8, 8, 8}), Bytes{8});
     EXPECT_EQ(growthOf({8, 4, 12, 8}), Bytes{8});

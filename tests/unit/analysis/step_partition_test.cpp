@@ -46,7 +46,7 @@ TEST(PartitionStep, IsExactOnAStepMadeByHand)
     EXPECT_EQ(sumOf(step), 720_ns);
 }
 
-TEST(PartitionStep, ClipsWhatReachesBeyondTheStep)
+TEST(PartitionStep, ClipsEventsToTheStep)
 {
     FakeTrace trace;
     trace.kernel("before", 0, 120).launchedAt(0);
@@ -66,7 +66,7 @@ TEST(PartitionStep, ALaunchThatWasRecordedLastsUntilItReturns)
     EXPECT_EQ(partition(trace, 0, 100).launching, 60_ns);
 }
 
-TEST(PartitionStep, WhatTheHostDoesBetweenItsLastLaunchAndItsWaitingIsTheHosts)
+TEST(PartitionStep, TimeBetweenTheLastLaunchAndTheWaitingCallIsLaunching)
 {
     FakeTrace trace;
     trace.kernel("last of backward", 20, 30).launchedAt(10);
@@ -133,7 +133,7 @@ TEST(PartitionStep, AgreesWithLookingAtEveryNanosecond)
     }
 }
 
-TEST(StepVerdict, NamesWhatTheGpuWaitsForAndWhy)
+TEST(StepVerdict, NamesTheReasonForTheIdleTime)
 {
     const auto step = [](int busy, int launching, int synchronizing, int tracing) {
         return StepPartition{.wall = {timestampAt(0), timestampAt(100)},

@@ -105,7 +105,7 @@ TEST(TimedWork, TheWorkOfAnOpIsThatOfTheKernelThatTookMostOfItsTime)
     EXPECT_EQ(trace.textOf()(work[1].path), "step/forward/attention");
 }
 
-TEST(TimedWork, ShapesOfAnUntracedStepTellTheWorkOfEachTracedOne)
+TEST(TimedWork, ShapesOfAnUntracedStepDetermineTheWorkOfTracedSteps)
 {
     FakeTrace trace;
     trace.op("aten::linear", 0, 90).at("step/forward/ffn").shaped("[2, 3] [5, 3] [5]");
@@ -127,7 +127,7 @@ TEST(TimedWork, ShapesOfAnUntracedStepTellTheWorkOfEachTracedOne)
     EXPECT_EQ(totals[0].work, (Work{{2 * 60}, {2 * 4 * 36}}));
 }
 
-TEST(TimedWork, WhatAutocastConvertsIsNoWorkOfItsMatmul)
+TEST(TimedWork, ConversionsByAutocastAreNotWorkOfTheMatmul)
 {
     FakeTrace trace;
     trace.step(0, 0, 1000);
@@ -184,7 +184,7 @@ TEST(TimedWork, ZerosThatAnOpWritesIntoCountWithIt)
     EXPECT_EQ(items[0].work, (Work{{0}, {4 * (8 + 4) + 4 * 100 * 4}}));
 }
 
-TEST(TimedWork, WithoutShapesTheSpecTellsMatmulsAndAttention)
+TEST(TimedWork, WithoutShapesTheSpecDeterminesMatmulsAndAttention)
 {
     const FakeTrace trace = stepOnGpu();
     const std::vector<SpecWork> spec{{.path = "step/forward/ffn", .what = "down", .work = {{60}, {144}}}};

@@ -106,7 +106,7 @@ TEST(DeviceTotals, CountStepsThatComeBack)
     EXPECT_EQ(totalsByName(trace.batch().deviceEvents)[0].steps, 2);
 }
 
-TEST(OpTotals, SelfTimeIsWhatNoOpInsideTook)
+TEST(OpTotals, SelfTimeExcludesInnerOps)
 {
     FakeTrace trace;
     trace.op("outer", 0, 100);
@@ -187,7 +187,7 @@ TEST(OpTotals, OneByOneTheyAreThoseOfTheWholeList)
     }
 }
 
-TEST(RangeTotals, TakeWallFromRangesAndGpuFromWhatTheyLaunched)
+TEST(RangeTotals, TakeWallTimeFromRangesAndGpuTimeFromTheirLaunches)
 {
     FakeTrace trace;
     for (int step = 0; step < 2; ++step) {
@@ -234,7 +234,7 @@ TEST(RangeTotals, OnACpuBackwardsModulesTakeTheTimeOfTheirOps)
     EXPECT_EQ(at(totals, "step/backward").percent, 50);
 }
 
-TEST(RangeTotals, LeaveOutWhatIsOutsideTheSteps)
+TEST(RangeTotals, IgnoreRecordsOutsideTheSteps)
 {
     FakeTrace trace;
     trace.range("warmup", 0, 50);

@@ -123,7 +123,7 @@ TEST_F(OutputFileTest, KeepsThePermissionsOfTheFileItReplaces)
     EXPECT_EQ(fs::status(folder / "a.txt").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST_F(OutputFileTest, WritesWhereALinkLeadsAndKeepsTheLink)
+TEST_F(OutputFileTest, WritesToTheTargetOfALinkAndKeepsTheLink)
 {
     fs::create_directory(folder / "far");
     put(folder / "far" / "real.txt", "old");

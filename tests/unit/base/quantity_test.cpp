@@ -55,7 +55,7 @@ TEST(Quantity, OfAColumnSharesTheUnitOfTheLargest)
     EXPECT_EQ(scale.text(std::int64_t{0}), "0");
 }
 
-TEST(Quantity, WithoutAUnitMayBeAsSmallAsItLikes)
+TEST(Quantity, WithoutAUnitHasNoLowerLimit)
 {
     EXPECT_EQ(Scale{}.text(0.0171), "0.0171");
     EXPECT_EQ(Scale{}.text(0.09996), "0.100");
@@ -67,7 +67,7 @@ TEST(Quantity, WithoutAUnitMayBeAsSmallAsItLikes)
     EXPECT_EQ(threeDigits(0), "0");
 }
 
-TEST(Quantity, IsNeverOffByMoreThanItsLastDigitNorLongerThanItMustBe)
+TEST(Quantity, IsExactToItsLastDigitAndNotLongerThanNecessary)
 {
     const unsigned seed = 7;
     SCOPED_TRACE(seed);

@@ -44,7 +44,7 @@ TEST(ShellWord, IsReadBackByAShellAsItWas)
     EXPECT_FALSE(std::filesystem::exists(folder / "pwned"));
 }
 
-TEST(ShellWord, StaysAsItIsWhereNothingNeedsQuoting)
+TEST(ShellWord, StaysUnquotedIfPossible)
 {
     EXPECT_EQ(shellWord("/data/a-1.tscope"), "/data/a-1.tscope");
     EXPECT_EQ(shellWord("a b"), "'a b'");

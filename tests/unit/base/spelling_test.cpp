@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 6> kWords{"batch",       "backend", "seq_
 
 } // namespace
 
-TEST(NearestWord, FindsSlipsOfTheFinger)
+TEST(NearestWord, FindsTypingErrors)
 {
     EXPECT_EQ(nearestWord("bacth", kWords), "batch");
     EXPECT_EQ(nearestWord("Batch", kWords), "batch");

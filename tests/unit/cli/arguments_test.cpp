@@ -123,7 +123,7 @@ TEST(Arguments, TellValuesThatBeginWithADashFromOptions)
     EXPECT_EQ(parse({"--causal", "-o", "a"}).causal, "true");
 }
 
-TEST(Arguments, PrintHelpWithAnExampleInsteadOfGoingOn)
+TEST(Arguments, PrintHelpWithAnExampleAndStop)
 {
     ::testing::internal::CaptureStdout();
     EXPECT_FALSE(parse({"--help", "--nonsense"}).goOn);

@@ -180,7 +180,7 @@ TEST_F(CommandLine, ResumingAFinishedSweepRunsNothing)
                 ContainsRegex("1 of 1 points: 1 ok in .*; 3 more already in the file -> a.tscope"));
 }
 
-TEST_F(CommandLine, LittleStackIsEnough)
+TEST_F(CommandLine, ASmallStackIsSufficient)
 {
     const std::string line = "ulimit -s 64 && exec " TILESCOPE_PROGRAM " --batch sweep.yaml -o a.tscope";
     for (const char* more : {" --dry-run", ""}) {
@@ -277,7 +277,7 @@ TEST_F(CommandLine, AMachineThatLacksARequestedDeviceIsExitFour)
     EXPECT_EQ(tilescope({"run", "attention", "-o", "a.tscope"}).code, 4);
 }
 
-TEST_F(CommandLine, RunsAreAnnotatedDeletedAndTheirSpaceGivenBack)
+TEST_F(CommandLine, RunsAreAnnotatedDeletedAndTheirSpaceReclaimed)
 {
     ASSERT_EQ(tilescope({"--batch", "sweep.yaml", "-o", "a.tscope"}).code, 0);
     EXPECT_EQ(tilescope({"note", "a.tscope", "2", "fan was loud"}).code, 0);
@@ -314,7 +314,7 @@ TEST_F(CommandLine, DoctorKeepsTheCeilingsItMeasured)
     EXPECT_EQ(store::RunReader(folder / "a.tscope").ceilings().size(), 3U);
 }
 
-TEST_F(CommandLine, ACalibrationOfABusyHostIsKeptByForceAloneAndMarked)
+TEST_F(CommandLine, ACalibrationOfABusyHostNeedsForceAndIsMarked)
 {
     const std::vector<std::string> measure{"doctor", "--ceilings", "--device", "cpu"};
     const std::vector<std::string> predict{"--batch", "sweep.yaml", "--dry-run", "--set", "device=cpu"};
@@ -415,7 +415,7 @@ TEST_F(CommandLine, FilesOpenTheWindow)
     EXPECT_THAT(none.err, HasSubstr("/nonexistent/window: the window cannot be opened"));
 }
 
-TEST_F(CommandLine, PresetsTellTheirExactParameterCounts)
+TEST_F(CommandLine, PresetsShowTheirExactParameterCounts)
 {
     const auto presets = nlohmann::json::parse(tilescope({"presets", "--format", "json"}).out);
     std::map<std::string, std::int64_t> counts;

@@ -167,7 +167,7 @@ TEST_F(Compare, DifferencesAreFoundAndNamed)
     EXPECT_EQ(compared("3", "1")["verdict"], "faster");
 }
 
-TEST_F(Compare, ALaunchMoreIsACountNotATime)
+TEST_F(Compare, AnAdditionalLaunchIsACountNotATime)
 {
     const json kernel = row(compared("1", "4")["kernels"], "short_name", "nvjet gemm bf16 128x64x64 TNT");
     EXPECT_EQ(kernel["verdict"], "count");
@@ -302,7 +302,7 @@ json comparedFiles(const std::string& a, const std::string& b)
 
 } // namespace
 
-TEST_F(Compare, WithoutARunAllRepeatsOfAFilesOnlyPointAreTaken)
+TEST_F(Compare, WithoutARunAllRepeatsOfTheOnlyPointAreUsed)
 {
     const std::string a =
         fileOf(folder_ / "a.tscope", "small", {{10.0, 0}, {10.1, 0}, {9.9, 0}, {10.0, 0}, {10.05, 0}});
@@ -320,7 +320,7 @@ TEST_F(Compare, WithoutARunAllRepeatsOfAFilesOnlyPointAreTaken)
     EXPECT_EQ(comparedFiles(b, a)["verdict"], "faster");
 }
 
-TEST_F(Compare, RunsOfOtherSeedsTellHowMuchRunsDiffer)
+TEST_F(Compare, RunsWithOtherSeedsDetermineTheDeviation)
 {
     std::vector<std::pair<double, int>> runs{{10.0, 0}};
     for (int seed = 1; seed < 12; ++seed)

@@ -237,7 +237,7 @@ TEST_F(Outputs, ExportsRefuseStandardOutput)
     }
 }
 
-TEST_F(Outputs, AndInputsMayBeLinks)
+TEST_F(Outputs, MayBeLinksAndSoMayInputs)
 {
     fs::create_directory(folder / "links");
     fs::create_symlink("../a.tscope", folder / "links" / "a.tscope");
@@ -276,7 +276,7 @@ TEST_F(Outputs, AndInputsMayBeLinks)
     EXPECT_EQ(store::RunReader(folder / "new.tscope").runs().size(), 6U);
 }
 
-TEST_F(Outputs, ThatDoNotFitTheLimitOfAFilesSizeLeaveNothing)
+TEST_F(Outputs, BeyondTheFileSizeLimitLeaveNothing)
 {
     const auto before = names();
     for (const Words& writer : writers()) {
@@ -306,7 +306,7 @@ TEST_F(Outputs, ThatDoNotFitTheLimitOfAFilesSizeLeaveNothing)
     }
 }
 
-TEST_F(Outputs, AChangeThatOutgrowsTheLimitAnywhereLeavesAWholeFile)
+TEST_F(Outputs, AChangeBeyondTheFileSizeLimitLeavesTheFileIntact)
 {
     fs::copy_file(folder / "a.tscope", folder / "before.tscope");
     int failures = 0;

@@ -70,7 +70,7 @@ TEST(Progress, PrintsTheTotalLossesOfAllRuns)
     EXPECT_THAT(shown.out, Not(HasSubstr("Nothing lost")));
 }
 
-TEST(Progress, DoesNotCallNothingLostWhereNothingWasTraced)
+TEST(Progress, DoesNotReportNothingLostIfNothingWasTraced)
 {
     const Shown shown = show(sweepOf({256}), {ResultEvent{1, "ok", "", 12.3, {{12.1, 12.9}}, 10, {}, 0},
                                               DoneEvent{1, 0, 0, 0, 0, 1}});

@@ -83,7 +83,7 @@ TEST_F(Show, OutOfMemoryShowsAllRecordedFigures)
     EXPECT_THAT(run({"oom", "--run", "1"}), HasSubstr("did not run out of memory"));
 }
 
-TEST_F(Show, SavedTensorsAreCountedOnceAStorage)
+TEST_F(Show, SavedTensorsAreCountedOncePerStorage)
 {
     const json saved = valid({"saved", "--run", "1"}, "saved");
     ASSERT_EQ(saved.size(), 3u);

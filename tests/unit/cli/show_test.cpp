@@ -26,14 +26,14 @@ TEST_F(Show, RunsAsJsonKeepTheContract)
     EXPECT_EQ(valid({"--run", "2"}, "runs")[0]["run"], 2);
 }
 
-TEST_F(Show, NoNameReachesTheTerminalAsItIs)
+TEST_F(Show, NamesAreEscapedForTheTerminal)
 {
     const std::string table = run({"runs"});
     EXPECT_THAT(table, HasSubstr(R"(lm \x1b[31mred)"));
     EXPECT_EQ(table.find('\x1b'), std::string::npos);
 }
 
-TEST_F(Show, SamplesKeepWarmupApart)
+TEST_F(Show, SamplesSeparateWarmUp)
 {
     const json samples = valid({"samples", "--run", "1"}, "samples");
     ASSERT_EQ(samples.size(), 7u);
@@ -235,7 +235,7 @@ TEST_F(Show, AnswersHaveTheirSentenceFiguresAndCommand)
     EXPECT_THAT(errorOf({file(), "answers", "top-kernl"}), HasSubstr("did you mean 'top-kernel'?"));
 }
 
-TEST_F(Show, SoftmaxIsHeldAgainstTheTwoMatmulsOfAttention)
+TEST_F(Show, SoftmaxIsComparedWithTheTwoMatmulsOfAttention)
 {
     {
         FakeTrace trace;

@@ -62,7 +62,7 @@ TEST_F(Sweep, ASignalFinishesTheStepCommitsAndExits130)
     }
 }
 
-TEST_F(Sweep, ControlCAtATerminalReachesTheEngineTooAndFinishesTheStepNoLess)
+TEST_F(Sweep, ControlCAtATerminalAlsoReachesTheEngineAndStillFinishesTheStep)
 {
     const auto running = endless();
     ASSERT_TRUE(running->waitFor(R"("step":9)"));

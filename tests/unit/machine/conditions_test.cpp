@@ -13,7 +13,7 @@ using namespace tilescope::literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(Conditions, WaitingIsTheWorstThreadThatLivedThroughout)
+TEST(Conditions, WaitingIsTheMaximumOverThreadsThatLivedThroughout)
 {
     const Conditions from{.at = timestampAt(0), .waited = {{1, 10_ns}, {2, 0_ns}, {3, 0_ns}}};
     const Conditions to{.at = timestampAt(1000), .waited = {{1, 60_ns}, {2, 200_ns}, {4, 900_ns}}};
@@ -31,7 +31,7 @@ TEST(Conditions, StolenIsAShareOfAllTicks)
     EXPECT_FALSE(stolenShare({}, to));
 }
 
-TEST(Conditions, OrdinaryLimitsAreNoSlowdown)
+TEST(Conditions, OrdinaryLimitsAreNotSlowdowns)
 {
     const Conditions idle{.throttleReasons = 0x01 | 0x02 | 0x04};
     EXPECT_THAT(slowdowns(idle, idle), IsEmpty());
@@ -40,7 +40,7 @@ TEST(Conditions, OrdinaryLimitsAreNoSlowdown)
     EXPECT_THAT(slowdowns({}, {}), IsEmpty());
 }
 
-TEST(Conditions, TellThisProcessesThreads)
+TEST(Conditions, ContainThisProcessesThreads)
 {
     const Conditions now = conditionsNow({});
     if (now.waited.empty())

@@ -100,7 +100,7 @@ TEST(Examine, EverythingMissingHasARemedyAndNothingElseHas)
         EXPECT_THAT(topics, Contains(topic));
 }
 
-TEST(Examine, FindsNothingToMendOnAGoodMachine)
+TEST(Examine, FindsNoProblemOnAGoodMachine)
 {
     for (const std::vector<Finding>& part :
          {findingsOf(quietHost()), findingsOf(roomyDisk()), findingsOf(wholeInstallation()),
@@ -129,7 +129,7 @@ TEST(ExamineHost, NotesConditionsThatDisturbMeasurements)
     expect(about("governor", findingsOf(host)), Verdict::Ok, "does not scale", "");
 }
 
-TEST(ExamineDisk, NotesWhereAFileCannotGrow)
+TEST(ExamineDisk, NotesFoldersInWhichAFileCannotGrow)
 {
     DiskFacts disk = roomyDisk();
     expect(about("disk", findingsOf(disk)), Verdict::Ok, "200 GiB free in /data", "");
@@ -153,7 +153,7 @@ TEST(ExaminePrograms, NameTheLibTorchInUse)
     expect(about("LibTorch", findingsOf(programs)), Verdict::Ok, "the engine's run path", "");
 }
 
-TEST(ExaminePrograms, SayWhyNothingCanBeRun)
+TEST(ExaminePrograms, GiveTheReasonIfNothingCanRun)
 {
     ProgramFacts programs = wholeInstallation();
     programs.torch.reset();
@@ -195,7 +195,7 @@ TEST(ExamineDriver, GivesTheReasonForAMissingDriver)
            "has no access", "/dev/nvidia");
 }
 
-TEST(ExamineDriver, MustServeTheCudaOfLibTorch)
+TEST(ExamineDriver, MustSupportTheCudaOfLibTorch)
 {
     DriverFacts driver = goodDriver();
     expect(about("driver", findingsOf(driver)), Verdict::Ok, "580.95.05, supports CUDA 13.0", "");

@@ -156,7 +156,7 @@ TEST_F(TorchLocationTest, GivesTheReasonForRejectingEachTorch)
     EXPECT_THAT(sentence, HasSubstr("TILESCOPE_TORCH"));
 }
 
-TEST_F(TorchLocationTest, RefusesAFolderThatCannotBeLookedInto)
+TEST_F(TorchLocationTest, RefusesAnUnreadableFolder)
 {
     // Permissions mean nothing to root; a link to itself stops everybody.
     fs::create_symlink(folder / "loop", folder / "loop");

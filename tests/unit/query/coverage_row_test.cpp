@@ -10,7 +10,7 @@
 namespace tilescope::query {
 namespace {
 
-TEST(CoverageRow, WhatStaysIsInEveryRowUntilItIsTakenAwayAndLeavesNothing)
+TEST(CoverageRow, AStayingSliverIsInEveryRowUntilItsRemovalAndLeavesNothing)
 {
     CoverageRow row;
     row.start(10, 2);
@@ -38,7 +38,7 @@ TEST(CoverageRow, WhatStaysIsInEveryRowUntilItIsTakenAwayAndLeavesNothing)
     EXPECT_TRUE(row.empty());
 }
 
-TEST(CoverageRow, NothingIsTooSmallToBeSeen)
+TEST(CoverageRow, TheSmallestSliverIsVisible)
 {
     CoverageRow row;
     row.start(100, 1);
@@ -51,7 +51,7 @@ TEST(CoverageRow, NothingIsTooSmallToBeSeen)
     EXPECT_EQ(out[1].to, 100);
 }
 
-TEST(CoverageRow, TellsEachColumnsCoverageAndTheGroupThatHasMost)
+TEST(CoverageRow, YieldsEachColumnsCoverageAndLargestGroup)
 {
     constexpr int kWidth = 64;
     std::mt19937 random(3);

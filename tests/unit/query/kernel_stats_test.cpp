@@ -52,7 +52,7 @@ TEST(KernelStats, AddUpByNameCostliestFirst)
     EXPECT_EQ(stats[1].standardDeviation, std::nullopt);
 }
 
-TEST(KernelStats, OfOpsCountTheirOwnTime)
+TEST(KernelStats, OfOpsCountSelfTime)
 {
     // linear 0 to 100 calls mm 10 to 60 and add 70 to 80; linear 200 to 220 calls nothing.
     Timeline made;
@@ -89,7 +89,7 @@ TEST(KernelStats, OfOpsCountTheirOwnTime)
     EXPECT_TRUE(kernelStats(made, {}, never).empty()) << "no device ran anything";
 }
 
-TEST(KernelStats, KernelsThatReachBeyondAStretchCountWithTheirPartInside)
+TEST(KernelStats, AKernelThatExceedsTheIntervalCountsWithItsPartInside)
 {
     const auto stats = kernelsWithin(timeline(), {20, 45}, never);
     ASSERT_EQ(stats.size(), 2U);
@@ -154,7 +154,7 @@ private:
     Lane lane_;
 };
 
-TEST(KernelStats, WithinAStretchAreWhatEachInstantBelongsTo)
+TEST(KernelStats, OfAnIntervalAssignEachInstantToTheInnermostEvent)
 {
     constexpr std::uint32_t kSeed = 20261;
     SCOPED_TRACE(kSeed);
@@ -189,7 +189,7 @@ TEST(KernelStats, WithinAStretchAreWhatEachInstantBelongsTo)
     }
 }
 
-TEST(KernelStats, OfAStretchCountWhatStartsInIt)
+TEST(KernelStats, OfAnIntervalCountInstancesThatStartInIt)
 {
     const auto stats = kernelStats(timeline(), Stretch{30, 100}, never);
     ASSERT_EQ(stats.size(), 2U);
@@ -198,7 +198,7 @@ TEST(KernelStats, OfAStretchCountWhatStartsInIt)
     EXPECT_EQ(stats[1].total, 4);
 }
 
-TEST(KernelStats, OfAHueSpreadAsItsMembersDo)
+TEST(KernelStats, OfAHueHaveTheDeviationOfItsMembers)
 {
     KernelStat a = kernelStats(timeline(), {}, never)[0];
     KernelStat b;
@@ -214,7 +214,7 @@ TEST(KernelStats, OfAHueSpreadAsItsMembersDo)
     EXPECT_NEAR(groups[0].standardDeviation.value(), 12.9099445, 1e-6); // of 20, 10, 30, 40
 }
 
-TEST(KernelStats, LengthsAreThoseOfEveryInstanceWithinTheStretch)
+TEST(KernelStats, LengthsAreThoseOfEveryInstanceWithinTheInterval)
 {
     const Timeline made = timeline();
     std::vector<std::int64_t> lengths = lengthsOf(made, {true, false}, {}, never);

@@ -96,7 +96,7 @@ TEST_F(KernelWork, AddsUpTimeSpreadAndWorkByName)
     EXPECT_EQ(table.ranges, (std::vector<std::string>{kAttention, kFfn}));
 }
 
-TEST_F(KernelWork, IsOfTheStepAndTheRangeThatAreAskedFor)
+TEST_F(KernelWork, IsLimitedToTheRequestedStepAndRange)
 {
     write(true);
     const KernelWorkTable second = read({.run = RunId{1}, .step = 1});
@@ -121,7 +121,7 @@ TEST_F(KernelWork, GroupsByPlace)
     EXPECT_EQ(phases.rows[0].work->flops.count, 120 + 320);
 }
 
-TEST_F(KernelWork, SaysWhyThereIsNoWork)
+TEST_F(KernelWork, GivesTheReasonForMissingWork)
 {
     write(false);
     const KernelWorkTable table = read({.run = RunId{1}});
@@ -141,7 +141,7 @@ TEST_F(KernelWork, ACounterOfARangeIsAKernelsOnlyWhereNothingElseRanInIt)
     EXPECT_EQ(rowOf(ranges, kFfn).tensorActive, 40);
 }
 
-TEST_F(KernelWork, IsEmptyWhereItIsCancelled)
+TEST_F(KernelWork, IsEmptyIfCancelled)
 {
     write(true);
     const store::RunReader reader(file_);

@@ -136,7 +136,7 @@ void expectTrueCoverage(const MemoryLayout& layout, std::span<const std::uint8_t
     }
 }
 
-TEST(MemoryDrawing, CoversWhatTheBoxesDoAtEveryZoom)
+TEST(MemoryDrawing, CoversTheAreaOfTheBoxesAtEveryZoom)
 {
     for (const MemoryPlacing placing : {MemoryPlacing::Address, MemoryPlacing::Stacked}) {
         FakeMemory memory;
@@ -223,7 +223,7 @@ struct Steps {
     double length = 0;
 };
 
-TEST(MemoryLevels, CoverWhatTheBoxesDoAtEveryZoomTheyServe)
+TEST(MemoryLevels, CoverTheAreaOfTheBoxesAtEveryZoomTheySupport)
 {
     const Steps run(6, 20'000);
     const auto levels = memoryLevels(run.layout, run.groups);
@@ -266,7 +266,7 @@ TEST(MemoryLevels, HaveFewerPartsThanThereAreBoxesAndEveryBoxInOneOfThem)
     }
 }
 
-TEST(MemoryLevels, BoxesThatAPictureDrawsByThemselvesAreTheSameWithLevels)
+TEST(MemoryLevels, BoxesDrawnOneByOneAreTheSameWithLevels)
 {
     const Steps run(6, 20'000);
     const auto levels = memoryLevels(run.layout, run.groups);
@@ -282,7 +282,7 @@ TEST(MemoryLevels, BoxesThatAPictureDrawsByThemselvesAreTheSameWithLevels)
     EXPECT_EQ(boxesOf(levels.get()), boxesOf(nullptr));
 }
 
-TEST(MemoryLevels, OfFewBoxesThereAreNone)
+TEST(MemoryLevels, AreAbsentForFewBoxes)
 {
     const Steps run(4, 1000);
     EXPECT_TRUE(memoryLevels(run.layout, run.groups)->levels.empty());

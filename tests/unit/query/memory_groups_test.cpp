@@ -15,7 +15,7 @@ using tilescope::testing::FakeMemory;
 
 constexpr std::int64_t kNow = 50;
 
-TEST(MemoryGroups, TellBlocksApartByPhaseAndByKindOfModule)
+TEST(MemoryGroups, DistinguishBlocksByPhaseAndKindOfModule)
 {
     FakeMemory memory;
     memory.older(1, 100, "layers.0/ffn/down").older(2, 7, "");
@@ -46,7 +46,7 @@ TEST(MemoryGroups, TellBlocksApartByPhaseAndByKindOfModule)
     EXPECT_EQ(moduleOf(*history, history->blocks[2]), "layers.0/attention/qkv");
 }
 
-TEST(MemoryGroups, OfASnapshotAreTheFunctionsThatAskedForMemory)
+TEST(MemoryGroups, OfASnapshotAreTheFunctionsThatRequestedMemory)
 {
     FakeMemory memory("snapshot");
     memory.alloc(10, 5, 10,
@@ -61,7 +61,7 @@ TEST(MemoryGroups, OfASnapshotAreTheFunctionsThatAskedForMemory)
     EXPECT_EQ(groups->names.at(groups->groupOf[2]), kNoModuleGroup);
 }
 
-TEST(MemoryGroups, ModulesBeyondWhatColoursTellApartAreOne)
+TEST(MemoryGroups, ModulesBeyondTheNumberOfColoursShareAGroup)
 {
     FakeMemory memory;
     memory.older(1, 10, "lm_head").older(2, 20, "lm_head first moment", MemoryCategory::Optimizer);
@@ -135,7 +135,7 @@ TEST(MemoryHistory, EveryStateOfTheAllocatorHasAnInstant)
     EXPECT_THAT(history->aliveAt(history->peakTime), ElementsAre(1u, 0u));
 }
 
-TEST(MemoryReading, OpsComeApartFromTheBlocks)
+TEST(MemoryReading, OpsAreReadSeparatelyFromTheBlocks)
 {
     FakeMemory memory;
     memory.op("aten::mm", "f32[8]").alloc(1, 10, 20, "step/forward").op("aten::add", "").alloc(2, 20, 30, "");

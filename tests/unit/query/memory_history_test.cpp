@@ -57,7 +57,7 @@ protected:
 
 } // namespace
 
-TEST_F(MemoryHistoryTest, TellsBlocksAndCategoriesAtAnyInstant)
+TEST_F(MemoryHistoryTest, ContainsBlocksAndCategoriesAtAnyInstant)
 {
     FakeTrace trace(strings);
     trace.alreadyAllocated(100).step(0, 10, 90);

@@ -54,7 +54,7 @@ TEST(MemoryLayout, PartsOfAnExpandableSegmentAreOneArea)
     EXPECT_EQ(layout->areas[0].bytes, 3 * kPage);
 }
 
-TEST(MemoryStrips, TellWhatLiesInEachSegmentOfAnInstant)
+TEST(MemoryStrips, ShowTheBlocksInEachSegmentAtAnInstant)
 {
     constexpr std::int64_t kSegment = 2 << 20;
     FakeMemory memory;
@@ -82,7 +82,7 @@ TEST(MemoryStrips, TellWhatLiesInEachSegmentOfAnInstant)
     EXPECT_EQ(at(31).parts[0].block, 2u) << "who has the address now";
 }
 
-TEST(MemoryLayout, WhatABlocksEndFreesThoseAboveFall)
+TEST(MemoryLayout, TheEndOfABlockLowersThoseAboveIt)
 {
     FakeMemory memory;
     memory.older(1, 100, "").alloc(2, 10, 10, "").alloc(3, 5, 20, "").free(2, 30).alloc(4, 1, 40, "");
@@ -98,7 +98,7 @@ TEST(MemoryLayout, WhatABlocksEndFreesThoseAboveFall)
     EXPECT_EQ(layout->height, 115);
 }
 
-TEST(MemoryLayout, TheRestIsWhatTheAllocatorCountsBeyondTheLargestBlocks)
+TEST(MemoryLayout, TheRestIsTheAllocatorsTotalWithoutTheLargestBlocks)
 {
     for (const MemoryPlacing placing : {MemoryPlacing::Address, MemoryPlacing::Stacked}) {
         FakeMemory memory;

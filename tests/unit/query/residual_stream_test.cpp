@@ -27,7 +27,7 @@ SavedTensor heldBy(const std::string& path, const std::string& tensor, const std
 
 } // namespace
 
-TEST(ResidualStream, IsWhatNormsAreGiven)
+TEST(ResidualStream, IsTheInputOfTheNorms)
 {
     SavedTensor shared = heldBy("step/forward/norm", "of aten::addmm");
     shared.sharedWith = 1;
@@ -54,7 +54,7 @@ TEST(ResidualStream, TakesTheBytesOfAnElementFromItsDtype)
     EXPECT_NE(Bytes{stream->measured.bytes}, stream->formula()) << "a difference is seen";
 }
 
-TEST(ResidualStream, IsNotMadeUp)
+TEST(ResidualStream, IsAbsentIfItWasNotRecorded)
 {
     const std::vector saved{heldBy("step/forward/norm", "of aten::add")};
     EXPECT_FALSE(residualStream(lm("256"), saved)) << "no norm holds 1,024 rows";

@@ -64,7 +64,7 @@ protected:
 
 } // namespace
 
-TEST_F(RunListOfManyRuns, HoldsWhatEachRunHolds)
+TEST_F(RunListOfManyRuns, ContainsTheValuesOfEachRun)
 {
     const store::RunReader reader(file());
     const RunList list(reader);
@@ -106,7 +106,7 @@ TEST_F(RunListOfManyRuns, GivesAReasonOnce)
     EXPECT_THAT(list.reasons()[0], HasSubstr(": no GPU"));
 }
 
-TEST_F(RunListOfManyRuns, OfOneRunIsThatRun)
+TEST_F(RunListOfManyRuns, CanContainASingleRun)
 {
     const store::RunReader reader(file());
     const RunList list(reader, RunId{700});
@@ -118,7 +118,7 @@ TEST_F(RunListOfManyRuns, OfOneRunIsThatRun)
     EXPECT_THROW(RunList(reader, RunId{5000}), Error);
 }
 
-TEST_F(RunListOfManyRuns, IsWhatTheWindowAndTheTablesShow)
+TEST_F(RunListOfManyRuns, AgreesWithTheWindowAndTheTables)
 {
     const store::RunReader reader(file());
     const RunList list(reader);
@@ -144,7 +144,7 @@ TEST_F(RunListOfManyRuns, IsWhatTheWindowAndTheTablesShow)
     EXPECT_EQ(samples(reader).rows.size(), samplesExpected);
 }
 
-TEST(RunListOfASweep, SaysWhatDiffersWithoutWorkloadNameAndWhatFollows)
+TEST(RunListOfASweep, ShowsVaryingKeysWithoutWorkloadNameAndDerivedKeys)
 {
     const testing::TemporaryFolder folder;
     const StringTable strings;

@@ -187,7 +187,7 @@ protected:
 
 constexpr int kMany = 26; // steps, of some 2,000 events each
 
-TEST_F(RunTotals, OfKernelsAreWhatTheEventsAddUpTo)
+TEST_F(RunTotals, OfKernelsAreTheSumsOfTheEvents)
 {
     write(kMany);
     const store::RunReader reader(file_);
@@ -219,7 +219,7 @@ TEST_F(RunTotals, OfKernelsAreWhatTheEventsAddUpTo)
     }
 }
 
-TEST_F(RunTotals, OfRangesAreWhatTheEventsAddUpTo)
+TEST_F(RunTotals, OfRangesAreTheSumsOfTheEvents)
 {
     write(kMany);
     const store::RunReader reader(file_);
@@ -318,13 +318,13 @@ TEST_F(RunTotals, OfAllStepsAreTheSumOfEachStepsKernels)
     }
 }
 
-TEST_F(RunTotals, AreLeftOutOfASmallRun)
+TEST_F(RunTotals, AreOmittedForASmallRun)
 {
     write(3);
     EXPECT_FALSE(store::RunReader(file_).totals(kRun));
 }
 
-TEST_F(RunTotals, AreMadeAnewInOtherFilesAndGoWithTheirRun)
+TEST_F(RunTotals, AreRecomputedInOtherFilesAndDeletedWithTheirRun)
 {
     write(kMany);
     const fs::path merged = folder_ / "merged.tscope";

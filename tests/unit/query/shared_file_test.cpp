@@ -80,7 +80,7 @@ protected:
     Timestamp origin_{};
 };
 
-TEST_F(SharedFileTest, ALookTellsOnlyWhatHasChanged)
+TEST_F(SharedFileTest, ALookReportsChangesOnly)
 {
     store::RunWriter writer(file_, strings_);
     begin(writer);
@@ -102,7 +102,7 @@ TEST_F(SharedFileTest, ALookTellsOnlyWhatHasChanged)
     EXPECT_EQ(third->runs[0].step->n, 2);
 }
 
-TEST_F(SharedFileTest, ThroughALinkWhatIsWrittenToTheFileItselfIsSeen)
+TEST_F(SharedFileTest, ChangesOfALinksTargetAreDetected)
 {
     fs::create_directory(folder_ / "links");
     const fs::path link = folder_ / "links" / "latest.tscope";
@@ -125,7 +125,7 @@ TEST_F(SharedFileTest, ThroughALinkWhatIsWrittenToTheFileItselfIsSeen)
     EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "links"), {}), 1);
 }
 
-TEST_F(SharedFileTest, ATimelineGrowsWithItsRunAndIsTheSealedOneAtLast)
+TEST_F(SharedFileTest, ATimelineGrowsWithItsRunAndFinallyEqualsTheSealedOne)
 {
     auto writer = std::make_unique<store::RunWriter>(file_, strings_);
     begin(*writer);
@@ -189,7 +189,7 @@ TEST_F(SharedFileTest, SnapshotsOnANetworkDiskAreFollowed)
     EXPECT_EQ(kernelsOf(shared, 2), 10u);
 }
 
-TEST_F(SharedFileTest, ARunWhoseWriterIsKilledIsSeenAsInterruptedWithoutAChange)
+TEST_F(SharedFileTest, ARunWithAKilledWriterBecomesInterruptedWithoutAChange)
 {
     store::testing::Child writing([&](int out) {
         store::RunWriter writer(file_, strings_);
@@ -213,7 +213,7 @@ TEST_F(SharedFileTest, ARunWhoseWriterIsKilledIsSeenAsInterruptedWithoutAChange)
     EXPECT_EQ(kernelsOf(shared), 50u) << "what it left is there";
 }
 
-TEST_F(SharedFileTest, AnotherFileInItsPlaceIsReadAnew)
+TEST_F(SharedFileTest, AReplacedFileIsReadAgain)
 {
     for (const std::uint32_t events : {40U, 70U}) {
         {

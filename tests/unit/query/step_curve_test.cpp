@@ -18,7 +18,7 @@ TEST(StepCurve, HoldsItsValueBetweenChanges)
     EXPECT_EQ(curve.peak(), 1U);
 }
 
-TEST(StepCurve, AColumnKnowsWhatHappenedInsideIt)
+TEST(StepCurve, AColumnHasTheExtremesWithinIt)
 {
     const StepCurve curve({10, 20, 30}, {5, 9, 2});
     std::vector<CurveColumn> columns(3);
@@ -85,7 +85,7 @@ TEST(StepCurve, OfChangesHasTheSameValueAtEveryTime)
     EXPECT_TRUE(StepCurve::ofChanges({}, {}).empty());
 }
 
-TEST(StepCurve, TakesTenBytesAChange)
+TEST(StepCurve, TakesTenBytesPerChange)
 {
     std::vector<std::int64_t> times(10'000);
     std::vector<std::int64_t> values(10'000);

@@ -130,14 +130,14 @@ TEST(TensorNames, FollowNaiveAttentionFromOpsAndShapes)
     EXPECT_EQ(named.unknown, 0);
 }
 
-TEST(TensorNames, ShapesThatAreAllAlikeAreToldByOrder)
+TEST(TensorNames, EqualShapesAreDistinguishedByOrder)
 {
     AttentionTrace trace;
     naive(trace, 64, 64, 64);
     EXPECT_EQ(namesOf(trace.named()), kNaive);
 }
 
-TEST(TensorNames, HoldersFromBeforeTheTraceAreLetters)
+TEST(TensorNames, TensorsFromBeforeTheTraceHaveLetters)
 {
     AttentionTrace trace;
     trace.alloc("aten::empty_strided", "", kForward, 4096, 0x2000, "activations");
@@ -168,7 +168,7 @@ TEST(TensorNames, HoldersFromBeforeTheTraceAreLetters)
     EXPECT_THAT(namesOf(other.named(R"({"backend":"sdpa"})")), ElementsAre("dQ, dK or dV"));
 }
 
-TEST(TensorNames, OnlyAttentionIsNamedAndEachModuleByItself)
+TEST(TensorNames, OnlyAttentionIsNamedSeparatelyForEachModule)
 {
     AttentionTrace trace;
     for (const char* path : {"step/forward/layers.0/attention/scores", "step/forward/layers.1/attention"}) {

@@ -63,7 +63,7 @@ TEST(Track, KeepsLengthsBeyondFourSeconds)
     EXPECT_EQ(columnsOf(track, 100, 1, 4)[3].item, 1U);
 }
 
-TEST(Track, FindsWhatOverlapsAWindow)
+TEST(Track, FindsEventsThatOverlapAWindow)
 {
     const Track track = trackOf({{0, 10}, {20, 30}, {30, 40}});
     EXPECT_EQ(track.overlapping(10, 20), std::pair(std::size_t(1), std::size_t(1)));
@@ -149,7 +149,7 @@ TEST(Track, AgreesWithABruteForceAtEveryZoom)
     }
 }
 
-TEST(Track, CoversBetweenAnyTwoInstantsWhatTheEventsDo)
+TEST(Track, CoversTheTimeOfTheEventsBetweenAnyTwoInstants)
 {
     const unsigned seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -174,7 +174,7 @@ TEST(Track, CoversBetweenAnyTwoInstantsWhatTheEventsDo)
     }
 }
 
-TEST(Rows, NestedEventsGoBelowWhatIsOpen)
+TEST(Rows, NestedEventsGoBelowOpenOnes)
 {
     RowsBuilder rows;
     rows.add(0, 100, 0, Hue::Range);

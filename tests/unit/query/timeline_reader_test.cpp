@@ -202,7 +202,7 @@ TEST_F(TimelineReader, SearchFindsEveryInstance)
     EXPECT_EQ(found.kernels, expected);
 }
 
-TEST_F(TimelineReader, StopsWhenNobodyWaits)
+TEST_F(TimelineReader, StopsIfCancelled)
 {
     write(12'000);
     const store::RunReader reader(file);
@@ -288,7 +288,7 @@ TEST_F(TimelineReader, ARunIsFollowedWhileAnotherProcessWritesIt)
     }
 }
 
-TEST(Rows, EventsThatComeLateLieWhereTheyWouldHaveLain)
+TEST(Rows, LateEventsGetTheSameRowsAsEventsInOrder)
 {
     std::mt19937 random(kSeed);
     struct Event {

@@ -76,7 +76,7 @@ TEST_F(TimelineOf, BusyCountsStreamsOnceAndNamesTheGap)
     EXPECT_EQ(busy.covered(10, 90), 80);
 }
 
-TEST_F(TimelineOf, CallsOfTheHostSitInsideTheirOp)
+TEST_F(TimelineOf, CudaCallsAreInsideTheirOp)
 {
     Op op;
     op.name = strings.intern("aten::mm");
@@ -100,7 +100,7 @@ TEST_F(TimelineOf, CallsOfTheHostSitInsideTheirOp)
 }
 
 // Each nanosecond of a gap is tracing's where an overhead covers it, else the waiting host's, else as before.
-TEST_F(TimelineOf, EveryNanosecondOfAGapHasTheReasonThatHoldsFirst)
+TEST_F(TimelineOf, EveryNanosecondOfAGapHasTheFirstMatchingReason)
 {
     std::mt19937 random(11);
     const auto upTo = [&random](std::uint32_t most) { return std::int64_t(random() % most); };
@@ -160,7 +160,7 @@ TEST_F(TimelineOf, EveryNanosecondOfAGapHasTheReasonThatHoldsFirst)
     }
 }
 
-TEST_F(TimelineOf, AHitTakesTheNearestBoxWithinReach)
+TEST_F(TimelineOf, AHitFindsTheNearestBoxWithinItsTolerance)
 {
     builder.addDevice(std::vector{kernel("gemm", 0, 10, 30), kernel("gemm", 0, 40, 50)});
     const Timeline timeline = build();

@@ -27,7 +27,7 @@ std::multiset<std::pair<std::int64_t, std::int64_t>> placesOf(const std::vector<
 
 } // namespace
 
-TEST(TracedSteps, TogetherAreAllEventsOfTheStepsWhereverTheyLie)
+TEST(TracedSteps, ContainAllEventsOfTheStepsTogether)
 {
     const unsigned seed = 5;
     SCOPED_TRACE(seed);

@@ -18,7 +18,7 @@ TEST(Escape, LatexKeepsCommandsFromBeginning)
               "\\& \\textless{}T\\textgreater{}");
 }
 
-TEST(Escape, LatexSpellsLettersThatPdflatexDoesNotKnow)
+TEST(Escape, LatexWritesUnsupportedLettersAsCodePoints)
 {
     EXPECT_EQ(escapeLatex("1 ± 2 µs é N²"), "1 \\ensuremath{\\pm} 2 \\ensuremath{\\mu}s é N\\ensuremath{^2}");
     EXPECT_EQ(escapeLatex("中"), "U+4E2D");

@@ -65,7 +65,7 @@ TEST_F(Findings, SpreadNamesTheSmallestAndTheLargestPoint)
                 "Backend naive, seq_len 512; backend sdpa, seq_len 16384; 32");
 }
 
-TEST_F(Findings, RatiosAreOfPointsThatBothRan)
+TEST_F(Findings, RatiosNeedBothPoints)
 {
     const FindingTemplate faster{.rule = "mean",
                                  .say = "{mean} {points}",
@@ -89,7 +89,7 @@ TEST_F(Findings, GrowthHasExponentsWithIntervals)
     EXPECT_THAT(text, HasSubstr("naive as seq_len^2.00 (95 % 2.00 to 2.00, 5 points)"));
 }
 
-TEST_F(Findings, CrossoverIsWhereTheOneStaysBelow)
+TEST_F(Findings, CrossoverIsThePointFromWhichOneStaysBelow)
 {
     EXPECT_EQ(sentence({.rule = "crossover",
                         .say = "faster: {crossovers}",

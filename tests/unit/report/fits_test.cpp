@@ -45,7 +45,7 @@ TEST(PowerLaw, NeedsAtLeastThreePoints)
     EXPECT_FALSE(powerLaw(pointsOf([](double) { return 0.0; }, {1, 2, 3})));
 }
 
-TEST(Parabola, FindsItsThreeNumbers)
+TEST(Parabola, FindsItsThreeCoefficients)
 {
     const auto found =
         parabola(pointsOf([](double x) { return 7e6 + 1500 * x + 13 * x * x; }, {256, 1024, 4096, 16384}));
@@ -74,7 +74,7 @@ TEST(Parabola, IntervalsAreThoseOfLeastSquares)
     EXPECT_FALSE(parabola(std::span(points).first(3))->half) << "three points leave nothing to judge by";
 }
 
-TEST(Crossover, IsFromWhereOneStaysBelow)
+TEST(Crossover, IsThePointFromWhichOneStaysBelow)
 {
     const std::vector<Curve> curves{{"naive", {{128, 1}, {256, 2}, {512, 8}, {1024, 32}}},
                                     {"flash", {{128, 3}, {256, 1}, {512, 9}, {1024, 16}}}};
@@ -85,7 +85,7 @@ TEST(Crossover, IsFromWhereOneStaysBelow)
               "from the first point, 1, on");
 }
 
-TEST(Crossover, ClaimsNothingThatTheSpreadExplains)
+TEST(Crossover, IgnoresDifferencesWithinTheDeviationBetweenRuns)
 {
     // Ten per cent below at each point: seen where a mean is known to one per cent, lost where it is to
     // twenty.

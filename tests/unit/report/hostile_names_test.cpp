@@ -143,7 +143,7 @@ TEST(HostileNames, AreStringsInTypst)
     }
 }
 
-TEST(HostileNames, NeverReachATerminalOrAFormulaAsTheyAre)
+TEST(HostileNames, AreEscapedForTerminalsAndSpreadsheets)
 {
     for (const std::string& name : kHostile) {
         for (const std::string& text : {written(name, writeMarkdown), written(name, writeHtml),

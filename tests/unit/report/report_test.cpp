@@ -100,7 +100,7 @@ TEST_F(Report, PointsThatWereNotRunAreCounted)
     EXPECT_THAT(made.sections[0].cautions, Contains(HasSubstr("the quick edition")));
 }
 
-TEST_F(Report, TimelinesAreOfTracedRunsOneForEachThatIsWanted)
+TEST_F(Report, TimelinesShowOneTracedRunForEachRequest)
 {
     writeStudyFile(folder / "flash.tscope", "flash", config::Edition::Full, gridOf);
     const Document made = makeReport({folder / "flash.tscope"}, {.study = "flash"});

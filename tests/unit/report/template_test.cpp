@@ -57,7 +57,7 @@ TEST(Template, ErrorsNameTheirPosition)
     EXPECT_THAT(sentenceOf("[]"), HasSubstr("not a report's template"));
 }
 
-TEST(Template, EveryStudyHasOneWhosePartsAreItsOwn)
+TEST(Template, EveryStudyHasOneWithMatchingParts)
 {
     for (const std::string& name : config::studyNames()) {
         SCOPED_TRACE(name);
