@@ -278,7 +278,7 @@ TEST(RivalProfilers, AreNamedByProgramAndByVariable)
     EXPECT_THAT(rivals, ElementsAre("ncu", "nv-hostengine", "CUDA_INJECTION64_PATH=/opt/nsys/lib.so",
                                     "NSYS_PROFILING_SESSION_ID=7", "NV_NSIGHT_INJECTION_TRANSPORT_TYPE=1"));
     EXPECT_THAT(rivalProfilers({"bash", "nsysd"}, [](const char*) { return std::string(); }), IsEmpty());
-    expect(findingsOfRivals({"ncu"}).front(), Verdict::Note, "ncu may hold", "dcgmi profile --pause");
+    expect(findingsOfRivals({"ncu"}).front(), Verdict::Note, "ncu may occupy", "dcgmi profile --pause");
 }
 
 TEST(CountersAreRestricted, ReadsTheDriversParameters)
