@@ -1,5 +1,6 @@
-// Fixture, SQL, expected rows: what people's own queries see of a file.
-// TILESCOPE_DIFF_UPDATE=1 writes the expected rows anew; read the difference before committing it.
+// Runs SQL queries on a fixture and compares the rows with the expected ones: the view that users' own
+// queries have of a file. TILESCOPE_DIFF_UPDATE=1 rewrites the expected rows; review the difference before
+// committing it.
 
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
@@ -28,7 +29,7 @@ std::string contentsOf(const fs::path& file)
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// A run of two traced steps with every kind of event; times count from the run's start.
+/// A run of two traced steps with every kind of event. Times are relative to the run's start.
 class Fixture {
 public:
     explicit Fixture(const fs::path& file) : writer_(file, strings_)
@@ -158,7 +159,7 @@ private:
     std::int64_t allocated_ = 0;
 };
 
-/// The file that all queries run on; made once.
+/// The file for all queries; created once.
 const fs::path& fixture()
 {
     struct File {
@@ -175,7 +176,7 @@ const fs::path& fixture()
     return file.path;
 }
 
-/// Rows as comma-separated values with a line of names; as a person's sqlite3 gives them.
+/// Rows as comma-separated values with a header, like sqlite3's output.
 std::string rowsOf(const std::string& sql)
 {
     sqlite3* database = nullptr;
@@ -200,7 +201,7 @@ std::string rowsOf(const std::string& sql)
     return out.str();
 }
 
-/// The queries of the help page, in its order.
+/// The queries of the help page in order.
 std::vector<std::string> helpQueries()
 {
     const std::string page = contentsOf(fs::path(TILESCOPE_SOURCE_DIR) / "resources/help/store.md");
@@ -245,7 +246,7 @@ TEST(HelpPage, HasFiveQueriesAndNamesEveryTableViewAndColumn)
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open_v2(fixture().c_str(), &database, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
     sqlite3_stmt* row = nullptr;
-    // Nsight Systems' columns are documented there.
+    // The help page documents Nsight Systems' columns elsewhere.
     ASSERT_EQ(
         sqlite3_prepare_v2(database,
                            "select m.name, c.name from sqlite_schema m join pragma_table_info(m.name) c "
@@ -257,7 +258,7 @@ TEST(HelpPage, HasFiveQueriesAndNamesEveryTableViewAndColumn)
         const std::string column = reinterpret_cast<const char*>(sqlite3_column_text(row, 1));
         EXPECT_NE(page.find("`" + table + "`"), std::string::npos) << table;
         const bool isNsights = std::isupper(static_cast<unsigned char>(table[0])) != 0;
-        // grid_y and its like stand between "grid_x to grid_z".
+        // The page abbreviates grid_y and similar columns: "grid_x to grid_z".
         const bool isBetween = column.ends_with("_x") || column.ends_with("_y") || column.ends_with("_z");
         if (!isNsights && !isBetween) {
             EXPECT_NE(page.find(column), std::string::npos) << table << "." << column;

@@ -1,4 +1,4 @@
-// For clang-tidy alone: clang before 16 has no std::source_location in libstdc++.
+// Only for clang-tidy: clang before 16 does not support libstdc++'s std::source_location.
 #pragma once
 #if defined(__clang__) && !__has_builtin(__builtin_source_location)
 namespace std {

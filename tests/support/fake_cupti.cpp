@@ -54,8 +54,7 @@ FakeCupti::FakeCupti()
               {{kDriver, 652}, "cuLaunchKernelEx"}};
 }
 
-// --- the program
-// -----------------------------------------------------------------------------------------------
+// --- the program ---
 
 std::uint32_t FakeCupti::call(std::string_view function)
 {
@@ -108,7 +107,7 @@ void FakeCupti::makeGraphNode(std::uint64_t node)
 
 void FakeCupti::cloneGraphNode(std::uint64_t node, std::uint64_t original)
 {
-    // CUDA makes the copy before it says of what.
+    // CUDA makes the copy before it reports the original.
     tellResource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, 0);
     tellResource(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, node, original);
 }
@@ -132,8 +131,7 @@ void FakeCupti::tellResource(CUpti_CallbackId id, std::uint64_t node, std::uint6
     callback(owner, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
-// --- the device
-// ------------------------------------------------------------------------------------------------
+// --- the device ---
 
 FakeCupti::Times FakeCupti::soon()
 {
@@ -247,8 +245,7 @@ void FakeCupti::completeHeld()
     complete(held_, held_.used);
 }
 
-// --- what a test may ask
-// ---------------------------------------------------------------------------------------
+// --- test controls ---
 
 std::size_t FakeCupti::enabledCallbacks() const
 {
@@ -268,8 +265,7 @@ bool FakeCupti::subscribed() const
     return callback_ != nullptr;
 }
 
-// --- CuptiApi
-// --------------------------------------------------------------------------------------------------
+// --- CuptiApi ---
 
 CUptiResult FakeCupti::setAttribute(CUpti_ActivityAttribute /*attribute*/, std::size_t /*value*/)
 {

@@ -14,21 +14,21 @@
 
 namespace tilescope::trace {
 
-/// A CUPTI without a GPU: the test plays both the program that launches and the device that runs.
+/// A CUPTI without a GPU: the test acts as the program that launches and as the device that executes.
 ///
-/// launch() and call() go through the tracer's callbacks on the calling thread, as CUPTI's do; kernel(),
-/// copy(), set() and record() write real activity records into the tracer's own buffers, dropping them when
-/// it has none left. Any thread may call any member.
+/// launch() and call() invoke the tracer's callbacks on the calling thread, like CUPTI. kernel(), copy(),
+/// set() and record() write real activity records into the tracer's buffers and drop them if it has none
+/// left. Any thread may call any member.
 class FakeCupti : public CuptiApi {
 public:
     FakeCupti();
 
     // --- the program ---
-    /// Calls a function of the runtime, or of the driver; returns the call's correlation id. Records nothing
-    /// on the device.
+    /// Calls a function of the runtime or the driver and returns its correlation id. Records nothing on the
+    /// device.
     std::uint32_t call(std::string_view function);
     std::uint32_t launch() { return call("cudaLaunchKernel"); }
-    /// Makes a node of a graph with this number, or a copy of another node.
+    /// Creates a graph node with this number, or a copy of another node.
     void makeGraphNode(std::uint64_t node);
     void cloneGraphNode(std::uint64_t node, std::uint64_t original);
 
@@ -37,26 +37,26 @@ public:
         std::uint64_t start;
         std::uint64_t end;
     };
-    /// An activity of a launch; times default to just after now, in order.
+    /// An activity of a launch. By default, times are shortly after now, in order.
     void kernel(std::uint32_t correlation, const char* name = "gemm");
     void kernel(std::uint32_t correlation, const char* name, Times times);
     void copy(std::uint32_t correlation, std::uint64_t bytes, CUpti_ActivityMemcpyKind kind);
     void set(std::uint32_t correlation, std::uint64_t bytes);
     template <class Record> void record(const Record& record) { write(&record, sizeof(record)); }
-    /// Hands the buffer being written to the tracer, as CUPTI does when it is full.
-    /// \param bytes  as valid; all that was written by default
+    /// Passes the current buffer to the tracer, like CUPTI when the buffer is full.
+    /// \param bytes  valid bytes; default: all written
     void completeBuffer(std::size_t bytes = ~std::size_t{0});
-    /// Takes a buffer, as CUPTI does at times, and completes it later by completeHeld(): out of order.
+    /// Takes a buffer and completes it later in completeHeld(), out of order, as CUPTI sometimes does.
     void holdBuffer();
     void completeHeld();
 
-    /// A record of CUPTI's own that found no buffer.
+    /// A record of CUPTI itself for which there was no buffer.
     void dropOne();
 
     static CUpti_ActivityKernel10 kernelRecord(std::uint32_t correlation, const char* name, Times times);
     Times soon();
 
-    // --- what a test may set or ask ---
+    // --- test controls ---
     CUptiResult subscribeResult = CUPTI_SUCCESS;
     CUptiResult activityResult = CUPTI_SUCCESS;
     std::string rivalName;

@@ -14,13 +14,13 @@
 
 namespace tilescope::testing {
 
-/// A run's memory made by hand and read back through a file: blocks from before the trace, allocations and
-/// frees. Times are nanoseconds; the run begins with its first event.
+/// A run's memory events, built by hand and read through a file: blocks from before the trace, allocations
+/// and frees. Times are nanoseconds; the run begins with its first event.
 class FakeMemory {
 public:
     explicit FakeMemory(std::string workload = "lm") : workload_(std::move(workload)) {}
 
-    /// A block that was there when the trace began.
+    /// A block that existed when the trace began.
     FakeMemory& older(std::uint64_t address, std::int64_t bytes, std::string name,
                       MemoryCategory category = MemoryCategory::Parameters)
     {
@@ -34,13 +34,13 @@ public:
         trace_.alreadyAllocated(bytes);
         return *this;
     }
-    /// Bytes that were allocated before the trace and that nobody tells of.
+    /// Bytes allocated before the trace without a recorded block.
     FakeMemory& untold(std::int64_t bytes)
     {
         trace_.alreadyAllocated(bytes);
         return *this;
     }
-    /// A segment that was there when the trace began, free but for the older blocks in it.
+    /// A segment that existed when the trace began, free except for its older blocks.
     FakeMemory& segment(std::uint64_t address, std::int64_t bytes, bool isExpandable = false)
     {
         facts_.segments.push_back({.time = timestampAt(1),
@@ -60,7 +60,7 @@ public:
                                  .isFree = true});
         return *this;
     }
-    /// Where the range of a path was opened.
+    /// The source location of a range.
     FakeMemory& opened(std::string path, std::string file, std::int64_t line, std::string function)
     {
         facts_.places.push_back({std::move(path), std::move(file), line, std::move(function)});
@@ -71,7 +71,7 @@ public:
         trace_.step(number, from, to);
         return *this;
     }
-    /// The op that asks for what follows.
+    /// The op that requests the following allocations.
     FakeMemory& op(std::string_view name, std::string_view shapes)
     {
         trace_.op(name, 1, 2);
@@ -95,7 +95,7 @@ public:
         trace_.free(address, sizes_[address], time);
         return *this;
     }
-    /// Allocations and frees at 300 addresses, of all phases, modules and categories.
+    /// Allocations and frees at 300 addresses, in all phases, modules and categories.
     FakeMemory& random(int events, std::uint32_t seed)
     {
         constexpr const char* kPaths[] = {"", "step/forward/layers.0/attention", "step/backward/layers.1/ffn",

@@ -9,17 +9,16 @@
 
 namespace tilescope::testing {
 
-/// Traced events made by hand: `FakeTrace().step(0, 0, 100).kernel("gemm", 10,
+/// Traced events built by hand: `FakeTrace().step(0, 0, 100).kernel("gemm", 10,
 /// 20).at("step/forward/layers.0")`.
 ///
-/// Times are nanoseconds in the trace clock. What follows an event (at, on, launchedAt, inside) is about the
-/// last one.
+/// Times are nanoseconds in the trace clock. at, on, launchedAt and inside modify the last event.
 class FakeTrace {
 public:
     FakeTrace() : own_(std::make_unique<StringTable>()), strings_(own_.get()) {}
     explicit FakeTrace(StringTable& strings) : strings_(&strings) {}
 
-    /// Opens traced step `index` as a range; what follows belongs to it.
+    /// Opens traced step `index` as a range; the following events belong to it.
     FakeTrace& step(std::int32_t index, std::int64_t start, std::int64_t end)
     {
         step_ = index;
@@ -139,7 +138,7 @@ public:
         batch_.allocEvents.back().category = strings_->intern(word);
         return *this;
     }
-    /// The CPU's allocator instead of the GPU's.
+    /// Uses the CPU's allocator instead of the GPU's.
     FakeTrace& onCpu()
     {
         batch_.allocEvents.back().device = DeviceIndex{};

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 90s; // on a machine that others keep busy
+constexpr auto kPatience = 90s; // also sufficient on a busy machine
 
 std::string contentOf(const std::filesystem::path& file)
 {

@@ -8,30 +8,30 @@
 
 namespace tilescope::testing {
 
-/// What a program that has ended printed, and how it ended.
+/// Output and exit status of a program.
 struct ProgramResult {
-    int code = -1; ///< exit code; -signal where a signal ended it
+    int code = -1; ///< exit code, or -signal
     std::string out;
     std::string err;
 };
 
-/// A program that is running: its output goes to files, so that it never waits for a reader.
+/// A running program. Its output goes to files, so that it never blocks.
 class Program {
 public:
-    /// \param folder       where it runs
-    /// \param environment  variables that are set in addition to ours
+    /// \param folder       working directory
+    /// \param environment  variables to set in addition
     Program(const std::vector<std::string>& command, const std::filesystem::path& folder,
             const std::map<std::string, std::string>& environment = {});
-    ~Program(); ///< kills it where it still runs
+    ~Program(); ///< kills it if it is still running
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
     int pid() const { return pid_; }
-    /// What it has written to standard output so far.
+    /// The standard output so far.
     std::string outputSoFar() const;
-    /// Waits until standard output holds `text`; false where it ended or a minute and a half passed before.
+    /// Waits until standard output contains `text`; false if the program ended or a minute and a half passed.
     bool waitFor(const std::string& text);
-    /// Waits until a signal sent to it, which it blocks and reads, is no longer pending; false as above.
+    /// Waits until a signal that the program blocks and reads is no longer pending; false as above.
     bool takes(int signal);
     ProgramResult wait();
 
@@ -45,7 +45,7 @@ private:
     std::filesystem::path err_;
 };
 
-/// Runs a program to its end.
+/// Runs a program and waits for its end.
 ProgramResult runProgram(const std::vector<std::string>& command, const std::filesystem::path& folder,
                          const std::map<std::string, std::string>& environment = {});
 

@@ -8,7 +8,7 @@
 
 namespace tilescope::testing {
 
-/// A folder that goes with its contents.
+/// A temporary folder; the destructor removes it with its contents.
 class TemporaryFolder {
 public:
     TemporaryFolder()

@@ -19,7 +19,7 @@ Interval interval(std::int64_t start, std::int64_t end)
 constexpr std::size_t kTicks = 64;
 using Ticks = std::bitset<kTicks>;
 
-/// The brute force: one bit a nanosecond.
+/// Brute force: one bit per nanosecond.
 Ticks ticksOf(const std::vector<Interval>& intervals)
 {
     Ticks ticks;

@@ -12,7 +12,8 @@ namespace tilescope::analysis {
 
 namespace {
 
-/// Step times about 10 ms whose logarithm follows x' = memory * x + noise, now and then hit by a busy host.
+/// Step times of about 10 ms. Their logarithm follows x' = memory * x + noise, with occasional disturbances
+/// by a busy host.
 std::vector<double> stepTimes(Random& random, int steps, double deviation, double memory)
 {
     std::vector<double> times;
@@ -95,7 +96,8 @@ TEST(CompareSeries, ItsFalsePositivesMatchTheConfidenceLevel)
 
 TEST(CompareSeries, TheOrderOfTheStepsMatters)
 {
-    // A slow drift is worth fewer observations than it has steps; shuffled, the same values are independent.
+    // With a slow drift, the number of effective observations is smaller than that of steps; shuffled values
+    // are independent.
     Random random(19);
     std::vector<double> a;
     for (int i = 0; i < 400; ++i)
@@ -129,7 +131,7 @@ TEST(Discoveries, AreTheStepUpOfBenjaminiAndHochberg)
     EXPECT_TRUE(discoveries({}, 0.05).empty());
 }
 
-/// What repeats would show: runs hardly differ.
+/// The deviation between repeats: runs hardly differ.
 BetweenRuns calm()
 {
     return {.deviation = 1e-9, .degrees = 1e6, .runs = 10, .source = BetweenRuns::Source::Repeats};
@@ -169,7 +171,7 @@ TEST(CompareGroups, FewOfManyEqualGroupsAreCalledDifferent)
             std::vector<GroupTimes> a;
             std::vector<GroupTimes> b;
             for (int group = 0; group < 60; ++group) {
-                // Steps of one run are alike, those of another run are others.
+                // Steps of one run are similar, those of different runs are not.
                 const auto side = [&] {
                     std::vector<std::vector<double>> values;
                     for (int run = 0; run < runs; ++run) {
@@ -189,7 +191,7 @@ TEST(CompareGroups, FewOfManyEqualGroupsAreCalledDifferent)
                 return d.verdict == GroupVerdict::Slower || d.verdict == GroupVerdict::Faster;
             });
         }
-        EXPECT_LE(tables, 20) << runs; // 5 % of the tables, and luck
+        EXPECT_LE(tables, 20) << runs; // 5 % of the tables, with a margin
     }
 }
 

@@ -13,9 +13,9 @@ using tilescope::testing::FakeTrace;
 constexpr std::uint32_t kPool = poolNumber(1, 0);
 constexpr std::uint32_t kProgramsPool = poolNumber(0, 1);
 
-/// What the caching allocator's trace tells while a step of a language model is captured: its pool takes
-/// segments from the driver, blocks are split from them, given back and given out again at the same address;
-/// frees are asked for and then completed. The logits and the loss outlive it, for replays write them anew.
+/// The caching allocator's trace while a step of a language model is captured: its pool gets segments from
+/// the driver; blocks are split off, freed and allocated again at the same address; frees are requested and
+/// later completed. Logits and loss survive, because replays write them.
 class Capture {
 public:
     Capture()
@@ -34,7 +34,7 @@ public:
         free(0x10000, 1000);
         alloc(0x30000, 64, "step/optimizer", {}, 0);             // in the common pool
         alloc(0x40000, 64, "step/optimizer", {}, kProgramsPool); // in one of the program's
-        alloc(0x20400, 32, "", {});                              // by nobody who is known
+        alloc(0x20400, 32, "", {});                              // by an unknown requester
         step.held = {{.time = timestampAt(time_), .category = MemoryCategory::Gradients, .address = 0x20000}};
         step.saved = {{.address = 0x10000, .time = timestampAt(savedAt_)}};
         for (const Op& each : trace_.batch().ops)
@@ -86,7 +86,7 @@ private:
     std::int64_t savedAt_ = 0;
 };
 
-/// A block of the pool as the allocator's snapshot shows it, whose holder is not known.
+/// A block of the pool in the allocator's snapshot, with unknown owner.
 MemoryBlock block(std::uint64_t address, std::int64_t bytes)
 {
     return {.device = DeviceIndex{0}, .address = address, .bytes = bytes, .size = 512, .name = kGraphPool};
@@ -116,7 +116,7 @@ TEST(GraphPool, SurvivingBlocksBelongToTheModuleAndOpThatRequestedThem)
 TEST(GraphPool, ASavedTensorThatOutlivesTheCaptureIsAnActivation)
 {
     Capture capture;
-    // Its backward was not captured: the graph of the forward still holds it.
+    // Its backward was not captured, so the graph of forward still holds it.
     std::erase_if(capture.step.events, [](const AllocEvent& event) {
         return event.address == 0x10000 && event.action != AllocAction::Alloc &&
                event.action != AllocAction::SegmentAlloc;

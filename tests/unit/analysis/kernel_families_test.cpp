@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A device activity that PyTorch 2.11 ran on an H200, with the family and short name that a reader wants.
+/// A device activity that PyTorch 2.11 ran on an H200, with the expected family and short name.
 struct RealKernel {
     std::string name;
     std::vector<std::string> workloads;

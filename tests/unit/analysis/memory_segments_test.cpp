@@ -125,7 +125,7 @@ TEST_F(SegmentMapTest, AnExpandableSegmentGrowsByThePagesMappedAfterIt)
     apply(AllocAction::SegmentMap, 0x10000000 + 20 * kMiB, 20 * kMiB);
     EXPECT_THAT(layout(map), ElementsAre(15 * kMiB, -25 * kMiB))
         << "one segment, one free block across the seam";
-    // 15 to 20 MiB share a page with what is allocated; the next page is free as a whole.
+    // 15 to 20 MiB share a page with an allocated block; the next page is completely free.
     EXPECT_EQ(map.use(),
               (SegmentUse{.requested = 15 * kMiB, .freeInUse = 5 * kMiB, .freeSegments = 20 * kMiB}));
     apply(AllocAction::Alloc, 0x10000000 + 15 * kMiB, 24 * kMiB + 512 * 1024);
@@ -192,7 +192,8 @@ TEST_F(SegmentMapTest, TheNextBlockShowsThatABlockIsLarger)
 
 TEST_F(SegmentMapTest, TheNextBlockShowsThatABlockIsSmaller)
 {
-    // max_split_size_mb:32 was set when the segment was made, or an expandable segment's rest was split off.
+    // max_split_size_mb:32 was set when the segment was created, or the rest of an expandable segment was
+    // split off.
     apply(AllocAction::SegmentAlloc, 0x10000000, 20 * kMiB);
     apply(AllocAction::Alloc, 0x10000000, 19 * kMiB + 512);
     EXPECT_THAT(layout(map), ElementsAre(20 * kMiB));
@@ -202,7 +203,7 @@ TEST_F(SegmentMapTest, TheNextBlockShowsThatABlockIsSmaller)
     EXPECT_EQ(map.use().reserved(), 20 * kMiB);
 }
 
-// Against an allocator that keeps one list of blocks and walks it.
+// Compares with an allocator that keeps and searches one list of blocks.
 TEST_F(SegmentMapTest, AgreesWithAnAllocatorOnRandomBlocks)
 {
     struct Block {

@@ -17,8 +17,8 @@ LaunchConfig launchOf(std::uint32_t threads, std::uint32_t registers, std::uint3
     return launch;
 }
 
-// What cudaOccMaxActiveBlocksPerMultiprocessor of CUDA 13.0's cuda_occupancy.h answers, carve-out at its
-// largest; 0 where the launch is impossible.
+// Results of cudaOccMaxActiveBlocksPerMultiprocessor in CUDA 13.0's cuda_occupancy.h with the largest
+// carve-out; 0: the launch is impossible.
 TEST(Occupancy, AgreesWithTheCalculatorOfCuda)
 {
     struct Case {

@@ -13,7 +13,7 @@ namespace tilescope::analysis {
 
 namespace {
 
-/// aten::native_layer_norm as NativeLayerNormBackward0.
+/// Converts aten::native_layer_norm to NativeLayerNormBackward0.
 std::string nodeOf(std::string_view op)
 {
     std::string node;
@@ -40,7 +40,7 @@ TEST(FamilyOfOp, IsTheFamilyOfTheRuleThatCountsTheOp)
 TEST(FamilyOfOp, IsTheSameForAnOpItsInPlaceFormAndItsBackwardOp)
 {
     for (const std::string_view op : opsWithRules()) {
-        // The loss's forward op reduces, its backward op does not: each has a rule of its own.
+        // The loss's forward op reduces, its backward op does not: each has its own rule.
         if (op.find("nll_loss") != std::string_view::npos)
             continue;
         std::string_view name = op;

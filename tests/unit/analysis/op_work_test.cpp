@@ -91,7 +91,7 @@ TEST(WorkOfOp, CountsOneOperationPerElementAndOperandOnce)
     EXPECT_EQ(workOf("aten::mul", "[4, 8] [8]"), expected(32, 4 * (32 + 8 + 32)));
     EXPECT_EQ(workOf("aten::mul", "[4, 1] [1, 8]"), expected(32, 4 * (4 + 8 + 32)));
     EXPECT_EQ(workOf("aten::mul", "bf16[4, 8] f32[]"), expected(32, 2 * 32 + 4 + 2 * 32));
-    // The last is where the product goes, not an operand.
+    // The last shape is that of the output, not of an operand.
     EXPECT_EQ(workOf("aten::mul", "[4, 8] [4, 8] [4, 8]"), expected(32, 3 * 32 * 4));
     EXPECT_EQ(workOf("aten::mul", "c64[4, 8] c64[4, 8]"), expected(6 * 32, 3 * 32 * 8));
     EXPECT_EQ(workOf("aten::masked_fill_", "f32[4, 8] bool[4, 8]"), expected(0, 2 * 32 * 4 + 32));

@@ -1,5 +1,5 @@
-// The rule of comparisons on real runs, recorded with tests/bench/compare/record: what it is calibrated on,
-// and what a change of it must not lose.
+// Checks the rule of comparisons on real runs, recorded with tests/bench/compare/record. The rule is
+// calibrated on them.
 
 #include "tests/bench/compare/recorded_runs.h"
 
@@ -50,7 +50,7 @@ TEST_P(RecordedRuns, IntervalsOfFiveRunsEachHaveTheirNominalCoverage)
     EXPECT_LE(five.falseVerdicts.upperOf100, 10);
     ASSERT_TRUE(five.coverage);
     EXPECT_GE(*five.coverage, 92);
-    // 98 and two standard errors of the share of 300 pairs.
+    // 98 %, minus two standard errors of the share of 300 pairs.
     EXPECT_LE(*five.coverage, 99.6);
     EXPECT_LE(five.falseGroups.upperOf100, 5);
     if (recording_.setUp == "cpu quiet" || recording_.setUp == "cuda quiet") {

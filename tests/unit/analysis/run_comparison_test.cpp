@@ -32,7 +32,7 @@ std::vector<TimedRun> runsOf(std::initializer_list<double> medians)
     return runs;
 }
 
-/// Repeats whose medians deviate by `deviation`.
+/// Repeats whose medians have the deviation `deviation`.
 std::vector<TimedRun> repeats(Random& random, int runs, double deviation, double factor = 1)
 {
     std::vector<TimedRun> list;
@@ -47,7 +47,7 @@ TimeDifference difference(const std::vector<TimedRun>& a, const std::vector<Time
     return compareRuns(a, b, known).value();
 }
 
-/// Verdict, interval and sentence of one comparison say the same.
+/// Verdict, interval and sentence of one comparison agree.
 void expectOneRule(const TimeDifference& d)
 {
     const std::string sentence = sentenceOf(d);
@@ -82,7 +82,8 @@ TEST(CompareRuns, OneRunOfEachIsInconclusiveUnlessTheyAreFarApart)
     EXPECT_FALSE(far.ratio95);
     EXPECT_THAT(sentenceOf(far), HasSubstr("A step of B takes 64.0 % less than one of A: B / A = 0.360 (one "
                                            "run of each), beyond the 36 % by which"));
-    // Equal runs cannot show that there is no difference: what hides between runs is not known.
+    // Equal single runs do not prove that there is no difference, because the deviation between runs is
+    // unknown.
     EXPECT_EQ(difference({runOf(1000)}, {runOf(1000)}).verdict, Verdict::Inconclusive);
 }
 
@@ -140,7 +141,7 @@ TEST(CompareRuns, OtherRepeatsDetermineTheDeviationOfSingleRuns)
 
 TEST(CompareRuns, SingleRunsOfABimodalProgramAreInconclusive)
 {
-    // A quarter of the repeats take three times as long: a pair of single runs may well be one of each kind.
+    // A quarter of the repeats take three times as long: two single runs may be of different kinds.
     KnownDeviation known{.repeats = {{}}};
     for (int i = 0; i < 40; ++i)
         known.repeats[0].push_back(i % 4 == 0 ? 30 + 0.1 * i : 10 + 0.01 * i);

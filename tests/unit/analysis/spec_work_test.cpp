@@ -28,7 +28,7 @@ constexpr std::int64_t kTokens = 12;
 constexpr std::int64_t kWeights = 2 * (4 * 8 * 8 + 3 * 8 * 12) + 8 * 100;
 constexpr std::int64_t kMaps = 2 * kTokens * kWeights;
 constexpr std::int64_t kAllPairs = 3 * 2 * 16;  // batch, heads, queries x keys
-constexpr std::int64_t kSeenPairs = 3 * 2 * 10; // what the causal mask leaves
+constexpr std::int64_t kSeenPairs = 3 * 2 * 10; // pairs that the causal mask keeps
 constexpr std::int64_t kLayers = 2;
 constexpr std::int64_t kHeadDim = 4;
 

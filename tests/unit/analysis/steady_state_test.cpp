@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20'250'713;
 
-/// Step times around 10: noise of `deviation` that remembers `memory` of the step before, and with `busy` a
-/// host that now and then stretches a step by up to a half.
+/// Step times around 10: noise of `deviation` with autocorrelation `memory`; with `busy`, a host occasionally
+/// makes a step up to 50 % longer.
 std::vector<double> noise(Random& random, std::size_t steps, double deviation, double memory, bool busy)
 {
     std::vector<double> times;
@@ -26,8 +26,7 @@ std::vector<double> noise(Random& random, std::size_t steps, double deviation, d
     return times;
 }
 
-/// Stationary series of the kinds that real steps are of: 15 to 214 steps, noise of 0.3 to 3 %, memory up to
-/// 0.6.
+/// Stationary series similar to real ones: 15 to 214 steps, noise of 0.3 to 3 %, autocorrelation up to 0.6.
 std::vector<double> stationary(Random& random)
 {
     const std::size_t steps = 15 + random.below(200);
@@ -68,7 +67,7 @@ TEST(SteadyState, IsExactOnStepsMadeByHand)
 {
     const std::vector<double> times{30, 20, 20, 20, 10, 10.02, 10, 9.98, 10, 10, 10.01, 10, 50, 10, 10, 10};
     const SteadyState state = steadyState(times);
-    EXPECT_EQ(state.from, 4u); // the stretched step at 12 is no level
+    EXPECT_EQ(state.from, 4u); // the outlier at step 12 is not a level
     EXPECT_TRUE(state.reached);
     EXPECT_EQ(state.levels.back().end, times.size());
     EXPECT_EQ(state.levels.back().median, 10);

@@ -10,7 +10,7 @@ namespace {
 
 using tilescope::testing::FakeTrace;
 
-/// Steps that each allocate a block and leave so many bytes of it behind.
+/// Steps that each allocate a block and leave the given number of bytes allocated.
 std::optional<Bytes> growthOf(const std::vector<std::int64_t>& left)
 {
     FakeTrace trace;

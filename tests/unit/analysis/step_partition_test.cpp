@@ -55,7 +55,7 @@ TEST(PartitionStep, ClipsEventsToTheStep)
     const StepPartition step = partition(trace, 100, 200);
     EXPECT_EQ(step.gpuBusy, 30_ns);
     EXPECT_EQ(step.synchronizing, 40_ns);
-    EXPECT_EQ(step.launching, 30_ns); // 120 to 150, when the host came to wait
+    EXPECT_EQ(step.launching, 30_ns); // 120 to 150, when the host started to wait
     EXPECT_EQ(step.unexplained, 0_ns);
 }
 

@@ -141,7 +141,7 @@ TEST(TimedWork, ConversionsByAutocastAreNotWorkOfTheMatmul)
         workTotals(itemsOf(trace), [](const TimedWork& item, const auto& group) { group(item.op); });
     ASSERT_EQ(totals.size(), 2u);
     EXPECT_EQ(totalOf(totals, "aten::mm").time, 50_ns);
-    EXPECT_EQ(totalOf(totals, "aten::mm").work, (Work{{60}, {2 * (6 + 15 + 10)}})); // of what it really read
+    EXPECT_EQ(totalOf(totals, "aten::mm").work, (Work{{60}, {2 * (6 + 15 + 10)}})); // shapes that it reads
     EXPECT_EQ(totalOf(totals, "aten::copy_").time, 90_ns);
     EXPECT_EQ(totalOf(totals, "aten::copy_").work, (Work{{0}, {6 * (4 + 2)}}));
 }
@@ -167,7 +167,7 @@ TEST(TimedWork, WithoutAGpuAnOpHasItsOwnTime)
     trace.op("aten::expand", 12, 15, trace.lastOp());
     const auto totals =
         workTotals(itemsOf(trace), [](const TimedWork& item, const auto& group) { group(item.op); });
-    EXPECT_EQ(totalOf(totals, "aten::linear").countedTime, 90_ns); // with what it called
+    EXPECT_EQ(totalOf(totals, "aten::linear").countedTime, 90_ns); // including the ops it called
     EXPECT_EQ(totals.size(), 1u);
 }
 
@@ -192,7 +192,7 @@ TEST(TimedWork, WithoutShapesTheSpecDeterminesMatmulsAndAttention)
                                        [&](const DeviceEvent& event) { return familyOf(trace, event); });
     const auto totals = workTotals(items, [](const TimedWork& item, const auto& group) { group(item.path); });
     EXPECT_EQ(totalOf(totals, "step/forward/ffn").time, 60_ns);
-    EXPECT_EQ(totalOf(totals, "step/forward/ffn").countedTime, 50_ns); // the gemm alone
+    EXPECT_EQ(totalOf(totals, "step/forward/ffn").countedTime, 50_ns); // only the gemm
     EXPECT_EQ(totalOf(totals, "step/forward/ffn").work, (Work{{60}, {144}}));
     EXPECT_EQ(totalOf(totals, "step/forward/attention").countedTime, 0_ns);
 }

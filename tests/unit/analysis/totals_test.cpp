@@ -149,7 +149,7 @@ TEST(OpTotals, OneByOneTheyAreThoseOfTheWholeList)
     SCOPED_TRACE("seed " + std::to_string(kSeed));
     std::mt19937 random(kSeed);
     std::vector<Op> ops;
-    // Nested at random on three threads; now and then a parent that is not there.
+    // Randomly nested on three threads; sometimes with a missing parent.
     const auto nest = [&](auto&& self, ThreadId thread, OpId parent, std::int64_t from, std::int64_t to,
                           int depth) -> void {
         for (std::int64_t time = from; time < to - 20;) {

@@ -39,7 +39,7 @@ std::string contentsOf(const fs::path& file)
     return text.str();
 }
 
-/// The first bytes by which a recording is known.
+/// The first bytes of a recording.
 std::string recordingBytes()
 {
     std::string bytes = "SQLite format 3";
@@ -47,7 +47,7 @@ std::string recordingBytes()
     return bytes + "TSCP" + std::string(28, '\0');
 }
 
-/// Runs `work` in a process of its own; returns its exit status, or minus the signal that ended it.
+/// Runs `work` in a separate process; returns its exit status or minus the signal.
 int inChild(const std::function<void()>& work)
 {
     const pid_t child = fork();

@@ -12,7 +12,7 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024;
 constexpr double kGiB = 1024 * kMiB;
 
-/// The number that a text begins with; NaN where it begins with none.
+/// The number at the beginning of a text; NaN if there is none.
 double numberIn(std::string text)
 {
     std::erase(text, ',');
@@ -85,13 +85,13 @@ TEST(Quantity, IsExactToItsLastDigitAndNotLongerThanNecessary)
                 continue;
             }
             EXPECT_NEAR(numberIn(text), scaled, std::max(0.0005, 0.00501 * scaled)) << text << ' ' << value;
-            // A plain number keeps three digits, however small it is.
+            // A plain number has three digits, even if it is very small.
             if (!scale.suffix.empty()) {
                 const std::size_t point = std::min(text.find('.'), text.size() - 1);
                 EXPECT_LE(text.size() - point - 1, 3u) << text;
                 EXPECT_EQ(text.find('e'), std::string::npos) << text;
             }
-            // The largest has a digit before the point unless its unit is the smallest.
+            // The largest value is at least 1 unless its unit is the smallest.
             if (largest >= 1) {
                 EXPECT_GE(numberIn(scale.text(largest)), 0.9) << largest;
             }

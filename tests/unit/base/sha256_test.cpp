@@ -15,7 +15,7 @@ TEST(Sha256, GivesThePublishedDigests)
               "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-// Around a block's end the padding changes from one block to two. Digests by Python's hashlib.
+// Lengths around the end of a block, where padding needs a second block. Digests by Python's hashlib.
 TEST(Sha256, PadsAroundTheEndOfABlock)
 {
     EXPECT_EQ(sha256(std::string(55, 'x')),

@@ -1,5 +1,5 @@
-// What is wrong on the command line of any verb: one sentence that says what, where and how to mend it, exit
-// 2, and no word of a library.
+// Errors on the command line of any verb: one sentence with cause, place and remedy; exit code 2; no wording
+// of a library.
 
 #include "command_line.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// What libraries say, and a reader of ours would not.
+/// Wording of libraries that must not appear.
 constexpr const char* kForeign[] = {"At Most",          "required", "TEXT missing", "filesystem error",
                                     "filesystem_error", "basic_",   "std::",        "not an error",
                                     "terminate",        "what():",  "yaml-cpp",     "CLI::",

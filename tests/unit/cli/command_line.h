@@ -11,8 +11,7 @@
 
 namespace tilescope {
 
-/// The command line as people and programs meet it: the real program in a folder of its own, with a fake
-/// engine (tests/fakes/fake_engine.cpp) behind it.
+/// The real command-line program in a separate folder, with a fake engine (tests/fakes/fake_engine.cpp).
 class CommandLine : public ::testing::Test {
 protected:
     void SetUp() override

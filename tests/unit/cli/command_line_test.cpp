@@ -39,7 +39,7 @@ TEST_F(CommandLine, HelpOfAVerbIsThatOfItsOption)
         std::istringstream words(line);
         std::string verb;
         words >> verb;
-        // A verb's line is followed by one with its example.
+        // The line of a verb is followed by its example.
         if (!line.starts_with("  ") || line.starts_with("   ") || verb == "help" || verb == "--version")
             continue;
         ++verbs;
@@ -307,7 +307,7 @@ TEST_F(CommandLine, DoctorKeepsTheCeilingsItMeasured)
     EXPECT_EQ(kept[1].kind, "copy");
     EXPECT_EQ(kept[1].value, 2e10);
     EXPECT_THAT(kept[0].device, StartsWith("cpu:"));
-    // Without a file they are the user's calibration.
+    // Without a file, the ceilings become the user's calibration.
     const ProgramResult calibrated = tilescope({"doctor", "--ceilings", "--device", "cpu"});
     EXPECT_THAT(calibrated.out, HasSubstr("1.00 TFLOP/s"));
     EXPECT_THAT(calibrated.err, HasSubstr("calibration"));
@@ -336,7 +336,7 @@ TEST_F(CommandLine, ACalibrationOfABusyHostNeedsForceAndIsMarked)
     const auto marked = jsonLines(tilescope(with(predict, {"--format", "json"})).out);
     EXPECT_EQ(marked[0]["forecast"]["busy_host"], true);
 
-    // A file that is named keeps them, marked; so does its table.
+    // A named file stores them with a mark; the table shows it.
     const ProgramResult named = tilescope(with(measure, {"-o", "a.tscope"}));
     EXPECT_EQ(named.code, 0);
     EXPECT_THAT(named.err, HasSubstr("the host was busy"));
@@ -346,7 +346,7 @@ TEST_F(CommandLine, ACalibrationOfABusyHostNeedsForceAndIsMarked)
                 IsEmpty());
     EXPECT_EQ(nlohmann::json::parse(shown.out)[0]["busy_host"], true);
 
-    // A later measurement of a quiet host takes their place.
+    // A later measurement on a quiet host replaces them.
     environment["FAKE_WAITING"] = "0.5";
     ASSERT_EQ(tilescope(measure).code, 0);
     EXPECT_THAT(tilescope(predict).out, ::testing::Not(HasSubstr("busy")));

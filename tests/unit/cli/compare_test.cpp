@@ -23,7 +23,7 @@ using testing::FakeTrace;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// Three traced steps with three kernels: a matmul of `gemm` ns, a softmax, and one of its own.
+/// Three traced steps with three kernels: a matmul of `gemm` ns, a softmax and a kernel unique to the run.
 void tracedSteps(FakeTrace& trace, std::int64_t gemm, const std::string& own, int gemms)
 {
     for (int step = 0; step < 3; ++step) {
@@ -44,8 +44,8 @@ void tracedSteps(FakeTrace& trace, std::int64_t gemm, const std::string& own, in
 
 class Compare : public ::testing::Test {
 protected:
-    /// Runs 1 and 2 are repeats of one point; in run 3 the step takes 5 % longer, the matmul 10 %, and a
-    /// kernel is another; run 4 launches its matmul twice; run 5 is out of memory.
+    /// Runs 1 and 2 are repeats of one point. In run 3 the step takes 5 % longer, the matmul 10 %, and one
+    /// kernel differs. Run 4 launches its matmul twice. Run 5 ran out of memory.
     Compare()
     {
         StringTable strings;
@@ -188,7 +188,7 @@ TEST_F(Compare, AllocatedMemoryIsComparedByCategoryAndRequester)
     {
         StringTable strings;
         store::RunWriter writer(path, strings);
-        // B keeps a second mask, needs twice the scores, and no dropout any more.
+        // B has a second mask, needs twice the scores, and has no dropout.
         const auto write = [&](bool isB) {
             FakeTrace trace(strings);
             trace.alreadyAllocated(1000).step(0, 1000, 2000);
@@ -265,7 +265,7 @@ TEST_F(Compare, AGivenDeviationHidesSmallerDifferences)
 
 namespace {
 
-/// A file of runs by their step time and seed, each of ten steps; `flag` is on the last.
+/// A file of runs with the given step times and seeds, ten steps each; `flag` applies to the last.
 std::string fileOf(const std::filesystem::path& path, const std::string& size,
                    const std::vector<std::pair<double, int>>& runs, const std::string& flag = {})
 {

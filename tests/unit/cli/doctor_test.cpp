@@ -1,4 +1,4 @@
-// `tilescope doctor` as people and job scripts meet it, with stand-ins for the engine and for python3.
+// `tilescope doctor` with fakes of the engine and of python3.
 
 #include "tests/support/json_schema.h"
 #include "tests/support/program.h"

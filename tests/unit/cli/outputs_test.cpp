@@ -1,4 +1,4 @@
-// What holds for every verb that writes, whatever it writes; a new verb is one more row of writers().
+// Properties of every verb that writes; add a row to writers() for a new verb.
 
 #include "command_line.h"
 #include "core/store/maintenance/maintenance.h"
@@ -25,7 +25,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Verbs with the place of their output; `@` stands for it.
+/// Verbs with `@` in the place of their output.
 const std::vector<Words>& writers()
 {
     static const std::vector<Words> all{
@@ -64,7 +64,7 @@ std::string contentsOf(const fs::path& file)
     return text.str();
 }
 
-/// What lstat tells of a name: type, number and size.
+/// Type, inode and size of a name, from lstat.
 std::string identityOf(const fs::path& file)
 {
     struct stat status {};
@@ -79,7 +79,7 @@ bool isOneSentence(const std::string& text)
     return text.size() > 1 && text.find('\n') == text.size() - 1;
 }
 
-/// A character that a terminal may obey, other than the end of a line.
+/// A character that a terminal may interpret, except the end of a line.
 bool hasControls(const std::string& text)
 {
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -115,7 +115,7 @@ protected:
         return all;
     }
 
-    /// Runs with standard output or limits as a shell sets them.
+    /// Runs with standard output or limits set by a shell.
     ProgramResult shell(const std::string& how, const Words& words) const
     {
         Words command{"/bin/sh", "-c", how, TILESCOPE_PROGRAM};
@@ -137,7 +137,7 @@ TEST_F(Outputs, AreRegularFilesOnly)
     if (path.copy(address.sun_path, sizeof(address.sun_path) - 1) == path.size() &&
         bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0)
         kinds.emplace_back("socket");
-    // Not one of /dev: a program that went wrong as root would destroy it.
+    // Not a file in /dev: a defective program run as root would destroy it.
     if (mknod((folder / "device").c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0)
         kinds.emplace_back("device");
     const auto before = names();
@@ -291,7 +291,7 @@ TEST_F(Outputs, BeyondTheFileSizeLimitLeaveNothing)
         EXPECT_THAT(failed.err, HasSubstr("ulimit -f"));
         EXPECT_EQ(names(), before);
     }
-    // What is there stays whole, whether the change fits or not.
+    // The existing file stays intact, whether the change fits or not.
     for (const Words& words :
          {Words{"note", "a.tscope", "1", std::string(60'000, 'x')}, Words{"compact", "a.tscope"},
           Words{"delete", "a.tscope", "2"}, Words{"merge", "mem.tscope", "-o", "a.tscope"},

@@ -29,7 +29,7 @@ constexpr const char* kSoftmax = "void (anonymous namespace)::softmax_warp_forwa
                                  "false, false>(float*, float const*, int, "
                                  "int, int, bool const*, int, bool)";
 
-/// Two traced steps of a GPU run: 100 ns each, in which a matmul and a softmax run.
+/// Two traced steps of a GPU run, 100 ns each, with a matmul and a softmax.
 inline FakeTrace gpuTrace()
 {
     FakeTrace trace;
@@ -79,7 +79,7 @@ inline std::vector<Sample> samplesOf(bool gpu)
     return samples;
 }
 
-/// What was there before the GPU's trace, and what its forward pass kept.
+/// Allocations from before the trace, and tensors that forward keeps.
 inline MemoryFacts memoryOf(const FakeTrace& trace)
 {
     MemoryFacts facts;

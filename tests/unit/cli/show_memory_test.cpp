@@ -1,4 +1,4 @@
-// What `tilescope show` says of memory.
+// The output of `tilescope show` about memory.
 
 #include "tests/unit/cli/show_fixture.h"
 

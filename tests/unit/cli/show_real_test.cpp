@@ -1,4 +1,4 @@
-// Every section of `show` on what the real engine recorded on a CPU, held to its schema.
+// Every section of `show` for a recording of the real engine on a CPU, checked against its schema.
 
 #include "tests/support/json_schema.h"
 #include "tests/support/program.h"
@@ -132,8 +132,7 @@ TEST_F(ShowReal, EverySectionOfEveryRunKeepsItsSchema)
 
 TEST_F(ShowReal, WhereSetUpRanOutOfMemoryEveryHolderIsNamed)
 {
-    // 0.5 MB each: the embedding, lm_head and two moments of each. The second moment of lm_head finds no
-    // room.
+    // 0.5 MB each: the embedding, lm_head and two moments of each. The second moment of lm_head does not fit.
     const ProgramResult recorded =
         tilescope({"run",      "lm",      "--size",      "tiny",     "--d-model",
                    "32",       "--d-ff",  "48",          "--layers", "1",
@@ -195,7 +194,7 @@ TEST_F(ShowReal, ShapesAndSpecAgreeOnTheMatmulsOfAStep)
     const json fromShapes = matmulOf("2");
     EXPECT_EQ(fromSpec["flops"], fromShapes["flops"]);
     // By hand: 32 tokens through 2 (4 x 32^2 + 3 x 32 x 48) + 32 x 100 weights, and naive attention over all
-    // 16 x 16 pairs of 4 heads of 16 in 2 layers; backward is twice that; 2 traced steps.
+    // 16 x 16 pairs of 4 heads of 16 in 2 layers; backward needs twice that; 2 traced steps.
     const std::int64_t maps = 2 * 32 * (2 * (4 * 32 * 32 + 3 * 32 * 48) + 32 * 100);
     const std::int64_t attention = 2 * 4 * (2 * 2) * 16 * 16 * 16;
     EXPECT_EQ(fromShapes["flops"], 2 * 3 * (maps + attention));

@@ -186,7 +186,7 @@ TEST_F(Show, RooflineShowsKnownWorkAndTheReasonForTheRest)
     EXPECT_EQ(valid({"roofline", "--run", "4", "--group", "module"}, "roofline-by-module").size(), 2u);
     EXPECT_THAT(run({"roofline", "--run", "4"}), HasSubstr("H200 SXM, NVIDIA H200 data sheet"));
 
-    // Without shapes the spec tells the matmuls; run 1 has no known GPU and no ceilings.
+    // Without shapes, the spec determines the matmuls; run 1 has no known GPU and no ceilings.
     const json fromSpec = valid({"roofline", "--run", "1"}, "roofline");
     EXPECT_GT(fromSpec[0]["flops"], 0);
     EXPECT_TRUE(fromSpec[0]["percent_of_measured"].is_null());
@@ -204,8 +204,8 @@ TEST_F(Show, RooflineShowsKnownWorkAndTheReasonForTheRest)
 
 TEST_F(Show, AnswersHaveTheirSentenceFiguresAndCommand)
 {
-    // Each of two steps: in forward a matmul of 30 and a softmax of 10 in attention, in backward a matmul
-    // of 20.
+    // In each of two steps: a matmul of 30 and a softmax of 10 in attention's forward, a matmul of 20 in
+    // backward.
     const json answers = valid({"answers", "--run", "1"}, "answers");
     ASSERT_EQ(answers.size(), 6u);
     EXPECT_EQ(answers[0]["name"], "matmul-share");

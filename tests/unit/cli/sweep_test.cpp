@@ -1,4 +1,4 @@
-// A sweep that is left alone: stopped, killed, resumed, watched, written to by a second one, split over
+// Unattended sweeps: stopped, killed, resumed, read while running, written by a second process, split over
 // machines.
 
 #include "command_line.h"
@@ -17,8 +17,8 @@ using testing::ProgramResult;
 
 class Sweep : public CommandLine {
 protected:
-    /// A sweep whose first point goes on until it is told to stop; it leads a process group of its own, as a
-    /// shell's foreground job does.
+    /// A sweep whose first point runs until it is stopped. It leads its own process group, like a shell's
+    /// foreground job.
     std::unique_ptr<Program> endless(const std::string& behaviour = "slow")
     {
         environment["FAKE_SCRIPT"] = behaviour;
@@ -78,8 +78,8 @@ TEST_F(Sweep, ASecondSignalStopsAtOnceAndKeepsCommittedData)
     const auto running = endless("hang");
     ASSERT_TRUE(running->waitFor(R"("state":"measure")"));
     kill(running->pid(), SIGTERM);
-    // The first must have been taken before the second counts as one; without it, a minute passes before
-    // force.
+    // The second signal counts only after the program has handled the first; without it, a minute passes
+    // before it is killed.
     ASSERT_TRUE(running->takes(SIGTERM));
     kill(running->pid(), SIGTERM);
     EXPECT_EQ(running->wait().code, 130);
@@ -138,14 +138,14 @@ TEST_F(Sweep, AFileOnANetworkDiskIsWrittenLocallyAndEveryPointIsCopiedOnce)
     std::filesystem::create_directory(local);
     environment["TILESCOPE_SCRATCH"] = "always";
     environment["TMPDIR"] = local.string();
-    // Killed together with its supervisor: what it had is on the local disk, and nowhere else.
+    // Engine and supervisor are killed: their data is only on the local disk.
     const auto running = endless("ok,slow");
     ASSERT_TRUE(running->waitFor(R"("status":"ok")"));
     kill(-running->pid(), SIGKILL);
     running->wait();
     EXPECT_FALSE(std::filesystem::is_empty(local));
 
-    // Killed alone, the supervisor marks the point in the same copy.
+    // If only the engine is killed, the supervisor marks the point in the same copy.
     environment["FAKE_SCRIPT"] = "ok,segv";
     const std::vector<std::string> resume{"--batch",      "sweep.yaml", "-o",       "a.tscope", "--set",
                                           "steps=100000", "--resume",   "--format", "json"};

@@ -18,7 +18,7 @@ using Verdict = Finding::Verdict;
 
 namespace {
 
-/// The finding about a topic; a failure where there is none.
+/// The finding about a topic; fails the test if there is none.
 Finding about(const char* topic, const std::vector<Finding>& findings)
 {
     for (const Finding& finding : findings)
@@ -28,7 +28,7 @@ Finding about(const char* topic, const std::vector<Finding>& findings)
     return {};
 }
 
-/// `verdict`, words of the finding and words of the remedy.
+/// Expects `verdict`, a part of the finding and a part of the remedy.
 void expect(const Finding& finding, Verdict verdict, const char* words, const char* remedy)
 {
     EXPECT_EQ(finding.verdict, verdict) << finding.finding;

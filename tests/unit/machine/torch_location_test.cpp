@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that looks like site-packages with a torch wheel.
+/// A folder that resembles site-packages with a torch wheel.
 class TorchLocationTest : public ::testing::Test {
 protected:
     void makeTorch(const std::string& version, bool cuda = true)
@@ -44,7 +44,7 @@ protected:
         setenv("PATH", path.c_str(), 1);
     }
 
-    /// Puts a python3 that would import torch from `folder` before the real one.
+    /// Puts a python3 that would import torch from `folder` in front of the real one.
     void makePython(const fs::path& torch)
     {
         fs::create_directories(folder / "bin");
@@ -158,7 +158,7 @@ TEST_F(TorchLocationTest, GivesTheReasonForRejectingEachTorch)
 
 TEST_F(TorchLocationTest, RefusesAnUnreadableFolder)
 {
-    // Permissions mean nothing to root; a link to itself stops everybody.
+    // Root ignores permissions; a link to itself fails for everybody.
     fs::create_symlink(folder / "loop", folder / "loop");
     setenv("TILESCOPE_TORCH", (folder / "loop").c_str(), 1);
     EXPECT_THAT(refusal(torchFromEnvironment),

@@ -101,7 +101,7 @@ TEST(KernelStats, AKernelThatExceedsTheIntervalCountsWithItsPartInside)
     EXPECT_EQ(inside[0].total, 5);
 }
 
-// A lane of random events: one after the other on a stream, called by each other on a thread.
+// A lane of random events: consecutive on a stream, nested on a thread.
 class RandomLane {
 public:
     RandomLane(Lane::Kind kind, int events, std::mt19937& random)
@@ -129,7 +129,7 @@ public:
     static constexpr std::uint32_t kNames = 5;
     const Lane& lane() const { return lane_; }
 
-    // Name by name what each instant of the stretch belongs to: the innermost event that covers it.
+    // Brute force: assigns each instant of the interval to the innermost event that covers it.
     std::vector<std::int64_t> timesOf(Stretch stretch) const
     {
         std::vector<std::int64_t> times(kNames);

@@ -1,4 +1,4 @@
-// Kernels with their work and counters, from a file written for the purpose.
+// Kernels with their work and counters, from a file written for this test.
 
 #include "core/query/tables/kernel_work.h"
 

@@ -1,4 +1,4 @@
-// What is drawn of boxes covers what they do, whatever the zoom, with and without levels.
+// The drawn boxes cover the same area as the blocks at every zoom, with and without levels.
 
 #include "core/query/memory/memory_drawing.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using tilescope::testing::FakeMemory;
 
-// What every box covers of every pixel, one by one.
+// The coverage of every pixel by every box, computed one by one.
 struct Truth {
     std::vector<double> all;                   // by pixel
     std::vector<std::array<double, 12>> group; // by pixel
@@ -34,7 +34,7 @@ struct Truth {
         eachAround(pixel, [&](std::size_t) { ++pixels; });
         return pixels < 9;
     }
-    /// Calls `take` with a pixel and those around it.
+    /// Calls `take` with a pixel and its neighbours.
     template <class Take> void eachAround(std::size_t pixel, Take take) const
     {
         const int x = static_cast<int>(pixel) % width;
@@ -79,7 +79,7 @@ Truth truthOf(const MemoryLayout& layout, std::span<const std::uint8_t> groups, 
     return truth;
 }
 
-// \param most  by which a pixel may differ
+// \param most  maximum difference of a pixel
 void expectTrueCoverage(const MemoryLayout& layout, std::span<const std::uint8_t> groups,
                         const MemoryFrame& frame, const MemoryLevels* levels = nullptr, double most = 0.126)
 {
@@ -111,7 +111,7 @@ void expectTrueCoverage(const MemoryLayout& layout, std::span<const std::uint8_t
             return "pixel " + std::to_string(i % static_cast<std::size_t>(frame.width)) + ", " +
                    std::to_string(i / static_cast<std::size_t>(frame.width));
         };
-        // Runs of pixels keep their mean, of pixels within an eighth of each other.
+        // Runs of pixels keep their mean; their pixels differ by at most an eighth.
         ASSERT_NEAR(got[i], truth.all[i], most) << where();
         double around = 0;
         double drawnAround = 0;
@@ -123,7 +123,8 @@ void expectTrueCoverage(const MemoryLayout& layout, std::span<const std::uint8_t
             for (std::size_t group = 0; group < mostAround.size(); ++group)
                 mostAround[group] = std::min(mostAround[group], truth.group[other][group]);
         });
-        // A box is seen where it is, and nothing is where none is; with levels, a pixel beside it.
+        // A box is visible at its place and nothing is drawn elsewhere; with levels, a neighbouring pixel
+        // counts too.
         ASSERT_TRUE(truth.all[i] < 1e-4 || (levels == nullptr ? got[i] : drawnAround) > 0) << where();
         if (levels == nullptr || !truth.isAtEdge(i)) {
             ASSERT_TRUE(got[i] == 0 || (levels == nullptr ? truth.all[i] : around) > 0) << where();
@@ -179,8 +180,8 @@ TEST(MemoryDrawing, BoxesLargeEnoughAreDrawnOneByOne)
     EXPECT_TRUE(std::ranges::any_of(drawing.merged, [](const MergedMemory& run) { return run.group == 2; }));
 }
 
-// A training run's pattern: steps that stack up blocks and free the last first, temporaries between, some as
-// high as a tenth of all; parameters below, as long as the run.
+// The pattern of training: steps that stack up blocks and free the last first, with temporaries between, some
+// as high as a tenth of everything; parameters below, for the whole run.
 struct Steps {
     Steps(int steps, int blocks)
     {

@@ -97,7 +97,7 @@ TEST(MemoryGroups, ColumnsShowTheMomentWithTheMost)
     EXPECT_EQ(bytes[3], 50) << "backward, behind loss";
 }
 
-// On random blocks, some of them freed without having been told of.
+// Random blocks, some of them freed without a recorded allocation.
 TEST(MemoryGroups, AddUpToTheAllocatorsCountAtEveryInstant)
 {
     for (const MemoryGrouping grouping :

@@ -110,7 +110,7 @@ TEST_F(MemoryHistoryTest, ARunWithoutEventsIsEmptyAndACancelledReadingNull)
     EXPECT_EQ(memoryHistory(store::RunReader(file), RunId{1}, [] { return true; })->blocks.size(), 0u);
 }
 
-// As steps that are replayed from a CUDA graph.
+// Like steps replayed from a CUDA graph.
 TEST_F(MemoryHistoryTest, BlocksOfARunThatAllocatesNothingStayUntilItsEnd)
 {
     FakeTrace trace(strings);
@@ -167,7 +167,7 @@ TEST_F(MemoryHistoryTest, FragmentationFollowsFromTheSegments)
     EXPECT_EQ(history->segmentsAt(10).inconsistent(), 0);
 }
 
-// On random blocks of random categories, against a walk through all events.
+// Random blocks of random categories, compared with a walk through all events.
 TEST_F(MemoryHistoryTest, ColumnsAndLivesAgreeWithABruteForce)
 {
     constexpr std::uint32_t kSeed = 20'261'121;

@@ -1,4 +1,4 @@
-// One op has one family, whoever asks: a run of all ops that a rule knows, read by every page.
+// Every page shows the same family for an op: a run of all ops with a rule, read by every page.
 
 #include "core/analysis/work/op_families.h"
 #include "core/analysis/work/op_work.h"

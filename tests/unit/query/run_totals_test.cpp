@@ -1,5 +1,5 @@
-// What a file keeps of a run's traced steps is what its events add up to; pages show the same with and
-// without.
+// The totals that a file stores for a run's traced steps equal those of its events; pages show the same with
+// and without them.
 
 #include "core/query/memory/peak_memory.h"
 #include "core/query/tables/kernel_sums.h"
@@ -32,7 +32,7 @@ bool never()
     return false;
 }
 
-/// Steps with idle stretches of every kind on two streams, and some events between steps.
+/// Steps with every kind of idle time on two streams, and some events between steps.
 class RandomRun {
 public:
     RandomRun(StringTable& strings, int steps) : strings_(strings)
@@ -296,7 +296,7 @@ TEST_F(RunTotals, GiveTheOverviewThatTheEventsGive)
         EXPECT_NEAR(overview.ranges.rows[i].percent, expected.rows[i].percent, 1e-9);
 }
 
-// A step's own table is added up from its events, the table of all steps from the totals.
+// The table of a single step is summed from its events, the table of all steps from the totals.
 TEST_F(RunTotals, OfAllStepsAreTheSumOfEachStepsKernels)
 {
     write(kMany);
@@ -342,7 +342,7 @@ TEST_F(RunTotals, AreRecomputedInOtherFilesAndDeletedWithTheirRun)
 
 TEST_F(RunTotals, TheBlocksAtThePeakAreThoseOfTheWholeHistory)
 {
-    for (const int steps : {3, kMany}) { // without and with a track that tells when the peak was
+    for (const int steps : {3, kMany}) { // without and with a track that contains the time of the peak
         write(steps);
         const store::RunReader reader(file_);
         const LiveMemoryTable expected = liveMemory(reader, {.run = kRun}, {});

@@ -1,4 +1,5 @@
-// A file that is open while others write it: on a local disk, and on a network disk by its snapshots.
+// A file that is open while other processes write it: on a local disk, and on a network disk through
+// snapshots.
 
 #include "core/query/shared_file.h"
 
@@ -24,7 +25,7 @@ const auto kGoOn = [] { return false; };
 
 class SharedFileTest : public ::testing::Test {
 protected:
-    /// Kernels on two streams, `count` of them, and an op for each.
+    /// `count` kernels on two streams, with an op for each.
     void write(store::RunWriter& writer, std::uint32_t count)
     {
         TraceBatch batch;
@@ -148,11 +149,12 @@ TEST_F(SharedFileTest, ATimelineGrowsWithItsRunAndFinallyEqualsTheSealedOne)
     EXPECT_EQ(sealed->origin, reader.span(RunId{1})->first);
 }
 
-/// As the engine does where the file's folder is on a network: the file is replaced, again and again.
+/// The engine does this if the file is on a network disk: it replaces the file repeatedly.
 TEST_F(SharedFileTest, SnapshotsOnANetworkDiskAreFollowed)
 {
     const fs::path home = folder_ / "home.tscope";
-    const store::WriterLock lock(home); // held at home too, so that a run of a snapshot is a running one
+    const store::WriterLock lock(home); // also held on the file itself, so that the snapshot's run
+                                        // counts as running
     const auto publish = [&] {
         store::snapshot(file_, folder_ / "arriving");
         fs::rename(folder_ / "arriving", home);

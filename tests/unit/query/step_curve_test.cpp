@@ -44,7 +44,7 @@ TEST(StepCurve, ExtremesAgreeWithABruteForce)
             times[i] = time += std::int64_t(random() % 4);
             values[i] = std::int64_t(random() % 3'000); // some twice
         }
-        // Differences that take more than four bytes, of times and of values.
+        // Offsets of times and values that need more than four bytes.
         if (n == 257)
             time = times.back() += 5'000'000'000;
         if (n == 255)

@@ -162,7 +162,7 @@ TEST(TensorNames, TensorsFromBeforeTheTraceHaveLetters)
     EXPECT_THAT(namesOf(named), ElementsAre("Q", "dO", "dV", "cuBLAS workspace", "O", "LSE", "dQ", "dK", "dV",
                                             "workspace of tilescope::attention_backward"));
     EXPECT_EQ(named.rows[6].reuses, "dV of the step before");
-    // Of other fused ops it is not known in which order they allocate.
+    // The order of allocations of other fused ops is unknown.
     AttentionTrace other;
     other.alloc("aten::empty_strided", "", kBackward, 4096, 0x2000, "gradients");
     EXPECT_THAT(namesOf(other.named(R"({"backend":"sdpa"})")), ElementsAre("dQ, dK or dV"));

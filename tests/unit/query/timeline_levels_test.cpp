@@ -78,7 +78,7 @@ TEST(Track, AnEmptyOneHasEmptyColumns)
     EXPECT_EQ(track.covered(0, 100), 0);
 }
 
-// What a column must say, by looking at every event.
+// The expected column, from looking at every event.
 struct Expected {
     std::map<Hue, double> time;
     std::vector<std::uint32_t> items;
@@ -182,7 +182,7 @@ TEST(Rows, NestedEventsGoBelowOpenOnes)
     rows.add(10, 20, 2, Hue::Range);
     rows.add(40, 90, 3, Hue::Range);
     rows.add(100, 110, 4, Hue::Range);
-    // Overlaps without nesting: still a row of its own.
+    // Events that overlap without nesting also get separate rows.
     rows.add(105, 120, 5, Hue::Range);
     std::vector<std::vector<std::uint32_t>> names;
     for (const Track& row : std::move(rows).build()) {

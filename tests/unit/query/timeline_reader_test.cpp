@@ -1,4 +1,4 @@
-// The timeline of a sealed file, which comes from tracks ready made, is the one that its events make.
+// The timeline of a sealed file, read from its prepared tracks, equals the one built from its events.
 
 #include "core/query/timeline/timeline_reader.h"
 
@@ -23,8 +23,8 @@ constexpr std::uint32_t kSeed = 20'261'121;
 
 class TimelineReader : public ::testing::Test {
 protected:
-    /// Steps of nested ranges and ops on two threads, calls among them, kernels and copies on three streams
-    /// that overlap now and then, a device's memory.
+    /// Steps of nested ranges and ops on two threads with CUDA calls, kernels and copies on three streams
+    /// that sometimes overlap, and a device's memory.
     void write(std::uint32_t modules)
     {
         store::RunWriter writer(file, strings);
@@ -210,8 +210,8 @@ TEST_F(TimelineReader, StopsIfCancelled)
     EXPECT_FALSE(timelineFromEvents(reader, RunId{1}, [] { return true; }));
 }
 
-/// What a run's first process writes while another one looks: each step's own range comes a batch late, as it
-/// does where a step ends after the batch.
+/// The first process writes a run while another one reads: each step's range arrives one batch late, as for a
+/// step that ends after the batch.
 TEST_F(TimelineReader, ARunIsFollowedWhileAnotherProcessWritesIt)
 {
     constexpr std::uint32_t kBatches = 12;
@@ -242,7 +242,7 @@ TEST_F(TimelineReader, ARunIsFollowedWhileAnotherProcessWritesIt)
         writer.write(rest);
         writer.commit();
         store::testing::say(out, "all");
-        pause(); // until it is killed: the run is never sealed
+        pause(); // until the process is killed: the run is never sealed
     });
     ASSERT_EQ(writing.line(), "committed");
     const store::RunReader reader(file);
@@ -258,7 +258,7 @@ TEST_F(TimelineReader, ARunIsFollowedWhileAnotherProcessWritesIt)
     for (std::uint32_t number = 1; number <= kBatches; ++number) {
         const auto timeline = follower.follow(kGoOn);
         const std::size_t events = eventsOf(*timeline);
-        // At least what was committed before the look: 500 modules of six events, but for the steps' ranges.
+        // At least the events committed before the read: 500 modules of six events, except the steps' ranges.
         EXPECT_GE(events, number * 500 * 6);
         EXPECT_GE(events, seen);
         seen = events;
@@ -294,7 +294,7 @@ TEST(Rows, LateEventsGetTheSameRowsAsEventsInOrder)
     struct Event {
         std::int64_t start, end;
     };
-    std::vector<Event> events; // nested as ops are
+    std::vector<Event> events; // nested like ops
     const auto nest = [&](auto&& self, std::int64_t from, std::int64_t to, int depth) -> void {
         for (std::int64_t time = from + 1; time < to - 20;) {
             const Event event{time, std::min<std::int64_t>(to - 1, time + 5 + random() % 300)};
@@ -308,7 +308,7 @@ TEST(Rows, LateEventsGetTheSameRowsAsEventsInOrder)
     RowsBuilder inOrder;
     for (const Event& event : events)
         inOrder.add(event.start, event.end, 0, Hue::Other);
-    // As they are noted: when they end; and looked at in between.
+    // In the order in which they are recorded, at their end, with snapshots in between.
     std::ranges::sort(events, {}, &Event::end);
     RowsBuilder late;
     for (std::size_t i = 0; i < events.size(); ++i) {

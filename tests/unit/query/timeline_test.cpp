@@ -10,7 +10,7 @@
 namespace tilescope::query {
 namespace {
 
-// Records with the names of a StringTable, and the timeline they make.
+// Records with names in a StringTable, and the resulting timeline.
 class TimelineOf : public testing::Test {
 protected:
     StringTable strings;
@@ -99,7 +99,8 @@ TEST_F(TimelineOf, CudaCallsAreInsideTheirOp)
     EXPECT_EQ(timeline.lanes[0].rows[1].hue(0), Hue::Api);
 }
 
-// Each nanosecond of a gap is tracing's where an overhead covers it, else the waiting host's, else as before.
+// Each nanosecond of a gap belongs to the tracer if an overhead covers it, otherwise to the waiting host,
+// otherwise to the gap's own reason.
 TEST_F(TimelineOf, EveryNanosecondOfAGapHasTheFirstMatchingReason)
 {
     std::mt19937 random(11);

@@ -13,7 +13,7 @@ namespace tilescope::query {
 
 namespace {
 
-/// What of `events` belongs to a step, by start and end.
+/// The events that belong to a step, by start and end.
 template <class Event>
 std::multiset<std::pair<std::int64_t, std::int64_t>> placesOf(const std::vector<Event>& events,
                                                               std::int32_t step)
@@ -46,7 +46,7 @@ TEST(TracedSteps, ContainAllEventsOfTheStepsTogether)
                 for (int i = 0; i < 60; ++i) {
                     const std::int64_t start = at + random() % 800;
                     trace.op("aten::mm", start, start + random() % 100).at("step/forward");
-                    // Kernels run long after the step's own range has ended; some take no time at all.
+                    // Kernels may run long after the step's range has ended; some have no duration.
                     const std::int64_t launched = start + random() % 3000;
                     trace.kernel("gemm", launched, launched + random() % 3 * 500).at("step/forward");
                 }

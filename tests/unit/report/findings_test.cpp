@@ -12,7 +12,8 @@ using ::testing::HasSubstr;
 
 namespace {
 
-/// Forward takes N² ns, flash half of that from 1024 on and twice as long below; 16384 of naive does not fit.
+/// Forward takes N² ns; flash takes half of that from 1024 on and twice as long below; naive does not fit at
+/// 16384.
 FakeResult scalingOf(const ExperimentSpec& spec)
 {
     const auto length = static_cast<double>(spec.seqLen);
@@ -104,8 +105,7 @@ TEST_F(Findings, CrossoverIsThePointFromWhichOneStaysBelow)
 
 TEST_F(Findings, TheBestTradeSavesMostRelativeToItsCost)
 {
-    // At 16,384 naive ran out of memory, so that nothing can be said beside it; below, flash has the lower
-    // peak.
+    // At 16,384 naive ran out of memory, so there is no comparison; below, flash has the lower peak.
     const std::string text = sentence({.rule = "trade",
                                        .say = "{trades}",
                                        .quantity = {.value = "peak", .over = "step"},
@@ -160,7 +160,7 @@ TEST_F(Findings, EachNamesTheCommandThatShowsItsData)
         return makeFindings(wanted, study).at(0).command;
     };
     EXPECT_THAT(command("step"), ::testing::EndsWith("s.tscope runs --format json"));
-    // The first step of the least and of the largest point; runs are shown one by one there.
+    // The first step of the smallest and of the largest point; there, runs are shown one by one.
     EXPECT_THAT(
         command("timed.1"),
         ::testing::MatchesRegex("tilescope show .*s.tscope samples --run [0-9]+; tilescope show .*s.tscope "

@@ -61,7 +61,7 @@ TEST(Parabola, FindsItsThreeCoefficients)
 
 TEST(Parabola, IntervalsAreThoseOfLeastSquares)
 {
-    // By the normal equations in double precision elsewhere, with t(0.975, 2) = 4.30265.
+    // From the normal equations, solved in double precision, with t(0.975, 2) = 4.30265.
     const std::vector<CurvePoint> points{{1, 2.1}, {2, 4.9}, {3, 10.2}, {4, 16.8}, {5, 26.1}};
     const auto found = parabola(points);
     ASSERT_TRUE(found && found->half);
@@ -87,8 +87,7 @@ TEST(Crossover, IsThePointFromWhichOneStaysBelow)
 
 TEST(Crossover, IgnoresDifferencesWithinTheDeviationBetweenRuns)
 {
-    // Ten per cent below at each point: seen where a mean is known to one per cent, lost where it is to
-    // twenty.
+    // Ten per cent below at each point: significant if a mean is known to one per cent, not if to twenty.
     const auto curves = [](double error) {
         return std::vector<Curve>{{"naive", {{128, 1.0, error, 9}, {256, 2.0, error, 9}}},
                                   {"flash", {{128, 0.9, error, 9}, {256, 1.8, error, 9}}}};
@@ -98,7 +97,7 @@ TEST(Crossover, IgnoresDifferencesWithinTheDeviationBetweenRuns)
               "inconclusive, at 256 they differ by no more than runs do");
     EXPECT_EQ(crossoverOf(curves(0.2), "flash", "naive"),
               "inconclusive, at 256 they differ by no more than runs do");
-    // t of two degrees of freedom is 4.303, of one 12.706: the same means, fewer samples.
+    // t with two degrees of freedom is 4.303, with one 12.706: equal means, fewer samples.
     EXPECT_EQ(
         crossoverOf({{"a", {{1, 1, 0.02, 1}, {2, 1, 0.02, 1}}}, {"b", {{1, 0.9, 0, 1}, {2, 0.9, 0, 1}}}}, "a",
                     "b"),

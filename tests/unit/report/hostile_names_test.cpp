@@ -1,5 +1,5 @@
-// Names come from files, and files from anybody: none may become markup, a command or another word, wherever
-// it stands and in whatever format.
+// Names come from files and are untrusted. No name may become markup, a command or several words, in any
+// place or format.
 
 #include "core/base/shell_word.h"
 #include "core/report/escape.h"
@@ -36,7 +36,7 @@ const std::vector<std::string> kHostile{"a b`<img src=x onerror=alert(1)>`",
                                         "=cmd|' /C calc'!A0",
                                         "\x1b[2J\xff\u202e"};
 
-/// A report in which the name stands wherever a name can.
+/// A report that contains the name in every possible place.
 Document documentOf(const std::string& name)
 {
     Document document{.title = name, .program = name, .sources = {name, name}};
@@ -61,7 +61,7 @@ template <class Writer> std::string written(const std::string& name, Writer writ
     return out.str();
 }
 
-/// What a Markdown reader takes for text and markup: all but code spans and what a backslash makes plain.
+/// Text and markup as a Markdown reader sees them: without code spans and escaped characters.
 std::string outsideOfCode(const std::string& markdown)
 {
     std::string outside;

@@ -22,7 +22,7 @@ using ::testing::Not;
 
 namespace {
 
-/// The largest lengths of the attention grid do not fit.
+/// The largest lengths of the attention grid run out of memory.
 FakeResult gridOf(const ExperimentSpec& spec)
 {
     const auto length = static_cast<double>(spec.seqLen);
@@ -110,7 +110,7 @@ TEST_F(Report, TimelinesShowOneTracedRunForEachRequest)
     EXPECT_EQ(recipe["tilescope_timeline"], 1);
     EXPECT_EQ(recipe["runs"].size(), 2U);
     EXPECT_THAT(found->files, Contains((folder / "flash.tscope").string()));
-    // A study that asks for none has none.
+    // A study that requests no figures has none.
     const Document grid = document();
     for (const Figure& figure : grid.sections[0].figures)
         EXPECT_THAT(figure.recipe, Not(HasSubstr("tilescope_timeline")));

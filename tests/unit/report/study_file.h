@@ -9,7 +9,7 @@
 
 namespace tilescope::report {
 
-/// How a point of a study ended, for a test.
+/// How a point of a study ends.
 struct FakeResult {
     double forwardMs = 1;
     double backwardMs = 2;
@@ -18,8 +18,8 @@ struct FakeResult {
     std::vector<std::string> flags = {};
 };
 
-/// Writes a file with every point of a study's edition, as `resultOf` says it ended; steps of a run differ by
-/// a hundredth.
+/// Writes a file with every point of a study's edition, with results from `resultOf`. The steps of a run
+/// differ by one per cent.
 inline void writeStudyFile(const std::filesystem::path& file, std::string_view study, config::Edition edition,
                            const std::function<FakeResult(const ExperimentSpec&)>& resultOf, int samples = 10)
 {
