@@ -17,9 +17,9 @@
 
 /// The member may only be used while the mutex is held.
 #define GUARDED_BY(mutex) TILESCOPE_ATTRIBUTE(guarded_by(mutex))
-/// The caller holds the mutex; of a lambda, whoever calls it does.
+/// The caller holds the mutex. For a lambda, this applies to its caller.
 #define REQUIRES(mutex) TILESCOPE_ATTRIBUTE(requires_capability(mutex))
-/// For what the analysis cannot follow; say why.
+/// Disables the analysis where it cannot follow the code; add a comment with the reason.
 #define NO_THREAD_SAFETY_ANALYSIS TILESCOPE_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace tilescope {
@@ -35,7 +35,7 @@ private:
     std::mutex mutex_;
 };
 
-/// Holds a mutex while it lives, except between unlock() and lock().
+/// Holds a mutex during its lifetime, except between unlock() and lock().
 class TILESCOPE_ATTRIBUTE(scoped_lockable) MutexLock {
 public:
     explicit MutexLock(Mutex& mutex) TILESCOPE_ATTRIBUTE(acquire_capability(mutex)) : lock_(mutex.mutex_) {}

@@ -89,8 +89,7 @@ PathGlob::PathGlob(std::string_view pattern)
                         .where = "--range",
                         .mend = "write it like step/forward/** or **/attention/*"};
         if (component != "**" && component.find("**") != std::string_view::npos)
-            throw Error{.what = "'**' in the pattern '" + std::string(pattern) +
-                                "' is not a component of its own",
+            throw Error{.what = "'**' in the pattern '" + std::string(pattern) + "' is not a whole component",
                         .where = "--range",
                         .mend = "write **/ or /** around it; a single * matches within a component"};
         components_.emplace_back(component);

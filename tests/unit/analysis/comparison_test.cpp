@@ -242,7 +242,7 @@ TEST(CompareGroups, TheIntervalOfADifferenceIsWelchs)
         {"k", {{11}, {13}, {15}}, 1}, {"new", {{11}, {13}, {15}}, 1}, {"once", {{6}}, 1}};
     for (const GroupDifference& difference : compareGroups(a, b, calm())) {
         if (difference.key == "once") {
-            EXPECT_FALSE(difference.difference95) << "one step tells no spread";
+            EXPECT_FALSE(difference.difference95) << "one step shows no spread";
             continue;
         }
         ASSERT_TRUE(difference.difference95) << difference.key;

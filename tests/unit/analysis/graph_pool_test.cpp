@@ -104,7 +104,7 @@ MemoryBlock attributed(MemoryBlock block)
 TEST(GraphPool, SurvivingBlocksBelongToTheModuleAndOpThatRequestedThem)
 {
     const MemoryBlock logits = attributed(block(0x10400, 512));
-    EXPECT_EQ(logits.category, MemoryCategory::Temporaries) << "nobody is known to hold it";
+    EXPECT_EQ(logits.category, MemoryCategory::Temporaries) << "its owner is unknown";
     EXPECT_EQ(logits.name, "lm_head aten::mm (forward, pool of a CUDA graph)");
     const MemoryBlock loss = attributed(block(0x10600, 4));
     EXPECT_EQ(loss.name, "loss aten::nll_loss_forward (pool of a CUDA graph)");

@@ -113,7 +113,7 @@ TEST(MemoryLabels, AStepsAllocationsHaveTheUsesOfTheRehearsedStep)
                                 "activations", "activations"));
     EXPECT_EQ(labels.unmatched(), 0);
     ASSERT_EQ(labels.savedTensors().size(), 1u);
-    EXPECT_EQ(labels.savedTensors()[0].from, timestampAt(1001)) << "the first traced step tells";
+    EXPECT_EQ(labels.savedTensors()[0].from, timestampAt(1001)) << "from the first traced step";
     EXPECT_EQ(labels.savedTensors()[0].to, timestampAt(1012));
 }
 
@@ -141,7 +141,7 @@ TEST(MemoryLabels, AllocationsThatWereNotRehearsedAreCountedAndTemporary)
         trace.alloc(10 + i, 8, 1002).at("step/forward/ffn");
     EXPECT_THAT(wordsOf(trace, labels, strings),
                 ElementsAre("temporaries", "activations", "temporaries", "temporaries"));
-    EXPECT_EQ(labels.unmatched(), 2) << "another size, and one more of the same";
+    EXPECT_EQ(labels.unmatched(), 2) << "one with another size and one extra";
 }
 
 TEST(MemoryLabels, AnEventWithoutAnOpGetsTheRehearsedOne)

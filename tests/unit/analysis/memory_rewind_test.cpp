@@ -58,7 +58,7 @@ TEST(MemoryBefore, UndoesTheEvents)
     EXPECT_EQ(before.blocks[1].bytes, 3 * kMiB - 7);
     EXPECT_EQ(before.blocks[1].size, 3 * kMiB);
     EXPECT_EQ(before.blocks[2].size, 9 * kMiB);
-    EXPECT_TRUE(before.blocks[3].isFree) << "the segment that was given back";
+    EXPECT_TRUE(before.blocks[3].isFree) << "the segment that was freed";
 }
 
 TEST(MemoryBefore, FollowingTheEventsFromThereLeadsBack)

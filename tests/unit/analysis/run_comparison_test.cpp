@@ -100,7 +100,7 @@ TEST(CompareRuns, SingleRunsAreTrustedLessWhenTheyVaryOrWereDisturbed)
     EXPECT_EQ(difference({runOf(1000)}, {{.times = {1500, 1510}}}).verdict, Verdict::Inconclusive)
         << "two steps show no spread";
     EXPECT_EQ(difference({runOf(10)}, {runOf(15)}).verdict, Verdict::Inconclusive)
-        << "what a tenth of a second shows says little of the next second";
+        << "a tenth of a second predicts little about the next second";
     EXPECT_EQ(difference({runOf(10)}, {runOf(40)}).verdict, Verdict::Slower);
 }
 

@@ -38,7 +38,7 @@ TEST(StepGrowth, DetectsALeakAndNothingElse)
     EXPECT_EQ(growthOf({8, 8, 8}), Bytes{8});
     EXPECT_EQ(growthOf({8, 4, 12, 8}), Bytes{8});
     EXPECT_FALSE(growthOf({8, 8})) << "two steps are too few";
-    EXPECT_FALSE(growthOf({8, 0, 8, 8})) << "a step that left nothing";
+    EXPECT_FALSE(growthOf({8, 0, 8, 8})) << "a step without growth";
     EXPECT_FALSE(growthOf({8, 8, -8, 8}));
     EXPECT_FALSE(growthOf({}));
 }

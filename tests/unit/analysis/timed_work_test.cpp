@@ -96,8 +96,8 @@ TEST(TimedWork, TheWorkOfAnOpIsThatOfTheKernelThatTookMostOfItsTime)
 {
     const FakeTrace trace = stepOnGpu();
     const auto work = workOf(trace);
-    ASSERT_EQ(work.size(), 2u) << "the linear and the softmax: nothing is known of the others";
-    EXPECT_EQ(trace.textOf()(work[0].kernel), "nvjet gemm") << "not the one that adds up its parts";
+    ASSERT_EQ(work.size(), 2u) << "linear and softmax; the work of the others is unknown";
+    EXPECT_EQ(trace.textOf()(work[0].kernel), "nvjet gemm") << "not the split-K reduction";
     EXPECT_EQ(work[0].time, 50_ns);
     EXPECT_EQ(work[0].instances, 1);
     EXPECT_EQ(work[0].work, (Work{{60}, {4 * 36}}));

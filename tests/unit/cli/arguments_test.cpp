@@ -111,7 +111,7 @@ TEST(Arguments, RefuseADashAsTheNameOfAFileToWrite)
 {
     EXPECT_THAT(refusal({"-o", "-"}), HasSubstr("--output -: cannot write this to standard output"));
     EXPECT_THAT(refusal({"--output=-"}), HasSubstr("name a file"));
-    EXPECT_EQ(parse({"-"}).file, "-") << "as a file to read it may mean standard input";
+    EXPECT_EQ(parse({"-"}).file, "-") << "an input may be standard input";
 }
 
 TEST(Arguments, TellValuesThatBeginWithADashFromOptions)

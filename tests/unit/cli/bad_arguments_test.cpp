@@ -58,7 +58,7 @@ protected:
         EXPECT_THAT(ended.out, IsEmpty());
         EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
         EXPECT_THAT(ended.err, AnyOf(HasSubstr("; "), HasSubstr("did you mean")))
-            << "nothing tells how to mend it";
+            << "the sentence names no remedy";
         for (const char* word : kForeign)
             EXPECT_THAT(ended.err, Not(HasSubstr(word)));
         EXPECT_FALSE(engineStarted());

@@ -204,7 +204,7 @@ TEST_F(CommandLine, AStudySkipsThePointsThatTheChosenDeviceCannotRun)
     EXPECT_THAT(run.out, HasSubstr("compile graph is a CUDA graph, and device is cpu"));
     const ProgramResult own =
         tilescope({"run", "lm", "--compile", "graph", "--device", "cpu", "-o", "d.tscope"});
-    EXPECT_EQ(own.code, 2) << "a slip in a spec of one's own";
+    EXPECT_EQ(own.code, 2) << "an error in the user's spec";
 }
 
 TEST_F(CommandLine, ADryRunMarksPointsThatDoNotFit)
@@ -234,7 +234,7 @@ TEST_F(CommandLine, ADryRunMarksPointsThatDoNotFit)
     EXPECT_EQ(lines.back()["points"], 4);
     EXPECT_GE(lines.back()["out_of_memory"], tooLarge);
     EXPECT_GT(tooLarge, 0);
-    EXPECT_TRUE(lines.back()["seconds"].is_null()) << "nothing was calibrated";
+    EXPECT_TRUE(lines.back()["seconds"].is_null()) << "the device is not calibrated";
     EXPECT_THAT(tilescope({"--batch", "sweep.yaml", "--dry-run", "--capacity", "much"}).err,
                 HasSubstr("--capacity"));
     EXPECT_THAT(tilescope({"--batch", "sweep.yaml", "--capacity", "1 GiB"}).err, HasSubstr("--dry-run"));

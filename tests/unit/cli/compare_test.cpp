@@ -316,7 +316,8 @@ TEST_F(Compare, WithoutARunAllRepeatsOfTheOnlyPointAreUsed)
     EXPECT_EQ(slower["times"][0]["n_a"], 50);
     EXPECT_LT(slower["ratio"]["lo"].get<double>(), 1.1);
     EXPECT_GT(slower["ratio"]["hi"].get<double>(), 1.1);
-    EXPECT_EQ(comparedFiles(a + ":2", b + ":4")["ratio"], slower["ratio"]) << "any run stands for its point";
+    EXPECT_EQ(comparedFiles(a + ":2", b + ":4")["ratio"], slower["ratio"])
+        << "any run of a point selects all of its repeats";
     EXPECT_EQ(comparedFiles(b, a)["verdict"], "faster");
 }
 
@@ -341,13 +342,12 @@ TEST_F(Compare, TheVerdictListsFlagsOfTheRuns)
     const json compared = comparedFiles(a, b);
     EXPECT_EQ(compared["flags"],
               json::parse(R"([{"side": "B", "run": 1, "flag": "busy-host: a thread waited"}])"));
-    EXPECT_EQ(compared["verdict"], "inconclusive") << "half as long again, but on a busy host";
+    EXPECT_EQ(compared["verdict"], "inconclusive") << "50 % longer, but on a busy host";
     std::ostringstream out;
     compare({.a = a, .b = b}, out);
     EXPECT_THAT(out.str(), HasSubstr("flagged  B, run 1: Other programs took processor time"));
     const std::string quiet = fileOf(folder_ / "c.tscope", "large", {{300.0, 0}}, "debug-build");
-    EXPECT_EQ(comparedFiles(a, quiet)["verdict"], "slower")
-        << "what says nothing of the times does not count";
+    EXPECT_EQ(comparedFiles(a, quiet)["verdict"], "slower") << "flags that do not concern times do not count";
     EXPECT_EQ(comparedFiles(a, quiet)["flags"], json::array());
 }
 

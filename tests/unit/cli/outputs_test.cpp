@@ -166,7 +166,7 @@ TEST_F(Outputs, AReportAppearsWholeOrNotAtAll)
     EXPECT_EQ(failed.code, 3);
     EXPECT_TRUE(isOneSentence(failed.err)) << failed.err;
     EXPECT_THAT(failed.out, IsEmpty());
-    EXPECT_EQ(names(), before) << "no folder that was made for it stays";
+    EXPECT_EQ(names(), before) << "created folders are removed";
     ASSERT_EQ(tilescope(words).code, 0);
     const auto files = names("deep/er/report");
     EXPECT_THAT(files, ::testing::IsSupersetOf({"index.html", "report.md", "report.json", "tables"}));
@@ -361,7 +361,7 @@ TEST_F(Outputs, ToAFullDeviceEndWithThree)
             EXPECT_EQ(result.code, 3);
             EXPECT_THAT(result.err, HasSubstr("standard output: cannot be written"));
         }
-    EXPECT_EQ(store::RunReader(folder / "b.tscope").runs().size(), 8U) << "the sweeps were run all the same";
+    EXPECT_EQ(store::RunReader(folder / "b.tscope").runs().size(), 8U) << "the sweeps ran nevertheless";
 }
 
 TEST_F(Outputs, NeverMoveACursor)

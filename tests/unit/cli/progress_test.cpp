@@ -112,7 +112,7 @@ TEST(Progress, DrawsABarThatFitsTheTerminalAndClearsItForLines)
     EXPECT_THAT(shown.err, HasSubstr("measure"));
     EXPECT_THAT(shown.err, HasSubstr("\r\033[K"));
     EXPECT_THAT(shown.out, HasSubstr("\033[32mok"));
-    EXPECT_TRUE(show(points, {HelloEvent{}}).err.empty()) << "no bar where nobody watches";
+    EXPECT_TRUE(show(points, {HelloEvent{}}).err.empty()) << "no bar without a terminal";
 }
 
 TEST(Progress, PrintsTheNumberOfExistingPoints)
@@ -142,7 +142,7 @@ TEST(Progress, CutsItsLinesToTheTerminal)
     const std::string narrow = show(sweepOf({256, 512}), events, {.lineWidth = 100}).out;
     EXPECT_THAT(narrow, HasSubstr("seq_len=512"));
     EXPECT_THAT(narrow, HasSubstr("rrr\u2026rrr"));
-    EXPECT_THAT(show(sweepOf({256, 512}), events).out, HasSubstr(reason)) << "a pipe gets all of it";
+    EXPECT_THAT(show(sweepOf({256, 512}), events).out, HasSubstr(reason)) << "a pipe gets the complete text";
 }
 
 TEST(PointLabels, NameOnlyTheKeysThatVary)

@@ -15,7 +15,7 @@ TEST_F(Show, MemoryEventsGroupsAndAllocatedBlocks)
     ASSERT_EQ(groups.size(), 3u);
     EXPECT_EQ(groups[0]["key"], "parameters");
     EXPECT_EQ(groups[0]["at_peak"], 900);
-    EXPECT_EQ(groups[0]["allocations"], 0) << "it was there before";
+    EXPECT_EQ(groups[0]["allocations"], 0) << "allocated before the trace";
     EXPECT_EQ(groups[1]["key"], "activations");
     EXPECT_EQ(groups[1]["at_peak"], 512);
     EXPECT_EQ(groups[1]["allocations"], 2);
@@ -48,7 +48,7 @@ TEST_F(Show, MemoryBeforeAndAfterStepsPhasesAndModules)
     const json steps = valid({"memory", "--run", "1", "--group", "step"}, "memory-groups");
     const json second = rowOf(steps, "step 1");
     EXPECT_EQ(second["before"], 1000);
-    EXPECT_EQ(second["after"], 1000) << "it leaves nothing behind";
+    EXPECT_EQ(second["after"], 1000) << "it frees everything";
     EXPECT_EQ(second["peak"], 1512);
     EXPECT_EQ(second["churn"], 512);
     EXPECT_EQ(second["allocations"], 1);
@@ -74,9 +74,9 @@ TEST_F(Show, OutOfMemoryShowsAllRecordedFigures)
     ASSERT_EQ(told.size(), 1u);
     EXPECT_EQ(told[0]["requested"], 1 << 30);
     EXPECT_EQ(told[0]["phase"], "forward");
-    EXPECT_TRUE(told[0]["op"].is_null()) << "its step was not recorded";
+    EXPECT_TRUE(told[0]["op"].is_null()) << "no step was recorded";
     EXPECT_EQ(told[0]["holders"], json::array());
-    EXPECT_EQ(told[0]["suggestions"], json::array()) << "of this spec not all keys are known";
+    EXPECT_EQ(told[0]["suggestions"], json::array()) << "the spec has unknown keys";
     EXPECT_THAT(run({"oom", "--run", "3"}), HasSubstr("No change that was tried would make it fit"));
     EXPECT_THAT(run({"oom", "--run", "3"}), HasSubstr("forward asked for 1.00 GiB with 1.00 MiB allocated"));
     EXPECT_EQ(valid({"oom", "--run", "1"}, "oom"), json::array());

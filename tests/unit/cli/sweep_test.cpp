@@ -160,7 +160,7 @@ TEST_F(Sweep, AFileOnANetworkDiskIsWrittenLocallyAndEveryPointIsCopiedOnce)
     EXPECT_THAT(ok, ::testing::SizeIs(4));
     EXPECT_THAT(ok, ::testing::Each(::testing::Pair(::testing::_, 1)));
     EXPECT_EQ(tilescope({"verify", "a.tscope"}).code, 0);
-    EXPECT_TRUE(std::filesystem::is_empty(local)) << "the copy is cleared away";
+    EXPECT_TRUE(std::filesystem::is_empty(local)) << "the copy is removed";
 }
 
 TEST_F(Sweep, AFileThatCannotBeCopiedBackIsNamedAndCopiedLater)
@@ -199,7 +199,7 @@ TEST_F(Sweep, AQuickEditionHasNoPointTwice)
     write("steps.yaml", "workload: attention\nsweep: {steps: [2, 10, 100], seq_len: [4096, 8192]}\n");
     const auto points =
         jsonLines(tilescope({"--batch", "steps.yaml", "--quick", "--dry-run", "--format", "json"}).out);
-    ASSERT_EQ(points.size(), 5U) << "and what they would take together";
+    ASSERT_EQ(points.size(), 5U) << "including the total";
     EXPECT_EQ(points[0]["of"], 4);
     EXPECT_EQ(points[3]["params"]["steps"], 3);
     EXPECT_EQ(points[3]["params"]["seq_len"], 512);
@@ -253,7 +253,7 @@ TEST_F(Sweep, ResumingWithAnotherTorchDeviceOrProgramIsRefusedUnlessForced)
     EXPECT_EQ(device.code, 2);
     EXPECT_EQ(device.err, "a.tscope: holds points of this sweep on device auto; it now asks for device cpu; "
                           "resume with that device, or mix them on purpose with --force\n");
-    EXPECT_EQ(store::RunReader(folder / "a.tscope").runs().size(), 4U) << "nothing was run meanwhile";
+    EXPECT_EQ(store::RunReader(folder / "a.tscope").runs().size(), 4U) << "nothing was run";
 
     elsewhere = resume;
     elsewhere.emplace_back("--force");

@@ -18,7 +18,7 @@ std::map<std::string, std::string> factsOf(const std::vector<EnvironmentEntry>& 
 {
     std::map<std::string, std::string> facts;
     for (const EnvironmentEntry& entry : entries)
-        EXPECT_TRUE(facts.emplace(entry.key, entry.value).second) << entry.key << " stands there twice";
+        EXPECT_TRUE(facts.emplace(entry.key, entry.value).second) << entry.key << " occurs twice";
     return facts;
 }
 

@@ -34,7 +34,7 @@ TEST(CoverageRow, AStayingSliverIsInEveryRowUntilItsRemovalAndLeavesNothing)
     row.addStaying(ends);
     out.clear();
     row.finish(2, out);
-    EXPECT_TRUE(out.empty()) << "not a rounded rest of it";
+    EXPECT_TRUE(out.empty()) << "no rounding error remains";
     EXPECT_TRUE(row.empty());
 }
 

@@ -82,11 +82,11 @@ TEST(KernelStats, OfOpsCountSelfTime)
     EXPECT_EQ(part[1].total, 15) << "linear, which began before: 70 less 50 of mm and 5 of add";
     EXPECT_EQ(part[2].total, 5) << "add ends after";
     const auto inside = opsWithin(made, {20, 30}, never);
-    ASSERT_EQ(inside.size(), 2U) << "a stretch within one op shows it";
+    ASSERT_EQ(inside.size(), 2U) << "an interval within one op contains it";
     EXPECT_EQ(inside[0].name, 1U);
     EXPECT_EQ(inside[0].total, 10);
     EXPECT_EQ(inside[1].total, 0) << "linear waits for mm all the time";
-    EXPECT_TRUE(kernelStats(made, {}, never).empty()) << "no device ran anything";
+    EXPECT_TRUE(kernelStats(made, {}, never).empty()) << "no device activity";
 }
 
 TEST(KernelStats, AKernelThatExceedsTheIntervalCountsWithItsPartInside)
@@ -185,7 +185,7 @@ TEST(KernelStats, OfAnIntervalAssignEachInstantToTheInnermostEvent)
         for (const KernelStat& stat : kernelsWithin(made, stretch, never))
             sum += stat.total;
         EXPECT_EQ(sum, stream.lane().rows.front().covered(stretch.first, stretch.second))
-            << "kernels of one stream add up to the time in which it was busy";
+            << "kernels of one stream add up to its busy time";
     }
 }
 
@@ -221,7 +221,7 @@ TEST(KernelStats, LengthsAreThoseOfEveryInstanceWithinTheInterval)
     std::sort(lengths.begin(), lengths.end());
     EXPECT_EQ(lengths, (std::vector<std::int64_t>{10, 20, 30}));
     EXPECT_EQ(lengthsOf(made, {true, true}, Stretch{0, 40}, never), (std::vector<std::int64_t>{20, 4}))
-        << "of those that start in it";
+        << "of instances that start in it";
 }
 
 TEST(KernelStats, TheFirstInstanceIsTheEarliestOfAnyLane)
@@ -232,7 +232,7 @@ TEST(KernelStats, TheFirstInstanceIsTheEarliestOfAnyLane)
     EXPECT_EQ(firstInstance(made, "sgemm_128", never), (TimelineItem{1, 0, 0}));
     EXPECT_EQ(firstInstance(made, "vectorized_add", never), (TimelineItem{1, 0, 1}));
     EXPECT_FALSE(firstInstance(made, "no such kernel", never));
-    EXPECT_FALSE(firstInstance(made, "sgemm_128", [] { return true; })) << "nobody waits";
+    EXPECT_FALSE(firstInstance(made, "sgemm_128", [] { return true; })) << "cancelled";
 }
 
 TEST(Search, FindsByLabelOrNameLongestFirst)

@@ -91,7 +91,7 @@ TEST_F(KernelWork, AddsUpTimeSpreadAndWorkByName)
     ASSERT_TRUE(gemm.work);
     EXPECT_EQ(*gemm.work, (Work{{120}, {2 * 4 * 36}}));
     EXPECT_NEAR(gemm.flopsPerSecond().value(), 120 / 120e-9, 1);
-    EXPECT_FALSE(rowOf(table, "splitKreduce_kernel").work) << "its op's work is the gemm's";
+    EXPECT_FALSE(rowOf(table, "splitKreduce_kernel").work) << "the op's work belongs to the gemm";
     EXPECT_EQ(table.families.front(), (std::pair{analysis::KernelFamily::Matmul, std::int64_t{140}}));
     EXPECT_EQ(table.ranges, (std::vector<std::string>{kAttention, kFfn}));
 }
@@ -106,7 +106,7 @@ TEST_F(KernelWork, IsLimitedToTheRequestedStepAndRange)
     ASSERT_EQ(inside.rows.size(), 1u);
     EXPECT_EQ(inside.rows[0].total, 80);
     EXPECT_TRUE(read({.run = RunId{1}, .range = "step/forward/layers.0/att"}).rows.empty())
-        << "a range is whole components";
+        << "ranges match whole components";
 }
 
 TEST_F(KernelWork, GroupsByPlace)

@@ -105,7 +105,7 @@ void expectTrueCoverage(const MemoryLayout& layout, std::span<const std::uint8_t
             groupOf[truth.at(x, run.row)] = run.group;
         }
     }
-    EXPECT_NEAR(drawn, truth.area, 1e-3 * truth.area + 0.05) << "nothing vanishes, nothing is drawn twice";
+    EXPECT_NEAR(drawn, truth.area, 1e-3 * truth.area + 0.05) << "no area is lost or drawn twice";
     for (std::size_t i = 0; i < got.size(); ++i) {
         const auto where = [&] {
             return "pixel " + std::to_string(i % static_cast<std::size_t>(frame.width)) + ", " +
@@ -242,7 +242,7 @@ TEST(MemoryLevels, CoverTheAreaOfTheBoxesAtEveryZoomTheySupport)
             std::ranges::any_of(levels->levels, [&](const MemoryLevel& each) { return each.serves(frame); }));
         expectTrueCoverage(run.layout, run.groups, frame, levels.get(), 0.25);
     }
-    EXPECT_GE(served, 8) << "else the test would be of the boxes themselves";
+    EXPECT_GE(served, 8) << "otherwise the test would only cover plain boxes";
 }
 
 TEST(MemoryLevels, HaveFewerPartsThanThereAreBoxesAndEveryBoxInOneOfThem)

@@ -39,7 +39,7 @@ TEST(MemoryGroups, DistinguishBlocksByPhaseAndKindOfModule)
     EXPECT_EQ(bytes(*phases, kNoPhaseGroup), 9);
     const auto modules = memoryGroups(history, MemoryGrouping::Module);
     EXPECT_EQ(bytes(*modules, "ffn"), 100)
-        << "a tensor from before the trace belongs to the module it is named by";
+        << "a tensor from before the trace belongs to the module in its name";
     EXPECT_EQ(bytes(*modules, "attention"), 11) << "of all layers";
     EXPECT_EQ(bytes(*modules, kOlderGroup), 7);
     EXPECT_EQ(bytes(*modules, kNoModuleGroup), 17);
@@ -57,7 +57,7 @@ TEST(MemoryGroups, OfASnapshotAreTheFunctionsThatRequestedMemory)
     memory.alloc(12, 8, 30, "??:0:start_thread");
     const auto groups = memoryGroups(memory.history(), MemoryGrouping::Module);
     EXPECT_EQ(groups->names.at(groups->groupOf[0]), "model.py forward");
-    EXPECT_EQ(groups->groupOf[1], groups->groupOf[0]) << "whatever the line";
+    EXPECT_EQ(groups->groupOf[1], groups->groupOf[0]) << "independent of the line";
     EXPECT_EQ(groups->names.at(groups->groupOf[2]), kNoModuleGroup);
 }
 
@@ -93,7 +93,7 @@ TEST(MemoryGroups, ColumnsShowTheMomentWithTheMost)
     EXPECT_EQ(columns[0].time, 10) << "from the first event";
     EXPECT_EQ(columns[0].allocated, 150);
     EXPECT_EQ(columns[1].allocated, 100);
-    EXPECT_EQ(bytes[1], 100) << "forward, behind what is older";
+    EXPECT_EQ(bytes[1], 100) << "forward, after older blocks";
     EXPECT_EQ(bytes[3], 50) << "backward, behind loss";
 }
 
@@ -131,7 +131,8 @@ TEST(MemoryHistory, EveryStateOfTheAllocatorHasAnInstant)
     FakeMemory memory;
     memory.alloc(1, 10, 20, "").alloc(2, 500, 20, "").free(2, 20).alloc(3, 20, 20, "");
     const auto history = memory.history();
-    EXPECT_EQ(history->allocated.at(history->peakTime), 510) << "of four events of one nanosecond the second";
+    EXPECT_EQ(history->allocated.at(history->peakTime), 510)
+        << "after the second of four simultaneous events";
     EXPECT_THAT(history->aliveAt(history->peakTime), ElementsAre(1u, 0u));
 }
 
@@ -140,7 +141,7 @@ TEST(MemoryReading, OpsAreReadSeparatelyFromTheBlocks)
     FakeMemory memory;
     memory.op("aten::mm", "f32[8]").alloc(1, 10, 20, "step/forward").op("aten::add", "").alloc(2, 20, 30, "");
     const auto history = memory.history(MemoryParts::WithoutOps);
-    EXPECT_TRUE(history->events.empty()) << "nothing needs them";
+    EXPECT_TRUE(history->events.empty()) << "not needed";
     ASSERT_EQ(history->blocks.size(), 2u);
     EXPECT_EQ(history->blocks[0].op, 0u);
     const auto ops = memory.ops(*history);
