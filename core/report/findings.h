@@ -22,11 +22,11 @@ namespace tilescope::report {
 ///                the larger half of the points (at least three), with Student's 95 % interval: {exponents}
 ///     crossover  the least x from which `second` stays below `first`, for each combination of `by`:
 ///                {crossovers}
-///     boundary   the x at which memory runs out: a fit of a + b x + c x² to the peaks of the points that fit,
-///                and whether the points on both sides agree: {predicted} {limit} {largest_ok} {least_oom}
+///     boundary   the x at which memory runs out: a fit of a + b x + c x² to the peaks of the points that
+///                fit, and whether the points on both sides agree: {predicted} {limit} {largest_ok} {least_oom}
 ///                {agrees}
-///     trade      the value of `series` that saves the largest share of `value` per additional share of `over`,
-///                compared with `first`, for each combination of `by`: {trades}
+///     trade      the value of `series` that saves the largest share of `value` per additional share of
+///                `over`, compared with `first`, for each combination of `by`: {trades}
 ///     say        {value} of the first point that has it
 ///
 /// A rule without sufficient data yields a finding that names what is missing.

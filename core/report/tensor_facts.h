@@ -12,7 +12,7 @@ namespace tilescope::report {
 ///
 ///     NAME        bytes of the tensor S, P, dP, … of the first traced step
 ///     workspaces  bytes of all workspaces allocated at the peak
-///     at_peak     the allocations at the peak by size: `512 MiB: P, dP, dS, P * dP; 64 MiB: 2 cuBLAS workspace`
+///     at_peak     allocations at the peak by size: `512 MiB: P, dP, dS, P * dP; 64 MiB: 2 cuBLAS workspace`
 ///     reuse       tensors that reuse the memory of earlier ones: `dP where S was; …`
 Fact tensorFact(const query::NamedMemory& named, std::string_view which);
 
