@@ -152,7 +152,7 @@ Table memoryTable(const store::RunReader& reader, const Request& request)
         return tableOf(shared(query::liveMemory(reader, request.query, at)));
     }
     if (request.group)
-        return tableOf(shared(query::memoryGroups(reader, request.query)));
+        return tableOf(shared(query::memoryGroupsTable(reader, request.query)));
     return tableOf(shared(query::memoryEvents(reader, request.query)));
 }
 

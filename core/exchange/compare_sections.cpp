@@ -279,14 +279,13 @@ Table onlyChanged(Table table, const query::MemoryDifference& held, HeldRows row
     for (Column& made : table.columns)
         made.cell = [changed, cell = made.cell](std::size_t row) { return cell((*changed)[row]); };
     table.rows = changed->size();
-    const auto size = [](Bytes bytes) { return withUnit(static_cast<double>(bytes.count), Unit::Bytes); };
     if (table.rows == 0)
         table.whyEmpty = fmt::format("The same in all of {}.", same);
-    table.notes.push_back(
-        fmt::format("{}Together {} in A, {} in B: a change of {} ({} bytes).",
-                    same > 0 && table.rows > 0 ? fmt::format("The same in {} more. ", same) : std::string(),
-                    size(held.a.allocated), size(held.b.allocated), size(held.b.allocated - held.a.allocated),
-                    (held.b.allocated - held.a.allocated).count));
+    table.notes.push_back(fmt::format(
+        "{}Together {} in A, {} in B: a change of {} ({} bytes).",
+        same > 0 && table.rows > 0 ? fmt::format("The same in {} more. ", same) : std::string(),
+        sizeText(held.a.allocated), sizeText(held.b.allocated), sizeText(held.b.allocated - held.a.allocated),
+        (held.b.allocated - held.a.allocated).count));
     return table;
 }
 

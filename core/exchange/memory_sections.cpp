@@ -64,7 +64,7 @@ Table tableOf(std::shared_ptr<const query::MemoryEventsTable> snapshot)
 
 namespace {
 
-/// What lies outside the allocator, or that nobody measured it.
+/// The memory outside the allocator, or why it is unknown.
 std::string outsideNote(const query::MemoryGroupsTable& groups)
 {
     if (!groups.outside)
@@ -72,30 +72,29 @@ std::string outsideNote(const query::MemoryGroupsTable& groups)
                (groups.device ? "neither NVML nor the driver told of it)."
                               : "a CPU's process has its code and libraries besides).");
     const query::OutsideAllocator& outside = *groups.outside;
-    const auto size = [](Bytes bytes) { return withUnit(static_cast<double>(bytes.count), Unit::Bytes); };
-    std::string text = "Outside the allocator: " + size(outside.most) +
+    std::string text = "Outside the allocator: " + sizeText(outside.most) +
                        (outside.ofAllProcesses ? " by the driver's count of all processes"
                                                : " by NVML's count of this process") +
                        " (CUDA context, modules, libraries)";
     if (outside.beforeSetUp)
-        text += ", " + size(*outside.beforeSetUp) + " of it before the run made anything and " +
-                size(outside.most - *outside.beforeSetUp) + " loaded since";
+        text += ", " + sizeText(*outside.beforeSetUp) + " of it before the run made anything and " +
+                sizeText(outside.most - *outside.beforeSetUp) + " loaded since";
     return text + ".";
 }
 
-/// What a CUDA graph's replays work in, of which the allocator counts but what outlived the capture.
+/// The memory that replays of a CUDA graph use. The allocator counts only blocks that outlived the capture.
 std::string graphPoolNote(const query::GraphPool& pool)
 {
-    const auto size = [](Bytes bytes) { return withUnit(static_cast<double>(bytes.count), Unit::Bytes); };
-    std::string text = size(pool.held) + " lies in the private pool of a CUDA graph";
+    std::string text = sizeText(pool.held) + " lies in the private pool of a CUDA graph";
     if (pool.replay)
-        text += ", where each replay works in " + size(*pool.replay) +
+        text += ", where each replay works in " + sizeText(*pool.replay) +
                 " at most without allocating: the rest of it counts as free (fragmentation, reserved_free)";
     else
         text += ": its steps work there, and replaying them allocates nothing";
     text += ".";
     if (pool.unknown.count > 0)
-        text += " " + size(pool.unknown) + " of it is unattributed: the capture was not seen to allocate it.";
+        text +=
+            " " + sizeText(pool.unknown) + " of it is unattributed: the capture was not seen to allocate it.";
     return text;
 }
 
@@ -104,7 +103,7 @@ std::string graphPoolNote(const query::GraphPool& pool)
 Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
 {
     using Row = query::MemoryGroupRow;
-    // Categories and ops are no stretches of time: people need not see that there is nothing.
+    // Categories and ops are not stretches of time: the table then leaves out columns without a value.
     const bool timed = std::ranges::any_of(groups->rows, [](const Row& row) { return row.peak.has_value(); });
     const auto stretch = [&](std::string key, std::string title, auto member) {
         return with(column(groups, std::move(key), std::move(title),
@@ -127,10 +126,9 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
         whyNoEvents(groups->run, "allocation events (memory: true and a traced step record them)");
     if (groups->peak)
         table.notes.push_back(
-            "Peak on " + deviceText(groups->device) + ": " +
-            withUnit(static_cast<double>(groups->allocated.count), Unit::Bytes) + " allocated, " +
-            withUnit(static_cast<double>(groups->reserved.count), Unit::Bytes) + " reserved, " +
-            withUnit(static_cast<double>((*groups->peak - groups->origin).count()), Unit::Nanoseconds) +
+            "Peak on " + deviceText(groups->device) + ": " + sizeText(groups->allocated) + " allocated, " +
+            sizeText(groups->reserved) + " reserved, " +
+            withUnit(static_cast<double>(groups->peak->count()), Unit::Nanoseconds) +
             " after the first event; the rows" +
             (groups->grouping == query::Grouping::Category
                  ? " without fragmentation, reserved_free and context add up to what is allocated."
@@ -147,69 +145,61 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
 
 Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live)
 {
+    using History = query::MemoryHistory;
+    using Block = query::MemoryLife;
     const auto cell = [&live](std::string key, std::string title, auto get) {
         return Column{
             .key = std::move(key), .title = std::move(title), .cell = [live, get](std::size_t row) -> Cell {
-                return get(live->from, live->from.events[live->blocks[row].event]);
+                return get(*live->history, live->block(row));
             }};
     };
-    using Events = query::MemoryEventsTable;
+    const auto text = [&cell](std::string key, std::string title, std::uint32_t Block::*member) {
+        return cell(std::move(key), std::move(title),
+                    [member](const History& h, const Block& b) { return cellOrNull(h.text(b.*member)); });
+    };
+    const query::MemoryHistory& history = *live->history;
     Table table{.heading =
-                    describeRun(live->from.run) + (live->ever ? "; all allocations" : "; live allocations"),
+                    describeRun(history.run) + (live->ever ? "; all allocations" : "; live allocations"),
                 .rows = live->blocks.size()};
     table.columns = {
-        with(cell("bytes", "bytes", [](const Events&, const AllocEvent& e) { return Cell(e.bytes); }),
+        with(cell("bytes", "bytes", [](const History&, const Block& b) { return Cell(b.bytes); }),
              Unit::Bytes, 2),
         cell("category", "category",
-             [](const Events& t, const AllocEvent& e) { return cellOrNull(t.text(e.category)); }),
-        elided(cell("path", "range",
-                    [](const Events& t, const AllocEvent& e) { return cellOrNull(t.text(e.path)); })),
-        elided(cell("op", "op", [](const Events& t, const AllocEvent& e) { return cellOrNull(t.op(e.op)); }),
-               1),
-        elided(Column{.key = "name",
-                      .title = "tensor",
-                      .cell = [live](std::size_t row) { return cellOrNull(live->name(row)); }},
-               1),
-        elided(Column{.key = "shape",
-                      .title = "shape",
-                      .cell = [live](std::size_t row) { return cellOrNull(live->shape(row)); }},
-               0),
-        with(Column{.key = "t_ns",
-                    .title = "since",
-                    .cell = [live](std::size_t row) -> Cell {
-                        const std::size_t event = live->blocks[row].event;
-                        if (event < live->from.older.size())
-                            return {};
-                        return cellOf(live->from.events[event].time - live->from.origin);
-                    }},
+             [](const History&, const Block& b) {
+                 return b.isLabelled ? cellOf(wordOf(b.category)) : Cell();
+             }),
+        elided(text("path", "range", &Block::path)),
+        elided(text("op", "op", &Block::op), 1),
+        elided(text("name", "tensor", &Block::name), 1),
+        elided(text("shape", "shape", &Block::shape), 0),
+        with(cell("t_ns", "since",
+                  [](const History&, const Block& b) {
+                      return b.isOlder() ? Cell() : cellOf(Nanoseconds(b.begin));
+                  }),
              Unit::Nanoseconds, 1),
         with(cell("address", "address",
-                  [](const Events&, const AllocEvent& e) {
-                      return Cell(static_cast<std::int64_t>(e.address));
-                  }),
+                  [](const History&, const Block& b) { return Cell(static_cast<std::int64_t>(b.address)); }),
              Unit::Address, 0),
         with(cell("device", "device",
-                  [](const Events&, const AllocEvent& e) { return cellOf(deviceText(e.device)); }),
+                  [](const History& h, const Block&) { return cellOf(deviceText(h.device)); }),
              Unit::None, 0),
         elided(cell("code", "code",
-                    [](const Events& t, const AllocEvent& e) {
-                        return cellOrNull(t.places.lineOf(t.text(e.path)));
+                    [](const History& h, const Block& b) {
+                        return cellOrNull(h.places.lineOf(h.text(b.path)));
                     }),
                0)};
-    if (live->from.events.empty()) {
+    if (history.empty()) {
         table.whyEmpty =
-            whyNoEvents(live->from.run, "allocation events (memory: true and a traced step record them)");
+            whyNoEvents(history.run, "allocation events (memory: true and a traced step record them)");
         return table;
     }
     table.whyEmpty = "No allocation of the trace is live at that moment.";
     if (live->ever)
         return table;
-    table.notes.push_back(
-        "At " + withUnit(static_cast<double>((live->at - live->from.origin).count()), Unit::Nanoseconds) +
-        " after the first event " + deviceText(live->device) + " has " +
-        withUnit(static_cast<double>(live->allocated.count), Unit::Bytes) + " allocated, " +
-        withUnit(static_cast<double>(live->untraced.count), Unit::Bytes) +
-        " of it in no block that is known.");
+    table.notes.push_back("At " + withUnit(static_cast<double>(live->at), Unit::Nanoseconds) +
+                          " after the first event " + deviceText(history.device) + " has " +
+                          sizeText(live->allocated) + " allocated, " + sizeText(live->untraced) +
+                          " of it in no block that is known.");
     return table;
 }
 
@@ -228,24 +218,22 @@ std::string whyNothingSaved(const query::SavedTable& saved)
 
 std::string savedNote(const query::SavedTable& saved)
 {
-    return withUnit(static_cast<double>(saved.activations.count), Unit::Bytes) +
+    return sizeText(saved.activations) +
            " of activations are held for backward, every storage counted once; besides " +
-           withUnit(static_cast<double>(saved.others.count), Unit::Bytes) +
-           " of parameters and inputs, which are there anyway.";
+           sizeText(saved.others) + " of parameters and inputs, which are there anyway.";
 }
 
 /// The formula of a residual stream's activation beside what was measured.
 std::string residualNote(const query::ResidualStream& stream)
 {
-    const auto size = [](std::int64_t bytes) { return withUnit(static_cast<double>(bytes), Unit::Bytes); };
     const auto number = [](std::int64_t value) { return std::to_string(value); };
     return "One activation of the residual stream: batch x context x d_model x bytes = " +
            number(stream.batch) + " x " + number(stream.context) + " x " + number(stream.dModel) + " x " +
            number(stream.elementBytes) + " = " + number(stream.formula().count) + " bytes (" +
-           size(stream.formula().count) + "). Measured: " + stream.measured.shape + " " +
+           sizeText(stream.formula()) + "). Measured: " + stream.measured.shape + " " +
            stream.measured.dtype + " with " + number(stream.measured.bytes) + " bytes, held by " +
            stream.measured.op + " in " + stream.measured.path + "; norms hold " + number(stream.tensors) +
-           " of them, together " + size(stream.together.count) + ".";
+           " of them, together " + sizeText(stream.together) + ".";
 }
 
 } // namespace

@@ -7,11 +7,6 @@ namespace tilescope::exchange {
 
 namespace {
 
-std::string sizeText(std::int64_t bytes)
-{
-    return withUnit(static_cast<double>(bytes), Unit::Bytes);
-}
-
 Cell timeCell(std::int64_t time)
 {
     return time == query::MemoryLife::kBefore || time == query::MemoryLife::kAfter ? Cell() : Cell(time);
@@ -28,8 +23,8 @@ std::string note(const query::NamedMemory& named)
         withUnit(static_cast<double>(named.at.value_or(history.peakTime)), Unit::Nanoseconds) +
         " after the first event" +
         (named.at.value_or(history.peakTime) == history.peakTime ? ", the peak" : "");
-    return "Allocated at " + when + ": " + sizeText(named.allocated) + ", " + sizeText(known) +
-           " of it in the rows with a name, " + sizeText(named.unknown) + " in no block that is known.";
+    return "Allocated at " + when + ": " + sizeText({named.allocated}) + ", " + sizeText({known}) +
+           " of it in the rows with a name, " + sizeText({named.unknown}) + " in no block that is known.";
 }
 
 } // namespace

@@ -1,6 +1,9 @@
 #pragma once
 
 #include "core/base/quantity.h"
+#include "core/base/units.h"
+
+#include <string>
 
 namespace tilescope::exchange {
 
@@ -9,5 +12,11 @@ using quantity::Scale;
 using quantity::scaleFor;
 using quantity::Unit;
 using quantity::withUnit;
+
+/// `1.50 GiB`.
+inline std::string sizeText(Bytes bytes)
+{
+    return withUnit(static_cast<double>(bytes.count), Unit::Bytes);
+}
 
 } // namespace tilescope::exchange

@@ -12,13 +12,9 @@ namespace tilescope::exchange {
 
 namespace {
 
-using query::OomHolder;
+using query::MemoryHistory;
+using query::MemoryLife;
 using query::OomReport;
-
-std::string sizeText(Bytes bytes)
-{
-    return withUnit(static_cast<double>(bytes.count), Unit::Bytes);
-}
 
 /// The recorded step's figure, else the failing one's.
 std::optional<Bytes> first(const std::optional<Bytes>& seen, const std::optional<Bytes>& told)
@@ -34,12 +30,15 @@ std::string textOrNull(std::string_view text)
 RawJson holdersJson(const OomReport& report)
 {
     std::string text = "[";
-    for (const OomHolder& holder : report.holders)
+    const MemoryHistory& history = *report.history;
+    for (const std::uint32_t index : report.holders) {
+        const MemoryLife& block = history.blocks[index];
         text += fmt::format("{}{{\"bytes\": {}, \"category\": {}, \"path\": {}, \"op\": {}, \"name\": {}, "
                             "\"shape\": {}}}",
-                            text.size() > 1 ? ", " : "", holder.bytes.count,
-                            jsonString(wordOf(holder.category)), textOrNull(holder.path),
-                            textOrNull(holder.op), textOrNull(holder.name), textOrNull(holder.shape));
+                            text.size() > 1 ? ", " : "", block.bytes, jsonString(wordOf(block.category)),
+                            textOrNull(history.text(block.path)), textOrNull(history.text(block.op)),
+                            textOrNull(history.text(block.name)), textOrNull(history.text(block.shape)));
+    }
     return {text + "]"};
 }
 
@@ -88,13 +87,13 @@ std::string whoAsked(const OomReport& report)
 }
 
 /// `layers.3/ffn/down [512, 128]`, or what asked for it.
-std::string describe(const OomHolder& holder)
+std::string describe(const MemoryHistory& history, const MemoryLife& block)
 {
-    std::string text = holder.name.empty() ? holder.path : holder.name;
-    if (!holder.op.empty())
-        text += (text.empty() ? "" : ", ") + holder.op;
-    if (!holder.shape.empty())
-        text += " " + holder.shape;
+    std::string text(history.text(block.name == 0 ? block.path : block.name));
+    if (block.op != 0)
+        text.append(text.empty() ? "" : ", ").append(history.text(block.op));
+    if (block.shape != 0)
+        text.append(" ").append(history.text(block.shape));
     return text.empty() ? "not known" : text;
 }
 
@@ -174,9 +173,11 @@ void writeOom(std::ostream& out, const OomReport& report)
     for (const auto& [category, bytes] : report.categories)
         out << fmt::format("  {:>12}  {}\n", sizeText(bytes), wordOf(category));
     out << "\nThe largest holders:\n";
-    for (const OomHolder& holder : report.holders)
-        out << fmt::format("  {:>12}  {:<12}  {}\n", sizeText(holder.bytes), wordOf(holder.category),
-                           escapeForTerminal(describe(holder)));
+    for (const std::uint32_t index : report.holders) {
+        const MemoryLife& block = report.history->blocks[index];
+        out << fmt::format("  {:>12}  {:<12}  {}\n", sizeText(Bytes{block.bytes}), wordOf(block.category),
+                           escapeForTerminal(describe(*report.history, block)));
+    }
     writeSuggestions(out, report);
 }
 

@@ -1,38 +1,15 @@
 #include "core/predict/caching_allocator.h"
 
+#include "core/model/allocator_rules.h"
+
 #include <algorithm>
 
 namespace tilescope::predict {
 
-namespace {
-
-constexpr std::int64_t kKiB = 1024;
-constexpr std::int64_t kMiB = 1024 * kKiB;
-constexpr std::int64_t kSmallestBlock = 512;
-constexpr std::int64_t kSmallBlocks = kMiB; ///< the largest of them
-constexpr std::int64_t kSmallSegment = 2 * kMiB;
-constexpr std::int64_t kLargeSegment = 20 * kMiB;
-constexpr std::int64_t kOwnSegment = 10 * kMiB; ///< from here on a block has one of its own
-constexpr std::int64_t kOwnSegmentUnit = 2 * kMiB;
-
-std::int64_t roundedUp(std::int64_t bytes, std::int64_t unit)
-{
-    return (bytes + unit - 1) / unit * unit;
-}
-
-std::int64_t segmentFor(std::int64_t size)
-{
-    if (size <= kSmallBlocks)
-        return kSmallSegment;
-    return size < kOwnSegment ? kLargeSegment : roundedUp(size, kOwnSegmentUnit);
-}
-
-} // namespace
-
 CachingAllocator::BlockId CachingAllocator::allocate(std::int64_t bytes)
 {
-    const std::int64_t size = std::max(kSmallestBlock, roundedUp(bytes, kSmallestBlock));
-    const bool isLarge = size > kSmallBlocks;
+    const std::int64_t size = AllocatorRules::blockSize(bytes);
+    const bool isLarge = size > AllocatorRules::kSmallBlocks;
     BlockId block = takeFree(size, isLarge);
     if (block == kNone)
         block = newSegment(size, isLarge);
@@ -73,7 +50,7 @@ CachingAllocator::BlockId CachingAllocator::newBlock(const Block& block)
 
 CachingAllocator::BlockId CachingAllocator::newSegment(std::int64_t size, bool isLarge)
 {
-    const std::int64_t bytes = segmentFor(size);
+    const std::int64_t bytes = AllocatorRules::segmentFor(size);
     if (bytes > limit_ - reserved_)
         return kNone;
     reserved_ += bytes;
@@ -98,7 +75,7 @@ void CachingAllocator::split(BlockId block, std::int64_t size)
 {
     const Block whole = blocks_[block];
     const std::int64_t left = whole.size - size;
-    if (whole.isLarge ? left <= kSmallBlocks : left < kSmallestBlock)
+    if (!AllocatorRules::isSplit(left, whole.isLarge))
         return;
     const BlockId rest = newBlock({.address = whole.address + size,
                                    .size = left,

@@ -205,7 +205,7 @@ Fact RunFacts::memoryShare(std::string_view category) const
 {
     query::EventQuery query = onlyOf(row_.record.run);
     query.grouping = query::Grouping::Category;
-    for (const query::MemoryGroupRow& row : query::memoryGroups(*recording_.reader, query).rows)
+    for (const query::MemoryGroupRow& row : query::memoryGroupsTable(*recording_.reader, query).rows)
         if (row.key == category)
             return factOf(std::optional(row.atPeak));
     return {};

@@ -232,7 +232,7 @@ TEST_F(MemoryWindow, TheOverviewsLargestAllocationsLeadToTheirBlock)
     waitUntilSettled();
     EXPECT_EQ(window_.currentPageName(), QStringLiteral("memory"));
     ASSERT_TRUE(page_->blocks().selected()) << place.toStdString();
-    EXPECT_EQ(blockGroup(page_->areas().runs().front(), *page_->blocks().selected()),
+    EXPECT_EQ(blockGroup(*page_->areas().runs().front().history, *page_->blocks().selected()),
               place + QLatin1Char('\n') + category);
     EXPECT_TRUE(history_->blocks[*page_->blocks().selected()].isAliveAt(history_->peakTime));
 }

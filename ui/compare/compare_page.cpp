@@ -332,7 +332,7 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
                     continue;
                 const query::LiveMemoryTable live = run.file->borrow()->liveAtPeak(run.key.run);
                 loaded.traced[i] = !timeline->steps.empty();
-                if (auto series = MemorySeries::of(timeline, live.device)) {
+                if (auto series = MemorySeries::of(timeline, live.history->device)) {
                     loaded.held[i] = !series->lane->allocated.empty();
                     series->letter = run.letter;
                     loaded.memory.push_back(std::move(*series));

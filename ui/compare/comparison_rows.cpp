@@ -192,7 +192,7 @@ void addCategories(std::vector<CategoryBytes>& categories, const store::RunReade
     if (reader.counts(run).allocEvents == 0)
         return;
     const query::MemoryGroupsTable groups =
-        query::memoryGroups(reader, {.run = run, .grouping = query::Grouping::Category});
+        query::memoryGroupsTable(reader, {.run = run, .grouping = query::Grouping::Category});
     for (const query::MemoryGroupRow& row : groups.rows) {
         const QString key = QString::fromStdString(row.key);
         auto known = std::find_if(categories.begin(), categories.end(),

@@ -357,7 +357,7 @@ void MemoryPage::goTo(const PageTarget& target)
     }
     const MemoryRun& run = *main();
     for (const std::uint32_t block : run.history->aliveAt(run.history->peakTime))
-        if (blockGroup(run, block) == target.text) {
+        if (blockGroup(*run.history, block) == target.text) {
             instantKind_ = Instant::Peak;
             placeInstant();
             chooseBlock(block);

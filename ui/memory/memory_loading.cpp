@@ -70,8 +70,10 @@ std::vector<MemoryRun> wholeOf(const std::vector<SelectedRun>& runs, const query
             if (!one.history)
                 one.history =
                     query::memoryHistory(reader, run.key.run, cancelled, query::MemoryParts::WithoutOps);
-            if (&run == &runs.front() && one.history && one.history->device)
-                one.context = query::memoryContext(reader, run.key.run, one.history->device);
+            if (&run == &runs.front() && one.history)
+                if (const auto outside =
+                        query::outsideOf(reader.memory(run.key.run).readings, one.history->device))
+                    one.context = outside->most.count;
             if (one.history && !one.history->empty())
                 one.steps = query::tracedSteps(reader, run.key.run, one.history->origin);
         });

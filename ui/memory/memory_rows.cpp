@@ -3,6 +3,7 @@
 #include "core/analysis/time/path_glob.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_difference.h"
+#include "core/query/runs/grouping.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
@@ -81,8 +82,6 @@ struct Tally {
         told += bytes;
     }
 };
-
-constexpr std::string_view kUntold = "unattributed";
 
 std::string_view opOf(const MemoryRun& run, const MemoryLife& block)
 {
@@ -203,7 +202,7 @@ const query::TimelineStep* MemoryRun::stepAt(std::int64_t time) const
 Swatch swatchOfGroup(query::MemoryGrouping grouping, const std::string& name)
 {
     using query::Hue;
-    if (name == kUntold || grouping == query::MemoryGrouping::Category)
+    if (name == query::kUnattributed || grouping == query::MemoryGrouping::Category)
         return Swatch::ofCategory(QString::fromStdString(name));
     if (name == query::kOlderGroup)
         return Swatch::ofCategory(QStringLiteral("context"));
@@ -236,23 +235,18 @@ QString blockPlace(const MemoryRun& run, std::uint32_t block)
     return path;
 }
 
-QString blockGroup(bool older, std::string_view path, std::string_view name, std::string_view category)
+QString blockGroup(const query::MemoryHistory& history, std::uint32_t block)
 {
+    const MemoryLife& life = history.blocks[block];
     static const QRegularExpression layer(QStringLiteral("layers\\.\\d+"));
-    QString where = textOf(older ? name : analysis::fromStepDown(path));
+    QString where =
+        textOf(life.isOlder() ? history.text(life.name) : analysis::fromStepDown(history.text(life.path)));
     if (where.startsWith(QLatin1String("step/")))
         where.remove(0, 5);
     where.replace(layer, QStringLiteral("layers.*"));
     if (where.isEmpty())
-        where = older ? tr("before the trace") : tr("outside any range");
-    return where + QLatin1Char('\n') + textOf(category.empty() ? kUntold : category);
-}
-
-QString blockGroup(const MemoryRun& run, std::uint32_t block)
-{
-    const MemoryLife& life = run.history->blocks[block];
-    return blockGroup(life.begin == MemoryLife::kBefore, run.history->text(life.path),
-                      run.history->text(life.name), wordOf(life.category));
+        where = life.isOlder() ? tr("before the trace") : tr("outside any range");
+    return where + QLatin1Char('\n') + textOf(wordOf(life.category));
 }
 
 QString blockName(const MemoryRun& run, std::uint32_t block)
@@ -322,7 +316,7 @@ MemoryShares memoryShareRows(const MemoryRun& run, MemoryTable by, const query::
         for (const std::string& name : groups->names)
             tally.add(name, 0, 0); // those that have nothing now are told, too
     if (const std::int64_t untold = shares.allocated - tally.told; untold != 0)
-        tally.add(kUntold, untold, 0);
+        tally.add(query::kUnattributed, untold, 0);
     double most = 0;
     std::vector<std::pair<std::string, std::pair<std::int64_t, std::int64_t>>> rows(tally.byKey.begin(),
                                                                                     tally.byKey.end());

@@ -45,10 +45,8 @@ Swatch swatchOfGroup(query::MemoryGrouping grouping, const std::string& name);
 QString blockName(const MemoryRun& run, std::uint32_t block);
 /// Where it was asked for, below the step; empty where that is not known.
 QString blockPlace(const MemoryRun& run, std::uint32_t block);
-/// What blocks are alike by in a list of the largest: place or tensor, layers as one, a line break, category.
-/// \param older  it was there before the trace; `name` is that of the tensor in it
-QString blockGroup(bool older, std::string_view path, std::string_view name, std::string_view category);
-QString blockGroup(const MemoryRun& run, std::uint32_t block);
+/// The key of a block in a list of the largest: range or tensor with all layers as one, line break, category.
+QString blockGroup(const query::MemoryHistory& history, std::uint32_t block);
 /// All that is known of a block, as keys and values.
 /// \param zero  what its times count from
 std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::uint32_t block);

@@ -317,16 +317,13 @@ TableData allocationRows(const OverviewData& data)
         const auto& live = data.runs[i].data->live;
         if (!live)
             continue;
-        for (const analysis::LiveBlock& block : live->blocks) {
-            const AllocEvent& event = live->from.events[block.event];
-            const QString group =
-                blockGroup(block.event < live->from.older.size(), live->from.text(event.path),
-                           live->from.name(block.event), live->from.text(event.category));
+        for (const std::uint32_t block : live->blocks) {
+            const QString group = blockGroup(*live->history, block);
             PairRow& row = rows.at(group);
             row.name = group.section(QLatin1Char('\n'), 0, 0);
             row.detail = group.section(QLatin1Char('\n'), 1);
             row.swatch = Swatch::ofCategory(row.detail);
-            row.values[i] = row.values[i].value_or(0) + double(block.bytes.count);
+            row.values[i] = row.values[i].value_or(0) + double(live->history->blocks[block].bytes);
         }
         if (live->untraced > Bytes{}) {
             PairRow& row = rows.at(QString());

@@ -1,5 +1,6 @@
 #include "core/analysis/memory/graph_pool.h"
 
+#include "core/analysis/memory/block_lives.h"
 #include "core/analysis/memory/memory_labels.h"
 #include "core/analysis/time/path_glob.h"
 
@@ -13,24 +14,6 @@ namespace {
 bool isGraphPool(std::uint32_t pool)
 {
     return pool != 0 && (pool & kOwnPool) == 0;
-}
-
-bool isFree(AllocAction action)
-{
-    return action == AllocAction::FreeRequested || action == AllocAction::FreeCompleted;
-}
-
-/// The captured step's allocations in private pools that nothing freed, by address.
-std::unordered_map<std::uint64_t, std::size_t> leftIn(std::span<const AllocEvent> events)
-{
-    std::unordered_map<std::uint64_t, std::size_t> left;
-    for (std::size_t i = 0; i < events.size(); ++i) {
-        if (events[i].action == AllocAction::Alloc && isGraphPool(events[i].pool))
-            left[events[i].address] = i;
-        else if (isFree(events[i].action))
-            left.erase(events[i].address);
-    }
-    return left;
 }
 
 /// `lm_head aten::mm (forward, pool of a CUDA graph)`
@@ -51,19 +34,15 @@ std::string nameOf(std::string_view path, std::string_view op)
 
 std::optional<std::int64_t> mostInGraphPools(const CapturedStep& captured)
 {
-    std::unordered_map<std::uint64_t, std::int64_t> live;
+    BlockLives<std::int64_t> blocks; // bytes in graph pools
     std::int64_t bytes = 0;
     std::optional<std::int64_t> most;
     for (const AllocEvent& event : captured.events) {
-        if (event.action == AllocAction::Alloc && isGraphPool(event.pool)) {
-            live[event.address] = event.bytes;
-            bytes += event.bytes;
+        const std::int64_t opened =
+            event.action == AllocAction::Alloc && isGraphPool(event.pool) ? event.bytes : 0;
+        bytes += opened - blocks.apply(event, [&] { return opened; }).value_or(0);
+        if (opened > 0)
             most = std::max(most.value_or(0), bytes);
-        } else if (const auto block = isFree(event.action) ? live.find(event.address) : live.end();
-                   block != live.end()) {
-            bytes -= block->second;
-            live.erase(block);
-        }
     }
     return most;
 }
@@ -72,21 +51,24 @@ void attributeGraphPool(std::span<MemoryBlock> blocks, const CapturedStep& captu
                         const StringTable& strings)
 {
     const std::vector<AllocationUse> uses = allocationUses(captured.events, captured.held, captured.saved);
-    const auto left = leftIn(captured.events);
+    BlockLives<std::size_t> lives; // numbers of the allocations
+    for (std::size_t i = 0; i < captured.events.size(); ++i)
+        lives.apply(captured.events[i], [i] { return i; });
     std::unordered_map<OpId, StringId> ops;
     for (const Op& op : captured.ops)
         ops.emplace(op.id, op.name);
     for (MemoryBlock& block : blocks) {
         if (block.isFree || block.name != kGraphPool)
             continue;
-        const auto made = left.find(block.address);
-        if (made == left.end() || captured.events[made->second].bytes != block.bytes)
+        const std::size_t* made = lives.find(block.address);
+        if (!made)
             continue;
-        const AllocEvent& event = captured.events[made->second];
-        if (!event.path)
-            continue; // no range asked for it: nothing tells what for
+        const AllocEvent& event = captured.events[*made];
+        // An allocation outside any range has no known purpose.
+        if (!isGraphPool(event.pool) || event.bytes != block.bytes || !event.path)
+            continue;
         const auto op = ops.find(event.op);
-        block.category = uses[made->second].category;
+        block.category = uses[*made].category;
         block.name =
             nameOf(strings.text(event.path), op == ops.end() ? std::string_view{} : strings.text(op->second));
     }

@@ -11,14 +11,13 @@
 
 namespace tilescope::analysis {
 
-/// The most that the captured step held in private pools at any one time: what a replay of it works in,
-/// though the allocator counts most of it as free. None where nothing was captured. O(n).
+/// The most bytes that the captured step had allocated in private pools at a time. A replay uses this memory,
+/// although the allocator counts most of it as free. None if nothing was captured. O(n).
 std::optional<std::int64_t> mostInGraphPools(const CapturedStep& captured);
 
-/// Says what blocks of a private pool are for that outlived the capture, from what the capture allocated:
-/// those named kGraphPool get a category, and a name of module, op and phase with kGraphPool in it. Blocks
-/// that the capture was not seen to make, or of another size, stay as they are: unattributed, with their
-/// bytes.
+/// Attributes the blocks of a private pool that outlived the capture, from the allocations of the capture.
+/// Blocks named kGraphPool get a category and a name of module, op and phase that contains kGraphPool. Blocks
+/// without an allocation of their size in the capture stay unattributed.
 /// \param blocks   after the capture, of its device
 /// \param strings  of the captured events' and ops' texts
 /// O((n + m) log n).

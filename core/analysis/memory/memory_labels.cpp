@@ -5,50 +5,47 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <map>
 
 namespace tilescope::analysis {
 
 namespace {
 
-/// The life of one block among the events.
-struct Life {
-    std::size_t event = 0; ///< its allocation
-    Timestamp begin{};
-    Timestamp end = Timestamp::max();
-};
-
-using LivesByAddress = std::unordered_map<std::uint64_t, std::vector<Life>>;
-
-LivesByAddress livesOf(std::span<const AllocEvent> events)
-{
-    LivesByAddress lives;
-    for (std::size_t i = 0; i < events.size(); ++i) {
-        const AllocEvent& event = events[i];
-        if (event.action == AllocAction::Alloc) {
-            lives[event.address].push_back({.event = i, .begin = event.time});
-        } else if (event.action == AllocAction::FreeRequested || event.action == AllocAction::FreeCompleted) {
-            const auto found = lives.find(event.address);
-            if (found != lives.end() && found->second.back().end == Timestamp::max())
-                found->second.back().end = event.time;
+/// Which allocation had an address at an instant.
+class AllocationsByAddress {
+public:
+    explicit AllocationsByAddress(std::span<const AllocEvent> events)
+    {
+        BlockLives<Life*> lives;
+        for (std::size_t i = 0; i < events.size(); ++i) {
+            const AllocEvent& event = events[i];
+            const auto closed = lives.apply(event, [&] {
+                return &(lives_[{event.address, event.time}] = {.event = i});
+            });
+            if (closed && event.action != AllocAction::Alloc)
+                (*closed)->end = event.time;
         }
     }
-    return lives;
-}
 
-/// The block that lay at an address at an instant.
-const Life* lifeAt(const LivesByAddress& lives, std::uint64_t address, Timestamp time)
-{
-    const auto found = lives.find(address);
-    if (found == lives.end())
-        return nullptr;
-    const std::vector<Life>& all = found->second;
-    const auto after = std::ranges::upper_bound(all, time, {}, &Life::begin);
-    if (after == all.begin() || std::prev(after)->end <= time)
-        return nullptr;
-    return &*std::prev(after);
-}
+    std::optional<std::size_t> at(std::uint64_t address, Timestamp time) const
+    {
+        const auto after = lives_.upper_bound({address, time});
+        if (after == lives_.begin())
+            return {};
+        const auto& [key, life] = *std::prev(after);
+        return key.first == address && time < life.end ? std::optional(life.event) : std::nullopt;
+    }
 
-/// Who counts a block that several hold: the lower.
+private:
+    struct Life {
+        std::size_t event = 0;
+        Timestamp end = Timestamp::max();
+    };
+    std::map<std::pair<std::uint64_t, Timestamp>, Life> lives_; // by address and begin
+};
+
+/// Of several holders of a block, the one with the lowest rank determines its category.
 int rankOf(MemoryCategory category)
 {
     static constexpr std::array order{MemoryCategory::Parameters, MemoryCategory::Gradients,
@@ -67,12 +64,12 @@ std::vector<AllocationUse> allocationUses(std::span<const AllocEvent> events,
     for (std::size_t i = 0; i < events.size(); ++i)
         if (events[i].action == AllocAction::Alloc && events[i].path)
             uses[i].category = MemoryCategory::Temporaries;
-    const LivesByAddress lives = livesOf(events);
+    const AllocationsByAddress allocations(events);
     const auto claim = [&](std::uint64_t address, Timestamp time, MemoryCategory category) -> AllocationUse* {
-        const Life* life = lifeAt(lives, address, time);
-        if (!life)
+        const auto allocation = allocations.at(address, time);
+        if (!allocation)
             return nullptr;
-        AllocationUse& use = uses[life->event];
+        AllocationUse& use = uses[*allocation];
         if (rankOf(category) < rankOf(use.category))
             use.category = category;
         return &use;
@@ -111,20 +108,19 @@ void MemoryLabels::begin(std::span<const MemoryBlock> blocks)
 {
     for (const MemoryBlock& block : blocks)
         if (!block.isFree)
-            live_[block.address] = {.category = block.category};
+            live_.open(block.address, {.category = block.category});
 }
 
 void MemoryLabels::label(std::span<AllocEvent> events)
 {
     for (AllocEvent& event : events) {
-        if (event.action == AllocAction::Alloc)
-            allocated(event);
-        else if (event.action == AllocAction::FreeRequested || event.action == AllocAction::FreeCompleted)
-            freed(event);
+        const auto closed = live_.apply(event, [&] { return allocated(event); });
+        if (event.action == AllocAction::FreeRequested || event.action == AllocAction::FreeCompleted)
+            freed(event, closed);
     }
 }
 
-void MemoryLabels::allocated(AllocEvent& event)
+MemoryLabels::Block MemoryLabels::allocated(AllocEvent& event)
 {
     const bool inStep = event.step != kNoStep;
     Block block{.category = categoryOf(event.path)};
@@ -152,7 +148,8 @@ void MemoryLabels::allocated(AllocEvent& event)
             tensor.from = event.time;
     }
     event.category = wordFor(block.category);
-    live_[event.address] = block;
+    freed_.erase(event.address);
+    return block;
 }
 
 MemoryCategory MemoryLabels::categoryOf(StringId path)
@@ -166,28 +163,24 @@ MemoryCategory MemoryLabels::categoryOf(StringId path)
     return known->second;
 }
 
-void MemoryLabels::freed(AllocEvent& event)
+void MemoryLabels::freed(AllocEvent& event, const std::optional<Block>& closed)
 {
-    const auto found = live_.find(event.address);
-    if (found == live_.end()) {
-        event.category = wordFor(MemoryCategory::Unattributed);
-        return;
-    }
-    Block& block = found->second;
-    event.category = wordFor(block.category);
-    if (block.saved && !block.isFreed)
-        saved_[*block.saved].to = event.time;
-    // CUDA says it twice: when the program gave the block back, and when the device is done with it.
-    if (event.action == AllocAction::FreeRequested)
-        block.isFreed = true;
-    else
-        live_.erase(found);
+    const auto before = freed_.find(event.address);
+    event.category = wordFor(closed                   ? closed->category
+                             : before != freed_.end() ? before->second
+                                                      : MemoryCategory::Unattributed);
+    if (closed && closed->saved)
+        saved_[*closed->saved].to = event.time;
+    if (event.action == AllocAction::FreeCompleted)
+        freed_.erase(event.address);
+    else if (closed)
+        freed_[event.address] = closed->category;
 }
 
 std::vector<SavedTensor> MemoryLabels::savedTensors() const
 {
     std::vector<SavedTensor> saved = saved_;
-    // The allocation may have been tied to any of those that share a storage.
+    // The allocation may be linked to any of the tensors that share a storage.
     std::unordered_map<std::uint64_t, std::pair<std::optional<Timestamp>, std::optional<Timestamp>>> lives;
     for (const SavedTensor& tensor : saved)
         if (tensor.from)

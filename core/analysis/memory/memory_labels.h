@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/memory/block_lives.h"
 #include "core/model/memory.h"
 #include "core/model/strings.h"
 
@@ -17,20 +18,20 @@ struct AllocationUse {
     std::optional<std::size_t> saved = {}; ///< number of the saved tensor whose storage it is
 };
 
-/// What each allocation of a rehearsed step was for; of events that are no allocation nothing.
+/// What each allocation of a rehearsed step was for; default values for other events.
 ///
-/// A block is whose it was at any instant that `held` and `saved` tell of while it was alive: parameter,
-/// gradient, optimizer state, input or workspace before activation. What a step made and nobody is known to
-/// hold is temporary; what was made outside any range is not attributed.
+/// A block belongs to the tensors that `held` and `saved` record at its address during its life; if there are
+/// several, a parameter, gradient, optimizer state, input or workspace takes precedence over an activation.
+/// A block of a range without such a tensor is temporary; one outside any range is unattributed.
 /// \param events  of one device, in time order
 /// O((n + h) log n).
 std::vector<AllocationUse> allocationUses(std::span<const AllocEvent> events,
                                           std::span<const HeldStorage> held,
                                           std::span<const SavedTensor> saved);
 
-/// Gives every allocation event of the traced steps its category, as the events come: a step allocates what
-/// the rehearsed one did, so the k-th allocation of so many bytes in a range is for what the k-th was there.
-/// What set-up allocates is for the tensor that its range names (setUpTensor).
+/// Assigns a category to each allocation event of the traced steps, as the events arrive. A step repeats the
+/// allocations of the rehearsed step: the k-th allocation of a size in a range has the category of the k-th
+/// one there. An allocation of set-up belongs to the tensor that its range names (setUpTensor).
 ///
 /// One thread at a time: learn() and begin() before the first label().
 class MemoryLabels {
@@ -45,8 +46,8 @@ public:
     /// from call to call.
     void label(std::span<AllocEvent> events);
 
-    /// The saved tensors of the rehearsed step, with the times at which the first traced step made and freed
-    /// them.
+    /// The saved tensors of the rehearsed step, with the times at which the first traced step allocated and
+    /// freed them.
     std::vector<SavedTensor> savedTensors() const;
     /// Allocations within traced steps that the rehearsed step did not make.
     std::int64_t unmatched() const { return unmatched_; }
@@ -73,12 +74,11 @@ private:
     struct Block {
         MemoryCategory category = MemoryCategory::Unattributed;
         std::optional<std::size_t> saved = {};
-        bool isFreed = false; ///< its free was asked for
     };
 
-    void allocated(AllocEvent& event);
-    void freed(AllocEvent& event);
-    /// What is asked for in a range and was not rehearsed.
+    Block allocated(AllocEvent& event);
+    void freed(AllocEvent& event, const std::optional<Block>& closed);
+    /// The category of an allocation in a range that the rehearsed step did not make.
     MemoryCategory categoryOf(StringId path);
     StringId wordFor(MemoryCategory category);
 
@@ -86,7 +86,9 @@ private:
     std::unordered_map<MemoryCategory, StringId> words_;
     std::unordered_map<StringId, MemoryCategory> ofPaths_;
     std::unordered_map<Key, Queue, KeyHash> queues_;
-    std::unordered_map<std::uint64_t, Block> live_;
+    BlockLives<Block> live_;
+    std::unordered_map<std::uint64_t, MemoryCategory>
+        freed_; ///< free requested, but not completed; by address
     std::vector<SavedTensor> saved_;
     std::int64_t unmatched_ = 0;
 };

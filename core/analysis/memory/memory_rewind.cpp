@@ -1,5 +1,7 @@
 #include "core/analysis/memory/memory_rewind.h"
 
+#include "core/model/allocator_rules.h"
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -7,14 +9,6 @@
 namespace tilescope::analysis {
 
 namespace {
-
-constexpr std::int64_t kSmallestBlock = 512;
-constexpr std::int64_t kSmallSegment = 2 << 20;
-
-std::int64_t rounded(std::int64_t bytes)
-{
-    return std::max((bytes + kSmallestBlock - 1) / kSmallestBlock, std::int64_t{1}) * kSmallestBlock;
-}
 
 /// Undoes events, the last first.
 class Rewinder {
@@ -102,8 +96,10 @@ public:
 private:
     static MemoryBlock blockOf(const AllocEvent& event, std::int64_t bytes)
     {
-        return {
-            .device = event.device, .address = event.address, .bytes = bytes, .size = rounded(event.bytes)};
+        return {.device = event.device,
+                .address = event.address,
+                .bytes = bytes,
+                .size = AllocatorRules::blockSize(event.bytes)};
     }
 
     static MemorySegment segmentOf(const AllocEvent& event)
@@ -113,7 +109,7 @@ private:
                 .bytes = event.bytes,
                 .stream = event.stream,
                 .pool = event.pool,
-                .isLarge = event.bytes != kSmallSegment,
+                .isLarge = event.bytes != AllocatorRules::kSmallSegment,
                 .isExpandable = event.action == AllocAction::SegmentUnmap};
     }
 

@@ -1,5 +1,7 @@
 #include "core/analysis/memory/memory_segments.h"
 
+#include "core/model/allocator_rules.h"
+
 #include <algorithm>
 #include <iterator>
 
@@ -7,19 +9,9 @@ namespace tilescope::analysis {
 
 namespace {
 
-constexpr std::int64_t kSmallestBlock = 512;
-constexpr std::int64_t kSmallestLargeRest = 1 << 20; ///< a rest must be larger to be split off
-constexpr std::int64_t kSmallSegment = 2 << 20;      ///< and the page of an expandable one
-constexpr std::int64_t kLargePage = 20 << 20;
-
-std::int64_t rounded(std::int64_t bytes)
-{
-    return std::max((bytes + kSmallestBlock - 1) / kSmallestBlock, std::int64_t{1}) * kSmallestBlock;
-}
-
 bool isSplit(std::int64_t rest, const MemorySegment& segment)
 {
-    return segment.isLarge && !segment.isExpandable ? rest > kSmallestLargeRest : rest >= kSmallestBlock;
+    return AllocatorRules::isSplit(rest, segment.isLarge && !segment.isExpandable);
 }
 
 std::uint64_t endOf(const MemorySegment& segment)
@@ -36,7 +28,7 @@ std::uint64_t endOf(const PlacedBlock& block)
 /// page.
 std::int64_t wholePages(const MemorySegment& segment, const PlacedBlock& block)
 {
-    const std::int64_t page = segment.isLarge ? kLargePage : kSmallSegment;
+    const std::int64_t page = segment.isLarge ? AllocatorRules::kLargeSegment : AllocatorRules::kSmallSegment;
     const auto from = static_cast<std::int64_t>(block.address - segment.address);
     const std::int64_t first = (from + page - 1) / page;
     const std::int64_t last = (from + block.size) / page;
@@ -169,7 +161,8 @@ PlacedBlock* SegmentMap::freeBlockAt(Segment& segment, std::uint64_t address)
             return nullptr;
         count(segment, block, -1);
         segment.blocks.erase(found);
-    } else if (block.state == PlacedBlock::State::Pending || skipped < rounded(block.bytes)) {
+    } else if (block.state == PlacedBlock::State::Pending ||
+               skipped < AllocatorRules::blockSize(block.bytes)) {
         return nullptr;
     }
     const std::int64_t size = static_cast<std::int64_t>(address - taker->address);
@@ -187,7 +180,7 @@ void SegmentMap::allocate(const AllocEvent& event)
 {
     Segment* segment = segmentOf(event.address);
     PlacedBlock* block = segment ? freeBlockAt(*segment, event.address) : nullptr;
-    const std::int64_t wanted = rounded(event.bytes);
+    const std::int64_t wanted = AllocatorRules::blockSize(event.bytes);
     if (!block || block->size < wanted) {
         ++inconsistent_;
         return;
@@ -269,7 +262,7 @@ void SegmentMap::addSegment(const AllocEvent& event)
                              .bytes = event.bytes,
                              .stream = event.stream,
                              .pool = event.pool,
-                             .isLarge = event.bytes != kSmallSegment,
+                             .isLarge = event.bytes != AllocatorRules::kSmallSegment,
                              .isExpandable = event.action == AllocAction::SegmentMap}};
     segment.blocks[event.address] = {event.address, event.bytes, 0, PlacedBlock::State::Free};
     const auto next = segments_.lower_bound(event.address);

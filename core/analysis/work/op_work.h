@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/kernels/kernel_families.h"
+#include "core/analysis/work/tensor_shape.h"
 #include "core/analysis/work/work.h"
 
 #include <cstdint>
@@ -10,20 +11,6 @@
 #include <vector>
 
 namespace tilescope::analysis {
-
-/// One tensor of a recorded list of shapes.
-struct TensorShape {
-    std::vector<std::int64_t> sizes = {};
-    int elementBytes = 0; ///< 0 where the type was not recorded
-    bool complex = false;
-
-    std::int64_t elements() const;
-    bool operator==(const TensorShape&) const = default;
-};
-
-/// The tensors of `bf16[4, 128, 768] f32[768]`; the type may be missing. None where the text is not such a
-/// list. O(length).
-std::optional<std::vector<TensorShape>> parseShapes(std::string_view text);
 
 /// What the shapes of an op do not tell.
 struct WorkContext {

@@ -1,6 +1,7 @@
 #include "core/exchange/export/snapshot_export.h"
 
 #include "core/analysis/memory/allocated_before.h"
+#include "core/analysis/memory/block_lives.h"
 #include "core/analysis/memory/memory_curve.h"
 #include "core/analysis/memory/memory_segments.h"
 #include "core/base/error.h"
@@ -81,7 +82,7 @@ public:
         list(std::string(category) + '\n' + block.name + '\n' + block.shape + '\n' + block.dtype, [&] {
             if (isStack_ && block.category == MemoryCategory::Unattributed)
                 return stack(block.name);
-            std::string text = block.name.empty() ? "before the trace" : block.name;
+            std::string text = block.name.empty() ? std::string(query::kOlderGroup) : block.name;
             for (const std::string& more : {block.shape, block.dtype})
                 text += more.empty() ? "" : " " + more;
             frame(text, category, 0);
@@ -234,13 +235,14 @@ private:
         for (const MemorySegment& segment : facts_.segments)
             if (segment.device == state.device)
                 segments.push_back(segment);
+        analysis::BlockLives<Holding> lives;
         std::int64_t known = 0;
         for (const MemoryBlock& block : facts_.blocks) {
             if (block.device != state.device)
                 continue;
             blocks.push_back(block);
             if (!block.isFree && block.bytes > 0) {
-                state.live[block.address] = {.bytes = block.bytes, .older = &block};
+                lives.open(block.address, {.bytes = block.bytes, .older = &block});
                 known += block.bytes;
             }
         }
@@ -248,18 +250,16 @@ private:
         state.map = state.hasSegments ? analysis::SegmentMap(segments, blocks) : analysis::SegmentMap({}, {});
         state.unknown = analysis::allocatedBefore(state.events.front()) - known;
         for (const AllocEvent& event : state.events) {
-            if (event.action == AllocAction::Alloc) {
-                state.live[event.address] = {.bytes = event.bytes, .event = &event};
-            } else if (event.action == AllocAction::FreeRequested ||
-                       event.action == AllocAction::FreeCompleted) {
-                // A CPU's allocator only tells of the second.
-                if (state.live.erase(event.address) == 0 &&
-                    (event.action == AllocAction::FreeRequested || !event.device))
-                    state.unknown -= event.bytes;
-            }
+            const auto closed =
+                lives.apply(event, [&] { return Holding{.bytes = event.bytes, .event = &event}; });
+            // A CPU allocator records completed frees only.
+            if (!closed && (event.action == AllocAction::FreeRequested ||
+                            (event.action == AllocAction::FreeCompleted && !event.device)))
+                state.unknown -= event.bytes;
             if (state.hasSegments)
                 state.map.apply(event);
         }
+        state.live = {lives.all().begin(), lives.all().end()};
         figures_.inconsistent += state.map.inconsistent();
         figures_.madeUpSegments = figures_.madeUpSegments || !state.hasSegments;
     }
@@ -287,7 +287,7 @@ private:
         // Nobody knows where it lies: behind everything else it is in nobody's way.
         constexpr std::uint64_t kPage = 2 << 20;
         MemoryBlock block;
-        block.name = "before the trace";
+        block.name = query::kOlderGroup;
         const Holding holding{.bytes = state.unknown, .older = &block};
         alone((end / kPage + 1) * kPage, holding);
         figures_.unknown += Bytes{state.unknown};

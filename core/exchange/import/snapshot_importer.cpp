@@ -19,12 +19,11 @@ bool SnapshotImporter::matches(std::string_view head) const
 ImportResult SnapshotImporter::run(const std::filesystem::path& file,
                                    const std::filesystem::path& output) const
 {
-    const auto size = [](Bytes bytes) { return withUnit(static_cast<double>(bytes.count), Unit::Bytes); };
     ImportedSnapshot imported;
     const RunId run = importSnapshotFile(file, output, &imported);
     return {run, fmt::format("{}: {} events, {} segments, {} blocks allocated with {}, {} reserved",
                              imported.header.name, imported.trace.allocEvents.size(), imported.segments,
-                             imported.blocks, size(imported.allocated), size(imported.reserved))};
+                             imported.blocks, sizeText(imported.allocated), sizeText(imported.reserved))};
 }
 
 } // namespace tilescope::exchange

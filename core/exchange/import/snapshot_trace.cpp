@@ -1,5 +1,6 @@
 #include "core/exchange/import/snapshot_trace.h"
 
+#include "core/analysis/memory/block_lives.h"
 #include "core/analysis/memory/memory_segments.h"
 
 #include <algorithm>
@@ -24,20 +25,19 @@ Lacking lackingIn(const std::vector<AllocEvent>& events)
     std::int64_t completions = 0;
     bool completesUnasked = false; // the free of a block that the trace allocated
     bool freesAgain = false;
-    std::unordered_set<std::uint64_t> held;
+    analysis::BlockLives<char> lives;
     std::unordered_set<std::uint64_t> asked;
     std::unordered_set<std::uint64_t> freed;
     for (const AllocEvent& event : events) {
+        const bool closes = lives.apply(event, [] { return char{}; }).has_value();
         if (event.action == AllocAction::Alloc) {
             ++allocations;
-            held.insert(event.address);
         } else if (event.action == AllocAction::FreeRequested) {
             ++requests;
-            held.erase(event.address);
             freesAgain = !asked.insert(event.address).second || freesAgain;
         } else if (event.action == AllocAction::FreeCompleted) {
             ++completions;
-            completesUnasked = held.erase(event.address) > 0 || completesUnasked;
+            completesUnasked = closes || completesUnasked;
             freesAgain = !freed.insert(event.address).second || freesAgain;
         }
     }
@@ -106,24 +106,17 @@ SkippedActions addSkipped(std::vector<AllocEvent>& events, const analysis::Memor
 analysis::MemoryStock countThrough(std::vector<AllocEvent>& events, const analysis::MemoryStock& after)
 {
     analysis::MemoryStock before = analysis::memoryBefore(after, events);
-    std::unordered_map<std::uint64_t, std::int64_t> live;
+    analysis::BlockLives<std::int64_t> lives; // bytes
     std::int64_t allocated = 0;
     for (const MemoryBlock& block : before.blocks) {
-        live[block.address] += block.bytes;
+        lives.open(block.address, block.bytes);
         allocated += block.bytes;
     }
     analysis::SegmentMap map(before.segments, before.blocks);
     for (AllocEvent& event : events) {
-        if (event.action == AllocAction::Alloc) {
-            live[event.address] += event.bytes;
-            allocated += event.bytes;
-        } else if (event.action == AllocAction::FreeRequested) {
-            // Never more than was there, whatever the trace lacks.
-            if (const auto found = live.find(event.address); found != live.end()) {
-                allocated -= found->second;
-                live.erase(found);
-            }
-        }
+        allocated += event.action == AllocAction::Alloc ? event.bytes : 0;
+        // Never more than was there, whatever the trace lacks.
+        allocated -= lives.apply(event, [&] { return event.bytes; }).value_or(0);
         map.apply(event);
         event.allocated = allocated;
         // A CPU's allocator has no segments: it reserves what it hands out.

@@ -8,8 +8,7 @@
 
 namespace tilescope::exchange {
 
-// What a device's allocator did, from what a snapshot tells: its segments at the end and the events until
-// then.
+// The history of a device's allocator, from the segments at its end and the events until then.
 
 /// What was made up for actions that PyTorch was told not to record (skip_actions of _record_memory_history,
 /// from 2.11).

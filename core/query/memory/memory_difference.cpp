@@ -2,7 +2,7 @@
 
 #include "core/analysis/time/path_glob.h"
 #include "core/model/text.h"
-#include "core/query/memory/memory_history.h"
+#include "core/query/memory/memory_groups.h"
 #include "core/query/runs/grouping.h"
 
 #include <algorithm>
@@ -11,8 +11,6 @@
 namespace tilescope::query {
 
 namespace {
-
-constexpr std::string_view kBeforeTrace = "before the trace";
 
 /// Adds up the blocks of both runs by one key.
 class Sums {
@@ -59,16 +57,7 @@ std::string_view moduleOrCaller(std::string_view path)
 {
     if (const std::string_view module = analysis::moduleOf(path); !module.empty())
         return module;
-    if (analysis::fromStepDown(path).starts_with("step"))
-        return {};
-    for (std::string_view rest = path; !rest.empty();) {
-        const std::size_t slash = rest.rfind('/');
-        const std::string_view frame = slash == std::string_view::npos ? rest : rest.substr(slash + 1);
-        if (!frame.starts_with("torch\xe2\x88\x95") && frame.find(".py:") != std::string_view::npos)
-            return frame;
-        rest = slash == std::string_view::npos ? std::string_view{} : rest.substr(0, slash);
-    }
-    return {};
+    return analysis::fromStepDown(path).starts_with("step") ? std::string_view{} : callerFrame(path);
 }
 
 HeldSide addSide(AllSums& sums, const store::RunReader& reader, RunId run, bool isB,
@@ -88,7 +77,7 @@ HeldSide addSide(AllSums& sums, const store::RunReader& reader, RunId run, bool 
         const MemoryLife& block = history->blocks[index];
         unknown -= block.bytes;
         const std::string_view path = history->text(block.path);
-        const std::string_view otherwise = block.begin == MemoryLife::kBefore ? kBeforeTrace : kUnattributed;
+        const std::string_view otherwise = block.begin == MemoryLife::kBefore ? kOlderGroup : kUnattributed;
         sums.categories.add(wordOf(block.category), block.bytes, isB);
         sums.ops.add(firstOf(history->text(block.op), otherwise), block.bytes, isB);
         sums.modules.add(firstOf(moduleOrCaller(path), otherwise), block.bytes, isB);

@@ -3,6 +3,7 @@
 #include "core/analysis/time/path_glob.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_difference.h"
+#include "core/query/runs/grouping.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -16,9 +17,9 @@ constexpr std::array kStackOrder{MemoryCategory::Parameters,  MemoryCategory::Op
                                  MemoryCategory::Inputs,      MemoryCategory::Workspace,
                                  MemoryCategory::Gradients,   MemoryCategory::Activations,
                                  MemoryCategory::Temporaries, MemoryCategory::Unattributed};
-constexpr std::size_t kMostGroups = 24; // more are not told apart by colour
+constexpr std::size_t kMostGroups = 24;                   // more are not told apart by colour
+constexpr std::string_view kFolderSlash = "\xe2\x88\x95"; // U+2215 in the paths of frames
 constexpr std::string_view kOthers = "other modules";
-constexpr std::string_view kUntold = "unattributed";
 
 /// attention of layers.3/attention/qkv, embedding of embedding, lm_head of `lm_head first moment`.
 std::string_view kindOfModule(std::string_view module)
@@ -32,28 +33,17 @@ std::string_view kindOfModule(std::string_view module)
     return module.substr(0, module.find_first_of("/ "));
 }
 
-/// Who asked for memory in a program whose snapshot was imported: file and function of the innermost Python
-/// frame that is not PyTorch's own. Components of a path are then `file:line:function`, with U+2215 for
-/// slashes.
+/// File and function of the frame that asked for memory in a program whose snapshot was imported.
 std::string callerOf(std::string_view path)
 {
-    constexpr std::string_view kSlash = "\xe2\x88\x95";
-    while (!path.empty()) {
-        const std::size_t cut = path.rfind('/');
-        const std::string_view call = cut == std::string_view::npos ? path : path.substr(cut + 1);
-        path = cut == std::string_view::npos ? std::string_view{} : path.substr(0, cut);
-        const std::size_t line = call.find(".py:");
-        const std::size_t function = line == std::string_view::npos ? line : call.find(':', line + 4);
-        if (function == std::string_view::npos)
-            continue;
-        std::string_view file = call.substr(0, line + 3);
-        if (file.starts_with("torch" + std::string(kSlash)))
-            continue;
-        if (const std::size_t folder = file.rfind(kSlash); folder != std::string_view::npos)
-            file.remove_prefix(folder + kSlash.size());
-        return std::string(file) + ' ' + std::string(call.substr(function + 1));
-    }
-    return {};
+    const std::string_view frame = callerFrame(path);
+    if (frame.empty())
+        return {};
+    const std::size_t line = frame.find(".py:");
+    std::string_view file = frame.substr(0, line + 3);
+    if (const std::size_t folder = file.rfind(kFolderSlash); folder != std::string_view::npos)
+        file.remove_prefix(folder + kFolderSlash.size());
+    return std::string(file) + ' ' + std::string(frame.substr(frame.find(':', line + 4) + 1));
 }
 
 /// Numbers for keys in the order in which they first come.
@@ -65,7 +55,7 @@ public:
         const auto found = std::ranges::find(groups_.names, key);
         if (found != groups_.names.end())
             return static_cast<std::uint8_t>(found - groups_.names.begin());
-        if (groups_.names.size() >= kMostGroups && key != kOthers && key != kUntold)
+        if (groups_.names.size() >= kMostGroups && key != kOthers && key != kUnattributed)
             return of(kOthers);
         groups_.names.emplace_back(key);
         return static_cast<std::uint8_t>(groups_.names.size() - 1);
@@ -135,50 +125,18 @@ void groupByModule(const MemoryHistory& history, MemoryGroups& groups)
                                                    : byPath[block.path]);
 }
 
-/// One curve while it is being drawn: a point wherever the value changes.
-struct Drawing {
-    std::vector<std::int64_t> times;
-    std::vector<std::int64_t> values;
-
-    void add(std::int64_t time, std::int64_t value)
-    {
-        if (!values.empty() && times.back() == time)
-            values.back() = value;
-        else if (values.empty() ? value != 0 : values.back() != value) {
-            times.push_back(time);
-            values.push_back(value);
-        }
-    }
-    std::shared_ptr<const StepCurve> curve()
-    {
-        return std::make_shared<const StepCurve>(
-            times.empty() ? StepCurve() : StepCurve(std::move(times), std::move(values)));
-    }
-};
-
-/// Blocks in the order in which they end.
-std::vector<std::uint32_t> byEnd(const MemoryHistory& history)
-{
-    std::vector<std::uint32_t> order;
-    for (std::uint32_t i = 0; i < history.blocks.size(); ++i)
-        if (history.blocks[i].end != MemoryLife::kAfter)
-            order.push_back(i);
-    std::ranges::sort(order, {}, [&](std::uint32_t i) { return history.blocks[i].end; });
-    return order;
-}
-
 /// Each group's bytes, and what is left over of the allocator's count: whenever a block comes or goes or the
 /// count changes.
 void drawCurves(const MemoryHistory& history, MemoryGroups& groups)
 {
     const StepCurve& count = history.allocated;
-    const std::vector<std::uint32_t> ends = byEnd(history);
-    std::vector<Drawing> drawings(groups.names.size());
+    const std::vector<std::uint32_t> ends = history.byEnd();
+    std::vector<StepCurveDrawing> drawings(groups.names.size());
     std::vector<std::int64_t> bytes(groups.names.size(), 0);
     std::size_t begun = 0;
     std::size_t ended = 0;
     std::size_t counted = 0;
-    std::int64_t told = 0;
+    std::int64_t known = 0;
     const auto nextBegin = [&] {
         return begun == history.blocks.size() ? MemoryLife::kAfter
                                               : std::max(history.blocks[begun].begin, count.time(0));
@@ -187,26 +145,28 @@ void drawCurves(const MemoryHistory& history, MemoryGroups& groups)
         return ended == ends.size() ? MemoryLife::kAfter : history.blocks[ends[ended]].end;
     };
     const auto nextCount = [&] { return counted == count.size() ? MemoryLife::kAfter : count.time(counted); };
-    for (std::int64_t time = 0;;) {
-        time = std::min({nextBegin(), nextEnd(), nextCount()});
+    const auto change = [&](std::uint32_t block, std::int64_t sign) {
+        known += sign * history.blocks[block].bytes;
+        bytes[groups.groupOf[block]] += sign * history.blocks[block].bytes;
+    };
+    for (;;) {
+        const std::int64_t time = std::min({nextBegin(), nextEnd(), nextCount()});
         if (time == MemoryLife::kAfter)
             break;
-        const auto change = [&](std::uint32_t block, std::int64_t sign) {
-            const std::uint8_t group = groups.groupOf[block];
-            told += sign * history.blocks[block].bytes;
-            bytes[group] += sign * history.blocks[block].bytes;
-            drawings[group].add(time, bytes[group]);
-        };
         for (; nextEnd() == time; ++ended)
             change(ends[ended], -1);
         for (; nextBegin() == time; ++begun)
             change(static_cast<std::uint32_t>(begun), 1);
         while (nextCount() == time)
             ++counted;
-        drawings[groups.rest].add(time, (counted == 0 ? 0 : count.value(counted - 1)) - told);
+        const std::int64_t unknown = (counted == 0 ? 0 : count.value(counted - 1)) - known;
+        for (std::size_t group = 0; group < bytes.size(); ++group)
+            if (const std::int64_t now = bytes[group] + (group == groups.rest ? unknown : 0);
+                now != 0 || !drawings[group].empty())
+                drawings[group].add(time, now);
     }
-    for (Drawing& drawing : drawings)
-        groups.curves.push_back(drawing.curve());
+    for (StepCurveDrawing& drawing : drawings)
+        groups.curves.push_back(std::make_shared<const StepCurve>(drawing.curve()));
 }
 
 } // namespace
@@ -215,6 +175,21 @@ std::int64_t MemoryGroups::at(std::size_t group, std::int64_t time) const
 {
     const StepCurve& curve = *curves[group];
     return curve.empty() || time < curve.time(0) ? 0 : curve.at(time);
+}
+
+std::string_view callerFrame(std::string_view path)
+{
+    const std::string torch = "torch" + std::string(kFolderSlash);
+    while (!path.empty()) {
+        const std::size_t cut = path.rfind('/');
+        const std::string_view frame = cut == std::string_view::npos ? path : path.substr(cut + 1);
+        const std::size_t line = frame.find(".py:");
+        if (line != std::string_view::npos && frame.find(':', line + 4) != std::string_view::npos &&
+            !frame.starts_with(torch))
+            return frame;
+        path = cut == std::string_view::npos ? std::string_view{} : path.substr(0, cut);
+    }
+    return {};
 }
 
 std::string_view moduleOf(const MemoryHistory& history, const MemoryLife& block)
@@ -247,7 +222,7 @@ std::shared_ptr<const MemoryGroups> memoryGroups(const std::shared_ptr<const Mem
         groupByPhase(*history, *groups);
     else
         groupByModule(*history, *groups);
-    groups->rest = Names(*groups).of(kUntold);
+    groups->rest = Names(*groups).of(kUnattributed);
     if (cancelled && cancelled())
         return nullptr;
     if (!history->empty())

@@ -26,7 +26,6 @@ struct MemoryGroups {
     std::int64_t at(std::size_t group, std::int64_t time) const;
 };
 
-inline constexpr std::string_view kOlderGroup = "before the trace";
 inline constexpr std::string_view kNoModuleGroup = "outside any module";
 inline constexpr std::string_view kNoPhaseGroup = "outside the phases";
 
@@ -38,6 +37,10 @@ std::shared_ptr<const MemoryGroups> memoryGroups(const std::shared_ptr<const Mem
 /// The module that a block belongs to: that of the range that asked for it, or of the tensor that is known to
 /// lie in it; empty where there is none.
 std::string_view moduleOf(const MemoryHistory& history, const MemoryLife& block);
+
+/// The innermost Python frame of a stack that is not PyTorch's own, `train.py:96:step` with U+2215 for slashes
+/// of its folders; empty if there is none. The path is that of an imported block: frames as components.
+std::string_view callerFrame(std::string_view path);
 
 /// What a stretch of time, a column of pixels, shows: the moment within it at which most was allocated.
 struct MemoryStack {

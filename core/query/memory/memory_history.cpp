@@ -1,15 +1,13 @@
 #include "core/query/memory/memory_history.h"
 
 #include "core/analysis/memory/allocated_before.h"
-#include "core/analysis/memory/memory_blocks.h"
+#include "core/analysis/memory/block_lives.h"
 #include "core/analysis/memory/memory_curve.h"
-#include "core/model/set_up_path.h"
-#include "core/model/text.h"
+#include "core/query/memory/life_maker.h"
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 namespace tilescope::query {
 
@@ -20,7 +18,15 @@ std::size_t indexOf(MemoryCategory category)
     return static_cast<std::size_t>(category);
 }
 
-/// Puts a history together from a run's records.
+constexpr std::uint32_t kNone = 0xFFFF'FFFF;
+
+/// The blocks that an event opens and closes.
+struct Change {
+    std::uint32_t opened = kNone;
+    std::uint32_t closed = kNone;
+};
+
+/// Builds a history from a run's records.
 class Builder {
 public:
     Builder(const store::RunReader& reader, RunId run, MemoryParts parts)
@@ -98,96 +104,31 @@ private:
 
     std::int64_t fromOrigin(Timestamp time) const { return (time - history_->origin).count(); }
 
-    std::uint32_t textIndex(std::string_view text)
-    {
-        if (text.empty())
-            return 0;
-        const auto [place, isNew] =
-            byText_.try_emplace(std::string(text), static_cast<std::uint32_t>(history_->texts.size()));
-        if (isNew)
-            history_->texts.emplace_back(text);
-        return place->second;
-    }
-
-    std::uint32_t textIndex(StringId id)
-    {
-        if (!id)
-            return 0;
-        const auto [place, isNew] = byId_.try_emplace(id, 0);
-        if (isNew)
-            place->second = textIndex(reader_.text(id));
-        return place->second;
-    }
-
-    /// The tensor that a range of set-up makes.
-    std::uint32_t nameOf(StringId path)
-    {
-        const auto [place, isNew] = made_.try_emplace(path, 0);
-        if (isNew)
-            if (const auto tensor = setUpTensor(reader_.text(path)))
-                place->second = textIndex(tensor->name);
-        return place->second;
-    }
-
-    MemoryCategory categoryOf(StringId id)
-    {
-        const auto [place, isNew] = categories_.try_emplace(id, MemoryCategory::Unattributed);
-        if (isNew && id)
-            place->second = fromWord<MemoryCategory>(reader_.text(id)).value_or(MemoryCategory::Unattributed);
-        return place->second;
-    }
-
-    void readOps()
-    {
-        std::unordered_map<OpId, std::pair<StringId, StringId>> wanted;
-        for (const AllocEvent& event : history_->events)
-            if (event.op && event.action == AllocAction::Alloc)
-                wanted.try_emplace(event.op);
-        if (wanted.empty())
-            return;
-        reader_.eachOp({.run = history_->run.run}, [&](const Op& op) {
-            if (wanted.contains(op.id))
-                ops_[op.id] = {textIndex(op.name), textIndex(op.shapes)};
-            return true;
-        });
-    }
-
     void addBlocks()
     {
         MemoryHistory& history = *history_;
+        LifeMaker maker(reader_, history);
         if (parts_ == MemoryParts::All)
-            readOps();
-        std::vector<MemoryBlock> held = history.older;
-        std::erase_if(held, [](const MemoryBlock& block) { return block.isFree || block.bytes == 0; });
-        older_ = held.size();
-        const std::vector<AllocEvent> before = analysis::asAllocations(held);
-        analysis::BlockLives told = analysis::blockLives(before, history.events, history.device);
-        blockOf_ = std::move(told.blockOf);
-        history.blocks.reserve(told.lives.size());
-        for (const analysis::BlockLife& life : told.lives) {
-            const bool isOlder = history.blocks.size() < older_;
-            const AllocEvent& event = isOlder ? before[life.event] : history.events[life.event];
-            MemoryLife block{.address = life.address,
-                             .bytes = life.bytes,
-                             .begin = life.begin == Timestamp::min() ? MemoryLife::kBefore
-                                                                     : fromOrigin(life.begin),
-                             .end = life.end == Timestamp::max() ? MemoryLife::kAfter : fromOrigin(life.end),
-                             .step = event.step};
-            if (isOlder) {
-                const MemoryBlock& source = held[life.event];
-                block.category = source.category;
-                block.name = textIndex(source.name);
-                block.shape = textIndex(source.shape);
-            } else {
-                block.category = categoryOf(event.category);
-                block.path = textIndex(event.path);
-                block.by = event.op;
-                if (const auto op = ops_.find(event.op); op != ops_.end())
-                    std::tie(block.op, block.shape) = op->second;
-                if (event.step == kNoStep && event.path)
-                    block.name = nameOf(event.path);
+            maker.readOps(history.events);
+        analysis::BlockLives<std::uint32_t> lives;
+        for (const MemoryBlock& block : history.older)
+            if (!block.isFree && block.bytes != 0) {
+                lives.open(block.address, static_cast<std::uint32_t>(history.blocks.size()));
+                history.blocks.push_back(maker.of(block));
             }
-            history.blocks.push_back(block);
+        older_ = history.blocks.size();
+        changes_.reserve(history.events.size());
+        for (const AllocEvent& event : history.events) {
+            Change& change = changes_.emplace_back();
+            const auto closed = lives.apply(event, [&] {
+                change.opened = static_cast<std::uint32_t>(history.blocks.size());
+                history.blocks.push_back(maker.of(event));
+                return change.opened;
+            });
+            if (closed) {
+                change.closed = *closed;
+                history.blocks[*closed].end = fromOrigin(event.time);
+            }
         }
         history.length = fromOrigin(std::max(history.events.back().time, unchangedUntil_));
     }
@@ -224,15 +165,14 @@ private:
         note(start, before, history.events.front().reserved);
         for (std::size_t i = 0; i < history.events.size(); ++i) {
             const AllocEvent& event = history.events[i];
-            if (blockOf_[i] != analysis::BlockLives::kNone) {
-                const MemoryLife& block = history.blocks[blockOf_[i]];
-                bytes[indexOf(block.category)] +=
-                    event.action == AllocAction::Alloc ? block.bytes : -block.bytes;
-            } else if (event.action == AllocAction::FreeRequested ||
-                       (event.action == AllocAction::FreeCompleted && !event.device)) {
-                // A block from before the trace that nobody told of.
-                bytes[indexOf(MemoryCategory::Unattributed)] -= event.bytes;
-            }
+            const Change& change = changes_[i];
+            if (change.closed != kNone)
+                bytes[indexOf(history.blocks[change.closed].category)] -= history.blocks[change.closed].bytes;
+            else if (event.action == AllocAction::FreeRequested ||
+                     (event.action == AllocAction::FreeCompleted && !event.device))
+                bytes[indexOf(MemoryCategory::Unattributed)] -= event.bytes; // unknown, from before the trace
+            if (change.opened != kNone)
+                bytes[indexOf(history.blocks[change.opened].category)] += history.blocks[change.opened].bytes;
             if (history.hasSegments())
                 map.apply(event);
             if (event.action != AllocAction::Oom)
@@ -250,12 +190,7 @@ private:
     std::shared_ptr<MemoryHistory> history_;
     Timestamp unchangedUntil_{}; // of a run without events
     std::size_t older_ = 0;
-    std::vector<std::uint32_t> blockOf_; // by event: the block that begins or ends with it
-    std::unordered_map<std::string, std::uint32_t> byText_;
-    std::unordered_map<StringId, std::uint32_t> byId_;
-    std::unordered_map<StringId, MemoryCategory> categories_;
-    std::unordered_map<StringId, std::uint32_t> made_; ///< names, by path
-    std::unordered_map<OpId, std::pair<std::uint32_t, std::uint32_t>> ops_;
+    std::vector<Change> changes_; // by event
 };
 
 } // namespace
@@ -265,22 +200,6 @@ void MemoryHistory::index()
     latestEnds_.assign((blocks.size() + kStretch - 1) / kStretch, MemoryLife::kBefore);
     for (std::size_t i = 0; i < blocks.size(); ++i)
         latestEnds_[i / kStretch] = std::max(latestEnds_[i / kStretch], blocks[i].end);
-}
-
-void MemoryHistory::columns(double from, double perColumn, std::span<MemoryColumn> out) const
-{
-    if (empty())
-        return;
-    for (std::size_t column = 0; column < out.size(); ++column) {
-        const double start = from + perColumn * static_cast<double>(column);
-        MemoryColumn& to = out[column];
-        to.time =
-            allocated.highest(static_cast<std::int64_t>(start), static_cast<std::int64_t>(start + perColumn));
-        to.allocated = allocated.at(to.time);
-        to.reserved = reserved.at(to.time);
-        for (std::size_t i = 0; i < kMemoryCategories; ++i)
-            to.bytes[i] = curves[i].empty() || to.time < curves[i].time(0) ? 0 : curves[i].at(to.time);
-    }
 }
 
 void MemoryHistory::eachAliveWithin(std::int64_t from, std::int64_t to,
@@ -304,6 +223,16 @@ std::vector<std::uint32_t> MemoryHistory::aliveAt(std::int64_t time) const
     std::ranges::stable_sort(alive, std::ranges::greater{},
                              [this](std::uint32_t block) { return blocks[block].bytes; });
     return alive;
+}
+
+std::vector<std::uint32_t> MemoryHistory::byEnd() const
+{
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t i = 0; i < blocks.size(); ++i)
+        if (blocks[i].end != MemoryLife::kAfter)
+            order.push_back(i);
+    std::ranges::sort(order, {}, [this](std::uint32_t block) { return blocks[block].end; });
+    return order;
 }
 
 analysis::SegmentMap MemoryHistory::segmentsAt(std::int64_t time) const

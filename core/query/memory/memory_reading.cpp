@@ -82,14 +82,22 @@ std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run,
     return steps;
 }
 
-std::optional<std::int64_t> memoryContext(const store::RunReader& reader, RunId run, DeviceIndex device)
+std::optional<OutsideAllocator> outsideOf(std::span<const MemoryReading> readings, DeviceIndex device)
 {
-    std::optional<std::int64_t> context;
-    for (const MemoryReading& reading : reader.memory(run).readings)
-        if (const auto used = reading.process ? reading.process : reading.deviceUsed;
-            used && reading.device == device)
-            context = std::max(context.value_or(0), *used - reading.reserved);
-    return context;
+    std::optional<OutsideAllocator> outside;
+    for (const MemoryReading& reading : readings) {
+        const auto used = reading.process ? reading.process : reading.deviceUsed;
+        if (!used || !reading.device || reading.device != device)
+            continue;
+        const Bytes beyond{*used - reading.reserved};
+        if (!outside)
+            outside.emplace();
+        outside->most = std::max(outside->most, beyond);
+        outside->ofAllProcesses = outside->ofAllProcesses || !reading.process;
+        if (reading.moment == "before set-up")
+            outside->beforeSetUp = beyond;
+    }
+    return outside;
 }
 
 std::shared_ptr<const MemoryOps> memoryOps(const store::RunReader& reader, const MemoryHistory& history,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 namespace tilescope::query {
 
@@ -19,10 +20,15 @@ std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reade
 /// \throws Error  no such run
 std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run, Timestamp origin);
 
-/// What the process has of the device outside the allocator: context, modules, libraries, by NVML's or the
-/// driver's word; none where nobody said.
-/// \throws Error  no such run
-std::optional<std::int64_t> memoryContext(const store::RunReader& reader, RunId run, DeviceIndex device);
+/// The memory of a process outside its allocator: CUDA's context, modules, libraries.
+struct OutsideAllocator {
+    Bytes most{};
+    std::optional<Bytes> beforeSetUp = {}; ///< before the run made anything
+    bool ofAllProcesses = false;           ///< the driver's count, because NVML has none of the process
+};
+
+/// None on a CPU, and if nothing measured it. O(readings).
+std::optional<OutsideAllocator> outsideOf(std::span<const MemoryReading> readings, DeviceIndex device);
 
 /// Ops by which the blocks of a history were asked for. Immutable; any thread.
 struct MemoryOps {

@@ -1,26 +1,17 @@
 #include "core/query/memory/memory_tables.h"
 
-#include "core/model/set_up_path.h"
 #include "core/model/text.h"
-#include "core/query/memory/memory_history.h"
 #include "core/query/memory/memory_stretches.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_set>
 
 namespace tilescope::query {
 
 namespace {
-
-Timestamp originOf(const store::RunReader& reader, RunId run)
-{
-    const auto span = reader.span(run);
-    return span ? span->first : Timestamp{};
-}
-
-constexpr std::string_view kBeforeTrace = "before the trace";
 
 /// Counts what the allocator has and no block accounts for.
 void addUnattributed(MemoryGroupsTable& table, Bytes bytes)
@@ -35,24 +26,6 @@ void addUnattributed(MemoryGroupsTable& table, Bytes bytes)
         row->max += bytes;
     }
     std::ranges::stable_sort(table.rows, std::ranges::greater{}, &MemoryGroupRow::atPeak);
-}
-
-std::optional<OutsideAllocator> outsideOf(const std::vector<MemoryReading>& readings, DeviceIndex device)
-{
-    std::optional<OutsideAllocator> outside;
-    for (const MemoryReading& reading : readings) {
-        const auto used = reading.process ? reading.process : reading.deviceUsed;
-        if (!used || !reading.device || reading.device != device)
-            continue;
-        const Bytes beyond{*used - reading.reserved};
-        if (!outside)
-            outside.emplace();
-        outside->most = std::max(outside->most, beyond);
-        outside->ofAllProcesses = outside->ofAllProcesses || !reading.process;
-        if (reading.moment == "before set-up")
-            outside->beforeSetUp = beyond;
-    }
-    return outside;
 }
 
 /// What lies in the private pools of CUDA graphs.
@@ -104,68 +77,74 @@ void addStretches(MemoryGroupsTable& table, std::map<std::string, MemoryStretch>
     }
 }
 
-/// Stands for the word of a category in events that are made here, beyond the ids of any file.
-StringId wordOfOlder(MemoryCategory category)
+/// The group of each block.
+std::vector<std::uint32_t> groupsOf(const MemoryHistory& history, Grouping grouping, GroupKeys& keys)
 {
-    return StringId{0xfffffff0U - static_cast<std::uint32_t>(category)};
-}
-
-/// Keeps the texts that the events refer to, so that the snapshot needs no reader.
-void keepTexts(MemoryEventsTable& table, const store::RunReader& reader)
-{
-    const auto keep = [&](StringId id) {
-        if (id && !table.texts.contains(id))
-            table.texts.emplace(id, reader.text(id));
+    std::vector<std::optional<std::uint32_t>> byText(history.texts.size()); // each text is read once
+    const auto groupOfText = [&](std::uint32_t text) {
+        std::optional<std::uint32_t>& group = byText[text];
+        if (!group)
+            group = keys.numberOf(groupKey(grouping, history.text(text)));
+        return *group;
     };
-    std::unordered_set<OpId> ops;
-    for (std::size_t i = 0; i < table.events.size(); ++i) {
-        const AllocEvent& event = table.events[i];
-        if (i >= table.older.size())
-            keep(event.category);
-        keep(event.path);
-        if (event.op)
-            ops.insert(event.op);
+    std::vector<std::uint32_t> groups;
+    groups.reserve(history.blocks.size());
+    for (const MemoryLife& block : history.blocks) {
+        if (grouping == Grouping::Category)
+            groups.push_back(keys.numberOf(wordOf(block.category)));
+        else if (block.isOlder())
+            groups.push_back(keys.numberOf(kOlderGroup));
+        else if (grouping == Grouping::Step)
+            groups.push_back(keys.numberOf(block.step == kNoStep ? "between steps"
+                                                                 : "step " + std::to_string(block.step)));
+        else
+            groups.push_back(groupOfText(grouping == Grouping::Op ? block.op : block.path));
     }
-    if (ops.empty())
-        return;
-    reader.eachOp({.run = table.run.run}, [&](const Op& op) {
-        if (ops.contains(op.id)) {
-            table.ops.emplace(op.id, reader.text(op.name));
-            if (op.shapes)
-                table.shapes.emplace(op.id, reader.text(op.shapes));
+    return groups;
+}
+
+/// A row for each group: its bytes at the peak, the most that it ever had, its allocations.
+void addGroups(MemoryGroupsTable& table, const MemoryHistory& history)
+{
+    GroupKeys keys(table.grouping, {});
+    const std::vector<std::uint32_t> groups = groupsOf(history, table.grouping, keys);
+    const std::vector<std::uint32_t> ends = history.byEnd();
+    std::vector<Bytes> live;
+    auto ended = ends.begin();
+    Bytes unknown = table.allocated;
+    for (std::size_t i = 0; i < history.blocks.size(); ++i) {
+        const MemoryLife& block = history.blocks[i];
+        for (; ended != ends.end() && history.blocks[*ended].end <= block.begin; ++ended)
+            live[groups[*ended]] -= Bytes{history.blocks[*ended].bytes};
+        const std::uint32_t group = groups[i];
+        if (group == table.rows.size()) {
+            table.rows.push_back({.key = keys.key(group)});
+            live.emplace_back();
         }
-        return true;
+        MemoryGroupRow& row = table.rows[group];
+        live[group] += Bytes{block.bytes};
+        row.max = std::max(row.max, live[group]);
+        row.allocations += block.isOlder() ? 0 : 1;
+        if (block.isAliveAt(history.peakTime)) {
+            row.atPeak += Bytes{block.bytes};
+            unknown -= Bytes{block.bytes};
+        }
+    }
+    std::ranges::stable_sort(table.rows, std::ranges::greater{},
+                             [](const MemoryGroupRow& row) { return std::pair(row.atPeak, row.max); });
+    addUnattributed(table, unknown);
+}
+
+/// Keeps the blocks of ranges that match.
+void keepMatching(LiveMemoryTable& table, const std::string& glob)
+{
+    if (glob.empty())
+        return;
+    const analysis::PathGlob pattern(glob);
+    std::erase_if(table.blocks, [&](std::uint32_t block) {
+        const std::string_view path = table.history->text(table.history->blocks[block].path);
+        return path.empty() || !pattern.contains(analysis::fromStepDown(path));
     });
-}
-
-MemoryEventsTable allEvents(const store::RunReader& reader, const EventQuery& query)
-{
-    MemoryEventsTable table{.run = chooseRun(reader, query.run)};
-    table.origin = originOf(reader, table.run.run);
-    table.events = reader.allocEvents({.run = table.run.run});
-    return table;
-}
-
-/// All events of a run, and before them what was allocated already.
-MemoryEventsTable wholeHistory(const store::RunReader& reader, const EventQuery& query)
-{
-    MemoryEventsTable table = allEvents(reader, query);
-    MemoryFacts facts = reader.memory(table.run.run);
-    if (const auto count = table.events.empty() ? countOfBlocks(facts) : std::nullopt) {
-        table.events.push_back(*count);
-        table.origin = count->time;
-    }
-    table.places = CodePlaces(std::move(facts.places));
-    table.older = std::move(facts.blocks);
-    std::erase_if(table.older, [](const MemoryBlock& block) { return block.isFree; });
-    std::vector<AllocEvent> events = analysis::asAllocations(table.older);
-    for (std::size_t i = 0; i < events.size(); ++i) {
-        const MemoryCategory category = table.older[i].category;
-        events[i].category = wordOfOlder(category);
-        table.texts.try_emplace(events[i].category, wordOf(category));
-    }
-    table.events.insert(table.events.begin(), events.begin(), events.end());
-    return table;
 }
 
 } // namespace
@@ -182,134 +161,81 @@ std::string_view MemoryEventsTable::op(OpId id) const
     return found == ops.end() ? std::string_view{} : std::string_view(found->second);
 }
 
-std::string_view MemoryEventsTable::shapesOf(OpId id) const
-{
-    const auto found = shapes.find(id);
-    return found == shapes.end() ? std::string_view{} : std::string_view(found->second);
-}
-
-std::string_view MemoryEventsTable::name(std::size_t event) const
-{
-    if (event < older.size())
-        return older[event].name;
-    const auto made = setUpTensor(text(events[event].path));
-    return made ? made->name : std::string_view{};
-}
-
-std::string_view LiveMemoryTable::name(std::size_t row) const
-{
-    return from.name(blocks[row].event);
-}
-
-std::string_view LiveMemoryTable::shape(std::size_t row) const
-{
-    const std::size_t event = blocks[row].event;
-    return event < from.older.size() ? std::string_view(from.older[event].shape)
-                                     : from.shapesOf(from.events[event].op);
-}
-
 MemoryEventsTable memoryEvents(const store::RunReader& reader, const EventQuery& query)
 {
-    MemoryEventsTable table = allEvents(reader, query);
+    MemoryEventsTable table{.run = chooseRun(reader, query.run)};
+    if (const auto span = reader.span(table.run.run))
+        table.origin = span->first;
+    table.events = reader.allocEvents({.run = table.run.run});
     const analysis::TextOf textOf = textsOf(reader);
     PathSelection selection(query.rangeGlob, textOf);
     std::erase_if(table.events, [&](const AllocEvent& event) { return !selection.has(event.path); });
-    keepTexts(table, reader);
+    std::unordered_set<OpId> ops;
+    for (const AllocEvent& event : table.events) {
+        for (const StringId id : {event.category, event.path})
+            if (id && !table.texts.contains(id))
+                table.texts.emplace(id, reader.text(id));
+        if (event.op)
+            ops.insert(event.op);
+    }
+    if (!ops.empty())
+        reader.eachOp({.run = table.run.run}, [&](const Op& op) {
+            if (ops.contains(op.id))
+                table.ops.emplace(op.id, reader.text(op.name));
+            return true;
+        });
     return table;
 }
 
-MemoryGroupsTable memoryGroups(const store::RunReader& reader, const EventQuery& query)
+MemoryGroupsTable memoryGroupsTable(const store::RunReader& reader, const EventQuery& query)
 {
-    const MemoryEventsTable history = wholeHistory(reader, query);
-    MemoryGroupsTable table{.run = history.run, .rows = {}};
+    const auto history = memoryHistory(reader, chooseRun(reader, query.run).run);
+    MemoryGroupsTable table{.run = history->run, .device = history->device, .rows = {}};
     if (query.grouping != Grouping::None)
         table.grouping = query.grouping;
-    table.origin = history.origin;
-    const auto device = analysis::mainMemoryDevice(history.events);
-    if (!device)
+    if (history->empty())
         return table;
-    table.device = *device;
-
-    const analysis::TextOf textOf = textsOf(reader);
-    GroupKeys keys(table.grouping, textOf);
-    std::unordered_map<OpId, StringId> opNames;
-    if (table.grouping == Grouping::Op)
-        for (const Op& op : reader.ops({.run = table.run.run}))
-            opNames.emplace(op.id, op.name);
-    const auto groupOf = [&](const AllocEvent& event) {
-        const auto index = static_cast<std::size_t>(&event - history.events.data());
-        if (index < history.older.size())
-            return keys.numberOf(table.grouping == Grouping::Category ? wordOf(history.older[index].category)
-                                                                      : kBeforeTrace);
-        if (table.grouping == Grouping::Category)
-            return keys.numberOf(event.category);
-        if (table.grouping == Grouping::Step)
-            return keys.numberOf(event.step == kNoStep ? "between steps"
-                                                       : "step " + std::to_string(event.step));
-        if (table.grouping != Grouping::Op)
-            return keys.numberOf(event.path);
-        const auto name = opNames.find(event.op);
-        return keys.numberOf(name == opNames.end() ? StringId{} : name->second);
-    };
-    const analysis::MemoryGroups groups =
-        analysis::memoryGroups(history.events, table.device, groupOf, history.older.size());
-    table.peak = groups.peak.time;
-    table.allocated = groups.peak.allocated;
-    table.reserved = groups.peak.reserved;
-    for (const analysis::MemoryGroup& group : groups.groups)
-        table.rows.push_back({keys.key(group.group), group.atPeak, group.max, group.allocations});
-    addUnattributed(table, groups.untraced);
+    table.peak = Nanoseconds(history->peakTime);
+    table.allocated = Bytes{history->allocated.at(history->peakTime)};
+    table.reserved = Bytes{history->reserved.at(history->peakTime)};
+    addGroups(table, *history);
     const std::vector<MemoryReading> readings = reader.memory(table.run.run).readings;
-    addGraphPool(table, history.older, readings);
-    const auto whole = memoryHistory(reader, table.run.run);
+    addGraphPool(table, history->older, readings);
     table.outside = outsideOf(readings, table.device);
     if (table.grouping == Grouping::Category)
-        addBeyondTheCount(table, *whole);
+        addBeyondTheCount(table, *history);
     else
-        addStretches(table, memoryStretches(reader, *whole, table.grouping));
+        addStretches(table, memoryStretches(reader, *history, table.grouping));
     return table;
 }
-
-namespace {
-
-LiveMemoryTable blocksAt(const store::RunReader& reader, const EventQuery& query,
-                         std::optional<Nanoseconds> at, bool ever)
-{
-    LiveMemoryTable table{.from = wholeHistory(reader, query), .blocks = {}};
-    table.ever = ever;
-    keepTexts(table.from, reader);
-    const std::vector<AllocEvent>& events = table.from.events;
-    const auto device = analysis::mainMemoryDevice(events);
-    if (!device)
-        return table;
-    table.device = *device;
-    table.at = at ? table.from.origin + *at : analysis::memoryPeak(events, table.device)->time;
-    analysis::LiveSet live = analysis::liveAt(events, table.device, table.at);
-    table.allocated = table.untraced = live.untraced;
-    for (const analysis::LiveBlock& block : live.blocks)
-        table.allocated += block.bytes;
-    if (ever)
-        live.blocks = analysis::everAllocated(events, table.device);
-
-    const analysis::TextOf textOf = textsOf(reader);
-    PathSelection selection(query.rangeGlob, textOf);
-    std::erase_if(live.blocks,
-                  [&](const analysis::LiveBlock& block) { return !selection.has(events[block.event].path); });
-    table.blocks = std::move(live.blocks);
-    return table;
-}
-
-} // namespace
 
 LiveMemoryTable liveMemory(const store::RunReader& reader, const EventQuery& query,
                            std::optional<Nanoseconds> at)
 {
-    return blocksAt(reader, query, at, false);
+    LiveMemoryTable table{.history = memoryHistory(reader, chooseRun(reader, query.run).run)};
+    const MemoryHistory& history = *table.history;
+    if (history.empty())
+        return table;
+    table.at = at ? at->count() : history.peakTime;
+    table.allocated = table.untraced = Bytes{history.allocated.at(table.at)};
+    table.blocks = history.aliveAt(table.at);
+    for (const std::uint32_t block : table.blocks)
+        table.untraced -= Bytes{history.blocks[block].bytes};
+    keepMatching(table, query.rangeGlob);
+    return table;
 }
 
 LiveMemoryTable everAllocated(const store::RunReader& reader, const EventQuery& query)
 {
-    return blocksAt(reader, query, {}, true);
+    LiveMemoryTable table = liveMemory(reader, {.run = query.run}, {});
+    const std::vector<MemoryLife>& blocks = table.history->blocks;
+    table.ever = true;
+    table.blocks.resize(blocks.size());
+    std::iota(table.blocks.begin(), table.blocks.end(), 0U);
+    std::ranges::stable_sort(table.blocks, std::ranges::greater{},
+                             [&](std::uint32_t block) { return blocks[block].bytes; });
+    keepMatching(table, query.rangeGlob);
+    return table;
 }
 
 } // namespace tilescope::query

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "core/analysis/memory/memory_curve.h"
-#include "core/query/runs/code_places.h"
+#include "core/query/memory/memory_reading.h"
 #include "core/query/runs/event_query.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,24 +14,16 @@
 
 namespace tilescope::query {
 
-/// Allocation events as they came.
+/// The recorded allocation events of all devices.
 struct MemoryEventsTable {
     store::RunRecord run = {};
     Timestamp origin{}; ///< first event of the run: times are shown from it
     std::vector<AllocEvent> events = {};
     std::unordered_map<StringId, std::string> texts = {}; ///< of the events' categories and paths
     std::unordered_map<OpId, std::string> ops = {};       ///< names of the events' ops
-    std::unordered_map<OpId, std::string> shapes = {};    ///< of what those ops were given
-    /// What the first events stand for where they only say what was allocated when the trace began.
-    std::vector<MemoryBlock> older = {};
-    CodePlaces places = {}; ///< where the events' ranges were opened
 
     std::string_view text(StringId id) const;
     std::string_view op(OpId id) const;
-    std::string_view shapesOf(OpId id) const;
-    /// Who holds an older block, or for whom set-up made one: layers.3/ffn/down; empty for others and where
-    /// it is not known.
-    std::string_view name(std::size_t event) const;
 };
 
 /// \throws Error  as kernels()
@@ -49,14 +41,6 @@ struct MemoryGroupRow {
     std::optional<Bytes> churn = {};
 };
 
-/// What a device lost to a process beyond what its allocator had reserved: CUDA's context, modules,
-/// libraries.
-struct OutsideAllocator {
-    Bytes most{};
-    std::optional<Bytes> beforeSetUp = {}; ///< before the run made anything
-    bool ofAllProcesses = false;           ///< the driver's count, where NVML tells of none by itself
-};
-
 /// What the private pools of CUDA graphs hold, in which replayed steps work without allocating.
 struct GraphPool {
     Bytes held{};                     ///< allocated there; part of the categories
@@ -68,33 +52,29 @@ struct MemoryGroupsTable {
     store::RunRecord run = {};
     DeviceIndex device = {};
     Grouping grouping = Grouping::Category;
-    std::vector<MemoryGroupRow> rows;   ///< largest at the peak first
-    std::optional<Timestamp> peak = {}; ///< none without events
-    Timestamp origin{};
+    std::vector<MemoryGroupRow> rows;     ///< largest at the peak first
+    std::optional<Nanoseconds> peak = {}; ///< from the run's first event; none without events
     Bytes allocated{}; ///< at the peak: the sum of the rows, less those beyond the allocator's count
     Bytes reserved{};
     std::optional<OutsideAllocator> outside = {}; ///< none where it was not measured
     GraphPool graphPool = {};
 };
 
-/// What is not attributed to any category, range or op is `unattributed`. By category, range, phase, module
-/// or op, on the device with the highest peak.
+/// The blocks of the device with the highest peak by category, range, phase, module, op or step. Memory
+/// without a group is `unattributed`.
 /// \throws Error  as kernels()
-MemoryGroupsTable memoryGroups(const store::RunReader& reader, const EventQuery& query);
+MemoryGroupsTable memoryGroupsTable(const store::RunReader& reader, const EventQuery& query);
 
-/// What is allocated at an instant, the largest first.
+/// The blocks that are allocated at an instant.
 struct LiveMemoryTable {
-    MemoryEventsTable from = {}; ///< the events that the blocks index
-    std::vector<analysis::LiveBlock> blocks = {};
-    DeviceIndex device = {};
-    Timestamp at{};
+    std::shared_ptr<const MemoryHistory> history;
+    std::vector<std::uint32_t> blocks = {}; ///< of the history, the largest first
+    std::int64_t at = 0;                    ///< from the history's origin
     Bytes allocated{};
-    Bytes untraced{};  ///< that no block accounts for
-    bool ever = false; ///< blocks of any time, not of that moment
+    Bytes untraced{};  ///< of it, in no known block
+    bool ever = false; ///< the table has all blocks of the run
 
-    /// Who holds a block, and its shape, where that is known.
-    std::string_view name(std::size_t row) const;
-    std::string_view shape(std::size_t row) const;
+    const MemoryLife& block(std::size_t row) const { return history->blocks[blocks[row]]; }
 };
 
 /// \param at      from the run's first event; none: the peak.
@@ -102,7 +82,7 @@ struct LiveMemoryTable {
 LiveMemoryTable liveMemory(const store::RunReader& reader, const EventQuery& query,
                            std::optional<Nanoseconds> at);
 
-/// The same of all blocks that were allocated at any time; `at` and `allocated` are the peak's.
+/// All blocks of the run; `at`, `allocated` and `untraced` are those of the peak.
 LiveMemoryTable everAllocated(const store::RunReader& reader, const EventQuery& query);
 
 } // namespace tilescope::query

@@ -35,14 +35,8 @@ void addScene(OomReport& report, const store::RunReader& reader, const MemoryHis
         // LibTorch puts what the driver has left where other events have their address.
         report.deviceFree = Bytes{static_cast<std::int64_t>(failure.address)};
     }
-    for (const std::uint32_t index : history.aliveAt(time)) {
-        if (report.holders.size() == kHolders)
-            break;
-        const MemoryLife& block = history.blocks[index];
-        report.holders.push_back({Bytes{block.bytes}, block.category, std::string(history.text(block.path)),
-                                  std::string(history.text(block.op)), std::string(history.text(block.name)),
-                                  std::string(history.text(block.shape))});
-    }
+    report.holders = history.aliveAt(time);
+    report.holders.resize(std::min(report.holders.size(), kHolders));
     for (std::size_t i = 0; i < kMemoryCategories; ++i)
         if (!history.curves[i].empty())
             if (const Bytes bytes{history.curves[i].at(time)}; bytes.count > 0)
@@ -109,11 +103,12 @@ OomReport oomReport(const store::RunReader& reader, std::optional<RunId> run)
 {
     OomReport report{.run = chooseRun(reader, run)};
     report.info = report.run.result.oom.value_or(OomInfo{});
-    const auto history = memoryHistory(reader, report.run.run);
-    const auto failure = std::ranges::find(history->events.rbegin(), history->events.rend(), AllocAction::Oom,
-                                           &AllocEvent::action);
-    if (failure != history->events.rend())
-        addScene(report, reader, *history, *failure);
+    report.history = memoryHistory(reader, report.run.run);
+    const std::vector<AllocEvent>& events = report.history->events;
+    const auto failure =
+        std::ranges::find(events.rbegin(), events.rend(), AllocAction::Oom, &AllocEvent::action);
+    if (failure != events.rend())
+        addScene(report, reader, *report.history, *failure);
     if (report.run.result.status == RunStatus::Oom)
         addSuggestions(report, reader);
     return report;

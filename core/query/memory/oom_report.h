@@ -9,16 +9,6 @@
 
 namespace tilescope::query {
 
-/// Who held memory when it ran out.
-struct OomHolder {
-    Bytes bytes{};
-    MemoryCategory category = MemoryCategory::Unattributed;
-    std::string path = {};  ///< range that asked for it; empty where it was there before the step
-    std::string op = {};    ///< likewise
-    std::string name = {};  ///< layers.3/ffn/down, where known
-    std::string shape = {}; ///< where known
-};
-
 /// Why a run was out of memory.
 struct OomReport {
     store::RunRecord run = {};
@@ -33,7 +23,8 @@ struct OomReport {
     std::optional<Bytes> largestFree = {};   ///< block; none on a CPU, whose allocator keeps none
     std::optional<Bytes> fragmentation = {}; ///< lost to rounding, and free between blocks
     std::optional<Bytes> deviceFree = {};    ///< by the driver's word
-    std::vector<OomHolder> holders = {};     ///< the ten largest
+    std::shared_ptr<const MemoryHistory> history = {};
+    std::vector<std::uint32_t> holders = {};                       ///< the ten largest blocks of the history
     std::vector<std::pair<MemoryCategory, Bytes>> categories = {}; ///< what was allocated, the most first
 
     std::vector<predict::Suggestion> suggestions = {}; ///< what would fit, by the predictor's word

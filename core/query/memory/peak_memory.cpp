@@ -1,13 +1,11 @@
 #include "core/query/memory/peak_memory.h"
 
-#include "core/analysis/memory/memory_curve.h"
-#include "core/model/text.h"
+#include "core/analysis/memory/block_lives.h"
+#include "core/query/memory/life_maker.h"
 #include "core/query/runs/in_order.h"
 #include "core/query/runs/run_tables.h"
-#include "core/query/runs/selection.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace tilescope::query {
 
@@ -20,9 +18,9 @@ struct Peak {
     std::int64_t allocated = 0;
 };
 
-/// Of all devices the highest, of several the first. None where no track tells.
+/// Of all devices the highest, of several the first. None without a memory track.
 std::optional<Peak> peakOf(const store::RunReader& reader, const store::RunRecord& run,
-                           std::span<const AllocEvent> older)
+                           const MemoryFacts& facts)
 {
     std::optional<Peak> highest;
     const auto consider = [&highest](const Peak& peak) {
@@ -39,102 +37,77 @@ std::optional<Peak> peakOf(const store::RunReader& reader, const store::RunRecor
             return true;
         });
     }
-    if (highest)
-        for (const AllocEvent& event : older)
-            consider({event.device, event.time, event.allocated});
+    if (const auto older = highest ? countOfBlocks(facts) : std::nullopt)
+        consider({older->device, older->time, older->allocated});
     return highest;
 }
 
-/// Follows a device's blocks, as analysis::liveAt does, keeping only what is alive.
-class LiveBlocks {
+/// The blocks that are allocated at the peak: all that is kept of the events.
+class BlocksAtPeak {
 public:
-    explicit LiveBlocks(const Peak& peak) : peak_(peak) {}
+    BlocksAtPeak(const Peak& peak, std::span<const MemoryBlock> older) : peak_(peak)
+    {
+        for (const MemoryBlock& block : older)
+            if (block.device == peak.device && !block.isFree && block.bytes != 0)
+                lives_.open(block.address, {next_++, &block, {}});
+    }
 
     void add(const AllocEvent& event)
     {
-        const std::size_t number = next_++;
         if (event.device != peak_.device || event.action == AllocAction::Oom || event.time > peak_.time)
             return;
         allocated_ = event.allocated;
         sawPeak_ = sawPeak_ || (event.time == peak_.time && event.allocated == peak_.allocated);
-        if (event.action == AllocAction::Alloc)
-            live_[event.address] = {number, event};
-        else if (event.action == AllocAction::FreeRequested || event.action == AllocAction::FreeCompleted)
-            live_.erase(event.address);
+        lives_.apply(event, [&] { return Block{next_++, nullptr, event}; });
     }
-    /// Whether the peak is that of an event that counts memory: the track has an Oom's too.
+    /// Whether an event that counts memory has the peak: the track also has those that failed.
     bool sawPeak() const { return sawPeak_; }
 
-    /// \pre the first `older` events that were added are table.from.events
-    void fill(LiveMemoryTable& table, std::size_t older) const
+    void fill(LiveMemoryTable& table, MemoryHistory& history, LifeMaker maker) const
     {
-        std::vector<std::pair<std::size_t, const AllocEvent*>> alive;
-        for (const auto& [address, block] : live_)
-            alive.emplace_back(block.first, &block.second);
-        std::ranges::sort(alive);
-        std::int64_t followed = 0;
-        for (const auto& [number, event] : alive) {
-            std::size_t index = number;
-            if (number >= older) {
-                index = table.from.events.size();
-                table.from.events.push_back(*event);
-            }
-            table.blocks.push_back({event->address, {event->bytes}, index});
-            followed += event->bytes;
+        std::vector<const Block*> alive;
+        for (const auto& [address, block] : lives_.all())
+            alive.push_back(&block);
+        std::ranges::sort(alive, {}, [](const Block* block) { return block->number; });
+        table.allocated = table.untraced = {allocated_};
+        for (const Block* block : alive) {
+            table.blocks.push_back(static_cast<std::uint32_t>(history.blocks.size()));
+            history.blocks.push_back(block->older ? maker.of(*block->older) : maker.of(block->event));
+            table.untraced -= {history.blocks.back().bytes};
         }
-        std::ranges::stable_sort(table.blocks, std::ranges::greater{}, &analysis::LiveBlock::bytes);
-        table.allocated = {allocated_};
-        table.untraced = {allocated_ - followed};
+        std::ranges::stable_sort(table.blocks, std::ranges::greater{},
+                                 [&](std::uint32_t block) { return history.blocks[block].bytes; });
     }
 
 private:
+    struct Block {
+        std::size_t number = 0; ///< in the order of allocation
+        const MemoryBlock* older = nullptr;
+        AllocEvent event = {}; ///< its allocation; unused for an older block
+    };
     const Peak peak_;
-    std::unordered_map<std::uint64_t, std::pair<std::size_t, AllocEvent>> live_; ///< by address
+    analysis::BlockLives<Block> lives_;
     std::size_t next_ = 0;
     std::int64_t allocated_ = 0;
     bool sawPeak_ = false;
 };
-
-void keepTexts(MemoryEventsTable& table, const store::RunReader& reader)
-{
-    for (std::size_t i = 0; i < table.events.size(); ++i)
-        for (const StringId id : {table.events[i].category, table.events[i].path})
-            if (id && !table.texts.contains(id))
-                table.texts.emplace(id, reader.text(id));
-}
-
-/// What was allocated before the first event, as liveMemory() has it.
-void addOlder(MemoryEventsTable& table, const store::RunReader& reader)
-{
-    table.older = reader.memory(table.run.run).blocks;
-    std::erase_if(table.older, [](const MemoryBlock& block) { return block.isFree; });
-    table.events = analysis::asAllocations(table.older);
-    for (std::size_t i = 0; i < table.events.size(); ++i) {
-        const MemoryCategory category = table.older[i].category;
-        // Beyond the ids of any file.
-        table.events[i].category = StringId{0xfffffff0U - static_cast<std::uint32_t>(category)};
-        table.texts.try_emplace(table.events[i].category, wordOf(category));
-    }
-}
 
 } // namespace
 
 LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
                              const std::function<bool()>& cancelled)
 {
-    LiveMemoryTable table{.from = {.run = chooseRun(reader, run)}, .blocks = {}};
-    const auto span = reader.span(run);
-    table.from.origin = span ? span->first : Timestamp{};
-    addOlder(table.from, reader);
-    const std::optional<Peak> peak = peakOf(reader, table.from.run, table.from.events);
+    auto history = std::make_shared<MemoryHistory>();
+    history->run = chooseRun(reader, run);
+    if (const auto span = reader.span(run))
+        history->origin = span->first;
+    const MemoryFacts facts = reader.memory(run);
+    const std::optional<Peak> peak = peakOf(reader, history->run, facts);
     if (!peak)
         return liveMemory(reader, {.run = run}, {});
-    table.device = peak->device;
-    table.at = peak->time;
-    LiveBlocks live(*peak);
-    const std::size_t older = table.from.events.size();
-    for (const AllocEvent& event : table.from.events)
-        live.add(event);
+    history->device = peak->device;
+    LiveMemoryTable table{.history = history, .at = (peak->time - history->origin).count()};
+    BlocksAtPeak live(*peak, facts.blocks);
     const auto timeOf = [](const AllocEvent& event) { return event.time; };
     InOrder<AllocEvent, decltype(timeOf)> inOrder(timeOf);
     const auto take = [&live](std::span<const AllocEvent> events) {
@@ -153,8 +126,7 @@ LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
     inOrder.finish(take);
     if (!live.sawPeak())
         return liveMemory(reader, {.run = run}, {});
-    live.fill(table, older);
-    keepTexts(table.from, reader);
+    live.fill(table, *history, LifeMaker(reader, *history));
     return table;
 }
 

@@ -6,11 +6,11 @@
 
 namespace tilescope::query {
 
-/// What is allocated at a run's peak, as liveMemory() tells it, but without the names and shapes of ops: of
-/// the events it keeps only those of the blocks it lists, so that memory grows with what is alive.
+/// The blocks that are allocated at a run's peak, as liveMemory() returns them, but without the names and
+/// shapes of ops. Its history has these blocks only, and no curves: memory grows with what is alive.
 ///
-/// Where the file has the memory's track, it reads the events up to the peak only; ends early, with nothing,
-/// where cancelled.
+/// If the file has a memory track, this reads the events up to the peak only. Returns an empty table if
+/// cancelled.
 /// \throws Error  no such run
 LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
                              const std::function<bool()>& cancelled);

@@ -1,7 +1,9 @@
 #include "core/query/memory/residual_stream.h"
 
+#include "core/analysis/work/tensor_shape.h"
 #include "core/config/schema.h"
 
+#include <array>
 #include <string_view>
 
 namespace tilescope::query {
@@ -15,11 +17,6 @@ bool isNorm(std::string_view path)
     return (slash == std::string_view::npos ? path : path.substr(slash + 1)).ends_with("norm");
 }
 
-std::int64_t elementBytesOf(std::string_view dtype)
-{
-    return dtype == "f64" ? 8 : dtype == "f32" ? 4 : dtype == "bf16" || dtype == "f16" ? 2 : 0;
-}
-
 } // namespace
 
 std::optional<ResidualStream> residualStream(const store::RunRecord& run, std::span<const SavedTensor> saved)
@@ -28,8 +25,7 @@ std::optional<ResidualStream> residualStream(const store::RunRecord& run, std::s
     if (!spec || spec->workload != Workload::Lm)
         return {};
     ResidualStream stream{.batch = spec->batch, .context = spec->context, .dModel = spec->dModel};
-    const std::string shape =
-        "[" + std::to_string(stream.batch * stream.context) + ", " + std::to_string(stream.dModel) + "]";
+    const std::string shape = analysis::shapeText(std::array{stream.batch * stream.context, stream.dModel});
     for (const SavedTensor& tensor : saved) {
         // What a norm made itself is scaled already; the stream is what it was given.
         if (!isNorm(tensor.path) || tensor.shape != shape || tensor.tensor == "own output" ||
@@ -37,7 +33,7 @@ std::optional<ResidualStream> residualStream(const store::RunRecord& run, std::s
             continue;
         if (stream.tensors == 0) {
             stream.measured = tensor;
-            stream.elementBytes = elementBytesOf(tensor.dtype);
+            stream.elementBytes = analysis::elementBytesOf(tensor.dtype);
         }
         ++stream.tensors;
         stream.together += Bytes{tensor.bytes};

@@ -1,10 +1,10 @@
 #include "core/query/memory/tensor_names.h"
 
 #include "core/analysis/time/path_glob.h"
+#include "core/analysis/work/tensor_shape.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 
 namespace tilescope::query {
@@ -13,83 +13,31 @@ namespace {
 
 using Dims = std::vector<std::int64_t>;
 
-/// An operand as op shapes tell of it: bf16[8, 256, 64].
-struct Operand {
-    std::int64_t elementBytes = 0; ///< 0: not known
-    Dims dims = {};
+using analysis::TensorShape;
 
-    std::int64_t elements() const
-    {
-        std::int64_t product = 1;
-        for (const std::int64_t dim : dims)
-            product *= dim;
-        return product;
-    }
-};
-
-std::int64_t elementBytesOf(std::string_view dtype)
+std::vector<TensorShape> operandsOf(std::string_view shapes)
 {
-    constexpr std::array<std::pair<std::string_view, std::int64_t>, 8> known{
-        {{"f32", 4}, {"bf16", 2}, {"f16", 2}, {"f64", 8}, {"i64", 8}, {"i32", 4}, {"bool", 1}, {"u8", 1}}};
-    for (const auto& [word, bytes] : known)
-        if (word == dtype)
-            return bytes;
-    return 0;
-}
-
-/// `f32[1] f32[8, 256, 64]`; what is written otherwise ends the list.
-std::vector<Operand> operandsOf(std::string_view text)
-{
-    std::vector<Operand> operands;
-    while (!text.empty()) {
-        const std::size_t open = text.find('[');
-        const std::size_t close = text.find(']');
-        if (open == std::string_view::npos || close == std::string_view::npos || close < open)
-            break;
-        Operand operand{.elementBytes = elementBytesOf(text.substr(0, open))};
-        std::string_view list = text.substr(open + 1, close - open - 1);
-        while (!list.empty()) {
-            std::int64_t dim = 0;
-            const auto parsed = std::from_chars(list.data(), list.data() + list.size(), dim);
-            if (parsed.ec != std::errc{})
-                return operands;
-            operand.dims.push_back(dim);
-            list.remove_prefix(static_cast<std::size_t>(parsed.ptr - list.data()));
-            list.remove_prefix(std::min(list.size(), list.starts_with(", ") ? std::size_t{2} : list.size()));
-        }
-        operands.push_back(std::move(operand));
-        text.remove_prefix(close + 1);
-        text.remove_prefix(std::min(text.size(), text.find_first_not_of(' ')));
-    }
-    return operands;
-}
-
-std::string shapeText(const Dims& dims)
-{
-    std::string text = "[";
-    for (const std::int64_t dim : dims)
-        text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
-    return text + "]";
+    return analysis::parseShapes(shapes).value_or(std::vector<TensorShape>{});
 }
 
 /// The operands of a batched product and what it gives; none for other ops.
 struct Product {
-    Operand first;
-    Operand second;
-    Operand result;
+    TensorShape first;
+    TensorShape second;
+    TensorShape result;
 };
 
-std::optional<Product> productOf(std::string_view op, const std::vector<Operand>& operands)
+std::optional<Product> productOf(std::string_view op, const std::vector<TensorShape>& operands)
 {
     const std::size_t from = op == "aten::baddbmm" ? 1 : 0;
     if ((op != "aten::bmm" && op != "aten::baddbmm") || operands.size() < from + 2)
         return {};
     Product product{operands[from], operands[from + 1], {}};
-    const Dims& a = product.first.dims;
-    const Dims& b = product.second.dims;
+    const Dims& a = product.first.sizes;
+    const Dims& b = product.second.sizes;
     if (a.size() != 3 || b.size() != 3 || a[0] != b[0] || a[2] != b[1])
         return {};
-    product.result = {product.first.elementBytes, {a[0], a[1], b[2]}};
+    product.result = {{a[0], a[1], b[2]}, product.first.elementBytes};
     return product;
 }
 
@@ -110,12 +58,12 @@ public:
         if (const auto product = productOf(op, operands)) {
             if (!isResult(block, product->result))
                 return workspace(index, op);
-            name(index, sawWeights_ ? "O" : "S", product->result.dims);
+            name(index, sawWeights_ ? "O" : "S", product->result.sizes);
             if (!sawWeights_)
-                scores_ = product->result.dims;
+                scores_ = product->result.sizes;
         } else if (op == "aten::_softmax" && !operands.empty() && isResult(block, operands[0])) {
             sawWeights_ = true;
-            scores_ = operands[0].dims;
+            scores_ = operands[0].sizes;
             name(index, "P", scores_);
         } else if (!sawWeights_ && scores_.empty() && queryBytes_ > 0 &&
                    block.category == MemoryCategory::Activations) {
@@ -134,16 +82,16 @@ public:
                 return workspace(index, op);
             const std::string_view letter =
                 sawScoresGradient_ ? afterScores(*product) : beforeScores(block, *product);
-            name(index, letter, product->result.dims);
+            name(index, letter, product->result.sizes);
             last_ = index;
             lastOperand_ = product->result;
         } else if (op == "aten::_softmax_backward_data" && !operands.empty() &&
                    isResult(block, operands[0])) {
             sawScoresGradient_ = true;
-            scores_ = operands[0].dims;
+            scores_ = operands[0].sizes;
             name(index, "dS", scores_);
-        } else if (op == "aten::mul" && operands.size() >= 2 && operands[0].dims == scores_ &&
-                   operands[1].dims == scores_ && isResult(block, operands[0])) {
+        } else if (op == "aten::mul" && operands.size() >= 2 && operands[0].sizes == scores_ &&
+                   operands[1].sizes == scores_ && isResult(block, operands[0])) {
             name(index, "P * dP", scores_);
         } else if (last_ && block.bytes == history_.blocks[*last_].bytes && isCopy(op, operands, block)) {
             copy(index, op);
@@ -155,7 +103,7 @@ public:
     }
 
 private:
-    static bool isResult(const MemoryLife& block, const Operand& result)
+    static bool isResult(const MemoryLife& block, const TensorShape& result)
     {
         return block.bytes == result.elements() * result.elementBytes;
     }
@@ -164,7 +112,7 @@ private:
     {
         names_[index].name = name;
         if (!dims.empty())
-            names_[index].shape = shapeText(dims);
+            names_[index].shape = analysis::shapeText(dims);
     }
 
     void workspace(std::uint32_t index, std::string_view op)
@@ -176,9 +124,9 @@ private:
     /// dV = P^T dO and dP = dO V^T.
     std::string_view beforeScores(const MemoryLife& block, const Product& product)
     {
-        const bool mayBeWeights = product.result.dims == scores_;
-        const bool mayBeValues = product.first.dims.size() == 3 && scores_.size() == 3 &&
-                                 product.first.dims[1] == scores_[2] && product.first.dims[2] == scores_[1];
+        const bool mayBeWeights = product.result.sizes == scores_;
+        const bool mayBeValues = product.first.sizes.size() == 3 && scores_.size() == 3 &&
+                                 product.first.sizes[1] == scores_[2] && product.first.sizes[2] == scores_[1];
         if (mayBeWeights != mayBeValues)
             return mayBeWeights ? "dP" : "dV";
         // All alike: autograd asks for the second operand's gradient first, and a gradient is known as such.
@@ -190,18 +138,19 @@ private:
     /// dQ = dS K, and dK^T = Q^T dS or dK = dS^T Q.
     std::string_view afterScores(const Product& product)
     {
-        const bool firstIsScores = product.first.dims == scores_;
-        const bool secondIsScores = product.second.dims == scores_;
+        const bool firstIsScores = product.first.sizes == scores_;
+        const bool secondIsScores = product.second.sizes == scores_;
         const bool isQueries = firstIsScores != secondIsScores ? firstIsScores && !sawQueries_ : !sawQueries_;
         sawQueries_ = sawQueries_ || isQueries;
         return isQueries ? "dQ" : "dK";
     }
 
     /// Whether an op only scales, lays out or copies what the last product gave.
-    bool isCopy(std::string_view op, const std::vector<Operand>& operands, const MemoryLife& block) const
+    bool isCopy(std::string_view op, const std::vector<TensorShape>& operands, const MemoryLife& block) const
     {
         if (op == "aten::mul")
-            return !operands.empty() && operands[0].dims == lastOperand_.dims && isResult(block, operands[0]);
+            return !operands.empty() && operands[0].sizes == lastOperand_.sizes &&
+                   isResult(block, operands[0]);
         return (op == "aten::empty_strided" || op == "aten::empty" || op == "aten::clone") &&
                block.category == MemoryCategory::Gradients;
     }
@@ -234,7 +183,7 @@ private:
     bool sawFirst_ = false;   ///< of backward's two products before that
     bool sawQueries_ = false; ///< dQ is named
     std::optional<std::uint32_t> last_;
-    Operand lastOperand_;
+    TensorShape lastOperand_;
     std::size_t fused_ = 0;
 };
 

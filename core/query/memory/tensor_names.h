@@ -19,11 +19,11 @@ struct TensorName {
 
 /// Names of all blocks of a run, in their order.
 ///
-/// Told from what was recorded of each allocation (op, its operands' shapes, range, category), never from
-/// what the size ought to be: products before a softmax make scores, those after it the output; backward's
-/// are told by their operands' shapes, and where those are all alike (as many rows as dimensions) by their
-/// order. A product that allocates what is not its result's size allocates a workspace. Within modules named
-/// attention only. O(n log n).
+/// The names follow from what was recorded of each allocation (op, shapes of its operands, range, category),
+/// never from an expected size: products before a softmax make scores, those after it the output. Products of
+/// backward are distinguished by the shapes of their operands, or by their order if all shapes are equal. A
+/// product that allocates another size than that of its result allocates a workspace. Covers modules named
+/// attention. O(n log n).
 std::vector<TensorName> tensorNames(const MemoryHistory& history);
 
 /// One row of a decomposition.

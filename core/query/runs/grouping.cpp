@@ -34,22 +34,25 @@ Grouping groupingOf(std::string_view word, std::span<const Grouping> allowed)
                 .mend = didYouMean(word, words)};
 }
 
+std::string_view groupKey(Grouping grouping, std::string_view text)
+{
+    std::string_view key = text;
+    if (grouping == Grouping::Range)
+        key = analysis::fromStepDown(text);
+    else if (grouping == Grouping::Phase)
+        key = analysis::phaseOf(text);
+    else if (grouping == Grouping::Module)
+        key = analysis::moduleOf(text);
+    else if (grouping == Grouping::Layer)
+        key = analysis::moduleOf(text).substr(0, analysis::moduleOf(text).find('/'));
+    return key.empty() ? kUnattributed : key;
+}
+
 std::uint32_t GroupKeys::numberOf(StringId id)
 {
     const auto [entry, isNew] = byId_.emplace(id, 0);
-    if (isNew) {
-        const std::string_view text = id ? textOf_(id) : std::string_view{};
-        std::string_view key = text;
-        if (grouping_ == Grouping::Range)
-            key = analysis::fromStepDown(text);
-        else if (grouping_ == Grouping::Phase)
-            key = analysis::phaseOf(text);
-        else if (grouping_ == Grouping::Module)
-            key = analysis::moduleOf(text);
-        else if (grouping_ == Grouping::Layer)
-            key = analysis::moduleOf(text).substr(0, analysis::moduleOf(text).find('/'));
-        entry->second = numberOf(key.empty() ? kUnattributed : key);
-    }
+    if (isNew)
+        entry->second = numberOf(groupKey(grouping_, id ? textOf_(id) : std::string_view{}));
     return entry->second;
 }
 

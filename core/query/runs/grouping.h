@@ -25,11 +25,13 @@ Grouping groupingOf(std::string_view word, std::span<const Grouping> allowed);
 /// The name of the group for events without a key.
 inline constexpr std::string_view kUnattributed = "unattributed";
 
+/// The key of a text in a grouping: Range, Phase, Module and Layer interpret the text as a path; other groupings
+/// use it as it is. kUnattributed if there is none. O(length).
+std::string_view groupKey(Grouping grouping, std::string_view text);
+
 /// Assigns numbers from 0 to the distinct keys of a grouping. Evaluates each string id once.
 class GroupKeys {
 public:
-    /// \param grouping  Range, Phase, Module and Layer interpret the text as a path; other groupings use it
-    ///                  as it is
     GroupKeys(Grouping grouping, const analysis::TextOf& textOf) : grouping_(grouping), textOf_(textOf) {}
 
     std::uint32_t numberOf(StringId id);

@@ -217,7 +217,8 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
     }
     if (!cancelled() && reader.counts(run).allocEvents > 0) {
         overview.live = memoryAtPeak(reader, run, cancelled);
-        overview.peakPhase = phaseAt(reader, run, overview.live->at);
+        overview.peakPhase =
+            phaseAt(reader, run, overview.live->history->origin + Nanoseconds(overview.live->at));
     }
     overview.isWhole = !cancelled();
 }

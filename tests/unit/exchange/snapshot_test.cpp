@@ -158,14 +158,13 @@ TEST_F(Snapshot, OwnOneKeepsCategoriesRangesAndHolders)
     const store::RunReader reader(folder / "t.tscope");
     const auto live = query::liveMemory(reader, {}, {});
     ASSERT_EQ(live.blocks.size(), 3u);
-    EXPECT_EQ(live.name(0), "layers.0/ffn/down [1024, 1024] f32");
-    const AllocEvent& event = live.from.events[live.blocks[1].event];
-    EXPECT_EQ(live.from.text(event.category), "activations");
-    EXPECT_EQ(live.from.text(event.path), "step/forward/attention");
-    EXPECT_EQ(live.from.op(event.op), "aten::mm");
+    EXPECT_EQ(live.history->text(live.block(0).name), "layers.0/ffn/down [1024, 1024] f32");
+    EXPECT_EQ(live.block(1).category, MemoryCategory::Activations);
+    EXPECT_EQ(live.history->text(live.block(1).path), "step/forward/attention");
+    EXPECT_EQ(live.history->text(live.block(1).op), "aten::mm");
     EXPECT_EQ(reader.memory(RunId{1}).places, store::RunReader(gpuRun()).memory(RunId{1}).places);
     EXPECT_EQ(reader.memory(RunId{1}).places.size(), 2u);
-    EXPECT_EQ(query::memoryGroups(reader, {}).rows.at(0).key, "parameters");
+    EXPECT_EQ(query::memoryGroupsTable(reader, {}).rows.at(0).key, "parameters");
 }
 
 TEST_F(Snapshot, CpuRunGetsASegmentForEachBlockAndFreesInTwoParts)

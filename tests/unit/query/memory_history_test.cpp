@@ -23,6 +23,33 @@ constexpr std::size_t at(MemoryCategory category)
     return static_cast<std::size_t>(category);
 }
 
+/// The moment within a stretch of time at which the most is allocated, with the bytes of each category.
+struct MemoryColumn {
+    std::int64_t time = 0;
+    std::array<std::int64_t, kMemoryCategories> bytes{};
+    std::int64_t allocated = 0;
+    std::int64_t reserved = 0;
+};
+
+/// \param count  stretches of `perColumn` nanoseconds, the first from `from` on
+std::vector<MemoryColumn> columnsOf(const MemoryHistory& history, double from, double perColumn, int count)
+{
+    std::vector<MemoryColumn> columns;
+    for (int i = 0; i < count; ++i) {
+        const double start = from + perColumn * i;
+        MemoryColumn column{.time = history.allocated.highest(static_cast<std::int64_t>(start),
+                                                              static_cast<std::int64_t>(start + perColumn))};
+        column.allocated = history.allocated.at(column.time);
+        column.reserved = history.reserved.at(column.time);
+        for (std::size_t category = 0; category < kMemoryCategories; ++category)
+            if (const StepCurve& curve = history.curves[category];
+                !curve.empty() && column.time >= curve.time(0))
+                column.bytes[category] = curve.at(column.time);
+        columns.push_back(column);
+    }
+    return columns;
+}
+
 class MemoryHistoryTest : public ::testing::Test {
 protected:
     std::shared_ptr<const MemoryHistory> written(const TraceBatch& batch, const MemoryFacts& facts = {})
@@ -90,8 +117,7 @@ TEST_F(MemoryHistoryTest, ContainsBlocksAndCategoriesAtAnyInstant)
     EXPECT_THAT(history->aliveAt(0), ElementsAre(0u));
     EXPECT_EQ(history->peakTime, 30);
 
-    std::vector<MemoryColumn> columns(3);
-    history->columns(0, 25, columns);
+    const std::vector<MemoryColumn> columns = columnsOf(*history, 0, 25, 3);
     EXPECT_EQ(columns[0].allocated, 140);
     EXPECT_EQ(columns[1].time, 30) << "the moment with the most";
     EXPECT_EQ(columns[1].allocated, 170);
@@ -121,8 +147,7 @@ TEST_F(MemoryHistoryTest, BlocksOfARunThatAllocatesNothingStayUntilItsEnd)
     EXPECT_EQ(history->origin, timestampAt(1));
     EXPECT_EQ(history->length, (store::RunReader(file).span(RunId{1})->second - timestampAt(1)).count());
     EXPECT_GE(history->length, (timestampAt(90) - timestampAt(1)).count());
-    std::vector<MemoryColumn> columns(1);
-    history->columns(80, 5, columns);
+    const std::vector<MemoryColumn> columns = columnsOf(*history, 80, 5, 1);
     EXPECT_EQ(columns[0].allocated, 100);
     EXPECT_EQ(columns[0].bytes[at(MemoryCategory::Parameters)], 100);
 }
@@ -158,8 +183,7 @@ TEST_F(MemoryHistoryTest, FragmentationFollowsFromTheSegments)
                      .isFree = true}};
     facts.blocks[0].size = 512;
     const auto history = written(trace.batch(), facts);
-    std::vector<MemoryColumn> columns(1);
-    history->columns(10, 5, columns);
+    const std::vector<MemoryColumn> columns = columnsOf(*history, 10, 5, 1);
     EXPECT_EQ(columns[0].bytes[at(MemoryCategory::Fragmentation)], kSegment - 700);
     EXPECT_EQ(columns[0].bytes[at(MemoryCategory::ReservedFree)], 0);
     EXPECT_EQ(history->segmentsAt(5).use().requested, 100);
@@ -194,9 +218,8 @@ TEST_F(MemoryHistoryTest, ColumnsAndLivesAgreeWithABruteForce)
         }
     }
     const auto history = written(trace.batch());
-    std::vector<MemoryColumn> columns(400);
     const double perColumn = static_cast<double>(history->length) / 400;
-    history->columns(0, perColumn, columns);
+    const std::vector<MemoryColumn> columns = columnsOf(*history, 0, perColumn, 400);
     for (std::size_t i = 0; i < columns.size(); ++i) {
         const MemoryColumn& column = columns[i];
         std::array<std::int64_t, kMemoryCategories> bytes{};

@@ -347,17 +347,17 @@ TEST_F(RunTotals, TheBlocksAtThePeakAreThoseOfTheWholeHistory)
         const store::RunReader reader(file_);
         const LiveMemoryTable expected = liveMemory(reader, {.run = kRun}, {});
         const LiveMemoryTable found = memoryAtPeak(reader, kRun, never);
-        EXPECT_EQ(found.device, expected.device);
+        EXPECT_EQ(found.history->device, expected.history->device);
         EXPECT_EQ(found.at, expected.at);
         EXPECT_EQ(found.allocated, expected.allocated);
         EXPECT_EQ(found.untraced, expected.untraced);
         ASSERT_EQ(found.blocks.size(), expected.blocks.size());
         ASSERT_GT(found.blocks.size(), 10u);
         for (std::size_t i = 0; i < expected.blocks.size(); ++i) {
-            EXPECT_EQ(found.blocks[i].address, expected.blocks[i].address) << i;
-            EXPECT_EQ(found.blocks[i].bytes, expected.blocks[i].bytes) << i;
-            EXPECT_EQ(found.from.text(found.from.events[found.blocks[i].event].path),
-                      expected.from.text(expected.from.events[expected.blocks[i].event].path));
+            EXPECT_EQ(found.block(i).address, expected.block(i).address) << i;
+            EXPECT_EQ(found.block(i).bytes, expected.block(i).bytes) << i;
+            EXPECT_EQ(found.history->text(found.block(i).path),
+                      expected.history->text(expected.block(i).path));
         }
         fs::remove(file_);
     }

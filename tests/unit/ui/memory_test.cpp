@@ -108,7 +108,7 @@ TEST(MemoryRows, BlocksSayWhatTheyAreAndWhoHoldsThem)
     EXPECT_EQ(facts[QStringLiteral("Step")], QStringLiteral("1"));
     EXPECT_EQ(facts[QStringLiteral("Address")], QStringLiteral("0x1"));
     EXPECT_TRUE(facts[QStringLiteral("Lives")].endsWith(QStringLiteral("beyond the trace")));
-    EXPECT_EQ(blockGroup(run, block), QStringLiteral("forward/layers.*/ffn\nactivations"));
+    EXPECT_EQ(blockGroup(*run.history, block), QStringLiteral("forward/layers.*/ffn\nactivations"));
 }
 
 TEST(MemoryRows, SharesAddUpToTheAllocatorsCountHoweverTheyAreGrouped)

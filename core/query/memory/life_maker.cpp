@@ -1,0 +1,92 @@
+#include "core/query/memory/life_maker.h"
+
+#include "core/model/set_up_path.h"
+#include "core/model/text.h"
+
+namespace tilescope::query {
+
+void LifeMaker::readOps(std::span<const AllocEvent> events)
+{
+    std::unordered_map<OpId, std::pair<std::uint32_t, std::uint32_t>> ops;
+    for (const AllocEvent& event : events)
+        if (event.op && event.action == AllocAction::Alloc)
+            ops.try_emplace(event.op);
+    if (ops.empty())
+        return;
+    reader_.eachOp({.run = history_.run.run}, [&](const Op& op) {
+        if (const auto wanted = ops.find(op.id); wanted != ops.end())
+            wanted->second = {textIndex(op.name), textIndex(op.shapes)};
+        return true;
+    });
+    ops_ = std::move(ops);
+}
+
+MemoryLife LifeMaker::of(const AllocEvent& allocation)
+{
+    MemoryLife block{.address = allocation.address,
+                     .bytes = allocation.bytes,
+                     .begin = (allocation.time - history_.origin).count(),
+                     .end = MemoryLife::kAfter,
+                     .category = categoryOf(allocation.category),
+                     .isLabelled = static_cast<bool>(allocation.category),
+                     .step = allocation.step,
+                     .path = textIndex(allocation.path),
+                     .by = allocation.op};
+    if (const auto op = ops_.find(allocation.op); op != ops_.end())
+        std::tie(block.op, block.shape) = op->second;
+    if (allocation.step == kNoStep && allocation.path)
+        block.name = nameOf(allocation.path);
+    return block;
+}
+
+MemoryLife LifeMaker::of(const MemoryBlock& older)
+{
+    return {.address = older.address,
+            .bytes = older.bytes,
+            .begin = MemoryLife::kBefore,
+            .end = MemoryLife::kAfter,
+            .category = older.category,
+            .isLabelled = true,
+            .name = textIndex(older.name),
+            .shape = textIndex(older.shape)};
+}
+
+std::uint32_t LifeMaker::textIndex(std::string_view text)
+{
+    if (text.empty())
+        return 0;
+    const auto [place, isNew] =
+        byText_.try_emplace(std::string(text), static_cast<std::uint32_t>(history_.texts.size()));
+    if (isNew)
+        history_.texts.emplace_back(text);
+    return place->second;
+}
+
+std::uint32_t LifeMaker::textIndex(StringId id)
+{
+    if (!id)
+        return 0;
+    const auto [place, isNew] = byId_.try_emplace(id, 0);
+    if (isNew)
+        place->second = textIndex(reader_.text(id));
+    return place->second;
+}
+
+std::uint32_t LifeMaker::nameOf(StringId path)
+{
+    const auto [place, isNew] = made_.try_emplace(path, 0);
+    if (isNew)
+        if (const auto tensor = setUpTensor(reader_.text(path)))
+            place->second = textIndex(tensor->name);
+    return place->second;
+}
+
+MemoryCategory LifeMaker::categoryOf(StringId id)
+{
+    const auto [place, isNew] = categories_.try_emplace(id, MemoryCategory::Unattributed);
+    if (isNew && id)
+        place->second = fromWord<MemoryCategory>(reader_.text(id)).value_or(MemoryCategory::Unattributed);
+    return place->second;
+}
+
+} // namespace tilescope::query
