@@ -2,6 +2,7 @@
 #include "core/base/paths.h"
 #include "core/config/spec_file.h"
 #include "core/config/yaml_tree.h"
+#include "core/model/language_model.h"
 
 #include <algorithm>
 #include <charconv>
@@ -86,11 +87,11 @@ const std::vector<SizePreset>& sizePresets()
 
 std::int64_t parameterCount(const ExperimentSpec& spec)
 {
-    const std::int64_t attention = 4 * spec.dModel * spec.dModel;
-    const std::int64_t feedForward = 3 * spec.dModel * spec.dFf;
-    const std::int64_t norms = 2 * spec.dModel;
-    const std::int64_t embeddingAndHead = 2 * spec.vocab * spec.dModel;
-    return embeddingAndHead + spec.layers * (attention + feedForward + norms) + spec.dModel;
+    const auto weights = [](const LinearMap& map) { return map.in * map.out; };
+    std::int64_t block = 2 * spec.dModel; // two norms
+    for (const LinearMap& map : blockMaps(spec))
+        block += weights(map);
+    return spec.vocab * spec.dModel + spec.layers * block + spec.dModel + weights(headMap(spec));
 }
 
 } // namespace tilescope::config

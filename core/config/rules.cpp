@@ -34,7 +34,7 @@ Broken headWidthRule(const ExperimentSpec& spec, std::int64_t width,
     const HeadDims& limits = traitsOf(spec.backend).headDims;
     const bool half = spec.precision == Precision::Bf16 || spec.precision == Precision::Fp16;
     const std::int64_t multiple = half ? limits.halfMultiple : limits.multiple;
-    if (width <= limits.maximum && width % multiple == 0)
+    if (limits.take(width, half))
         return {};
     std::vector<std::string_view> keys(widthKeys);
     keys.insert(keys.end(), {"backend", "precision"});

@@ -16,15 +16,19 @@ struct HeadDims {
     std::int64_t multiple = 1;        ///< in fp32 and tf32
     std::int64_t halfMultiple = 1;    ///< in bf16 and fp16
 
+    constexpr bool take(std::int64_t headDim, bool isHalf) const
+    {
+        return headDim <= maximum && headDim % (isHalf ? halfMultiple : multiple) == 0;
+    }
     bool operator==(const HeadDims&) const = default;
 };
 
 /// What a backend refuses only on a GPU. The engine asks LibTorch, which also knows the GPU.
 struct CudaLimits {
     HeadDims headDims = {};
-    bool halfOnly = false;      ///< no fp32 and no tf32
-    bool sharedHeads = true;    ///< kv_heads may be less than heads
-    bool causalWithMore = true; ///< causal with kv_len > seq_len, which PyTorch takes as a mask
+    bool halfOnly = false;   ///< no fp32 and no tf32
+    bool sharedHeads = true; ///< kv_heads may be less than heads
+    bool mask = true;        ///< causal with kv_len > seq_len, which PyTorch takes as a mask
 };
 
 /// The kernels between which PyTorch's scaled_dot_product_attention chooses.
@@ -49,6 +53,15 @@ struct BackendTraits {
     HeadDims headDims = {};
     CudaLimits onCuda = {};
 };
+
+/// Whether a backend takes a problem on a GPU that has its kernels.
+constexpr bool takesOnCuda(const BackendTraits& traits, std::int64_t headDim, bool isHalf, bool sharesHeads,
+                           bool hasMask)
+{
+    const CudaLimits& limits = traits.onCuda;
+    return traits.headDims.take(headDim, isHalf) && limits.headDims.take(headDim, isHalf) &&
+           (isHalf || !limits.halfOnly) && (limits.sharedHeads || !sharesHeads) && (limits.mask || !hasMask);
+}
 
 /// In the order of Backend, which is that of lists of backends.
 inline constexpr std::array kBackendTraits{
@@ -76,7 +89,7 @@ inline constexpr std::array kBackendTraits{
                   .description = "PyTorch's copy of FlashAttention-2",
                   .isFused = true,
                   .torchKernel = TorchKernel::Flash,
-                  .onCuda = {.headDims = {.maximum = 256}, .halfOnly = true, .causalWithMore = false}},
+                  .onCuda = {.headDims = {.maximum = 256}, .halfOnly = true, .mask = false}},
     // Its loads are 16 bytes wide, and it does not pad.
     BackendTraits{.backend = Backend::SdpaEfficient,
                   .name = "sdpa-efficient",

@@ -9,7 +9,7 @@ namespace {
 class AttentionExperiment final : public ExperimentMemory {
 public:
     AttentionExperiment(const ExperimentSpec& spec, const TargetDevice& device, Ops& ops)
-        : ops_(ops), mode_(spec.mode), shape_(attentionAlone(spec)),
+        : ops_(ops), mode_(spec.mode), shape_(attentionCall(spec)),
           backend_(makeAttention(spec.backend, shape_, device, ops)), graph_(ops.memory())
     {
         q_ = input(0, shape_.queryCount(), "q");
@@ -38,7 +38,7 @@ public:
             graph_.run(o_, gradO_, leaves_);
             return;
         }
-        const Ops::Recording recording(ops_, shape_.needsGradient ? &graph_ : nullptr);
+        const Ops::Recording recording(ops_, shape_.needsGrad ? &graph_ : nullptr);
         o_ = backend_->apply(q_, k_, v_);
     }
 
@@ -53,14 +53,14 @@ private:
     {
         Tensor x{.count = count, .type = shape_.type};
         x.storage = ops_.memory().make(x.bytes(), MemoryCategory::Inputs, what);
-        if (shape_.needsGradient)
+        if (shape_.needsGrad)
             x.origin.leaf = leaf;
         return x;
     }
 
     Ops& ops_;
     Mode mode_;
-    AttentionShape shape_;
+    TypedAttention shape_;
     std::unique_ptr<AttentionMemory> backend_;
     Leaves leaves_;
     Graph graph_;

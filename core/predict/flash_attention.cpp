@@ -17,7 +17,7 @@ std::int64_t roundedUp(std::int64_t count, std::int64_t unit)
 // The kernels of kernels/: o, one number a row, and a workspace in backward.
 class FlashAttention final : public AttentionMemory {
 public:
-    FlashAttention(const AttentionShape& shape, const TargetDevice& device, Ops& ops)
+    FlashAttention(const TypedAttention& shape, const TargetDevice& device, Ops& ops)
         : shape_(shape), device_(device), ops_(ops)
     {
         // Addresses and strides of CUDA tensors are multiples of 16 bytes.
@@ -46,7 +46,7 @@ public:
 
 private:
     // fp32 with fp32's accuracy keeps two numbers a row.
-    bool keepsPairs() const { return shape_.type == Type::Float32 && !(device_.isCuda && shape_.isTf32); }
+    bool keepsPairs() const { return shape_.type == Type::Float32 && !(device_.isCuda && shape_.allowTf32); }
     bool isPadded() const { return headDim_ != shape_.headDim; }
     std::int64_t paddedBytes(std::int64_t count) const
     {
@@ -91,7 +91,7 @@ private:
         if (!device_.isCuda)
             return cpuBackwardWorkspace();
         const std::int64_t turns =
-            shape_.isDeterministic ? 2 * shape_.batch * shape_.heads * ((shape_.queries + 15) / 16) : 0;
+            shape_.deterministic ? 2 * shape_.batch * shape_.heads * ((shape_.queries + 15) / 16) : 0;
         const std::int64_t plain = (rows * headDim_ + rows + turns) * kFloat;
         const bool isHopper = device_.computeMajor == 9 && shape_.type != Type::Float32 && headDim_ <= 128;
         if (!isHopper)
@@ -99,8 +99,8 @@ private:
         const std::int64_t tiles = (shape_.queries + kHopperTile - 1) / kHopperTile;
         const std::int64_t heads = shape_.batch * shape_.heads;
         const std::int64_t paddedRows = heads * tiles * kHopperTile;
-        return std::max(plain, (paddedRows * (headDim_ + 2) + (shape_.isDeterministic ? heads * tiles : 0)) *
-                                   kFloat);
+        return std::max(plain,
+                        (paddedRows * (headDim_ + 2) + (shape_.deterministic ? heads * tiles : 0)) * kFloat);
     }
 
     // kernels/cpu/packed_*: kernels that multiply pairs of 16-bit numbers take each value as a sum of so
@@ -152,7 +152,7 @@ private:
     static constexpr std::int64_t kHalf = 2;
     static constexpr std::int64_t kHopperTile = 128;
 
-    AttentionShape shape_;
+    TypedAttention shape_;
     TargetDevice device_;
     Ops& ops_;
     std::int64_t headDim_;
@@ -160,7 +160,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<AttentionMemory> makeFlashAttention(const AttentionShape& shape, const TargetDevice& device,
+std::unique_ptr<AttentionMemory> makeFlashAttention(const TypedAttention& shape, const TargetDevice& device,
                                                     Ops& ops)
 {
     return std::make_unique<FlashAttention>(shape, device, ops);

@@ -23,7 +23,7 @@ constexpr double kMicro = 1e-6;
 constexpr std::array kKernelNames{"flash", "cudnn", "flash2", "efficient", "processor"};
 
 /// By wgmma, or for few keys or queries and wide heads by mma.sync (kernels/cuda/hopper/common/tf32.h).
-Entry tf32Figures(const AttentionShape& shape)
+Entry tf32Figures(const TypedAttention& shape)
 {
     if (shape.keys > 512 && shape.queries > 64 && shape.headDim <= 128)
         return {{128, {1, 1, true}, 0.57, 0.84, 0.9, 3.6 * kMicro, 5.6 * kMicro},
@@ -32,18 +32,18 @@ Entry tf32Figures(const AttentionShape& shape)
             {128, {1, 1, true}, 0.18, 0.26, 0.28, 5 * kMicro, 8.9 * kMicro}};
 }
 
-Entry flashFigures(const AttentionShape& shape)
+Entry flashFigures(const TypedAttention& shape)
 {
     if (shape.type != Type::Float32)
         return {{128, {2, 1, true}, 0.53, 0.96, 1.23, 2 * kMicro, 8 * kMicro},
                 {128, {1, 1, true}, 0.49, 0.81, 0.93, 6.4 * kMicro, 4.5 * kMicro}};
-    if (shape.isTf32)
+    if (shape.allowTf32)
         return tf32Figures(shape);
     return {{64, {1, 1, true}, 0.92, 1.09, 1.08, 3.6 * kMicro, 2.9 * kMicro},
             {64, {2, 0.85, true}, 0.89, 0.99, 0.99, 14 * kMicro, 6.6 * kMicro}};
 }
 
-Entry figuresOf(FusedKernel kernel, const AttentionShape& shape)
+Entry figuresOf(FusedKernel kernel, const TypedAttention& shape)
 {
     const bool isHalf = shape.type != Type::Float32;
     switch (kernel) {
@@ -71,9 +71,9 @@ Entry figuresOf(FusedKernel kernel, const AttentionShape& shape)
     return {};
 }
 
-bool usesTf32(FusedKernel kernel, const AttentionShape& shape)
+bool usesTf32(FusedKernel kernel, const TypedAttention& shape)
 {
-    return shape.isTf32 && kernel == FusedKernel::Flash;
+    return shape.allowTf32 && kernel == FusedKernel::Flash;
 }
 
 /// What the host does for a call beside an ordinary operation, as so many of those: on the H200's host 12 us
@@ -97,17 +97,17 @@ double products(bool isBackward)
 
 /// Keys that a tile of queries sees forward, or queries that see a tile of keys backward; tiles in the order
 /// in which the visible part grows.
-double visibleTo(const AttentionShape& shape, std::int64_t tile, std::int64_t rows, bool isBackward)
+double visibleTo(const TypedAttention& shape, std::int64_t tile, std::int64_t rows, bool isBackward)
 {
     const auto across = static_cast<double>(isBackward ? shape.queries : shape.keys);
-    if (!shape.isCausal)
+    if (!shape.causal)
         return across;
     // Forward the last rows see all; backward the first keys are seen by all, which the order turns round.
     const double more = isBackward ? 0 : static_cast<double>(shape.keys - shape.queries);
     return std::clamp(static_cast<double>((tile + 1) * rows) + more, 0.0, across);
 }
 
-FusedFigures writtenFigures(FusedKernel kernel, const AttentionShape& shape, bool isBackward)
+FusedFigures writtenFigures(FusedKernel kernel, const TypedAttention& shape, bool isBackward)
 {
     const Entry entry = figuresOf(kernel, shape);
     return isBackward ? entry.backward : entry.forward;
@@ -123,7 +123,7 @@ FusedFigures atPace(FusedFigures figures, double pace)
 
 /// The pace at which the shape takes `seconds`. Its time is a part that does not hang on the pace and one
 /// that goes with its inverse, so each round leaves of the error what the first part is of the whole.
-double paceAt(double seconds, const FusedFigures& written, const AttentionShape& shape, bool isBackward,
+double paceAt(double seconds, const FusedFigures& written, const TypedAttention& shape, bool isBackward,
               const DeviceRates& rates)
 {
     constexpr int kRounds = 12;
@@ -146,9 +146,9 @@ double FusedFigures::share(std::int64_t headDim) const
     return at64 + (at128 - at64) * (std::min(d, 128.0) - 64) / 64;
 }
 
-std::string ceilingKind(FusedKernel kernel, const AttentionShape& shape, bool isBackward)
+std::string ceilingKind(FusedKernel kernel, const TypedAttention& shape, bool isBackward)
 {
-    std::string precision = shape.isTf32 ? "tf32" : "fp32";
+    std::string precision = shape.allowTf32 ? "tf32" : "fp32";
     if (shape.type != Type::Float32)
         precision = shape.type == Type::BFloat16 ? "bf16" : "fp16";
     return std::string("attention_") + kKernelNames[static_cast<std::size_t>(kernel)] + '_' + precision +
@@ -159,7 +159,7 @@ std::map<std::string, double> attentionPaces(const std::map<std::string, double>
                                              const DeviceRates& rates)
 {
     const CalibrationAttention calibration = calibrationAttention(rates.isCuda);
-    AttentionShape shape;
+    TypedAttention shape;
     shape.batch = calibration.batch;
     shape.heads = shape.kvHeads = calibration.heads;
     shape.queries = shape.keys = calibration.length;
@@ -168,7 +168,7 @@ std::map<std::string, double> attentionPaces(const std::map<std::string, double>
     const auto add = [&](FusedKernel kernel, bool isBackward) {
         const std::string kind = ceilingKind(kernel, shape, isBackward);
         const auto found = measured.find(kind);
-        if (found == measured.end() || !(found->second > 0) || rates.flops(shape.type, shape.isTf32) <= 0)
+        if (found == measured.end() || !(found->second > 0) || rates.flops(shape.type, shape.allowTf32) <= 0)
             return;
         const double seconds =
             shape.visiblePairs() * products(isBackward) * 2 * calibration.headDim / found->second;
@@ -181,7 +181,7 @@ std::map<std::string, double> attentionPaces(const std::map<std::string, double>
     for (const auto [type, isTf32] : {Precision{Type::Float32, false}, Precision{Type::Float32, true},
                                       Precision{Type::BFloat16, false}, Precision{Type::Float16, false}}) {
         shape.type = type;
-        shape.isTf32 = isTf32;
+        shape.allowTf32 = isTf32;
         for (std::size_t kernel = 0; kernel < kKernelNames.size(); ++kernel)
             for (const bool isBackward : {false, true})
                 add(static_cast<FusedKernel>(kernel), isBackward);
@@ -189,7 +189,7 @@ std::map<std::string, double> attentionPaces(const std::map<std::string, double>
     return paces;
 }
 
-FusedFigures fusedFigures(FusedKernel kernel, const AttentionShape& shape, bool isBackward,
+FusedFigures fusedFigures(FusedKernel kernel, const TypedAttention& shape, bool isBackward,
                           const DeviceRates& rates)
 {
     const FusedFigures figures = writtenFigures(kernel, shape, isBackward);
@@ -197,10 +197,10 @@ FusedFigures fusedFigures(FusedKernel kernel, const AttentionShape& shape, bool 
     return pace == rates.attentionPace.end() ? figures : atPace(figures, pace->second);
 }
 
-double fusedSeconds(const FusedFigures& figures, const AttentionShape& shape, bool isBackward,
+double fusedSeconds(const FusedFigures& figures, const TypedAttention& shape, bool isBackward,
                     const DeviceRates& rates)
 {
-    const double rate = rates.flops(shape.type, shape.isTf32) * figures.share(shape.headDim);
+    const double rate = rates.flops(shape.type, shape.allowTf32) * figures.share(shape.headDim);
     if (rate <= 0)
         return 0;
     const double flopsPerPair = products(isBackward) * 2 * static_cast<double>(shape.headDim);
@@ -219,12 +219,12 @@ double fusedSeconds(const FusedFigures& figures, const AttentionShape& shape, bo
     return figures.startSeconds + scheduledSeconds(grid, figures.sharing, rates.multiprocessors);
 }
 
-void timeFused(Ops& ops, const AttentionShape& given, FusedKernel kernel, bool isBackward)
+void timeFused(Ops& ops, const TypedAttention& given, FusedKernel kernel, bool isBackward)
 {
     if (ops.log() == nullptr)
         return;
-    AttentionShape shape = given;
-    shape.isTf32 = usesTf32(kernel, shape);
+    TypedAttention shape = given;
+    shape.allowTf32 = usesTf32(kernel, shape);
     const DeviceRates& rates = ops.log()->rates();
     const double seconds =
         fusedSeconds(fusedFigures(kernel, shape, isBackward, rates), shape, isBackward, rates);

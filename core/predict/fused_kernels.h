@@ -29,21 +29,21 @@ struct FusedFigures {
 };
 
 /// attention_flash_bf16_forward
-std::string ceilingKind(FusedKernel kernel, const AttentionShape& shape, bool isBackward);
+std::string ceilingKind(FusedKernel kernel, const TypedAttention& shape, bool isBackward);
 
 /// What a device's attention kernels make of calibrationAttention(), as DeviceRates::attentionPace.
 /// \param measured  FLOP/s of the pairs that are seen, by kind of ceiling; others' kinds are passed over
 std::map<std::string, double> attentionPaces(const std::map<std::string, double>& measured,
                                              const DeviceRates& rates);
 
-FusedFigures fusedFigures(FusedKernel kernel, const AttentionShape& shape, bool isBackward,
+FusedFigures fusedFigures(FusedKernel kernel, const TypedAttention& shape, bool isBackward,
                           const DeviceRates& rates);
 
 /// Time of the kernel on the device alone.
-double fusedSeconds(const FusedFigures& figures, const AttentionShape& shape, bool isBackward,
+double fusedSeconds(const FusedFigures& figures, const TypedAttention& shape, bool isBackward,
                     const DeviceRates& rates);
 
 /// Tells who times that such a kernel runs: two products of the visible pairs forward, five backward.
-void timeFused(Ops& ops, const AttentionShape& shape, FusedKernel kernel, bool isBackward);
+void timeFused(Ops& ops, const TypedAttention& shape, FusedKernel kernel, bool isBackward);
 
 } // namespace tilescope::predict

@@ -1,60 +1,61 @@
 #pragma once
 
+#include "core/model/language_model.h"
 #include "core/predict/attention.h"
 
-#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilescope::predict {
 
-/// The language model of core/engine in memory: the same operations in the same order, with sizes for values.
-class LanguageModel {
+/// The operations of the language model, counted: the allocations and the work of core/engine's EagerOps.
+class CountedOps {
 public:
-    LanguageModel(const ExperimentSpec& spec, const TargetDevice& device, Ops& ops);
+    using Tensor = predict::Tensor;
+    struct Range {
+        explicit Range(std::string_view) {}
+    };
 
-    /// Logits of the tokens.
-    Tensor forward();
+    CountedOps(const ExperimentSpec& spec, const TargetDevice& device, Ops& ops);
 
-    const std::vector<Tensor>& parameters() const { return parameters_; }
+    Tensor embeddingWeight(const std::string&, std::int64_t rows, std::int64_t width);
+    Tensor normWeight(const std::string&, std::int64_t width);
+    Tensor linearWeight(const std::string&, const LinearMap& map);
+
+    Tensor embedding(const Tensor& weight, const Tensor& tokens);
+    Tensor rmsNorm(const Tensor& x, const Tensor& weight) { return ops_.rmsNorm(x, weight, tokens_); }
+    Tensor mm(const Tensor& x, const Tensor& weight);
+    Tensor add(const Tensor& x, const Tensor& y) { return ops_.add(x, y); }
+    Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b) { return ops_.addmm(x, a, b); }
+    bool castsProducts() const { return ops_.autocast().has_value(); }
+    Tensors splitHeads(const Tensor& qkv);
+    Tensor mergeHeads(const Tensor& o);
+    Tensor attention(const Tensors& qkv) { return attention_->apply(qkv[0], qkv[1], qkv[2]); }
+    Tensor swiGlu(const Tensor& gateUp) { return ops_.swiGlu(gateUp); }
+    Tensor recomputedInBackward(const ModelPart<Tensor>& part, const Tensors& inputs);
+
+    /// The gradients of the parameters, and of the inputs of a recomputed part.
     Leaves& leaves() { return leaves_; }
 
 private:
-    struct Layer {
-        Tensor attentionNorm;
-        Tensor qkv;
-        Tensor projection;
-        Tensor ffnNorm;
-        Tensor gateUp;
-        Tensor down;
-    };
-    /// A part of the model from three inputs, as engine::RecomputedPart.
-    using Part = std::function<Tensor(const Tensors&)>;
-
     Tensor weight(std::int64_t count, const char* what);
-    Tensor block(const Layer& layer, const Tensor& x);
-    Tensor attend(const Layer& layer, const Tensor& normed, const Tensor& x);
-    Tensor feedForward(const Layer& layer, const Tensor& normed, const Tensor& x);
-    Tensor norm(const Tensor& x, const Tensor& weight);
-    Tensor addProduct(const Tensor& x, const Tensor& y, const Tensor& weight);
-    Tensors splitHeads(const Tensor& qkv);
     Tensors splitHeadsBackward(const Tensors& gradients);
-    Tensor mergeHeads(const Tensor& o);
-    Tensor coreAttention(const Tensors& qkv);
-    Tensor recomputedInBackward(const Part& part, const Tensors& inputs);
-    Tensors recompute(const Part& part, Tensors inputs, std::optional<Type> autocast, const Tensor& gradient);
+    Tensors recompute(const ModelPart<Tensor>& part, Tensors inputs, std::optional<Type> autocast,
+                      const Tensor& gradient);
 
     Ops& ops_;
-    ExperimentSpec spec_;
     std::int64_t tokens_;
+    std::int64_t dModel_;
+    bool movesHeads_; ///< merged heads lie in another order
+    bool groupsHeads_;
     std::unique_ptr<AttentionMemory> attention_;
     std::vector<Storage> rotations_;
-    Tensor embedding_;
-    std::vector<Layer> layers_;
-    Tensor norm_;
-    Tensor head_;
-    std::vector<Tensor> parameters_;
-    Leaves leaves_; ///< of parameters, and of the inputs of a part that is computed again
+    std::int32_t parameters_ = 0;
+    Leaves leaves_;
 };
+
+using LanguageModel = tilescope::LanguageModel<CountedOps>;
 
 } // namespace tilescope::predict

@@ -16,8 +16,8 @@ std::optional<Type> autocastType(Precision precision)
 class LmExperiment final : public ExperimentMemory {
 public:
     LmExperiment(const ExperimentSpec& spec, const TargetDevice& device, Ops& ops)
-        : spec_(spec), ops_(ops), autocast_(autocastType(spec.precision)), model_(spec, device, ops),
-          graph_(ops.memory())
+        : spec_(spec), ops_(ops), autocast_(autocastType(spec.precision)),
+          model_(spec, CountedOps(spec, device, ops)), graph_(ops.memory())
     {
         const std::int64_t tokens = spec.batch * spec.context;
         // Drawn on the host: there it counts too.
@@ -39,7 +39,7 @@ public:
 
     void dropGradients() override
     {
-        for (Tensor& gradient : model_.leaves().gradients)
+        for (Tensor& gradient : model_.ops().leaves().gradients)
             gradient = {};
     }
 
@@ -103,7 +103,7 @@ private:
     {
         const Ops::Recording recording(ops_, spec_.mode != Mode::Forward || spec_.grad ? &graph_ : nullptr);
         const Ops::Autocast cast(ops_, autocast_);
-        logits_ = model_.forward();
+        logits_ = model_.forward({.count = spec_.batch * spec_.context, .type = Type::Int64});
     }
 
     void computeLoss()
@@ -117,7 +117,7 @@ private:
     void backward()
     {
         const Ops::BackwardThread thread(ops_);
-        graph_.run(loss_, gradient_, model_.leaves());
+        graph_.run(loss_, gradient_, model_.ops().leaves());
     }
 
     ExperimentSpec spec_;

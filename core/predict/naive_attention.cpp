@@ -7,10 +7,10 @@ namespace {
 // Scores and weights, each queries x keys a head.
 class NaiveAttention final : public AttentionMemory {
 public:
-    NaiveAttention(const AttentionShape& shape, Ops& ops) : shape_(shape), ops_(ops)
+    NaiveAttention(const TypedAttention& shape, Ops& ops) : shape_(shape), ops_(ops)
     {
         hold(bytesOf(shape.type), "operand that is never read");
-        if (!shape.isCausal)
+        if (!shape.causal)
             return;
         hold(shape.queries * shape.keys, "mask");
         if (shape.blankRows() > 0)
@@ -23,9 +23,9 @@ public:
         {
             const Tensor scores = ops_.bmm(q, k, shape_.scoreCount(),
                                            {.batch = shape_.batch * shape_.kvHeads,
-                                            .isScaled = shape_.isScaled,
+                                            .isScaled = shape_.scale != 1,
                                             .isSecondTransposed = true});
-            if (shape_.isCausal)
+            if (shape_.causal)
                 ops_.passes(scores, 2);
             weights = ops_.softmax(scores, shape_.rows());
         }
@@ -39,14 +39,14 @@ private:
         tables_.push_back(ops_.memory().make(bytes, MemoryCategory::Inputs, what));
     }
 
-    AttentionShape shape_;
+    TypedAttention shape_;
     Ops& ops_;
     std::vector<Storage> tables_;
 };
 
 } // namespace
 
-std::unique_ptr<AttentionMemory> makeNaiveAttention(const AttentionShape& shape, Ops& ops)
+std::unique_ptr<AttentionMemory> makeNaiveAttention(const TypedAttention& shape, Ops& ops)
 {
     return std::make_unique<NaiveAttention>(shape, ops);
 }

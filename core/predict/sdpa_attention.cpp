@@ -9,14 +9,14 @@ namespace {
 // blanked, a longer key side as a mask.
 class SdpaAttention final : public AttentionMemory {
 public:
-    SdpaAttention(Backend backend, const AttentionShape& shape, const TargetDevice& device, Ops& ops)
+    SdpaAttention(Backend backend, const TypedAttention& shape, const TargetDevice& device, Ops& ops)
         : shape_(shape), device_(device), ops_(ops)
     {
         inner_ = shape;
         inner_.queries -= shape.blankRows();
-        const bool isCausal = shape.isCausal && shape.queries > 1;
+        const bool isCausal = shape.causal && shape.queries > 1;
         hasMask_ = isCausal && shape.keys > shape.queries;
-        inner_.isCausal = isCausal && !hasMask_;
+        inner_.causal = isCausal && !hasMask_;
         if (hasMask_)
             mask_ = ops.memory().make(shape.queries * shape.keys, MemoryCategory::Inputs, "mask");
         kernel_ = sdpaKernel(backend, inner_, hasMask_, device);
@@ -46,8 +46,8 @@ private:
         return kernel_->apply({inner_, hasMask_, device_}, ops_, q, k, v);
     }
 
-    AttentionShape shape_;
-    AttentionShape inner_; ///< what PyTorch is given
+    TypedAttention shape_;
+    TypedAttention inner_; ///< what PyTorch is given
     TargetDevice device_;
     Ops& ops_;
     bool hasMask_ = false;
@@ -57,7 +57,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<AttentionMemory> makeSdpaAttention(Backend backend, const AttentionShape& shape,
+std::unique_ptr<AttentionMemory> makeSdpaAttention(Backend backend, const TypedAttention& shape,
                                                    const TargetDevice& device, Ops& ops)
 {
     return std::make_unique<SdpaAttention>(backend, shape, device, ops);

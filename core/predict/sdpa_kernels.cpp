@@ -26,7 +26,7 @@ Storage maskOfNumbers(const SdpaCall& call, Ops& ops)
 }
 
 /// Copies of k's and v's gradients for each query head, where heads share keys.
-std::int64_t sharedHeadBytes(const AttentionShape& shape)
+std::int64_t sharedHeadBytes(const TypedAttention& shape)
 {
     if (shape.heads == shape.kvHeads)
         return 0;
@@ -38,13 +38,13 @@ public:
     Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
                  const Tensor& v) const override
     {
-        const AttentionShape& shape = call.shape;
+        const TypedAttention& shape = call.shape;
         const Storage mask = maskOfNumbers(call, ops);
         timeFused(ops, shape, FusedKernel::Cudnn, false);
         const Storage seed = ops.temporary(8, "random state");
         const Storage offset = ops.temporary(8, "random state");
         Tensor o = ops.make(shape.queryCount(), shape.type, "output");
-        const Tensor logSumExp = shape.needsGradient && ops.recordsGraph()
+        const Tensor logSumExp = shape.needsGrad && ops.recordsGraph()
                                      ? ops.make(shape.rows(), Type::Float32, "log-sum-exp")
                                      : Tensor();
         ops.temporary(kFlags, "workspace of the kernel");
@@ -106,7 +106,7 @@ private:
 
     static std::int64_t splits(const SdpaCall& call)
     {
-        const AttentionShape& shape = call.shape;
+        const TypedAttention& shape = call.shape;
         const std::int64_t tile = shape.headDim <= 64 ? 256 : shape.headDim <= 128 ? 128 : 64;
         const std::int64_t keyTiles = (shape.keys + tile - 1) / tile;
         const std::int64_t blocks = shape.batch * shape.heads * ((shape.queries + 63) / 64);
@@ -140,7 +140,7 @@ private:
 
     static Tensor attend(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k, const Tensor& v)
     {
-        const AttentionShape shape = call.shape;
+        const TypedAttention shape = call.shape;
         timeFused(ops, shape, FusedKernel::FlashAttention2, false);
         Tensor o = ops.make(shape.queryCount(), shape.type, "output");
         const Tensor logSumExp = ops.make(shape.rows(), Type::Float32, "log-sum-exp");
@@ -164,7 +164,7 @@ private:
         return o;
     }
 
-    static Tensors backward(Ops& ops, const AttentionShape& shape, bool isInOrder)
+    static Tensors backward(Ops& ops, const TypedAttention& shape, bool isInOrder)
     {
         const std::int64_t bytes = shape.queryCount() * bytesOf(shape.type);
         timeFused(ops, shape, FusedKernel::FlashAttention2, true);
@@ -191,12 +191,12 @@ public:
     Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
                  const Tensor& v) const override
     {
-        const AttentionShape& shape = call.shape;
+        const TypedAttention& shape = call.shape;
         const Storage mask = maskOfNumbers(call, ops);
         timeFused(ops, shape, FusedKernel::Efficient, false);
         Tensor o = ops.make(shape.queryCount(), shape.type, "output");
         o.isTransposed = shape.heads > 1; // heads behind rows
-        const Tensor logSumExp = shape.needsGradient && ops.recordsGraph()
+        const Tensor logSumExp = shape.needsGrad && ops.recordsGraph()
                                      ? ops.make(shape.batch * shape.heads * roundedUp(shape.queries, 32),
                                                 Type::Float32, "log-sum-exp")
                                      : Tensor();
@@ -208,7 +208,7 @@ public:
     }
 
 private:
-    static Tensors backward(Ops& ops, const AttentionShape& shape, bool isInOrder)
+    static Tensors backward(Ops& ops, const TypedAttention& shape, bool isInOrder)
     {
         timeFused(ops, shape, FusedKernel::Efficient, true);
         const bool moves = shape.heads > 1 && !isInOrder;
@@ -228,7 +228,7 @@ private:
         return result;
     }
 
-    static Storage deltaOf(Ops& ops, const AttentionShape& shape)
+    static Storage deltaOf(Ops& ops, const TypedAttention& shape)
     {
         if (shape.type != Type::Float32)
             return ops.temporary(shape.rows() * kFloat, "delta");
@@ -245,7 +245,7 @@ public:
     Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
                  const Tensor& v) const override
     {
-        const AttentionShape& shape = call.shape;
+        const TypedAttention& shape = call.shape;
         const std::int64_t threads = call.device.threads;
         const Storage mask =
             call.hasMask ? ops.maskOfNumbers(shape.queries * shape.keys, shape.type) : Storage();
@@ -266,23 +266,23 @@ public:
     }
 
 private:
-    static std::int64_t queryTile(const AttentionShape& shape)
+    static std::int64_t queryTile(const TypedAttention& shape)
     {
         return shape.queries >= 768   ? 256
                : shape.queries >= 192 ? 64
                                       : std::min<std::int64_t>(32, shape.queries);
     }
-    static std::int64_t keyTile(const AttentionShape& shape)
+    static std::int64_t keyTile(const TypedAttention& shape)
     {
         return std::min<std::int64_t>(512, shape.keys);
     }
-    static Storage narrowTiles(Ops& ops, std::int64_t count, const AttentionShape& shape)
+    static Storage narrowTiles(Ops& ops, std::int64_t count, const TypedAttention& shape)
     {
         return shape.type == Type::Float32 ? Storage()
                                            : ops.temporary(count * bytesOf(shape.type), "tiles, narrowed");
     }
 
-    static Tensors backward(Ops& ops, const AttentionShape& shape, std::int64_t threads, bool isInOrder)
+    static Tensors backward(Ops& ops, const TypedAttention& shape, std::int64_t threads, bool isInOrder)
     {
         timeFused(ops, shape, FusedKernel::Processor, true);
         // The kernel writes (batch, rows, heads, head dim), which is another order only where there are
@@ -314,25 +314,26 @@ const EfficientKernel kEfficient;
 const CpuFlashKernel kCpuFlash;
 
 /// What PyTorch itself chooses: cuDNN where Hopper or newer has it, then flash, then efficient, then math.
-const SdpaKernel* chosen(const AttentionShape& shape, bool hasMask, const TargetDevice& device)
+const SdpaKernel* chosen(const TypedAttention& shape, bool hasMask, const TargetDevice& device)
 {
     if (!device.isCuda)
         return &kCpuFlash;
-    const bool sharesHeads = shape.heads != shape.kvHeads;
-    const bool isHalf = shape.type != Type::Float32;
-    if (isHalf && device.computeMajor >= 9 && shape.headDim % 8 == 0 && shape.headDim <= 128)
+    const auto takes = [&](Backend backend) {
+        return takesOnCuda(traitsOf(backend), shape.headDim, shape.type != Type::Float32,
+                           shape.heads != shape.kvHeads, hasMask);
+    };
+    if (takes(Backend::SdpaCudnn) && device.computeMajor >= 9 && shape.headDim <= 128)
         return &kCudnn;
-    if (isHalf && device.computeMajor >= 8 && !hasMask && shape.headDim <= 256)
+    if (takes(Backend::SdpaFlash) && device.computeMajor >= 8)
         return &kFlash;
-    // 16 bytes is what the efficient kernel reads at a time.
-    if (!sharesHeads && shape.headDim % (16 / bytesOf(shape.type)) == 0)
+    if (takes(Backend::SdpaEfficient))
         return &kEfficient;
     return &sdpaMath();
 }
 
 } // namespace
 
-const SdpaKernel* sdpaKernel(Backend backend, const AttentionShape& shape, bool hasMask,
+const SdpaKernel* sdpaKernel(Backend backend, const TypedAttention& shape, bool hasMask,
                              const TargetDevice& device)
 {
     const std::optional<TorchKernel> forced = traitsOf(backend).torchKernel;

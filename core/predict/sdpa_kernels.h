@@ -6,7 +6,7 @@ namespace tilescope::predict {
 
 /// What PyTorch's front door gives a kernel.
 struct SdpaCall {
-    AttentionShape shape;
+    TypedAttention shape;
     bool hasMask = false;
     TargetDevice device;
 };
@@ -20,7 +20,7 @@ public:
 };
 
 /// The kernel that a backend names, or that PyTorch chooses.
-const SdpaKernel* sdpaKernel(Backend backend, const AttentionShape& shape, bool hasMask,
+const SdpaKernel* sdpaKernel(Backend backend, const TypedAttention& shape, bool hasMask,
                              const TargetDevice& device);
 
 const SdpaKernel& sdpaMath();

@@ -11,7 +11,7 @@ public:
     Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
                  const Tensor& v) const override
     {
-        const AttentionShape& shape = call.shape;
+        const TypedAttention& shape = call.shape;
         const Tensor wideQ = ops.to(q, Type::Float32, "q, widened");
         const Tensor wideK = ops.to(k, Type::Float32, "k, widened");
         const Tensor wideV = ops.to(v, Type::Float32, "v, widened");
@@ -52,7 +52,7 @@ private:
         return y;
     }
 
-    static Tensor expanded(Ops& ops, const AttentionShape& shape, const Tensor& x)
+    static Tensor expanded(Ops& ops, const TypedAttention& shape, const Tensor& x)
     {
         if (shape.heads == shape.kvHeads)
             return x;
@@ -68,7 +68,7 @@ private:
         const std::int64_t pairs = call.shape.queries * call.shape.keys;
         if (call.hasMask)
             return ops.maskOfNumbers(pairs, Type::Float32);
-        if (!call.shape.isCausal)
+        if (!call.shape.causal)
             return {};
         Storage truth;
         {
@@ -78,7 +78,7 @@ private:
         return ops.maskOfNumbers(pairs, Type::Float32);
     }
 
-    static void lookForHiddenRows(Ops& ops, const AttentionShape& shape)
+    static void lookForHiddenRows(Ops& ops, const TypedAttention& shape)
     {
         ops.moves(shape.scoreCount() * 5);  // compared
         ops.moves(shape.scoreCount());      // and summed up by row

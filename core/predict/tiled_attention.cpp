@@ -16,7 +16,7 @@ constexpr std::int64_t kWide = 4; // bytes of fp32, in which sums are kept
 // a tile with the same sizes allocate the same, so each combination of sizes is replayed once.
 class TiledAttention final : public AttentionMemory {
 public:
-    TiledAttention(const AttentionShape& shape, Ops& ops) : shape_(shape), ops_(ops)
+    TiledAttention(const TypedAttention& shape, Ops& ops) : shape_(shape), ops_(ops)
     {
         const std::int64_t budget = ops.isCuda() ? std::int64_t{64} << 20 : std::int64_t{2} << 20;
         const std::int64_t rowBytes = heads() * shape.tileK * kWide;
@@ -80,13 +80,13 @@ private:
     {
         const std::int64_t keys = std::min(shape_.tileK, shape_.keys - key);
         const std::int64_t crossed = std::min(end, key + keys - 1 - offset()) - row;
-        return {end - row, keys, shape_.isCausal ? std::max<std::int64_t>(crossed, 0) : 0};
+        return {end - row, keys, shape_.causal ? std::max<std::int64_t>(crossed, 0) : 0};
     }
     std::int64_t offset() const { return shape_.keys - shape_.queries; }
     // The first row of a query tile, at or after `lowest`, with a row that sees `key`.
     std::int64_t firstRowThatSees(std::int64_t key, std::int64_t lowest) const
     {
-        if (!shape_.isCausal)
+        if (!shape_.causal)
             return lowest;
         const std::int64_t first = shape_.blankRows();
         const std::int64_t row = std::max(key - offset(), first);
@@ -115,13 +115,13 @@ private:
         if (!isBackward)
             for (std::int64_t begin = first; begin < shape_.queries; begin += waveRows_) {
                 const std::int64_t end = std::min(begin + waveRows_, shape_.queries);
-                const std::int64_t seen = shape_.isCausal ? std::min(shape_.keys, end + offset) : shape_.keys;
+                const std::int64_t seen = shape_.causal ? std::min(shape_.keys, end + offset) : shape_.keys;
                 count += (seen + shape_.tileK - 1) / shape_.tileK;
             }
         // Backward goes from each tile of keys through the waves that begin where the first row sees it.
         else
             for (std::int64_t key = 0; key < shape_.keys; key += shape_.tileK) {
-                const std::int64_t row = std::max(shape_.isCausal ? key - offset : first, first);
+                const std::int64_t row = std::max(shape_.causal ? key - offset : first, first);
                 const std::int64_t begin = first + (row - first) / shape_.tileQ * shape_.tileQ;
                 count += (shape_.queries - begin + waveRows_ - 1) / waveRows_;
             }
@@ -140,7 +140,7 @@ private:
         constexpr double kAround = 12; // sums made, divided, narrowed
         log->repeat(pairs(isBackward) * operations + kAround, kPasses * scores * kWide);
         for (int i = 0; i < products; ++i)
-            log->product(shape_.type, shape_.isTf32, heads(),
+            log->product(shape_.type, shape_.allowTf32, heads(),
                          scores / static_cast<double>(heads() * shape_.headDim),
                          static_cast<double>(shape_.headDim), static_cast<double>(shape_.headDim));
     }
@@ -154,10 +154,9 @@ private:
         std::set<Pair> seen;
         for (std::int64_t begin = shape_.blankRows(); begin < shape_.queries; begin += waveRows_) {
             const std::int64_t end = std::min(begin + waveRows_, shape_.queries);
-            const std::int64_t keysSeen =
-                shape_.isCausal ? std::min(shape_.keys, end + offset()) : shape_.keys;
+            const std::int64_t keysSeen = shape_.causal ? std::min(shape_.keys, end + offset()) : shape_.keys;
             // Tiles between the first and those that the diagonal crosses are alike.
-            const std::int64_t crossing = shape_.isCausal ? begin + offset() : shape_.keys - 1;
+            const std::int64_t crossing = shape_.causal ? begin + offset() : shape_.keys - 1;
             const std::int64_t resume = std::max(shape_.tileK, crossing / shape_.tileK * shape_.tileK);
             for (std::int64_t key = 0; key < keysSeen; key = key == 0 ? resume : key + shape_.tileK)
                 if (const Pair pair = pairAt(firstRowThatSees(key, begin), end, key);
@@ -269,14 +268,14 @@ private:
         accumulate(tile, lines * pair.keys, queries);
     }
 
-    AttentionShape shape_;
+    TypedAttention shape_;
     Ops& ops_;
     std::int64_t waveRows_ = 0;
 };
 
 } // namespace
 
-std::unique_ptr<AttentionMemory> makeTiledAttention(const AttentionShape& shape, Ops& ops)
+std::unique_ptr<AttentionMemory> makeTiledAttention(const TypedAttention& shape, Ops& ops)
 {
     return std::make_unique<TiledAttention>(shape, ops);
 }

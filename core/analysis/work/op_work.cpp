@@ -1,5 +1,7 @@
 #include "core/analysis/work/op_work.h"
 
+#include "core/model/attention_problem.h"
+
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -359,16 +361,6 @@ private:
 };
 
 } // namespace
-
-std::int64_t visiblePairs(std::int64_t queries, std::int64_t keys, bool causal)
-{
-    if (!causal)
-        return queries * keys;
-    // Query i sees keys 0 to i + keys - queries. Those that see none are left out.
-    const std::int64_t seeing = std::min(queries, keys);
-    const std::int64_t first = keys - seeing + 1;
-    return (first + keys) * seeing / 2;
-}
 
 std::optional<OpRule> ruleOf(std::string_view op)
 {

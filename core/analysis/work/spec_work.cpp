@@ -1,6 +1,8 @@
 #include "core/analysis/work/spec_work.h"
 
 #include "core/model/attention_backend.h"
+#include "core/model/attention_problem.h"
+#include "core/model/language_model.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,20 +11,11 @@ namespace tilescope::analysis {
 
 namespace {
 
-struct AttentionShape {
-    std::int64_t batch = 1;
-    std::int64_t heads = 1;
-    std::int64_t kvHeads = 1;
-    std::int64_t queries = 1;
-    std::int64_t keys = 1;
-    std::int64_t headDim = 1;
-    bool causal = true;
-};
-
 /// Adds up one step, phase by phase.
 class Builder {
 public:
-    explicit Builder(const ExperimentSpec& spec) : spec_(spec), elementBytes_(elementBytesOf(spec.precision))
+    explicit Builder(const ExperimentSpec& spec)
+        : spec_(spec), attention_(attentionOf(spec)), elementBytes_(elementBytesOf(spec.precision))
     {
     }
 
@@ -55,24 +48,25 @@ private:
         return {{2 * count * n * k * m}, {count * (n * k + k * m + n * m) * elementBytes_}};
     }
 
-    /// A linear map of all tokens from `in` to `out` values.
-    void map(Phase phase, const std::string& module, const std::string& what, std::int64_t in,
-             std::int64_t out, bool recomputed = false)
+    /// A linear map of all tokens. \param prefix  of its module: layers.3/
+    void linear(Phase phase, const std::string& prefix, const LinearMap& map, bool recomputed = false)
     {
         const std::int64_t tokens = spec_.batch * spec_.context;
+        const std::string module = prefix + map.module;
         if (phase == Phase::Forward || recomputed) {
-            const Work work = products(1, tokens, in, out);
-            add(phase, module, what, KernelFamily::Matmul, work, recomputed ? Flops{} : work.flops,
+            const Work work = products(1, tokens, map.in, map.out);
+            add(phase, module, map.name, KernelFamily::Matmul, work, recomputed ? Flops{} : work.flops,
                 recomputed);
             return;
         }
-        Work work = products(1, tokens, out, in); // of the input
-        work += products(1, in, tokens, out);     // of the weight
-        add(phase, module, what, KernelFamily::Matmul, work, work.flops);
+        Work work = products(1, tokens, map.out, map.in); // of the input
+        work += products(1, map.in, tokens, map.out);     // of the weight
+        add(phase, module, map.name, KernelFamily::Matmul, work, work.flops);
     }
 
-    void attention(Phase phase, const std::string& module, const AttentionShape& a, bool recomputed = false)
+    void attention(Phase phase, const std::string& module, bool recomputed = false)
     {
+        const AttentionProblem& a = attention_;
         const bool forward = phase == Phase::Forward || recomputed;
         const std::int64_t queryHeads = a.batch * a.heads;
         const std::int64_t visible = queryHeads * visiblePairs(a.queries, a.keys, a.causal);
@@ -112,19 +106,14 @@ private:
 
     void block(Phase phase, const std::string& layer, bool recomputed)
     {
-        const std::int64_t d = spec_.dModel;
-        const AttentionShape shape{spec_.batch,   spec_.heads,     spec_.heads, spec_.context,
-                                   spec_.context, d / spec_.heads, true};
-        const std::string attentionModule = layer + "/attention";
-        const std::string ffn = layer + "/ffn";
-        map(phase, attentionModule, "qkv", d, 3 * d, recomputed);
-        attention(phase, attentionModule, shape, recomputed);
-        map(phase, attentionModule, "projection", d, d, recomputed);
-        map(phase, ffn, "gate_up", d, 2 * spec_.dFf, recomputed);
-        map(phase, ffn, "down", spec_.dFf, d, recomputed);
+        const auto [qkv, projection, gateUp, down] = blockMaps(spec_);
+        linear(phase, layer + "/", qkv, recomputed);
+        attention(phase, layer + "/attention", recomputed);
+        for (const LinearMap& map : {projection, gateUp, down})
+            linear(phase, layer + "/", map, recomputed);
         if (phase == Phase::Backward && !recomputed &&
             spec_.checkpointing.kind == Checkpointing::Kind::Attention)
-            attention(phase, attentionModule, shape, true);
+            attention(phase, layer + "/attention", true);
     }
 
     void languageModel()
@@ -132,10 +121,10 @@ private:
         const auto layer = [](std::int64_t i) { return "layers." + std::to_string(i); };
         for (std::int64_t i = 0; i < spec_.layers; ++i)
             block(Phase::Forward, layer(i), false);
-        map(Phase::Forward, "lm_head", "lm_head", spec_.dModel, spec_.vocab);
+        linear(Phase::Forward, "", headMap(spec_));
         if (!hasBackward())
             return;
-        map(Phase::Backward, "lm_head", "lm_head", spec_.dModel, spec_.vocab);
+        linear(Phase::Backward, "", headMap(spec_));
         for (std::int64_t i = spec_.layers; i-- > 0;) {
             if (spec_.checkpointing.kind == Checkpointing::Kind::Block)
                 block(Phase::Backward, layer(i), true);
@@ -145,14 +134,13 @@ private:
 
     void attentionAlone()
     {
-        const AttentionShape shape{spec_.batch, spec_.heads,   spec_.kvHeads, spec_.seqLen,
-                                   spec_.kvLen, spec_.headDim, spec_.causal};
-        attention(Phase::Forward, "attention", shape);
+        attention(Phase::Forward, "attention");
         if (hasBackward())
-            attention(Phase::Backward, "attention", shape);
+            attention(Phase::Backward, "attention");
     }
 
     const ExperimentSpec& spec_;
+    AttentionProblem attention_;
     std::int64_t elementBytes_;
     std::vector<SpecWork> items_;
 };

@@ -38,8 +38,4 @@ struct Work {
     }
 };
 
-/// Pairs of a query and a key that it sees. Causal is aligned bottom right: the last query sees every key.
-/// O(1).
-std::int64_t visiblePairs(std::int64_t queries, std::int64_t keys, bool causal);
-
 } // namespace tilescope::analysis

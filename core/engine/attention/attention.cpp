@@ -10,8 +10,7 @@ namespace {
 // The kernels of kernels/, reached through LibTorch's dispatcher so that the engine builds without them.
 class FlashAttention final : public AttentionBackend {
 public:
-    FlashAttention(const AttentionProblem& problem, const c10::OperatorHandle& op)
-        : problem_(problem), op_(op)
+    FlashAttention(const AttentionCall& problem, const c10::OperatorHandle& op) : problem_(problem), op_(op)
     {
     }
 
@@ -25,13 +24,13 @@ public:
     }
 
 private:
-    AttentionProblem problem_;
+    AttentionCall problem_;
     c10::OperatorHandle op_;
 };
 
 } // namespace
 
-std::unique_ptr<AttentionBackend> makeFlashAttention(const AttentionProblem& problem)
+std::unique_ptr<AttentionBackend> makeFlashAttention(const AttentionCall& problem)
 {
     const auto op = c10::Dispatcher::singleton().findSchema({"tilescope::attention", ""});
     if (!op)
@@ -39,7 +38,7 @@ std::unique_ptr<AttentionBackend> makeFlashAttention(const AttentionProblem& pro
     return std::make_unique<FlashAttention>(problem, *op);
 }
 
-std::unique_ptr<AttentionBackend> makeAttention(Backend backend, const AttentionProblem& problem)
+std::unique_ptr<AttentionBackend> makeAttention(Backend backend, const AttentionCall& problem)
 {
     switch (backend) {
     case Backend::Naive:

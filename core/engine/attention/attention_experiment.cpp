@@ -10,8 +10,6 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <cmath>
-
 namespace tilescope::engine {
 namespace {
 
@@ -31,35 +29,13 @@ at::ScalarType dtypeOf(Precision precision)
     return at::kFloat;
 }
 
-AttentionProblem problemOf(const ExperimentSpec& spec, const Device& device)
-{
-    AttentionProblem problem;
-    problem.batch = spec.batch;
-    problem.heads = spec.heads;
-    problem.kvHeads = spec.kvHeads;
-    problem.queryLength = spec.seqLen;
-    problem.keyLength = spec.kvLen;
-    problem.headDim = spec.headDim;
-    problem.causal = spec.causal;
-    problem.scale = 1 / std::sqrt(static_cast<double>(spec.headDim));
-    problem.device = device.torch();
-    problem.dtype = dtypeOf(spec.precision);
-    problem.allowTf32 = spec.precision == Precision::Tf32;
-    problem.needsGrad = spec.mode != Mode::Forward || spec.grad;
-    problem.annotate = spec.annotateAttention;
-    problem.tileQ = spec.tileQ;
-    problem.tileK = spec.tileK;
-    problem.deterministic = spec.deterministic;
-    return problem;
-}
-
 // Attention alone on random q, k and v. The gradient of o.sum() is all ones: backward is handed it ready
 // made, so that it times attention and not a reduction.
 class AttentionExperiment final : public Experiment {
 public:
     AttentionExperiment(const ExperimentSpec& spec, const Device& device)
-        : spec_(spec), needsGrad_(spec.mode != Mode::Forward || spec.grad),
-          backend_(makeAttention(spec.backend, problemOf(spec, device)))
+        : spec_(spec), needsGrad_(attentionOf(spec).needsGrad),
+          backend_(makeAttention(spec.backend, {attentionOf(spec), device.torch(), dtypeOf(spec.precision)}))
     {
         const auto options = at::device(device.torch()).dtype(dtypeOf(spec.precision));
         const bool grouped = traitsOf(spec.backend).groupsHeads;

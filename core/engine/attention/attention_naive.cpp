@@ -11,7 +11,7 @@ namespace {
 // kept for backward.
 class NaiveAttention final : public AttentionBackend {
 public:
-    explicit NaiveAttention(const AttentionProblem& problem) : problem_(problem)
+    explicit NaiveAttention(const AttentionCall& problem) : problem_(problem)
     {
         {
             const Making making(MemoryCategory::Inputs, kUnread);
@@ -20,15 +20,14 @@ public:
         if (!problem.causal)
             return;
         const Making making(MemoryCategory::Inputs, kMask);
-        const std::int64_t offset = problem.keyLength - problem.queryLength;
-        hidden_ =
-            at::ones({problem.queryLength, problem.keyLength}, at::device(problem.device).dtype(at::kBool))
-                .triu_(offset + 1);
+        const std::int64_t offset = problem.keys - problem.queries;
+        hidden_ = at::ones({problem.queries, problem.keys}, at::device(problem.device).dtype(at::kBool))
+                      .triu_(offset + 1);
         if (offset < 0) {
             // The first queries see no key. Their scores stay finite, so that softmax gives no NaN, and their
             // output is blanked instead.
             hidden_.narrow(0, 0, -offset).fill_(false);
-            blank_ = at::zeros({problem.queryLength, 1}, at::device(problem.device).dtype(at::kBool));
+            blank_ = at::zeros({problem.queries, 1}, at::device(problem.device).dtype(at::kBool));
             blank_.narrow(0, 0, -offset).fill_(true);
         }
     }
@@ -65,7 +64,7 @@ private:
             // autograd need not know of the mask. bmm's backward does not use its result, so it may change in
             // place.
             const at::NoGradGuard unrecorded;
-            scores.view({-1, problem_.queryLength, problem_.keyLength})
+            scores.view({-1, problem_.queries, problem_.keys})
                 .masked_fill_(hidden_, -std::numeric_limits<double>::infinity());
         }
         return scores;
@@ -79,18 +78,18 @@ private:
 
     at::Tensor blanked(const at::Tensor& o) const
     {
-        return o.view({-1, problem_.queryLength, problem_.headDim}).masked_fill(blank_, 0).view(o.sizes());
+        return o.view({-1, problem_.queries, problem_.headDim}).masked_fill(blank_, 0).view(o.sizes());
     }
 
-    AttentionProblem problem_;
+    AttentionCall problem_;
     at::Tensor unread_;
-    at::Tensor hidden_; // (queryLength, keyLength): key not seen; undefined when all are
-    at::Tensor blank_;  // (queryLength, 1): query that sees no key; undefined when there is none
+    at::Tensor hidden_; // (queries, keys): key not seen; undefined when all are
+    at::Tensor blank_;  // (queries, 1): query that sees no key; undefined when there is none
 };
 
 } // namespace
 
-std::unique_ptr<AttentionBackend> makeNaiveAttention(const AttentionProblem& problem)
+std::unique_ptr<AttentionBackend> makeNaiveAttention(const AttentionCall& problem)
 {
     return std::make_unique<NaiveAttention>(problem);
 }

@@ -66,7 +66,7 @@ private:
 // key side becomes a mask.
 class SdpaAttention final : public AttentionBackend {
 public:
-    SdpaAttention(const BackendTraits& traits, const AttentionProblem& problem);
+    SdpaAttention(const BackendTraits& traits, const AttentionCall& problem);
 
     Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) override;
 
@@ -79,25 +79,24 @@ private:
     void requireKernelTakes() const;
 
     const BackendTraits& traits_;
-    AttentionProblem problem_;
+    AttentionCall problem_;
     std::int64_t blankRows_ = 0; // leading queries that see no key
     bool causal_ = false;        // what PyTorch is told; false where mask_ says it
-    Tensor mask_;                // (queryLength, keyLength): key is seen
+    Tensor mask_;                // (queries, keys): key is seen
 };
 
-SdpaAttention::SdpaAttention(const BackendTraits& traits, const AttentionProblem& problem)
+SdpaAttention::SdpaAttention(const BackendTraits& traits, const AttentionCall& problem)
     : traits_(traits), problem_(problem)
 {
-    const std::int64_t offset = problem.keyLength - problem.queryLength;
+    const std::int64_t offset = problem.keys - problem.queries;
     // One query sees every key: that is no mask at all.
-    const bool causal = problem.causal && problem.queryLength > 1;
+    const bool causal = problem.causal && problem.queries > 1;
     blankRows_ = problem.causal && offset < 0 ? -offset : 0;
     causal_ = causal && offset <= 0;
     if (causal && offset > 0) {
         const Making making(MemoryCategory::Inputs, kMask);
-        mask_ =
-            at::ones({problem.queryLength, problem.keyLength}, at::device(problem.device).dtype(at::kBool))
-                .tril_(offset);
+        mask_ = at::ones({problem.queries, problem.keys}, at::device(problem.device).dtype(at::kBool))
+                    .tril_(offset);
     }
     requireCuda();
     requireKernelTakes();
@@ -118,8 +117,8 @@ void SdpaAttention::requireKernelTakes() const
         return;
     const auto options = at::device(problem_.device).dtype(problem_.dtype);
     const auto& p = problem_;
-    Tensor q = at::empty({p.batch, p.heads, p.queryLength - blankRows_, p.headDim}, options);
-    Tensor k = at::empty({p.batch, p.kvHeads, p.keyLength, p.headDim}, options);
+    Tensor q = at::empty({p.batch, p.heads, p.queries - blankRows_, p.headDim}, options);
+    Tensor k = at::empty({p.batch, p.kvHeads, p.keys, p.headDim}, options);
     Tensor v = at::empty_like(k);
     for (Tensor* t : {&q, &k, &v})
         t->set_requires_grad(p.needsGrad);
@@ -143,7 +142,7 @@ Tensor SdpaAttention::apply(const Tensor& q, const Tensor& k, const Tensor& v)
 {
     if (blankRows_ == 0)
         return attend(q, k, v);
-    const Tensor o = attend(q.narrow(2, blankRows_, problem_.keyLength), k, v);
+    const Tensor o = attend(q.narrow(2, blankRows_, problem_.keys), k, v);
     return at::constant_pad_nd(o, {0, 0, blankRows_, 0});
 }
 
@@ -183,7 +182,7 @@ Tensor SdpaAttention::dispatched(const Tensor& q, const Tensor& k, const Tensor&
 
 } // namespace
 
-std::unique_ptr<AttentionBackend> makeSdpaAttention(Backend backend, const AttentionProblem& problem)
+std::unique_ptr<AttentionBackend> makeSdpaAttention(Backend backend, const AttentionCall& problem)
 {
     return std::make_unique<SdpaAttention>(traitsOf(backend), problem);
 }

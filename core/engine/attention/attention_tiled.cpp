@@ -22,7 +22,7 @@ using torch::autograd::variable_list;
 // small.
 class TiledPlan {
 public:
-    explicit TiledPlan(const AttentionProblem& problem);
+    explicit TiledPlan(const AttentionCall& problem);
 
     Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, Tensor& logSumExp) const;
     variable_list backward(const Tensor& gradO, const Tensor& q, const Tensor& k, const Tensor& v,
@@ -37,9 +37,9 @@ private:
 
     Span keyTile(std::int64_t begin) const
     {
-        return {begin, std::min(begin + problem_.tileK, problem_.keyLength)};
+        return {begin, std::min(begin + problem_.tileK, problem_.keys)};
     }
-    Span wave(std::int64_t begin) const { return {begin, std::min(begin + waveRows_, problem_.queryLength)}; }
+    Span wave(std::int64_t begin) const { return {begin, std::min(begin + waveRows_, problem_.queries)}; }
     std::int64_t firstRowThatSees(std::int64_t key, std::int64_t lowest) const;
 
     Tensor byHead(const Tensor& t, std::int64_t length) const;
@@ -49,7 +49,7 @@ private:
     void accumulate(Tensor sum, const Tensor& a, const Tensor& b) const;
     Tensor scores(const Tensor& qRows, const Tensor& kTile, Span rows, Span keys) const;
 
-    AttentionProblem problem_;
+    AttentionCall problem_;
     at::ScalarType wide_;         // what sums are kept in
     std::int64_t offset_ = 0;     // query i sees key j when j <= i + offset_
     std::int64_t firstRow_ = 0;   // the first query that sees a key
@@ -57,10 +57,10 @@ private:
     std::int64_t queryBatch_ = 0; // batch · heads
 };
 
-TiledPlan::TiledPlan(const AttentionProblem& problem) : problem_(problem)
+TiledPlan::TiledPlan(const AttentionCall& problem) : problem_(problem)
 {
     wide_ = problem.dtype == at::kDouble ? at::kDouble : at::kFloat;
-    offset_ = problem.keyLength - problem.queryLength;
+    offset_ = problem.keys - problem.queries;
     firstRow_ = problem.causal ? std::max<std::int64_t>(0, -offset_) : 0;
     queryBatch_ = problem.batch * problem.heads;
     // Score block of one wave: enough rows to fill a GPU, few enough to stay in a CPU's cache.
@@ -136,11 +136,11 @@ Tensor TiledPlan::scores(const Tensor& qRows, const Tensor& kTile, Span rows, Sp
 
 Tensor TiledPlan::forward(const Tensor& q4, const Tensor& k4, const Tensor& v4, Tensor& logSumExp) const
 {
-    const Tensor q = byHead(q4, problem_.queryLength);
-    const Tensor k = byHead(k4, problem_.keyLength);
-    const Tensor v = byHead(v4, problem_.keyLength);
+    const Tensor q = byHead(q4, problem_.queries);
+    const Tensor k = byHead(k4, problem_.keys);
+    const Tensor v = byHead(v4, problem_.keys);
     const auto wide = q.options().dtype(wide_);
-    const std::int64_t rows = problem_.queryLength;
+    const std::int64_t rows = problem_.queries;
     Tensor o = at::zeros({queryBatch_, rows, problem_.headDim}, wide);
     Tensor sums = at::zeros({queryBatch_, rows, 1}, wide);
     Tensor maxima = at::full({queryBatch_, rows, 1}, -std::numeric_limits<double>::infinity(), wide);
@@ -148,7 +148,7 @@ Tensor TiledPlan::forward(const Tensor& q4, const Tensor& k4, const Tensor& v4, 
     for (std::int64_t begin = firstRow_; begin < rows; begin += waveRows_) {
         const Span all = wave(begin);
         const std::int64_t keysSeen =
-            problem_.causal ? std::min(problem_.keyLength, all.end + offset_) : problem_.keyLength;
+            problem_.causal ? std::min(problem_.keys, all.end + offset_) : problem_.keys;
         for (std::int64_t key = 0; key < keysSeen; key += problem_.tileK) {
             const Span keys = keyTile(key);
             const Span part{firstRowThatSees(key, begin), all.end};
@@ -172,24 +172,24 @@ Tensor TiledPlan::forward(const Tensor& q4, const Tensor& k4, const Tensor& v4, 
 variable_list TiledPlan::backward(const Tensor& gradO4, const Tensor& q4, const Tensor& k4, const Tensor& v4,
                                   const Tensor& o4, const Tensor& logSumExp) const
 {
-    const Tensor q = byHead(q4, problem_.queryLength);
-    const Tensor k = byHead(k4, problem_.keyLength);
-    const Tensor v = byHead(v4, problem_.keyLength);
-    const Tensor gradO = byHead(gradO4, problem_.queryLength);
+    const Tensor q = byHead(q4, problem_.queries);
+    const Tensor k = byHead(k4, problem_.keys);
+    const Tensor v = byHead(v4, problem_.keys);
+    const Tensor gradO = byHead(gradO4, problem_.queries);
     const auto wide = q.options().dtype(wide_);
     // delta_i = sum_j P_ij dP_ij, which is the same as o_i · do_i: known without any tile.
-    const Tensor delta = at::mul(gradO, byHead(o4, problem_.queryLength)).sum(-1, true, wide_);
+    const Tensor delta = at::mul(gradO, byHead(o4, problem_.queries)).sum(-1, true, wide_);
     Tensor gradQ = at::zeros(q.sizes(), wide);
     Tensor gradK = at::zeros(k.sizes(), wide);
     Tensor gradV = at::zeros(v.sizes(), wide);
 
-    for (std::int64_t key = 0; key < problem_.keyLength; key += problem_.tileK) {
+    for (std::int64_t key = 0; key < problem_.keys; key += problem_.tileK) {
         const Span keys = keyTile(key);
         const Tensor kTile = tileForQueries(k, keys);
         const Tensor vTile = tileForQueries(v, keys).transpose(1, 2);
         Tensor gradKTile = at::zeros({queryBatch_, keys.size(), problem_.headDim}, wide);
         Tensor gradVTile = at::zeros_like(gradKTile);
-        for (std::int64_t begin = firstRowThatSees(key, firstRow_); begin < problem_.queryLength;
+        for (std::int64_t begin = firstRowThatSees(key, firstRow_); begin < problem_.queries;
              begin += waveRows_) {
             const Span rows = wave(begin);
             const Tensor qRows = rows.of(q);
@@ -242,7 +242,7 @@ struct TiledFunction : torch::autograd::Function<TiledFunction> {
 
 class TiledAttention final : public AttentionBackend {
 public:
-    explicit TiledAttention(const AttentionProblem& problem) : plan_(problem) {}
+    explicit TiledAttention(const AttentionCall& problem) : plan_(problem) {}
 
     Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) override
     {
@@ -260,7 +260,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<AttentionBackend> makeTiledAttention(const AttentionProblem& problem)
+std::unique_ptr<AttentionBackend> makeTiledAttention(const AttentionCall& problem)
 {
     return std::make_unique<TiledAttention>(problem);
 }

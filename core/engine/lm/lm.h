@@ -3,92 +3,68 @@
 #include "core/engine/attention/attention.h"
 #include "core/engine/lm/lm_functions.h"
 #include "core/engine/lm/recomputation.h"
+#include "core/model/language_model.h"
+#include "core/trace/host/range.h"
 
+#include <ATen/ATen.h>
+
+#include <memory>
 #include <string>
-#include <vector>
 
 namespace tilescope::engine {
 
-/// The numbers that make a model.
-struct LmShape {
-    std::int64_t dModel = 768;
-    std::int64_t dFf = 3072;
-    std::int64_t layers = 12;
-    std::int64_t heads = 12;
-    std::int64_t vocab = 10'000;
-    std::int64_t batch = 4;
-    std::int64_t context = 128;
-    double ropeTheta = 10'000;
-};
-
-/// A pre-norm decoder: RMSNorm, rotary positions, causal multi-head attention, SwiGLU, no biases, untied
-/// embedding and head. Session thread.
-///
-/// The projections of q, k and v are one matrix side by side, and so are those of gate and up: the same
-/// numbers and the same maths as separate ones, in fewer and larger products. Activations are kept as
-/// (batch·context, width).
-class LanguageModel {
+/// The operations of the language model, executed by LibTorch. Session thread.
+class EagerOps {
 public:
+    using Tensor = at::Tensor;
+    using Range = trace::ScopedRange;
+
     /// \param options  dtype and device of the parameters
     /// \throws Unsupported, Error
-    LanguageModel(const LmShape& shape, at::TensorOptions options, Backend backend,
-                  const AttentionProblem& problem, Checkpointing checkpointing = {});
-    ~LanguageModel();
-    LanguageModel(const LanguageModel&) = delete;
-    LanguageModel& operator=(const LanguageModel&) = delete;
+    EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionCall& attention);
 
-    /// Logits (batch·context, vocab) of tokens (batch·context) int64.
-    at::Tensor forward(const at::Tensor& tokens) const;
+    Tensor embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width) const;
+    Tensor normWeight(const std::string& name, std::int64_t width) const;
+    Tensor linearWeight(const std::string& name, const LinearMap& map) const;
 
-    const std::vector<at::Tensor>& parameters() const { return parameters_; }
-    /// Theirs, by the module: layers.3/ffn/down.
-    const std::vector<std::string>& parameterNames() const { return parameterNames_; }
-    /// Tells parameters, their gradients and the tables that it keeps.
+    Tensor embedding(const Tensor& weight, const Tensor& tokens) const
+    {
+        return at::embedding(weight, tokens);
+    }
+    Tensor rmsNorm(const Tensor& x, const Tensor& weight) const;
+    Tensor mm(const Tensor& x, const Tensor& weight) const { return at::mm(x, weight); }
+    Tensor add(const Tensor& x, const Tensor& y) const { return at::add(x, y); }
+    Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b) const { return at::addmm(x, a, b); }
+    bool castsProducts() const;
+    TensorTriple<Tensor> splitHeads(const Tensor& qkv) const
+    {
+        return engine::splitHeads(qkv, rotation_, groupsHeads_);
+    }
+    Tensor mergeHeads(const Tensor& o) const { return engine::mergeHeads(o, batch_, heads_); }
+    Tensor attention(const TensorTriple<Tensor>& qkv) const
+    {
+        return attention_->apply(qkv[0], qkv[1], qkv[2]);
+    }
+    Tensor swiGlu(const Tensor& gateUp) const { return engine::swiGlu(gateUp); }
+    Tensor recomputedInBackward(const RecomputedPart& part, const TensorTriple<Tensor>& inputs) const
+    {
+        return engine::recomputedInBackward(part, inputs);
+    }
+
+    /// Visits what it keeps between calls: the rotation and the tensors of the attention backend.
     void visitHeld(const HoldVisitor& visit) const;
-    std::int64_t parameterCount() const;
 
 private:
-    // Weights of a linear map are (in, out), stored transposed: the product needs no transposed view, and the
-    // memory is that of torch.nn.Linear.
-    struct Layer {
-        std::string name; // layers.3
-        at::Tensor attentionNorm;
-        at::Tensor qkv;
-        at::Tensor projection;
-        at::Tensor ffnNorm;
-        at::Tensor gateUp;
-        at::Tensor down;
-    };
-
-    class Blocks;
-    class CoreAttention;
-
-    void checkpoint(Checkpointing checkpointing);
-    at::Tensor block(const Layer& layer, const at::Tensor& x) const;
-    at::Tensor attend(const Layer& layer, const at::Tensor& normed, const at::Tensor& x) const;
-    at::Tensor feedForward(const Layer& layer, const at::Tensor& normed, const at::Tensor& x) const;
-    at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
-    at::Tensor addProduct(const at::Tensor& x, const at::Tensor& y, const at::Tensor& weight) const;
-    at::Tensor weight(std::string name, std::int64_t in, std::int64_t out, double deviation);
-    at::Tensor normWeight(std::string name);
-
-    LmShape shape_;
+    std::int64_t batch_;
+    std::int64_t heads_;
     at::TensorOptions options_;
     std::unique_ptr<AttentionBackend> attention_;
     bool groupsHeads_;
     Rotation rotation_;
-    at::Tensor embedding_;
-    std::vector<Layer> layers_;
-    at::Tensor norm_;
-    at::Tensor head_;
-    std::vector<at::Tensor> parameters_;
-    std::vector<std::string> parameterNames_;
-    // What backward computes again, if anything: runs of blocks, or attention between q, k, v and o.
-    std::vector<std::unique_ptr<RecomputedPart>> recomputedBlocks_;
-    std::unique_ptr<RecomputedPart> recomputedAttention_;
 };
 
-/// The attention of a model of that shape; the scale of the scores is folded into the rotation of q.
-AttentionProblem attentionOf(const LmShape& shape);
+using LanguageModel = tilescope::LanguageModel<EagerOps>;
+
+std::int64_t parameterCount(const LanguageModel& model);
 
 } // namespace tilescope::engine

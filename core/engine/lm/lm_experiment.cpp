@@ -25,32 +25,18 @@ std::optional<at::ScalarType> autocastDtype(Precision precision)
     return {};
 }
 
-LmShape shapeOf(const ExperimentSpec& spec)
+EagerOps opsFor(const ExperimentSpec& spec, const Device& device)
 {
-    return {spec.dModel, spec.dFf,   spec.layers,  spec.heads,
-            spec.vocab,  spec.batch, spec.context, spec.ropeTheta};
-}
-
-AttentionProblem attentionOf(const ExperimentSpec& spec, const Device& device)
-{
-    AttentionProblem problem = attentionOf(shapeOf(spec));
-    problem.device = device.torch();
-    problem.dtype = autocastDtype(spec.precision).value_or(at::kFloat);
-    problem.allowTf32 = spec.precision == Precision::Tf32;
-    problem.needsGrad = spec.mode != Mode::Forward || spec.grad;
-    problem.annotate = spec.annotateAttention;
-    problem.tileQ = spec.tileQ;
-    problem.tileK = spec.tileK;
-    problem.deterministic = spec.deterministic;
-    return problem;
+    return {spec,
+            at::device(device.torch()).dtype(at::kFloat),
+            {attentionOf(spec), device.torch(), autocastDtype(spec.precision).value_or(at::kFloat)}};
 }
 
 class LmExperiment final : public Experiment {
 public:
     LmExperiment(const ExperimentSpec& spec, const Device& device)
         : spec_(spec), device_(device.torch().type()), autocast_(autocastDtype(spec.precision)),
-          model_(shapeOf(spec), at::device(device.torch()).dtype(at::kFloat), spec.backend,
-                 attentionOf(spec, device), spec.checkpointing),
+          model_(spec, opsFor(spec, device)),
           tokenSource_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(spec.seed)))
     {
         makeInputs(device);
@@ -100,11 +86,16 @@ public:
 
     bool has(Phase phase) const override { return hasPhase(Workload::Lm, spec_.mode, phase); }
 
-    std::optional<std::int64_t> parameters() const override { return model_.parameterCount(); }
+    std::optional<std::int64_t> parameters() const override { return parameterCount(model_); }
 
     void visitHeld(const HoldVisitor& visit) const override
     {
-        model_.visitHeld(visit);
+        for (std::size_t i = 0; i < model_.parameters().size(); ++i) {
+            const Tensor& parameter = model_.parameters()[i];
+            visit(MemoryCategory::Parameters, model_.parameterNames()[i], parameter);
+            visit(MemoryCategory::Gradients, model_.parameterNames()[i], parameter.grad());
+        }
+        model_.ops().visitHeld(visit);
         visit(MemoryCategory::Inputs, "tokens", tokens_);
         visit(MemoryCategory::Inputs, "targets", targets_);
         visit(MemoryCategory::Inputs, "tokens on the host", hostTokens_);

@@ -35,7 +35,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
         context->saved_data["part"] = reinterpret_cast<std::int64_t>(part);
         if (const auto dtype = autocastInForce(a.device().type()))
             context->saved_data["autocast"] = static_cast<std::int64_t>(*dtype);
-        return part->run(inputs); // custom functions run without grad mode
+        return (*part)(inputs); // custom functions run without grad mode
     }
 
     static variable_list backward(AutogradContext* context, variable_list grads)
@@ -54,7 +54,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
         {
             const at::AutoGradMode recording(true);
             const AutocastScope autocast(inputs[0].device().type(), dtype);
-            output = part->run(inputs);
+            output = (*part)(inputs);
         }
         if (recomputationObserver())
             recomputationObserver()(output);
@@ -78,7 +78,7 @@ void observeRecomputation(RecomputationObserver observer)
 Tensor recomputedInBackward(const RecomputedPart& part, const std::array<Tensor, 3>& inputs)
 {
     if (!at::GradMode::is_enabled())
-        return part.run(inputs);
+        return part(inputs);
     const NamedOp op("tilescope::recomputed");
     const auto given = [](const Tensor& t) { return t.defined() ? std::optional(t) : std::nullopt; };
     return Recompute::apply(inputs[0], given(inputs[1]), given(inputs[2]), &part);

@@ -151,10 +151,10 @@ void addAttention(std::vector<Ceiling>& ceilings, const Device& device, Backend 
                   const std::string& kernel, at::ScalarType type, bool tf32 = false)
 {
     const CalibrationAttention shape = calibrationAttention(device.isCuda());
-    AttentionProblem problem;
+    AttentionCall problem;
     problem.batch = shape.batch;
     problem.heads = problem.kvHeads = shape.heads;
-    problem.queryLength = problem.keyLength = shape.length;
+    problem.queries = problem.keys = shape.length;
     problem.headDim = shape.headDim;
     problem.device = device.torch();
     problem.dtype = type;
@@ -167,13 +167,13 @@ void addAttention(std::vector<Ceiling>& ceilings, const Device& device, Backend 
         return;
     }
     const auto values = [&] {
-        const std::array sizes{problem.batch, problem.heads, problem.queryLength, problem.headDim};
+        const std::array sizes{problem.batch, problem.heads, problem.queries, problem.headDim};
         return at::randn(sizes, at::device(problem.device)).to(type).requires_grad_();
     };
     const Tensor q = values();
     const Tensor k = values();
     const Tensor v = values();
-    const auto length = static_cast<double>(problem.queryLength);
+    const auto length = static_cast<double>(problem.queries);
     const double pairs = static_cast<double>(problem.batch * problem.heads) * length * (length + 1) / 2;
     const double product = 2 * pairs * static_cast<double>(problem.headDim);
     const std::string kind =

@@ -1,5 +1,7 @@
 #include "core/analysis/work/op_work.h"
 
+#include "core/model/attention_problem.h"
+
 #include <gtest/gtest.h>
 
 namespace tilescope::analysis {

@@ -20,15 +20,15 @@ struct Inputs {
     Tensor q, k, v;
 };
 
-AttentionProblem problemOf(std::int64_t heads, std::int64_t kvHeads, std::int64_t queries, std::int64_t keys,
-                           bool causal)
+AttentionCall problemOf(std::int64_t heads, std::int64_t kvHeads, std::int64_t queries, std::int64_t keys,
+                        bool causal)
 {
-    AttentionProblem problem;
+    AttentionCall problem;
     problem.batch = 2;
     problem.heads = heads;
     problem.kvHeads = kvHeads;
-    problem.queryLength = queries;
-    problem.keyLength = keys;
+    problem.queries = queries;
+    problem.keys = keys;
     problem.headDim = 8;
     problem.causal = causal;
     problem.scale = 1 / std::sqrt(8.0);
@@ -38,27 +38,26 @@ AttentionProblem problemOf(std::int64_t heads, std::int64_t kvHeads, std::int64_
     return problem;
 }
 
-Inputs inputsFor(const AttentionProblem& p)
+Inputs inputsFor(const AttentionCall& p)
 {
     at::manual_seed(7);
     const auto options = at::dtype(at::kDouble);
     const auto draw = [&](std::int64_t heads, std::int64_t length) {
         return at::randn({p.batch, heads, length, p.headDim}, options).to(p.dtype);
     };
-    return {draw(p.heads, p.queryLength), draw(p.kvHeads, p.keyLength), draw(p.kvHeads, p.keyLength)};
+    return {draw(p.heads, p.queries), draw(p.kvHeads, p.keys), draw(p.kvHeads, p.keys)};
 }
 
 // Attention by its definition, in double, a query at a time.
-Tensor reference(const Inputs& in, const AttentionProblem& p)
+Tensor reference(const Inputs& in, const AttentionCall& p)
 {
     const Tensor q = in.q.to(at::kDouble);
     const Tensor k = in.k.to(at::kDouble).repeat_interleave(p.heads / p.kvHeads, 1);
     const Tensor v = in.v.to(at::kDouble).repeat_interleave(p.heads / p.kvHeads, 1);
     std::vector<Tensor> rows;
-    for (std::int64_t i = 0; i < p.queryLength; ++i) {
+    for (std::int64_t i = 0; i < p.queries; ++i) {
         const std::int64_t seen =
-            p.causal ? std::clamp<std::int64_t>(i + p.keyLength - p.queryLength + 1, 0, p.keyLength)
-                     : p.keyLength;
+            p.causal ? std::clamp<std::int64_t>(i + p.keys - p.queries + 1, 0, p.keys) : p.keys;
         const Tensor qi = q.narrow(2, i, 1);
         if (seen == 0) {
             rows.push_back(at::zeros_like(qi));
@@ -89,7 +88,7 @@ Inputs leavesOf(const Inputs& in)
     return {leaf(in.q), leaf(in.k), leaf(in.v)};
 }
 
-Answer answerOf(Backend backend, const AttentionProblem& p, const Inputs& in)
+Answer answerOf(Backend backend, const AttentionCall& p, const Inputs& in)
 {
     const auto attention = makeAttention(backend, p);
     const Inputs leaves = leavesOf(in);
@@ -100,7 +99,7 @@ Answer answerOf(Backend backend, const AttentionProblem& p, const Inputs& in)
     return gradientsOf(leaves, o.view(in.q.sizes()));
 }
 
-Answer referenceAnswer(const AttentionProblem& p, const Inputs& in)
+Answer referenceAnswer(const AttentionCall& p, const Inputs& in)
 {
     const auto leaf = [](const Tensor& t) {
         return t.to(at::kDouble).detach().clone().set_requires_grad(true);
@@ -157,7 +156,7 @@ class AttentionBackends : public ::testing::TestWithParam<Case> {};
 TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp64)
 {
     const Case& c = GetParam();
-    const AttentionProblem p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
+    const AttentionCall p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
     const Inputs in = inputsFor(p);
     expectSame(answerOf(c.backend, p, in), referenceAnswer(p, in), 1e-12);
 }
@@ -165,7 +164,7 @@ TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp64)
 TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp32)
 {
     const Case& c = GetParam();
-    AttentionProblem p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
+    AttentionCall p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
     p.dtype = at::kFloat;
     const Inputs in = inputsFor(p);
     expectSame(answerOf(c.backend, p, in), referenceAnswer(p, in), 2e-5);
@@ -174,7 +173,7 @@ TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp32)
 TEST_P(AttentionBackends, GiveTheSameWithoutAGraph)
 {
     const Case& c = GetParam();
-    const AttentionProblem p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
+    const AttentionCall p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
     const Inputs in = inputsFor(p);
     const Tensor withGraph = answerOf(c.backend, p, in).o;
     const at::NoGradGuard noGrad;
@@ -190,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, AttentionBackends, ::testing::ValuesIn(allCases
 
 TEST(TiledAttention, GradientsAreThoseOfFiniteDifferences)
 {
-    const AttentionProblem p = problemOf(2, 1, 19, 23, true);
+    const AttentionCall p = problemOf(2, 1, 19, 23, true);
     const Inputs in = inputsFor(p);
     const auto attention = makeTiledAttention(p);
     at::manual_seed(9);
@@ -218,7 +217,7 @@ TEST(TiledAttention, GradientsAreThoseOfFiniteDifferences)
 
 TEST(TiledAttention, TileSizesDoNotChangeTheResult)
 {
-    AttentionProblem p = problemOf(2, 2, 100, 130, true);
+    AttentionCall p = problemOf(2, 2, 100, 130, true);
     const Inputs in = inputsFor(p);
     const Answer want = referenceAnswer(p, in);
     for (const auto& [tileQ, tileK] : {std::pair(16, 16), std::pair(16, 64), std::pair(64, 16),
@@ -232,7 +231,7 @@ TEST(TiledAttention, TileSizesDoNotChangeTheResult)
 TEST(TiledAttention, WorksInWavesWhereAllQueriesDoNotFit)
 {
     // 512 rows of 64 keys for 64 heads are over the budget of a CPU's wave.
-    AttentionProblem p = problemOf(32, 32, 512, 512, true);
+    AttentionCall p = problemOf(32, 32, 512, 512, true);
     p.headDim = 4;
     p.tileQ = p.tileK = 64;
     const Inputs in = inputsFor(p);
@@ -241,7 +240,7 @@ TEST(TiledAttention, WorksInWavesWhereAllQueriesDoNotFit)
 
 TEST(TiledAttention, KeepsOnlyInputsOutputAndLogSumExpForBackward)
 {
-    const AttentionProblem p = problemOf(1, 1, 64, 64, false);
+    const AttentionCall p = problemOf(1, 1, 64, 64, false);
     const Inputs leaves = leavesOf(inputsFor(p));
     const Tensor o = makeTiledAttention(p)->apply(leaves.q, leaves.k, leaves.v);
     // Changing an input in place after forward must be noticed: it is saved, not copied.
@@ -254,7 +253,7 @@ TEST(TiledAttention, KeepsOnlyInputsOutputAndLogSumExpForBackward)
 
 TEST(TiledAttention, SurvivesLargeScoresAndOneDominantKey)
 {
-    AttentionProblem p = problemOf(2, 2, 40, 40, true);
+    AttentionCall p = problemOf(2, 2, 40, 40, true);
     Inputs in = inputsFor(p);
     in.q = in.q * 30;
     in.k = in.k * 30;
@@ -267,7 +266,7 @@ TEST(TiledAttention, SurvivesLargeScoresAndOneDominantKey)
 TEST(TiledAttention, RunsInHalfTypesAsAccuratelyAsNaive)
 {
     for (const at::ScalarType dtype : {at::kBFloat16, at::kHalf}) {
-        AttentionProblem p = problemOf(2, 2, 70, 70, true);
+        AttentionCall p = problemOf(2, 2, 70, 70, true);
         p.dtype = dtype;
         const Inputs in = inputsFor(p);
         const Answer want = referenceAnswer(p, in);
@@ -293,64 +292,43 @@ TEST(SdpaAttention, CudaKernelsAreSkippedOnTheCpuWithAReason)
     }
 }
 
-struct Wanted {
-    at::ScalarType dtype;
-    bool sharesHeads, hasMoreKeys;
-    std::int64_t headDim;
-};
-
-bool isTaken(const BackendTraits& traits, const Wanted& wanted, bool isCuda)
-{
-    const bool isHalf = wanted.dtype != at::kFloat;
-    const auto takes = [&](const HeadDims& dims) {
-        return wanted.headDim <= dims.maximum &&
-               wanted.headDim % (isHalf ? dims.halfMultiple : dims.multiple) == 0;
-    };
-    if (!isCuda)
-        return !traits.needsCuda;
-    const CudaLimits& limits = traits.onCuda;
-    return takes(traits.headDims) && takes(limits.headDims) && (isHalf || !limits.halfOnly) &&
-           (limits.sharedHeads || !wanted.sharesHeads) && (limits.causalWithMore || !wanted.hasMoreKeys);
-}
-
-// Which problems are refused; the GPU must be of compute capability 9.0 for all of the limits.
-void expectTraitsOnDevice(const at::Device& device)
+// Which problems are refused on a device. A GPU must have the kernels of all backends: compute capability 9.0.
+void expectTraitsOn(const at::Device& device)
 {
     for (const BackendTraits& traits : kBackendTraits)
         for (const at::ScalarType dtype : {at::kFloat, at::kHalf, at::kBFloat16})
             for (const bool sharesHeads : {false, true})
-                for (const bool hasMoreKeys : {false, true})
+                for (const bool hasMask : {false, true})
                     for (const std::int64_t headDim : {16, 20, 64}) {
-                        const Wanted wanted{dtype, sharesHeads, hasMoreKeys, headDim};
-                        AttentionProblem p =
-                            problemOf(4, sharesHeads ? 2 : 4, 32, hasMoreKeys ? 40 : 32, true);
+                        AttentionCall p = problemOf(4, sharesHeads ? 2 : 4, 32, hasMask ? 40 : 32, true);
                         p.dtype = dtype;
                         p.device = device;
                         p.headDim = headDim;
-                        bool taken = true;
-                        std::string reason;
+                        bool isTaken = true;
                         try {
                             makeAttention(traits.backend, p);
-                        } catch (const Unsupported& unsupported) {
-                            taken = false;
-                            reason = unsupported.reason;
+                        } catch (const Unsupported&) {
+                            isTaken = false;
                         }
-                        EXPECT_EQ(taken, isTaken(traits, wanted, device.is_cuda()))
+                        EXPECT_EQ(isTaken, device.is_cuda()
+                                               ? takesOnCuda(traits, headDim, dtype != at::kFloat,
+                                                             sharesHeads, hasMask)
+                                               : !traits.needsCuda)
                             << traits.name << ", " << dtype << ", head dim " << headDim << ", shares heads "
-                            << sharesHeads << ", more keys " << hasMoreKeys << ": " << reason;
+                            << sharesHeads << ", mask " << hasMask;
                     }
 }
 
 TEST(AttentionBackendTraits, SayWhatTheCpuRefuses)
 {
-    expectTraitsOnDevice(at::kCPU);
+    expectTraitsOn(at::kCPU);
 }
 
 TEST(AttentionBackendTraits, SayWhatAGpuRefuses)
 {
     if (!at::hasCUDA() || at::cuda::getDeviceProperties(0)->major < 9)
         GTEST_SKIP() << "needs a GPU of compute capability 9.0";
-    expectTraitsOnDevice(at::Device(at::kCUDA, 0));
+    expectTraitsOn(at::Device(at::kCUDA, 0));
 }
 
 } // namespace

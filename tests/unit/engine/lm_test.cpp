@@ -14,44 +14,44 @@ namespace {
 
 using at::Tensor;
 
-LmShape shapeOf(std::int64_t dModel, std::int64_t dFf, std::int64_t layers, std::int64_t heads)
+ExperimentSpec specOf(std::int64_t dModel, std::int64_t dFf, std::int64_t layers, std::int64_t heads)
 {
-    LmShape shape;
-    shape.dModel = dModel;
-    shape.dFf = dFf;
-    shape.layers = layers;
-    shape.heads = heads;
-    return shape;
+    ExperimentSpec spec;
+    spec.workload = Workload::Lm;
+    spec.dModel = dModel;
+    spec.dFf = dFf;
+    spec.layers = layers;
+    spec.heads = heads;
+    return spec;
 }
 
-LmShape toyShape()
+ExperimentSpec toySpec()
 {
-    LmShape shape = shapeOf(24, 40, 2, 3);
-    shape.vocab = 50;
-    shape.batch = 2;
-    shape.context = 11;
-    return shape;
+    ExperimentSpec spec = specOf(24, 40, 2, 3);
+    spec.vocab = 50;
+    spec.batch = 2;
+    spec.context = 11;
+    return spec;
 }
 
-LanguageModel toyModel(const LmShape& shape, Backend backend, Checkpointing checkpointing = {})
+LanguageModel toyModel(ExperimentSpec spec, Backend backend)
 {
     at::manual_seed(3);
-    AttentionProblem problem = attentionOf(shape);
-    problem.dtype = at::kDouble;
-    problem.needsGrad = true;
-    problem.tileQ = problem.tileK = 4;
-    return LanguageModel(shape, at::dtype(at::kDouble), backend, problem, checkpointing);
+    spec.backend = backend;
+    AttentionCall attention{attentionOf(spec), at::kCPU, at::kDouble};
+    attention.tileQ = attention.tileK = 4;
+    return LanguageModel(spec, EagerOps(spec, at::dtype(at::kDouble), attention));
 }
 
-Tensor toyTokens(const LmShape& shape)
+Tensor toyTokens(const ExperimentSpec& spec)
 {
     at::manual_seed(4);
-    return at::randint(shape.vocab, {shape.batch * shape.context}, at::dtype(at::kLong));
+    return at::randint(spec.vocab, {spec.batch * spec.context}, at::dtype(at::kLong));
 }
 
 struct Preset {
     const char* name;
-    LmShape shape;
+    ExperimentSpec spec;
     std::int64_t parameters;
 };
 
@@ -60,11 +60,11 @@ class LmPresets : public ::testing::TestWithParam<Preset> {};
 TEST_P(LmPresets, HaveExactlyTheirParameters)
 {
     // Meta tensors have shapes and no memory.
-    const LmShape& shape = GetParam().shape;
-    AttentionProblem problem = attentionOf(shape);
-    problem.device = at::kMeta;
-    const LanguageModel model(shape, at::device(at::kMeta).dtype(at::kFloat), Backend::FlashTorch, problem);
-    EXPECT_EQ(model.parameterCount(), GetParam().parameters);
+    ExperimentSpec spec = GetParam().spec;
+    spec.backend = Backend::FlashTorch;
+    const auto options = at::device(at::kMeta).dtype(at::kFloat);
+    const LanguageModel model(spec, EagerOps(spec, options, {attentionOf(spec), at::kMeta, at::kFloat}));
+    EXPECT_EQ(parameterCount(model), GetParam().parameters);
 }
 
 std::string nameOf(const ::testing::TestParamInfo<Preset>& preset)
@@ -73,41 +73,43 @@ std::string nameOf(const ::testing::TestParamInfo<Preset>& preset)
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, LmPresets,
-                         ::testing::Values(Preset{"small", shapeOf(768, 3072, 12, 12), 128'625'408},
-                                           Preset{"medium", shapeOf(1024, 4096, 24, 16), 423'183'360},
-                                           Preset{"large", shapeOf(1280, 5120, 36, 20), 969'411'840},
-                                           Preset{"xl", shapeOf(1600, 6400, 48, 25), 1'998'235'200},
-                                           Preset{"2_7B", shapeOf(2560, 10240, 32, 32), 3'406'809'600}),
+                         ::testing::Values(Preset{"small", specOf(768, 3072, 12, 12), 128'625'408},
+                                           Preset{"medium", specOf(1024, 4096, 24, 16), 423'183'360},
+                                           Preset{"large", specOf(1280, 5120, 36, 20), 969'411'840},
+                                           Preset{"xl", specOf(1600, 6400, 48, 25), 1'998'235'200},
+                                           Preset{"2_7B", specOf(2560, 10240, 32, 32), 3'406'809'600}),
                          nameOf);
 
 // The same model by plain ops and separate projections.
 class PlainModel {
 public:
-    PlainModel(const LmShape& shape, const std::vector<Tensor>& packed) : shape_(shape), packed_(packed) {}
+    PlainModel(const ExperimentSpec& spec, const std::vector<Tensor>& packed) : spec_(spec), packed_(packed)
+    {
+    }
 
     Tensor forward(const Tensor& tokens) const
     {
         std::size_t next = 0;
-        Tensor x = at::embedding(packed_[next++], tokens.view({shape_.batch, shape_.context}));
-        for (std::int64_t i = 0; i < shape_.layers; ++i) {
+        Tensor x = at::embedding(packed_[next++], tokens.view({spec_.batch, spec_.context}));
+        for (std::int64_t i = 0; i < spec_.layers; ++i) {
             const Tensor* w = &packed_[next];
             next += 6;
             const Tensor y = norm(x, w[0]);
-            const std::int64_t d = shape_.dModel;
+            const std::int64_t d = spec_.dModel;
             const auto part = [&](std::int64_t index) {
                 const Tensor projected = at::matmul(y, w[1].narrow(1, index * d, d));
-                return projected.view({shape_.batch, shape_.context, shape_.heads, -1}).transpose(1, 2);
+                return projected.view({spec_.batch, spec_.context, spec_.heads, -1}).transpose(1, 2);
             };
             const Tensor o = attend(rotate(part(0)), rotate(part(1)), part(2));
             x = x + at::matmul(o, w[2]);
             const Tensor z = norm(x, w[3]);
-            const std::int64_t f = shape_.dFf;
+            const std::int64_t f = spec_.dFf;
             const Tensor gate = at::matmul(z, w[4].narrow(1, 0, f));
             const Tensor up = at::matmul(z, w[4].narrow(1, f, f));
             x = x + at::matmul(at::silu(gate) * up, w[5]);
         }
         x = norm(x, packed_[next]);
-        return at::matmul(x, packed_[next + 1]).view({-1, shape_.vocab});
+        return at::matmul(x, packed_[next + 1]).view({-1, spec_.vocab});
     }
 
 private:
@@ -120,7 +122,7 @@ private:
     {
         const std::int64_t e = x.size(-1);
         const Tensor frequency =
-            at::pow(shape_.ropeTheta, -at::arange(0, e, 2, x.options()) / static_cast<double>(e));
+            at::pow(spec_.ropeTheta, -at::arange(0, e, 2, x.options()) / static_cast<double>(e));
         const Tensor angle = at::outer(at::arange(x.size(-2), x.options()), frequency);
         const auto pairs = x.unflatten(-1, {e / 2, 2});
         const Tensor a = pairs.select(-1, 0);
@@ -132,10 +134,10 @@ private:
     Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v) const
     {
         const Tensor o = at::scaled_dot_product_attention(q, k, v, {}, 0.0, /*is_causal=*/true);
-        return o.transpose(1, 2).reshape({shape_.batch, shape_.context, shape_.dModel});
+        return o.transpose(1, 2).reshape({spec_.batch, spec_.context, spec_.dModel});
     }
 
-    LmShape shape_;
+    ExperimentSpec spec_;
     std::vector<Tensor> packed_;
 };
 
@@ -143,15 +145,15 @@ class LmBackends : public ::testing::TestWithParam<Backend> {};
 
 TEST_P(LmBackends, LogitsAndGradientsAreThoseOfPlainOps)
 {
-    const LmShape shape = toyShape();
-    const LanguageModel model = toyModel(shape, GetParam());
-    const Tensor tokens = toyTokens(shape);
+    const ExperimentSpec spec = toySpec();
+    LanguageModel model = toyModel(spec, GetParam());
+    const Tensor tokens = toyTokens(spec);
     const Tensor logits = model.forward(tokens);
-    const Tensor plain = PlainModel(shape, model.parameters()).forward(tokens);
+    const Tensor plain = PlainModel(spec, model.parameters()).forward(tokens);
     ASSERT_EQ(logits.sizes(), plain.sizes());
     EXPECT_LE((logits - plain).abs().max().item<double>(), 1e-11);
 
-    const Tensor targets = at::randint(shape.vocab, {shape.batch * shape.context}, at::dtype(at::kLong));
+    const Tensor targets = at::randint(spec.vocab, {spec.batch * spec.context}, at::dtype(at::kLong));
     const auto grads = torch::autograd::grad({at::cross_entropy_loss(logits, targets)}, model.parameters());
     const auto plainGrads =
         torch::autograd::grad({at::cross_entropy_loss(plain, targets)}, model.parameters());
@@ -163,17 +165,17 @@ TEST_P(LmBackends, LogitsAndGradientsAreThoseOfPlainOps)
 
 TEST_P(LmBackends, AFutureTokenDoesNotChangePastLogits)
 {
-    LmShape shape = toyShape();
-    shape.batch = 1;
+    ExperimentSpec spec = toySpec();
+    spec.batch = 1;
     const at::NoGradGuard noGrad;
-    const LanguageModel model = toyModel(shape, GetParam());
-    const Tensor tokens = toyTokens(shape);
+    LanguageModel model = toyModel(spec, GetParam());
+    const Tensor tokens = toyTokens(spec);
     Tensor changed = tokens.clone();
     constexpr std::int64_t kPosition = 6;
-    changed[kPosition] = (changed[kPosition] + 1) % shape.vocab;
+    changed[kPosition] = (changed[kPosition] + 1) % spec.vocab;
     const Tensor difference = (model.forward(tokens) - model.forward(changed)).abs().amax(-1);
     EXPECT_EQ(difference.narrow(0, 0, kPosition).max().item<double>(), 0);
-    EXPECT_GT(difference.narrow(0, kPosition, shape.context - kPosition).min().item<double>(), 0);
+    EXPECT_GT(difference.narrow(0, kPosition, spec.context - kPosition).min().item<double>(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, LmBackends,
@@ -184,27 +186,32 @@ TEST(LanguageModel, KeepsTheLayoutOfItsWeightsInTheirGradients)
 {
     // Only then are gradients taken over without a copy, and only then does the fused optimizer take its fast
     // path.
-    const LmShape shape = toyShape();
-    const LanguageModel model = toyModel(shape, Backend::Naive);
-    torch::autograd::backward({model.forward(toyTokens(shape)).sum()});
+    const ExperimentSpec spec = toySpec();
+    LanguageModel model = toyModel(spec, Backend::Naive);
+    torch::autograd::backward({model.forward(toyTokens(spec)).sum()});
     for (const Tensor& parameter : model.parameters())
         EXPECT_EQ(parameter.grad().strides(), parameter.strides());
+}
+
+LanguageModel floatModel(const ExperimentSpec& spec, at::ScalarType attentionType)
+{
+    return LanguageModel(spec,
+                         EagerOps(spec, at::dtype(at::kFloat), {attentionOf(spec), at::kCPU, attentionType}));
 }
 
 std::vector<Tensor> gradientsWith(Checkpointing checkpointing, Backend backend,
                                   std::optional<at::ScalarType> autocast)
 {
-    LmShape shape = toyShape();
-    shape.layers = 5;
+    ExperimentSpec spec = toySpec();
+    spec.layers = 5;
+    spec.backend = backend;
+    spec.checkpointing = checkpointing;
     at::manual_seed(3);
-    AttentionProblem problem = attentionOf(shape);
-    problem.dtype = autocast.value_or(at::kFloat);
-    problem.needsGrad = true;
-    const LanguageModel model(shape, at::dtype(at::kFloat), backend, problem, checkpointing);
+    LanguageModel model = floatModel(spec, autocast.value_or(at::kFloat));
     Tensor loss;
     {
         const AutocastScope scope(at::kCPU, autocast);
-        loss = model.forward(toyTokens(shape)).sum();
+        loss = model.forward(toyTokens(spec)).sum();
     }
     torch::autograd::backward({loss});
     std::vector<Tensor> gradients{loss.detach()};
@@ -233,22 +240,20 @@ TEST(LanguageModel, GivesTheSameGradientsToTheBitWithCheckpointing)
 
 TEST(LanguageModel, RefusesHeadsThatDoNotDivideTheWidth)
 {
-    LmShape shape = toyShape();
-    shape.heads = 5;
-    EXPECT_THROW(toyModel(shape, Backend::FlashTorch), Error);
+    ExperimentSpec spec = toySpec();
+    spec.heads = 5;
+    EXPECT_THROW(toyModel(spec, Backend::FlashTorch), Error);
 }
 
 TEST(LanguageModel, KeepsTheResidualStreamInFp32UnderAutocast)
 {
-    const LmShape shape = toyShape();
-    AttentionProblem problem = attentionOf(shape);
-    problem.dtype = at::kBFloat16;
-    const LanguageModel model(shape, at::dtype(at::kFloat), Backend::Naive, problem);
-    const Tensor exact = model.forward(toyTokens(shape)).detach();
+    const ExperimentSpec spec = toySpec();
+    LanguageModel model = floatModel(spec, at::kBFloat16);
+    const Tensor exact = model.forward(toyTokens(spec)).detach();
     Tensor mixed;
     {
         const AutocastScope autocast(at::kCPU, at::kBFloat16);
-        mixed = model.forward(toyTokens(shape));
+        mixed = model.forward(toyTokens(spec));
     }
     EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
     EXPECT_EQ(mixed.scalar_type(), at::kBFloat16);

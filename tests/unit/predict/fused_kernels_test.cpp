@@ -14,10 +14,10 @@ DeviceRates h200()
     return rates;
 }
 
-AttentionShape attention(Type type, std::int64_t batch, std::int64_t heads, std::int64_t length,
+TypedAttention attention(Type type, std::int64_t batch, std::int64_t heads, std::int64_t length,
                          std::int64_t headDim)
 {
-    AttentionShape shape;
+    TypedAttention shape;
     shape.batch = batch;
     shape.heads = shape.kvHeads = heads;
     shape.queries = shape.keys = length;
@@ -26,7 +26,7 @@ AttentionShape attention(Type type, std::int64_t batch, std::int64_t heads, std:
     return shape;
 }
 
-double milliseconds(FusedKernel kernel, const AttentionShape& shape, bool isBackward,
+double milliseconds(FusedKernel kernel, const TypedAttention& shape, bool isBackward,
                     const DeviceRates& rates = h200())
 {
     return 1e3 * fusedSeconds(fusedFigures(kernel, shape, isBackward, rates), shape, isBackward, rates);
@@ -34,7 +34,7 @@ double milliseconds(FusedKernel kernel, const AttentionShape& shape, bool isBack
 
 struct Recorded {
     FusedKernel kernel;
-    AttentionShape shape;
+    TypedAttention shape;
     double forward, backward; ///< ms, by kernels alone: tests/bench/results/attention-h200.json
 };
 
@@ -69,7 +69,7 @@ TEST(FusedKernels, OneHeadLeavesMostOfTheDeviceIdle)
 
 TEST(FusedKernels, TakeAsLongAsTheDeviceWasMeasuredToTake)
 {
-    const AttentionShape measured = attention(Type::Float32, 4, 16, 4096, 64);
+    const TypedAttention measured = attention(Type::Float32, 4, 16, 4096, 64);
     const double flops = measured.visiblePairs() * 64 * 2;
     for (const FusedKernel kernel : {FusedKernel::Flash, FusedKernel::Efficient})
         for (const bool isBackward : {false, true}) {
@@ -86,8 +86,8 @@ TEST(FusedKernels, TakeAsLongAsTheDeviceWasMeasuredToTake)
                     << kind << " takes " << slower << " times as long";
             }
         }
-    AttentionShape tf32 = measured;
-    tf32.isTf32 = true;
+    TypedAttention tf32 = measured;
+    tf32.allowTf32 = true;
     EXPECT_EQ(ceilingKind(FusedKernel::Flash, tf32, true), "attention_flash_tf32_backward");
 }
 

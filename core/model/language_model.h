@@ -1,0 +1,263 @@
+#pragma once
+
+#include "core/model/spec.h"
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilescope {
+
+/// A weight (in, out) of the language model.
+struct LinearMap {
+    const char* module = ""; ///< the range around its product
+    const char* name = "";
+    std::int64_t in = 0;
+    std::int64_t out = 0;
+    std::int64_t packed = 1; ///< maps of equal size side by side, each initialised as if it were alone
+};
+
+/// qkv, projection, gate_up and down of one block, in the order of the forward pass. Attention follows qkv.
+inline std::array<LinearMap, 4> blockMaps(const ExperimentSpec& spec)
+{
+    const std::int64_t d = spec.dModel;
+    return {{{"attention", "qkv", d, 3 * d, 3},
+             {"attention", "projection", d, d},
+             {"ffn", "gate_up", d, 2 * spec.dFf, 2},
+             {"ffn", "down", spec.dFf, d}}};
+}
+
+inline LinearMap headMap(const ExperimentSpec& spec)
+{
+    return {"lm_head", "lm_head", spec.dModel, spec.vocab};
+}
+
+/// q, k and v, or up to three inputs of a recomputed part.
+template <class Tensor> using TensorTriple = std::array<Tensor, 3>;
+
+/// A part of the model that backward computes again from its inputs. The other inputs are empty.
+template <class Tensor> using ModelPart = std::function<Tensor(const TensorTriple<Tensor>&)>;
+
+/// The operations of the language model. core/engine executes them, core/predict counts their memory and time.
+template <class Ops>
+concept LanguageModelOps = requires(Ops& ops, const typename Ops::Tensor& x,
+                                    const TensorTriple<typename Ops::Tensor>& qkv,
+                                    const ModelPart<typename Ops::Tensor>& part, const std::string& name,
+                                    std::int64_t size, const LinearMap& map)
+{
+    // A named range that is open while the object lives.
+    typename Ops::Range;
+    {
+        ops.embeddingWeight(name, size, size)
+        } -> std::same_as<typename Ops::Tensor>;
+    {
+        ops.normWeight(name, size)
+        } -> std::same_as<typename Ops::Tensor>;
+    {
+        ops.linearWeight(name, map)
+        } -> std::same_as<typename Ops::Tensor>;
+    {
+        ops.embedding(x, x)
+        } -> std::same_as<typename Ops::Tensor>; // weight, tokens
+    {
+        ops.rmsNorm(x, x)
+        } -> std::same_as<typename Ops::Tensor>; // input, weight
+    {
+        ops.mm(x, x)
+        } -> std::same_as<typename Ops::Tensor>;
+    {
+        ops.add(x, x)
+        } -> std::same_as<typename Ops::Tensor>;
+    {
+        ops.addmm(x, x, x)
+        } -> std::same_as<typename Ops::Tensor>; // x + a b
+    {
+        ops.castsProducts()
+        } -> std::same_as<bool>; // whether autocast is on
+    // (rows, 3·heads·d) to q, k and v by head, q and k rotated; and the inverse for attention's output.
+    {
+        ops.splitHeads(x)
+        } -> std::same_as<TensorTriple<typename Ops::Tensor>>;
+    {
+        ops.mergeHeads(x)
+        } -> std::same_as<typename Ops::Tensor>;
+    {
+        ops.attention(qkv)
+        } -> std::same_as<typename Ops::Tensor>;
+    {
+        ops.swiGlu(x)
+        } -> std::same_as<typename Ops::Tensor>; // silu(x[:, :f]) * x[:, f:]
+    // Keeps only the inputs for backward. The part outlives the graph.
+    {
+        ops.recomputedInBackward(part, qkv)
+        } -> std::same_as<typename Ops::Tensor>;
+};
+
+/// A decoder with RMSNorm before each part, rotary positions, causal multi-head attention, SwiGLU, no biases,
+/// and separate weights for embedding and head.
+///
+/// q, k and v come from one product, gate and up from another: the same values as separate products, in fewer
+/// and larger ones. Activations are (batch·context, width).
+template <LanguageModelOps Ops> class LanguageModel {
+public:
+    using Tensor = typename Ops::Tensor;
+
+    LanguageModel(const ExperimentSpec& spec, Ops ops) : spec_(spec), ops_(std::move(ops))
+    {
+        embedding_ = added("embedding", ops_.embeddingWeight("embedding", spec.vocab, spec.dModel));
+        addLayers();
+        norm_ = norm("norm");
+        head_ = added("lm_head", ops_.linearWeight("lm_head", headMap(spec)));
+        addRecomputedParts();
+    }
+    LanguageModel(const LanguageModel&) = delete;
+    LanguageModel& operator=(const LanguageModel&) = delete;
+
+    /// Logits (batch·context, vocab) of tokens (batch·context).
+    Tensor forward(const Tensor& tokens)
+    {
+        Tensor x;
+        {
+            const Range range("embedding");
+            x = ops_.embedding(embedding_, tokens);
+        }
+        if (recomputedBlocks_.empty())
+            for (const Layer& layer : layers_)
+                x = block(layer, x);
+        for (const auto& blocks : recomputedBlocks_)
+            x = ops_.recomputedInBackward(blocks, {x});
+        {
+            const Range range("norm");
+            x = ops_.rmsNorm(x, norm_);
+        }
+        const Range range("lm_head");
+        return ops_.mm(x, head_);
+    }
+
+    const std::vector<Tensor>& parameters() const { return parameters_; }
+    /// The name of each parameter by its module: layers.3/ffn/down.
+    const std::vector<std::string>& parameterNames() const { return parameterNames_; }
+    Ops& ops() { return ops_; }
+    const Ops& ops() const { return ops_; }
+
+private:
+    using Range = typename Ops::Range;
+    using Triple = TensorTriple<Tensor>;
+
+    struct Layer {
+        std::string name; // layers.3
+        Tensor attentionNorm;
+        Tensor qkv;
+        Tensor projection;
+        Tensor ffnNorm;
+        Tensor gateUp;
+        Tensor down;
+    };
+
+    Tensor block(const Layer& layer, const Tensor& x)
+    {
+        const Range range(layer.name);
+        Tensor normed;
+        {
+            const Range inner("attention_norm");
+            normed = ops_.rmsNorm(x, layer.attentionNorm);
+        }
+        const Tensor attended = attend(layer, normed, x);
+        {
+            const Range inner("ffn_norm");
+            normed = ops_.rmsNorm(attended, layer.ffnNorm);
+        }
+        return feedForward(layer, normed, attended);
+    }
+
+    Tensor attend(const Layer& layer, const Tensor& normed, const Tensor& x)
+    {
+        const Range range("attention");
+        const Triple qkv = ops_.splitHeads(ops_.mm(normed, layer.qkv));
+        const Tensor o =
+            recomputedAttention_ ? ops_.recomputedInBackward(recomputedAttention_, qkv) : ops_.attention(qkv);
+        return addProduct(x, ops_.mergeHeads(o), layer.projection);
+    }
+
+    Tensor feedForward(const Layer& layer, const Tensor& normed, const Tensor& x)
+    {
+        const Range range("ffn");
+        return addProduct(x, ops_.swiGlu(ops_.mm(normed, layer.gateUp)), layer.down);
+    }
+
+    // x + y weight. Under autocast addmm would cast the residual stream, which stays in the parameters' dtype.
+    Tensor addProduct(const Tensor& x, const Tensor& y, const Tensor& weight)
+    {
+        if (ops_.castsProducts())
+            return ops_.add(x, ops_.mm(y, weight));
+        return ops_.addmm(x, y, weight);
+    }
+
+    void addLayers()
+    {
+        const auto [qkv, projection, gateUp, down] = blockMaps(spec_);
+        layers_.reserve(static_cast<std::size_t>(spec_.layers));
+        for (std::int64_t i = 0; i < spec_.layers; ++i) {
+            Layer& layer = layers_.emplace_back();
+            layer.name = "layers." + std::to_string(i);
+            layer.attentionNorm = norm(layer.name + "/attention_norm");
+            layer.qkv = linear(layer.name, qkv);
+            layer.projection = linear(layer.name, projection);
+            layer.ffnNorm = norm(layer.name + "/ffn_norm");
+            layer.gateUp = linear(layer.name, gateUp);
+            layer.down = linear(layer.name, down);
+        }
+    }
+
+    Tensor linear(const std::string& layer, const LinearMap& map)
+    {
+        const std::string name = layer + "/" + map.module + "/" + map.name;
+        return added(name, ops_.linearWeight(name, map));
+    }
+
+    Tensor norm(const std::string& name) { return added(name, ops_.normWeight(name, spec_.dModel)); }
+
+    Tensor added(const std::string& name, Tensor parameter)
+    {
+        parameterNames_.push_back(name);
+        parameters_.push_back(parameter);
+        return parameter;
+    }
+
+    void addRecomputedParts()
+    {
+        const Checkpointing& checkpointing = spec_.checkpointing;
+        if (checkpointing.kind == Checkpointing::Kind::Attention)
+            recomputedAttention_ = [this](const Triple& qkv) { return ops_.attention(qkv); };
+        if (checkpointing.kind != Checkpointing::Kind::Block)
+            return;
+        const auto every = static_cast<std::size_t>(checkpointing.every);
+        for (std::size_t begin = 0; begin < layers_.size(); begin += every)
+            recomputedBlocks_.push_back(
+                [this, begin, end = std::min(begin + every, layers_.size())](const Triple& inputs) {
+                    Tensor x = inputs[0];
+                    for (std::size_t i = begin; i < end; ++i)
+                        x = block(layers_[i], x);
+                    return x;
+                });
+    }
+
+    ExperimentSpec spec_;
+    Ops ops_;
+    Tensor embedding_;
+    std::vector<Layer> layers_;
+    Tensor norm_;
+    Tensor head_;
+    std::vector<Tensor> parameters_;
+    std::vector<std::string> parameterNames_;
+    // With checkpointing: consecutive blocks, or attention between q, k, v and o.
+    std::vector<ModelPart<Tensor>> recomputedBlocks_;
+    ModelPart<Tensor> recomputedAttention_;
+};
+
+} // namespace tilescope
