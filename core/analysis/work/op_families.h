@@ -8,10 +8,9 @@ namespace tilescope::analysis {
 
 /// The family of the work that an op does, by its name: `aten::mm`, `AddmmBackward0`, `aten::gelu_`.
 ///
-/// The rules that count work (ruleOf) decide where they know the op; an in-place op, a backward op and a node
-/// of the backward graph belong to the family of the op that they are named after. Views and names that
-/// nothing is known of are Other. This is the only place that tells what an op is for: the timeline, the
-/// overview, Compare, the roofline and the answers all ask here.
+/// Ops in the table (op_table.h) have the family of their row. An in-place op, a backward op and a node of the
+/// backward graph have the family of the op after which they are named. Views and unknown names are Other. The
+/// timeline, the overview, Compare, the roofline and the answers all use this function.
 /// O(length + log rules).
 KernelFamily familyOfOp(std::string_view op);
 

@@ -1,5 +1,6 @@
 #include "core/analysis/work/op_work.h"
 
+#include "core/analysis/work/op_table.h"
 #include "core/model/attention_problem.h"
 
 #include <algorithm>
@@ -11,169 +12,13 @@ namespace tilescope::analysis {
 
 namespace {
 
-using Family = KernelFamily;
+using Kind = OpKind;
 using Shapes = std::span<const TensorShape>;
-
-enum class Kind : std::uint8_t {
-    View,              ///< nothing
-    Product,           ///< a b: mm, bmm
-    AddedProduct,      ///< c + a b: addmm, baddbmm
-    Linear,            ///< x wᵀ + b
-    Attention,         ///< q, k, v by head
-    AttentionByRow,    ///< q, k, v with heads inside rows
-    AttentionBackward, ///< dO, q, k, v, o
-    Map,               ///< one result of the operands' common shape
-    Compare,           ///< the same, one byte an element
-    Reduce,            ///< reads its operands; the result's size is not told and left out
-    Rows,              ///< reads rows, writes rows: softmax, norms
-    RowsBackward,      ///< reads two tensors of rows, writes one
-    Gather,            ///< rows of a table
-    Scatter,           ///< gradients of rows into a table, whose zeros are an op beneath it
-    Pick,              ///< one value of each row, by index
-    PickBackward,      ///< gradients of those into rows, whose zeros are an op beneath it
-    Copy,              ///< destination, source
-    Fill,              ///< writes its first operand
-    Adam,              ///< lists of parameters, gradients and two moments
-};
-
-struct Rule {
-    std::string_view op;
-    Kind kind;
-    Family family;
-    int operands = 1;       ///< Map, Reduce: tensors that are read; those after them are where to write
-    std::int64_t flops = 0; ///< per element of the result (Reduce: of the first operand)
-};
-
-// Sorted by name. Costs per element count what the textbook form of the function does; see
-// resources/help/analysis.md.
-constexpr std::array kRules{
-    Rule{"aten::_cudnn_attention_forward", Kind::Attention, Family::Attention},
-    Rule{"aten::_efficient_attention_forward", Kind::AttentionByRow, Family::Attention},
-    Rule{"aten::_flash_attention_forward", Kind::AttentionByRow, Family::Attention},
-    Rule{"aten::_fused_adamw_", Kind::Adam, Family::Optimizer, 4, 14},
-    Rule{"aten::_fused_rms_norm", Kind::Rows, Family::Norm, 1, 4},
-    Rule{"aten::_fused_rms_norm_backward", Kind::RowsBackward, Family::Norm, 2, 9},
-    Rule{"aten::_log_softmax", Kind::Rows, Family::Softmax, 1, 5},
-    Rule{"aten::_log_softmax_backward_data", Kind::RowsBackward, Family::Softmax, 2, 4},
-    Rule{"aten::_reshape_alias", Kind::View, Family::Other},
-    Rule{"aten::_scaled_dot_product_cudnn_attention", Kind::Attention, Family::Attention},
-    Rule{"aten::_scaled_dot_product_cudnn_attention_backward", Kind::AttentionBackward, Family::Attention},
-    Rule{"aten::_scaled_dot_product_efficient_attention", Kind::Attention, Family::Attention},
-    Rule{"aten::_scaled_dot_product_efficient_attention_backward", Kind::AttentionBackward,
-         Family::Attention},
-    Rule{"aten::_scaled_dot_product_flash_attention", Kind::Attention, Family::Attention},
-    Rule{"aten::_scaled_dot_product_flash_attention_backward", Kind::AttentionBackward, Family::Attention},
-    Rule{"aten::_scaled_dot_product_flash_attention_for_cpu", Kind::Attention, Family::Attention},
-    Rule{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", Kind::AttentionBackward,
-         Family::Attention},
-    Rule{"aten::_softmax", Kind::Rows, Family::Softmax, 1, 5},
-    Rule{"aten::_softmax_backward_data", Kind::RowsBackward, Family::Softmax, 2, 4},
-    Rule{"aten::_unsafe_view", Kind::View, Family::Other},
-    Rule{"aten::abs", Kind::Map, Family::Elementwise, 1, 1},
-    Rule{"aten::add", Kind::Map, Family::Elementwise, 2, 1},
-    Rule{"aten::add_", Kind::Map, Family::Elementwise, 2, 1},
-    Rule{"aten::addcdiv_", Kind::Map, Family::Elementwise, 3, 3},
-    Rule{"aten::addcmul_", Kind::Map, Family::Elementwise, 3, 3},
-    Rule{"aten::addmm", Kind::AddedProduct, Family::Matmul},
-    Rule{"aten::addmm_", Kind::AddedProduct, Family::Matmul},
-    Rule{"aten::alias", Kind::View, Family::Other},
-    Rule{"aten::amax", Kind::Reduce, Family::Reduction, 1, 1},
-    Rule{"aten::as_strided", Kind::View, Family::Other},
-    Rule{"aten::baddbmm", Kind::AddedProduct, Family::Matmul},
-    Rule{"aten::baddbmm_", Kind::AddedProduct, Family::Matmul},
-    Rule{"aten::bmm", Kind::Product, Family::Matmul},
-    Rule{"aten::cat", Kind::Copy, Family::Copy},
-    Rule{"aten::conj", Kind::View, Family::Other},
-    Rule{"aten::copy_", Kind::Copy, Family::Copy},
-    Rule{"aten::cos", Kind::Map, Family::Elementwise, 1, 1},
-    Rule{"aten::detach", Kind::View, Family::Other},
-    Rule{"aten::div", Kind::Map, Family::Elementwise, 2, 1},
-    Rule{"aten::div_", Kind::Map, Family::Elementwise, 2, 1},
-    Rule{"aten::embedding", Kind::Gather, Family::Embedding},
-    Rule{"aten::embedding_dense_backward", Kind::Scatter, Family::Embedding},
-    Rule{"aten::empty", Kind::View, Family::Other},
-    Rule{"aten::empty_like", Kind::View, Family::Other},
-    Rule{"aten::empty_strided", Kind::View, Family::Other},
-    Rule{"aten::eq", Kind::Compare, Family::Elementwise, 2, 1},
-    Rule{"aten::exp", Kind::Map, Family::Elementwise, 1, 1},
-    Rule{"aten::exp_", Kind::Map, Family::Elementwise, 1, 1},
-    Rule{"aten::expand", Kind::View, Family::Other},
-    Rule{"aten::fill_", Kind::Fill, Family::Memset},
-    Rule{"aten::ge", Kind::Compare, Family::Elementwise, 2, 1},
-    Rule{"aten::gelu", Kind::Map, Family::Elementwise, 1, 5},
-    Rule{"aten::gt", Kind::Compare, Family::Elementwise, 2, 1},
-    Rule{"aten::index_select", Kind::Gather, Family::Embedding},
-    Rule{"aten::le", Kind::Compare, Family::Elementwise, 2, 1},
-    Rule{"aten::linear", Kind::Linear, Family::Matmul},
-    Rule{"aten::log", Kind::Map, Family::Elementwise, 1, 1},
-    Rule{"aten::lt", Kind::Compare, Family::Elementwise, 2, 1},
-    Rule{"aten::masked_fill", Kind::Map, Family::Elementwise, 2},
-    Rule{"aten::masked_fill_", Kind::Map, Family::Elementwise, 2},
-    Rule{"aten::maximum", Kind::Map, Family::Elementwise, 2, 1},
-    Rule{"aten::mean", Kind::Reduce, Family::Reduction, 1, 1},
-    Rule{"aten::mm", Kind::Product, Family::Matmul},
-    Rule{"aten::mul", Kind::Map, Family::Elementwise, 2, 1},
-    Rule{"aten::mul_", Kind::Map, Family::Elementwise, 2, 1},
-    Rule{"aten::narrow", Kind::View, Family::Other},
-    Rule{"aten::native_layer_norm", Kind::Rows, Family::Norm, 1, 7},
-    Rule{"aten::native_layer_norm_backward", Kind::RowsBackward, Family::Norm, 2, 12},
-    Rule{"aten::neg", Kind::Map, Family::Elementwise, 1, 1},
-    Rule{"aten::nll_loss_backward", Kind::PickBackward, Family::Elementwise},
-    Rule{"aten::nll_loss_forward", Kind::Pick, Family::Reduction},
-    Rule{"aten::normal_", Kind::Fill, Family::Elementwise},
-    Rule{"aten::permute", Kind::View, Family::Other},
-    Rule{"aten::pow", Kind::Map, Family::Elementwise, 1, 1},
-    Rule{"aten::random_", Kind::Fill, Family::Elementwise},
-    Rule{"aten::reciprocal", Kind::Map, Family::Elementwise, 1, 1},
-    Rule{"aten::resolve_conj", Kind::View, Family::Other},
-    Rule{"aten::rsqrt", Kind::Map, Family::Elementwise, 1, 1},
-    Rule{"aten::select", Kind::View, Family::Other},
-    Rule{"aten::sigmoid", Kind::Map, Family::Elementwise, 1, 4},
-    Rule{"aten::silu", Kind::Map, Family::Elementwise, 1, 5},
-    Rule{"aten::silu_backward", Kind::Map, Family::Elementwise, 2, 9},
-    Rule{"aten::sin", Kind::Map, Family::Elementwise, 1, 1},
-    Rule{"aten::slice", Kind::View, Family::Other},
-    Rule{"aten::sqrt", Kind::Map, Family::Elementwise, 1, 1},
-    Rule{"aten::squeeze", Kind::View, Family::Other},
-    Rule{"aten::sub", Kind::Map, Family::Elementwise, 2, 1},
-    Rule{"aten::sub_", Kind::Map, Family::Elementwise, 2, 1},
-    Rule{"aten::sum", Kind::Reduce, Family::Reduction, 1, 1},
-    Rule{"aten::t", Kind::View, Family::Other},
-    Rule{"aten::tanh", Kind::Map, Family::Elementwise, 1, 1},
-    Rule{"aten::transpose", Kind::View, Family::Other},
-    Rule{"aten::tril_", Kind::Map, Family::Elementwise, 1},
-    Rule{"aten::triu_", Kind::Map, Family::Elementwise, 1},
-    Rule{"aten::unsqueeze", Kind::View, Family::Other},
-    Rule{"aten::view", Kind::View, Family::Other},
-    Rule{"aten::view_as_complex", Kind::View, Family::Other},
-    Rule{"aten::view_as_real", Kind::View, Family::Other},
-    Rule{"aten::where", Kind::Map, Family::Elementwise, 3},
-    Rule{"aten::zero_", Kind::Fill, Family::Memset},
-    Rule{"tilescope::attention", Kind::Attention, Family::Attention},
-    Rule{"tilescope::attention_backward", Kind::AttentionBackward, Family::Attention},
-    Rule{"tilescope::attention_forward", Kind::Attention, Family::Attention},
-};
-
-constexpr bool sorted()
-{
-    for (std::size_t i = 1; i < kRules.size(); ++i)
-        if (!(kRules[i - 1].op < kRules[i].op))
-            return false;
-    return true;
-}
-static_assert(sorted(), "rules are found by bisection");
-
-const Rule* find(std::string_view op)
-{
-    const auto* rule = std::lower_bound(kRules.begin(), kRules.end(), op,
-                                        [](const Rule& r, std::string_view name) { return r.op < name; });
-    return rule != kRules.end() && rule->op == op ? &*rule : nullptr;
-}
 
 /// Counts in the shapes of one op.
 class Counter {
 public:
-    Counter(const Rule& rule, Shapes shapes, const WorkContext& context)
+    Counter(const OpRow& rule, Shapes shapes, const WorkContext& context)
         : rule_(rule), shapes_(shapes), context_(context)
     {
     }
@@ -181,6 +26,8 @@ public:
     std::optional<Work> count() const
     {
         switch (rule_.kind) {
+        case Kind::Uncounted:
+            return {};
         case Kind::View:
             return Work{};
         case Kind::Product:
@@ -355,7 +202,7 @@ private:
         return work(rule_.flops * (elements / 4), bytes + bytes / 4 * 3);
     }
 
-    const Rule& rule_;
+    const OpRow& rule_;
     Shapes shapes_;
     const WorkContext& context_;
 };
@@ -364,27 +211,30 @@ private:
 
 std::optional<OpRule> ruleOf(std::string_view op)
 {
-    const Rule* rule = find(op);
-    return rule ? std::optional(OpRule{rule->family, rule->kind != Kind::View}) : std::nullopt;
+    const OpRow* row = findOp(op);
+    if (!row || row->kind == Kind::Uncounted)
+        return {};
+    return OpRule{row->family, row->kind != Kind::View};
 }
 
 std::vector<std::string_view> opsWithRules()
 {
     std::vector<std::string_view> names;
-    for (const Rule& rule : kRules)
-        names.push_back(rule.op);
+    for (const OpRow& row : opTable())
+        if (row.kind != Kind::Uncounted)
+            names.push_back(row.op);
     return names;
 }
 
 std::optional<Work> workOfOp(std::string_view op, std::string_view shapes, const WorkContext& context)
 {
-    const Rule* rule = find(op);
-    if (!rule)
+    const OpRow* row = findOp(op);
+    if (!row || row->kind == Kind::Uncounted)
         return {};
-    if (rule->kind == Kind::View)
+    if (row->kind == Kind::View)
         return Work{};
     const auto tensors = parseShapes(shapes);
-    return tensors ? Counter(*rule, *tensors, context).count() : std::nullopt;
+    return tensors ? Counter(*row, *tensors, context).count() : std::nullopt;
 }
 
 } // namespace tilescope::analysis

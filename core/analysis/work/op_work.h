@@ -18,16 +18,16 @@ struct WorkContext {
     bool causal = false;  ///< whether fused attention hides later keys
 };
 
-/// What the rules say of an op.
+/// What op_table.h says about an op whose work is counted.
 struct OpRule {
     KernelFamily family = KernelFamily::Other;
     bool moves = true; ///< false: a view, which computes nothing and moves nothing
 };
 
-/// The rule of an op of that name (aten::mm); none where there is none. O(log rules).
+/// How the work of an op (aten::mm) is counted; none if it is not. O(log rules).
 std::optional<OpRule> ruleOf(std::string_view op);
 
-/// The names of all ops that have a rule, sorted.
+/// The names of all ops with a rule, sorted.
 std::vector<std::string_view> opsWithRules();
 
 /// What an op computes and moves, from the shapes of its tensors; resources/help/analysis.md has the rules.

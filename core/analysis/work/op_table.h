@@ -1,0 +1,50 @@
+#pragma once
+
+#include "core/analysis/kernels/kernel_families.h"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tilescope::analysis {
+
+/// What an op reads, writes and computes.
+enum class OpKind : std::uint8_t {
+    Uncounted,         ///< only the family is known: mostly ops that call others
+    View,              ///< nothing
+    Product,           ///< a b: mm, bmm
+    AddedProduct,      ///< c + a b: addmm, baddbmm
+    Linear,            ///< x wᵀ + b
+    Attention,         ///< q, k, v by head
+    AttentionByRow,    ///< q, k, v with heads inside rows
+    AttentionBackward, ///< dO, q, k, v, o
+    Map,               ///< one result of the operands' common shape
+    Compare,           ///< the same, one byte an element
+    Reduce,            ///< reads its operands; the result's size is not told and left out
+    Rows,              ///< reads rows, writes rows: softmax, norms
+    RowsBackward,      ///< reads two tensors of rows, writes one
+    Gather,            ///< rows of a table
+    Scatter,           ///< gradients of rows into a table, whose zeros are an op beneath it
+    Pick,              ///< one value of each row, by index
+    PickBackward,      ///< gradients of those into rows, whose zeros are an op beneath it
+    Copy,              ///< destination, source
+    Fill,              ///< writes its first operand
+    Adam,              ///< lists of parameters, gradients and two moments
+};
+
+/// All that is known of an op.
+struct OpRow {
+    std::string_view op; ///< aten::mm
+    OpKind kind = OpKind::Uncounted;
+    KernelFamily family = KernelFamily::Other;
+    int operands = 1;       ///< Map, Reduce: tensors that are read; those after them are where to write
+    std::int64_t flops = 0; ///< per element of the result (Reduce: of the first operand)
+};
+
+/// All rows, sorted by name.
+std::span<const OpRow> opTable();
+
+/// nullptr if the table has no such op. O(log rows).
+const OpRow* findOp(std::string_view op);
+
+} // namespace tilescope::analysis
