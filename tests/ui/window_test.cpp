@@ -122,7 +122,7 @@ TEST_F(WindowTest, ItemsOfTheOverviewLeadToTheirPages)
 
     clickRail(QStringLiteral("Overview"));
     for (KeyFigureCard* card : window_.findChildren<KeyFigureCard*>())
-        if (card->accessibleName().startsWith(QStringLiteral("Peak memory")))
+        if (card->accessibleName().startsWith(QStringLiteral("Peak allocated")))
             QTest::mouseClick(card, Qt::LeftButton);
     EXPECT_EQ(window_.currentPageName(), QStringLiteral("memory"));
 }

@@ -26,7 +26,7 @@ constexpr double kPixelsPerInch = 96;
 constexpr std::size_t kMostInRow = 3;
 constexpr double kMostZoom = 1.6;
 constexpr double kFarthestBar = 10; // down a logarithmic axis: longer bars end at the axis
-constexpr double kGreyStep = 0.07;  // of lightness: less is not told apart in print
+constexpr double kGreyStep = 0.07;  // of lightness: smaller steps are indistinguishable in print
 
 // Apart for colour-blind readers and, with their markers, in grey.
 constexpr QRgb kColourBlind[] = {0xFF1B2026, 0xFF8F5F00, 0xFF0072B2, 0xFFC44A00,

@@ -453,7 +453,7 @@ void ComparePage::showVerdict()
         const double more = double(peak->b->count - peak->a->count);
         const Unit unit = byteUnit(more);
         memoryFact_->setText(
-            twoLines(tr("Peak memory %1")
+            twoLines(tr("Peak allocated %1")
                          .arg(more == 0 ? QStringLiteral("equal")
                                         : withUnit(signedDigits(more / unit.size), unit.word)),
                      tr("%1 to %2").arg(byteText(double(peak->a->count)), byteText(double(peak->b->count)))));

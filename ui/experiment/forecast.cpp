@@ -117,7 +117,7 @@ QString forecastWords(const SweepForecast& forecast)
     else if (!forecast.points.empty())
         words << QStringLiteral("time not predicted: no calibration of this device");
     if (const auto peak = forecast.peakBytes())
-        words << QStringLiteral("predicted peak %1").arg(byteText(double(*peak)));
+        words << QStringLiteral("predicted peak %1 allocated").arg(byteText(double(*peak)));
     return words.join(QStringLiteral(", "));
 }
 

@@ -51,7 +51,7 @@ public:
 /// device was calibrated.
 std::shared_ptr<const Forecaster> machineForecaster();
 
-/// "about 2m40s ± 20 % on this NVIDIA H200, predicted peak 16.9 GiB"; what is not known is left out.
+/// "about 2m40s ± 20 % on this NVIDIA H200, predicted peak 16.9 GiB allocated"; what is not known is left out.
 QString forecastWords(const SweepForecast& forecast);
 
 /// "20 %"

@@ -177,7 +177,7 @@ void HeldMemoryPlot::show(const std::vector<SweepProgress::Memory>& memory, std:
     spaceTicks(*yAxis, height());
     yAxis->setRange(0, most > 0 ? 1.15 * most / unit.size : 1);
     yAxis->setLabel(QString::fromUtf8(unit.word));
-    summary_ = memory.empty() ? QString() : tr("after each step; peak %1").arg(byteText(peak));
+    summary_ = memory.empty() ? QString() : tr("after each step; peak allocated %1").arg(byteText(peak));
     if (!reserved.isEmpty())
         summary_ += tr(", reserved %1").arg(byteText(reserved.back() * unit.size));
     replot(QCustomPlot::rpQueuedReplot);

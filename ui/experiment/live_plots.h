@@ -38,7 +38,7 @@ class HeldMemoryPlot : public ThemedPlot {
 public:
     explicit HeldMemoryPlot(QWidget* parent = nullptr);
     void show(const std::vector<SweepProgress::Memory>& memory, std::int64_t stepsToDo);
-    /// "after each step; peak 199 MiB"
+    /// "after each step; peak allocated 199 MiB"
     const QString& summary() const { return summary_; }
     int points() const { return allocated_->dataCount(); }
 

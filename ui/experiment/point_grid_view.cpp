@@ -65,7 +65,7 @@ void PointGridView::show(const SweepProgress& progress)
                 if (point.result.stepMs)
                     tip += tr(", %1 a step").arg(timeText(*point.result.stepMs * 1e6));
                 if (point.result.peak)
-                    tip += tr(", peak %1").arg(byteText(double(*point.result.peak)));
+                    tip += tr(", peak allocated %1").arg(byteText(double(*point.result.peak)));
                 if (!point.result.reason.empty())
                     tip += QStringLiteral(", ") + QString::fromStdString(point.result.reason);
             }

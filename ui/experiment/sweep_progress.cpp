@@ -336,7 +336,7 @@ TableData SweepProgress::table(std::size_t most) const
     data.columns = {column("#", TableColumn::Kind::Number, 44), column("Point", TableColumn::Kind::Text, 0),
                     column("Status", TableColumn::Kind::Text, 130),
                     column("Step", TableColumn::Kind::Number, 84),
-                    column("Peak", TableColumn::Kind::Number, 84)};
+                    column("Peak allocated", TableColumn::Kind::Number, 104)};
     const auto [from, to] = rows(most);
     for (std::size_t i = from; i < to; ++i) {
         const PointState& point = states_[i];

@@ -125,6 +125,7 @@ void RooflinePlot::build()
     clearPlottables();
     clearItems();
     labels_.clear();
+    roofWords_.clear();
     setRanges();
     for (std::size_t i = 0; i < roofs_.size(); ++i)
         addRoof(roofs_[i], i == 0);
@@ -166,11 +167,11 @@ void RooflinePlot::addRoof(const Roof& roof, bool strong)
     words->position->setType(QCPItemPosition::ptAxisRectRatio);
     words->position->setCoords(1, 0);
     words->setPositionAlignment(Qt::AlignRight | Qt::AlignTop);
-    words->setText(roof.source + QLatin1Char(' ') + rateText(*roof.flops, "FLOP/s") +
-                   (roof.bytes ? QStringLiteral(", ") + rateText(*roof.bytes, "B/s") : QString()) +
-                   (roofs_.size() < 2 ? QString()
-                    : strong          ? tr(" (line)")
-                                      : tr(" (dashed)")));
+    const QString arithmetic = roof.source + QLatin1Char(' ') + rateText(*roof.flops, "FLOP/s");
+    const QString both =
+        roof.bytes ? arithmetic + QStringLiteral(", ") + rateText(*roof.bytes, "B/s") : arithmetic;
+    const QString style = roofs_.size() < 2 ? QString() : strong ? tr(" (line)") : tr(" (dashed)");
+    roofWords_.push_back({words, {both + style, both, arithmetic, roof.source}});
     words->setFont(Theme::instance().small());
     words->setColor(strong ? colours().text : colours().dimText);
     const int height = QFontMetrics(Theme::instance().small()).height();
@@ -203,9 +204,23 @@ void RooflinePlot::addLabel(const QPointF& place, const QString& text, Qt::Align
     labels_.push_back(label);
 }
 
+// The longest text that fits beside each roof.
+void RooflinePlot::fitRoofWords()
+{
+    const QFontMetrics metrics(Theme::instance().small());
+    const int room = axisRect()->width() - 2 * sizes().of(4);
+    for (const RoofWords& words : roofWords_) {
+        const auto fitting = std::ranges::find_if(words.texts, [&](const QString& text) {
+            return metrics.horizontalAdvance(text) <= room;
+        });
+        words.item->setText(fitting == words.texts.end() ? QString() : *fitting);
+    }
+}
+
 // Names beside the costliest bubbles, on whichever side is free; none where none is.
 void RooflinePlot::placeLabels()
 {
+    fitRoofWords();
     for (QCPItemText* label : labels_)
         removeItem(label);
     labels_.clear();

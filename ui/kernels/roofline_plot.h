@@ -53,6 +53,7 @@ private:
     void setRanges();
     void addRoof(const Roof& roof, bool strong);
     void addBubble(const RooflineBubble& bubble);
+    void fitRoofWords();
     void placeLabels();
     void addLabel(const QPointF& place, const QString& text, Qt::Alignment alignment);
     double radiusOf(const RooflineBubble& bubble) const;
@@ -62,6 +63,11 @@ private:
     std::vector<RooflineBubble> bubbles_; // the largest first: smaller ones are drawn over them
     std::vector<Roof> roofs_;
     std::optional<std::int64_t> current_;
+    struct RoofWords {
+        QCPItemText* item;
+        QStringList texts; ///< the longest first
+    };
+    std::vector<RoofWords> roofWords_;
     std::vector<QCPItemText*> labels_;
     double unit_ = 1e12; // of the rate axis
 };

@@ -201,7 +201,7 @@ void MemoryAreas::drawPeaks(QPainter& painter, const QRect& plot) const
         painter.setBrush(p.surface);
         painter.drawEllipse(QPointF(x, y), 3.5, 3.5);
         painter.setFont(Theme::instance().bold());
-        place(titled(run, tr("peak %1").arg(byteText(peak))), x, y, colour);
+        place(titled(run, tr("peak %1 %2").arg(run.countWord(), byteText(peak))), x, y, colour);
     }
     const MemoryRun& first = runs_.front();
     const TimeWindow& window = axis().window();

@@ -225,7 +225,7 @@ void MemoryPlot::placeLabels()
         const std::size_t peak = curve.peak();
         const double at = double(curve.time(peak) - series_[i].zero) / kMillisecond;
         QCPItemText& label = *drawn_[i].label;
-        QString text = tr("peak %1").arg(byteText(double(curve.value(peak))));
+        QString text = tr("peak allocated %1").arg(byteText(double(curve.value(peak))));
         if (!series_[i].letter.isEmpty())
             text.prepend(series_[i].letter + QLatin1Char(' '));
         label.setText(text);

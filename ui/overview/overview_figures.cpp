@@ -152,7 +152,7 @@ KeyFigure idle(const OverviewData& data)
 KeyFigure peakMemory(const OverviewData& data)
 {
     KeyFigure figure{
-        .title = QStringLiteral("Peak memory"), .lines = {}, .verdict = {}, .page = QStringLiteral("memory")};
+        .title = QStringLiteral("Peak allocated"), .lines = {}, .verdict = {}, .page = QStringLiteral("memory")};
     std::vector<double> peaks;
     for (const OverviewRun& run : data.runs) {
         KeyFigure::Line line = lineOf(run);
@@ -173,7 +173,7 @@ KeyFigure peakMemory(const OverviewData& data)
             more == 0 ? QStringLiteral("equal") : withUnit(signedDigits(more / unit.size), unit.word);
         figure.tone = more < 0 ? Tone::Better : more > 0 ? Tone::Worse : Tone::Dim;
     } else if (data.runs.size() == 1 && data.runs[0].summary->result.peakReserved) {
-        figure.verdict = QStringLiteral("%1 reserved")
+        figure.verdict = QStringLiteral("peak reserved %1")
                              .arg(byteText(double(data.runs[0].summary->result.peakReserved->count)));
     }
     return figure;

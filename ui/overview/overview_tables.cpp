@@ -276,7 +276,7 @@ TableData runRows(const std::vector<NamedRun>& runs)
                     makeColumn(QStringLiteral("n"), Kind::Number, 44, true),
                     makeColumn({}, Kind::Bar, 180),
                     makeColumn(QStringLiteral("A over it, ×"), Kind::Number, 96),
-                    makeColumn(titled("Peak", bytes), Kind::Number, 84),
+                    makeColumn(titled("Peak allocated", bytes), Kind::Number, 132),
                     makeColumn({}, Kind::Bar, 140)};
     const query::RunSummary& first = *runs.front().summary;
     for (const NamedRun& run : runs) {

@@ -1,5 +1,6 @@
 // The frame around a timeline's lanes: overview strip, ruler, run headers and the column of labels.
 
+#include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -74,8 +75,10 @@ void putDifference(QPainter& painter, double& x, const QRect& area, const Timeli
 // What the second line of a lane's label says.
 QString detailOf(const TimelineSection& section, const Lane& lane)
 {
-    if (lane.kind != Lane::Kind::Stream || !section.step)
+    if (lane.kind != Lane::Kind::Stream)
         return QString::fromStdString(lane.detail);
+    if (!section.step)
+        return counted(std::int64_t(lane.events()), "event");
     std::size_t count = 0;
     for (const Track& row : lane.rows) {
         const auto [first, last] = row.overlapping(section.step->start, section.step->end);
@@ -386,7 +389,7 @@ void TimelinePainter::paintMemoryMarks(QPainter& painter, const TimelineScene& s
     painter.drawEllipse(QPointF(x, y), radius, radius);
     if (area.height() < QFontMetrics(Theme::instance().small()).ascent())
         return painter.restore();
-    const QString text = QStringLiteral("peak ") + byteText(bytes);
+    const QString text = QStringLiteral("peak allocated ") + byteText(bytes);
     painter.setFont(Theme::instance().small());
     const QFontMetricsF font(painter.font());
     const double width = font.horizontalAdvance(text);

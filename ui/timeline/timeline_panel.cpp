@@ -375,9 +375,9 @@ QString achievedText(const query::Achieved& achieved)
 QString occupancyText(const query::ItemDetails& details)
 {
     if (!details.occupancy)
-        return QObject::tr("occupancy unknown: ") + text(details.noOccupancy);
+        return QObject::tr("unknown: ") + text(details.noOccupancy);
     const std::string_view limit = wordOf(details.occupancy->limit);
-    return QObject::tr("occupancy at most %1 by %2")
+    return QObject::tr("at most %1 (%2)")
         .arg(percentText(details.occupancy->share), QString::fromUtf8(limit.data(), qsizetype(limit.size())));
 }
 
@@ -391,12 +391,12 @@ void addLaunch(const query::ItemDetails& details, const AddRow& add)
         grid += QStringLiteral(", ") + threeDigits(*details.waves) +
                 (*details.waves == 1 ? QObject::tr(" wave") : QObject::tr(" waves"));
     add(QObject::tr("Grid, block"), grid);
-    QString registers = QObject::tr("%1, shared %2")
-                            .arg(launch.registersPerThread)
-                            .arg(byteText(double(launch.staticShared) + launch.dynamicShared));
+    add(QObject::tr("Registers"), QObject::tr("%1 per thread").arg(launch.registersPerThread));
+    QString shared = byteText(double(launch.staticShared) + launch.dynamicShared);
     if (launch.localPerThread > 0)
-        registers += QObject::tr(", local %1 a thread").arg(byteText(launch.localPerThread));
-    add(QObject::tr("Registers"), registers + QStringLiteral(", ") + occupancyText(details));
+        shared += QObject::tr(", local %1 per thread").arg(byteText(launch.localPerThread));
+    add(QObject::tr("Shared memory"), shared);
+    add(QObject::tr("Occupancy"), occupancyText(details));
 }
 
 // Rows that a box of that kind has; what it should have and has not is said.

@@ -91,7 +91,7 @@ QString peakOf(const query::RunSummary& run)
 // What a hover over a run tells, a line each.
 QStringList aboutOf(const query::RunSummary& run)
 {
-    QStringList about{QObject::tr("step %1, peak %2").arg(stepWithInterval(run), peakOf(run))};
+    QStringList about{QObject::tr("step %1, peak allocated %2").arg(stepWithInterval(run), peakOf(run))};
     QStringList keys;
     for (const char* key : kKeys) {
         const QString value =
@@ -140,7 +140,7 @@ std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
     }
     rows.push_back({QStringLiteral("device"), {QString::fromStdString(run.result.device)}});
     rows.push_back({QStringLiteral("step"), {stepWithInterval(run)}, false, true});
-    rows.push_back({QStringLiteral("peak"), {peakOf(run)}, false, true});
+    rows.push_back({QStringLiteral("peak allocated"), {peakOf(run)}, false, true});
     const std::string_view word = wordOf(run.result.status);
     rows.push_back({QStringLiteral("status"), {text(word)}});
     if (!run.result.reason.empty())
@@ -179,7 +179,7 @@ std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
         peaks << peakOf(*runs[i].run);
     }
     rows.push_back({QStringLiteral("step"), steps, false, true});
-    rows.push_back({QStringLiteral("peak"), peaks, false, true});
+    rows.push_back({QStringLiteral("peak allocated"), peaks, false, true});
     rows.push_back({QStringLiteral("Same"), {}, true});
     rows.insert(rows.end(), same.begin(), same.end());
     return rows;
@@ -226,7 +226,7 @@ std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
         {QStringLiteral("varies"), {varying.join(QStringLiteral(", "))}, false, true},
         {QStringLiteral("status"), {counts.join(QStringLiteral(", "))}},
         {QStringLiteral("step"), {between(steps, timeText)}, false, true},
-        {QStringLiteral("peak"), {between(peaks, byteText)}, false, true},
+        {QStringLiteral("peak allocated"), {between(peaks, byteText)}, false, true},
         {QStringLiteral("samples"), {wholeNumber(samples)}},
         {QStringLiteral("Same"), {}, true}};
     rows.insert(rows.end(), same.begin(), same.end());

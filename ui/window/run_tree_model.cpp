@@ -214,6 +214,8 @@ QVariant RunTreeModel::headerData(int section, Qt::Orientation orientation, int 
         return int((section == Step || section == Peak ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     if (section == Flags) // is as wide as its sign
         return role == Qt::ToolTipRole ? QVariant(titleOf(section)) : QVariant();
+    if (section == Peak && role == Qt::ToolTipRole)
+        return tr("Peak allocated, MiB");
     return role == Qt::DisplayRole ? QVariant(titleOf(section)) : QVariant();
 }
 
