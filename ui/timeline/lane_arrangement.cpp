@@ -64,6 +64,51 @@ std::string laneKey(const query::Timeline& timeline, std::size_t lane)
     return before == 0 ? word : word + "#" + std::to_string(before + 1);
 }
 
+namespace {
+
+// Index into the section's lanes of the lane with that key.
+std::optional<std::size_t> viewOf(const TimelineSection& section, const std::string& key)
+{
+    for (std::size_t v = 0; v < section.lanes.size(); ++v)
+        if (laneKey(*section.timeline, section.lanes[v].lane) == key)
+            return v;
+    return {};
+}
+
+} // namespace
+
+void changeLane(std::vector<TimelineSection>& sections, LanePlace place,
+                const std::function<void(LaneView&)>& change)
+{
+    const TimelineSection& own = sections.at(place.section);
+    const std::string key = laneKey(*own.timeline, own.lanes.at(place.view).lane);
+    for (TimelineSection& section : sections)
+        if (const auto view = viewOf(section, key))
+            change(section.lanes[*view]);
+}
+
+bool moveLane(std::vector<TimelineSection>& sections, LanePlace place, std::size_t to)
+{
+    const TimelineSection& own = sections.at(place.section);
+    if (to >= own.lanes.size() || to == place.view)
+        return false;
+    const std::string key = laneKey(*own.timeline, own.lanes.at(place.view).lane);
+    const std::string target = laneKey(*own.timeline, own.lanes[to].lane);
+    const bool down = to > place.view;
+    for (TimelineSection& section : sections) {
+        const auto from = viewOf(section, key);
+        const auto at = viewOf(section, target);
+        if (!from || !at)
+            continue;
+        const LaneView moved = section.lanes[*from];
+        section.lanes.erase(section.lanes.begin() + std::ptrdiff_t(*from));
+        // Erasing a lane above the target has moved the target up; a lane that moves down goes below it.
+        const std::size_t behind = (*from < *at ? *at - 1 : *at) + (down ? 1 : 0);
+        section.lanes.insert(section.lanes.begin() + std::ptrdiff_t(behind), moved);
+    }
+    return true;
+}
+
 LaneArrangement arrangementOf(const TimelineSection& section)
 {
     LaneArrangement arrangement;

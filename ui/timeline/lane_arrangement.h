@@ -4,6 +4,7 @@
 
 #include <QString>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,13 @@ struct LaneArrangement {
 
 /// What a lane is, whatever number the system gave its thread: "thread main", "stream 7", "memory".
 std::string laneKey(const query::Timeline& timeline, std::size_t lane);
+
+/// Changes a lane and the same lane of every other run. \pre there is such a lane
+void changeLane(std::vector<TimelineSection>& sections, LanePlace place,
+                const std::function<void(LaneView&)>& change);
+/// Moves a lane to where another lane of its section is, in every run that has both. False where there is no
+/// such place.
+bool moveLane(std::vector<TimelineSection>& sections, LanePlace place, std::size_t to);
 
 LaneArrangement arrangementOf(const TimelineSection& section);
 

@@ -3,7 +3,7 @@
 #include "core/exchange/text.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
-#include "ui/timeline/timeline_painter.h"
+#include "ui/timeline/timeline_scene.h"
 
 #include <QObject>
 

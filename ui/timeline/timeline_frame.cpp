@@ -1,10 +1,9 @@
-// The frame around a timeline's lanes: overview strip, ruler, run headers and the column of labels.
+#include "ui/timeline/timeline_frame.h"
 
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
-#include "ui/timeline/timeline_painter.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
@@ -20,23 +19,8 @@ using query::Track;
 
 namespace {
 
-constexpr int kLeastFont = 6;            // pixels
-constexpr double kWorthTelling = 0.0005; // of a step: less is 0.0 %
-
-// The rows that say best what a run is about from far away: the device's, else the host's.
-std::vector<const Track*> overviewTracks(const query::Timeline& timeline)
-{
-    std::vector<const Track*> tracks;
-    for (const Lane::Kind kind : {Lane::Kind::Stream, Lane::Kind::Thread, Lane::Kind::Ranges}) {
-        for (const Lane& lane : timeline.lanes)
-            if (lane.kind == kind)
-                for (const Track& row : lane.rows)
-                    tracks.push_back(&row);
-        if (!tracks.empty())
-            break;
-    }
-    return tracks;
-}
+constexpr int kLeastFont = 6;          // pixels
+constexpr double kLeastShare = 0.0005; // of a step: less is displayed as 0.0 %
 
 // Draws text and moves x behind it.
 void put(QPainter& painter, double& x, const QRect& area, const QFont& font, const QColor& colour,
@@ -87,128 +71,42 @@ QString detailOf(const TimelineSection& section, const Lane& lane)
     return QStringLiteral("%1 in step %2").arg(wholeNumber(std::int64_t(count))).arg(section.step->step);
 }
 
+// What share of the step the device is busy, and idle by reason.
+void putIdleShares(QPainter& painter, double& x, const QRect& area, const TimelineSection& section)
+{
+    const auto busy = std::ranges::find(section.timeline->lanes, Lane::Kind::Busy, &Lane::kind);
+    if (busy == section.timeline->lanes.end())
+        return;
+    const Palette& p = colours();
+    const query::TimelineStep& step = *section.step;
+    const auto covered = busy->rows.front().coveredByHue(step.start, step.end);
+    const double total = double(std::max<std::int64_t>(1, step.end - step.start));
+    const double side = sizes().of(9);
+    for (const Hue hue :
+         {Hue::Busy, Hue::GapLaunching, Hue::GapSynchronising, Hue::GapTracing, Hue::GapUnexplained}) {
+        const double share = double(covered[std::size_t(hue)]) / total;
+        if (share < kLeastShare)
+            continue;
+        x += sizes().of(14);
+        const QRectF swatch(x, area.center().y() - side / 2, side, side);
+        if (hue == Hue::GapUnexplained) {
+            painter.fillRect(swatch, QBrush(p.hue(hue), Qt::BDiagPattern));
+            painter.setPen(p.strongLine);
+            painter.drawRect(swatch.adjusted(0, 0, -1, -1));
+        } else {
+            painter.fillRect(swatch, p.hue(hue));
+        }
+        x += side + sizes().of(6);
+        const std::string_view word = hueWord(hue);
+        put(painter, x, area, Theme::instance().body(), p.dimText,
+            QString::fromUtf8(word.data(), qsizetype(word.size())) + QLatin1Char(' '));
+        put(painter, x, area, Theme::instance().body(), p.text, percentText(share));
+    }
+}
+
 } // namespace
 
-// From far away: in every pixel column the box that covers most of it, whatever its row.
-void TimelinePainter::fillOverview(BoxTarget& target, const TimelineScene& scene, const OverviewPlace& place,
-                                   double ratio)
-{
-    const int columns = int(place.area.width() * ratio);
-    target.fill(0, columns, 0, int(place.area.height() * ratio), colours().laneGround.rgb());
-    for (std::size_t s = 0; s < scene.sections.size(); ++s) {
-        const TimelineSection& section = scene.sections[s];
-        const int top = int(int(s) * place.rowHeight * ratio);
-        std::vector<query::Column> best(static_cast<std::size_t>(columns));
-        for (const Track* track : overviewTracks(*section.timeline)) {
-            columns_.resize(std::size_t(columns));
-            track->columns(section.toTimeline(place.whole.from),
-                           place.whole.length() / section.stretch / columns, columns_);
-            for (std::size_t c = 0; c < best.size(); ++c)
-                if (columns_[c].item != query::Column::kNothing && columns_[c].coverage >= best[c].coverage)
-                    best[c] = columns_[c];
-        }
-        for (int c = 0; c < columns; ++c)
-            if (const query::Column& column = best[std::size_t(c)]; column.item != query::Column::kNothing)
-                target.fill(c, c + 1, top, top + int((place.rowHeight - 1) * ratio),
-                            colours_->of(Lane::Kind::Stream, column.hue, 0,
-                                         std::uint8_t(std::lround(column.coverage * BoxRun::kLevels))));
-    }
-}
-
-// The strip shows the whole run whatever the window: its picture is kept until the runs or their places
-// change.
-void TimelinePainter::paintOverviewImage(QPainter& painter, const TimelineScene& scene,
-                                         const OverviewPlace& place)
-{
-    const double ratio = painter.device()->devicePixelRatioF();
-    std::vector<const query::Timeline*> shown;
-    for (const TimelineSection& section : scene.sections)
-        shown.push_back(section.timeline.get());
-    const QSize size(int(place.area.width() * ratio), int(place.area.height() * ratio));
-    if (overview_.size() != size || overviewOf_ != shown) {
-        overviewOf_ = shown;
-        overview_ = QImage(size, QImage::Format_RGB32);
-        ImageTarget target(overview_);
-        fillOverview(target, scene, place, ratio);
-    }
-    overview_.setDevicePixelRatio(ratio);
-    painter.drawImage(place.area.topLeft(), overview_);
-    overview_.setDevicePixelRatio(1);
-}
-
-void TimelinePainter::paintOverview(QPainter& painter, const TimelineScene& scene, const QRect& area,
-                                    bool vector)
-{
-    const Palette& p = colours();
-    painter.fillRect(area, p.surface);
-    if (scene.sections.empty())
-        return;
-    const Theme& theme = Theme::instance();
-    const int left = scene.sizes.label;
-    const QFontMetrics metrics(theme.small());
-    const TimeWindow whole = wholeWindow(scene.sections);
-    const int plotWidth = std::max(1, area.width() - left - sizes().of(8));
-    const int stepsTop = area.top();
-    const int rowsTop = stepsTop + metrics.height();
-    const int ticksTop = area.bottom() - metrics.height();
-    const int rowHeight = std::max(3, (ticksTop - rowsTop - 2) / int(scene.sections.size()));
-    const auto xOf = [&](double axis) { return left + (axis - whole.from) / whole.length() * plotWidth; };
-
-    const OverviewPlace place{whole, QRect(left, rowsTop, plotWidth, ticksTop - rowsTop), rowHeight};
-    if (vector) {
-        painter.save();
-        painter.translate(place.area.topLeft());
-        PainterTarget target(painter);
-        fillOverview(target, scene, place, 1);
-        painter.restore();
-    } else {
-        paintOverviewImage(painter, scene, place);
-    }
-
-    painter.setFont(theme.bold());
-    painter.setPen(p.text);
-    painter.drawText(QRect(sizes().of(10), area.top() + sizes().of(4), left, metrics.height() + 4),
-                     Qt::AlignLeft, QStringLiteral("Whole run"));
-    painter.setFont(theme.small());
-    painter.setPen(p.dimText);
-    const int letterRight = left - sizes().of(8);
-    if (rowHeight < metrics.ascent()) // rows too low for a letter each
-        painter.drawText(QRect(0, rowsTop, letterRight, ticksTop - rowsTop),
-                         Qt::AlignVCenter | Qt::AlignRight,
-                         scene.sections.front().letter + QChar(0x2013) + scene.sections.back().letter);
-    else
-        for (std::size_t s = 0; s < scene.sections.size(); ++s)
-            painter.drawText(QRect(0, rowsTop + int(s) * rowHeight, letterRight, rowHeight),
-                             Qt::AlignVCenter | Qt::AlignRight, scene.sections[s].letter);
-    for (const query::TimelineStep& step : scene.sections.front().timeline->steps) {
-        const QString text = QStringLiteral("step %1").arg(step.step);
-        const double centre = xOf(scene.sections.front().toAxis(double(step.start + step.end) / 2));
-        if (scene.sections.front().timeline->steps.size() < 12)
-            painter.drawText(QRectF(centre - 100, stepsTop, 200, metrics.height()), Qt::AlignCenter, text);
-    }
-    painter.setPen(p.dimText);
-    const double offset = whole.from;
-    for (const Tick& tick : timeTicks({0, whole.length()}, plotWidth, sizes().of(110)))
-        painter.drawText(QRectF(xOf(tick.at + offset) - 100, ticksTop, 200, metrics.height()),
-                         Qt::AlignCenter, tick.label);
-
-    // What is outside the window recedes.
-    const double from = std::clamp(xOf(scene.window.from), double(left), double(left + plotWidth));
-    const double to = std::clamp(xOf(scene.window.to), double(left), double(left + plotWidth));
-    QColor veil = p.surface;
-    veil.setAlphaF(0.55);
-    const double bottom = ticksTop;
-    painter.fillRect(QRectF(left, rowsTop, from - left, bottom - rowsTop), veil);
-    painter.fillRect(QRectF(to, rowsTop, left + plotWidth - to, bottom - rowsTop), veil);
-    painter.setPen(QPen(p.accent, 1));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(QRectF(from, rowsTop - 1, std::max(2.0, to - from), bottom - rowsTop + 1));
-    const double grip = (bottom - rowsTop) / 3;
-    painter.fillRect(QRectF(from - 1, rowsTop + grip, 3, grip), p.accent);
-    painter.fillRect(QRectF(to - 2, rowsTop + grip, 3, grip), p.accent);
-}
-
-void TimelinePainter::paintRuler(QPainter& painter, const TimelineScene& scene, const QRect& area)
+void paintRuler(QPainter& painter, const TimelineScene& scene, const QRect& area)
 {
     const Palette& p = colours();
     const Theme& theme = Theme::instance();
@@ -253,8 +151,7 @@ void TimelinePainter::paintRuler(QPainter& painter, const TimelineScene& scene, 
     painter.restore();
 }
 
-void TimelinePainter::paintHeader(QPainter& painter, const TimelineScene& scene, const Band& band,
-                                  const QRect& area)
+void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area)
 {
     const Palette& p = colours();
     const Theme& theme = Theme::instance();
@@ -275,34 +172,7 @@ void TimelinePainter::paintHeader(QPainter& painter, const TimelineScene& scene,
             QStringLiteral(" ") + timeText(double(step.end - step.start)));
         if (band.section > 0)
             putDifference(painter, x, area, scene.sections.front(), section);
-        for (const Lane& lane : section.timeline->lanes) {
-            if (lane.kind != Lane::Kind::Busy)
-                continue;
-            const auto covered = lane.rows.front().coveredByHue(step.start, step.end);
-            const double total = double(std::max<std::int64_t>(1, step.end - step.start));
-            for (const Hue hue : {Hue::Busy, Hue::GapLaunching, Hue::GapSynchronising, Hue::GapTracing,
-                                  Hue::GapUnexplained}) {
-                const double share = double(covered[std::size_t(hue)]) / total;
-                if (share < kWorthTelling)
-                    continue;
-                x += sizes().of(14);
-                const double side = sizes().of(9);
-                const QRectF swatch(x, area.center().y() - side / 2, side, side);
-                if (hue == Hue::GapUnexplained) {
-                    painter.fillRect(swatch, QBrush(p.hue(hue), Qt::BDiagPattern));
-                    painter.setPen(p.strongLine);
-                    painter.drawRect(swatch.adjusted(0, 0, -1, -1));
-                } else {
-                    painter.fillRect(swatch, p.hue(hue));
-                }
-                x += side + sizes().of(6);
-                const std::string_view word = hueWord(hue);
-                put(painter, x, area, theme.body(), p.dimText,
-                    QString::fromUtf8(word.data(), qsizetype(word.size())) + QLatin1Char(' '));
-                put(painter, x, area, theme.body(), p.text, percentText(share));
-            }
-            break;
-        }
+        putIdleShares(painter, x, area, section);
     }
     painter.setFont(theme.small());
     painter.setPen(p.dimText);
@@ -312,8 +182,8 @@ void TimelinePainter::paintHeader(QPainter& painter, const TimelineScene& scene,
                          section.source);
 }
 
-void TimelinePainter::paintLabelColumn(QPainter& painter, const TimelineScene& scene, const Band& band,
-                                       const QRect& area)
+void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& band,
+                    const MemoryRange& memory, const QRect& area)
 {
     const Palette& p = colours();
     const Theme& theme = Theme::instance();
@@ -356,8 +226,8 @@ void TimelinePainter::paintLabelColumn(QPainter& painter, const TimelineScene& s
         painter.drawText(right, Qt::AlignVCenter | Qt::AlignRight,
                          percentText(double(covered[std::size_t(Hue::Busy)]) / total));
     } else if (lane.kind == Lane::Kind::Memory && !lane.allocated.empty()) {
-        const Unit unit = byteUnit(memory_.to);
-        const QString most = columnDigits(memory_.to, unit);
+        const Unit unit = byteUnit(memory.to);
+        const QString most = columnDigits(memory.to, unit);
         const bool both = !view.folded && column.height() > 2 * painter.fontMetrics().ascent();
         painter.drawText(right, Qt::AlignTop | Qt::AlignRight, both ? most : withUnit(most, unit.word));
         if (both)
@@ -367,8 +237,8 @@ void TimelinePainter::paintLabelColumn(QPainter& painter, const TimelineScene& s
     painter.restore();
 }
 
-void TimelinePainter::paintMemoryMarks(QPainter& painter, const TimelineScene& scene, const Band& band,
-                                       const QRect& area)
+void paintMemoryPeak(QPainter& painter, const TimelineScene& scene, const Band& band,
+                     const MemoryRange& memory, const QRect& area)
 {
     const TimelineSection& section = scene.sections[band.section];
     const Lane& lane = section.timeline->lanes[section.lanes[band.view].lane];
@@ -380,7 +250,7 @@ void TimelinePainter::paintMemoryMarks(QPainter& painter, const TimelineScene& s
     if (x < scene.sizes.label || x > area.width())
         return;
     const double bytes = double(lane.allocated.value(peak));
-    const double y = memory_.yOf(bytes, area.top(), area.top() + area.height());
+    const double y = memory.yOf(bytes, area.top(), area.top() + area.height());
     const double radius = sizes().of(3);
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);

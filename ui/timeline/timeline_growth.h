@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ui/timeline/timeline_painter.h"
+#include "ui/timeline/timeline_scene.h"
 
 #include <memory>
 #include <vector>

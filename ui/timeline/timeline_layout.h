@@ -49,6 +49,14 @@ struct SectionItem {
     bool operator==(const SectionItem&) const = default;
 };
 
+/// A lane of the view.
+struct LanePlace {
+    std::size_t section = 0;
+    std::size_t view = 0; ///< index into the section's lanes
+
+    bool operator==(const LanePlace&) const = default;
+};
+
 /// Heights of the parts of the view, in logical pixels.
 struct LaneSizes {
     int label, overview, ruler, header, difference;

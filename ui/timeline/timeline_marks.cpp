@@ -1,11 +1,8 @@
-// What lies over a timeline's lanes: spans, rings, arrows, notes and the bounds of steps.
+#include "ui/timeline/timeline_marks.h"
 
-#include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/link_lines.h"
-#include "ui/timeline/timeline_painter.h"
 
-#include <QFontMetricsF>
 #include <QPainter>
 #include <QPainterPath>
 
@@ -71,56 +68,8 @@ void paintArrowHead(QPainter& painter, QPointF from, QPointF to, double size)
     painter.drawPolygon(head, 3);
 }
 
-} // namespace
-
-void TimelinePainter::paintSpans(QPainter& painter, const TimelineScene& scene, int width, int height)
-{
-    const QRect plot = scene.plot(width, height);
-    painter.save();
-    painter.setClipRect(plot);
-    if (scene.span) {
-        const double left = scene.xOf(scene.span->from, width);
-        const double right = scene.xOf(scene.span->to, width);
-        paintVeil(painter, QRectF(left, plot.top(), right - left, plot.height()));
-    }
-    for (std::size_t s = 0; s < scene.selectedRange.size() && !scene.span; ++s) {
-        if (!scene.selectedRange[s])
-            continue;
-        const Extent extent = extentOf(scene, s, plot);
-        const double left = scene.xOf(scene.selectedRange[s]->from, width);
-        const double right = scene.xOf(scene.selectedRange[s]->to, width);
-        paintVeil(painter, QRectF(left, extent.top, right - left, extent.bottom - extent.top));
-    }
-    painter.restore();
-}
-
-// The grid in step time: where each step begins and ends, in the section whose step it is. Below the boxes.
-void TimelinePainter::fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot,
-                                double ratio)
-{
-    constexpr double kNarrowest = 24; // pixels a step
-    const int width = scene.sizes.label + plot.width();
-    const QRgb colour = colours().strongLine.rgb();
-    for (std::size_t s = 0; s < scene.sections.size(); ++s) {
-        const TimelineSection& section = scene.sections[s];
-        const Extent extent = extentOf(scene, s, QRect(QPoint(0, 0), plot.size()));
-        for (const query::TimelineStep& step : section.timeline->steps) {
-            const double left = scene.xOf(section.toAxis(double(step.start)), width) - scene.sizes.label;
-            const double right = scene.xOf(section.toAxis(double(step.end)), width) - scene.sizes.label;
-            if (right < 0 || left > plot.width() || right - left < kNarrowest)
-                continue;
-            for (const double edge : {left, right}) {
-                if (edge < 0 || edge >= plot.width())
-                    continue;
-                const int x = int(std::lround(edge * ratio));
-                target.fill(x, x + 1, int(extent.top * ratio), int(extent.bottom * ratio), colour);
-            }
-        }
-    }
-}
-
-void TimelinePainter::paintRings(QPainter& painter, const TimelineScene& scene, const BoxSet& boxes,
-                                 const QColor& colour, int width, int height)
+void paintRings(QPainter& painter, const TimelineScene& scene, const BoxSet& boxes, const QColor& colour,
+                int width, int height)
 {
     const QRect plot = scene.plot(width, height);
     painter.setPen(colour);
@@ -148,7 +97,7 @@ void TimelinePainter::paintRings(QPainter& painter, const TimelineScene& scene, 
     }
 }
 
-void TimelinePainter::paintLinks(QPainter& painter, const TimelineScene& scene, int width, int height)
+void paintLinks(QPainter& painter, const TimelineScene& scene, int width, int height)
 {
     const Palette& p = colours();
     painter.save();
@@ -182,7 +131,53 @@ void TimelinePainter::paintLinks(QPainter& painter, const TimelineScene& scene, 
     painter.restore();
 }
 
-void TimelinePainter::paintSelection(QPainter& painter, const TimelineScene& scene, int width, int height)
+} // namespace
+
+void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int height)
+{
+    const QRect plot = scene.plot(width, height);
+    painter.save();
+    painter.setClipRect(plot);
+    if (scene.span) {
+        const double left = scene.xOf(scene.span->from, width);
+        const double right = scene.xOf(scene.span->to, width);
+        paintVeil(painter, QRectF(left, plot.top(), right - left, plot.height()));
+    }
+    for (std::size_t s = 0; s < scene.selectedRange.size() && !scene.span; ++s) {
+        if (!scene.selectedRange[s])
+            continue;
+        const Extent extent = extentOf(scene, s, plot);
+        const double left = scene.xOf(scene.selectedRange[s]->from, width);
+        const double right = scene.xOf(scene.selectedRange[s]->to, width);
+        paintVeil(painter, QRectF(left, extent.top, right - left, extent.bottom - extent.top));
+    }
+    painter.restore();
+}
+
+void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio)
+{
+    constexpr double kNarrowest = 24; // pixels a step
+    const int width = scene.sizes.label + plot.width();
+    const QRgb colour = colours().strongLine.rgb();
+    for (std::size_t s = 0; s < scene.sections.size(); ++s) {
+        const TimelineSection& section = scene.sections[s];
+        const Extent extent = extentOf(scene, s, QRect(QPoint(0, 0), plot.size()));
+        for (const query::TimelineStep& step : section.timeline->steps) {
+            const double left = scene.xOf(section.toAxis(double(step.start)), width) - scene.sizes.label;
+            const double right = scene.xOf(section.toAxis(double(step.end)), width) - scene.sizes.label;
+            if (right < 0 || left > plot.width() || right - left < kNarrowest)
+                continue;
+            for (const double edge : {left, right}) {
+                if (edge < 0 || edge >= plot.width())
+                    continue;
+                const int x = int(std::lround(edge * ratio));
+                target.fill(x, x + 1, int(extent.top * ratio), int(extent.bottom * ratio), colour);
+            }
+        }
+    }
+}
+
+void paintSelection(QPainter& painter, const TimelineScene& scene, int width, int height)
 {
     const Palette& p = colours();
     const QRect plot = scene.plot(width, height);
@@ -204,8 +199,7 @@ void TimelinePainter::paintSelection(QPainter& painter, const TimelineScene& sce
     painter.restore();
 }
 
-// Flags on the ruler, with a line through the lanes of the run that the note is about.
-void TimelinePainter::paintNotes(QPainter& painter, const TimelineScene& scene, int width, int height)
+void paintNotes(QPainter& painter, const TimelineScene& scene, int width, int height)
 {
     const Palette& p = colours();
     const QRect plot = scene.plot(width, height);
@@ -231,7 +225,7 @@ void TimelinePainter::paintNotes(QPainter& painter, const TimelineScene& scene, 
     painter.restore();
 }
 
-void TimelinePainter::paintLaneDrop(QPainter& painter, const TimelineScene& scene, int width, int height)
+void paintLaneDrop(QPainter& painter, const TimelineScene& scene, int width, int height)
 {
     if (!scene.laneDropAt)
         return;

@@ -1,7 +1,9 @@
 #include "ui/timeline/timeline_painter.h"
 
-#include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
+#include "ui/timeline/difference_band.h"
+#include "ui/timeline/timeline_frame.h"
+#include "ui/timeline/timeline_marks.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
@@ -14,110 +16,21 @@ namespace tilescope::ui {
 using query::Lane;
 using query::Track;
 
-// Geometry
-// -------------------------------------------------------------------------------------------------------
+namespace {
 
-QRect TimelineScene::overview(int width) const
+bool isNumber(const QString& text)
 {
-    return {0, 0, width, sizes.overview};
+    return !text.isEmpty() && std::all_of(text.begin(), text.end(), [](QChar c) { return c.isDigit(); });
 }
 
-QRect TimelineScene::ruler(int width) const
-{
-    return {0, sizes.overview, width, sizes.ruler};
-}
-
-QRect TimelineScene::plot(int width, int height) const
-{
-    const int top = sizes.overview + sizes.ruler;
-    return {sizes.label, top, std::max(1, width - sizes.label), std::max(1, height - top)};
-}
-
-double TimelineScene::perPixel(int width) const
-{
-    return window.length() / std::max(1, width - sizes.label);
-}
-
-double TimelineScene::axisAt(double x, int width) const
-{
-    return window.from + (x - sizes.label) * perPixel(width);
-}
-
-double TimelineScene::xOf(double axis, int width) const
-{
-    return sizes.label + (axis - window.from) / perPixel(width);
-}
-
-MemoryRange TimelineScene::memoryRange() const
-{
-    MemoryRange range;
-    for (const TimelineSection& section : sections)
-        for (const Lane& lane : section.timeline->lanes)
-            range.include(lane);
-    return range;
-}
-
-const Band* TimelineScene::bandAt(QPoint point, int width, int height) const
-{
-    const QRect area = plot(width, height);
-    if (point.y() < area.top() || point.y() > area.bottom())
-        return nullptr;
-    return layout.at(point.y() - area.top() + scroll);
-}
-
-std::optional<SectionItem> TimelineScene::itemAt(QPoint point, int width, int height) const
-{
-    constexpr double kReach = 3; // pixels
-    const QRect area = plot(width, height);
-    const Band* band = area.contains(point) ? bandAt(point, width, height) : nullptr;
-    if (band == nullptr || band->kind != Band::Kind::Lane)
-        return {};
-    const int y = point.y() - area.top() + scroll;
-    const TimelineSection& section = sections[band->section];
-    const LaneView& view = section.lanes[band->view];
-    const Lane& lane = section.timeline->lanes[view.lane];
-    const auto row = std::size_t(band->rowAt(y));
-    if (band->rowHeight == 0 || row >= lane.rows.size())
-        return {};
-    const double time = section.toTimeline(axisAt(point.x(), width));
-    const double reach = kReach * perPixel(width) / section.stretch;
-    const auto index = section.timeline->hit(lane.rows[row], std::int64_t(time), std::int64_t(reach));
-    if (!index)
-        return {};
-    return SectionItem{band->section, {view.lane, row, *index}};
-}
-
-QRect TimelineScene::rectOf(const SectionItem& item, int width, int height) const
-{
-    if (item.section >= sections.size())
-        return {};
-    const TimelineSection& section = sections[item.section];
-    const QRect area = plot(width, height);
-    for (const Band& band : layout.bands) {
-        if (band.kind != Band::Kind::Lane || band.section != item.section ||
-            section.lanes[band.view].lane != item.item.lane)
-            continue;
-        const Track& row = section.timeline->lanes[item.item.lane].rows[item.item.row];
-        const double left = xOf(section.toAxis(double(row.start(item.item.index))), width);
-        const double right = xOf(section.toAxis(double(row.end(item.item.index))), width);
-        const int top = area.top() - scroll + band.rowTop(item.item.row);
-        // Far outside, the exact place does not matter and would overflow.
-        const int from = int(std::floor(std::clamp(left, double(-10), double(width + 10))));
-        const int to = int(std::ceil(std::clamp(right, double(-10), double(width + 10))));
-        return {from, top, std::max(1, to - from), band.rowHeight - (band.rowHeight > 8 ? 1 : 0)};
-    }
-    return {};
-}
-
-// Lanes
-// ----------------------------------------------------------------------------------------------------------
+} // namespace
 
 void TimelinePainter::reset()
 {
     colours_.reset();
     labels_.clear();
     stepLabels_.clear();
-    overview_ = {};
+    overview_.reset();
 }
 
 void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int width, int height, bool vector)
@@ -130,6 +43,17 @@ void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int w
     painter.setFont(Theme::instance().body());
     paintLanes(painter, scene, plot, vector);
     paintSpans(painter, scene, width, height);
+    paintBands(painter, scene, width, plot);
+    paintSelection(painter, scene, width, height);
+    paintLaneDrop(painter, scene, width, height);
+    overview_.paint(painter, scene, *colours_, scene.overview(width), vector);
+    paintRuler(painter, scene, scene.ruler(width));
+    paintNotes(painter, scene, width, height);
+    painter.fillRect(QRect(scene.sizes.label - 1, scene.sizes.overview, 1, height), colours().line);
+}
+
+void TimelinePainter::paintBands(QPainter& painter, const TimelineScene& scene, int width, const QRect& plot)
+{
     painter.save();
     painter.setClipRect(QRect(0, plot.top(), width, plot.height()));
     painter.translate(0, plot.top() - scene.scroll);
@@ -137,22 +61,20 @@ void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int w
         if (band.top + band.height < scene.scroll || band.top > scene.scroll + plot.height())
             continue;
         const QRect area(0, band.top, width, band.height);
-        if (band.kind == Band::Kind::Header)
-            paintHeader(painter, scene, band, area);
-        else if (band.kind == Band::Kind::Difference)
+        switch (band.kind) {
+        case Band::Kind::Header:
+            paintRunHeader(painter, scene, band, area);
+            break;
+        case Band::Kind::Difference:
             paintDifference(painter, scene, band, area);
-        else
-            paintLabelColumn(painter, scene, band, area);
-        if (band.kind == Band::Kind::Lane)
-            paintMemoryMarks(painter, scene, band, area);
+            break;
+        case Band::Kind::Lane:
+            paintLaneLabel(painter, scene, band, memory_, area);
+            paintMemoryPeak(painter, scene, band, memory_, area);
+            break;
+        }
     }
     painter.restore();
-    paintSelection(painter, scene, width, height);
-    paintLaneDrop(painter, scene, width, height);
-    paintOverview(painter, scene, scene.overview(width), vector);
-    paintRuler(painter, scene, scene.ruler(width));
-    paintNotes(painter, scene, width, height);
-    painter.fillRect(QRect(scene.sizes.label - 1, scene.sizes.overview, 1, height), colours().line);
 }
 
 void TimelinePainter::paintLanes(QPainter& painter, const TimelineScene& scene, const QRect& plot,
@@ -245,15 +167,6 @@ void TimelinePainter::fillLane(BoxTarget& target, const TimelineScene& scene, co
                           QRect(plot.left(), plot.top() + rowTop, plot.width(), band.rowHeight - gap), ratio);
     }
 }
-
-namespace {
-
-bool isNumber(const QString& text)
-{
-    return !text.isEmpty() && std::all_of(text.begin(), text.end(), [](QChar c) { return c.isDigit(); });
-}
-
-} // namespace
 
 const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std::uint32_t name, double width)
 {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ui/kit/workspace.h"
-#include "ui/timeline/timeline_painter.h"
+#include "ui/timeline/timeline_scene.h"
 #include "ui/timeline/timeline_rows.h"
 
 #include <QWidget>

@@ -3,20 +3,30 @@
 #include "ui/kit/number_text.h"
 #include "ui/kit/vector_drawing.h"
 #include "ui/theme/theme.h"
+#include "ui/timeline/hover_card.h"
+#include "ui/timeline/lane_arrangement.h"
 #include "ui/timeline/timeline_growth.h"
 
+#include <QApplication>
+#include <QContextMenuEvent>
+#include <QHelpEvent>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
+#include <QToolTip>
+#include <QWheelEvent>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilescope::ui {
 
+using query::Lane;
 using query::Track;
 
 namespace {
 
-constexpr std::size_t kHistory = 100;
+constexpr int kEdge = 3; // pixels around a lane's lower edge by which it is resized
 
 } // namespace
 
@@ -53,8 +63,7 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
     hovered_.reset();
     painter_.reset();
     if (!keepWindow) {
-        past_.clear();
-        future_.clear();
+        history_.clear();
         scene_.window = fittingWindow(scene_.sections);
     }
     relayout();
@@ -118,7 +127,7 @@ void TimelineView::setWindow(const TimeWindow& window, bool remember)
     if (next == scene_.window)
         return;
     if (remember)
-        this->remember();
+        history_.add(scene_.window);
     scene_.window = next;
     relayout();
     hoverAgain();
@@ -126,22 +135,9 @@ void TimelineView::setWindow(const TimeWindow& window, bool remember)
     viewport()->update();
 }
 
-// Puts the window into the history. A burst of wheel turns or of a held key is one step of it.
-void TimelineView::remember()
-{
-    const bool burst = sinceMove_.isValid() && sinceMove_.elapsed() < burst_.count() && !past_.empty();
-    sinceMove_.start();
-    future_.clear();
-    if (burst)
-        return;
-    past_.push_back(scene_.window);
-    if (past_.size() > kHistory)
-        past_.erase(past_.begin());
-}
-
 void TimelineView::fit()
 {
-    sinceMove_.invalidate(); // a step of its own
+    history_.endBurst();
     setWindow(fittingWindow(scene_.sections));
 }
 
@@ -202,7 +198,7 @@ void TimelineView::setSelectedRange(std::vector<std::optional<TimeWindow>> range
 
 void TimelineView::zoomToSelection()
 {
-    sinceMove_.invalidate();
+    history_.endBurst();
     if (scene_.span) {
         setWindow(scene_.span->zoomed(1.1, (scene_.span->from + scene_.span->to) / 2));
     } else if (const std::optional<TimeWindow> window = selectedWindow()) {
@@ -213,24 +209,14 @@ void TimelineView::zoomToSelection()
 
 void TimelineView::back()
 {
-    if (past_.empty())
-        return;
-    future_.push_back(scene_.window);
-    const TimeWindow window = past_.back();
-    past_.pop_back();
-    sinceMove_.invalidate();
-    setWindow(window, false);
+    if (const auto window = history_.back(scene_.window))
+        setWindow(*window, false);
 }
 
 void TimelineView::forward()
 {
-    if (future_.empty())
-        return;
-    past_.push_back(scene_.window);
-    const TimeWindow window = future_.back();
-    future_.pop_back();
-    sinceMove_.invalidate();
-    setWindow(window, false);
+    if (const auto window = history_.forward(scene_.window))
+        setWindow(*window, false);
 }
 
 void TimelineView::select(std::optional<SectionItem> item)
@@ -266,7 +252,7 @@ void TimelineView::reveal(const SectionItem& item)
     if (from < scene_.window.from || to > scene_.window.to) {
         const double length = std::max(scene_.window.length(), (to - from) * 1.3);
         const double centre = (from + to) / 2;
-        sinceMove_.invalidate();
+        history_.endBurst();
         setWindow({centre - length / 2, centre + length / 2});
     }
     const QRect rect = scene_.rectOf(item, width(), height());
@@ -275,15 +261,15 @@ void TimelineView::reveal(const SectionItem& item)
         verticalScrollBar()->setValue(scene_.scroll + rect.center().y() - plot.center().y());
 }
 
-// Painting
-// -------------------------------------------------------------------------------------------------------
+// Painting and hovering
+// -----------------------------------------------------------------------------------------
 
 void TimelineView::paintEvent(QPaintEvent*)
 {
     QPainter painter(viewport());
     painter_.paint(painter, scene_, width(), height(), VectorDrawing::isOn());
-    if (drag_ == Drag::None)
-        paintHover(painter);
+    if (drag_ == Drag::None && hovered_)
+        paintHoverCard(painter, scene_, *hovered_, cursor_, viewport()->size());
 }
 
 void TimelineView::resizeEvent(QResizeEvent*)
@@ -296,6 +282,509 @@ void TimelineView::scrollContentsBy(int, int)
     scene_.scroll = verticalScrollBar()->value();
     hoverAgain();
     viewport()->update();
+}
+
+QString TimelineView::hoverText() const
+{
+    if (!hovered_)
+        return {};
+    const ItemWords words = wordsOf(scene_, *hovered_);
+    return words.second.isEmpty() ? words.first : words.first + QLatin1Char('\n') + words.second;
+}
+
+// What lies under a cursor that rests changes with the window, the lanes and the scroll bar.
+void TimelineView::hoverAgain()
+{
+    if (isOver_ && drag_ == Drag::None)
+        hover(cursor_);
+}
+
+void TimelineView::leave()
+{
+    isOver_ = false;
+    hovered_.reset();
+    emit cursorMoved({});
+    viewport()->update();
+}
+
+void TimelineView::hover(QPoint at)
+{
+    cursor_ = at;
+    isOver_ = viewport()->rect().contains(at);
+    const auto item = scene_.itemAt(at, width(), height());
+    const bool moved = item || hovered_;
+    hovered_ = item;
+    if (moved)
+        viewport()->update();
+    if (scene_.sections.empty() || !isOver_ || at.x() < scene_.sizes.label) {
+        emit cursorMoved({});
+        return;
+    }
+    const double axis = scene_.axisAt(at.x(), width());
+    const Band* band = bandAt(at);
+    QString where;
+    if (band != nullptr && band->kind == Band::Kind::Lane) {
+        const TimelineSection& section = scene_.sections[band->section];
+        const Lane& lane = section.timeline->lanes[section.lanes[band->view].lane];
+        where = section.letter.isEmpty() ? QString() : section.letter + QStringLiteral(", ");
+        where += QString::fromStdString(lane.title);
+    }
+    emit cursorMoved(timeText(axis) + QStringLiteral("  ") + where);
+}
+
+bool TimelineView::viewportEvent(QEvent* event)
+{
+    if (event->type() == QEvent::ToolTip) {
+        const QPoint at = static_cast<QHelpEvent*>(event)->pos();
+        QString tip;
+        if (const auto id = noteAt(at)) {
+            for (const SceneNote& note : scene_.notes)
+                if (note.id == *id)
+                    tip = note.text.isEmpty() ? tr("Bookmark") : note.text;
+        } else if (const Band* band = bandAt(at);
+                   band != nullptr && at.x() < scene_.sizes.label && band->kind == Band::Kind::Lane) {
+            tip = tr("Click folds the lane (C), a drag moves it (Ctrl+Shift+Up, Ctrl+Shift+Down); its lower "
+                     "edge sets its height (Ctrl++, Ctrl+-). Right click for more.");
+        }
+        // Notes hold what somebody wrote into a file: as text, never as markup.
+        tip.isEmpty() ? QToolTip::hideText()
+                      : QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), tip.toHtmlEscaped(),
+                                           viewport());
+        return true;
+    }
+    if (event->type() == QEvent::Leave)
+        leave();
+    return QAbstractScrollArea::viewportEvent(event);
+}
+
+// Lanes
+// ----
+
+const LaneView& TimelineView::laneAt(LanePlace place) const
+{
+    return scene_.sections.at(place.section).lanes.at(place.view);
+}
+
+void TimelineView::updateLanes()
+{
+    relayout();
+    hoverAgain();
+    emit lanesChanged();
+    viewport()->update();
+}
+
+void TimelineView::setFolded(LanePlace place, bool folded)
+{
+    changeLane(scene_.sections, place, [folded](LaneView& view) { view.folded = folded; });
+    updateLanes();
+}
+
+void TimelineView::setHidden(LanePlace place, bool hidden)
+{
+    changeLane(scene_.sections, place, [hidden](LaneView& view) { view.hidden = hidden; });
+    updateLanes();
+    if (hidden && scene_.currentLane == place)
+        stepLane(1);
+}
+
+void TimelineView::setTall(LanePlace place, double tall)
+{
+    changeLane(scene_.sections, place, [tall](LaneView& view) {
+        view.tall = std::clamp(tall, LaneView::kLowest, LaneView::kTallest);
+        view.folded = false;
+    });
+    updateLanes();
+}
+
+void TimelineView::moveLane(LanePlace place, std::size_t to)
+{
+    if (!ui::moveLane(scene_.sections, place, to))
+        return;
+    if (scene_.currentLane == place)
+        scene_.currentLane = LanePlace{place.section, to};
+    updateLanes();
+}
+
+void TimelineView::moveLane(LanePlace place, int by)
+{
+    const std::vector<LaneView>& lanes = scene_.sections.at(place.section).lanes;
+    auto to = std::ptrdiff_t(place.view) + by;
+    while (to >= 0 && to < std::ptrdiff_t(lanes.size()) && lanes[std::size_t(to)].hidden)
+        to += by;
+    if (to >= 0 && to < std::ptrdiff_t(lanes.size()))
+        moveLane(place, std::size_t(to));
+}
+
+void TimelineView::setFitsLanes(bool fits)
+{
+    if (fitsLanes_ == fits)
+        return;
+    fitsLanes_ = fits;
+    relayout();
+    hoverAgain();
+    viewport()->update();
+    emit fitsLanesChanged(fits);
+}
+
+void TimelineView::showAllLanes()
+{
+    for (TimelineSection& section : scene_.sections)
+        for (LaneView& view : section.lanes)
+            view.hidden = false;
+    updateLanes();
+}
+
+void TimelineView::resetLanes()
+{
+    for (TimelineSection& section : scene_.sections)
+        section.lanes = makeSection(section.timeline).lanes;
+    scene_.currentLane.reset();
+    updateLanes();
+}
+
+std::optional<LanePlace> TimelineView::currentLane() const
+{
+    if (scene_.currentLane)
+        return scene_.currentLane;
+    if (!scene_.selected)
+        return {};
+    const std::vector<LaneView>& lanes = scene_.sections[scene_.selected->section].lanes;
+    for (std::size_t v = 0; v < lanes.size(); ++v)
+        if (lanes[v].lane == scene_.selected->item.lane)
+            return LanePlace{scene_.selected->section, v};
+    return {};
+}
+
+void TimelineView::setCurrentLane(std::optional<LanePlace> place)
+{
+    if (scene_.currentLane == place)
+        return;
+    scene_.currentLane = place;
+    viewport()->update();
+}
+
+void TimelineView::stepLane(int by)
+{
+    std::vector<LanePlace> shown;
+    for (const Band& band : scene_.layout.bands)
+        if (band.kind == Band::Kind::Lane)
+            shown.push_back({band.section, band.view});
+    if (shown.empty())
+        return setCurrentLane({});
+    const auto current = currentLane();
+    const auto at = current ? std::find(shown.begin(), shown.end(), *current) : shown.end();
+    const auto next = at == shown.end() ? (by > 0 ? 0 : std::ptrdiff_t(shown.size()) - 1)
+                                        : std::clamp<std::ptrdiff_t>(at - shown.begin() + by, 0,
+                                                                     std::ptrdiff_t(shown.size()) - 1);
+    setCurrentLane(shown[std::size_t(next)]);
+    for (const Band& band : scene_.layout.bands)
+        if (band.kind == Band::Kind::Lane && LanePlace{band.section, band.view} == scene_.currentLane)
+            showBand(band);
+}
+
+void TimelineView::showBand(const Band& band)
+{
+    const int visible = scene_.plot(width(), height()).height();
+    if (band.top < scene_.scroll)
+        verticalScrollBar()->setValue(band.top);
+    else if (band.top + band.height > scene_.scroll + visible)
+        verticalScrollBar()->setValue(band.top + band.height - visible);
+}
+
+// Mouse on lanes
+// ----------------------------------------------------------------------------------------------------------
+
+void TimelineView::pressOnLabel(QPoint at)
+{
+    const Band* band = bandAt(at);
+    if (band == nullptr || band->kind != Band::Kind::Lane)
+        return;
+    pressedLane_ = LanePlace{band->section, band->view};
+    pressedTall_ = laneAt(*pressedLane_).tall;
+    const int bottom = scene_.plot(width(), height()).top() - scene_.scroll + band->top + band->height;
+    drag_ = bottom - at.y() <= kEdge && !laneAt(*pressedLane_).folded ? Drag::LaneHeight : Drag::Lane;
+}
+
+void TimelineView::updateCursorShape(QPoint at)
+{
+    const Band* band = at.x() < scene_.sizes.label ? bandAt(at) : nullptr;
+    const bool lane = band != nullptr && band->kind == Band::Kind::Lane;
+    const int bottom =
+        lane ? scene_.plot(width(), height()).top() - scene_.scroll + band->top + band->height : 0;
+    if (lane && bottom - at.y() <= kEdge && !laneAt({band->section, band->view}).folded)
+        viewport()->setCursor(Qt::SplitVCursor);
+    else
+        viewport()->unsetCursor();
+}
+
+void TimelineView::dragLane(QPoint at)
+{
+    const int moved = at.y() - pressedAt_.y();
+    if (drag_ == Drag::LaneHeight) {
+        for (const Band& band : scene_.layout.bands) {
+            if (band.kind != Band::Kind::Lane || LanePlace{band.section, band.view} != *pressedLane_)
+                continue;
+            const double usual = band.height / laneAt(*pressedLane_).tall;
+            return setTall(*pressedLane_, pressedTall_ + moved / std::max(1.0, usual));
+        }
+        return;
+    }
+    if (std::abs(moved) < QApplication::startDragDistance())
+        return;
+    const Band* band = bandAt(at);
+    scene_.laneDropAt.reset();
+    if (band != nullptr && band->kind == Band::Kind::Lane && band->section == pressedLane_->section)
+        scene_.laneDropAt = band->view > pressedLane_->view ? band->top + band->height : band->top;
+    viewport()->setCursor(Qt::ClosedHandCursor);
+    viewport()->update();
+}
+
+// A click folds, a drag moves.
+void TimelineView::dropLane(QPoint at)
+{
+    const LanePlace place = *pressedLane_;
+    const bool dragged = std::abs(at.y() - pressedAt_.y()) >= QApplication::startDragDistance();
+    const bool moves = scene_.laneDropAt.has_value();
+    scene_.laneDropAt.reset();
+    pressedLane_.reset();
+    viewport()->update();
+    if (!dragged)
+        return setFolded(place, !laneAt(place).folded);
+    const Band* band = bandAt(at);
+    if (moves && band != nullptr && band->kind == Band::Kind::Lane && band->section == place.section)
+        moveLane(place, band->view);
+}
+
+// What commands are about
+// -----------------------------------------------------------------------------------------
+
+double TimelineView::commandAxis() const
+{
+    if (cursor_.x() >= scene_.sizes.label && viewport()->rect().contains(cursor_))
+        return scene_.axisAt(cursor_.x(), width());
+    if (const std::optional<TimeWindow> window = selectedWindow())
+        return window->from;
+    return (scene_.window.from + scene_.window.to) / 2;
+}
+
+std::size_t TimelineView::commandSection() const
+{
+    if (const Band* band = bandAt(cursor_))
+        return band->section;
+    return scene_.selected ? scene_.selected->section : scene_.currentLane ? scene_.currentLane->section : 0;
+}
+
+QPoint TimelineView::commandPoint() const
+{
+    if (scene_.currentLane)
+        for (const Band& band : scene_.layout.bands)
+            if (band.kind == Band::Kind::Lane && LanePlace{band.section, band.view} == *scene_.currentLane)
+                return {scene_.sizes.label / 2,
+                        scene_.plot(width(), height()).top() - scene_.scroll + band.top + band.height / 2};
+    if (scene_.selected)
+        if (const QRect rect = scene_.rectOf(*scene_.selected, width(), height());
+            rect.intersects(scene_.plot(width(), height())))
+            return rect.intersected(scene_.plot(width(), height())).center();
+    return viewport()->rect().contains(cursor_) ? cursor_ : viewport()->rect().center();
+}
+
+// The flags of notes stand on the ruler.
+std::optional<QString> TimelineView::noteAt(QPoint at) const
+{
+    if (!scene_.ruler(width()).contains(at) || at.x() < scene_.sizes.label)
+        return {};
+    for (const SceneNote& note : scene_.notes) {
+        const double x = scene_.xOf(scene_.sections[note.section].toAxis(double(note.at)), width());
+        if (at.x() >= x - 2 && at.x() <= x + sizes().of(12))
+            return note.id;
+    }
+    return {};
+}
+
+// Mouse
+// ----------------------------------------------------------------------------------------------------------
+
+void TimelineView::zoom(double factor, double x)
+{
+    setWindow(scene_.window.zoomed(factor, scene_.axisAt(x, width())));
+}
+
+void TimelineView::wheelEvent(QWheelEvent* event)
+{
+    const double turns =
+        event->angleDelta().y() != 0 ? event->angleDelta().y() / 120.0 : event->angleDelta().x() / 120.0;
+    if (event->modifiers() & Qt::ControlModifier)
+        zoom(std::pow(0.8, turns), event->position().x());
+    else if ((event->modifiers() & Qt::ShiftModifier) || event->angleDelta().y() == 0)
+        setWindow(scene_.window.panned(-turns * scene_.window.length() * 0.1));
+    else
+        verticalScrollBar()->setValue(verticalScrollBar()->value() - int(turns * 3 * scene_.sizes.op));
+    event->accept();
+}
+
+double TimelineView::overviewAxisAt(double x) const
+{
+    const TimeWindow whole = wholeWindow(scene_.sections);
+    const double plotWidth = std::max(1, width() - scene_.sizes.label - sizes().of(8));
+    return whole.from + (x - scene_.sizes.label) / plotWidth * whole.length();
+}
+
+void TimelineView::pressOnOverview(QPoint at)
+{
+    const TimeWindow whole = wholeWindow(scene_.sections);
+    const double grip = whole.length() / std::max(1, width() - scene_.sizes.label) * 6;
+    const double axis = overviewAxisAt(at.x());
+    if (std::abs(axis - scene_.window.from) < grip)
+        drag_ = Drag::OverviewLeft;
+    else if (std::abs(axis - scene_.window.to) < grip)
+        drag_ = Drag::OverviewRight;
+    else
+        drag_ = Drag::OverviewMove;
+    if (drag_ == Drag::OverviewMove && (axis < scene_.window.from || axis > scene_.window.to)) {
+        setWindow(scene_.window.panned(axis - (scene_.window.from + scene_.window.to) / 2));
+        pressedWindow_ = scene_.window;
+    }
+}
+
+void TimelineView::mousePressEvent(QMouseEvent* event)
+{
+    if (scene_.sections.empty())
+        return;
+    const QPoint at = event->pos();
+    pressedAt_ = at;
+    pressedWindow_ = scene_.window;
+    if (event->button() == Qt::MiddleButton) {
+        drag_ = Drag::Pan;
+        viewport()->setCursor(Qt::ClosedHandCursor);
+    } else if (event->button() == Qt::LeftButton) {
+        if (scene_.overview(width()).contains(at))
+            pressOnOverview(at);
+        else if (const auto note = noteAt(at))
+            emit noteClicked(*note);
+        else if (at.x() < scene_.sizes.label)
+            pressOnLabel(at);
+        else
+            drag_ = Drag::Span;
+    }
+    viewport()->update();
+}
+
+void TimelineView::dragOverview(QPoint at)
+{
+    const double axis = overviewAxisAt(at.x());
+    TimeWindow window = pressedWindow_;
+    if (drag_ == Drag::OverviewMove)
+        window = window.panned(axis - overviewAxisAt(pressedAt_.x()));
+    else if (drag_ == Drag::OverviewLeft)
+        window.from = std::min(axis, window.to - kShortestWindow);
+    else
+        window.to = std::max(axis, window.from + kShortestWindow);
+    setWindow(window, false);
+}
+
+void TimelineView::mouseMoveEvent(QMouseEvent* event)
+{
+    const QPoint at = event->pos();
+    switch (drag_) {
+    case Drag::None:
+        updateCursorShape(at);
+        hover(at);
+        return;
+    case Drag::Lane:
+    case Drag::LaneHeight:
+        dragLane(at);
+        return;
+    case Drag::Pan:
+        setWindow(pressedWindow_.panned((pressedAt_.x() - at.x()) * scene_.perPixel(width())), false);
+        return;
+    case Drag::Span:
+        if (std::abs(at.x() - pressedAt_.x()) >= QApplication::startDragDistance() / 2) {
+            const double a = scene_.axisAt(pressedAt_.x(), width());
+            const double b = scene_.axisAt(at.x(), width());
+            setSpan(TimeWindow{std::min(a, b), std::max(a, b)});
+        }
+        return;
+    case Drag::OverviewMove:
+    case Drag::OverviewLeft:
+    case Drag::OverviewRight:
+        dragOverview(at);
+        return;
+    }
+}
+
+void TimelineView::mouseReleaseEvent(QMouseEvent* event)
+{
+    const bool clicked = drag_ == Drag::Span && (event->pos() - pressedAt_).manhattanLength() <
+                                                    QApplication::startDragDistance() / 2;
+    if (drag_ != Drag::None && drag_ != Drag::Span && pressedWindow_ != scene_.window) {
+        history_.endBurst();
+        history_.add(pressedWindow_);
+        history_.endBurst();
+        emit windowChanged();
+    }
+    const bool lane = drag_ == Drag::Lane;
+    drag_ = Drag::None;
+    if (lane)
+        dropLane(event->pos());
+    viewport()->unsetCursor();
+    if (clicked) {
+        setSpan({});
+        select(scene_.itemAt(event->pos(), width(), height()));
+    }
+    hover(event->pos());
+}
+
+void TimelineView::mouseDoubleClickEvent(QMouseEvent* event)
+{
+    if (const auto item = scene_.itemAt(event->pos(), width(), height())) {
+        select(item);
+        zoomToSelection();
+    }
+}
+
+void TimelineView::contextMenuEvent(QContextMenuEvent* event)
+{
+    if (scene_.sections.empty())
+        return;
+    if (event->reason() == QContextMenuEvent::Keyboard) {
+        emit menuWanted(commandPoint(), scene_.currentLane.has_value());
+        return;
+    }
+    const QPoint at = event->pos();
+    const Band* band = bandAt(at);
+    const bool onLane = at.x() < scene_.sizes.label && band != nullptr && band->kind == Band::Kind::Lane;
+    if (onLane)
+        setCurrentLane(LanePlace{band->section, band->view});
+    else if (const auto item = scene_.itemAt(at, width(), height()))
+        select(item);
+    cursor_ = at;
+    emit menuWanted(at, onLane);
+}
+
+// What keys do
+// ------------------------------------------------------------------------------------------------------------------
+
+void TimelineView::zoomBy(double factor)
+{
+    zoom(factor, cursor_.x() >= scene_.sizes.label ? cursor_.x() : (width() + scene_.sizes.label) / 2.0);
+}
+
+void TimelineView::pan(double share)
+{
+    setWindow(scene_.window.panned(share * scene_.window.length()));
+}
+
+void TimelineView::scrollLanes(int by)
+{
+    verticalScrollBar()->triggerAction(by < 0 ? QScrollBar::SliderSingleStepSub
+                                              : QScrollBar::SliderSingleStepAdd);
+}
+
+void TimelineView::clearSelection()
+{
+    setSpan({});
+    select({});
+    setCurrentLane({});
 }
 
 } // namespace tilescope::ui

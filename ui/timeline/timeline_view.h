@@ -1,9 +1,9 @@
 #pragma once
 
 #include "ui/timeline/timeline_painter.h"
+#include "ui/timeline/zoom_history.h"
 
 #include <QAbstractScrollArea>
-#include <QElapsedTimer>
 #include <QPoint>
 
 #include <chrono>
@@ -41,7 +41,7 @@ public:
     /// Moves to a window; recorded in the zoom history where `remember` is set.
     void setWindow(const TimeWindow& window, bool remember = true);
     /// Moves that follow each other sooner than this are one step of the history.
-    void setBurst(std::chrono::milliseconds burst) { burst_ = burst; }
+    void setBurst(std::chrono::milliseconds burst) { history_.setBurst(burst); }
     void fit();
     void zoomToSelection();
     /// To `factor` of the window, about the cursor where it is over the lanes, else about the middle.
@@ -52,8 +52,8 @@ public:
     void scrollLanes(int by);
     void back();
     void forward();
-    bool canGoBack() const { return !past_.empty(); }
-    bool canGoForward() const { return !future_.empty(); }
+    bool canGoBack() const { return history_.canGoBack(); }
+    bool canGoForward() const { return history_.canGoForward(); }
 
     void select(std::optional<SectionItem> item);
     /// Neither box, span nor lane is selected.
@@ -140,30 +140,21 @@ private:
     void hover(QPoint at);
     void hoverAgain();
     void leave();
-    void paintHover(QPainter& painter);
-    QString describe(const SectionItem& item, QString& second) const;
-    QString describeGap(const SectionItem& item, QString& second) const;
     void pressOnLabel(QPoint at);
     void dragLane(QPoint at);
     void dropLane(QPoint at);
     void updateCursorShape(QPoint at);
     const Band* bandAt(QPoint at) const { return scene_.bandAt(at, width(), height()); }
     const LaneView& laneAt(LanePlace place) const;
-    /// Changes that lane and the same lane of every other run.
-    template <class Change> void changeLane(LanePlace place, Change change);
-    void lanesDiffer();
+    void updateLanes();
     void showBand(const Band& band);
     std::optional<QString> noteAt(QPoint at) const;
-    void remember();
     void pressOnOverview(QPoint at);
     double overviewAxisAt(double x) const;
 
     TimelineScene scene_;
     TimelinePainter painter_;
-    std::vector<TimeWindow> past_;
-    std::vector<TimeWindow> future_;
-    std::chrono::milliseconds burst_{400};
-    QElapsedTimer sinceMove_; // since the last window that the history counts to its latest step
+    ZoomHistory history_;
     bool fitsLanes_ = false;
     Drag drag_ = Drag::None;
     QPoint pressedAt_;

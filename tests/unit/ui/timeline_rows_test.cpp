@@ -3,7 +3,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "ui/kit/number_text.h"
-#include "ui/memory/difference_band.h"
+#include "ui/timeline/difference_band.h"
 #include "ui/timeline/range_pairs.h"
 #include "ui/timeline/timeline_rows.h"
 

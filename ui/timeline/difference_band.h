@@ -1,10 +1,14 @@
 #pragma once
 
-#include "ui/timeline/range_pairs.h"
-#include "ui/timeline/timeline_layout.h"
+#include "ui/timeline/timeline_scene.h"
 
 #include <QPolygonF>
 #include <QString>
+
+#include <functional>
+#include <vector>
+
+class QPainter;
 
 namespace tilescope::ui {
 
@@ -23,5 +27,8 @@ std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pair
                                               const TimelineSection& above, const TimelineSection& below,
                                               const std::function<double(double)>& xOf, const QRectF& area,
                                               const std::function<double(const QString&)>& widthOf);
+
+/// Draws the band between two runs. \param area  the band, over the whole width of the view
+void paintDifference(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area);
 
 } // namespace tilescope::ui

@@ -1,8 +1,7 @@
-#include "ui/memory/difference_band.h"
+#include "ui/timeline/difference_band.h"
 
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
-#include "ui/timeline/timeline_painter.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
@@ -107,8 +106,7 @@ std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pair
     return shapes;
 }
 
-void TimelinePainter::paintDifference(QPainter& painter, const TimelineScene& scene, const Band& band,
-                                      const QRect& area)
+void paintDifference(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area)
 {
     const Palette& p = colours();
     const Theme& theme = Theme::instance();

@@ -1,0 +1,160 @@
+#include "ui/timeline/overview_strip.h"
+
+#include "ui/theme/theme.h"
+
+#include <QFontMetrics>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+using query::Lane;
+using query::Track;
+
+namespace {
+
+// The rows of the device; of a run without any, those of the host.
+std::vector<const Track*> overviewTracks(const query::Timeline& timeline)
+{
+    std::vector<const Track*> tracks;
+    for (const Lane::Kind kind : {Lane::Kind::Stream, Lane::Kind::Thread, Lane::Kind::Ranges}) {
+        for (const Lane& lane : timeline.lanes)
+            if (lane.kind == kind)
+                for (const Track& row : lane.rows)
+                    tracks.push_back(&row);
+        if (!tracks.empty())
+            break;
+    }
+    return tracks;
+}
+
+// With no room for a letter beside each row, the first and the last letter.
+void paintLetters(QPainter& painter, const TimelineScene& scene, const QRect& rows, int rowHeight)
+{
+    const int right = scene.sizes.label - sizes().of(8);
+    if (rowHeight < painter.fontMetrics().ascent()) {
+        painter.drawText(QRect(0, rows.top(), right, rows.height()), Qt::AlignVCenter | Qt::AlignRight,
+                         scene.sections.front().letter + QChar(0x2013) + scene.sections.back().letter);
+        return;
+    }
+    for (std::size_t s = 0; s < scene.sections.size(); ++s)
+        painter.drawText(QRect(0, rows.top() + int(s) * rowHeight, right, rowHeight),
+                         Qt::AlignVCenter | Qt::AlignRight, scene.sections[s].letter);
+}
+
+// What lies outside of the window is dimmed.
+void paintWindow(QPainter& painter, const QRect& rows, double from, double to)
+{
+    const Palette& p = colours();
+    QColor veil = p.surface;
+    veil.setAlphaF(0.55);
+    const double top = rows.top();
+    const double height = rows.height();
+    painter.fillRect(QRectF(rows.left(), top, from - rows.left(), height), veil);
+    painter.fillRect(QRectF(to, top, rows.left() + rows.width() - to, height), veil);
+    painter.setPen(QPen(p.accent, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(QRectF(from, top - 1, std::max(2.0, to - from), height + 1));
+    const double grip = height / 3;
+    painter.fillRect(QRectF(from - 1, top + grip, 3, grip), p.accent);
+    painter.fillRect(QRectF(to - 2, top + grip, 3, grip), p.accent);
+}
+
+} // namespace
+
+// In every pixel column the box that covers most of it, whatever its row.
+void OverviewStrip::fill(BoxTarget& target, const TimelineScene& scene, const BoxColours& boxColours,
+                         const Place& place, double ratio)
+{
+    const int columns = int(place.area.width() * ratio);
+    target.fill(0, columns, 0, int(place.area.height() * ratio), colours().laneGround.rgb());
+    for (std::size_t s = 0; s < scene.sections.size(); ++s) {
+        const TimelineSection& section = scene.sections[s];
+        const int top = int(int(s) * place.rowHeight * ratio);
+        std::vector<query::Column> best(static_cast<std::size_t>(columns));
+        for (const Track* track : overviewTracks(*section.timeline)) {
+            columns_.resize(std::size_t(columns));
+            track->columns(section.toTimeline(place.whole.from),
+                           place.whole.length() / section.stretch / columns, columns_);
+            for (std::size_t c = 0; c < best.size(); ++c)
+                if (columns_[c].item != query::Column::kNothing && columns_[c].coverage >= best[c].coverage)
+                    best[c] = columns_[c];
+        }
+        for (int c = 0; c < columns; ++c)
+            if (const query::Column& column = best[std::size_t(c)]; column.item != query::Column::kNothing)
+                target.fill(c, c + 1, top, top + int((place.rowHeight - 1) * ratio),
+                            boxColours.of(Lane::Kind::Stream, column.hue, 0,
+                                          std::uint8_t(std::lround(column.coverage * BoxRun::kLevels))));
+    }
+}
+
+void OverviewStrip::paintImage(QPainter& painter, const TimelineScene& scene, const BoxColours& boxColours,
+                               const Place& place)
+{
+    const double ratio = painter.device()->devicePixelRatioF();
+    std::vector<const query::Timeline*> shown;
+    for (const TimelineSection& section : scene.sections)
+        shown.push_back(section.timeline.get());
+    const QSize size(int(place.area.width() * ratio), int(place.area.height() * ratio));
+    if (image_.size() != size || shown_ != shown) {
+        shown_ = shown;
+        image_ = QImage(size, QImage::Format_RGB32);
+        ImageTarget target(image_);
+        fill(target, scene, boxColours, place, ratio);
+    }
+    image_.setDevicePixelRatio(ratio);
+    painter.drawImage(place.area.topLeft(), image_);
+    image_.setDevicePixelRatio(1);
+}
+
+void OverviewStrip::paint(QPainter& painter, const TimelineScene& scene, const BoxColours& boxColours,
+                          const QRect& area, bool vector)
+{
+    const Palette& p = colours();
+    painter.fillRect(area, p.surface);
+    if (scene.sections.empty())
+        return;
+    const Theme& theme = Theme::instance();
+    const QFontMetrics metrics(theme.small());
+    const int left = scene.sizes.label;
+    const int rowsTop = area.top() + metrics.height();
+    const int ticksTop = area.bottom() - metrics.height();
+    const QRect rows(left, rowsTop, std::max(1, area.width() - left - sizes().of(8)), ticksTop - rowsTop);
+    const int rowHeight = std::max(3, (rows.height() - 2) / int(scene.sections.size()));
+    const Place place{wholeWindow(scene.sections), rows, rowHeight};
+    if (vector) {
+        painter.save();
+        painter.translate(rows.topLeft());
+        PainterTarget target(painter);
+        fill(target, scene, boxColours, place, 1);
+        painter.restore();
+    } else {
+        paintImage(painter, scene, boxColours, place);
+    }
+
+    painter.setFont(theme.bold());
+    painter.setPen(p.text);
+    painter.drawText(QRect(sizes().of(10), area.top() + sizes().of(4), left, metrics.height() + 4),
+                     Qt::AlignLeft, QStringLiteral("Whole run"));
+    painter.setFont(theme.small());
+    painter.setPen(p.dimText);
+    paintLetters(painter, scene, rows, rowHeight);
+    const auto drawCentred = [&](double x, int top, const QString& text) {
+        painter.drawText(QRectF(x - 100, top, 200, metrics.height()), Qt::AlignCenter, text);
+    };
+    constexpr std::size_t kMostNamedSteps = 11;
+    const TimelineSection& first = scene.sections.front();
+    if (first.timeline->steps.size() <= kMostNamedSteps)
+        for (const query::TimelineStep& step : first.timeline->steps)
+            drawCentred(place.xOf(first.toAxis(double(step.start + step.end) / 2)), area.top(),
+                        QStringLiteral("step %1").arg(step.step));
+    for (const Tick& tick : timeTicks({0, place.whole.length()}, rows.width(), sizes().of(110)))
+        drawCentred(place.xOf(tick.at + place.whole.from), ticksTop, tick.label);
+    const double right = rows.left() + rows.width();
+    paintWindow(painter, rows, std::clamp(place.xOf(scene.window.from), double(left), right),
+                std::clamp(place.xOf(scene.window.to), double(left), right));
+}
+
+} // namespace tilescope::ui

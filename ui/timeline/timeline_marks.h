@@ -1,0 +1,22 @@
+#pragma once
+
+#include "ui/timeline/timeline_scene.h"
+
+class QPainter;
+
+namespace tilescope::ui {
+
+// What is drawn over or between the lanes of a timeline. Sizes are those of the view. GUI thread.
+
+/// The bounds of steps, in the section whose steps they are; below the boxes.
+void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio);
+/// The selected span, otherwise the selected range of each run.
+void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int height);
+/// Rings, arrows and the frame of the selected box.
+void paintSelection(QPainter& painter, const TimelineScene& scene, int width, int height);
+/// Flags on the ruler, each with a line through the lanes of its run.
+void paintNotes(QPainter& painter, const TimelineScene& scene, int width, int height);
+/// Where a dragged lane would go.
+void paintLaneDrop(QPainter& painter, const TimelineScene& scene, int width, int height);
+
+} // namespace tilescope::ui

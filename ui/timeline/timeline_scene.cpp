@@ -1,0 +1,103 @@
+#include "ui/timeline/timeline_scene.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+using query::Lane;
+using query::Track;
+
+QRect TimelineScene::overview(int width) const
+{
+    return {0, 0, width, sizes.overview};
+}
+
+QRect TimelineScene::ruler(int width) const
+{
+    return {0, sizes.overview, width, sizes.ruler};
+}
+
+QRect TimelineScene::plot(int width, int height) const
+{
+    const int top = sizes.overview + sizes.ruler;
+    return {sizes.label, top, std::max(1, width - sizes.label), std::max(1, height - top)};
+}
+
+double TimelineScene::perPixel(int width) const
+{
+    return window.length() / std::max(1, width - sizes.label);
+}
+
+double TimelineScene::axisAt(double x, int width) const
+{
+    return window.from + (x - sizes.label) * perPixel(width);
+}
+
+double TimelineScene::xOf(double axis, int width) const
+{
+    return sizes.label + (axis - window.from) / perPixel(width);
+}
+
+MemoryRange TimelineScene::memoryRange() const
+{
+    MemoryRange range;
+    for (const TimelineSection& section : sections)
+        for (const Lane& lane : section.timeline->lanes)
+            range.include(lane);
+    return range;
+}
+
+const Band* TimelineScene::bandAt(QPoint point, int width, int height) const
+{
+    const QRect area = plot(width, height);
+    if (point.y() < area.top() || point.y() > area.bottom())
+        return nullptr;
+    return layout.at(point.y() - area.top() + scroll);
+}
+
+std::optional<SectionItem> TimelineScene::itemAt(QPoint point, int width, int height) const
+{
+    constexpr double kReach = 3; // pixels
+    const QRect area = plot(width, height);
+    const Band* band = area.contains(point) ? bandAt(point, width, height) : nullptr;
+    if (band == nullptr || band->kind != Band::Kind::Lane)
+        return {};
+    const int y = point.y() - area.top() + scroll;
+    const TimelineSection& section = sections[band->section];
+    const LaneView& view = section.lanes[band->view];
+    const Lane& lane = section.timeline->lanes[view.lane];
+    const auto row = std::size_t(band->rowAt(y));
+    if (band->rowHeight == 0 || row >= lane.rows.size())
+        return {};
+    const double time = section.toTimeline(axisAt(point.x(), width));
+    const double reach = kReach * perPixel(width) / section.stretch;
+    const auto index = section.timeline->hit(lane.rows[row], std::int64_t(time), std::int64_t(reach));
+    if (!index)
+        return {};
+    return SectionItem{band->section, {view.lane, row, *index}};
+}
+
+QRect TimelineScene::rectOf(const SectionItem& item, int width, int height) const
+{
+    if (item.section >= sections.size())
+        return {};
+    const TimelineSection& section = sections[item.section];
+    const QRect area = plot(width, height);
+    for (const Band& band : layout.bands) {
+        if (band.kind != Band::Kind::Lane || band.section != item.section ||
+            section.lanes[band.view].lane != item.item.lane)
+            continue;
+        const Track& row = section.timeline->lanes[item.item.lane].rows[item.item.row];
+        const double left = xOf(section.toAxis(double(row.start(item.item.index))), width);
+        const double right = xOf(section.toAxis(double(row.end(item.item.index))), width);
+        const int top = area.top() - scroll + band.rowTop(item.item.row);
+        // Far outside, the exact place does not matter and would overflow.
+        const int from = int(std::floor(std::clamp(left, double(-10), double(width + 10))));
+        const int to = int(std::ceil(std::clamp(right, double(-10), double(width + 10))));
+        return {from, top, std::max(1, to - from), band.rowHeight - (band.rowHeight > 8 ? 1 : 0)};
+    }
+    return {};
+}
+
+} // namespace tilescope::ui

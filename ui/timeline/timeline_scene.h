@@ -1,0 +1,73 @@
+#pragma once
+
+#include "ui/timeline/lane_painter.h"
+#include "ui/timeline/range_pairs.h"
+#include "ui/timeline/timeline_layout.h"
+#include "ui/timeline/timeline_rings.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// A tie between two boxes that is drawn as an arrow.
+struct SceneLink {
+    enum class Kind { Launch, Autograd };
+
+    Kind kind = Kind::Launch;
+    SectionItem from; ///< the launch; the forward op
+    SectionItem to;   ///< what ran; the backward op
+
+    bool operator==(const SceneLink&) const = default;
+};
+
+/// A remark at a moment of a section's timeline, or about a stretch of it.
+struct SceneNote {
+    QString id;
+    std::size_t section = 0;
+    std::int64_t at = 0;
+    std::int64_t length = 0;
+    QString text; ///< empty: a bookmark
+};
+
+/// Everything that a timeline's picture shows: plain data, made by the view and drawn by TimelinePainter.
+struct TimelineScene {
+    std::vector<TimelineSection> sections;
+    TimeWindow window;
+    LaneSizes sizes{};
+    TimelineLayout layout;
+    int scroll = 0; ///< pixels by which the lanes are scrolled up
+    std::optional<SectionItem> selected;
+    std::optional<TimeWindow> span;                       ///< selected stretch of the shared axis
+    std::vector<std::optional<TimeWindow>> selectedRange; ///< the selected range in each section, on the axis
+    std::shared_ptr<const BoxSet> found;                  ///< what a search found: ringed
+    std::shared_ptr<const BoxSet> instances;              ///< of the selected kernel: ringed
+    std::vector<SceneLink> links;                         ///< of the selected box
+    std::vector<SceneLink> launches;                      ///< of all that ran in the window; pale
+    std::vector<SceneNote> notes;
+    std::vector<std::shared_ptr<const std::vector<RangePair>>>
+        pairs;                            ///< [s]: of section s with the one above
+    std::optional<LanePlace> currentLane; ///< that the keyboard's lane commands are about
+    std::optional<int> laneDropAt;        ///< where a dragged lane would go, in the layout
+
+    /// Parts of a view of `width` x `height` pixels.
+    QRect plot(int width, int height) const; ///< the lanes' boxes
+    QRect ruler(int width) const;
+    QRect overview(int width) const;
+    double perPixel(int width) const; ///< nanoseconds of the axis
+
+    /// Of the memory lanes of all sections.
+    MemoryRange memoryRange() const;
+
+    double axisAt(double x, int width) const;
+    double xOf(double axis, int width) const;
+    /// The box at a point of the view, or a narrow one beside it.
+    std::optional<SectionItem> itemAt(QPoint point, int width, int height) const;
+    /// The lane, header or difference at a point of the view; null between them and above the lanes.
+    const Band* bandAt(QPoint point, int width, int height) const;
+    /// Where a box lies in the view; empty when it is not on screen.
+    QRect rectOf(const SectionItem& item, int width, int height) const;
+};
+
+} // namespace tilescope::ui
