@@ -290,7 +290,7 @@ TEST_F(ExperimentWindow, AnExampleIsNeverOfferedForOverwriting)
         QMetaObject::invokeMethod(dialog, "accept");
     });
     QTest::mouseClick(button("saveSpec"), Qt::LeftButton);
-    EXPECT_THAT(verdict(), HasSubstr("comes with the program"));
+    EXPECT_THAT(verdict(), HasSubstr("is part of the program"));
     QFile after(examples);
     ASSERT_TRUE(after.open(QIODevice::ReadOnly));
     EXPECT_EQ(after.readAll(), content);

@@ -324,7 +324,7 @@ TEST_F(ExperimentWindow, QueuesAnotherSweepBehindTheOneThatRuns)
     const int first = page->queue().waiting()[0].id;
     press("later");
     EXPECT_EQ(page->queue().waiting()[1].id, first);
-    press("out of the queue");
+    press("from the queue");
     EXPECT_EQ(page->queue().waiting().size(), 2U);
     openGate();
     ASSERT_TRUE(QTest::qWaitFor(

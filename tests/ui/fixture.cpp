@@ -352,12 +352,17 @@ void writeRun(store::RunWriter& writer, const LmFixture& fixture, StringTable& s
         samples.push_back({i, SampleKind::Measure, Phase::Backward, Nanoseconds(base / 2 + noise / 3), {}});
     }
     writer.writeSamples(samples);
-    writer.write(lmTrace(fixture, strings));
+    const TraceBatch batch = lmTrace(fixture, strings);
+    writer.write(batch);
     RunResult result;
     result.device = "cuda:0";
     result.parameters = 34'000'000;
-    result.peakAllocated = Bytes{(fixture.backend == "naive" ? 561 : 544) * kMiB};
-    result.peakReserved = Bytes{635 * kMiB};
+    result.peakAllocated = Bytes{0};
+    result.peakReserved = Bytes{0};
+    for (const AllocEvent& event : batch.allocEvents) {
+        result.peakAllocated = std::max(*result.peakAllocated, Bytes{event.allocated});
+        result.peakReserved = std::max(*result.peakReserved, Bytes{event.reserved});
+    }
     result.traceOverhead = 1.06;
     result.duration = Nanoseconds(2'000'000'000);
     writer.endRun(result);

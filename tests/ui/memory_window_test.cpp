@@ -101,7 +101,7 @@ TEST_F(MemoryWindow, WheelKeysAndDragsMoveBothPlotsAsOnTheTimeline)
     drag(page_->areas(), centre, centre + QPoint(80, 0));
     ASSERT_TRUE(axis.span());
     EXPECT_NEAR(axis.span()->length(), page_->areas().timeAt(180) - page_->areas().timeAt(100), 2);
-    EXPECT_TRUE(statusText(1).contains(QStringLiteral("blocks asked for"))) << statusText(1).toStdString();
+    EXPECT_TRUE(statusText(1).contains(QStringLiteral("blocks requested"))) << statusText(1).toStdString();
     QTest::keyClick(&page_->areas(), Qt::Key_Z);
     EXPECT_NEAR(axis.window().from, axis.span()->from, 1);
     QTest::keyClick(&page_->areas(), Qt::Key_Escape);

@@ -119,7 +119,7 @@ TEST_P(SizesTest, NoPageIsCut)
     waitUntilSettled();
     expectNoPageCut();
     if (window_.dock().isVisible()) {
-        EXPECT_GE(window_.dock().width(), std::min(sizes().dock, GetParam().width() / 5))
+        EXPECT_GE(window_.dock().width(), std::min(sizes().dock, GetParam().width() / 4))
             << "a page takes the run list's room";
         for (const QString& name : window_.pageNames())
             EXPECT_LE(window_.page(name)->minimumSizeHint().width(),

@@ -21,7 +21,7 @@ const QStringList kRecording{
     QStringLiteral("steps"),         QStringLiteral("warmup"),  QStringLiteral("memory_limit"),
     QStringLiteral("deterministic"), QStringLiteral("repeat"),  QStringLiteral("annotate_attention")};
 
-/// What studies vary most often; the first that varies is taken.
+/// What studies vary most often; the first key that varies is used.
 const QStringList kAlongX{QStringLiteral("seq_len"), QStringLiteral("context"), QStringLiteral("kv_len"),
                           QStringLiteral("batch"),   QStringLiteral("d_head"),  QStringLiteral("d_model"),
                           QStringLiteral("layers"),  QStringLiteral("heads"),   QStringLiteral("gpus")};
@@ -37,7 +37,7 @@ QString valueOf(const query::RunSummary& run, const QString& key)
     return QString::fromUtf8(value.data(), qsizetype(value.size()));
 }
 
-// What stays of `keys` of an experiment, those that studies vary most often first.
+// The keys that describe the experiment, those that studies vary most often first.
 QStringList ordered(const QStringList& keys, const QStringList& first)
 {
     QStringList result;
@@ -58,7 +58,7 @@ std::size_t countOfValues(const std::vector<const query::RunSummary*>& runs, con
     return values.size();
 }
 
-// Runs that would share a place with another run although they are not repeats of it.
+// Runs at the same place as another run that they are not repeats of.
 std::size_t crowd(const std::vector<ChartPlace>& places, const QStringList& by, const QStringList& all)
 {
     std::map<std::tuple<QString, QString, QStringList, double>, std::set<QStringList>> at;

@@ -11,13 +11,13 @@ struct ChartPlace {
     QString facet, series;
 };
 
-/// Further keys by which lines must be told apart so that no line has runs of different experiments at one x;
-/// as few as it takes. Runs that differ only in how they were recorded (seed, trace, steps, …) are repeats of
-/// one experiment and stay together. O(runs * keys) for each key that is returned.
+/// The fewest further keys that separate lines so that no line has runs of different experiments at one x.
+/// Runs that differ only in how they were recorded (seed, trace, steps, …) are repeats of one experiment and
+/// stay together. O(runs * keys) for each key that is returned.
 QStringList separatingKeys(const std::vector<ChartPlace>& places, const QString& x);
 
-/// One point of several repeats at one x: the mean or median of their values. Its bar is over the repeats,
-/// not over their steps; there is none where they are too few for it.
+/// One point of several repeats at one x: the mean or median of their values. Its bar covers the repeats,
+/// not their steps; absent if there are too few.
 ChartPoint merged(const std::vector<ChartPoint>& repeats, ChartRecipe::Centre centre, ChartRecipe::Bars bars);
 
 /// `recipe` with an x and a series that suit the runs: what the experiment varied. Other members stay.

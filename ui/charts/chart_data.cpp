@@ -48,7 +48,7 @@ std::optional<Phase> phaseOf(const QString& word)
     return {};
 }
 
-// As axes and captions call it: the wall's clock goes without saying.
+// The name in axes and captions, where the wall clock is implied.
 QString wordsOf(const QString& quantity)
 {
     const qsizetype comma = quantity.indexOf(QStringLiteral(", "));
@@ -73,7 +73,7 @@ bool isMemory(const QString& quantity)
     return quantity.contains(QLatin1String("memory"));
 }
 
-// Times in ns, memory in bytes; what the statistic does not have stays away.
+// Times in ns, memory in bytes; bounds that the statistic lacks are absent.
 std::optional<ChartPoint> valueOf(const query::RunSummary& run, const QString& quantity,
                                   const ChartRecipe& recipe)
 {
@@ -268,7 +268,7 @@ QString valueOfKey(const query::RunSummary& run, const QString& key)
     return key.isEmpty() ? QString() : text(run.param(key.toStdString()));
 }
 
-// A number alone does not say what it is one of.
+// A number needs the name of its key.
 QString namedValue(const query::RunSummary& run, const QString& key)
 {
     const QString value = valueOfKey(run, key);
@@ -414,7 +414,7 @@ QString machineWords(const std::vector<query::EnvironmentTable>& environments)
                 if (entry.key == key && !entry.value.empty() &&
                     !values.contains(QString::fromStdString(entry.value)))
                     values << QString::fromStdString(entry.value);
-        // The host's processor says little where a GPU did the work.
+        // The host's processor is left out if a GPU did the work.
         if (values.isEmpty() || (std::string_view(key) == "cpu.model" && !words.isEmpty()))
             continue;
         words << form.arg(values.join(QStringLiteral(" and ")));

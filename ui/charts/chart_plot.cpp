@@ -29,10 +29,10 @@ constexpr double kMostZoom = 1.6;
 constexpr double kFarthestBar = 10; // down a logarithmic axis: longer bars end at the axis
 constexpr double kGreyStep = 0.07;  // of lightness: smaller steps are indistinguishable in print
 
-// Apart for colour-blind readers and, with their markers, in grey.
+// Distinguishable for colour-blind readers and, with their markers, in grey.
 constexpr QRgb kColourBlind[] = {0xFF1B2026, 0xFF8F5F00, 0xFF0072B2, 0xFFC44A00,
                                  0xFF00785A, 0xFF9A3F86, 0xFF59626D, 0xFF5B7C00};
-// Okabe and Ito (2008), without the yellow that white paper swallows.
+// Okabe and Ito (2008), without yellow, which is invisible on white paper.
 constexpr QRgb kOkabeIto[] = {0xFF000000, 0xFFE69F00, 0xFF56B4E9, 0xFF009E73,
                               0xFF0072B2, 0xFFD55E00, 0xFFCC79A7};
 constexpr QRgb kGreys[] = {0xFF000000, 0xFF8C8C8C, 0xFF4D4D4D, 0xFFB3B3B3, 0xFF262626, 0xFF6E6E6E};
@@ -219,7 +219,7 @@ void ChartPlot::addSeries(const ChartSeries& series, QCPAxisRect& panel)
     bars->setDataPlottable(graph);
     bars->setPen(QPen(pen.color(), points(0.8)));
     bars->setWhiskerWidth(points(4));
-    // What reaches down to nothing has no end on a logarithmic axis: its bar ends at the axis.
+    // On a logarithmic axis a bar down to zero ends at the axis.
     const double floor = panel.axis(QCPAxis::atLeft)->range().lower;
     for (const ChartPoint& point : series.points) {
         graph->addData(point.x, point.y);
@@ -239,7 +239,7 @@ void ChartPlot::addSeries(const ChartSeries& series, QCPAxisRect& panel)
          &panel, last.x, last.y});
 }
 
-// What did not fit into memory has no y: an open marker at the upper edge, those of one x below each other.
+// Runs out of memory have no y: open markers at the upper edge, those of one x below each other.
 void ChartPlot::addOutOfMemory(QCPAxisRect& panel, const QString& facet)
 {
     std::map<double, int> above; // markers at an x
@@ -268,11 +268,12 @@ void ChartPlot::addOutOfMemory(QCPAxisRect& panel, const QString& facet)
         addText(panel, first.first, first.second,
                 series.name.isEmpty() || panels_.size() > 1 ? QStringLiteral("OOM")
                                                             : QStringLiteral("OOM, ") + series.name,
-                colour, Qt::AlignRight | Qt::AlignVCenter, true);
+                colour, Qt::AlignRight | Qt::AlignVCenter, true)
+            ->setPadding(QMargins(0, 1, int(points(8)), 1));
     }
 }
 
-// All panels have the same scales: what differs is what lies in them.
+// All panels have the same scales.
 void ChartPlot::setRanges(QCPAxisRect& panel) const
 {
     constexpr double kMost = std::numeric_limits<double>::max();
@@ -311,7 +312,7 @@ void ChartPlot::setRanges(QCPAxisRect& panel) const
         y.setRange(std::min(0.0, lowY), 1.12 * highY);
 }
 
-// Where x has but a few values they are the ticks: a scale of round numbers beside them says less.
+// If x has only a few values, they are the ticks.
 void ChartPlot::setFewTicks(QCPAxis& axis) const
 {
     constexpr std::size_t kFew = 3;
@@ -348,7 +349,7 @@ QCPAxisRect* ChartPlot::addPanel(QCPLayoutGrid& grid, int row, int column, bool 
         QMargins(int(points(8)), int(points(facet.isEmpty() ? 12 : 4)), int(points(8)), int(points(6))));
     if (chart_.facets.size() > 1)
         return panel;
-    // Names of lines stand behind their last points.
+    // Names of lines are to the right of their last points.
     int longest = 0;
     const QFontMetrics metrics(font(true));
     for (const QString& name : chart_.names)
@@ -510,7 +511,7 @@ void ChartPlot::turnFormulas()
     }
 }
 
-// Names whose lines end near each other step aside, in the order of their lines.
+// Names of lines that end near each other are moved apart, in the order of their lines.
 void ChartPlot::partLabels()
 {
     std::sort(names_.begin(), names_.end(), [](const Label& a, const Label& b) { return a.y > b.y; });
@@ -524,8 +525,7 @@ void ChartPlot::partLabels()
     }
 }
 
-// Labels of points that lie all but on each other become one; others step away from their points, up and
-// down, until they cover no other.
+// Labels of points at nearly the same place become one; others move up or down until they cover no other.
 void ChartPlot::partPointLabels()
 {
     const QFontMetricsF metrics(font());

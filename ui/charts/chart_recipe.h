@@ -30,8 +30,8 @@ struct ChartRecipe {
     QString title;
     QString x = QStringLiteral("seq_len");      ///< a key of the spec, or one of quantities()
     QString y = QStringLiteral("step, wall");   ///< one of quantities()
-    QString series = QStringLiteral("backend"); ///< a key that tells lines apart; empty: one line
-    QString facet;                              ///< a key that tells panels apart; empty: one panel
+    QString series = QStringLiteral("backend"); ///< the key that separates lines; empty: one line
+    QString facet;                              ///< the key that separates panels; empty: one panel
     QString label;  ///< a key whose value is written beside each point; empty: none
     QString filter; ///< words that runs must have: precision=bf16, d_head=64,128, or a value of any key
     Axis xAxis = Axis::Log2;
@@ -96,10 +96,9 @@ struct Chart {
     QStringList names;               ///< of the series: one colour each, whatever the facet
     QStringList facets;              ///< values of the facets' key; one empty one without
     QString facetKey;
-    QStringList
-        separatedBy; ///< keys beside the recipe's series that tell lines apart: no line has an x twice
+    QStringList separatedBy; ///< keys beside the recipe's series that separate lines: no line has an x twice
     QString caption;
-    QString empty; ///< why there is nothing to draw; empty where there is
+    QString empty; ///< why there is nothing to draw; empty if there is something
 };
 
 /// Makes the chart of a recipe from runs. Runs that the filter leaves are drawn; those of them that lack x or
@@ -122,7 +121,7 @@ std::optional<ChartFit> fitOf(const std::vector<ChartPoint>& points, ChartRecipe
 
 /// Keys that differ among runs and are numbers in all of them: what can be x.
 QStringList numericKeys(const std::vector<const query::RunSummary*>& runs);
-/// Keys that differ among runs, or that some of them lack: what can tell series apart.
+/// Keys that differ among runs, or that some of them lack: the choices for series.
 QStringList varyingKeys(const std::vector<const query::RunSummary*>& runs);
 
 } // namespace tilescope::ui

@@ -52,7 +52,7 @@ TableCell cellAt(const ChartSeries& series, double x)
         cell.exact = point.exact;
     }
     if (std::find(series.outOfMemory.begin(), series.outOfMemory.end(), x) != series.outOfMemory.end()) {
-        // Of repeats some may have had room.
+        // Some repeats may have fitted.
         cell.text = std::isnan(cell.sort) ? QStringLiteral("OOM") : cell.text + QStringLiteral(", OOM");
         cell.tone = Tone::Warning;
     }

@@ -9,10 +9,10 @@
 
 namespace tilescope::ui {
 
-/// The colour of the line of that place; none where rows have no swatch.
+/// The colour of the line of that place; none if rows have no swatch.
 using LineColour = std::function<QColor(std::size_t)>;
 
-/// The values behind a chart: a row a series, a column an x.
+/// The values behind a chart: one row per series, one column per x.
 TableData chartRows(const Chart& chart, const LineColour& colour = {});
 
 /// Its fits, with what they predict at the largest x of the chart; no rows where there are none.

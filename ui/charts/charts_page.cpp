@@ -121,8 +121,8 @@ QWidget* ChartsPage::makeTools()
     tools->addWide(problem_);
     connect(tools->addButton(tr("Copy figure"), tr("Copy the figure as an image")), &QPushButton::clicked,
             this, &ChartsPage::copyFigure);
-    connect(tools->addButton(tr("Copy caption"), tr("Copy the words below the figure")),
-            &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(chart_.caption); });
+    connect(tools->addButton(tr("Copy caption"), tr("Copy the caption")), &QPushButton::clicked, this,
+            [this] { QApplication::clipboard()->setText(chart_.caption); });
     auto* save = tools->addButton(tr("Export figure…"),
                                   tr("Write the figure at its size on paper, with a caption file beside it"));
     save->setProperty("kind", "primary");
@@ -226,7 +226,7 @@ void ChartsPage::draw()
     caption_->setText(chart_.caption);
     grey_->setText(ChartPlot::staysApartInGrey(recipe_.palette, std::size_t(chart_.names.size()))
                        ? tr("lines differ in grey")
-                       : tr("in grey markers tell"));
+                       : tr("in grey, markers differ"));
     emit selectionText(
         tr("%1 in %2")
             .arg(counted(std::ssize(runs_), "run"), counted(std::ssize(chart_.series), "series", "series")));
@@ -429,7 +429,7 @@ void ChartsPage::addPaper(QFormLayout& form)
     form.addRow(tr("Palette"),
                 palette_ = makeBox(tr("Palette"), {tr("colour-blind"), tr("Okabe and Ito"), tr("grey")}));
     form.addRow(tr("Lines"), dashes_ = makeCheck(tr("dashes differ")));
-    dashes_->setToolTip(tr("Lines differ by their dashes too, not by colour and marker alone"));
+    dashes_->setToolTip(tr("Distinguish lines by dashes as well as by colour and marker"));
     grey_ = new QLabel;
     grey_->setProperty("kind", "dim");
     form.addRow(tr("Grey"), grey_);
@@ -470,7 +470,7 @@ void ChartsPage::showPaper()
     preset_->setCurrentIndex(int(known - papers.begin())); // behind them: own size
 }
 
-// The keys that differ among the runs, and what the recipe asks for even where it does not.
+// The keys that differ among the runs, and those that the recipe names.
 void ChartsPage::fillKeys()
 {
     std::vector<const query::RunSummary*> runs;

@@ -65,7 +65,7 @@ private:
     QString machine_; // of the selected runs
     std::vector<SelectedRun> runs_;
     ChartRecipe recipe_;
-    bool chosen_ = false; // somebody has chosen or changed the recipe
+    bool chosen_ = false; // the user has chosen or changed the recipe
     Chart chart_;
     QLineEdit* title_ = nullptr;
     QLineEdit* filter_ = nullptr;
@@ -89,7 +89,7 @@ private:
     Segments* centre_ = nullptr;
     QLabel* grey_ = nullptr;
     QLabel* problem_ = nullptr;
-    QLabel* note_ = nullptr; ///< what to know of the figure; hidden where there is nothing
+    QLabel* note_ = nullptr; ///< remarks on the figure; hidden if there are none
     FigureView* figure_ = nullptr;
     ChartPlot* plot_ = nullptr;
     TableView* rows_ = nullptr;

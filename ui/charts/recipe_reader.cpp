@@ -15,7 +15,7 @@ RecipeReader::RecipeReader(const QByteArray& json, QString origin, const char* k
     QJsonParseError error;
     const QJsonDocument document = QJsonDocument::fromJson(json, &error);
     if (error.error != QJsonParseError::NoError || !document.isObject())
-        fail(QStringLiteral("this is no recipe: %1").arg(error.errorString()), {});
+        fail(QStringLiteral("not a recipe: %1").arg(error.errorString()), {});
     object_ = document.object();
     if (object_.take(QLatin1String(kind)).toInt(0) != version)
         fail(QStringLiteral("'%1' is not %2").arg(QLatin1String(kind)).arg(version),
@@ -38,7 +38,7 @@ QString RecipeReader::text(const char* key, const QString& otherwise)
     if (value.isUndefined())
         return otherwise;
     if (!value.isString())
-        fail(QStringLiteral("'%1' is no text").arg(QLatin1String(key)), {});
+        fail(QStringLiteral("'%1' is not a text").arg(QLatin1String(key)), {});
     return value.toString();
 }
 
@@ -57,7 +57,7 @@ QStringList RecipeReader::texts(const char* key)
     const QJsonValue value = object_.take(QLatin1String(key));
     QStringList list;
     if (!value.isUndefined() && !value.isArray())
-        fail(QStringLiteral("'%1' is no list").arg(QLatin1String(key)), {});
+        fail(QStringLiteral("'%1' is not a list").arg(QLatin1String(key)), {});
     for (const QJsonValue item : value.toArray())
         list << item.toString();
     return list;
@@ -77,8 +77,9 @@ double RecipeReader::between(const char* key, double least, double most, double 
     if (value.isUndefined())
         return otherwise;
     if (!value.isDouble() || value.toDouble() < least || value.toDouble() > most)
-        fail(QStringLiteral("'%1' is no number from %2 to %3").arg(QLatin1String(key)).arg(least).arg(most),
-             {});
+        fail(
+            QStringLiteral("'%1' is not a number from %2 to %3").arg(QLatin1String(key)).arg(least).arg(most),
+            {});
     return value.toDouble();
 }
 

@@ -6,8 +6,8 @@
 
 namespace tilescope::ui {
 
-/// Takes the keys of a recipe file out of its object, so that what is left is what nobody knows. Every value
-/// that does not fit is an Error that names the key and the file.
+/// Takes the keys of a recipe file out of its object; the keys that remain are unknown. A value that does
+/// not fit is an Error that names the key and the file.
 class RecipeReader {
 public:
     /// \param kind  the key that says what the file is and holds its version

@@ -23,7 +23,7 @@ namespace tilescope::ui {
 
 namespace {
 
-// How often something runs in a step: a whole number in most runs, a mean of the traced steps in some.
+// Instances per step: the mean of the traced steps, which is a whole number in most runs.
 QString countText(double count)
 {
     const double whole = std::round(count);
@@ -31,7 +31,7 @@ QString countText(double count)
 }
 
 constexpr int kDifferenceColumn = 8;
-constexpr double kLeastPhase = 56; // height in which two distributions can be told apart
+constexpr double kLeastPhase = 56; // height that two distributions need
 constexpr double kLeastKernels = 210;
 constexpr qsizetype kFlagLines = 2;
 constexpr int kMemoryRows = 7; // before the list scrolls
@@ -172,8 +172,7 @@ QWidget* ComparePage::makeFamilies()
     families_->setAccessibleName(tr("Families by difference"));
     families_->sortByColumn(4, Qt::DescendingOrder);
     families_->setMinimumWidth(sizes().of(400));
-    families_->setToolTip(
-        tr("Enter or a double click leads on: to a family's kernels, or to the aligned timeline"));
+    families_->setToolTip(tr("Enter or double click opens a family's kernels or the aligned timeline"));
     groups_ = new Segments({tr("families"), tr("ranges")});
     familyPanel_->addToHeader(groups_);
     connect(groups_, &Segments::changed, this, &ComparePage::showGroups);
@@ -208,7 +207,7 @@ QWidget* ComparePage::makeKernels()
             workspace().setKernel(
                 QString::fromStdString(shown_.compared.comparison->kernels[std::size_t(id)].difference.key));
     });
-    kernels_->setToolTip(tr("Enter or a double click shows it on the aligned timeline"));
+    kernels_->setToolTip(tr("Enter or double click shows it on the aligned timeline"));
     connect(kernels_, &TableView::activatedRow, this, [this](std::int64_t id) {
         const query::Comparison& comparison = *shown_.compared.comparison;
         const QString name = QString::fromStdString(comparison.kernels[std::size_t(id)].difference.key);
@@ -267,8 +266,8 @@ void ComparePage::fillChoices()
     }
 }
 
-// A run that is selected already changes places with the one it stands for. Another one takes its place, and
-// where more than two are selected all of them stay.
+// Choosing a selected run swaps the two; any other run replaces the one at this place. If more than two are
+// selected, the others stay.
 void ComparePage::choose(std::size_t which)
 {
     const ComboBox& box = which == 0 ? *a_ : *b_;
@@ -288,7 +287,7 @@ void ComparePage::choose(std::size_t which)
     else
         keys[which] = chosen;
     workspace().select(std::move(keys));
-    fillChoices(); // where nothing has changed the box shows what it did before
+    fillChoices(); // if nothing has changed, the box shows its previous choice
 }
 
 void ComparePage::showMessage(const QString& text)
@@ -437,7 +436,7 @@ void ComparePage::showVerdict()
                          : verdict.tone == Tone::Worse ? QStringLiteral("▲ ")
                                                        : QString();
     verdict_->setText(sign + verdict.words);
-    // Flags say how far the verdict is to be trusted: beside it, not behind a click.
+    // Flags qualify the verdict and are displayed beside it.
     QString text = twoLines(verdict.sentence, verdict.conditions);
     for (const QString& flag : verdict.flags.mid(0, kFlagLines))
         text += QStringLiteral("<br><span style='color:%1'>⚠ %2</span>")

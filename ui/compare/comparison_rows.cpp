@@ -39,7 +39,7 @@ double changeOf(const ComparedGroup& group)
     return group.difference.b.value_or(0) - group.difference.a.value_or(0);
 }
 
-// Whether the time differs: what is new or gone does, more launches alone do not say so.
+// Whether the time differs: new and gone kernels do; a different number of launches is not enough.
 bool differs(const analysis::GroupDifference& difference)
 {
     const auto& interval = difference.difference95;
@@ -76,7 +76,7 @@ TableCell bar(double value, double most, bool seen)
     return cell;
 }
 
-// Two digits: nobody knows a spread better than that.
+// Two digits: a spread is not known more precisely.
 QString spreadText(double half)
 {
     constexpr double kLeast = 0.001;
@@ -91,7 +91,7 @@ TableCell spread(const ComparedGroup& group, const Unit& unit)
 {
     const std::optional<analysis::ConfidenceInterval>& interval = group.difference.difference95;
     if (!interval)
-        return makeWords(notMeasured(), QStringLiteral("too few traced steps to tell"), Tone::Dim);
+        return makeWords(notMeasured(), QStringLiteral("too few traced steps"), Tone::Dim);
     const double half = (interval->high - interval->low) / 2;
     TableCell cell = makeWords(spreadText(half / unit.size),
                                QStringLiteral("95 % interval of B − A: %1 to %2")
@@ -140,7 +140,7 @@ KernelChange changeKind(const ComparedGroup& group)
     return KernelChange::Same;
 }
 
-// Two digits tell enough, and nobody reads zeros.
+// Two digits suffice.
 QString probability(double p)
 {
     return p < 0.001 ? QStringLiteral("< 0.001") : QStringLiteral("= ") + QString::number(p, 'g', 2);
@@ -171,9 +171,9 @@ TableCell changeWord(const ComparedGroup& group)
     case GroupVerdict::Inconclusive:
         return makeWords(QStringLiteral("inconclusive"), tested(difference), Tone::Dim);
     case GroupVerdict::Untested:
-        return makeWords(
-            QStringLiteral("untested"),
-            QStringLiteral("too few traced steps to tell; give both runs trace_steps: 3 or more"), Tone::Dim);
+        return makeWords(QStringLiteral("untested"),
+                         QStringLiteral("too few traced steps; set trace_steps: 3 or more for both runs"),
+                         Tone::Dim);
     }
     return {};
 }
@@ -461,7 +461,7 @@ TableData memoryDifferenceRows(const ComparisonData& compared)
             bytes(one.b));
     for (std::size_t i = 0; i < compared.categories.size(); ++i) {
         const CategoryBytes& one = compared.categories[i];
-        // A run with events that lacks a category has none of it; one without events is not known.
+        // A run with events that lacks a category has none of it; of a run without events nothing is known.
         const bool events[] = {std::any_of(compared.categories.begin(), compared.categories.end(),
                                            [](const CategoryBytes& c) { return c.a.has_value(); }),
                                std::any_of(compared.categories.begin(), compared.categories.end(),

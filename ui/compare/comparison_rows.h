@@ -22,7 +22,7 @@ struct PhaseSamples {
     analysis::TimeDifference difference;
 };
 
-/// What one category of memory holds at the peak of either run; none where a run has no events of
+/// What one category of memory holds at the peak of either run; none if a run has no events of
 /// allocations.
 struct CategoryBytes {
     QString category;
@@ -40,13 +40,13 @@ struct ComparisonData {
 /// Compares, and gathers the samples behind the verdict. Reads samples and events: for a worker's thread.
 ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB);
 
-/// What the whole comes to: "B is faster, 1.11×".
+/// The result in short: "B is faster, 1.11×".
 struct ComparisonVerdict {
     QString words;
     Tone tone = Tone::Plain;
     QString sentence;   ///< with the interval
     QString conditions; ///< what differs between the runs besides their times
-    QStringList flags;  ///< of the compared runs: why to doubt their times
+    QStringList flags;  ///< flags of the compared runs that concern their times
 };
 ComparisonVerdict verdictOf(const query::Comparison& comparison);
 

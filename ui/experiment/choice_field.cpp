@@ -44,7 +44,7 @@ void ChoiceField::setValues(const QStringList& values)
     for (std::size_t i = 0; i < boxes_.size(); ++i) {
         const QString& word = words_[int(i)];
         if (auto* box = qobject_cast<QCheckBox*>(boxes_[i])) {
-            // What holds while nothing is written is set half.
+            // The default is half set while nothing is written.
             const bool holds = values.isEmpty() && word == default_;
             box->setTristate(holds);
             box->setCheckState(values.contains(word) ? Qt::Checked

@@ -18,8 +18,7 @@ class ChoiceField : public QWidget {
 public:
     explicit ChoiceField(const config::KeyInfo& key, QWidget* parent = nullptr);
 
-    /// Shows these values without telling. Words that the key does not know are shown by no box; the next
-    /// click drops them.
+    /// Shows these values without emitting a signal. Unknown words have no box; the next click drops them.
     void setValues(const QStringList& values);
     const QStringList& values() const { return values_; }
     void setReadOnly(bool readOnly);
@@ -36,7 +35,7 @@ private:
     QStringList values_;
     bool exclusive_;
     std::vector<QAbstractButton*> boxes_;
-    QString default_; ///< the word that holds while none is written, where it is one
+    QString default_; ///< the default word, if there is one
 };
 
 } // namespace tilescope::ui

@@ -49,13 +49,13 @@ bool writeFile(const QString& path, const QByteArray& text, QString& problem)
     }
 }
 
-// A section's own heading is drawn as a line in some styles.
+// Some styles draw a menu section's title as a line only.
 void addHeading(QMenu& menu, const QString& words)
 {
     menu.addAction(words)->setEnabled(false);
 }
 
-// Examples and presets are not a user's to change, even where they could be written.
+// Examples and presets are read-only, even if their files are writable.
 bool comesWithTheProgram(const QString& path)
 {
     const QString ours = QFileInfo(QString::fromStdString(resourcesDirectory().string())).canonicalFilePath();
@@ -85,8 +85,8 @@ ExperimentPage::~ExperimentPage()
     settings.setValue(QStringLiteral("experiment/runs"), view_->splitter().saveState());
 }
 
-// The form alone is some hundred widgets: it is made in one turn of the event loop, the rest in the next, so
-// that none of them is long.
+// The form has some hundred widgets: it is made in one turn of the event loop and the rest in the next, to
+// keep each turn short.
 void ExperimentPage::showEvent(QShowEvent* event)
 {
     Page::showEvent(event);
@@ -148,7 +148,7 @@ void ExperimentPage::build()
     restoreDraft();
 }
 
-// Selects the run of a point; where that is wanted, shows it.
+// Selects the run of a point and, if `opens`, shows it.
 void ExperimentPage::showRunOf(const QString& file, std::int64_t run, const QString& specHash, bool opens)
 {
     const std::filesystem::path path = QFileInfo(file).absoluteFilePath().toStdString();
@@ -169,7 +169,7 @@ void ExperimentPage::showRunOf(const QString& file, std::int64_t run, const QStr
     emit selectionText(tr("The run of this point is not in the list yet."));
 }
 
-// While something runs it is what people look at, unless they have arranged the page themselves.
+// A running sweep gets more of the page, unless the user has moved the splitter.
 void ExperimentPage::makeRoom()
 {
     constexpr double kForSpec = 0.36;
@@ -214,7 +214,7 @@ void ExperimentPage::fillStudies()
         addHeading(*menu, tr("Studies"));
         for (const std::string& name : config::studyNames()) {
             QMenu* parts = menu->addMenu(QString::fromStdString(name));
-            // Read when somebody looks: there are many.
+            // Read when the menu opens: there are many.
             connect(parts, &QMenu::aboutToShow, this, [this, parts, name] { fillParts(*parts, name); });
         }
         const QDir examples(QString::fromStdString((resourcesDirectory() / "examples").string()));
@@ -272,7 +272,7 @@ void ExperimentPage::fillPresets()
     presets_->setEnabled(!presets_->menu()->isEmpty());
 }
 
-// In a spec of the language model it is one key; another spec makes room for a new one.
+// In a spec of the language model this sets one key; any other spec is replaced.
 void ExperimentPage::usePreset(const QString& size)
 {
     const SpecEditor::Judged* judged = editor_->judged();
@@ -314,7 +314,7 @@ void ExperimentPage::openSpec(const QString& path)
         return editor_->say(tr("%1: %2").arg(path, file.errorString()), "error");
     const QByteArray text = file.read(kLargestSpec + 1);
     if (text.size() > kLargestSpec)
-        return editor_->say(tr("%1: larger than 1 MiB; that is no spec").arg(path), "error");
+        return editor_->say(tr("%1: larger than 1 MiB: not a spec").arg(path), "error");
     specPath_ = QFileInfo(path).absoluteFilePath();
     bar_->suggestOutput(QFileInfo(path).completeBaseName());
     editor_->setText(QString::fromUtf8(text), QFileInfo(path).fileName());
@@ -338,7 +338,7 @@ void ExperimentPage::saveSpec()
     if (path.isEmpty())
         return;
     if (comesWithTheProgram(path))
-        return editor_->say(tr("%1 comes with the program: save the spec in a folder of yours.").arg(path),
+        return editor_->say(tr("%1 is part of the program: save the spec in another folder.").arg(path),
                             "error");
     if (!writeFile(path, editor_->text().toUtf8(), problem))
         return editor_->say(problem, "error");
@@ -350,7 +350,7 @@ void ExperimentPage::saveSpec()
 void ExperimentPage::copyBatchLine()
 {
     if (specPath_.isEmpty() || editor_->isModified())
-        return editor_->say(tr("Save the spec first: the line names its file."), "warning");
+        return editor_->say(tr("Save the spec first: the command contains its file name."), "warning");
     const QString line =
         QString::fromStdString(session::batchLine(specPath_.toStdString(), bar_->outputPath().toStdString()));
     QApplication::clipboard()->setText(line);
@@ -361,12 +361,12 @@ void ExperimentPage::saveSlurmScript()
 {
     const SpecEditor::Judged* judged = editor_->judged();
     if (judged == nullptr || !judged->verdict.good())
-        return editor_->say(tr("A job script needs a spec that can be run."), "warning");
+        return editor_->say(tr("A job script needs a valid spec."), "warning");
     const int points = int(judged->verdict.points->size());
     bool accepted = false;
-    const int tasks = QInputDialog::getInt(
-        this, tr("Save sbatch script"), tr("Tasks of the job array, each on a GPU of its own:"),
-        std::min(points, kUsualTasks), 1, std::min(points, kMostTasks), 1, &accepted);
+    const int tasks =
+        QInputDialog::getInt(this, tr("Save sbatch script"), tr("Tasks of the job array, one GPU each:"),
+                             std::min(points, kUsualTasks), 1, std::min(points, kMostTasks), 1, &accepted);
     if (!accepted)
         return;
     const QString path = QFileDialog::getSaveFileName(this, tr("Save sbatch script"),
@@ -412,7 +412,7 @@ void ExperimentPage::restoreDraft()
     if (!specPath_.isEmpty())
         bar_->suggestOutput(QFileInfo(specPath_).completeBaseName());
     editor_->setText(text, specPath_.isEmpty() ? QStringLiteral("spec") : QFileInfo(specPath_).fileName());
-    editor_->setModified(true); // it may differ from its file by now
+    editor_->setModified(true); // it may differ from its file
 }
 
 void ExperimentPage::keepDraft() const

@@ -18,8 +18,8 @@ class RunBar;
 class RunView;
 class SpecEditor;
 
-/// Where experiments are written and run: a spec as form and text, what it comes to, the sweeps that run and
-/// wait, and how they get on. Finished points appear in the run list at once.
+/// The page that edits and runs experiments: a spec as form and text, its points and forecast, and the
+/// running and queued sweeps with their progress. Finished points appear in the run list at once.
 ///
 /// Its widgets are made when it is first shown or given a spec, so that a window starts without them.
 class ExperimentPage : public Page {
@@ -28,20 +28,20 @@ public:
     explicit ExperimentPage(Workspace& workspace, QWidget* parent = nullptr);
     ~ExperimentPage() override;
 
-    /// Puts a spec file into the editor; what keeps it from being read is said on the page.
+    /// Loads a spec file into the editor; the page shows why a file cannot be read.
     void openSpec(const QString& path);
-    /// What tells time and memory of a sweep before it runs; until then the page says that nothing does.
+    /// The source of forecasts. Until it is set, the page shows none.
     void setForecaster(std::shared_ptr<const Forecaster> forecaster);
     SweepQueue& queue() { return *queue_; }
     bool isRunning() const { return queue_->isRunning(); }
-    /// Ends what runs after its step, a second time at once, and forgets what waits.
+    /// Stops the running sweep after its step (a second call: at once) and clears the queue.
     void stopAll();
     /// Writes a job script that runs the spec as that many Slurm tasks.
-    /// \return  false where that failed; why is said on the page
+    /// \return  false if that failed; why is said on the page
     bool writeSlurmScript(const QString& path, int tasks);
 
 signals:
-    /// Nothing runs any more: the sweep is over or paused, however it came to that.
+    /// Nothing runs any more: the sweep has ended or is paused.
     void ended();
     void summarized(const tilescope::ui::JobSummary& summary);
 

@@ -13,7 +13,7 @@ namespace tilescope::ui {
 
 namespace {
 
-// As people write it: 8 GiB, 1536 MiB.
+// In the notation of specs: 8 GiB, 1536 MiB.
 QString limitText(std::int64_t bytes)
 {
     constexpr std::int64_t kMiB = 1 << 20;
@@ -62,7 +62,7 @@ std::optional<double> SweepForecast::seconds() const
 {
     double sum = 0;
     for (const PointForecast& point : points) {
-        // One that runs out of memory ends soon.
+        // A point that runs out of memory ends early.
         if (!point.seconds && !point.outOfMemory)
             return {};
         sum += point.seconds.value_or(0);

@@ -31,7 +31,7 @@ JobStatus::JobStatus(QWidget* parent)
     bar_->setAccessibleName(tr("Progress of the sweep that runs"));
     left_->setProperty("kind", "dim");
     cancel_->setObjectName(QStringLiteral("jobCancel"));
-    cancel_->setToolTip(tr("Stop the sweep after its step; again: at once"));
+    cancel_->setToolTip(tr("Stop after the current step; click again to stop at once"));
     cancel_->setFocusPolicy(Qt::TabFocus);
     cancel_->setProperty("kind", "small");
     auto* row = new QHBoxLayout(this);

@@ -8,10 +8,10 @@ class QPushButton;
 
 namespace tilescope::ui {
 
-/// How the sweep that runs stands, for the whole window.
+/// Progress of the running sweep, for the whole window.
 struct JobSummary {
-    bool shown = false;  ///< something runs or is held
-    bool moving = false; ///< it runs, and is not being stopped
+    bool shown = false;  ///< a sweep runs or is paused
+    bool moving = false; ///< it runs and is not being stopped
     QString words;       ///< running 48/120
     double fraction = 0;
     QString left; ///< ETA 1m38s
@@ -19,8 +19,8 @@ struct JobSummary {
     QString cancelWord;
 };
 
-/// The sweep in the status bar: a sign, how far it is, how long it takes yet, and cancel. Hidden while
-/// nothing runs. A click on the words leads to the experiment page.
+/// The sweep in the status bar: an icon, progress, remaining time and a cancel button. Hidden while nothing
+/// runs. A click on the words leads to the experiment page.
 class JobStatus : public QWidget {
     Q_OBJECT
 public:

@@ -87,7 +87,7 @@ void KeyField::show(const SpecForm& form, const QString& problem)
         values_->setValues(values, swept);
         values_->setReadOnly(readOnly);
         values_->setInvalid(!problem.isEmpty());
-        // One value has the room of a number; several take what there is.
+        // A single value has the width of a number; several take the available width.
         const bool narrow = !values_->isList() && key_.type == config::ValueType::Integer;
         const int words =
             values_->edit()->fontMetrics().horizontalAdvance(values_->edit()->placeholderText());

@@ -12,15 +12,15 @@ namespace tilescope::ui {
 class ChoiceField;
 class ValuesField;
 
-/// A row of the form: the key's name, a field of its type, how often it multiplies the points, and below it
-/// what is wrong.
+/// A row of the form: the key's name, a field of its type, by how much it multiplies the points, and below
+/// it the problem.
 class KeyField : public QWidget {
     Q_OBJECT
 public:
     explicit KeyField(const config::KeyInfo& key, QWidget* parent = nullptr);
 
     const config::KeyInfo& key() const { return key_; }
-    /// Shows what the form says of the key without telling.
+    /// Shows the form's values of the key without emitting a signal.
     void show(const SpecForm& form, const QString& problem);
     QString problem() const;
     /// Whether it takes a line for itself now, and whether it always does.

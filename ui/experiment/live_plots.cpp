@@ -11,7 +11,7 @@ namespace tilescope::ui {
 
 namespace {
 
-// Where the axis of steps ends: at the last one to come.
+// The axis extends to the last step to do.
 QCPRange stepRange(std::int64_t first, std::int64_t stepsToDo)
 {
     const double last = double(std::max<std::int64_t>(stepsToDo, 1)) - 1;
@@ -41,7 +41,7 @@ StepsPlot::StepsPlot(QWidget* parent)
     : ThemedPlot(parent), dots_(addGraph()), above_(addGraph()), warmup_(new QCPItemRect(this)),
       warmupWord_(new QCPItemText(this)), median_(new QCPItemStraightLine(this))
 {
-    setAccessibleName(tr("Times of the steps of the point that runs"));
+    setAccessibleName(tr("Step times of the running point"));
     for (QCPGraph* graph : {dots_, above_})
         graph->setLineStyle(QCPGraph::lsNone);
     xAxis->grid()->setVisible(false);
@@ -123,7 +123,7 @@ void StepsPlot::show(const std::vector<SweepProgress::Step>& steps, std::int64_t
 HeldMemoryPlot::HeldMemoryPlot(QWidget* parent)
     : ThemedPlot(parent), allocated_(addGraph()), reserved_(addGraph()), peak_(addGraph())
 {
-    setAccessibleName(tr("Memory after each step of the point that runs"));
+    setAccessibleName(tr("Memory after each step of the running point"));
     for (QCPGraph* graph : {allocated_, reserved_, peak_})
         graph->setLineStyle(QCPGraph::lsStepCenter);
     xAxis->grid()->setVisible(false);

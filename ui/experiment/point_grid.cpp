@@ -35,7 +35,7 @@ struct Key {
     bool numbers = true;
 };
 
-// Keys in the order in which the sweep turns them: the slowest first.
+// Keys in the order of the sweep, the slowest first.
 std::vector<Key> keysOf(const std::vector<std::map<QString, QString>>& points)
 {
     std::map<QString, Key> found;
@@ -63,7 +63,7 @@ std::vector<Key> keysOf(const std::vector<std::map<QString, QString>>& points)
     return keys;
 }
 
-// Down goes the number with the most values; the innermost of them.
+// The rows are the number with the most values; of several, the innermost.
 std::size_t rowKeyOf(const std::vector<Key>& keys)
 {
     std::size_t best = keys.size() - 1;
@@ -120,7 +120,7 @@ std::optional<PointGrid> gridOf(const std::vector<session::SweepPoint>& points)
             return {};
         std::ptrdiff_t& cell = grid.cells[std::size_t(row) * grid.columns.size() + std::size_t(across)];
         if (cell >= 0)
-            return {}; // two points of the same values: only a list tells them apart
+            return {}; // two points have the same values: only a list can show both
         cell = std::ptrdiff_t(i);
     }
     return grid;
@@ -145,7 +145,7 @@ GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
     for (const SweepProgress::PointState& point : points)
         if (point.standing == Standing::Done && point.result.stepMs && *point.result.stepMs > 0)
             times.push_back(*point.result.stepMs * 1e6);
-    // Before there are times, expected ones tell the unit.
+    // Before there are times, predicted ones determine the unit.
     std::vector<double> shown = times;
     for (std::size_t i = 0; times.empty() && i < points.size(); ++i)
         if (const auto expected = progress.expectedStep(i); expected && !progress.expectsOom(i))
@@ -161,7 +161,7 @@ GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
     if (!times.empty()) {
         const auto [low, high] = std::ranges::minmax(times);
         least = std::log(low);
-        span = std::max(std::log(high) - least, std::log(kLeastSpan)); // noise is no shade
+        span = std::max(std::log(high) - least, std::log(kLeastSpan)); // noise is not shaded
     }
     for (const std::ptrdiff_t position : grid.cells) {
         GridCell cell;

@@ -26,11 +26,11 @@ struct PointGrid {
     }
 };
 
-/// The grid of a sweep; none where it is better read as a list: one point, points that do not differ by a few
-/// keys, more cells than can be looked at, or mostly holes. O(points).
+/// The grid of a sweep; null if a list is clearer: one point, points that differ in many keys, too many
+/// cells, or mostly empty ones. O(points).
 std::optional<PointGrid> gridOf(const std::vector<session::SweepPoint>& points);
 
-/// How a cell is to be drawn, whatever it looks like.
+/// The content of a cell, independent of its style.
 struct GridCell {
     enum class Kind { Hole, Waiting, ExpectedOom, Running, Time, Oom, Skipped, Error, Cancelled, Stored };
     Kind kind = Kind::Hole;
@@ -43,7 +43,7 @@ struct GridCells {
     std::vector<GridCell> cells;
     QString unit; ///< ms; empty while there is no time
 };
-/// A sweep made ready to be looked at: as costly to make as it is long, so not on the GUI's thread.
+/// A sweep prepared for display. The cost grows with its length: not for the GUI thread.
 struct SweepPlan {
     SweepProgress progress; ///< nothing has run
     std::optional<PointGrid> grid;

@@ -6,8 +6,8 @@
 
 namespace tilescope::ui {
 
-/// The points of a sweep as a grid that fills with times: darker is slower; what ran out of memory, failed or
-/// runs says so by sign and word. Arrows move the marked cell, hovering tells all of one.
+/// The points of a sweep as a grid that fills with times: darker is slower; points that ran out of memory,
+/// failed or run have an icon and a word. Arrow keys move the marked cell; its details are in the tooltip.
 class PointGridView : public QAbstractScrollArea {
     Q_OBJECT
 public:
@@ -21,9 +21,9 @@ public:
     int wantedHeight() const;
 
 signals:
-    /// What is under the cursor or marked, in words; empty where nothing is.
+    /// Describes the cell under the cursor or the marked one; empty if there is none.
     void cellText(const QString& text);
-    /// A cell is marked, by mouse or keyboard; a double click or Enter wants to see its run.
+    /// A cell was marked by mouse or keyboard; `opens` on a double click or Enter.
     void chosen(std::size_t position);
     void activated(std::size_t position);
 

@@ -36,7 +36,7 @@ QPushButton* makeIconButton(Icon icon, const QString& name)
 QueueList::QueueList(SweepQueue& queue, QWidget* parent) : QWidget(parent), queue_(queue)
 {
     setObjectName(QStringLiteral("queue"));
-    setAccessibleName(tr("Sweeps that wait"));
+    setAccessibleName(tr("Queued sweeps"));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     connect(&queue_, &SweepQueue::changed, this, &QueueList::refill);
@@ -48,7 +48,7 @@ void QueueList::refill()
 {
     if (rows_ != nullptr) {
         rows_->hide();
-        rows_->deleteLater(); // the button that was pressed is one of its own
+        rows_->deleteLater(); // the pressed button is one of its children
     }
     auto* area = new QScrollArea;
     area->setFrameShape(QFrame::NoFrame);
@@ -80,7 +80,7 @@ void QueueList::refill()
         };
         addButton(2, Icon::Up, tr("Run %1 earlier"), row > 0, [this, id = job.id] { queue_.move(id, -1); });
         addButton(3, Icon::Down, tr("Run %1 later"), row < last, [this, id = job.id] { queue_.move(id, 1); });
-        addButton(4, Icon::Close, tr("Take %1 out of the queue"), true,
+        addButton(4, Icon::Close, tr("Remove %1 from the queue"), true,
                   [this, id = job.id] { queue_.remove(id); });
         ++row;
     }

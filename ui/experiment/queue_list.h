@@ -9,7 +9,7 @@ class QLabel;
 
 namespace tilescope::ui {
 
-/// The sweeps that wait, in order, with buttons to change that and to take them out; hidden while none waits.
+/// The queued sweeps, with buttons that reorder and remove them; hidden while there are none.
 class QueueList : public QWidget {
     Q_OBJECT
 public:

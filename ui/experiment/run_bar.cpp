@@ -40,10 +40,11 @@ RunBar::RunBar(SweepQueue& queue, QWidget* parent)
           *this, tr("Run every point of the sweep"), {Qt::CTRL | Qt::Key_R}, [this] { submit(); },
           Qt::WindowShortcut)),
       enqueue_(addKey(
-          *this, tr("Run it when what runs and waits is done"), {Qt::CTRL | Qt::SHIFT | Qt::Key_R},
+          *this, tr("Run it after the running and queued sweeps"), {Qt::CTRL | Qt::SHIFT | Qt::Key_R},
           [this] { submit(); }, Qt::WindowShortcut)),
       pause_(makeButton(tr("Pause after this point"), "pause", {})),
-      cancel_(makeButton(tr("Cancel"), "cancel", tr("Stop after the step that runs; again: at once")))
+      cancel_(
+          makeButton(tr("Cancel"), "cancel", tr("Stop after the current step; click again to stop at once")))
 {
     setProperty("kind", "panel");
     plan_->setObjectName(QStringLiteral("plan"));
@@ -56,9 +57,9 @@ RunBar::RunBar(SweepQueue& queue, QWidget* parent)
     output_->setObjectName(QStringLiteral("output"));
     output_->setText(QDir::current().filePath(QStringLiteral("experiment.tscope")));
     output_->setAccessibleName(tr("Output file"));
-    output_->setMinimumWidth(sizes().of(160));
+    output_->setMinimumWidth(sizes().of(96));
     onlyMissing_->setObjectName(QStringLiteral("onlyMissing"));
-    onlyMissing_->setToolTip(tr("Pass over the points that the file holds already, as --resume does"));
+    onlyMissing_->setToolTip(tr("Skip the points that the file already holds, like --resume"));
     auto* run = makeButton(tr("Run"), "run", {});
     run->setProperty("kind", "primary");
     bindButton(*run, *run_);
@@ -187,7 +188,7 @@ void RunBar::update()
     output_->setProperty("invalid", !named);
     output_->style()->unpolish(output_);
     output_->style()->polish(output_);
-    output_->setToolTip(named ? outputPath() : tr("A file to record into is needed"));
+    output_->setToolTip(named ? outputPath() : tr("Choose an output file"));
     const bool ready = points_ != nullptr && named;
     const State state = queue_.state();
     run_->setEnabled(ready && state == State::Idle);
@@ -195,8 +196,8 @@ void RunBar::update()
     pause_->setText(state == State::Held      ? tr("Resume")
                     : state == State::Pausing ? tr("Pausing…")
                                               : tr("Pause after this point"));
-    pause_->setToolTip(state == State::Held ? tr("Go on with the points that are left, or the next sweep")
-                                            : tr("Finish the point that runs, end the engine and wait"));
+    pause_->setToolTip(state == State::Held ? tr("Continue with the remaining points or the next sweep")
+                                            : tr("Finish the running point, end the engine and wait"));
     pause_->setEnabled(state == State::Running || state == State::Held);
     cancel_->setText(state == State::Stopping ? tr("End now") : tr("Cancel"));
     cancel_->setEnabled(queue_.isRunning() || queue_.current() != nullptr);

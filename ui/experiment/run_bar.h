@@ -13,21 +13,20 @@ class QPushButton;
 
 namespace tilescope::ui {
 
-/// What would be run, where it would be recorded, and the buttons that begin, pause and end it; below them
-/// the sweeps that wait.
+/// The forecast of the spec, the output file, the buttons that run, pause and cancel, and the queued sweeps.
 class RunBar : public QFrame {
     Q_OBJECT
 public:
     explicit RunBar(SweepQueue& queue, QWidget* parent = nullptr);
 
-    /// The spec as it stands, ready to be run; null: it is not.
+    /// The checked spec; null while it cannot be run.
     void setPlan(const SpecEditor::Judged* judged, const QString& name);
-    /// Names the file to record into after a spec, unless somebody has named one.
+    /// Proposes an output file for a spec, unless the user has chosen one.
     void suggestOutput(const QString& baseName);
     QString outputPath() const;
 
 signals:
-    /// Run and Queue were pressed on a sweep that can be run.
+    /// Run or Queue was pressed.
     void wanted(const tilescope::ui::SweepJob& job);
 
 private:

@@ -33,10 +33,10 @@ constexpr int kPaintEveryMs = 100;
 constexpr int kReadEveryMs = 300;
 constexpr int kClockMs = 1000;
 constexpr int kLogLines = 2000;
-constexpr qsizetype kLinesAtOnce = 500; // of a flood, the last ones
+constexpr qsizetype kLinesAtOnce = 500; // at most
 constexpr int kBarSteps = 1000;
-constexpr double kLeastPoints = 76;      // height in which a few points can be read
-constexpr double kMostLeastPoints = 190; // which a grid may ask for before it scrolls
+constexpr double kLeastPoints = 76;      // height for a few points
+constexpr double kMostLeastPoints = 190; // that a grid may take before it scrolls
 constexpr const char* kGridKey = "experiment/grid";
 
 void setKind(QLabel* label, const char* kind)
@@ -136,7 +136,7 @@ QWidget* RunView::makePoints()
     views_->addWidget(gridView_);
     views_->addWidget(table_);
     QLabel* nothing = makeMessage();
-    nothing->setText(tr("The points that the spec stands for appear here, and what each of them took."));
+    nothing->setText(tr("The points of the spec and their results appear here."));
     views_->addWidget(nothing);
     content->addWidget(views_, 1);
     choice_ = new Segments({tr("Grid"), tr("List")});
@@ -176,7 +176,7 @@ QWidget* RunView::makeLive()
     log_->setFrameShape(QFrame::NoFrame);
     log_->setReadOnly(true);
     log_->setMaximumBlockCount(kLogLines);
-    log_->setPlaceholderText(tr("What the engine tells appears here."));
+    log_->setPlaceholderText(tr("The log of the engine appears here."));
     log_->document()->setDocumentMargin(sizes().of(8));
     logPanel_->setContent(log_);
     row->addWidget(logPanel_);
@@ -194,7 +194,7 @@ void RunView::setPlan(std::shared_ptr<const SweepPlan> plan)
     plan_ = std::move(plan);
     if (queue_.current() != nullptr || plan_ == nullptr)
         return;
-    // What the last sweep came to stays as long as the spec still stands for its points.
+    // The results of the last sweep stay until the spec describes other points.
     if (!showsPlan_ && plan_->progress.isOf(progress_))
         return;
     showsPlan_ = true;
@@ -224,7 +224,7 @@ void RunView::setGrid(const std::optional<PointGrid>& grid)
     const bool wanted = QSettings().value(QLatin1String(kGridKey), true).toBool();
     choice_->setCurrent(wanted ? 0 : 1);
     views_->setCurrentWidget(grid_ && wanted ? static_cast<QWidget*>(gridView_) : table_);
-    // On a small screen the points keep their place before everything else; a scroll bar may be among them.
+    // On a small screen the points keep their height before everything else, including a scroll bar.
     const int rows = grid_ ? gridView_->wantedHeight() + sizes().of(14) : sizes().of(kLeastPoints);
     views_->setMinimumHeight(std::clamp(rows, sizes().of(kLeastPoints), sizes().of(kMostLeastPoints)));
 }
@@ -308,7 +308,7 @@ void RunView::paint()
     using State = SweepQueue::State;
     emit summarized(summary());
     if (queue_.isRunning() && !clock_.isActive())
-        clock_.start(kClockMs); // the time that is left counts down between events, too
+        clock_.start(kClockMs); // the remaining time counts down between events
     if (showsPlan_)
         return;
     paintPoints();

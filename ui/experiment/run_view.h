@@ -23,28 +23,28 @@ class Segments;
 class StepsPlot;
 class TableView;
 
-/// The points of a sweep and, while it runs, how far it is: the steps and the memory of the point that runs
-/// and what the engine tells. Before, the points that the spec stands for.
+/// The points of the spec and, while a sweep runs, its progress: steps and memory of the running point, and
+/// the engine's log.
 class RunView : public QWidget {
     Q_OBJECT
 public:
     explicit RunView(SweepQueue& queue, QWidget* parent = nullptr);
 
-    /// The points of the spec as it stands; shown while nothing runs.
+    /// The points of the current spec; shown while nothing runs.
     void setPlan(std::shared_ptr<const SweepPlan> plan);
     JobSummary summary() const;
     QSplitter& splitter() { return *splitter_; }
 
 signals:
-    /// Another run stands in this file, or one of its runs has ended.
+    /// A run was added to this file, or one of its runs has ended.
     void recorded(const QString& file);
     void summarized(const tilescope::ui::JobSummary& summary);
-    /// The run of a point is to be selected, and shown where `opens`. It has that number in the file; 0: it
-    /// stood there before, with a spec of that hash.
+    /// The run of a point is to be selected and, if `opens`, shown. `run` is its number in the file; 0: an
+    /// earlier run whose spec has that hash.
     void runChosen(const QString& file, std::int64_t run, const QString& specHash, bool opens);
     /// What is under the cursor, for the status bar.
     void cellText(const QString& text);
-    /// The page that says what is missing here.
+    /// The Machine page is wanted.
     void machineWanted();
 
 private:

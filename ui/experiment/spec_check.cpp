@@ -8,7 +8,7 @@ namespace tilescope::ui {
 
 namespace {
 
-// The line of `origin:line:column`; 0 where the place is another.
+// The line of `origin:line:column`; 0 if the place is another.
 int lineOf(const std::string& where, const std::string& origin)
 {
     int line = 0;

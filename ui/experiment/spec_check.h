@@ -12,19 +12,19 @@
 
 namespace tilescope::ui {
 
-/// What a spec's text comes to: its form and its points, or why it has none.
+/// The result of checking a spec: its form and points, or the problems.
 struct SpecVerdict {
-    QString sentence;             ///< what is wrong, with line and column; empty where nothing is
-    int line = 0;                 ///< of what is wrong, from 1; 0 where no line is to blame
-    std::optional<SpecForm> form; ///< none where the text has not the form of a spec
-    std::vector<config::SpecProblem> problems; ///< of single keys, for a form that marks them
-    std::shared_ptr<const std::vector<session::SweepPoint>> points; ///< null where something is wrong
+    QString sentence;                          ///< the problem, with line and column; empty if there is none
+    int line = 0;                              ///< line of the problem, from 1; 0 if it has none
+    std::optional<SpecForm> form;              ///< null if the text is not a spec
+    std::vector<config::SpecProblem> problems; ///< of single keys, for the form
+    std::shared_ptr<const std::vector<session::SweepPoint>> points; ///< null if there is a problem
 
     bool good() const { return points != nullptr; }
 };
 
-/// Reads and expands a spec. As costly as its sweep is long: for a worker's thread.
-/// \param origin  stands where the file's name would in the sentence
+/// Reads and expands a spec. The cost grows with the sweep: for a worker thread.
+/// \param origin  the name of the text in the sentence
 SpecVerdict checkSpec(const std::string& yaml, const std::string& origin);
 
 } // namespace tilescope::ui

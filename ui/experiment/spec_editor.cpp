@@ -62,7 +62,7 @@ SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent), checks_(this)
     checkSoon_.setSingleShot(true);
     connect(&checkSoon_, &QTimer::timeout, this, &SpecEditor::check);
     connect(yaml_, &QPlainTextEdit::textChanged, this, [this] {
-        // Colours are changes to the document, too.
+        // Highlighting also emits textChanged.
         if (QString now = text(); now != lastText_) {
             lastText_ = std::move(now);
             yamlChanged();
@@ -93,7 +93,7 @@ QWidget* SpecEditor::makeForm()
     locked_->setProperty("kind", "warning");
     restore_ = new QPushButton(tr("Undo"));
     restore_->setObjectName(QStringLiteral("restore"));
-    restore_->setToolTip(tr("Puts back the text that the form shows; Ctrl+Z in the text undoes that"));
+    restore_->setToolTip(tr("Restore the text that the form shows; Ctrl+Z in the text reverts this"));
     connect(restore_, &QPushButton::clicked, this, &SpecEditor::restore);
     auto* bar = new QHBoxLayout(lockBar_);
     bar->setContentsMargins(sizes().padding, sizes().of(6), sizes().padding, sizes().of(6));
@@ -112,7 +112,7 @@ QWidget* SpecEditor::makeForm()
 QWidget* SpecEditor::makeYaml()
 {
     yamlPanel_ = new Panel(tr("YAML"));
-    yamlPanel_->setSubtitle(tr("editable, follows the form and leads it"));
+    yamlPanel_->setSubtitle(tr("linked with the form"));
     valid_ = new QLabel;
     valid_->setObjectName(QStringLiteral("valid"));
     yamlPanel_->addToHeader(valid_);
@@ -158,7 +158,7 @@ void SpecEditor::setOrigin(const QString& origin)
         return;
     origin_ = origin;
     yamlPanel_->setTitle(origin == QLatin1String("spec") ? tr("YAML") : origin);
-    yamlChanged(); // sentences name it, and a spec without a name is called by it
+    yamlChanged(); // messages name it, and it is the name of a spec without one
 }
 
 bool SpecEditor::isModified() const
@@ -250,7 +250,7 @@ void SpecEditor::showForm()
     else
         setLocked({});
     restore_->setVisible(!tooLarge);
-    // Nothing written is nothing wrong.
+    // An empty text has no problems.
     const bool judgedNow = current_ && !text().trimmed().isEmpty();
     if (!tooLarge)
         view_->show(form_, judgedNow ? judged_.verdict.problems : std::vector<config::SpecProblem>());
@@ -280,7 +280,7 @@ void SpecEditor::showVerdict()
     setKind(valid_, "error");
 }
 
-// The form must be about the text as it stands before it changes it.
+// Before it changes the text, the form must describe the current one.
 bool SpecEditor::catchUp()
 {
     if (formCurrent_)
@@ -309,7 +309,7 @@ void SpecEditor::edit(const config::KeyInfo& key, const QStringList& values)
         form_ = SpecForm::fromYaml(yaml, origin_.toStdString());
         formText_ = QString::fromStdString(yaml);
     } catch (const Error& error) {
-        say(QString::fromStdString(error.sentence()), "error"); // more points than there may be
+        say(QString::fromStdString(error.sentence()), "error"); // too many points
         return;
     }
     yaml_->replaceText(formText_);

@@ -22,17 +22,17 @@ class SpecFormView;
 class YamlEditor;
 
 /// A spec as form and as text, each following the other. What the text holds is what is run; the form shows
-/// and edits it. A text that cannot be read leaves the form as it was, locked, until it is mended or taken
-/// back.
+/// and edits it. If the text cannot be read, the form keeps its state and is locked until the text is fixed
+/// or undone.
 class SpecEditor : public QWidget {
     Q_OBJECT
 public:
-    /// What the text as it stands comes to.
+    /// The result of checking the current text.
     struct Judged {
         SpecVerdict verdict;
-        std::shared_ptr<const SweepPlan> plan; ///< its points, none of them run; null where it has none
+        std::shared_ptr<const SweepPlan> plan; ///< its points, none of them run; null if it has none
         std::optional<SweepForecast> forecast;
-        QString forecastProblem; ///< why there is none, where that was an error
+        QString forecastProblem; ///< why there is none, if that was an error
     };
 
     explicit SpecEditor(QWidget* parent = nullptr);
@@ -48,18 +48,18 @@ public:
     /// Writes one key into the text, as its field would.
     void setKey(std::string_view key, const QStringList& values);
 
-    /// What the text comes to; null while that is being found out.
+    /// The result of the check; null while it runs.
     const Judged* judged() const { return current_ ? &judged_ : nullptr; }
     /// The name that the runs get: the spec's own or that of its file.
     QString name() const;
     void setForecaster(std::shared_ptr<const Forecaster> forecaster);
-    /// Says something that is no mistake of the text, until that changes.
+    /// Shows a message that does not concern the text, until the text changes.
     void say(const QString& sentence, const char* kind);
 
 signals:
-    /// The text is another; judged() is null until it is known what it comes to.
+    /// The text has changed; judged() is null until it is checked.
     void textChanged();
-    /// judged() is about the text as it stands.
+    /// judged() describes the current text.
     void checked();
 
 private:
@@ -84,7 +84,7 @@ private:
     QString lastText_; ///< as yamlChanged() saw it last
     QString formText_; ///< the text that it was read from
     QString origin_ = QStringLiteral("spec");
-    bool current_ = false; ///< judged_ is about the text as it stands
+    bool current_ = false; ///< judged_ describes the current text
     bool formCurrent_ = true;
 
     Panel* formPanel_ = nullptr;

@@ -40,7 +40,7 @@ std::ptrdiff_t orderOf(std::string_view name)
     return found - config::keys().begin();
 }
 
-// Behind the last of its like that the schema names before it.
+// After the last key that the schema lists before it.
 template <class Item>
 void insertInOrder(std::vector<Item>& items, typename std::vector<Item>::iterator from,
                    typename std::vector<Item>::iterator to, Item item)
@@ -69,7 +69,7 @@ SpecValue scalarFromText(const std::string& text)
                 return value;
         }
     } catch (const Error&) {
-        // Text that YAML gives a meaning of its own, and a wrong one: in quotes it is text.
+        // Text that YAML would read as another type is quoted.
     }
     return {.text = text, .quoted = true};
 }
@@ -101,7 +101,7 @@ bool SpecForm::shows(const KeyInfo& key) const
         return true;
     if (!chosen && key.attention && key.lm)
         return true;
-    return given(key) != Given::Default; // it is wrong here, and must be seen to be taken out
+    return given(key) != Given::Default; // it is wrong here and must be visible to be removed
 }
 
 SpecForm::Given SpecForm::given(const KeyInfo& key) const

@@ -16,15 +16,15 @@ namespace tilescope::ui {
 /// A spec as a form shows it: for each key of the schema the values that the document gives it, as people
 /// write them (`64`, `8 GiB`, `a, b`). The document is what is edited; text comes from it and goes into it.
 ///
-/// A plain value. What is written need not be right: fields are judged by config::problemsOf.
+/// A plain value. Values need not be valid: config::problemsOf checks them.
 class SpecForm {
 public:
     /// Where a key's values come from.
     enum class Given {
         Default, ///< it is not written
         Once,    ///< one value
-        Swept,   ///< `sweep` turns it through its values
-        InPoints ///< explicit points of `sweep` give it: shown, not edited
+        Swept,   ///< `sweep` has several values
+        InPoints ///< set by explicit points of `sweep`: shown, not edited
     };
 
     SpecForm() = default;
@@ -42,18 +42,18 @@ public:
     Given given(const config::KeyInfo& key) const;
     /// Its values in order; none: the default holds.
     QStringList values(const config::KeyInfo& key) const;
-    /// Writes values for a key: none takes it out, one fixes it, several sweep it. A key keeps its place and
-    /// comments where it stays fixed or swept; a new one goes where the schema puts it among its like.
+    /// Writes the values of a key: none removes it, one fixes it, several sweep it. A key that stays fixed
+    /// or swept keeps its place and comments; a new one is inserted in the order of the schema.
     /// \param sweep  sweeps it over a single value, too
     void set(const config::KeyInfo& key, const QStringList& values, bool sweep = false);
 
-    /// Line of the key in the text that the document was read from, from 1; 0 where there is none.
+    /// Line of the key in the text that the document was read from, from 1; 0 if there is none.
     int lineOf(const config::KeyInfo& key) const;
-    /// The key that is written at or last above this line, unless nothing is.
+    /// The key at this line or the last one above it; null if there is none.
     const config::KeyInfo* keyAt(int line) const;
 
-    /// The document as text. Where it can be had by changing what differs in `before`, the rest of that text
-    /// stays as it is, blank lines, order and all.
+    /// The document as text. If possible, only the differences to `before` change, and the rest of that text
+    /// stays.
     std::string yaml(const std::string& before) const;
 
 private:
@@ -63,14 +63,14 @@ private:
     config::SpecDocument document_;
 };
 
-/// What a person wrote into a field as a value of that key, and back.
+/// Converts the text of a field to a value of that key, and back.
 config::SpecValue valueFromText(const config::KeyInfo& key, const QString& text);
 QString textOfValue(const config::SpecValue& value);
 
 /// Several values typed into one field, parted by commas, and by spaces where a value of the key has none.
 QStringList splitValues(const config::KeyInfo& key, const QString& typed);
 
-/// "1 to 65,536, default 8 (attention), 4 (lm)": what may be written and what holds where nothing is.
+/// "1 to 65,536, default 8 (attention), 4 (lm)": the allowed values and the default.
 QString rangeText(const config::KeyInfo& key);
 
 /// Groups of keys in the order of the form.

@@ -24,7 +24,7 @@ QString fromUtf8(std::string_view text)
     return QString::fromUtf8(text.data(), qsizetype(text.size()));
 }
 
-// Defaults suit most experiments here: a heading is enough until somebody asks.
+// Defaults suit most experiments, so these groups are folded.
 bool isFoldedAtFirst(config::KeyGroup group)
 {
     return group == config::KeyGroup::Process;
@@ -73,8 +73,7 @@ void SpecFormView::addGroup(config::KeyGroup which)
     for (const config::KeyInfo& key : config::keys())
         if (key.group == which)
             group.fields.push_back(new KeyField(key));
-    // Those that have a line for themselves first, so that no line stays half empty. Tab follows the order
-    // in which they become children.
+    // Fields that take a whole line come first. The tab order is the order of creation.
     std::stable_partition(group.fields.begin(), group.fields.end(),
                           [](const KeyField* field) { return field->isWideByNature(); });
     for (KeyField* field : group.fields) {
@@ -127,7 +126,7 @@ void SpecFormView::show(const SpecForm& form, const std::vector<config::SpecProb
     }
 }
 
-// Small fields two in a line. What lies as it should stays where it is, and so does the keyboard.
+// Two small fields per line. A field that keeps its place keeps the keyboard focus.
 void SpecFormView::layOut(Group& group, const SpecForm& form)
 {
     std::vector<KeyField*> laid;

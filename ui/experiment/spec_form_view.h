@@ -22,14 +22,14 @@ class SpecFormView : public QScrollArea {
 public:
     explicit SpecFormView(QWidget* parent = nullptr);
 
-    /// Shows the form, and what is wrong beside each field, without telling.
+    /// Shows the form, and the problems beside each field, without emitting a signal.
     void show(const SpecForm& form, const std::vector<config::SpecProblem>& problems);
-    /// The field of a key; null where there is none.
+    /// The field of a key; null if there is none.
     KeyField* field(std::string_view key) const;
     /// Lights up the name of the key that the cursor of the YAML is in; null: none.
     void light(const config::KeyInfo* key);
 
-    /// What its fields need side by side: nothing of them is cut, since there is no way to scroll sideways.
+    /// The width that the fields need: the form does not scroll sideways.
     QSize minimumSizeHint() const override;
 
 signals:

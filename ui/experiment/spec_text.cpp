@@ -171,7 +171,7 @@ template <class Item> const Item* find(const std::vector<Item>& items, const std
     return found == items.end() ? nullptr : &*found;
 }
 
-/// Takes one document to another in the text of the first.
+/// Changes the text of one document into that of another.
 class Mending {
 public:
     Mending(const std::string& text, const SpecDocument& now, const SpecDocument& wanted)
@@ -264,7 +264,7 @@ private:
         return true;
     }
 
-    // The line behind which the first key of a section goes; -1 where that is not plain.
+    // The line after which the first key of a section goes; -1 if that is unclear.
     template <class Item, class Belongs>
     int sectionLine(const std::vector<Item>& now, const Belongs& belongs, std::string_view section, bool any)
     {
@@ -298,7 +298,7 @@ std::optional<std::string> withChanges(const std::string& text, const SpecDocume
         if (mended && same(config::parseDocument(*mended, wanted.origin), wanted))
             return mended;
     } catch (const Error&) {
-        // Not the text of a document, or a change that took its form away: it is written anew.
+        // The text is not that of a document, or the edit broke it: it is written anew.
     }
     return {};
 }

@@ -43,7 +43,7 @@ TableCell cell(const QString& text, double sort = std::numeric_limits<double>::q
 
 constexpr std::size_t kMostReadings = 4096; // that a plot draws in no time
 
-// Keeps the newest of readings without end thin enough to draw: all of few, evenly some of many.
+// Bounds the number of readings: all if there are few, evenly spaced ones if there are many.
 template <class Reading>
 void keep(std::vector<Reading>& readings, const Reading& reading, std::int64_t& stride, std::int64_t& seen)
 {
@@ -154,7 +154,7 @@ QString SweepProgress::take(const session::StateEvent& event)
 {
     PointState& point = states_[current_];
     point.state = QString::fromStdString(event.state);
-    // Counted from the states too, because not every sample is told.
+    // Counted from the states too, since not every sample is delivered.
     if (event.state == "measure")
         stepsDone_ = spec().warmup;
     else if (event.state == "trace")
@@ -223,7 +223,7 @@ QString SweepProgress::take(const session::LogEvent& event)
 
 QString SweepProgress::take(const session::FatalEvent& event)
 {
-    return QString::fromStdString(event.what); // the supervisor makes an Error of it, which says it whole
+    return QString::fromStdString(event.what); // the supervisor reports it as an Error
 }
 
 QString SweepProgress::take(const session::DoneEvent& event)

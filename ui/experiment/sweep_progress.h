@@ -16,12 +16,12 @@
 
 namespace tilescope::ui {
 
-/// Where a sweep stands, made from what it tells: plain values for bars, tables and logs.
+/// The progress of a sweep, built from its events: plain values for bars, tables and logs.
 class SweepProgress {
 public:
     using Points = std::shared_ptr<const std::vector<session::SweepPoint>>;
     enum class Standing { Waiting, Running, Done, Stored };
-    /// A step of the point that runs, as it was told.
+    /// A step of the running point.
     struct Step {
         std::int64_t step = 0; ///< from 0; below 0: of the warm-up, the last one -1
         double wallNs = 0;
@@ -34,7 +34,7 @@ public:
         std::optional<double> peak;
     };
     struct PointState {
-        QString label; ///< what tells it from the others
+        QString label; ///< what distinguishes it from the others
         Standing standing = Standing::Waiting;
         QString state; ///< what it is doing: warmup, measure, …
         session::ResultEvent result;
@@ -61,17 +61,17 @@ public:
     std::size_t finished() const { return finished_; }
     double fraction() const;        ///< 0 to 1, with the steps of the point that runs
     double currentFraction() const; ///< of the steps of the point that runs
-    /// Whether a predictor says that the point will not fit.
+    /// Whether the point is predicted to run out of memory.
     bool expectsOom(std::size_t position) const;
-    /// What it says a step of the point takes, in nanoseconds; none where it does not.
+    /// The predicted step time in nanoseconds; null if unknown.
     std::optional<double> expectedStep(std::size_t position) const;
-    /// How long the rest takes if it goes on like this; none while that is a wild guess.
+    /// The remaining time at the current rate; null while there is too little to extrapolate from.
     std::optional<double> secondsLeft(double activeSeconds) const;
     /// "43 ok, 4 out of memory"; empty while no point has ended.
     QString counts() const;
     /// "3 of 12 points, measure, about 1m20s left".
     QString words(double activeSeconds) const;
-    /// The reason of the last point that ended in error; empty where none did.
+    /// The reason of the last point that ended in error; empty if none did.
     QString lastError() const { return lastError_; }
 
     /// The point that runs, or ran last; null before the first.
@@ -83,7 +83,7 @@ public:
     const std::vector<Memory>& memory() const { return memory_; }
     /// One row a point; of very many the `most` about the one that runs.
     TableData table(std::size_t most = kRowsShown) const;
-    /// "points 501 to 1500"; empty where the table has all of them.
+    /// "points 501 to 1500"; empty if the table has all of them.
     QString shownPart(std::size_t most = kRowsShown) const;
     static constexpr std::size_t kRowsShown = 1000;
 

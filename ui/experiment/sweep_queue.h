@@ -20,53 +20,53 @@ struct SweepJob {
     SweepPoints points;
     std::shared_ptr<const SweepPlan> plan = {}; ///< for those who show it; may be null
     QString file;
-    bool onlyMissing = false; ///< passes over the points that the file holds already
+    bool onlyMissing = false; ///< skips the points that the file already holds
 };
 
-/// Sweeps one after the other: those that wait, in order, and the one that runs or stands paused. Owns the
-/// worker that runs them. GUI thread; no call blocks but the destructor, which ends the engine.
+/// Runs sweeps one after the other. Owns the worker that runs them. GUI thread; only the destructor blocks,
+/// which ends the engine.
 ///
-/// Pausing lets the engine finish its point and end, so that a paused sweep holds no device; going on starts
-/// a fresh one. A sweep that could not be run at all holds the queue: the next would hardly fare better.
+/// Pausing lets the engine finish its point and end, so that a paused sweep holds no device; resuming starts
+/// a new one. A sweep that could not be run at all pauses the queue: the next would probably fail too.
 class SweepQueue : public QObject {
     Q_OBJECT
 public:
     enum class State {
-        Idle,     ///< nothing runs and nothing waits
+        Idle,     ///< nothing runs and the queue is empty
         Running,  ///< at work
-        Pausing,  ///< the point that runs is the last for now
-        Stopping, ///< the sweep ends after its step
-        Held      ///< paused, with or without a sweep that has begun
+        Pausing,  ///< pauses after the running point
+        Stopping, ///< stops after the running step
+        Held      ///< paused, with or without a started sweep
     };
 
     explicit SweepQueue(QObject* parent = nullptr);
 
-    /// Begins at once where nothing runs or is held.
-    /// \return  its id
+    /// Starts at once if nothing runs or is paused.
+    /// \return its id
     int add(SweepJob job);
-    /// Takes a waiting sweep out; false where it waits no more.
+    /// Removes a queued sweep; false if it is not queued any more.
     bool remove(int id);
-    /// Changes its place among those that wait.
+    /// Moves it within the queue.
     /// \param by  -1: one earlier
     bool move(int id, int by);
     void removeAll();
 
     State state() const;
     bool isRunning() const { return worker_->isRunning(); }
-    /// The sweep that runs or stands paused; null where there is none.
+    /// The running or paused sweep; null if there is none.
     const SweepJob* current() const { return current_ ? &*current_ : nullptr; }
     const std::deque<SweepJob>& waiting() const { return waiting_; }
     /// How long the current sweep, or the last one, has been running, pauses not counted.
     double activeSeconds() const;
 
     void pause();
-    /// Goes on with the current sweep or the next one.
+    /// Resumes the current sweep, or starts the next one.
     void resume();
-    /// Ends the current sweep after its step; a second time at once. The next one begins then.
+    /// Ends the current sweep after its step (a second call: at once). The next one starts then.
     void cancel();
 
 signals:
-    /// State, current sweep or those that wait are others.
+    /// The state, the current sweep or the queue has changed.
     void changed();
     /// current() begins, not after a pause.
     void began();

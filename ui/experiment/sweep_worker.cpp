@@ -25,8 +25,7 @@ bool isReading(const Event& event)
 
 } // namespace
 
-// Between the sweep's thread and ours: an engine that talks faster than a window can paint fills it only as
-// far as `kRoom`.
+// The queue of events between the sweep's thread and the GUI thread, bounded by kRoom.
 struct SweepWorker::Inbox {
     static constexpr std::size_t kRoom = 10'000;
 
@@ -44,7 +43,7 @@ struct SweepWorker::Inbox {
         if (!chatter || events.size() < kRoom)
             events.push_back(event);
         else if (isReading(event) && events.back().index() == event.index())
-            events.back() = event; // where a point has come to is told by the newest
+            events.back() = event; // only the newest state of a point matters
         return !std::exchange(woken, true);
     }
 };

@@ -53,7 +53,7 @@ ValuesField::ValuesField(const config::KeyInfo& key, QWidget* parent)
     more_->setProperty("kind", "more");
     more_->setFocusPolicy(Qt::NoFocus);
     more_->setAccessibleName(tr("Sweep %1").arg(fromUtf8(key.name)));
-    more_->setToolTip(tr("Sweep over several values; typing a comma does so, too"));
+    more_->setToolTip(tr("Sweep over several values; typing a comma does the same"));
     connect(more_, &QPushButton::clicked, this, [this] {
         toList();
         edit_->setFocus();
@@ -122,7 +122,7 @@ void ValuesField::typed(const QString& text)
     const bool separated =
         parts.size() > 1 || (ends && splitValues(key_, text + QLatin1Char('1')).size() > 1);
     if (key_.sweepable && separated) {
-        // All but what is being typed are values now.
+        // All but the text being typed are values.
         const QString rest = ends || parts.isEmpty() ? QString() : parts.takeLast();
         QStringList all = list_ ? values_ : QStringList();
         for (const QString& part : parts)
@@ -206,7 +206,7 @@ void ValuesField::rebuild()
         chip->setFocusPolicy(Qt::NoFocus);
         chip->setEnabled(!edit_->isReadOnly());
         chip->setAccessibleName(tr("Remove %1 from %2").arg(value, fromUtf8(key_.name)));
-        chip->setToolTip(tr("Take %1 out").arg(value));
+        chip->setToolTip(tr("Remove %1").arg(value));
         connect(chip, &QPushButton::clicked, this, [this, value] {
             values_.removeAll(value);
             rebuild();

@@ -19,7 +19,7 @@ class ValuesField : public QFrame {
 public:
     explicit ValuesField(const config::KeyInfo& key, QWidget* parent = nullptr);
 
-    /// Shows these values without telling; what is being typed stays where it says the same.
+    /// Shows these values without emitting a signal; text that is being typed and says the same stays.
     void setValues(const QStringList& values, bool swept);
     const QStringList& values() const { return values_; }
     void setReadOnly(bool readOnly);

@@ -13,7 +13,7 @@ namespace tilescope::ui {
 
 namespace {
 
-// Keys dim, values plain, comments dim and slanted: what differs between specs is the values.
+// Keys dim, values plain, comments dim and slanted: values differ between specs.
 class YamlColours : public QSyntaxHighlighter {
 public:
     using QSyntaxHighlighter::QSyntaxHighlighter;
@@ -83,7 +83,7 @@ void YamlEditor::dress()
     showMarks();
 }
 
-// Tab goes to the next field; what it is wanted for here is Return's.
+// Tab moves to the next field; Return indents.
 void YamlEditor::keyPressEvent(QKeyEvent* event)
 {
     const bool isReturn = event->key() == Qt::Key_Return && event->modifiers() == Qt::NoModifier;

@@ -4,14 +4,14 @@
 
 namespace tilescope::ui {
 
-/// The text of a spec: with line numbers, keys set off from values, a line marked where something is wrong
-/// and the line of the field that has the keyboard lit.
+/// The text of a spec, with line numbers and highlighting. Marks the line of a problem and the line of the
+/// focused field.
 class YamlEditor : public QPlainTextEdit {
     Q_OBJECT
 public:
     explicit YamlEditor(QWidget* parent = nullptr);
 
-    /// Puts another text in its place by changing no more than differs: cursor and undo keep their sense.
+    /// Replaces the text by changing only the differences, which keeps cursor and undo history valid.
     void replaceText(const QString& text);
     /// \param line  from 1; 0: none
     void markError(int line);

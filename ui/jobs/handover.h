@@ -10,9 +10,8 @@
 
 namespace tilescope::ui {
 
-/// Orders what one thread made before what another does with it, beside Qt's own locks: ThreadSanitizer hears
-/// of it, which it does not of locks within Qt's libraries. give() once the thing is made, take() before it
-/// is looked at.
+/// Orders one thread's writes before another's reads visibly for ThreadSanitizer, which does not see the
+/// locks within Qt's libraries. Call give() after writing and take() before reading.
 class Handover {
 public:
     static void give() { counter().fetch_add(1, std::memory_order_release); }
@@ -43,8 +42,7 @@ template <class Work> void startOnPool(QThreadPool& pool, Work work)
     pool.start(run);
 }
 
-/// Calls in its own thread what other threads post, in their order. What is still posted when it goes is
-/// dropped.
+/// Calls posted functions in its own thread, in order. Those still pending on destruction are dropped.
 class Inbox : public QObject {
 public:
     using QObject::QObject;

@@ -19,7 +19,7 @@ struct Pool : QThreadPool {
     Pool()
     {
         setMaxThreadCount(std::max(2, QThread::idealThreadCount()));
-        // The allocator would keep what one job lets go of for the next: lists of millions of events.
+        // Returns the memory of large jobs, such as lists of millions of events, to the system.
         mallopt(M_MMAP_THRESHOLD, kLargeBlock);
     }
 };

@@ -14,13 +14,13 @@
 
 namespace tilescope::ui {
 
-/// Where background work of the window runs: few threads, none of them the GUI's.
+/// The pool for background work of the window.
 QThreadPool& backgroundPool();
 
-/// Cancels nothing and waits for what is still running; called once, when the application ends.
+/// Waits for the running jobs without cancelling them; called once, when the application ends.
 void finishBackgroundWork();
 
-/// The sentence of whatever exception is being handled, for a person.
+/// The sentence of the exception that is being handled.
 QString failureSentence();
 
 /// Background work for one owner: job(cancelled) -> value on a pool thread, its value delivered queued in the

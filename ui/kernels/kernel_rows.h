@@ -26,13 +26,13 @@ enum class KernelColumn {
     Count
 };
 
-/// What the table, the roofline and the histogram know of one kernel or group. What is not measured or not
-/// known is absent.
+/// The data of one kernel or group for the table, the roofline and the histogram. Values that were not
+/// measured are absent.
 struct KernelLine {
     QString name;   ///< full; of a group its key
     QString label;  ///< short
     QString does;   ///< in words
-    QString family; ///< empty where the lines are families or places
+    QString family; ///< empty if the lines are families or ranges
     Swatch swatch;
     std::int64_t instances = 0;
     double total = 0; ///< ns
@@ -55,13 +55,13 @@ std::vector<KernelLine> linesOf(const query::KernelWorkTable& table);
 /// \param work  by op, if there is any
 std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::RooflineTable* work);
 
-/// Ops by the family of what they do: what a table by family shows where there are only ops.
+/// Ops summed by family.
 std::vector<KernelLine> byFamily(const std::vector<KernelLine>& lines);
 
 /// What the columns are called, and why some of them are empty.
 struct KernelTitles {
     QString first;    ///< Kernel, Op, Family, Range, …
-    QString noWork;   ///< why rates are missing; empty where they are not
+    QString noWork;   ///< why rates are missing; empty if they are not
     QString noTensor; ///< the same of the last column
 };
 

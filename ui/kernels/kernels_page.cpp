@@ -59,11 +59,11 @@ std::vector<KeyValueRow> rowsOf(const query::Answer& answer)
 KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent),
       grouping_(new Segments({tr("name"), tr("family"), tr("range"), tr("module"), tr("phase")})),
-      filter_(makeFindField(tr("Filter by name, family…"), tr("Filter kernels"))),
-      step_(new ComboBox(tr("Step"))), range_(new ComboBox(tr("Range"))), summary_(new QLabel),
-      stack_(new QStackedWidget), message_(makeMessage()), table_(new TableView),
-      histogramPanel_(new Panel(tr("Durations"))), histogram_(new HistogramPlot),
-      rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot), familyTable_(new TableView)
+      filter_(makeFindField(tr("Filter…"), tr("Filter kernels"))), step_(new ComboBox(tr("Step"))),
+      range_(new ComboBox(tr("Range"))), summary_(new QLabel), stack_(new QStackedWidget),
+      message_(makeMessage()), table_(new TableView), histogramPanel_(new Panel(tr("Durations"))),
+      histogram_(new HistogramPlot), rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot),
+      familyTable_(new TableView)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
@@ -161,7 +161,7 @@ std::optional<query::Stretch> KernelsPage::stretch() const
     return {};
 }
 
-// Whether the timeline's rows do not tell what the table is to show.
+// Whether the table needs the events, beyond the rows of the timeline.
 bool KernelsPage::needsEvents() const
 {
     return grouping_->current() > ByFamily || range_->currentIndex() > 0 || !wantedRange_.isEmpty();
@@ -224,7 +224,7 @@ void KernelsPage::quickLoaded(Quick quick)
         return;
     }
     if (quick_.stats.empty() || needsEvents())
-        return; // the events will tell
+        return; // the events have the rest
     const bool families = grouping_->current() == ByFamily;
     showLines(linesOf(*quick_.timeline, families ? byHue(quick_.stats) : quick_.stats, families), titles());
     showFamilies();
@@ -239,8 +239,7 @@ void KernelsPage::fullLoaded(Full full)
         showLines(grouping_->current() == ByFamily ? byFamily(lines) : std::move(lines), titles());
     } else if (full_->kernels.rows.empty()) {
         if (run_ && run_->run->workload == query::kSnapshotWorkload)
-            return showMessage(
-                tr("A memory snapshot tells of no kernels.\nWhat it holds is on the Memory page."));
+            return showMessage(tr("A memory snapshot has no kernels.\nThe Memory page shows its contents."));
         showMessage(
             tr("No kernel and no op was traced here.\nGive the run trace: kernels, and trace_steps above "
                "0; or choose all steps and all ranges."));
@@ -284,7 +283,7 @@ void KernelsPage::showLines(std::vector<KernelLine> lines, const KernelTitles& t
     followKernel();
 }
 
-// What the table shows comes to: of rows that the filter hides only their number is told.
+// The sum of the rows that the filter keeps, and how many there are.
 void KernelsPage::summarize()
 {
     std::int64_t shown = 0;
@@ -337,7 +336,7 @@ void KernelsPage::showAttention()
         attention_->setToolTip(QString::fromStdString(full_->attention->sentence));
     } else {
         noAttention_->setText(full_->attention ? QString::fromStdString(full_->attention->sentence)
-                                               : tr("This run has too many events to tell while you wait."));
+                                               : tr("This run has too many events for this figure."));
     }
 }
 
@@ -352,7 +351,7 @@ void KernelsPage::showRoofline()
     roofline_->setVisible(any);
     noRoofline_->setVisible(!any);
     const QString why = titles().noWork;
-    noRoofline_->setText(why.isEmpty() ? tr("No work is known of these rows.") : why);
+    noRoofline_->setText(why.isEmpty() ? tr("The work of these rows is unknown.") : why);
     std::vector<Roof> roofs;
     if (full_) {
         const query::DeviceCeilings& ceilings =
@@ -448,7 +447,7 @@ void KernelsPage::followKernel()
     showDurations({}, query::Hue::Other, tr("Select a row to see how long its instances took."));
 }
 
-// With why there is nothing to see where that is so.
+// `otherwise` says why there is no histogram.
 void KernelsPage::showDurations(const Durations& durations, query::Hue hue, const QString& otherwise)
 {
     const bool any = !durations.histogram.counts.empty();
@@ -458,7 +457,7 @@ void KernelsPage::showDurations(const Durations& durations, query::Hue hue, cons
     histogram_->show(durations, hue);
 }
 
-// The names whose instances a line adds up; empty where they are not told by name.
+// The names whose instances a line sums; empty if the grouping is not by name or family.
 std::vector<bool> KernelsPage::namesOf(const KernelLine& line) const
 {
     if (!quick_.timeline || range_->currentIndex() > 0)
@@ -479,10 +478,9 @@ void KernelsPage::showHistogram(std::int64_t id)
     histogramPanel_->setTitle(line.label);
     histogramPanel_->setSubtitle(counted(line.instances, "instance"));
     showOnTimeline_->setEnabled(grouping_->current() == ByName);
-    const QString otherwise =
-        full_ && full_->ops
-            ? tr("Ops on a CPU are counted, not listed one by one here: the timeline has them.")
-            : tr("Durations are shown by name or by family, of all ranges.");
+    const QString otherwise = full_ && full_->ops
+                                  ? tr("Durations of single ops are on the timeline.")
+                                  : tr("Durations are available by name or family, over all ranges.");
     measuring_.cancel();
     if (std::vector<bool> names = namesOf(line); names.empty())
         showDurations({}, line.swatch.hue, otherwise);
@@ -510,7 +508,7 @@ QWidget* KernelsPage::makeTools()
     tools->add(grouping_);
     tools->addGap();
     filter_->setMinimumWidth(sizes().of(170));
-    filter_->setToolTip(tr("Keep rows that have every word (/): any text, or family:softmax"));
+    filter_->setToolTip(tr("Keep rows that contain every word (/): any text, or family:softmax"));
     tools->add(filter_);
     for (QComboBox* box : {step_, range_}) {
         box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
@@ -531,7 +529,7 @@ QWidget* KernelsPage::makeTools()
     connect(columns->menu(), &QMenu::aboutToShow, this,
             [this, columns] { table_->fillColumnMenu(*columns->menu()); });
     tools->add(columns);
-    tools->mayGo(columns); // a right click on the table's header offers the same
+    tools->mayGo(columns); // the context menu of the table's header has them too
     connect(tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")), &QPushButton::clicked,
             this, &Page::exportWanted);
     connect(grouping_, &Segments::changed, this, &KernelsPage::load);
@@ -568,7 +566,7 @@ QWidget* KernelsPage::makePanels()
     noRoofline_ = makeMessage();
     roofs->addWidget(roofline_, 1);
     roofs->addWidget(noRoofline_, 1);
-    rooflinePanel_->setSubtitle(tr("area is total time; work counted from shapes"));
+    rooflinePanel_->setSubtitle(tr("area: total time; work: from shapes"));
     rooflinePanel_->setContent(roofs);
     layout->addWidget(histogramPanel_, 10);
     layout->addWidget(rooflinePanel_, 13);

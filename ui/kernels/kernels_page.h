@@ -21,11 +21,10 @@ class Segments;
 class TableView;
 class ToolBar;
 
-/// The kernels of the first selected run (its ops where it had no GPU): a table by name or by group, what the
-/// selected one's instances look like, how near they are to what the device can do, and families.
+/// The kernels of the first selected run (its ops if it used no GPU): a table by name or group, the
+/// durations of the selected one's instances, the roofline, and families.
 ///
-/// The table is there as soon as the timeline is; what takes a reading of all events (work, counters, groups
-/// of places) follows when it is done.
+/// The table appears with the timeline; what needs all events (work, counters, groups by range) follows.
 class KernelsPage : public Page {
     Q_OBJECT
 public:

@@ -20,7 +20,7 @@ constexpr double kGreatestRadius = 15;
 constexpr double kLeastRadius = 2.5;
 constexpr double kWorthShowing = 0.01; // of the costliest's time
 constexpr double kRoomForWords = 8;    // above the highest roof
-constexpr double kReach = 4;           // pixels beside a bubble that still are it
+constexpr double kReach = 4;           // pixels beside a bubble that still hit it
 
 QString rateText(double rate, const char* what)
 {
@@ -48,7 +48,7 @@ RooflinePlot::RooflinePlot(QWidget* parent) : ThemedPlot(parent)
     xAxis->setLabel(tr("arithmetic intensity, FLOP/B"));
     xAxis->setRange(0.1, 100);
     yAxis->setRange(0.1, 100);
-    setFocusPolicy(Qt::NoFocus); // the table is how a keyboard gets at the same rows
+    setFocusPolicy(Qt::NoFocus); // the keyboard reaches the same rows in the table
     connect(this, &ThemedPlot::rethemed, this, &RooflinePlot::build);
 }
 
@@ -90,7 +90,7 @@ void RooflinePlot::setRanges()
     double highX = 0;
     double lowY = lowX;
     double highY = 0;
-    // What takes no time to speak of may lie decades away: it does not squeeze the rest together.
+    // Bubbles with negligible time may be decades away and do not determine the ranges.
     const double worth = bubbles_.empty() ? 0 : kWorthShowing * bubbles_.front().total;
     for (const RooflineBubble& bubble : bubbles_) {
         if (bubble.total < worth)
@@ -110,7 +110,7 @@ void RooflinePlot::setRanges()
     }
     unit_ = highY >= 1e12 ? 1e12 : 1e9;
     yAxis->setLabel(unit_ == 1e12 ? QStringLiteral("TFLOP/s") : QStringLiteral("GFLOP/s"));
-    // A decade at least, and room for bubbles and for the roofs' words.
+    // At least a decade, with room for bubbles and the labels of the roofs.
     xAxis->setRange(lowX / 2.5, std::max(highX * 3, lowX * 10));
     yAxis->setRange(std::min(lowY / 2.5, highY / 10) / unit_, highY * kRoomForWords / unit_);
 }
@@ -159,7 +159,7 @@ void RooflinePlot::addRoof(const Roof& roof, bool strong)
     line->addData(x.upper, at(x.upper));
     if (!roof.flops)
         return;
-    // In the corner above all roofs, one line a roof, the highest first: no bubble is there.
+    // In the corner above all roofs, one line per roof, the highest first.
     const auto above = std::count_if(roofs_.begin(), roofs_.end(), [&roof](const Roof& other) {
         return other.flops && *other.flops > *roof.flops;
     });
@@ -198,7 +198,7 @@ void RooflinePlot::addLabel(const QPointF& place, const QString& text, Qt::Align
     label->setText(text);
     label->setFont(Theme::instance().small());
     label->setColor(colours().text);
-    QColor ground = colours().surface; // a roof that runs behind a name does not cross it out
+    QColor ground = colours().surface; // keeps names readable on top of a roof
     ground.setAlphaF(0.85F);
     label->setBrush(ground);
     labels_.push_back(label);
@@ -210,14 +210,13 @@ void RooflinePlot::fitRoofWords()
     const QFontMetrics metrics(Theme::instance().small());
     const int room = axisRect()->width() - 2 * sizes().of(4);
     for (const RoofWords& words : roofWords_) {
-        const auto fitting = std::ranges::find_if(words.texts, [&](const QString& text) {
-            return metrics.horizontalAdvance(text) <= room;
-        });
+        const auto fitting = std::ranges::find_if(
+            words.texts, [&](const QString& text) { return metrics.horizontalAdvance(text) <= room; });
         words.item->setText(fitting == words.texts.end() ? QString() : *fitting);
     }
 }
 
-// Names beside the costliest bubbles, on whichever side is free; none where none is.
+// Names beside the costliest bubbles, on a free side; none if no side is free.
 void RooflinePlot::placeLabels()
 {
     fitRoofWords();
@@ -273,7 +272,7 @@ void RooflinePlot::placeLabels()
 
 std::optional<std::int64_t> RooflinePlot::bubbleAt(const QPointF& place) const
 {
-    // The smallest that is hit: those lie on top.
+    // The smallest that is hit: small bubbles are on top.
     for (auto bubble = bubbles_.rbegin(); bubble != bubbles_.rend(); ++bubble) {
         const QPointF away = pixelOf(bubble->intensity, bubble->rate) - place;
         if (std::hypot(away.x(), away.y()) <= radiusOf(*bubble) + kReach)

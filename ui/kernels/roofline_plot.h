@@ -8,7 +8,7 @@
 
 namespace tilescope::ui {
 
-/// A kernel or a group under the roof of its device.
+/// A kernel or a group of kernels on the roofline.
 struct RooflineBubble {
     std::int64_t id = 0;
     QString label;
@@ -18,7 +18,7 @@ struct RooflineBubble {
     double total = 0;     ///< ns: the bubble's area
 };
 
-/// A roof: what the device can reach at most. What is not known is absent.
+/// The ceilings of a device; unknown ones are absent.
 struct Roof {
     std::optional<double> flops; ///< FLOP/s
     std::optional<double> bytes; ///< B/s
@@ -37,7 +37,7 @@ public:
     void show(std::vector<RooflineBubble> bubbles, std::vector<Roof> roofs);
     void setCurrent(std::optional<std::int64_t> id);
     const std::vector<RooflineBubble>& bubbles() const { return bubbles_; }
-    /// The bubble at a place of the widget; none where there is none.
+    /// The bubble at a point of the widget; null if there is none.
     std::optional<std::int64_t> bubbleAt(const QPointF& place) const;
 
 signals:

@@ -41,7 +41,7 @@ ComboBox::ComboBox(const QString& accessibleName, QWidget* parent) : QComboBox(p
     setSizeAdjustPolicy(QComboBox::AdjustToContents);
 }
 
-// As QComboBox does, but a choice without room for it ends in an ellipsis.
+// Like QComboBox, but elides a choice that does not fit.
 void ComboBox::paintEvent(QPaintEvent* event)
 {
     QStyleOptionComboBox option;
@@ -60,7 +60,7 @@ void ComboBox::paintEvent(QPaintEvent* event)
     paintChevron(*this);
 }
 
-// A wheel that scrolls the page must not change a choice it happens to pass over.
+// Scrolling the page with the wheel must not change a choice under the cursor.
 void ComboBox::wheelEvent(QWheelEvent* event)
 {
     if (hasFocus())
@@ -81,7 +81,7 @@ QSize MenuButton::sizeHint() const
     return {fontMetrics().horizontalAdvance(text()) + sizes().of(text().isEmpty() ? 26 : 40), hint.height()};
 }
 
-// The word to the left, so that it keeps away from the chevron.
+// Left-aligned, away from the chevron.
 void MenuButton::paintEvent(QPaintEvent*)
 {
     QStylePainter painter(this);
@@ -106,8 +106,10 @@ void ElidedLabel::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.setPen(colours().dimText);
     const QRect inside = contentsRect();
-    painter.drawText(inside, int(alignment()),
-                     fontMetrics().elidedText(text(), Qt::ElideRight, inside.width()));
+    constexpr double kLeastShare = 0.4; // of a text that is worth drawing
+    if (inside.width() >= kLeastShare * fontMetrics().horizontalAdvance(text()))
+        painter.drawText(inside, int(alignment()),
+                         fontMetrics().elidedText(text(), Qt::ElideRight, inside.width()));
 }
 
 bool ElidedLabel::event(QEvent* event)
@@ -214,7 +216,7 @@ void Segments::setWord(int index, const QString& word)
 {
     QPushButton& button = *buttons_[std::size_t(index)];
     button.setText(word);
-    // The one that is down is bold: room for it whichever it is.
+    // The checked button is bold: each has the width of bold text.
     button.setMinimumWidth(QFontMetrics(Theme::instance().bold()).horizontalAdvance(word) + sizes().of(24));
 }
 
@@ -249,7 +251,7 @@ void ToolBar::mayGo(QWidget* widget)
     mayGo_.push_back(widget);
 }
 
-// It never makes its page wider than the window has room for.
+// A tool bar never sets the minimum width of its page.
 QSize ToolBar::minimumSizeHint() const
 {
     return {0, sizes().tools};
@@ -261,7 +263,7 @@ void ToolBar::resizeEvent(QResizeEvent* event)
     fit();
 }
 
-// A tool that says more needs more room.
+// The size of a tool has changed.
 bool ToolBar::event(QEvent* event)
 {
     const bool done = QFrame::event(event);

@@ -35,8 +35,8 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 };
 
-/// Dim words of one line, aligned as the label is, that take the room that others leave and end in an
-/// ellipsis where that is too little; a hover then has them whole.
+/// Dim text of one line that takes the room that others leave. It is elided where that is too little, and
+/// hidden if less than two fifths of it would fit; the tooltip then shows it whole.
 class ElidedLabel : public QLabel {
     Q_OBJECT
 public:
@@ -50,16 +50,16 @@ protected:
 /// A line edit with a magnifying glass.
 QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleName);
 
-/// Esc in the field gives the keyboard to what the field is about; its text stays.
+/// Esc in the field moves the focus to `content`; the text stays.
 void leadOut(QLineEdit& field, QWidget& content);
 
-/// What a page says where it has nothing to show: dim, in the middle.
+/// The centred message of a page without content.
 QLabel* makeMessage();
 
-/// The layout of a page: its parts one below the other, without margins and gaps.
+/// A vertical layout without margins and gaps.
 QVBoxLayout* makePlainColumn(QWidget* parent);
 
-/// A row of buttons of which one is down.
+/// A segmented control: a row of buttons of which one is checked.
 class Segments : public QWidget {
     Q_OBJECT
 public:
@@ -76,19 +76,18 @@ private:
     int current_ = 0;
 };
 
-/// The bar of tools above a page: things to the left, things to the right of a stretch. Where it is too
-/// narrow for all, words go, then what may.
+/// The tool bar of a page. If it is too narrow, words are hidden first, then the tools given to mayGo().
 class ToolBar : public QFrame {
     Q_OBJECT
 public:
     explicit ToolBar(QWidget* parent = nullptr);
     void add(QWidget* widget);
-    void addWide(QWidget* widget);     ///< takes what the others leave
+    void addWide(QWidget* widget);     ///< takes the remaining width
     void addWord(const QString& text); ///< dim word before a field
     void addStretch();
     void addGap();
     QPushButton* addButton(const QString& text, const QString& tip);
-    /// Leaves it out where the bar is too narrow: what a key or a menu does as well.
+    /// Hides this tool if the bar is too narrow; its function must also be in a menu or on a key.
     void mayGo(QWidget* widget);
     QSize minimumSizeHint() const override;
 
@@ -101,7 +100,7 @@ private:
 
     QHBoxLayout* layout_;
     std::vector<QWidget*> words_;
-    std::vector<QWidget*> mayGo_; ///< the first goes first
+    std::vector<QWidget*> mayGo_; ///< hidden in this order
 };
 
 } // namespace tilescope::ui

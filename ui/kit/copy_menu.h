@@ -14,7 +14,7 @@ namespace tilescope::ui {
 /// \param table  its data; no columns where it has none
 void openCopyMenu(QWidget& view, const QPoint& at, const std::function<TableData()>& table);
 
-/// The values that a plot shows: a row a point, by line. No rows where it shows none.
+/// The values that a plot shows: one row per point, by line. No rows where it shows none.
 TableData tableOf(const QCustomPlot& plot);
 
 } // namespace tilescope::ui

@@ -115,8 +115,8 @@ ExportOptions ExportDialog::options() const
             title_};
 }
 
-// What is on paper is read on white, whatever the window's theme. Plots take their colours from the theme, so
-// it is changed while they draw.
+// Figures for paper are drawn in the light theme. Plots take their colours from the theme, so it is changed
+// while they draw.
 template <class Does> void ExportDialog::inPaperColours(const Does& does)
 {
     Theme& theme = Theme::instance();

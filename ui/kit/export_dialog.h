@@ -14,13 +14,13 @@ namespace tilescope::ui {
 class ComboBox;
 class Segments;
 
-/// Asks what of a page to export, as what and how large, and writes it.
+/// The dialog that exports a part of a page: which part, format and size.
 class ExportDialog : public QDialog {
     Q_OBJECT
 public:
     /// \param all    what can be exported, at least one; the first is the page
     /// \param title  of documents
-    /// \param names  how file names begin, see fileNameOf()
+    /// \param names  the first parts of file names, see fileNameOf()
     ExportDialog(std::vector<Exportable> all, const QString& title, QStringList names, QWidget* parent);
 
     /// The name that is proposed for what is chosen now, with its suffix.

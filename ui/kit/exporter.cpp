@@ -42,7 +42,7 @@ void drawInto(QPainter& painter, const Exportable& what, const QSize& size, bool
         drawTable(painter, *what.table, size);
 }
 
-/// Puts spaces over what stands from `begin` to `end`, so that no offset in a PDF moves.
+/// Overwrites `begin` to `end` with spaces, so that the offsets in a PDF stay valid.
 void blankOut(QByteArray& pdf, QByteArrayView begin, QByteArrayView end)
 {
     const qsizetype from = pdf.indexOf(begin);
@@ -154,7 +154,7 @@ void writeExport(const Exportable& what, const ExportOptions& options, const QSt
 
 QImage imageOf(const Exportable& what, const QSize& size, double scale)
 {
-    // Pictures that are kept, such as a timeline's lanes, have at least a pixel for each logical one.
+    // Cached pictures, such as a timeline's lanes, have at least one pixel per logical pixel.
     const double drawn = std::max(1.0, scale);
     QImage image(size * drawn, QImage::Format_ARGB32_Premultiplied);
     image.setDevicePixelRatio(drawn);

@@ -15,7 +15,7 @@ class QWidget;
 
 namespace tilescope::ui {
 
-/// Something on a page that can leave it: a picture, a table, or both.
+/// A part of a page that can be exported: a picture, a table, or both.
 struct Exportable {
     QString name; ///< Timeline, Kernels, …
     QSize size;   ///< logical pixels that it has on screen
@@ -23,16 +23,16 @@ struct Exportable {
     /// table that is drawn as one.
     std::function<void(QPainter& painter, const QSize& size, bool vector)> draw = {};
     std::optional<TableData> table = {};  ///< what it shows, for CSV
-    std::function<TableText()> text = {}; ///< makes the CSV of what is too long for a TableData
+    std::function<TableText()> text = {}; ///< makes the CSV of data too long for a TableData
 
     bool hasTable() const { return table || text; }
 };
 
-/// What a thing to be exported has as CSV.
-/// \pre  hasTable()
+/// The CSV of an exportable part.
+/// \pre hasTable()
 TableText csvOf(const Exportable& what);
 
-/// The kinds of files that an export can be.
+/// The file formats of an export.
 enum class ExportFormat { Pdf, Svg, Png, Csv };
 QString suffixOf(ExportFormat format);
 
@@ -43,7 +43,7 @@ struct ExportOptions {
     QString title;    ///< of the document
 };
 
-/// Writes what `what` shows to a file: PDF and SVG as shapes and text, PNG as pixels, CSV as the table.
+/// Writes a part of a page to a file: PDF and SVG as shapes and text, PNG as pixels, CSV as the table.
 /// \throws Error  the file cannot be written, or there is no table to write
 void writeExport(const Exportable& what, const ExportOptions& options, const QString& file);
 
@@ -51,8 +51,7 @@ void writeExport(const Exportable& what, const ExportOptions& options, const QSt
 /// \param scale  pixels for a logical one
 QImage imageOf(const Exportable& what, const QSize& size, double scale);
 
-/// What `what` looks like at `size`, made as large as it fits into `box`; of a table that would be too small
-/// to read its upper left part.
+/// A preview at `size`, scaled to fit into `box`; of a table that would be unreadable, its upper left part.
 /// \param ratio  pixels of the screen for a logical one
 QImage previewOf(const Exportable& what, const QSize& size, const QSize& box, double ratio);
 

@@ -35,7 +35,7 @@ void HistogramPlot::dress()
     median_->setPen(QPen(p.text, 1.2, Qt::DashLine));
     legend_->setFont(Theme::instance().small());
     legend_->setColor(p.dimText);
-    QColor ground = p.surface; // bars and lines do not cross the words out
+    QColor ground = p.surface; // keeps the words readable on bars and lines
     ground.setAlphaF(0.85F);
     legend_->setBrush(ground);
     legend_->setPen(Qt::NoPen);
@@ -74,7 +74,8 @@ void HistogramPlot::show(const Durations& durations, query::Hue hue)
     xAxis->setLabel(tr("duration, %1").arg(QString::fromUtf8(unit.word)));
     const double width = histogram.width * double(histogram.counts.size());
     xAxis->setRange((histogram.from - 0.02 * width) / unit.size, (histogram.from + 1.02 * width) / unit.size);
-    yAxis->setRange(0, 1.12 * *std::max_element(values.begin(), values.end()));
+    constexpr double kRoomForWords = 1.3; // above the highest bar
+    yAxis->setRange(0, kRoomForWords * *std::max_element(values.begin(), values.end()));
     replot();
 }
 

@@ -12,9 +12,8 @@ class QWidget;
 
 namespace tilescope::ui {
 
-/// Something that a key does in `owner`, as an action that the owner owns: its tool tip ends with the key,
-/// and the list of keys shows it.
-/// \param group    under which heading the list shows it; empty: under its page's
+/// Adds an action with a shortcut to `owner`. Its tooltip ends with the key, and the list of keys shows it.
+/// \param group  under which heading the list shows it; empty: under its page's
 /// \param context  Qt::WidgetShortcut: only while the owner has the focus
 QAction* addKey(QWidget& owner, const QString& text, const QList<QKeySequence>& keys,
                 const std::function<void()>& does, Qt::ShortcutContext context = Qt::WidgetShortcut,
@@ -24,14 +23,14 @@ QAction* addKey(QWidget& owner, const QString& text, const QList<QKeySequence>& 
 /// \param tip  more than the action's text says; empty: the text
 void setKeyTip(QAction& action, const QString& tip = {});
 
-/// A button that does an action: it is enabled while the action is, and says what the action says on hover.
+/// Binds a button to an action: it triggers it and takes its enabled state and tooltip.
 void bindButton(QAbstractButton& button, QAction& action);
 
 /// The heading under which the list of keys shows an action; empty: its page's.
 QString keyGroupOf(const QAction& action);
 void setKeyGroup(QAction& action, const QString& group);
 
-/// All keys of an action as people read them: "W, +".
+/// All keys of an action as text: "W, +".
 QString keysText(const QAction& action);
 
 } // namespace tilescope::ui

@@ -60,7 +60,7 @@ QFont KeyValueTable::fontOf(const KeyValueRow& row)
     return row.heading ? theme.small() : row.strong ? theme.bold() : theme.body();
 }
 
-// Keys give way to values: what a key says is known, what a value says is not.
+// If the width is too small, keys are elided before values.
 int KeyValueTable::keyWidth() const
 {
     const QFontMetrics metrics(Theme::instance().body());

@@ -14,7 +14,7 @@ struct KeyValueRow {
     bool strong = false;
 };
 
-/// Keys on the left, values right-aligned: what details panels are made of. Paints itself; GUI thread.
+/// Keys on the left, values right-aligned, for details panels. Paints itself; GUI thread.
 class KeyValueTable : public QWidget {
     Q_OBJECT
 public:
@@ -23,7 +23,7 @@ public:
     /// \param valuesLeft  values start at one x behind the keys instead of ending at the right edge
     void setRows(std::vector<KeyValueRow> rows, bool valuesLeft = false);
     const std::vector<KeyValueRow>& rows() const { return rows_; }
-    /// Whether a value has too little room to be there as a whole.
+    /// Whether a value is elided.
     bool isElided(std::size_t row, int value) const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;

@@ -5,8 +5,7 @@
 
 namespace tilescope::ui {
 
-/// The order in which people look for texts: 9 before 10, words by the alphabet, capitals beside small
-/// letters.
+/// Natural order of texts: 9 before 10, letters regardless of case.
 ///
 /// Qt's collator orders numbers in texts for a language only; in the C locale it compares characters.
 inline QCollator naturalOrder()

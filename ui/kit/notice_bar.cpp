@@ -59,7 +59,7 @@ void NoticeBar::tell(int file)
     follow();
 }
 
-// Where no run is selected the page itself says what is wrong with the file.
+// If no run is selected, the page itself shows the problem.
 void NoticeBar::follow()
 {
     const OpenFile* open = workspace_.find(file_);

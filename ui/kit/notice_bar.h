@@ -8,8 +8,8 @@ namespace tilescope::ui {
 
 class Workspace;
 
-/// A strip above the pages that says which file could not be opened, and why. It goes when it is dismissed,
-/// when the file can be read after all, and when the file is closed.
+/// A strip above the pages that says which file could not be opened, and why. Hidden when it is dismissed,
+/// when the file becomes readable and when it is closed.
 class NoticeBar : public QFrame {
     Q_OBJECT
 public:

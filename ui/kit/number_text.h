@@ -7,9 +7,8 @@
 
 namespace tilescope::ui {
 
-// Numbers read as on the command line and in reports, by the rule of core/base/quantity.h; only the signs are
-// the window's: thousands apart by a thin space from 10 000 on, a thin space before the unit, U+2212 for
-// minus.
+// Numbers read as on the command line and in reports, by the rule of core/base/quantity.h; only the
+// characters differ: thin spaces between thousands from 10 000 on and before the unit, U+2212 for minus.
 
 /// Three significant digits: 0.0171, 9.81, 561, 1080, 17 600.
 QString threeDigits(double value);
@@ -49,7 +48,7 @@ QString exactTime(std::int64_t nanoseconds);
 /// Number and unit word with the thin space between them.
 QString withUnit(const QString& number, const char* unit);
 
-/// En dash: what was not measured.
+/// En dash: not measured.
 QString notMeasured();
 
 } // namespace tilescope::ui

@@ -29,7 +29,7 @@ void Page::takeFocus()
     QWidget* target = focusProxy();
     if (target == nullptr || target->isVisible())
         return setFocus();
-    // Meanwhile the stack of pages holds it: no field shall have the keys that are meant for the page.
+    // Until then the stack of pages has the focus, so that no field takes the page's keys.
     target->removeEventFilter(this);
     target->installEventFilter(this);
     parentWidget()->setFocus();

@@ -8,8 +8,8 @@
 
 namespace tilescope::ui {
 
-/// A screen of the main window. It is told of selected runs, and of what they have come to, only while it is
-/// shown, so that pages nobody looks at load nothing.
+/// A page of the main window. It follows the selected runs only while it is visible, so that hidden pages
+/// load nothing.
 class Page : public QWidget {
     Q_OBJECT
 public:
@@ -17,9 +17,9 @@ public:
 
     /// What the page does when `/` is pressed.
     virtual void startFind() {}
-    /// Gives the keyboard to what the page is about, as soon as that is there.
+    /// Moves the focus to the content of the page, as soon as it is there.
     void takeFocus();
-    /// Shows what a link of another page points at, as soon as the page has its data.
+    /// Shows the target of a link from another page, as soon as the page has its data.
     virtual void goTo(const PageTarget&) {}
 
 signals:
@@ -33,13 +33,13 @@ signals:
 protected:
     /// The selected runs are these now.
     virtual void showRuns(const std::vector<SelectedRun>& runs) = 0;
-    /// There is more of a selected run that is being written: shows it and keeps what the user has chosen.
-    /// False where the page would have to read everything again: it does so when it is next shown, and when
+    /// A selected run that is being written has grown: shows the new data and keeps the user's choices.
+    /// False if the page would have to read everything again; it then does so when it is next shown and when
     /// the run has ended.
     virtual bool showGrown(const std::vector<SelectedRun>&) { return false; }
 
     Workspace& workspace() const { return workspace_; }
-    /// What stands on the page while no run is selected: what is wrong with a file, or what to do.
+    /// The message while no run is selected: the problem of a file, or what to do.
     /// \param fills  what would fill the page, as a sentence
     QString emptyText(const QString& fills) const;
     void showEvent(QShowEvent* event) override;
@@ -51,7 +51,7 @@ private:
 
     Workspace& workspace_;
     bool stale_ = true;
-    bool behind_ = false; // what it shows is right, but there is more by now
+    bool behind_ = false; // what it shows is right but not complete any more
 };
 
 } // namespace tilescope::ui

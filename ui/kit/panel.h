@@ -9,7 +9,7 @@ class QVBoxLayout;
 
 namespace tilescope::ui {
 
-/// A surface with a header: title, dim words beside it, and on the right whatever the page puts there.
+/// A surface with a header: title, dim subtitle, and the page's widgets on the right.
 class Panel : public QFrame {
     Q_OBJECT
 public:

@@ -7,7 +7,7 @@ namespace tilescope::ui {
 
 void drawPlot(QCustomPlot& plot, QPainter& painter, const QSize& size)
 {
-    // QCustomPlot draws through a painter of its own kind only: recorded, what it draws fits any.
+    // QCustomPlot draws only through its own painter class, so its drawing is recorded and replayed.
     QPicture picture;
     QCPPainter recorder(&picture);
     recorder.setMode(QCPPainter::pmVectorized);
@@ -15,7 +15,7 @@ void drawPlot(QCustomPlot& plot, QPainter& painter, const QSize& size)
     plot.toPainter(&recorder, size.width(), size.height());
     recorder.end();
     painter.save();
-    // A picture is played in inches; what we draw is in pixels, whatever the device calls an inch.
+    // A QPicture is replayed in inches: scale it back to pixels.
     painter.scale(double(picture.logicalDpiX()) / painter.device()->logicalDpiX(),
                   double(picture.logicalDpiY()) / painter.device()->logicalDpiY());
     painter.drawPicture(0, 0, picture);

@@ -4,7 +4,7 @@
 
 namespace tilescope::ui {
 
-/// \param width  design pixels; 0: takes what is left
+/// \param width  design pixels; 0: takes the remaining width
 TableColumn makeColumn(const QString& title, TableColumn::Kind kind, double width, bool dim = false);
 
 /// \param exact  full value, on hover and on copy; empty: the text

@@ -161,7 +161,7 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
         const int side = sizes().of(10);
         painter->save();
         painter->setRenderHint(QPainter::Antialiasing);
-        // Colours of a figure on white paper may be those of this ground.
+        // A colour chosen for white paper may equal this background: it gets an outline.
         painter->setPen(row.swatch.kind == Swatch::Kind::Own ? QPen(p.strongLine, 1) : QPen(Qt::NoPen));
         painter->setBrush(colour);
         painter->drawRoundedRect(QRectF(rect.left(), rect.center().y() - side / 2.0 + 1, side, side), 2, 2);
@@ -173,7 +173,7 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     painter->setPen(column.dim && cell.tone == Tone::Plain && !row.strong ? p.dimText : toned.colour);
     const QFontMetrics metrics(painter->font());
     const bool number = column.kind == TableColumn::Kind::Number;
-    // A part of a number is another number.
+    // A number is never truncated.
     const bool fits = metrics.horizontalAdvance(cell.text) <= rect.width();
     const QString text = fits     ? cell.text
                          : number ? QStringLiteral("…")
@@ -231,18 +231,21 @@ void TableHeader::paintSection(QPainter* painter, const QRect& rect, int section
         text += sortIndicatorOrder() == Qt::AscendingOrder ? QStringLiteral(" ▴") : QStringLiteral(" ▾");
     QFont font = Theme::instance().small();
     font.setWeight(sorted ? QFont::DemiBold : QFont::Normal);
-    // Where the triangle has no room the title is dark, and no part of it goes.
+    // If the triangle does not fit, only the dark colour marks the sorted column.
     if (sorted && QFontMetrics(font).horizontalAdvance(text) > inner.width()) {
         text = title;
         font.setWeight(QFont::Normal);
     }
     painter->setFont(font);
     painter->setPen(sorted ? p.text : p.dimText);
-    // Over a bar that had to get short there is no room for words, and half a word is none.
-    const bool narrow = rect.width() < sizes().of(48);
-    if (!narrow || painter->fontMetrics().horizontalAdvance(text) <= inner.width())
+    const bool fits = painter->fontMetrics().horizontalAdvance(text) <= inner.width();
+    const auto* table = static_cast<const TableFilter*>(model())->table();
+    const bool isText = table->table().columns[std::size_t(section)].kind == TableColumn::Kind::Text;
+    // Bars may be narrower than their title: the title is drawn whole or not at all.
+    if (fits || isText)
         painter->drawText(inner, alignment | Qt::TextSingleLine,
-                          painter->fontMetrics().elidedText(text, Qt::ElideRight, inner.width()));
+                          fits ? text
+                               : painter->fontMetrics().elidedText(text, Qt::ElideRight, inner.width()));
     painter->restore();
 }
 

@@ -18,7 +18,7 @@ QColor colourOf(const Swatch& swatch, const Palette& palette);
 /// The colour of a memory category by its word.
 QColor categoryColour(const QString& category, const Palette& palette);
 
-/// How text of a tone is drawn: a colour and, before the text, a sign that says the same.
+/// How text of a tone is drawn: a colour and an icon before the text.
 struct Toned {
     QColor colour;
     std::optional<Icon> sign;

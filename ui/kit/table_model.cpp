@@ -132,13 +132,13 @@ bool TableFilter::lessThan(const QModelIndex& left, const QModelIndex& right) co
     const bool ascending = sortOrder() == Qt::AscendingOrder;
     const TableRow& a = table()->row(left.row());
     const TableRow& b = table()->row(right.row());
-    // Totals and what stands below a rule keep their place whichever way the rest is sorted.
+    // Totals and the rows below a rule keep their place.
     if (a.strong != b.strong)
         return ascending == b.strong;
     const double x = table()->cell(left).sort;
     const double y = table()->cell(right).sort;
     if (std::isnan(x) != std::isnan(y))
-        return ascending == std::isnan(y); // what was not measured comes last
+        return ascending == std::isnan(y); // unmeasured values come last
     if (std::isnan(x))
         return order_.compare(table()->cell(left).text, table()->cell(right).text) < 0;
     return x != y ? x < y : (ascending ? left.row() < right.row() : left.row() > right.row());

@@ -52,7 +52,7 @@ struct TableCell {
 struct TableRow {
     std::vector<TableCell> cells; ///< one a column
     Swatch swatch;
-    std::int64_t id = 0;  ///< what the row stands for, to its owner
+    std::int64_t id = 0;  ///< the owner's id of the row
     bool strong = false;  ///< totals
     bool section = false; ///< a rule above it: not of the same kind as the rows before
     bool selectable = true;
@@ -62,14 +62,14 @@ struct TableColumn {
     enum class Kind { Text, Number, Bar, Strip, SignedBar };
     QString title;
     Kind kind = Kind::Text;
-    double width = 0;    ///< design pixels; 0: takes what is left
+    double width = 0;    ///< design pixels; 0: takes the remaining width
     bool swatch = false; ///< the row's colour stands before its text
     bool dim = false;
     bool sortable = true;
     QString tip;
 };
 
-/// A table as plain values: what a page makes of a snapshot and what tests look at.
+/// A table as plain values.
 struct TableData {
     std::vector<TableColumn> columns;
     std::vector<TableRow> rows;

@@ -31,11 +31,10 @@ QString withoutUnit(const QString& title)
     return title.section(QLatin1Char(','), 0, 0);
 }
 
-// Of texts of nearly the same length, the widest in pixels may be any.
+// Among texts of nearly the same length, any may be the widest in pixels.
 constexpr qsizetype kLengthsApart = 2;
 
-// What the numbers of a column need in the view; 0 where it has none. O(rows) lengths, of which the longest
-// are measured.
+// The width of the widest number of a column; 0 without numbers. O(rows): measures only the longest texts.
 int widestNumber(const TableData& table, std::size_t column)
 {
     if (table.columns[column].kind != TableColumn::Kind::Number)
@@ -55,7 +54,7 @@ int widestNumber(const TableData& table, std::size_t column)
     return widest > 0 ? widest + TableDelegate::padding(int(column)) : 0;
 }
 
-// Columns that differ by their unit at most keep the widths that somebody gave them.
+// Columns that differ only in their unit keep the widths that the user gave them.
 bool isAlike(const TableColumn& one, const TableColumn& other)
 {
     return withoutUnit(one.title) == withoutUnit(other.title) && one.kind == other.kind &&
@@ -119,7 +118,7 @@ void TableView::show(TableData rows)
     if (otherColumns)
         dragged_.clear();
     quiet_ = true;
-    laying_ = true; // a reset model gives its columns widths, too
+    laying_ = true; // resetting the model also sets widths
     model_->setData(std::move(rows));
     laying_ = false;
     const std::vector<int> before = std::move(numberWidths_);
@@ -162,7 +161,7 @@ bool TableView::isHidden(int column) const
     return hidden_.contains(withoutUnit(model_->table().columns[std::size_t(column)].title));
 }
 
-// What the texts of a column take; of the first rows, which are those that are seen.
+// The width of the texts of a column in the first rows.
 int TableView::textWidth(std::size_t column) const
 {
     constexpr std::size_t kLooked = 40;
@@ -179,10 +178,10 @@ int TableView::titleWidth(int column) const
 {
     const QFontMetrics metrics(Theme::instance().small());
     return metrics.horizontalAdvance(model_->table().columns[std::size_t(column)].title) +
-           TableDelegate::padding(column);
+           TableDelegate::padding(column) + 1; // advances are rounded
 }
 
-// Whether nothing in it was measured in any row.
+// Whether no row has a value in this column.
 bool TableView::holdsNothing(std::size_t column) const
 {
     const std::vector<TableRow>& rows = model_->table().rows;
@@ -206,7 +205,7 @@ QString TableView::keyOf(int column) const
     return title.isEmpty() ? QString::number(column) : title;
 }
 
-// A width that somebody drags: kept, but no number becomes too wide for it.
+// Keeps a width set by the user, but never less than the numbers need.
 void TableView::keepWidth(int column, int width)
 {
     if (laying_ || width == 0 || std::size_t(column) >= model_->table().columns.size())
@@ -217,10 +216,10 @@ void TableView::keepWidth(int column, int width)
         setColumnWidth(column, least);
 }
 
-// Columns of numbers are as wide as the widest, others keep their width, and those of width 0 share what is
-// left. Where that is too little to read them, those that hold nothing go, numbers lose the space before
-// them, bars get shorter, then dim words go, which a swatch tells, too, then names are elided, then dim
-// numbers go, then bars. What still is too wide is scrolled: no number is ever cut.
+// Columns of numbers are as wide as their widest number, others keep their width, and those of width 0 share
+// the rest. If that is too narrow: hide empty columns, remove the space before numbers, shorten bars, hide
+// dim texts, elide names, hide dim numbers, hide bars. A table that is still too wide scrolls: no number is
+// ever truncated.
 void TableView::layColumns()
 {
     const std::vector<TableColumn>& columns = model_->table().columns;

@@ -24,9 +24,9 @@ public:
     void show(TableData rows);
     TableFilter& filter() { return *filter_; }
     const TableData& table() const { return model_->table(); }
-    /// The id of the current row; none where there is none.
+    /// The id of the current row; null if there is none.
     std::optional<std::int64_t> currentId() const;
-    /// Makes the row of that id current without telling.
+    /// Makes the row of that id current without emitting a signal.
     void setCurrentId(std::optional<std::int64_t> id);
     void setRowHeight(double design);
     /// The table as shown: sorted, filtered, without the columns that are hidden.
@@ -62,7 +62,7 @@ private:
     TableFilter* filter_;
     QAction* copy_;
     QSet<QString> hidden_;          // titles without units: units change with what is shown
-    QHash<QString, int> dragged_;   // widths that somebody gave columns, by the same titles
+    QHash<QString, int> dragged_;   // widths set by the user, by the same titles
     std::vector<int> numberWidths_; // of the columns; 0 for those without numbers
     bool quiet_ = false;
     bool laying_ = false;

@@ -14,7 +14,7 @@ public:
     void drawVectors(QPainter& painter, const QSize& size);
 
 signals:
-    /// Colours changed: whoever set pens and brushes sets them again.
+    /// The theme has changed: set pens and brushes again.
     void rethemed();
 
 protected:

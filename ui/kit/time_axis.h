@@ -7,7 +7,7 @@
 
 namespace tilescope::ui {
 
-/// The stretch of time that a view shows, in nanoseconds on its own axis. Zooming and panning make a new one.
+/// The time interval that a view shows, in nanoseconds on its own axis.
 struct TimeWindow {
     double from = 0;
     double to = 1;
@@ -33,11 +33,10 @@ struct Tick {
 /// \param pixels  width of the axis
 std::vector<Tick> timeTicks(const TimeWindow& window, double pixels, double spacing);
 
-/// The value of a tick with every digit that it has: 0.05, 12.5, 11 250. Rounding errors of the sums that
-/// make ticks do not show.
+/// The value of a tick with every digit that it has: 0.05, 12.5, 11 250. Rounding errors are removed.
 QString tickText(double tick);
 
-/// The least of 1, 2, 5 times a power of ten that is not below `step`.
+/// The smallest of 1, 2, 5 times a power of ten that is at least `step`.
 double roundStep(double step);
 
 /// Round steps for any quantity: multiples of 1, 2 or 5 times a power of ten within [from, to], about `count`

@@ -9,7 +9,7 @@ QString tipOfLines(const QStringList& lines)
         if (line.isEmpty())
             continue;
         const QString text = line.toHtmlEscaped();
-        // Rich text wraps where plain text makes one line across the screen.
+        // Rich text wraps; plain text does not.
         tip += tip.isEmpty() && lines.size() > 1 ? QStringLiteral("<b>%1</b>").arg(text)
                : tip.isEmpty()                   ? text
                                                  : QStringLiteral("<br>") + text;

@@ -5,7 +5,7 @@
 
 namespace tilescope::ui {
 
-/// A tip of several lines, the first one bold; long lines wrap, and nothing in them is taken for markup.
+/// A tooltip of several lines, the first one bold. Long lines wrap; markup is escaped.
 QString tipOfLines(const QStringList& lines);
 
 } // namespace tilescope::ui

@@ -2,8 +2,8 @@
 
 namespace tilescope::ui {
 
-/// While one lives, widgets that are rendered draw shapes where they otherwise draw pixels that they keep:
-/// what goes into a PDF or an SVG. GUI thread.
+/// While an instance exists, widgets render vector shapes instead of cached pixels, for PDF and SVG. GUI
+/// thread.
 class VectorDrawing {
 public:
     VectorDrawing() { ++depth(); }

@@ -24,13 +24,13 @@ QString shortCount(const QString& number)
     return value >= 1024 && value % 1024 == 0 ? QString::number(value / 1024) + QLatin1Char('k') : number;
 }
 
-// Keys that tell runs of one file apart, beside the backend and what the list has columns for.
+// Keys that distinguish runs of one file, beside the backend and the columns of the list.
 constexpr const char* kPrecision = "precision"; // the list has a column for it
 constexpr const char* kTelling[] = {"size",   "layers",  "d_model", "heads",   "kv_heads",     "d_head",
                                     "batch",  "context", "mode",    "grad",    "compile",      "causal",
                                     "tile_q", "tile_k",  "seed",    "threads", "checkpointing"};
 
-// batch 4, but train and graph without their keys; none where the value is the absence of something.
+// batch 4, but train and graph without their keys; empty if the value means that something is off.
 QString telling(std::string_view key, std::string_view value)
 {
     if (value == "none" || value == "false" || value.empty())
@@ -43,7 +43,7 @@ QString telling(std::string_view key, std::string_view value)
                   : text(value);
 }
 
-// What follows from another key, or does nothing, tells nothing.
+// Keys that follow from another key or have no effect are left out.
 bool isImplied(std::string_view key, const query::RunSummary& run)
 {
     if (key == "kv_heads")
@@ -53,12 +53,11 @@ bool isImplied(std::string_view key, const query::RunSummary& run)
 }
 
 constexpr int kTickMs = 250;
-// How long after a look at a file the next one follows: of one that changes, one that does not, and one that
-// cannot be read.
+// Intervals between checks of a file: one that changes, one that does not, and one that cannot be read.
 constexpr auto kSoon = std::chrono::milliseconds(500);
 constexpr auto kNowAndThen = std::chrono::seconds(2);
 constexpr auto kSeldom = std::chrono::seconds(30);
-constexpr int kRests = 4; // times as long as the look took
+constexpr int kRests = 4; // times the duration of the check
 
 bool isBeingWritten(const query::FileSnapshot& snapshot)
 {
@@ -66,7 +65,7 @@ bool isBeingWritten(const query::FileSnapshot& snapshot)
                        [](const query::RunSummary& run) { return run.result.status == RunStatus::Running; });
 }
 
-// Whether pages show the same of both, but for what a running one has come to meanwhile.
+// Whether pages show the same for both, apart from the growth of a running one.
 bool looksAlike(const query::RunSummary& a, const query::RunSummary& b)
 {
     return a.uid == b.uid && a.result.status == b.result.status && a.note == b.note && a.tag == b.tag;
@@ -189,11 +188,11 @@ void Workspace::watch()
             look(file);
 }
 
-// A disk may be slow to answer, and the file large: it is asked in the background.
+// A disk may be slow and the file large: it is read in the background.
 void Workspace::look(const OpenFile& file)
 {
     Watch& watch = watches_[file.id];
-    // One look at a time: what it finds is told once.
+    // One check at a time, so that each finding is reported once.
     watch.isWantedAgain = watch.isLooking;
     if (watch.isLooking)
         return;
@@ -214,7 +213,7 @@ void Workspace::looked(int file, Snapshot snapshot, Clock::duration took)
 {
     Watch& watch = watches_[file];
     watch.isLooking = false;
-    // Soon again where it is being written, but not most of the time.
+    // Soon again if it is being written, but bounded in cost.
     const Snapshot& latest = snapshot ? snapshot : entry(file)->snapshot;
     const bool isWritten = snapshot || (latest && isBeingWritten(*latest));
     watch.pace = std::max<Clock::duration>(isWritten ? kSoon : kNowAndThen, kRests * took);
@@ -250,7 +249,7 @@ void Workspace::setProblem(int file, const QString& sentence)
     emit filesChanged();
 }
 
-// Where somebody asked while the file was looked at; unless they have closed it since.
+// Requested during the check, and the file is still open.
 void Workspace::lookAgain(int file)
 {
     if (const OpenFile* open = find(file); open != nullptr && watches_[file].isWantedAgain)
@@ -265,7 +264,7 @@ void Workspace::loaded(int file, Snapshot snapshot)
     emit filesChanged();
     if (chooseFirst(file, before.get()))
         return;
-    // What was chosen stays, and pages keep what they show where nothing of it is another.
+    // The selection stays, and pages keep what they show if it has not changed.
     bool changed = false;
     bool grew = false;
     for (const RunKey& key : selection_) {
@@ -294,7 +293,7 @@ bool Workspace::chooseFirst(int file, const query::FileSnapshot* before)
     return true;
 }
 
-// Of several files that were opened at once the first that can be read, however long the others take.
+// Of several files opened at once, the first one that can be read.
 void Workspace::showWanted()
 {
     while (!wanted_.empty()) {
@@ -356,7 +355,8 @@ std::vector<SelectedRun> Workspace::selectedRuns() const
         if (const query::RunSummary* run = file->snapshot->find(key.run))
             selected.push_back({key, file->file, file->snapshot, run, {}, {}});
     }
-    // Beside others a run is called by what tells it from them, alone by what tells it from its file's.
+    // Among several, a run is named by its differences from the others; alone, by those from the runs of its
+    // file.
     RunTitles titles;
     for (const SelectedRun& run : selected)
         titles.add(*run.run);

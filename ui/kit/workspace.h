@@ -27,8 +27,8 @@ struct RunKey {
     auto operator<=>(const RunKey&) const = default;
 };
 
-/// A file of the run list. `snapshot` is null until its runs are read; `problem` says why they could not be,
-/// now or any more.
+/// A file of the run list. `snapshot` is null until its runs are read; `problem` says why they cannot be
+/// read.
 struct OpenFile {
     int id = 0;
     std::shared_ptr<query::SharedFile> file;
@@ -38,20 +38,20 @@ struct OpenFile {
     QString name() const;
 };
 
-/// A selected run with all it takes to read and to name it. The pointers stay valid as long as it is kept.
+/// A selected run, with everything needed to read and name it. It keeps its pointers valid.
 struct SelectedRun {
     RunKey key;
     std::shared_ptr<query::SharedFile> file;
     std::shared_ptr<const query::FileSnapshot> snapshot;
     const query::RunSummary* run = nullptr; ///< points into snapshot
-    QString letter;                         ///< A, B, …; empty where one run is selected
+    QString letter;                         ///< A, B, …; empty if one run is selected
     QString title;                          ///< naive, flash 4k, naive batch 8 bf16
 
     QString source() const; ///< lm-small2 #1
 };
 
-/// What runs are called beside each other: backend, length of the sequences where it is an experiment about
-/// attention, and whatever else differs among them. The runs stay valid as long as it adds more; O(runs).
+/// Titles of runs shown together: backend, the sequence length of attention experiments, and whatever else
+/// differs among them. The runs stay valid as long as it adds more; O(runs).
 class RunTitles {
 public:
     RunTitles() = default;
@@ -67,7 +67,7 @@ private:
     std::map<std::string, Group> groups_; ///< by workload
 };
 
-/// What a link on one page points at on another.
+/// The target of a link to another page.
 struct PageTarget {
     enum class Kind {
         None,
@@ -78,18 +78,18 @@ struct PageTarget {
     QString text;
 };
 
-/// The open files and the selected runs: what every page shows. Files that change while they are open are
-/// followed: looked at now and then in the background. Owned by the main window; GUI thread.
+/// The open files and the selected runs, which every page shows. Open files are checked for changes in the
+/// background. Owned by the main window; GUI thread.
 class Workspace : public QObject {
     Q_OBJECT
 public:
     explicit Workspace(QObject* parent = nullptr);
     ~Workspace() override;
 
-    /// Opens a file, or looks again at one that is open. What is wrong with it is in its `problem`.
+    /// Opens a file, or checks an open one again. `problem` says why it cannot be read.
     void open(const QString& path);
-    /// The same at a person's wish: a run of the first file that can be read is selected, and openFailed()
-    /// tells of each that cannot.
+    /// The same on the user's request: selects a run of the first readable file and emits openFailed() for
+    /// each unreadable one.
     void openAndShow(const QStringList& paths);
     void close(int file);
     /// Reads the file's runs again.
@@ -103,17 +103,17 @@ public:
     const std::vector<RunKey>& selection() const { return selection_; }
     std::vector<SelectedRun> selectedRuns() const;
 
-    /// The kernel that is looked at, by its full name, on whatever page; empty for none.
+    /// The kernel selected on any page, by its full name; empty for none.
     void setKernel(const QString& name);
     const QString& kernel() const { return kernel_; }
 
 signals:
     void filesChanged();
-    /// A file that a person wanted to see cannot be read; its `problem` says why.
+    /// A file that the user opened cannot be read; its `problem` says why.
     void openFailed(int file);
     void selectionChanged();
     void kernelChanged();
-    /// A selected run is being written, and there may be more of it.
+    /// A selected run that is being written may have grown.
     void runsGrew();
     /// A link leads to the page of that name.
     void pageWanted(const QString& name);
@@ -127,7 +127,7 @@ private:
     struct Watch {
         std::unique_ptr<JobTracker> job;
         bool isLooking = false;
-        bool isWantedAgain = false; ///< somebody asked meanwhile
+        bool isWantedAgain = false; ///< requested during the check
         Clock::time_point due{};
         Clock::duration pace{};
     };
@@ -148,8 +148,8 @@ private:
     std::map<int, Watch> watches_; // by file
     QTimer timer_;
     std::vector<RunKey> selection_;
-    std::vector<int> wanted_; // files that a person has opened, until a run of the first good one is shown
-    std::set<int> untold_;    // those of them whose failure a person is to be told
+    std::vector<int> wanted_; // files that the user opened, until a run of the first readable one is shown
+    std::set<int> untold_;    // those whose failure is to be reported
     QString kernel_;
     int nextFile_ = 1;
 };

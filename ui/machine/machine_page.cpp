@@ -68,7 +68,7 @@ MachinePage::MachinePage(Workspace& workspace, QWidget* parent)
     layout->setSpacing(0);
     layout->addWidget(makeTools());
     auto* here = new Panel(tr("This machine"));
-    here->setSubtitle(tr("what experiments find here, and how to mend what is missing"));
+    here->setSubtitle(tr("what experiments can use, and how to fix what is missing"));
     auto* scroll = new QScrollArea;
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
@@ -100,7 +100,7 @@ MachinePage::MachinePage(Workspace& workspace, QWidget* parent)
 QWidget* MachinePage::makeTools()
 {
     auto* tools = new ToolBar;
-    connect(tools->addButton(tr("Refresh"), tr("Examine this machine again")), &QPushButton::clicked, this,
+    connect(tools->addButton(tr("Refresh"), tr("Check this machine again")), &QPushButton::clicked, this,
             &MachinePage::examine);
     connect(tools->addButton(tr("Copy report"), tr("Copy the findings as text")), &QPushButton::clicked, this,
             [this] {

@@ -13,8 +13,8 @@ namespace tilescope::ui {
 class Panel;
 class TableView;
 
-/// What this machine offers to experiments, with a remedy for each thing that is missing, and beside it the
-/// machine on which the selected runs were recorded.
+/// What this machine offers, with a remedy for everything that is missing, and the machine of the selected
+/// runs.
 class MachinePage : public Page {
     Q_OBJECT
 public:

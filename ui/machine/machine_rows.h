@@ -7,8 +7,8 @@
 
 namespace tilescope::ui {
 
-/// The facts about the machines of one run or several, a column each; what differs stands out.
-/// \param titles  of the columns, one a run
+/// The facts about the machines of one run or several, a column each; differences are highlighted.
+/// \param titles  of the columns, one per run
 TableData factRows(const std::vector<query::EnvironmentTable>& runs, const QStringList& titles);
 
 } // namespace tilescope::ui

@@ -138,7 +138,7 @@ void MemoryAreas::drawAreas(QPainter& painter, const QRect& plot) const
             fillBands(painter, plot.left() + columns.first, bands,
                       colourOf(swatchOfGroup(groups.grouping, groups.names[group]), colours()));
         for (ColumnBand& band : bands)
-            band.bottom = band.top; // the next one stands on it
+            band.bottom = band.top; // the next group starts there
     }
     drawReserved(painter, plot, columns);
 }
@@ -155,7 +155,7 @@ void MemoryAreas::drawOutline(QPainter& painter, const QRect& plot, std::size_t 
         line << QPointF(x, y) << QPointF(x + 1, y);
     }
     painter.setBrush(Qt::NoBrush);
-    // A pale hem keeps the line apart from whatever lies behind it.
+    // A pale outline separates the line from what is behind it.
     painter.setPen(QPen(colours().surface, 3));
     painter.drawPolyline(line);
     painter.setPen(QPen(outlineOf(index), 1));

@@ -9,15 +9,14 @@
 
 namespace tilescope::ui {
 
-/// What the plots of the memory page have in common: the stretch of time that they show, the cursor, the
-/// instant that is looked at and the span that is selected; nanoseconds from the first traced step. GUI
-/// thread.
+/// What the plots of the Memory page share: visible time interval, cursor, instant and selected span;
+/// nanoseconds from the first traced step. GUI thread.
 class MemoryAxis : public QObject {
     Q_OBJECT
 public:
     using QObject::QObject;
 
-    /// Forgets window, history, cursor, instant and span.
+    /// Resets window, history, cursor, instant and span.
     void start(const TimeWindow& bounds);
     const TimeWindow& bounds() const { return bounds_; }
     const TimeWindow& window() const { return window_; }

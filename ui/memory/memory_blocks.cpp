@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kNear = 4; ///< pixels by which a click may miss a box
 
-/// A group's colour over the ground by coverage, in eighths, never so little that it could be overlooked.
+/// A group's colour over the background by coverage in eighths, with a visible minimum.
 class Shades {
 public:
     Shades(const QColor& colour, const QColor& ground)
@@ -39,7 +39,7 @@ private:
     std::array<QRgb, kSteps> shades_{};
 };
 
-/// Whole pixels: neighbours neither overlap nor leave seams, but for a hair where there is room for it.
+/// Whole pixels: neighbours neither overlap nor leave seams, except a hairline if there is room.
 QRect pixelsOf(const query::DrawnMemory& box)
 {
     const int left = int(std::lround(box.left));
@@ -232,7 +232,7 @@ void MemoryBlocks::drawScale(QPainter& painter, const QRect& plot) const
         }
         return;
     }
-    // Each stretch of addresses on a ground of its own, with its size where there is room for it.
+    // A background for each address range, with its size if there is room.
     const int height = painter.fontMetrics().height();
     double free = plot.bottom() + height;
     const auto label = [&](double top, double bottom, std::int64_t bytes) {
@@ -400,7 +400,7 @@ void MemoryBlocks::drawMarks(QPainter& painter, const QRect& plot)
             return;
         QRectF rect(QPointF(plot.left() + frame.x(double(box.from)), yOf(double(box.high), plot)),
                     QPointF(plot.left() + frame.x(double(box.to)), yOf(double(box.low), plot)));
-        // Where it falls from place to place by the moment, outlines would hide it.
+        // Outlines would hide boxes that change their place often.
         if (rect.width() < 4 && box.to - box.from < life.end - std::max<std::int64_t>(0, life.begin))
             return;
         rect = rect.intersected(QRectF(plot).adjusted(-4, -4, 4, 4)).adjusted(-1, -1, 1, 1);
@@ -437,7 +437,7 @@ QString MemoryBlocks::tip(QPointF at) const
                                ? double(run_->history->allocated.at(time)) - rest
                                : 0;
         if (rest > 0 && bytes >= low && bytes <= low + rest)
-            return tr("the rest: %1 that no box stands for here").arg(byteText(rest));
+            return tr("the rest: %1 without boxes of their own").arg(byteText(rest));
         return {};
     }
     const std::uint32_t block = layout_->boxes[*box].block;
@@ -455,7 +455,7 @@ TableData MemoryBlocks::table() const
     using Kind = TableColumn::Kind;
     values.columns = {
         makeColumn(tr("Block"), Kind::Text, 0),          makeColumn(tr("Category"), Kind::Text, 90),
-        makeColumn(tr("Asked for in"), Kind::Text, 150), makeColumn(tr("Bytes"), Kind::Number, 90),
+        makeColumn(tr("Requested in"), Kind::Text, 150), makeColumn(tr("Bytes"), Kind::Number, 90),
         makeColumn(tr("Address"), Kind::Text, 120),      makeColumn(tr("From, ns"), Kind::Number, 90),
         makeColumn(tr("To, ns"), Kind::Number, 90)};
     const query::MemoryFrame frame = frameOf(plot());

@@ -8,15 +8,15 @@
 
 namespace tilescope::ui {
 
-/// The blocks of a run over time, by address or stacked: the largest as boxes, those too small to be told
-/// apart merged, the rest as one band. Alt+wheel zooms in bytes, the wheel then scrolls. GUI thread.
+/// The blocks of a run over time, by address or stacked: the largest as boxes, small ones merged, the rest
+/// as one band. Alt+wheel zooms in bytes, the wheel then scrolls. GUI thread.
 class MemoryBlocks : public MemoryChart {
     Q_OBJECT
 public:
     explicit MemoryBlocks(MemoryAxis& axis, QWidget* parent = nullptr);
 
-    /// Keeps the stretch of bytes where the placing stays. Nothing of a null layout.
-    /// \param levels  of this layout and these groups; null: every frame looks at every box that it shows
+    /// Keeps the byte range if the placing is the same. A null layout shows nothing.
+    /// \param levels  of this layout and these groups; null: every frame visits every box that it shows
     void show(const MemoryRun& run, std::shared_ptr<const query::MemoryGroups> groups,
               std::shared_ptr<const query::MemoryLayout> layout,
               std::shared_ptr<const query::MemoryLevels> levels);
@@ -30,7 +30,7 @@ public:
     /// Marks a segment by its address where blocks stand at theirs, and no block.
     void selectSegment(std::optional<std::uint64_t> address);
     std::optional<std::uint64_t> selectedSegment() const { return segment_; }
-    /// What is shown of the bytes, from 0 at the bottom to the layout's height.
+    /// The visible byte range, from 0 at the bottom to the layout's height.
     std::pair<double, double> bytes() const { return {low_, high_}; }
     TableData table() const override;
 

@@ -29,7 +29,7 @@ MemoryChart::MemoryChart(MemoryAxis& axis, QWidget* parent) : QWidget(parent), a
     makeKeys();
     connect(&axis_, &MemoryAxis::windowChanged, this, &MemoryChart::outdate);
     connect(&axis_, &MemoryAxis::windowChanged, this, [this] {
-        if (isHovered_ && drag_ == Drag::None) // something else is under the cursor now
+        if (isHovered_ && drag_ == Drag::None) // the box under the cursor has changed
             tellCursor();
     });
     for (auto signal : {&MemoryAxis::cursorChanged, &MemoryAxis::instantChanged, &MemoryAxis::spanChanged})
@@ -116,7 +116,7 @@ void MemoryChart::drawSteps(QPainter& painter, const QRect& plot) const
     double free = plot.left();
     for (const MemoryStepMark& step : steps_) {
         const double x = xAt(step.from, plot);
-        // Of thousands of steps no more lines than can be told apart, and than leave the data to be seen.
+        // Bounds the number of step lines, so that they do not cover the data.
         if (x < free || x > plot.right())
             continue;
         painter.setPen(p.strongLine);
@@ -361,7 +361,7 @@ void MemoryChart::makeKeys()
     addKey(*this, tr("Lower bytes"), {Qt::Key_Down}, [this] { scrollBytes(-0.15); });
     addKey(*this, tr("Show everything"), {Qt::Key_F}, [this] { fit(); });
     addKey(*this, tr("Zoom to the selection"), {Qt::Key_Z}, [this] { zoomToSelection(); });
-    addKey(*this, tr("Back to the window before"), {Qt::ALT | Qt::Key_Left}, [this] { axis_.back(); });
+    addKey(*this, tr("Zoom back"), {Qt::ALT | Qt::Key_Left}, [this] { axis_.back(); });
     addKey(*this, tr("Forward again"), {Qt::ALT | Qt::Key_Right}, [this] { axis_.forward(); });
     addKey(*this, tr("Clear the selection"), {Qt::Key_Escape}, [this] { escape(); });
 }

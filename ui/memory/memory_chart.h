@@ -16,8 +16,8 @@ struct MemoryStepMark {
 };
 
 /// A plot of memory over time: the axis of time with its steps, zooming and panning as on the timeline
-/// (Ctrl+wheel, Shift+wheel, middle drag, W A S D, F, Z), a drag selects a span, a click an instant. What it
-/// shows is drawn into a picture that is kept while only cursor and instant move. GUI thread.
+/// (Ctrl+wheel, Shift+wheel, middle drag, W A S D, F, Z), a drag selects a span, a click an instant. The
+/// picture is cached while only cursor and instant move. GUI thread.
 class MemoryChart : public QWidget {
     Q_OBJECT
 public:
@@ -36,7 +36,7 @@ public:
     double xAt(double time) const { return xAt(time, plot()); }
 
 signals:
-    /// In words, what is under the cursor; empty where it left.
+    /// In words, what is under the cursor; empty if it left.
     void hovered(const QString& text);
     /// An instant was chosen, by a click.
     void instantClicked(double time);
@@ -60,7 +60,7 @@ protected:
     virtual void fit();
 
     MemoryAxis& axis() const { return axis_; }
-    /// The picture is no longer right.
+    /// Discards the cached picture.
     void outdate();
     void tellCursor();
     double xAt(double time, const QRect& plot) const;

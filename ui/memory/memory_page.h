@@ -25,11 +25,11 @@ class Panel;
 class Segments;
 class TableView;
 
-/// The memory of a run over time, its blocks, and what lives at an instant; others of the selected runs as
-/// outlines over it.
+/// The memory of a run over time, its blocks, and the live blocks at an instant; the other selected runs as
+/// outlines.
 ///
-/// Of a long run the curves are there first, then the blocks, then the names of ops. All of it is read,
-/// grouped and placed in the background; the plots draw what came last.
+/// Of a long run the curves appear first, then the blocks, then the names of ops. Reading, grouping and
+/// placing run in the background.
 class MemoryPage : public Page {
     Q_OBJECT
 public:
@@ -72,6 +72,7 @@ private:
     QWidget* makePlots();
     Panel* makeBlocks();
     QWidget* makeSide();
+    Panel* makeFacts();
     void showMessage(const QString& text);
 
     // What is shown of the runs.
@@ -116,12 +117,12 @@ private:
     std::array<std::shared_ptr<const query::MemoryGroups>, 3> groups_; ///< of the first, by grouping
     std::shared_ptr<const query::MemoryLayout> layout_;
     Instant instantKind_ = Instant::Peak;
-    bool isColourChosen_ = false; ///< by the person, not by what the run tells
+    bool isColourChosen_ = false; ///< by the user, not from the run
     // One of them is selected at most.
     std::optional<std::uint32_t> block_;
     std::optional<std::uint64_t> segment_;   ///< its address
     std::vector<query::MemoryStrip> strips_; ///< at the instant, where plot or list shows segments
-    bool isReading_ = false;                 ///< of what is selected now there are no blocks yet
+    bool isReading_ = false;                 ///< the blocks of the selection are not there yet
     QString wanted_;                         ///< a block that a link leads to, until the blocks are there
     std::vector<std::string> shareKeys_;
     std::array<bool, 2> isHidingKnown_{}; ///< of blocks and of segments

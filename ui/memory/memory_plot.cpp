@@ -109,7 +109,7 @@ void MemoryPlot::show(std::vector<MemorySeries> series)
         for (QCPGraph* graph : {drawn.allocated, drawn.reserved}) {
             graph->setLineStyle(QCPGraph::lsStepLeft);
             graph->setAdaptiveSampling(false); // stepPoints() has done so, keeping every extreme
-            // Every edge is upright or level: smoothing would only blur it, at half the cost of a frame.
+            // Edges are vertical or horizontal: antialiasing would only blur them.
             graph->setAntialiased(false);
             graph->setAntialiasedFill(false);
         }
@@ -153,7 +153,7 @@ void MemoryPlot::dress()
         const QColor colour = colourOf(i, drawn_.size());
         QColor soft = colour;
         soft.setAlphaF(drawn_.size() == 1 ? 0.35F : 0.18F);
-        drawn_[i].allocated->setPen(QPen(colour, 1)); // wider ones are outlines, ten times as dear
+        drawn_[i].allocated->setPen(QPen(colour, 1)); // wider lines are drawn ten times as slowly
         drawn_[i].allocated->setBrush(soft);
         drawn_[i].reserved->setPen(QPen(drawn_.size() == 1 ? p.text : colour, 1));
         drawn_[i].peak->setScatterStyle(
@@ -229,8 +229,7 @@ void MemoryPlot::placeLabels()
         if (!series_[i].letter.isEmpty())
             text.prepend(series_[i].letter + QLatin1Char(' '));
         label.setText(text);
-        // In the band that the axis keeps free at the top, below the steps' names; beside the marker,
-        // towards the middle.
+        // In the free band at the top, below the names of steps; beside the marker, towards the middle.
         const bool left = at > shown.center();
         const int line = sizes().of(16);
         label.setPositionAlignment((left ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);

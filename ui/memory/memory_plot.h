@@ -12,14 +12,14 @@ namespace tilescope::ui {
 
 /// The memory of one run as MemoryPlot draws it.
 struct MemorySeries {
-    QString letter; ///< A, B; empty where one run is shown
+    QString letter; ///< A, B; empty if one run is shown
     std::shared_ptr<const query::Timeline> timeline;
     const query::Lane* lane = nullptr; ///< a memory lane of `timeline`
-    std::int64_t zero = 0;             ///< what its axis calls 0: the first traced step, else the first event
+    std::int64_t zero = 0; ///< the zero of its axis: the first traced step, otherwise the first event
 
     /// Whether an allocator keeps memory in reserve: not on a CPU.
     bool hasReserved() const { return bool(lane->device); }
-    /// The memory lane of that device, counted from the first traced step; none where there is no such lane.
+    /// The memory lane of that device, counted from the first traced step; none if there is no such lane.
     static std::optional<MemorySeries> of(std::shared_ptr<const query::Timeline> timeline,
                                           DeviceIndex device);
 };
@@ -46,7 +46,7 @@ public:
     static QColor colourOf(std::size_t run, std::size_t runs);
 
 signals:
-    /// Time and bytes under the cursor, in words; empty where it left.
+    /// Time and bytes under the cursor, in words; empty if it left.
     void cursorMoved(const QString& text);
 
 protected:

@@ -67,7 +67,7 @@ QString timeOf(std::int64_t time, std::int64_t zero)
     return timeText(double(time - zero));
 }
 
-// What of a run is allocated at an instant, by some key.
+// What a run has allocated at an instant, by a key.
 struct Tally {
     std::map<std::string, std::pair<std::int64_t, std::int64_t>, std::less<>> byKey; // bytes, blocks
     std::int64_t told = 0;
@@ -147,7 +147,7 @@ TableRow shareRow(const QString& name, std::int64_t bytes, std::int64_t blocks, 
     return row;
 }
 
-// What the allocator holds beyond what it counts as allocated.
+// Reserved memory beyond the allocated bytes.
 void addBeyond(TableData& data, const MemoryRun& run, std::int64_t time, double most, const Unit& unit)
 {
     const auto addRow = [&](MemoryCategory category, const QString& name, std::int64_t bytes) {
@@ -314,7 +314,7 @@ MemoryShares memoryShareRows(const MemoryRun& run, MemoryTable by, const query::
     Tally tally = tallyAt(run, by, groups, time);
     if (by == MemoryTable::Category)
         for (const std::string& name : groups->names)
-            tally.add(name, 0, 0); // those that have nothing now are told, too
+            tally.add(name, 0, 0); // also categories without bytes
     if (const std::int64_t untold = shares.allocated - tally.told; untold != 0)
         tally.add(query::kUnattributed, untold, 0);
     double most = 0;
@@ -384,7 +384,7 @@ BlockList blockRows(const MemoryRun& run, const BlockChoice& choice)
     const Unit unit = byteUnit(most);
     list.table.columns = {
         makeColumn(tr("Block"), Kind::Text, 0),         makeColumn(tr("Category"), Kind::Text, 92, true),
-        makeColumn(unitWord(unit), Kind::Number, 58),   makeColumn(tr("Asked for in"), Kind::Text, 170, true),
+        makeColumn(unitWord(unit), Kind::Number, 58),   makeColumn(tr("Requested in"), Kind::Text, 170, true),
         makeColumn(tr("From"), Kind::Number, 82, true), makeColumn(tr("Lives"), Kind::Number, 82, true)};
     list.table.columns[0].swatch = true;
     for (const std::uint32_t index : blocks) {
@@ -463,7 +463,7 @@ SegmentRows segmentRows(const query::MemoryHistory& history, std::int64_t time)
     const analysis::SegmentUse use = map.use();
     rows.summary = segments.empty()
                        ? QString()
-                       : tr("%1, %2 reserved: %3 asked for, %4 lost to rounding, %5 free in segments in "
+                       : tr("%1, %2 reserved: %3 requested, %4 lost to rounding, %5 free in segments in "
                             "use, %6 in empty ones; largest free block %7")
                              .arg(counted(std::ssize(segments), "segment"), byteText(double(use.reserved())),
                                   byteText(double(use.requested)), byteText(double(use.rounding)),

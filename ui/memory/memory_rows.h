@@ -15,7 +15,7 @@ namespace tilescope::ui {
 
 /// A run's memory as the memory page shows it. Of a long run the outline is there first: it has no blocks.
 struct MemoryRun {
-    QString letter; ///< A, B; empty where one run is shown
+    QString letter; ///< A, B; empty if one run is shown
     QString title;
     std::shared_ptr<const query::MemoryHistory> history;
     std::shared_ptr<const query::MemoryOps> ops = {}; ///< null until they are read
@@ -23,16 +23,15 @@ struct MemoryRun {
     std::optional<std::int64_t> context = {}; ///< bytes of the device outside the allocator
     bool isOutline = false;
 
-    /// What the axis calls 0: the first traced step, else the first event.
+    /// The zero of the axis: the first traced step, otherwise the first event.
     std::int64_t zero() const { return steps.empty() ? 0 : steps.front().start; }
     /// Whether an allocator keeps memory in reserve: not on a CPU.
     bool hasReserved() const { return bool(history->device); }
-    /// What its blocks and its curve count: a snapshot holds what programs asked for, without the allocator's
-    /// rounding.
+    /// Whether blocks and curve count requested bytes, without the allocator's rounding: snapshots do.
     bool countsRequested() const;
     QString countWord() const; ///< "requested" or "allocated"
-    /// What PyTorch calls allocated_size at an instant: what was asked for and the allocator's rounding. None
-    /// where that is the run's own count, or where segments were not recorded. O(events until then).
+    /// PyTorch's allocated_size at an instant: requested bytes plus rounding. Null if that is the run's own
+    /// count, or if segments were not recorded. O(events until then).
     std::optional<std::int64_t> allocatedSize(std::int64_t time) const;
     /// The step that an instant lies in; none between steps.
     const query::TimelineStep* stepAt(std::int64_t time) const;
@@ -41,22 +40,23 @@ struct MemoryRun {
 /// The colour of a group of blocks, the same wherever it is shown.
 Swatch swatchOfGroup(query::MemoryGrouping grouping, const std::string& name);
 
-/// What to call a block: the tensor that lies in it, else the module and the op that asked for it.
+/// The name of a block: its tensor, otherwise the module and op that requested it.
 QString blockName(const MemoryRun& run, std::uint32_t block);
-/// Where it was asked for, below the step; empty where that is not known.
+/// The range below the step in which it was requested; empty if unknown.
 QString blockPlace(const MemoryRun& run, std::uint32_t block);
-/// The key of a block in a list of the largest: range or tensor with all layers as one, line break, category.
+/// The group of a block in the list of the largest: range or tensor with all layers as one, a line break,
+/// category.
 QString blockGroup(const query::MemoryHistory& history, std::uint32_t block);
 /// All that is known of a block, as keys and values.
 /// \param zero  what its times count from
 std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::uint32_t block);
 
-/// What the table of an instant tells bytes apart by.
+/// The grouping of the table at an instant.
 enum class MemoryTable { Category, Phase, Module, Op };
 enum class MemoryShareColumn { Name, Bytes, Bar, Share, Blocks, Count };
 
-/// What was allocated at an instant by group, the largest first; the rows before `allocated` add up to what
-/// the allocator counted then. Beyond it what is reserved, where it is known. Ids are places in `keys`.
+/// The allocated bytes at an instant by group, the largest first; the rows before `allocated` sum to the
+/// allocator's count. Reserved memory follows, if known. Ids are indices into `keys`.
 /// \param groups  of Category, Phase and Module; of Op not used
 struct MemoryShares {
     TableData table;
@@ -73,7 +73,7 @@ enum class BlockColumn { Name, Category, Bytes, Place, From, Lives, Count };
 /// Which blocks a table lists.
 struct BlockChoice {
     std::optional<std::int64_t> time = {}; ///< alive then; none: at any time
-    std::size_t most = 1000;               ///< nobody reads on, and the largest come first
+    std::size_t most = 1000;               ///< the largest come first
 };
 /// The largest of them; ids are indices into the history's blocks.
 struct BlockList {

@@ -144,8 +144,8 @@ QString MemorySegments::words(const Place& place) const
     const QString what = part.block                  ? blockName(*run_, *part.block) + QLatin1Char(' ') + size
                          : part.state == State::Free ? tr("free %1").arg(size)
                          : part.state == State::Pending
-                             ? tr("freed, but a stream still uses it, %1").arg(size)
-                             : tr("a block that nobody told of, %1").arg(size);
+                             ? tr("freed but still used by a stream, %1").arg(size)
+                             : tr("a block without an allocation event, %1").arg(size);
     const QString segment = strip.segment.isExpandable ? tr("%1, at %2 of expandable segment 0x%3, %4")
                                                        : tr("%1, at %2 of segment 0x%3, %4");
     return segment.arg(what, byteText(double(part.offset)))
@@ -181,7 +181,7 @@ void MemorySegments::drawStrip(QPainter& painter, std::size_t index) const
             part.block
                 ? colourOf(swatchOfGroup(groups_->grouping, groups_->names[groups_->groupOf[*part.block]]), p)
                 : p.unattributed;
-        // However small, it is seen; a hair keeps neighbours apart.
+        // At least one pixel, and a hairline between neighbours.
         rect.setWidth(std::max(1.0, rect.width() > 4 ? rect.width() - 1 : rect.width()));
         painter.fillRect(rect, fill);
         const double room = rect.width() - sizes().of(8);

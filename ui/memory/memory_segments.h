@@ -7,9 +7,8 @@
 
 namespace tilescope::ui {
 
-/// The segments of an allocator at an instant, one a row: blocks in their groups' colours, what is free
-/// between them hatched, each row as wide as the view whatever its segment's size, which stands before it.
-/// GUI thread.
+/// The segments of an allocator at an instant, one per row: blocks in their groups' colours, free memory
+/// hatched. Every row has the width of the view; the size of the segment is to its left. GUI thread.
 class MemorySegments : public QAbstractScrollArea {
     Q_OBJECT
 public:
@@ -17,13 +16,13 @@ public:
 
     void show(const MemoryRun& run, std::shared_ptr<const query::MemoryGroups> groups,
               std::vector<query::MemoryStrip> strips);
-    /// What stands there instead of segments.
+    /// The message shown instead of segments.
     void showMessage(const QString& text);
     /// Marks a block and the segment that it lies in.
     void select(std::optional<std::uint32_t> block);
     /// Marks a segment by its address, and no block.
     void selectSegment(std::optional<std::uint64_t> address);
-    /// The segment that is marked, or that the marked block lies in; none where it is not among those shown.
+    /// The segment that is marked, or that the marked block lies in; none if it is not among those shown.
     std::optional<std::uint64_t> selectedSegment() const;
     const std::vector<query::MemoryStrip>& strips() const { return strips_; }
     /// Where a part of a segment is drawn, on the viewport.

@@ -37,7 +37,7 @@ std::vector<StepPoint> stepPoints(const query::StepCurve& curve, std::int64_t en
         return points;
     const std::size_t first = firstAfter(curve, from);
     const std::size_t last = firstAfter(curve, to);
-    // `from` need not be whole: what holds there is what the change before it left.
+    // The value at `from` is that of the change before it.
     points.push_back({from, double(curve.value(first == 0 ? 0 : first - 1))});
     if (last - first <= 2 * std::size_t(pixels)) {
         for (std::size_t i = first; i < last; ++i)

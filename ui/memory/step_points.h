@@ -17,7 +17,7 @@ struct StepPoint {
 };
 
 /// The corners that draw a curve over a window `pixels` wide. Every change where there are few; else at most
-/// three to a pixel, among them each pixel's least and greatest value, so that no peak is lost.
+/// three per pixel, among them each pixel's least and greatest value, so that no peak is lost.
 /// \param end  how long the last value holds; nothing is drawn before the first change or after it
 /// O(pixels log n).
 std::vector<StepPoint> stepPoints(const query::StepCurve& curve, std::int64_t end, const TimeWindow& window,

@@ -15,10 +15,12 @@ namespace tilescope::ui {
 
 namespace {
 
-int rowHeight()
+int leastRowHeight()
 {
     return sizes().of(28);
 }
+
+constexpr double kTitle = 104; // design pixels
 
 std::pair<Icon, QColor> signOf(Flag::Kind kind)
 {
@@ -54,6 +56,37 @@ FlagList::FlagList(QWidget* parent) : QWidget(parent)
     connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
 }
 
+// Left of the text: sign and title.
+int FlagList::textLeft()
+{
+    return 2 * sizes().padding + sizes().of(14 + kTitle + 8);
+}
+
+int FlagList::linkWidth(const Flag& flag)
+{
+    const QString link = linkText(flag.page);
+    return link.isEmpty() ? 0
+                          : QFontMetrics(Theme::instance().body()).horizontalAdvance(link) + sizes().padding;
+}
+
+// Rows are as high as their wrapped texts.
+void FlagList::layRows()
+{
+    const QFontMetrics metrics(Theme::instance().body());
+    tops_ = {0};
+    for (const Flag& flag : flags_) {
+        const QRect room(0, 0, std::max(1, width() - sizes().padding - linkWidth(flag) - textLeft()), 10'000);
+        const int text = metrics.boundingRect(room, Qt::TextWordWrap, flag.sentence()).height();
+        tops_.push_back(tops_.back() + std::max(leastRowHeight(), text + sizes().of(10)));
+    }
+    setFixedHeight(tops_.back() + sizes().of(4));
+}
+
+void FlagList::resizeEvent(QResizeEvent*)
+{
+    layRows();
+}
+
 void FlagList::show(std::vector<Flag> flags)
 {
     flags_ = std::move(flags);
@@ -62,19 +95,19 @@ void FlagList::show(std::vector<Flag> flags)
     for (const Flag& flag : flags_)
         words << flag.title + QStringLiteral(": ") + flag.sentence();
     setAccessibleDescription(words.join(QStringLiteral(". ")));
-    updateGeometry();
+    layRows();
     update();
 }
 
 QSize FlagList::sizeHint() const
 {
-    return {sizes().of(300), rowHeight() * int(flags_.size()) + sizes().of(4)};
+    return {sizes().of(300), tops_.back() + sizes().of(4)};
 }
 
 int FlagList::rowAt(int y) const
 {
-    const int row = y / rowHeight();
-    return y >= 0 && row < int(flags_.size()) ? row : -1;
+    const auto row = int(std::ranges::upper_bound(tops_, y) - tops_.begin()) - 1;
+    return row >= 0 && row < int(flags_.size()) ? row : -1;
 }
 
 void FlagList::paintEvent(QPaintEvent*)
@@ -83,33 +116,31 @@ void FlagList::paintEvent(QPaintEvent*)
     const Theme& theme = Theme::instance();
     QPainter painter(this);
     const int pad = sizes().padding;
-    const int titleWidth = sizes().of(104);
+    const int titleWidth = sizes().of(kTitle);
     for (int i = 0; i < int(flags_.size()); ++i) {
         const Flag& flag = flags_[std::size_t(i)];
-        const QRect rect(0, i * rowHeight(), width(), rowHeight());
+        const auto row = std::size_t(i);
+        const QRect rect(0, tops_[row], width(), tops_[row + 1] - tops_[row]);
+        const QRect firstLine(rect.left(), rect.top(), rect.width(), leastRowHeight());
         if (hasFocus() && i == current_)
             painter.fillRect(rect, p.selectedRow);
         if (i > 0)
             painter.fillRect(QRect(0, rect.top(), width(), 1), p.grid);
         const int side = sizes().of(14);
         const auto [icon, colour] = signOf(flag.kind);
-        paintIcon(painter, icon, QRectF(pad, rect.center().y() - side / 2.0 + 0.5, side, side), colour);
-        int x = pad + side + pad;
+        paintIcon(painter, icon, QRectF(pad, firstLine.center().y() - side / 2.0 + 0.5, side, side), colour);
         painter.setFont(theme.bold());
         painter.setPen(p.text);
-        painter.drawText(QRect(x, rect.top(), titleWidth, rect.height()), Qt::AlignVCenter | Qt::AlignLeft,
+        painter.drawText(QRect(pad + side + pad, firstLine.top(), titleWidth, firstLine.height()),
+                         Qt::AlignVCenter | Qt::AlignLeft,
                          painter.fontMetrics().elidedText(flag.title, Qt::ElideRight, titleWidth));
-        x += titleWidth + sizes().of(8);
         painter.setFont(theme.body());
-        const QFontMetrics metrics(painter.font());
-        const QString link = linkText(flag.page);
-        const int linkWidth = link.isEmpty() ? 0 : metrics.horizontalAdvance(link) + pad;
         painter.setPen(p.dimText);
-        const QRect text(x, rect.top(), width() - pad - linkWidth - x, rect.height());
-        painter.drawText(text, Qt::AlignVCenter | Qt::AlignLeft,
-                         metrics.elidedText(flag.sentence(), Qt::ElideRight, text.width()));
+        painter.drawText(rect.adjusted(textLeft(), 0, -pad - linkWidth(flag), 0),
+                         Qt::AlignVCenter | Qt::AlignLeft | Qt::TextWordWrap, flag.sentence());
         painter.setPen(p.accent);
-        painter.drawText(rect.adjusted(0, 0, -pad, 0), Qt::AlignVCenter | Qt::AlignRight, link);
+        painter.drawText(firstLine.adjusted(0, 0, -pad, 0), Qt::AlignVCenter | Qt::AlignRight,
+                         linkText(flag.page));
     }
 }
 

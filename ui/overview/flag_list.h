@@ -23,6 +23,7 @@ signals:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
@@ -30,9 +31,13 @@ protected:
 
 private:
     int rowAt(int y) const;
+    void layRows();
+    static int textLeft();
+    static int linkWidth(const Flag& flag);
 
     std::vector<Flag> flags_;
-    int current_ = 0; // of the keyboard
+    std::vector<int> tops_{0}; // of the rows, and the end of the last one
+    int current_ = 0;          // of the keyboard
 };
 
 } // namespace tilescope::ui

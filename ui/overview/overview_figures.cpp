@@ -2,6 +2,7 @@
 
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/peak_text.h"
 #include "ui/kit/step_text.h"
 #include "ui/overview/overview_missing.h"
 #include "ui/overview/overview_steps.h"
@@ -72,7 +73,7 @@ KeyFigure stepTime(const OverviewData& data)
         const OverviewRun& run = data.runs[i];
         KeyFigure::Line line = lineOf(run);
         if (const auto& step = run.summary->step) {
-            // What is compared is what is shown: with repeats that is not the one run.
+            // Shows the compared median, which with repeats is not that of the one run.
             const double median =
                 difference ? i == 0 ? difference->medianA : difference->medianB : step->median;
             const std::int64_t repeats = difference ? i == 0 ? difference->runsA : difference->runsB : 1;
@@ -86,7 +87,7 @@ KeyFigure stepTime(const OverviewData& data)
     }
     if (difference)
         setVerdict(figure, *difference);
-    else if (data.runs.size() == 1)
+    else if (data.runs.size() == 1 && data.runs[0].summary->step)
         figure.verdict = QStringLiteral("with its 95 % interval");
     return figure;
 }
@@ -151,8 +152,11 @@ KeyFigure idle(const OverviewData& data)
 
 KeyFigure peakMemory(const OverviewData& data)
 {
-    KeyFigure figure{
-        .title = QStringLiteral("Peak allocated"), .lines = {}, .verdict = {}, .page = QStringLiteral("memory")};
+    KeyFigure figure{.title = peakName(*data.runs.front().summary),
+                     .lines = {},
+                     .verdict = {},
+                     .page = QStringLiteral("memory")};
+    figure.title[0] = figure.title[0].toUpper();
     std::vector<double> peaks;
     for (const OverviewRun& run : data.runs) {
         KeyFigure::Line line = lineOf(run);
@@ -179,7 +183,7 @@ KeyFigure peakMemory(const OverviewData& data)
     return figure;
 }
 
-// Tokens that a step works on; none where the workload has no such thing.
+// Tokens that a step works on; none if the workload has no such thing.
 std::optional<double> tokensOf(const query::RunSummary& run)
 {
     const auto number = [&run](std::string_view key) {
@@ -211,7 +215,8 @@ KeyFigure throughput(const OverviewData& data)
         }
         figure.lines.push_back(std::move(line));
     }
-    figure.verdict = QStringLiteral("tokens, by the median step");
+    if (!rates.empty())
+        figure.verdict = QStringLiteral("tokens, by the median step");
     return figure;
 }
 
@@ -225,7 +230,7 @@ QString rateNumber(double flopsPerSecond)
     return threeDigits(flopsPerSecond / (flopsPerSecond >= 1e12 ? 1e12 : 1e9));
 }
 
-// Model FLOPs against what the device can do; the rate alone where that is not known.
+// Model FLOPs against what the device can do; the rate alone if that is not known.
 KeyFigure utilisation(const OverviewData& data)
 {
     KeyFigure figure{

@@ -14,15 +14,14 @@ namespace tilescope::ui {
 
 /// A run as the overview shows it. The summary stays valid as long as its snapshot.
 struct OverviewRun {
-    QString letter; ///< A, B; empty where one run is shown
+    QString letter; ///< A, B; empty if one run is shown
     QString title;
     std::shared_ptr<const query::FileSnapshot> snapshot;
     const query::RunSummary* summary = nullptr; ///< points into snapshot
     std::shared_ptr<const query::RunOverview> data;
 };
 
-/// One or two runs with what tells them apart: plain values, from which cards, bars, tables and flags are
-/// made.
+/// One or two runs and their comparison: plain values for cards, bars, tables and flags.
 struct OverviewData {
     std::vector<OverviewRun> runs;                               ///< at most two
     std::optional<analysis::TimeDifference> stepDifference = {}; ///< B against A, ms; none for one run
@@ -65,7 +64,7 @@ struct StepBar {
 /// ops' own time by family. Runs without traced steps have no bar.
 std::vector<StepBar> stepBars(const OverviewData& data);
 
-/// Something to know about the runs before trusting or changing them.
+/// A condition that the reader of the figures should know.
 struct Flag {
     enum class Kind { Fine, Note, Warning, Error } kind = Kind::Note;
     QString title;
@@ -76,7 +75,7 @@ struct Flag {
     QString sentence() const { return advice.isEmpty() ? text : text + QStringLiteral("; ") + advice; }
 };
 
-/// The warnings first; what holds for both runs in one.
+/// Warnings first; a flag that holds for both runs appears once.
 std::vector<Flag> flagsOf(const OverviewData& data);
 
 } // namespace tilescope::ui

@@ -1,4 +1,4 @@
-// What to know about runs before trusting or changing them.
+// Conditions that the reader of the figures should know.
 
 #include "ui/overview/overview_figures.h"
 
@@ -28,7 +28,7 @@ Idle idleOf(const MeanStep& step)
 
 namespace {
 
-// "A: " before what is said of one run of two.
+// Puts "A: " before a sentence about one of two runs.
 QString of(const OverviewRun& run)
 {
     return run.letter.isEmpty() ? QString() : run.letter + QStringLiteral(": ");
@@ -168,13 +168,13 @@ void addDrift(std::vector<Flag>& flags, const OverviewRun& run)
              {},
              QStringLiteral("compare")});
     else
-        flags.push_back(
-            {Flag::Kind::Warning, QStringLiteral("Too noisy to tell"),
-             of(run) + QStringLiteral("whether the %1 drift (halves: %2, %3)").arg(steps, change, interval),
-             QStringLiteral("more steps or a quieter machine"), QStringLiteral("compare")});
+        flags.push_back({Flag::Kind::Warning, QStringLiteral("Too noisy to tell"),
+                         of(run) + QStringLiteral("cannot tell whether the %1 drift (halves: %2, %3)")
+                                       .arg(steps, change, interval),
+                         QStringLiteral("more steps or a quieter machine"), QStringLiteral("compare")});
 }
 
-// Joins what is said of A and of B alike.
+// Joins the sentences about A and B.
 void addMerged(std::vector<Flag>& flags, Flag flag)
 {
     for (Flag& known : flags) {

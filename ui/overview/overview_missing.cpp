@@ -21,7 +21,7 @@ QString endOf(const query::RunSummary& run)
                : status + QStringLiteral(", ") + QString::fromStdString(run.result.reason);
 }
 
-// What keeps a run that wants `what` from having it; empty where it does not want it.
+// Why a run that should have `what` lacks it; empty if it should not.
 QString obstacle(const OverviewRun& run, const QString& what)
 {
     if (!run.data->isWhole)

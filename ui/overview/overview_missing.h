@@ -4,8 +4,8 @@
 
 namespace tilescope::ui {
 
-/// Why the overview has no traced step of these runs: they are being written, they ended before they traced
-/// one, or they were not asked to. One sentence a run; one for both where it is the same.
+/// Why these runs have no traced step: they are being written, ended before, or were not asked to trace. One
+/// sentence per run; one for both if it is the same.
 QString whyNoSteps(const OverviewData& data);
 
 /// The same of what is allocated at the peak.

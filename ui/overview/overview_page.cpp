@@ -58,7 +58,7 @@ OverviewData read(const std::vector<SelectedRun>& runs, bool whole, const query:
     return data;
 }
 
-// How long the whole may take before its beginning is shown.
+// After this time, what has been read so far is shown.
 constexpr int kPatienceMs = 150;
 
 std::vector<SelectedRun> firstTwo(const std::vector<SelectedRun>& runs)
@@ -66,7 +66,7 @@ std::vector<SelectedRun> firstTwo(const std::vector<SelectedRun>& runs)
     return {runs.begin(), runs.begin() + std::min<std::ptrdiff_t>(2, std::ssize(runs))};
 }
 
-// What was read of the traces of the same runs before stands until they are read again.
+// Keeps the traces of the same runs until they are read again.
 void keepTrace(OverviewData& overview, const OverviewData& before)
 {
     for (std::size_t i = 0; i < std::min(overview.runs.size(), before.runs.size()); ++i) {
@@ -181,11 +181,11 @@ void OverviewPage::lead(const QString& page, const PageTarget& target)
     emit workspace().targetWanted(page, target);
 }
 
-// All of the selected runs, where they are more than the rest of the page shows.
+// All of the selected runs, if they are more than the rest of the page shows.
 QWidget* OverviewPage::makeRuns()
 {
     runPanel_ = new Panel(tr("Runs"));
-    runPanel_->setSubtitle(tr("all that are selected; the rest of this page shows A and B"));
+    runPanel_->setSubtitle(tr("all selected runs; the rest of this page shows A and B"));
     connect(runPanel_->addLink(tr("Charts")), &QPushButton::clicked, this,
             [this] { lead(QStringLiteral("charts"), {}); });
     runs_ = new TableView;
@@ -211,7 +211,7 @@ Panel* OverviewPage::makeList(const QString& title, TableView*& table, const QSt
     table->setAccessibleName(title);
     table->setRowHeight(kListRow);
     table->setMinimumHeight(sizes().header + kListRows * sizes().of(kListRow) + 2);
-    table->setToolTip(tr("Enter or a double click leads to the %1 page").arg(word));
+    table->setToolTip(tr("Enter or double click opens the %1 page").arg(word));
     connect(table, &TableView::chosen, this,
             [this, word] { emit selectionText(tr("Enter opens it on the %1 page").arg(word)); });
     connect(table, &TableView::activatedRow, this, [this, page, targetOf, view = table](std::int64_t id) {
@@ -313,7 +313,7 @@ void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
         });
 }
 
-// What needs no event is there at once; it is shown unless the rest comes as soon.
+// Figures that need no events are shown if the rest takes longer.
 void OverviewPage::showBasics(const std::vector<SelectedRun>& runs, int patienceMs)
 {
     soon_.stop();
@@ -328,7 +328,7 @@ void OverviewPage::showBasics(const std::vector<SelectedRun>& runs, int patience
         [this](const QString& sentence) { showMessage(sentence); });
 }
 
-// Samples come all the time; the trace is read when the run has ended.
+// Samples are read while the run is written, the trace when it has ended.
 bool OverviewPage::showGrown(const std::vector<SelectedRun>& runs)
 {
     if (!isLoading_)

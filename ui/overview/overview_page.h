@@ -21,9 +21,9 @@ class Panel;
 class StepBarPlot;
 class TableView;
 
-/// The page that a file opens on: key numbers of one run or two, where a step goes, the costliest families,
-/// ranges and allocations, what to beware of, and the machine; of more than two, all in a list. Each item
-/// leads to its page.
+/// The first page of a file: key figures of one or two runs, where a step's time goes, the costliest
+/// families, ranges and allocations, flags, and the machine. More than two runs are listed. Each item links
+/// to its page.
 class OverviewPage : public Page {
     Q_OBJECT
 public:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the overview's figures and flags both ask of a run.
+// Shared by the figures and the flags of the overview.
 
 #include "ui/overview/overview_figures.h"
 
@@ -9,7 +9,7 @@
 namespace tilescope::ui {
 
 inline constexpr double kTracingLimit = 1.10; ///< of a traced step over a bare one
-/// Tracing makes no step faster: below this the steps vary too much to tell its cost.
+/// Tracing makes no step faster: below this ratio the cost is not measurable.
 inline constexpr double kImplausible = 0.95;
 
 inline QString word(std::string_view text)
@@ -17,7 +17,7 @@ inline QString word(std::string_view text)
     return QString::fromUtf8(text.data(), qsizetype(text.size()));
 }
 
-/// The mean traced step; none without one.
+/// The mean traced step; null without one.
 inline const query::MeanStep* stepOf(const OverviewRun& run)
 {
     return run.data->step && run.data->step->wall > 0 ? &*run.data->step : nullptr;
@@ -30,7 +30,7 @@ inline const query::MeanStep* gpuStepOf(const OverviewRun& run)
     return step != nullptr && step->onGpu ? step : nullptr;
 }
 
-/// Time in which the GPU waited, and for what.
+/// Idle GPU time and its reason.
 struct Idle {
     query::Hue hue;
     double time; ///< ns

@@ -275,7 +275,7 @@ TableData runRows(const std::vector<NamedRun>& runs)
                     makeColumn(titled("95 % interval", time), Kind::Number, 120, true),
                     makeColumn(QStringLiteral("n"), Kind::Number, 44, true),
                     makeColumn({}, Kind::Bar, 180),
-                    makeColumn(QStringLiteral("A over it, ×"), Kind::Number, 96),
+                    makeColumn(QStringLiteral("Speedup over A, ×"), Kind::Number, 124),
                     makeColumn(titled("Peak allocated", bytes), Kind::Number, 132),
                     makeColumn({}, Kind::Bar, 140)};
     const query::RunSummary& first = *runs.front().summary;
@@ -327,7 +327,7 @@ TableData allocationRows(const OverviewData& data)
         }
         if (live->untraced > Bytes{}) {
             PairRow& row = rows.at(QString());
-            row.name = QStringLiteral("in no block that is known");
+            row.name = QStringLiteral("not in a known block");
             row.detail = QStringLiteral("unattributed");
             row.swatch = Swatch::ofCategory(row.detail);
             row.values[i] = double(live->untraced.count);

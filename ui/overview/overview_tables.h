@@ -20,8 +20,7 @@ struct NamedRun {
     const query::RunSummary* summary = nullptr;
 };
 
-/// Three runs or more, one a row: step with its spread, how many times faster than the first, peak memory.
-/// Not empty.
+/// Three or more runs, one per row: step time with its interval, speedup over the first, peak memory.
 TableData runRows(const std::vector<NamedRun>& runs);
 
 } // namespace tilescope::ui

@@ -69,7 +69,7 @@ QSize StepBarPlot::sizeHint() const
 StepBarPlot::Frame StepBarPlot::frameOf(const QSize& size) const
 {
     Frame frame;
-    const QFontMetrics metrics(Theme::instance().body());
+    const QFontMetrics metrics(Theme::instance().bold());
     int label = sizes().of(40);
     for (const StepBar& bar : bars_) {
         label = std::max(label, metrics.horizontalAdvance(bar.letter + QLatin1Char(' ') + bar.title));
@@ -100,7 +100,7 @@ void StepBarPlot::drawBar(QPainter& painter, const Frame& frame, std::size_t i) 
         const QRectF box(frame.x(time), rect.top(), frame.x(time + part.time) - frame.x(time), rect.height());
         time += part.time;
         const QColor fill = part.hue == query::Hue::GapUnexplained ? p.surface : p.hue(part.hue);
-        // A hair of ground between the parts keeps neighbours apart in grey.
+        // A hairline separates the parts in grey.
         painter.fillRect(box.width() > 3 ? box.adjusted(0, 0, -1, 0) : box, fill);
         if (part.hue == query::Hue::GapUnexplained) {
             painter.fillRect(box, QBrush(p.strongLine, Qt::BDiagPattern));

@@ -13,7 +13,7 @@ class StepBarPlot : public QWidget {
 public:
     explicit StepBarPlot(QWidget* parent = nullptr);
 
-    /// \param otherwise  what stands there without bars
+    /// \param otherwise  the message without bars
     void show(std::vector<StepBar> bars, const QString& otherwise = {});
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return {sizeHint().width() / 2, sizeHint().height()}; }

@@ -8,7 +8,7 @@ class QPainter;
 
 namespace tilescope::ui {
 
-/// The program's signs, drawn as lines on a grid of 24 units.
+/// The icons, drawn as lines on a grid of 24 units.
 enum class Icon {
     Overview,
     Experiment,

@@ -8,10 +8,9 @@
 
 namespace tilescope::ui {
 
-/// Every colour of the window, in one place: the frame has almost none, the data has it all.
+/// All colours of the window.
 ///
-/// Two of them exist, for light and for dark; painters take one by reference and choose no colour of their
-/// own.
+/// There are two, light and dark; painters take all colours from one of them.
 struct Palette {
     bool dark = false;
 

@@ -4,8 +4,7 @@
 
 namespace tilescope::ui {
 
-/// Fusion with check boxes and radio buttons in our colours: plain to see on any ground, filled where they
-/// are set.
+/// Fusion with check boxes and radio buttons in our colours: visible on any background, filled when checked.
 class Style : public QProxyStyle {
     Q_OBJECT
 public:

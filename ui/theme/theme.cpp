@@ -18,7 +18,7 @@ namespace tilescope::ui {
 
 namespace {
 
-// Columns of numbers line up only where all figures have one width.
+// Columns of numbers need figures of one width.
 bool hasTabularFigures(const QFont& font)
 {
     const QFontMetricsF metrics(font);
@@ -159,7 +159,7 @@ QFont Theme::large() const
 
 QFont Theme::mono() const
 {
-    // Asked for by a name that is not there, fontconfig gives a proportional face of a similar name.
+    // For an unknown name fontconfig returns a proportional font of a similar name.
     QStringList names{QStringLiteral("Noto Sans Mono"), QStringLiteral("DejaVu Sans Mono")};
     names.removeIf([](const QString& name) { return !QFontDatabase::hasFamily(name); });
     QFont font(names << QStringLiteral("monospace"));

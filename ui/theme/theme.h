@@ -10,8 +10,8 @@ namespace tilescope::ui {
 
 enum class ThemeChoice { System, Light, Dark };
 
-/// Sizes in device-independent pixels, derived from the body font: every constant of the design is given for
-/// a 12 px font and scaled by what the font really has.
+/// Sizes in device-independent pixels, derived from the body font: constants are given for a 12 px font and
+/// scaled to the actual font.
 class Sizes {
 public:
     explicit Sizes(const QFont& body);
@@ -33,7 +33,7 @@ class Theme : public QObject {
 public:
     static Theme& instance();
 
-    /// Chooses light or dark, sets the application's fonts, palette and style sheet, and tells everyone.
+    /// Selects light or dark, sets the application's fonts, palette and style sheet, and emits changed().
     void apply(ThemeChoice choice);
     ThemeChoice choice() const { return choice_; }
 
@@ -63,7 +63,7 @@ private:
     bool styled_ = false; ///< the application has our style
 };
 
-/// Shorthands for what painters and widgets ask for all the time.
+/// Shorthands for painters and widgets.
 inline const Palette& colours()
 {
     return Theme::instance().palette();

@@ -14,8 +14,7 @@ std::uint8_t levelOf(const Column& column)
     return std::uint8_t(std::lround(column.coverage * BoxRun::kLevels));
 }
 
-// Wide boxes that touch would run into one another: a wide one's first column is left to the ground, as a
-// seam.
+// A wide box leaves its first column empty, as a seam between boxes that touch.
 void cutSeams(RowBoxes& boxes, const std::vector<Column>& columns)
 {
     for (const BoxSpan& span : boxes.spans) {

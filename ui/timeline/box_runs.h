@@ -14,13 +14,13 @@ struct BoxRun {
     int from = 0; ///< pixel columns [from, to)
     int to = 0;
     query::Hue hue = query::Hue::Other;
-    std::uint8_t level = 0; ///< coverage in eighths, rounded; 0 where only events without length are
+    std::uint8_t level = 0; ///< coverage in eighths, rounded; 0 if only events without length are
     std::uint32_t item = query::Column::kNothing; ///< the one event that it shows, or kSeveral
 
     bool operator==(const BoxRun&) const = default;
 };
 
-/// A box that is wide enough to be told apart, for its label and its outline.
+/// A box that is wide enough for a label and an outline.
 struct BoxSpan {
     int from = 0;
     int to = 0;
@@ -29,7 +29,7 @@ struct BoxSpan {
 
 /// What one row looks like.
 struct RowBoxes {
-    std::vector<BoxRun> runs;   ///< in order, apart from each other; columns without events have none
+    std::vector<BoxRun> runs;   ///< in order, disjoint; columns without events have none
     std::vector<BoxSpan> spans; ///< single events of at least kMinimumSpan columns
 };
 

@@ -25,6 +25,45 @@ bool isAttention(Hue hue)
     return hue == Hue::RangeAttention;
 }
 
+struct Candidate {
+    DifferenceShape shape;
+    double left, right; // of its visible part at half the height
+    QString text;
+};
+
+// A label is drawn whole or not at all: as near to the middle of the visible shape as other labels and
+// the edges allow.
+void placeLabel(Candidate& candidate, std::vector<std::pair<double, double>>& taken, const QRectF& area,
+                double textWidth)
+{
+    constexpr double kOutside = 1.25; // of its shape, at most that wide
+    const double needed = textWidth + sizes().of(8);
+    const double middle = (candidate.left + candidate.right) / 2;
+    if (needed > kOutside * (candidate.right - candidate.left) || needed > area.width())
+        return;
+    std::vector<double> lefts{middle - needed / 2};
+    for (const auto& [from, to] : taken) {
+        lefts.push_back(to);
+        lefts.push_back(from - needed);
+    }
+    std::optional<double> best;
+    for (double left : lefts) {
+        left = std::clamp(left, area.left(), area.right() - needed);
+        const bool isFree = std::none_of(taken.begin(), taken.end(), [&](const auto& other) {
+            return left < other.second - 0.5 && left + needed > other.first + 0.5;
+        });
+        const double centre = left + needed / 2;
+        const bool isOnShape = centre >= candidate.left && centre <= candidate.right;
+        if (isFree && isOnShape && (!best || std::abs(centre - middle) < std::abs(*best - middle)))
+            best = centre;
+    }
+    if (!best)
+        return;
+    candidate.shape.text = candidate.text;
+    candidate.shape.centre = {*best, area.center().y()};
+    taken.emplace_back(*best - needed / 2, *best + needed / 2);
+}
+
 } // namespace
 
 std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pairs,
@@ -32,17 +71,11 @@ std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pair
                                               const std::function<double(double)>& xOf, const QRectF& area,
                                               const std::function<double(const QString&)>& widthOf)
 {
-    struct Candidate {
-        DifferenceShape shape;
-        double left, right; // of its visible part at half the height
-        QString text;
-    };
     std::vector<Candidate> candidates;
     for (const RangePair& pair : pairs) {
         if (pair.depth != kPhase && !isAttention(pair.hue))
             continue;
-        // Only the step that the runs are aligned at: further ones drift apart, and joining them tells
-        // nothing.
+        // Only the step that the runs are aligned at: others drift apart.
         if (above.step && (pair.fromA < above.step->start || pair.fromA >= above.step->end))
             continue;
         const double a = xOf(above.toAxis(double(pair.fromA)));
@@ -63,44 +96,14 @@ std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pair
                               std::clamp((b + c) / 2, area.left(), area.right()),
                               name + QLatin1Char(' ') + signedTimeText(double(pair.difference()))});
     }
-    // Phases lie behind, attention's ranges over them.
+    // Ranges of attention are drawn over phases.
     std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& x, const Candidate& y) {
         return !isAttention(x.shape.hue) && isAttention(y.shape.hue);
     });
     std::vector<DifferenceShape> shapes;
-    std::vector<std::pair<double, double>> taken; // from left to right
-    // A label is there as a whole, with name and sign, or not at all: in the middle of what is seen of its
-    // shape, or as near to it as others and the area's edges leave room.
-    const auto place = [&](Candidate& candidate) {
-        constexpr double kOutside = 1.25; // of its shape, at most that wide
-        const double needed = widthOf(candidate.text) + sizes().of(8);
-        const double middle = (candidate.left + candidate.right) / 2;
-        if (needed > kOutside * (candidate.right - candidate.left) || needed > area.width())
-            return;
-        std::vector<double> lefts{middle - needed / 2};
-        for (const auto& [from, to] : taken) {
-            lefts.push_back(to);
-            lefts.push_back(from - needed);
-        }
-        std::optional<double> best;
-        for (double left : lefts) {
-            left = std::clamp(left, area.left(), area.right() - needed);
-            const bool isFree = std::none_of(taken.begin(), taken.end(), [&](const auto& other) {
-                return left < other.second - 0.5 && left + needed > other.first + 0.5;
-            });
-            const double centre = left + needed / 2;
-            const bool isOnShape = centre >= candidate.left && centre <= candidate.right;
-            if (isFree && isOnShape && (!best || std::abs(centre - middle) < std::abs(*best - middle)))
-                best = centre;
-        }
-        if (!best)
-            return;
-        candidate.shape.text = candidate.text;
-        candidate.shape.centre = {*best, area.center().y()};
-        taken.emplace_back(*best - needed / 2, *best + needed / 2);
-    };
+    std::vector<std::pair<double, double>> taken;
     for (auto candidate = candidates.rbegin(); candidate != candidates.rend(); ++candidate)
-        place(*candidate);
+        placeLabel(*candidate, taken, area, widthOf(candidate->text));
     for (Candidate& candidate : candidates)
         shapes.push_back(std::move(candidate.shape));
     return shapes;
@@ -127,7 +130,7 @@ void paintDifference(QPainter& painter, const TimelineScene& scene, const Band& 
     painter.setRenderHint(QPainter::Antialiasing);
     const QFontMetricsF metrics(theme.bold());
     if (band.section >= scene.pairs.size() || !scene.pairs[band.section])
-        return painter.restore(); // they are still being found
+        return painter.restore(); // they are still being computed
     const std::vector<DifferenceShape> shapes = differenceShapes(
         *scene.pairs[band.section], above, below, [&](double axis) { return scene.xOf(axis, area.width()); },
         plot, [&](const QString& text) { return metrics.horizontalAdvance(text); });

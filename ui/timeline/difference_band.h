@@ -16,19 +16,20 @@ namespace tilescope::ui {
 struct DifferenceShape {
     QPolygonF outline; ///< upper left, upper right, lower right, lower left
     query::Hue hue = query::Hue::Range;
-    QString text;   ///< name and signed difference; empty where it does not fit or has no room beside others
+    QString text;   ///< name and signed difference; empty if it does not fit
     QPointF centre; ///< of the text, which lies within the area as a whole
 };
 
-/// What stands between two runs: attention's ranges where they are wide enough to be seen, else the phases.
-/// Plain values; the cost follows the ranges in the window.
+/// The shapes between two runs: the phases, and the ranges of attention that are wide enough. Plain values;
+/// the cost follows the ranges in the window.
 /// \param xOf  from the shared axis to pixels
 std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pairs,
                                               const TimelineSection& above, const TimelineSection& below,
                                               const std::function<double(double)>& xOf, const QRectF& area,
                                               const std::function<double(const QString&)>& widthOf);
 
-/// Draws the band between two runs. \param area  the band, over the whole width of the view
+/// Draws the band between two runs.
+/// \param area  the band, over the whole width of the view
 void paintDifference(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area);
 
 } // namespace tilescope::ui

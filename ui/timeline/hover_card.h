@@ -15,7 +15,8 @@ struct ItemWords {
 };
 ItemWords wordsOf(const TimelineScene& scene, const SectionItem& item);
 
-/// Frames a box and draws its words on a card beside the cursor. \param view  size of the view
+/// Frames a box and draws its words on a card beside the cursor.
+/// \param view  size of the view
 void paintHoverCard(QPainter& painter, const TimelineScene& scene, const SectionItem& item, QPoint cursor,
                     const QSize& view);
 

@@ -60,7 +60,7 @@ BoxColours::BoxColours(const Palette& palette)
         const bool family = i < query::kFamilyCount;
         host_[i] = rampOf(family ? blend(palette.hues[i], palette.surface, hostShare) : palette.hues[i]);
     }
-    // What an op without kernels of its own is drawn in: neutral, so that colour means work.
+    // Ops without kernels of their own are neutral: colour means work.
     host_[std::size_t(Hue::Other)] = rampOf(palette.ranges[0]);
     for (std::size_t depth = 0; depth < ranges_.size(); ++depth)
         ranges_[depth] = rampOf(palette.ranges[depth]);

@@ -77,7 +77,7 @@ void fillBoxes(BoxTarget& target, const RowBoxes& boxes, const BoxColours& colou
 struct MemoryRange {
     double to = 1; ///< bytes
 
-    /// Makes room for what a lane has.
+    /// Extends the range to that of a lane.
     void include(const query::Lane& lane);
     int yOf(double bytes, int top, int bottom) const;
 };

@@ -9,7 +9,7 @@ namespace tilescope::ui {
 
 namespace {
 
-// Where a box lies, whole: clamped far outside the view only so far that numbers stay sane.
+// The unclipped place of a box; coordinates far outside the view are clamped.
 QRectF wholeRect(const TimelineScene& scene, const SectionItem& item, int width, int height)
 {
     const QRect shown = scene.rectOf(item, width, height);

@@ -18,8 +18,7 @@ struct LinkLine {
 };
 
 /// The arrows that cross what is on screen, from the edge of one box to the facing edge of the other: the
-/// draw list. Those that would lie on one another are one; a link to a hidden lane has none. O(links *
-/// lanes).
+/// draw list. Coinciding arrows are merged; a link to a hidden lane has none. O(links * lanes).
 std::vector<LinkLine> linkLines(const std::vector<SceneLink>& links, const TimelineScene& scene, int width,
                                 int height);
 

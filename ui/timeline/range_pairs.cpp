@@ -41,7 +41,7 @@ int depthOf(std::string_view path)
     return 1 + int(std::count(path.begin(), path.end(), '/'));
 }
 
-// trace/step/forward and step/forward are one: what lies above the step is not counted.
+// trace/step/forward and step/forward are the same: components above the step are ignored.
 std::string_view fromStep(std::string_view path)
 {
     constexpr std::string_view kStep = "step";

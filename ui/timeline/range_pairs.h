@@ -25,7 +25,7 @@ struct RangePair {
 /// Ranges that both runs have, the n-th of a path with the n-th of that path; by start in A. O(ranges).
 std::vector<RangePair> pairRanges(const query::Timeline& a, const query::Timeline& b);
 
-/// The range of `b` that is paired with `item`, a range of `a`; none where `b` has none.
+/// The range of `b` that is paired with `item`, a range of `a`; none if `b` has none.
 std::optional<query::TimelineItem> pairOf(const query::Timeline& a, const query::TimelineItem& item,
                                           const query::Timeline& b);
 

@@ -85,7 +85,7 @@ void TimelineActions::makeMoves()
     zoom_ = add(tr("Zoom to the selection"), {Qt::Key_Z}, [this] { view_.zoomToSelection(); });
     measure_ =
         add(tr("Measure: make the selected box the span"), {Qt::Key_M}, [this] { view_.measureSelection(); });
-    add(tr("Clear selection and span, then what was searched for"), {Qt::Key_Escape}, [this] {
+    add(tr("Clear selection and span, then the search"), {Qt::Key_Escape}, [this] {
         if (!view_.scene().selected && !view_.scene().span)
             emit findWanted({});
         view_.clearSelection();
@@ -139,13 +139,14 @@ void TimelineActions::makeLanes()
         };
     };
     taller_ = addLane(tr("Make the lane taller"), QKeySequence(Qt::CTRL | Qt::Key_Plus), scale(kTallerBy));
-    lower_ = addLane(tr("Make the lane lower"), QKeySequence(Qt::CTRL | Qt::Key_Minus), scale(1 / kTallerBy));
+    lower_ =
+        addLane(tr("Make the lane shorter"), QKeySequence(Qt::CTRL | Qt::Key_Minus), scale(1 / kTallerBy));
     fitLanes_ = add(tr("Fit all lanes on the screen"), {Qt::SHIFT | Qt::Key_F}, [] {});
     fitLanes_->setCheckable(true);
     connect(fitLanes_, &QAction::toggled, &view_, &TimelineView::setFitsLanes);
     connect(&view_, &TimelineView::fitsLanesChanged, fitLanes_, &QAction::setChecked);
     showAll_ = add(tr("Show all lanes"), {Qt::SHIFT | Qt::Key_H}, [this] { view_.showAllLanes(); });
-    reset_ = add(tr("Lanes as they were at first"), {Qt::CTRL | Qt::Key_0}, [this] { view_.resetLanes(); });
+    reset_ = add(tr("Reset the lanes"), {Qt::CTRL | Qt::Key_0}, [this] { view_.resetLanes(); });
 }
 
 void TimelineActions::makeNotes()

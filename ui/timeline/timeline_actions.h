@@ -18,8 +18,8 @@ class TimelineNotebook;
 class TimelineTies;
 class Workspace;
 
-/// The commands of the timeline: each is one action with its key, in the menus and on the keyboard alike.
-/// Owned by the page; GUI thread.
+/// The commands of the timeline: actions with keys, shared by menus and keyboard. Owned by the page; GUI
+/// thread.
 class TimelineActions : public QObject {
     Q_OBJECT
 public:

@@ -8,7 +8,7 @@
 
 namespace tilescope::ui {
 
-/// What lies at 0 of the axis in every run.
+/// What the zero of the axis is in every run.
 struct Alignment {
     std::int32_t step = kNoStep; ///< none: the start of the run
     std::string path = {};       ///< the first range of that path within the step; empty: the step itself
@@ -20,7 +20,7 @@ struct Alignment {
 /// Sections aligned, and the window that shows what they are aligned at.
 struct AlignedSections {
     std::vector<TimelineSection> sections;
-    std::optional<TimeWindow> window; ///< none where no run has what they should be aligned at
+    std::optional<TimeWindow> window; ///< null if no run has it
 };
 
 /// A run that has no such step or range keeps its own start at 0. Sorts the ranges: not for the GUI thread.

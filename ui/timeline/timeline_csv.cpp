@@ -70,7 +70,7 @@ private:
     std::string escaped(std::string_view text) const
     {
         std::string field = exchange::csvField(text);
-        if (separator_ == '\t') // quotes do not keep a tab within its cell everywhere
+        if (separator_ == '\t') // some programs split quoted cells at tabs
             std::replace(field.begin(), field.end(), '\t', ' ');
         return field;
     }
@@ -102,7 +102,7 @@ private:
     std::size_t lines_ = 0;
 };
 
-// Changes of a curve within the stretch, and what it carries in: [first, last).
+// Changes of a curve within the interval, and the value at its beginning: [first, last).
 std::pair<std::size_t, std::size_t> changesOf(const StepCurve& curve, const TimelineExcerpt& excerpt)
 {
     std::size_t low = 0;
@@ -154,7 +154,7 @@ std::size_t rowsOf(const TimelineExcerpt& excerpt)
     return rows;
 }
 
-// A busy lane's boxes are told by what they are; the others have names, of which a family is more.
+// Boxes of the busy lane have a reason; the others have a name and a family.
 std::string_view familyOf(const Lane& lane, query::Hue hue)
 {
     return lane.kind == Lane::Kind::Ranges ? std::string_view() : query::hueWord(hue);

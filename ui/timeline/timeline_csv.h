@@ -30,7 +30,7 @@ std::vector<TimelineExcerpt> excerptsOf(const TimelineScene& scene);
 inline constexpr std::size_t kMostCsvEvents = 50'000;
 
 /// The events that overlap the excerpts, one a line, whole: start and duration, and what their lane, depth
-/// and family are. Memory is written as what is held from one change to the next. Where there are more than
+/// and family are. Memory is written as the value from one change to the next. Where there are more than
 /// `most` of them in all, each row of boxes is cut into buckets of equal length, and a line tells how many
 /// events touch a bucket, how much of it they cover, and the family that covers most; such lines are of the
 /// kind `level-of-detail bucket`.

@@ -8,7 +8,7 @@ namespace tilescope::ui {
 
 namespace {
 
-// The lane of `timeline` that shows what `lane` of another timeline of the same run does.
+// The lane of `timeline` that corresponds to `lane` of an earlier timeline of the same run.
 std::optional<std::size_t> sameLane(const query::Lane& lane, const query::Timeline& timeline)
 {
     for (std::size_t i = 0; i < timeline.lanes.size(); ++i) {
@@ -20,7 +20,7 @@ std::optional<std::size_t> sameLane(const query::Lane& lane, const query::Timeli
     return {};
 }
 
-// The box of `now` that is `item` of an earlier timeline of the same run; none where it is not there.
+// The box of `now` that corresponds to `item` of an earlier timeline of the same run; null if there is none.
 std::optional<query::TimelineItem> sameItem(const query::Timeline& before, const query::TimelineItem& item,
                                             const query::Timeline& now)
 {
@@ -39,8 +39,7 @@ std::optional<query::TimelineItem> sameItem(const query::Timeline& before, const
     return {};
 }
 
-// Returns by how much what was at an instant of the axis has moved on it, as it does where the run's first
-// event turns out to lie earlier.
+// Returns how far an instant has moved on the axis: it moves if an earlier first event has appeared.
 double growSection(TimelineSection& section, std::shared_ptr<const query::Timeline> timeline)
 {
     const query::Timeline& before = *section.timeline;
@@ -99,7 +98,7 @@ void growScene(TimelineScene& scene, const std::vector<std::shared_ptr<const que
         }
         *links = std::move(now);
     }
-    scene.selectedRange.clear(); // told anew with the selection
+    scene.selectedRange.clear(); // computed again with the selection
     if (scene.selected)
         scene.selected = follow(*scene.selected);
     double shift = 0; // of the first section, whose axis the window is on

@@ -7,9 +7,9 @@
 
 namespace tilescope::ui {
 
-/// Puts more of the same runs in the place of what a scene shows, one timeline a section: lanes stay as they
-/// were folded and ordered, new ones come behind those they follow, and what is selected or found stays so
-/// where it is still there. The window stays on what it shows; one that showed all goes on showing all.
+/// Replaces the timelines of a scene by longer ones of the same runs, one per section. Lanes keep their
+/// order and folding, new lanes follow their predecessors, selected and found boxes stay, and so does the
+/// window unless it showed everything.
 void growScene(TimelineScene& scene, const std::vector<std::shared_ptr<const query::Timeline>>& timelines);
 
 } // namespace tilescope::ui

@@ -35,7 +35,7 @@ LaneSizes sizesFor(double room)
     result.memory = pick(24, 28, 36, 36);
     result.folded = pick(15, 16, 20, 20);
     result.gap = pick(1, 2, 4, 4);
-    // Two lines of label need their place; where there is least, one must do.
+    // A label has two lines, or one at the lowest density.
     result.labelled = room < 0 ? result.folded : 2 * result.busy;
     return result;
 }
@@ -65,7 +65,7 @@ LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<Tim
     for (int grade = kGrades - 1; grade >= -kGrades; --grade)
         if (const LaneSizes smaller = sizesFor(double(grade) / kGrades); fits(smaller))
             return smaller;
-    return usual; // what must be scrolled anyway need not be small
+    return usual; // lanes that scroll anyway need not be small
 }
 
 LaneSizes LaneSizes::fitting(const std::vector<TimelineSection>& sections, int height)
@@ -143,7 +143,7 @@ const Band* TimelineLayout::at(int y) const
 
 namespace {
 
-// The lane that what is left over goes to; none where all are hidden.
+// The lane that gets the remaining height; null if all are hidden.
 std::optional<std::size_t> growingLane(const TimelineSection& section)
 {
     std::optional<std::size_t> grows;

@@ -28,7 +28,7 @@ struct LaneView {
 struct TimelineSection {
     std::shared_ptr<const query::Timeline> timeline;
     QString title;                           ///< naive
-    QString letter;                          ///< A, B; empty where one run is alone
+    QString letter;                          ///< A, B; empty if one run is alone
     QString source;                          ///< lm-small2 #1
     double alignAt = 0;                      ///< instant of the timeline that lies at 0 of the shared axis
     QString alignedAt;                       ///< what begins there: step 2, attention; empty: the run
@@ -63,19 +63,19 @@ struct LaneSizes {
     int range, op, stream, busy, memory; ///< a row of each kind
     int folded, gap;
     int labelled;     ///< the least of a lane whose label has a second line
-    double share = 1; ///< of these heights, where all lanes are to be seen at once
+    double share = 1; ///< of these heights, if all lanes are to be seen at once
     int spare = 0;    ///< pixels that each run has left: its memory lane, or its last one, is higher by them
 
-    /// Dense lanes show two whole runs at a glance, least ones do with nothing to spare; close ones have rows
-    /// tall enough for labels.
+    /// Dense lanes show two whole runs, least lanes have no spare height, and close lanes have rows tall
+    /// enough for labels.
     enum class Density { Least = -1, Dense, Usual, Close };
     static LaneSizes of(Density density);
-    /// Close from half a microsecond a pixel on, or earlier where the lanes then still fit in `height`; dense
-    /// where several runs fit only so.
+    /// Close from half a microsecond per pixel on, or earlier if the lanes still fit in `height`; dense if
+    /// several runs do not fit otherwise.
     static LaneSizes forWindow(double nanosecondsPerPixel, const std::vector<TimelineSection>& sections,
                                int height);
-    /// Lanes as low as it takes for all that are shown to fit in `height`, four pixels at least, and no
-    /// lower. Rows of one kind are equally high in all runs.
+    /// Heights at which all shown lanes fit in `height`, at least four pixels. Rows of one kind are equally
+    /// high in all runs.
     static LaneSizes fitting(const std::vector<TimelineSection>& sections, int height);
 };
 
@@ -90,7 +90,7 @@ struct Band {
     int rowHeight = 0; ///< of one row of boxes
 
     int rowAt(int y) const { return rowHeight > 0 ? (y - top) / rowHeight : 0; }
-    /// Where a row begins; those for which a low lane has no place share its last one.
+    /// The top of a row; rows that do not fit into a low lane share its last one.
     int rowTop(std::size_t row) const
     {
         return top + std::min(int(row) * rowHeight, std::max(0, height - rowHeight));
@@ -113,10 +113,10 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
 /// threads and lanes without events folded.
 TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline);
 
-/// The window that shows what is interesting in all sections.
+/// The window that shows the traced steps of all sections.
 TimeWindow fittingWindow(const std::vector<TimelineSection>& sections);
 
-/// Everything that any section has.
+/// The window that shows everything.
 TimeWindow wholeWindow(const std::vector<TimelineSection>& sections);
 
 } // namespace tilescope::ui

@@ -26,7 +26,7 @@ LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
     for (const SelectedRun& run : runs) {
         timelines.push_back(run.file->timeline(run.key.run, cancelled));
         if (!timelines.back())
-            return loaded; // cancelled: nobody looks at it
+            return loaded; // cancelled: the result is dropped
         loaded.anything = loaded.anything || !timelines.back()->lanes.empty();
     }
     std::vector<TimelineSection> sections;

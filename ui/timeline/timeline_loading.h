@@ -11,7 +11,7 @@
 
 namespace tilescope::ui {
 
-/// What it takes to show runs one above the other. Where any of them was traced, the others have no section.
+/// The data of runs shown one above the other. If any was traced, those that were not have no section.
 struct LoadedTimelines {
     std::vector<SelectedRun> runs;     ///< of the sections, in their order
     std::vector<SelectedRun> untraced; ///< the others
@@ -20,13 +20,13 @@ struct LoadedTimelines {
     Alignment alignment;
     std::vector<std::string> paths; ///< that runs can be aligned at
     bool anything = false;          ///< whether any run has lanes
-    bool complete = false;          ///< false where it was cancelled
+    bool complete = false;          ///< false if it was cancelled
 
     std::vector<std::shared_ptr<const query::Timeline>> timelines() const;
 };
 
 /// Reads the runs' timelines and prepares them. Not for the GUI thread.
-/// \param arrangements  of the lanes, one a run
+/// \param arrangements  of the lanes, one per run
 /// \param alignment     none: the first traced step
 /// \throws Error        a file cannot be read
 LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,

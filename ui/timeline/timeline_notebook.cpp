@@ -107,8 +107,8 @@ void TimelineNotebook::read(const QString& file)
                      [this](const QString& sentence) { emit problem(sentence); });
 }
 
-// What is written is all that is not known to be written yet: a job that another one replaced may or may not
-// have done its part, and an edit done twice is done once.
+// Writes every edit that is not known to be written: a replaced job may or may not have written its edits, and
+// applying an edit twice is harmless.
 void TimelineNotebook::save(const QString& file)
 {
     Book& book = books_[file];

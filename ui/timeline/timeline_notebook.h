@@ -14,7 +14,7 @@ class QLineEdit;
 
 namespace tilescope::ui {
 
-/// A line of text over the timeline, to write a note: Enter keeps it, Esc leaves it.
+/// The editor of a note over the timeline: Enter saves, Esc cancels.
 class NoteEditor : public QFrame {
     Q_OBJECT
 public:
@@ -33,8 +33,8 @@ private:
 };
 
 /// The bookmarks and notes of the shown runs: read from the sidecars of their files, shown in the view,
-/// changed and written back in the background. What cannot be written stays for as long as the page does, and
-/// the problem is said. Owned by the page; GUI thread.
+/// edited and written back in the background. Edits that cannot be written stay in the page, which shows the
+/// problem. Owned by the page; GUI thread.
 class TimelineNotebook : public QObject {
     Q_OBJECT
 public:
@@ -72,7 +72,7 @@ private:
     void show();
     QString fileOf(const SelectedRun& run) const;
     void edit(const QString& file, NoteEdit edit);
-    /// The note of that id with the sidecar it is in; null where there is none.
+    /// The note of that id with the sidecar it is in; null if there is none.
     std::pair<QString, std::optional<TimelineNote>> find(const QString& id) const;
 
     TimelineView& view_;

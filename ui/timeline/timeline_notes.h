@@ -8,9 +8,9 @@
 
 namespace tilescope::ui {
 
-/// A bookmark or a remark about a run, at a moment or over a stretch of its timeline.
+/// A bookmark or note on a run, at an instant or over an interval of its timeline.
 struct TimelineNote {
-    QString id;          ///< of its own, so that it is found again whoever else changes the file
+    QString id;          ///< unique, so that it is found after other changes to the file
     QString run;         ///< uid: the note stays with its run where runs are renumbered or copied
     std::int64_t at = 0; ///< nanoseconds from the run's first event
     std::int64_t length = 0;
@@ -32,9 +32,9 @@ std::vector<TimelineNote> edited(std::vector<TimelineNote> notes, const std::vec
 /// Where the notes about a recording are kept: beside it, so that it stays untouched.
 QString notesFileOf(const QString& recording);
 
-/// The notes of a sidecar file, by run and time; none where there is no such file. What it holds may be
-/// anybody's: texts are cut to a length, their control characters taken out, and notes without sense left
-/// out. Blocks on the disk: not for the GUI thread.
+/// The notes of a sidecar file, by run and time; none if there is no such file. Its contents are
+/// untrusted: texts are truncated, control characters removed, and invalid notes left out. Blocks on the
+/// disk: not for the GUI thread.
 /// \throws Error  it is not a regular file, too large, no JSON, or of a later version
 std::vector<TimelineNote> readNotes(const QString& file);
 

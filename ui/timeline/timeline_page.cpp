@@ -85,9 +85,9 @@ QWidget* pairOfButtons(QPushButton* first, QPushButton* second)
 TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), alignment_(new ComboBox(tr("Align runs at"))),
       scale_(new Segments({tr("same time"), tr("same length")})),
-      find_(makeFindField(tr("Find kernel, op or range"), tr("Find on the timeline"))),
-      stack_(new QStackedWidget), message_(makeMessage()), view_(new TimelineView),
-      splitter_(new QSplitter(Qt::Vertical)), panel_(new TimelinePanel(workspace)), untraced_(new ElidedLabel)
+      find_(makeFindField(tr("Find…"), tr("Find on the timeline"))), stack_(new QStackedWidget),
+      message_(makeMessage()), view_(new TimelineView), splitter_(new QSplitter(Qt::Vertical)),
+      panel_(new TimelinePanel(workspace)), untraced_(new ElidedLabel)
 {
     ties_ = new TimelineTies(workspace, *view_, this);
     notebook_ = new TimelineNotebook(*view_, this);
@@ -117,7 +117,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     connectParts();
 }
 
-// A window that is closed while the hand still rests on a lane remembers it no less.
+// Saves an arrangement that was changed just before closing.
 TimelinePage::~TimelinePage()
 {
     if (rememberSoon_.isActive())
@@ -216,7 +216,7 @@ TimelinePage::loadingOf(const std::vector<SelectedRun>& runs) const
 
 bool TimelinePage::showGrown(const std::vector<SelectedRun>& runs)
 {
-    // One look at a time: where it takes long, the next one brings what came meanwhile.
+    // One read at a time: the next one includes what was written meanwhile.
     if (isGrowing_)
         return true;
     isGrowing_ = true;
@@ -239,10 +239,10 @@ void TimelinePage::grown(const std::vector<SelectedRun>& runs, LoadedTimelines m
         return;
     if (shown_ != keysOf(runs)) {
         loading_.cancel();
-        return loaded(runs, std::move(made)); // until now there was nothing of them to show
+        return loaded(runs, std::move(made)); // there was nothing to show yet
     }
     if (keysOf(made.runs) != keysOf(runs_))
-        return loaded(runs, std::move(made)); // one that had nothing before has something now
+        return loaded(runs, std::move(made)); // a run without events has some now
     const auto timelines = made.timelines();
     const std::vector<TimelineSection>& sections = view_->scene().sections;
     const auto isSame = [](const TimelineSection& section, const std::shared_ptr<const query::Timeline>& t) {
@@ -290,7 +290,7 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
     reachTarget();
 }
 
-// What has no timeline takes no room among those that have one.
+// Runs without a timeline are listed in one line.
 void TimelinePage::tellUntraced(const std::vector<SelectedRun>& runs)
 {
     QStringList names;
@@ -305,7 +305,7 @@ void TimelinePage::tellUntraced(const std::vector<SelectedRun>& runs)
                                .arg(names.join(QStringLiteral(", "))));
 }
 
-// A run that was shown already keeps what is looked at.
+// Runs that were shown before keep their window.
 void TimelinePage::show(AlignedSections aligned, TimelineView::Pairs pairs, bool keepWindow)
 {
     view_->setSections(std::move(aligned.sections), keepWindow, std::move(pairs));
@@ -324,7 +324,7 @@ void TimelinePage::goTo(const PageTarget& target)
         reachTarget();
 }
 
-// A kernel is selected where it first ran; a range is what runs are aligned at and fill the view with.
+// A kernel is selected at its first instance; runs are aligned at a range, which fills the view.
 void TimelinePage::reachTarget()
 {
     const PageTarget target = std::exchange(target_, {});
@@ -409,7 +409,7 @@ void TimelinePage::rememberLanes()
         arrangementOf(sections[i]).write(QString::fromStdString(runs_[i].file->path().string()));
 }
 
-// What the selected box is tied to, as links below its details.
+// Shows links from the selected box to related boxes.
 void TimelinePage::showLinks()
 {
     std::vector<TimelineLink> links;
@@ -450,11 +450,11 @@ QWidget* TimelinePage::makeTools()
     tools->addWord(tr("Align"));
     alignment_->setMinimumWidth(sizes().of(120));
     alignment_->setMaximumWidth(sizes().of(200));
-    alignment_->setToolTip(tr("What lies at 0 in every run"));
+    alignment_->setToolTip(tr("The zero of the time axis in every run"));
     tools->add(alignment_);
     tools->addGap();
     tools->addWord(tr("Scale"));
-    scale_->setToolTip(tr("One time axis, or what runs are aligned at drawn equally long"));
+    scale_->setToolTip(tr("One time scale for all runs, or aligned parts drawn at equal length"));
     tools->add(scale_);
     tools->addGap();
     makeFind(*tools);
@@ -469,7 +469,7 @@ QWidget* TimelinePage::makeTools()
 void TimelinePage::makeFind(ToolBar& tools)
 {
     find_->setMinimumWidth(sizes().of(150));
-    find_->setToolTip(tr("Boxes whose name holds this text (/)"));
+    find_->setToolTip(tr("Find kernels, ops and ranges whose name contains this text (/)"));
     find_->setMaximumWidth(sizes().of(220));
     tools.addWide(find_);
     leadOut(*find_, *view_);
@@ -493,10 +493,10 @@ void TimelinePage::makeZoom(ToolBar& tools)
 {
     tools.addWord(tr("Zoom"));
     back_ = addKey(
-        *this, tr("Zoom back to the window before"), {Qt::ALT | Qt::Key_Left}, [this] { view_->back(); },
+        *this, tr("Zoom back"), {Qt::ALT | Qt::Key_Left}, [this] { view_->back(); },
         Qt::WidgetWithChildrenShortcut);
     forward_ = addKey(
-        *this, tr("Zoom forward again"), {Qt::ALT | Qt::Key_Right}, [this] { view_->forward(); },
+        *this, tr("Zoom forward"), {Qt::ALT | Qt::Key_Right}, [this] { view_->forward(); },
         Qt::WidgetWithChildrenShortcut);
     tools.add(
         pairOfButtons(pairButton(Icon::Back, "first", *back_), pairButton(Icon::Forward, "last", *forward_)));
@@ -518,14 +518,14 @@ void TimelinePage::makeMenus(ToolBar& tools)
     QPushButton* fit = tools.addButton(tr("Fit lanes"), {});
     bindButton(*fit, *actions_->fitLanes());
     tools.mayGo(fit);
-    setKeyTip(*actions_->fitLanes(), tr("All lanes on the screen at once, however low"));
+    setKeyTip(*actions_->fitLanes(), tr("Fit all lanes on the screen"));
     connect(view_, &TimelineView::fitsLanesChanged, this,
             [](bool fits) { QSettings().setValue(QLatin1String(kFitsLanes), fits); });
     view_->setFitsLanes(QSettings().value(QLatin1String(kFitsLanes), false).toBool());
     QPushButton* notes = tools.addButton(tr("Notes"), {});
     bindButton(*notes, *actions_->listNotes());
     tools.mayGo(notes);
-    setKeyTip(*actions_->listNotes(), tr("Bookmarks and notes of the shown runs; B makes one"));
+    setKeyTip(*actions_->listNotes(), tr("Bookmarks and notes of the shown runs; B adds one"));
     connect(tools.addButton(tr("Export"), tr("Export as PDF, SVG, PNG or CSV (Ctrl+E)")),
             &QPushButton::clicked, this, &Page::exportWanted);
 }

@@ -77,8 +77,8 @@ private:
     JobTracker reaching_{this};
     JobTracker finding_{this};
     JobTracker growing_{this};
-    bool isGrowing_ = false;    // a look at what has come is under way
-    std::vector<RunKey> shown_; // selected when the view was filled; empty where it shows none
+    bool isGrowing_ = false;    // a read of the new events is running
+    std::vector<RunKey> shown_; // selected when the view was filled; empty if it shows none
     QTimer findSoon_;
     QTimer rememberSoon_;
     std::vector<SelectedRun> runs_; ///< of the view's sections

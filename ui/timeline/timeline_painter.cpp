@@ -186,7 +186,7 @@ const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std
             auto cut = text.size() - 1;
             while (cut > 0 && text[cut].isLetterOrNumber())
                 --cut;
-            // Of layers.7 the number tells more than the word, which its neighbours share.
+            // Of layers.7 the number is more useful than the word, which its neighbours share.
             const QString last = text.mid(cut + 1);
             if (cut > 0 && text[cut] == QLatin1Char('.') && isNumber(last)) {
                 text = last;
@@ -205,7 +205,7 @@ const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std
     return nullptr;
 }
 
-// All steps have one name; what tells them apart is their number.
+// All steps have the same name: the label shows the number.
 const QStaticText* TimelinePainter::stepLabel(const query::Timeline& timeline, std::int64_t start,
                                               double width)
 {

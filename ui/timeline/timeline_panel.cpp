@@ -148,7 +148,7 @@ void TimelinePanel::setLinks(const std::vector<TimelineLink>& links)
     for (QObject* child : links_->children())
         if (auto* button = qobject_cast<QPushButton*>(child))
             buttons.push_back(button);
-    // Those that stay are kept, so that the keyboard's focus is not lost.
+    // Buttons are reused, so that they keep the keyboard focus.
     while (buttons.size() < links.size()) {
         auto* button = new QPushButton;
         button->setProperty("kind", "link");
@@ -308,7 +308,7 @@ void TimelinePanel::showNotes(const std::vector<NoteRow>& notes)
 {
     showOther(Shows::Notes, tr("Notes"),
               notes.empty()
-                  ? tr("none yet: B makes one")
+                  ? tr("none yet: press B to add one")
                   : tr("%1; Enter edits, Delete removes one").arg(counted(std::ssize(notes), "note")),
               tr("Notes"), noteRows(notes));
 }
@@ -325,7 +325,7 @@ void TimelinePanel::followItem(const TimelineScene& scene)
         describing_.cancel();
         detailsTitle_->setText(tr("Details"));
         detailsSwatch_->hide();
-        details_->setRows({{tr("Click a box to see all about it."), {}}}, true);
+        details_->setRows({{tr("Click a box to see its details."), {}}}, true);
         emit selectionText(scene.span ? tr("Span of %1").arg(timeText(scene.span->length())) : QString());
         return;
     }
@@ -399,7 +399,7 @@ void addLaunch(const query::ItemDetails& details, const AddRow& add)
     add(QObject::tr("Occupancy"), occupancyText(details));
 }
 
-// Rows that a box of that kind has; what it should have and has not is said.
+// The rows of a box of that kind; missing values are marked "not recorded".
 void addWhatItDoes(const query::ItemDetails& details, const AddRow& add)
 {
     const bool device = details.lane == query::Lane::Kind::Stream;
@@ -409,11 +409,11 @@ void addWhatItDoes(const query::ItemDetails& details, const AddRow& add)
     QString op = text(details.op);
     if (device && op.isEmpty())
         op = notRecorded;
+    add(QObject::tr("Op"), op);
     if (!details.shapes.empty())
-        op += (op.isEmpty() ? QString() : QStringLiteral(", ")) + text(details.shapes);
+        add(QObject::tr("Shapes"), text(details.shapes));
     else if (device || details.op.empty())
-        op += (op.isEmpty() ? QString() : QStringLiteral(", ")) + QObject::tr("shapes not recorded");
-    add(device || !details.op.empty() ? QObject::tr("Op") : QObject::tr("Shapes"), op);
+        add(QObject::tr("Shapes"), notRecorded);
     if (details.launch)
         addLaunch(details, add);
     if (details.bytes)
@@ -421,12 +421,11 @@ void addWhatItDoes(const query::ItemDetails& details, const AddRow& add)
     const QString achieved = achievedText(details.achieved);
     add(QObject::tr("Achieved"), achieved.isEmpty() ? text(details.achieved.why) : achieved);
     if (device) {
-        QString launch = details.launchedBefore
-                             ? QObject::tr("%1 before").arg(timeText(double(*details.launchedBefore)))
-                             : notRecorded;
+        add(QObject::tr("Launch"),
+            details.launchedBefore ? QObject::tr("%1 before").arg(timeText(double(*details.launchedBefore)))
+                                   : notRecorded);
         if (details.correlation)
-            launch += QObject::tr(", correlation %1").arg(wholeNumber(*details.correlation));
-        add(QObject::tr("Launch"), launch);
+            add(QObject::tr("Correlation"), wholeNumber(*details.correlation));
         add(QObject::tr("Does"), text(details.does));
     }
 }

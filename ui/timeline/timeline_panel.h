@@ -1,8 +1,8 @@
 #pragma once
 
 #include "ui/kit/workspace.h"
-#include "ui/timeline/timeline_scene.h"
 #include "ui/timeline/timeline_rows.h"
+#include "ui/timeline/timeline_scene.h"
 
 #include <QWidget>
 
@@ -15,7 +15,7 @@ namespace tilescope::ui {
 class KeyValueTable;
 class TableView;
 
-/// A way from the selected box to what it is tied to, as a link below its details.
+/// A link from the selected box to a related one.
 struct TimelineLink {
     QString text;
     QString tip;
@@ -42,7 +42,7 @@ public:
     void showSpan() { shows_ = Shows::Span; }
     /// Keeps what the table shows through the following changes of the selection.
     void keep(bool keeps) { keeps_ = keeps; }
-    /// Ways from the selected box to others.
+    /// Links from the selected box to others.
     void setLinks(const std::vector<TimelineLink>& links);
     /// The row of a found box becomes the current one.
     void setCurrentFound(std::size_t box);
@@ -50,11 +50,11 @@ public:
 signals:
     /// A found box was chosen in the table.
     void foundChosen(std::size_t box);
-    /// A note was chosen, is to be written anew, is to be removed.
+    /// A note was chosen, is to be edited, is to be removed.
     void noteChosen(std::size_t note);
     void noteEdited(std::size_t note);
     void noteRemoved(std::size_t note);
-    /// Where the selected range lies in each run, on the axis; empty where no range is selected.
+    /// Where the selected range lies in each run, on the axis; empty if no range is selected.
     void rangesFound(const std::vector<std::optional<TimeWindow>>& ranges);
     /// In words, for the status bar.
     void selectionText(const QString& text);

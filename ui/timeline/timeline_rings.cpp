@@ -76,7 +76,7 @@ std::optional<SectionItem> BoxSet::neighbour(const std::vector<TimelineSection>&
 {
     const Place place = item ? placeOf(sections, *item) : Place{};
     std::optional<SectionItem> nearest;  // on the wanted side
-    std::optional<SectionItem> farthest; // on the other: where it begins anew
+    std::optional<SectionItem> farthest; // on the other side, for wrapping around
     const auto closer = [&](const SectionItem& a, const std::optional<SectionItem>& b) {
         return !b || (by > 0 ? placeOf(sections, a) < placeOf(sections, *b)
                              : placeOf(sections, *b) < placeOf(sections, a));

@@ -31,8 +31,8 @@ public:
 
     /// How many boxes stand before `item`, by section and start. O(rows log n).
     std::size_t rank(const std::vector<TimelineSection>& sections, const SectionItem& item) const;
-    /// The box after it (`by` 1) or before it (-1) in that order, beginning anew at the end; none where there
-    /// is no box. `item` itself need not be marked; without one it is the first or the last. O(rows log n).
+    /// The box after it (`by` 1) or before it (-1) in that order, wrapping around; null if there is no box.
+    /// `item` itself need not be marked; without one it is the first or the last. O(rows log n).
     std::optional<SectionItem> neighbour(const std::vector<TimelineSection>& sections,
                                          const std::optional<SectionItem>& item, int by) const;
 

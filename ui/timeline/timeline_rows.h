@@ -10,9 +10,9 @@
 
 namespace tilescope::ui {
 
-/// What one run did within a stretch of its timeline.
+/// What one run did within an interval of its timeline.
 struct SpanOfRun {
-    QString letter; ///< A, B; empty where one run is shown
+    QString letter; ///< A, B; empty if one run is shown
     std::shared_ptr<const query::Timeline> timeline;
     query::Stretch stretch;
     /// Their parts inside the stretch: of the device; without one, the host's ops by their own time.
@@ -22,7 +22,7 @@ struct SpanOfRun {
     std::optional<std::pair<std::int64_t, std::int64_t>> memory = {}; ///< bytes at both ends
 };
 
-/// Adds up what the device did, or the host where there is none. Reads the timeline's rows; empty where
+/// Adds up what the device did, or the host where there is none. Reads the timeline's rows; empty if
 /// cancelled.
 SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
                  const QString& letter, const std::function<bool()>& cancelled);

@@ -11,7 +11,7 @@
 
 namespace tilescope::ui {
 
-/// A tie between two boxes that is drawn as an arrow.
+/// A link between two boxes, drawn as an arrow.
 struct SceneLink {
     enum class Kind { Launch, Autograd };
 
@@ -22,7 +22,7 @@ struct SceneLink {
     bool operator==(const SceneLink&) const = default;
 };
 
-/// A remark at a moment of a section's timeline, or about a stretch of it.
+/// A note at an instant of a section's timeline, or over an interval of it.
 struct SceneNote {
     QString id;
     std::size_t section = 0;

@@ -70,7 +70,7 @@ void TimelineTies::follow()
             view_.setLinks(sceneLinks());
             emit changed();
         },
-        // What it is tied to cannot be told: the details, which read the same file, say why.
+        // The details, which read the same file, show the error.
         [this](const QString&) { emit changed(); });
     if (timeline->lanes[selected.item.lane].kind == Lane::Kind::Stream) {
         const std::string& name = nameOf(*timeline, selected.item).text;
@@ -163,7 +163,7 @@ std::vector<SceneLink> TimelineTies::sceneLinks() const
         scene.push_back({SceneLink::Kind::Launch, here(*links_.launch), self});
     for (const TimelineItem& item : links_.launched)
         scene.push_back({SceneLink::Kind::Launch, self, here(item)});
-    // Autograd ties ops: of a kernel, the op is where it was launched.
+    // Autograd links ops; a kernel's op is the one that launched it.
     const SectionItem op = links_.launch ? here(*links_.launch) : self;
     if (links_.forward)
         scene.push_back({SceneLink::Kind::Autograd, here(*links_.forward), op});

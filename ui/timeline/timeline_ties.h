@@ -8,16 +8,16 @@
 
 namespace tilescope::ui {
 
-/// What the selected box of a timeline is tied to: its launch, its op in the other direction, and the other
-/// instances of its kernel. Found in the background and shown in the view; the page's commands go along them.
-/// Owned by the page; GUI thread.
+/// The boxes related to the selected one: its launch, its op in the other direction, and the other instances
+/// of its kernel. Found in the background, shown in the view and followed by the page's commands. Owned by
+/// the page; GUI thread.
 class TimelineTies : public QObject {
     Q_OBJECT
 public:
     TimelineTies(Workspace& workspace, TimelineView& view, QObject* parent);
 
     void setRuns(std::vector<SelectedRun> runs);
-    /// The same runs, of which there is more.
+    /// The same runs, which have grown.
     void grow(std::vector<SelectedRun> runs);
 
     /// From what ran to its launch, and from a launch or op to what it launched.
@@ -29,7 +29,7 @@ public:
 
     const query::ItemLinks& links() const { return links_; }
     std::size_t instances() const { return instances_ ? instances_->size() : 0; }
-    /// Which instance the selected box is, from 1; 0 where it is none.
+    /// The number of the selected instance, from 1; 0 if none is selected.
     std::size_t currentInstance() const;
 
 signals:

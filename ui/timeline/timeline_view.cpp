@@ -292,7 +292,7 @@ QString TimelineView::hoverText() const
     return words.second.isEmpty() ? words.first : words.first + QLatin1Char('\n') + words.second;
 }
 
-// What lies under a cursor that rests changes with the window, the lanes and the scroll bar.
+// The box under a resting cursor changes with the window, the lanes and the scroll bar.
 void TimelineView::hoverAgain()
 {
     if (isOver_ && drag_ == Drag::None)
@@ -343,10 +343,10 @@ bool TimelineView::viewportEvent(QEvent* event)
                     tip = note.text.isEmpty() ? tr("Bookmark") : note.text;
         } else if (const Band* band = bandAt(at);
                    band != nullptr && at.x() < scene_.sizes.label && band->kind == Band::Kind::Lane) {
-            tip = tr("Click folds the lane (C), a drag moves it (Ctrl+Shift+Up, Ctrl+Shift+Down); its lower "
-                     "edge sets its height (Ctrl++, Ctrl+-). Right click for more.");
+            tip = tr("Click to fold the lane (C), drag to move it (Ctrl+Shift+Up, Ctrl+Shift+Down), drag its "
+                     "lower edge to resize it (Ctrl++, Ctrl+-). Right click for more.");
         }
-        // Notes hold what somebody wrote into a file: as text, never as markup.
+        // Notes are untrusted text and never interpreted as markup.
         tip.isEmpty() ? QToolTip::hideText()
                       : QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), tip.toHtmlEscaped(),
                                            viewport());
@@ -555,7 +555,7 @@ void TimelineView::dropLane(QPoint at)
         moveLane(place, band->view);
 }
 
-// What commands are about
+// Targets of commands
 // -----------------------------------------------------------------------------------------
 
 double TimelineView::commandAxis() const
@@ -588,7 +588,7 @@ QPoint TimelineView::commandPoint() const
     return viewport()->rect().contains(cursor_) ? cursor_ : viewport()->rect().center();
 }
 
-// The flags of notes stand on the ruler.
+// The flags of notes are on the ruler.
 std::optional<QString> TimelineView::noteAt(QPoint at) const
 {
     if (!scene_.ruler(width()).contains(at) || at.x() < scene_.sizes.label)
@@ -761,8 +761,8 @@ void TimelineView::contextMenuEvent(QContextMenuEvent* event)
     emit menuWanted(at, onLane);
 }
 
-// What keys do
-// ------------------------------------------------------------------------------------------------------------------
+// Commands
+// -----------------------------------------------------------------------------------------
 
 void TimelineView::zoomBy(double factor)
 {

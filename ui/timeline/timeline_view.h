@@ -15,8 +15,8 @@ namespace tilescope::ui {
 
 /// The timeline of one or several runs: overview strip, ruler and lanes, with zoom, pan and selection.
 ///
-/// Owns the TimelineScene and changes it by what mouse and keyboard do; draws it through TimelinePainter.
-/// What takes longer than a frame (pairs of ranges, links, instances) is computed elsewhere and set here. GUI
+/// Owns the TimelineScene, which mouse and keyboard change, and draws it with TimelinePainter. Data that
+/// takes longer than a frame (pairs of ranges, links, instances) is computed elsewhere and set here. GUI
 /// thread.
 class TimelineView : public QAbstractScrollArea {
     Q_OBJECT
@@ -32,8 +32,7 @@ public:
     /// all.
     void growSections(const std::vector<std::shared_ptr<const query::Timeline>>& timelines, Pairs pairs);
     const TimelineScene& scene() const { return scene_; }
-    /// The scene as it leaves the window: all lanes from the top, without what only guides the keyboard; and
-    /// the size that shows them all.
+    /// The scene for an export: all lanes from the top, without keyboard marks; and its size.
     TimelineScene wholeScene() const;
     QSize wholeSize() const;
 
@@ -44,7 +43,8 @@ public:
     void setBurst(std::chrono::milliseconds burst) { history_.setBurst(burst); }
     void fit();
     void zoomToSelection();
-    /// To `factor` of the window, about the cursor where it is over the lanes, else about the middle.
+    /// Scales the window by `factor`, around the cursor if it is over the lanes, otherwise around the
+    /// middle.
     void zoomBy(double factor);
     /// By a share of the window; to later times where it is positive.
     void pan(double share);
@@ -71,7 +71,7 @@ public:
     /// Where the selected range lies in each section, on the axis.
     void setSelectedRange(std::vector<std::optional<TimeWindow>> ranges);
 
-    // Lanes: what is done to one is done to the same lane of every run.
+    // Changes of a lane apply to the same lane of every run.
     void setFolded(LanePlace place, bool folded);
     void setHidden(LanePlace place, bool hidden);
     void setTall(LanePlace place, double tall);
@@ -79,39 +79,39 @@ public:
     void moveLane(LanePlace place, std::size_t to);
     /// Moves it past the next shown lane above (-1) or below (1).
     void moveLane(LanePlace place, int by);
-    /// All lanes that are shown on screen at once, as low as that takes; else at their usual heights.
+    /// Whether all shown lanes are made low enough to fit on the screen.
     void setFitsLanes(bool fits);
-    bool fitsLanes() const { return fitsLanes_; }
     void showAllLanes();
     /// All lanes in their natural order and height, the idle ones folded.
     void resetLanes();
-    /// The lane that the keyboard is at, else that of the selected box.
+    /// The lane with the keyboard focus, otherwise that of the selected box.
     std::optional<LanePlace> currentLane() const;
     void setCurrentLane(std::optional<LanePlace> place);
     /// Goes to the next shown lane.
     void stepLane(int by);
 
-    /// The moment that commands are about: under the cursor, else of the selection, else the middle.
+    /// The instant that commands refer to: under the cursor, otherwise that of the selection, otherwise the
+    /// middle.
     double commandAxis() const;
-    /// The section that commands are about.
+    /// The section that commands refer to.
     std::size_t commandSection() const;
-    /// What is said of the box under the cursor; empty where there is none.
+    /// Describes the box under the cursor; empty if there is none.
     QString hoverText() const;
-    /// Where in the view a menu or an editor for it would stand.
+    /// The point of the view for a menu or an editor.
     QPoint commandPoint() const;
-    /// Brings an item on screen, not closer than it needs.
+    /// Scrolls and zooms out as far as needed to show an item.
     void reveal(const SectionItem& item);
 
 signals:
     void windowChanged();
     void selectionChanged();
     void spanChanged();
-    /// What is under the cursor, for the status bar; empty where it left.
+    /// What is under the cursor, for the status bar; empty if it left.
     void cursorMoved(const QString& text);
-    /// Somebody arranged the lanes of this section.
+    /// The user has rearranged lanes.
     void lanesChanged();
     void fitsLanesChanged(bool fits);
-    /// A menu is asked for: what is at `at` is selected, or is the current lane.
+    /// A context menu is wanted; the box at `at` is selected, or its lane is current.
     void menuWanted(QPoint at, bool onLane);
     void noteClicked(const QString& id);
 
@@ -128,7 +128,7 @@ protected:
     bool viewportEvent(QEvent* event) override;
 
 private:
-    static constexpr double kShortestWindow = 50; // nanoseconds: a clock's own grain
+    static constexpr double kShortestWindow = 50; // nanoseconds: the resolution of a clock
     enum class Drag { None, Pan, Span, OverviewMove, OverviewLeft, OverviewRight, Lane, LaneHeight };
 
     int width() const { return viewport()->width(); }

@@ -21,7 +21,7 @@ namespace tilescope::ui {
 
 namespace {
 
-// What a reader looks for first; the rest follows by title.
+// The first topics; the rest follows by title.
 constexpr const char* kFirst[] = {"start",  "keys",    "overview", "experiment", "timeline", "kernels",
                                   "memory", "compare", "charts",   "machine",    "spec",     "store"};
 
@@ -158,8 +158,7 @@ void HelpPage::render()
     browser_->verticalScrollBar()->setValue(scrolled);
 }
 
-// Qt's own look for Markdown is that of a browser of the nineties: lines thin, code in our face, text not
-// wider than it reads well.
+// Replaces Qt's default style for Markdown: thin lines, our code font, a readable text width.
 void HelpPage::dress()
 {
     const Palette& p = colours();

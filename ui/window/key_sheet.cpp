@@ -87,7 +87,7 @@ std::vector<KeyGroup> keyGroups(MainWindow& window)
             if (const QString group = keyGroupOf(*action); group.isEmpty() || group.startsWith(title))
                 addLine(groups, group.isEmpty() ? title : group, *action);
     }
-    // What several pages have stands behind the pages.
+    // Groups shared by several pages come last.
     for (const QAction* action : window.findChildren<QAction*>())
         if (const QString group = keyGroupOf(*action); !group.isEmpty())
             addLine(groups, group, *action);

@@ -21,8 +21,7 @@ struct KeyGroup {
     std::vector<KeyLine> lines;
 };
 
-/// Every key of the window, read from the actions that the keys trigger: what is not here does not exist.
-/// Makes the pages that nobody has looked at yet.
+/// All keys of the window, read from their actions. Creates the pages that have not been shown yet.
 std::vector<KeyGroup> keyGroups(MainWindow& window);
 
 /// The same as tables, for the help.

@@ -131,7 +131,7 @@ void MainWindow::makeCentre()
             [this] { showRuns_->setVisible(dock_->isHidden()); });
 }
 
-// The first size and the least one, whatever the screen: frame and title bar have their room.
+// Initial and minimum size, with room for the frame and the title bar on the screen.
 void MainWindow::fitScreen()
 {
     QSize least(sizes().of(kLeastWidth), sizes().of(kLeastHeight));
@@ -146,14 +146,14 @@ void MainWindow::fitScreen()
     resize(first);
 }
 
-// Only when the width crosses the limit: what a person does with the dock meanwhile stands.
+// Only when the width crosses the limit, so that the user can still show or hide the dock.
 void MainWindow::foldDock()
 {
     const bool narrow = width() < sizes().of(kNarrow);
     if (narrow == isNarrow_)
         return;
     isNarrow_ = narrow;
-    if (narrow) // a dock that was never shown yet is hidden, too, but not on purpose
+    if (narrow) // a dock that was never shown is hidden too, but not by the user
         dockWasShown_ = !(dock_->isHidden() && dock_->testAttribute(Qt::WA_WState_ExplicitShowHide));
     dock_->setVisible(!narrow && dockWasShown_);
     showRuns_->setVisible(dock_->isHidden());
@@ -178,7 +178,7 @@ void MainWindow::addPage(const QString& name, const QString& title, Icon icon, s
                          bool atBottom)
 {
     const int index = int(pages_.size());
-    rail_->add(index, icon, title, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + index)).toString(), atBottom);
+    rail_->add(index, icon, title, pageKey(index).toString(), atBottom);
     pages_.push_back({name, title, std::move(make), nullptr});
 }
 
@@ -195,7 +195,7 @@ Page* MainWindow::made(Entry& entry)
     stack_->addWidget(entry.page);
     connect(entry.page, &Page::cursorText, cursor_, &QLabel::setText);
     connect(entry.page, &Page::selectionText, this, [this, page = entry.page](const QString& text) {
-        selected_[page] = text; // a page that is come back to has it still
+        selected_[page] = text; // restored when the page is shown again
         if (page == currentPage())
             selection_->setText(text);
     });
@@ -215,7 +215,7 @@ void MainWindow::open(const QStringList& files)
     }
     if (recordings.isEmpty())
         return;
-    // These pages are about no run: what is opened would not be seen.
+    // These pages do not show runs.
     if (currentPageName() == QLatin1String("experiment") || currentPageName() == QLatin1String("help"))
         showPage(QStringLiteral("overview"));
     workspace_->openAndShow(recordings);
@@ -258,8 +258,7 @@ void MainWindow::exportPage()
     ExportDialog(exportsOf(*currentPage(), *dock_), title + currentPageName(), names, this).exec();
 }
 
-// Tables and plots have menus of their own; what has none comes here: cards, flags, findings, the grid of
-// points.
+// Tables and plots have their own menus; this one serves cards, flags, findings and the grid of points.
 void MainWindow::contextMenuEvent(QContextMenuEvent* event)
 {
     if (!stack_->geometry().contains(centralWidget()->mapFrom(this, event->pos())))
@@ -373,22 +372,23 @@ void MainWindow::restoreLayout()
         showPage(QStringLiteral("overview"));
 }
 
-// A sweep is not ended behind the user's back: the window asks, and closes when the engine is gone.
+// Asks before it ends a sweep, and closes when the engine has ended.
 bool MainWindow::mayClose()
 {
     if (!experiment_->isRunning())
         return experiment_->queue().state() == SweepQueue::State::Idle ||
-               QMessageBox::question(this, tr("Sweeps are waiting"),
-                                     tr("Close and forget the points that have not been run? Points that are "
-                                        "finished stay in the file.")) == QMessageBox::Yes;
-    if (QMessageBox::question(
-            this, tr("A sweep is running"),
-            closeAtEnd_ ? tr("The sweep is stopping after its step. End it at once?")
-                        : tr("Stop the sweep and close? Points that are finished stay in the file.")) !=
+               QMessageBox::question(
+                   this, tr("Sweeps are queued"),
+                   tr("Close and discard the points that have not been run? Finished points "
+                      "stay in the file.")) == QMessageBox::Yes;
+    if (QMessageBox::question(this, tr("A sweep is running"),
+                              closeAtEnd_
+                                  ? tr("The sweep is stopping after its step. Stop it at once?")
+                                  : tr("Stop the sweep and close? Finished points stay in the file.")) !=
         QMessageBox::Yes)
         return false;
     if (!experiment_->isRunning())
-        return true; // it ended while the question stood
+        return true; // it ended while the question was open
     closeAtEnd_ = true;
     experiment_->stopAll();
     return false;
@@ -399,7 +399,7 @@ void MainWindow::closeEvent(QCloseEvent* event)
     if (!mayClose())
         return event->ignore();
     if (isNarrow_ && dockWasShown_)
-        dock_->show(); // it has folded, nobody has closed it
+        dock_->show(); // it was folded, not closed by the user
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
     settings.setValue(QStringLiteral("window/state"), saveState());

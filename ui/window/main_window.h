@@ -22,7 +22,7 @@ class PageRail;
 class RunDock;
 
 /// The window: pages on the left, the run dock on the right, the status bar below. It opens no larger than
-/// the screen; where it is narrow the dock folds away, and a button in the menu bar brings it back.
+/// the screen; if the window is narrow, the dock is hidden and a button in the menu bar shows it.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
@@ -32,7 +32,7 @@ public:
     /// Opens recordings in the run list and specs in the editor.
     void open(const QStringList& files);
     void openSpec(const QString& file);
-    /// Shows the page of that name (timeline, kernels, …); false where there is none.
+    /// Shows the page of that name (timeline, kernels, …); false if there is none.
     bool showPage(const QString& name);
     Page* page(const QString& name);
     QStringList pageNames() const;
@@ -44,7 +44,7 @@ public:
     void chooseFiles();
     /// Closes the file of the first selected run.
     void closeFile();
-    /// Asks what of the page to export, and how.
+    /// Opens the export dialog.
     void exportPage();
     void showHelp(const QString& topic);
     Workspace& workspace() { return *workspace_; }
@@ -61,7 +61,7 @@ private:
     struct Entry {
         QString name;
         QString title;
-        std::function<Page*()> make; ///< until it is first shown or asked for: a window starts with one page
+        std::function<Page*()> make; ///< null until it is first shown or needed
         Page* page = nullptr;
     };
 
@@ -88,7 +88,7 @@ private:
     bool closeAtEnd_ = false;  // the user wants to close as soon as the sweep has stopped
     QLabel* cursor_;
     QLabel* selection_;
-    std::map<const Page*, QString> selected_; // what each page last said of its selection
+    std::map<const Page*, QString> selected_; // the last selection text of each page
     JobStatus* job_;
     std::vector<Entry> pages_;
     std::size_t current_ = 0;

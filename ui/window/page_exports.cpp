@@ -70,8 +70,8 @@ TableData flagsTable(const FlagList& list)
 {
     const QString words[] = {QObject::tr("fine"), QObject::tr("note"), QObject::tr("warning"),
                              QObject::tr("error")};
-    TableData table = emptyTable(
-        {QObject::tr("Flag"), QObject::tr("Kind"), QObject::tr("What is seen"), QObject::tr("What to try")});
+    TableData table =
+        emptyTable({QObject::tr("Flag"), QObject::tr("Kind"), QObject::tr("Finding"), QObject::tr("Advice")});
     for (const Flag& flag : list.flags())
         addRow(table, {flag.title, words[std::size_t(flag.kind)], flag.text, flag.advice});
     return table;

@@ -11,11 +11,11 @@ class RunDock;
 /// names.
 std::vector<Exportable> exportablesOf(QWidget& page, const QString& title);
 
-/// Everything that can leave a page: the page as a whole, its timeline, plots and tables, its cards, flags,
-/// findings and lists of facts, the grid of a sweep's points; and the run list beside it.
+/// Everything that can be exported from a page: the page as a whole, its timeline, plots and tables, its
+/// cards, flags, findings and lists of facts, the grid of a sweep's points; and the run list beside it.
 std::vector<Exportable> exportsOf(Page& page, RunDock& dock);
 
-/// How the cards of an overview and the findings about a machine are called there.
+/// The names of the overview's cards and of the machine's findings there.
 QString keyFiguresName();
 QString findingsName();
 

@@ -48,6 +48,12 @@ void RailButton::paintEvent(QPaintEvent*)
     }
 }
 
+QKeySequence pageKey(int index)
+{
+    constexpr int kDigits = 9;
+    return index < kDigits ? QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + index)) : QKeySequence();
+}
+
 PageRail::PageRail(QWidget* parent)
     : QWidget(parent), group_(new QButtonGroup(this)), layout_(new QVBoxLayout(this))
 {

@@ -3,6 +3,7 @@
 #include "ui/theme/icons.h"
 
 #include <QAbstractButton>
+#include <QKeySequence>
 
 class QButtonGroup;
 class QVBoxLayout;
@@ -23,13 +24,16 @@ private:
     Icon icon_;
 };
 
+/// The key of the page at that place of the rail: Ctrl+1 to Ctrl+9; the pages after the ninth have none.
+QKeySequence pageKey(int index);
+
 /// The column of pages at the left edge.
 class PageRail : public QWidget {
     Q_OBJECT
 public:
     explicit PageRail(QWidget* parent = nullptr);
 
-    /// Adds a page; those `atBottom` stand apart at the lower end.
+    /// Adds a page; those `atBottom` are at the lower end.
     void add(int id, Icon icon, const QString& text, const QString& shortcut, bool atBottom = false);
     void setCurrent(int id);
 

@@ -16,7 +16,7 @@ struct Sign {
     QColor colour;
 };
 
-// Every status has a sign as well as a colour.
+// Every status has an icon as well as a colour.
 Sign signOf(RunStatus status, const Palette& p)
 {
     switch (status) {
@@ -54,12 +54,58 @@ int RunDelegate::leastNameWidth()
     return sign + number + metrics.horizontalAdvance(QString(kCharacters, QLatin1Char('n'))) + letter;
 }
 
+namespace {
+
+// Status, number, title and letter of a run.
+void paintRun(QPainter* painter, const QRect& rect, const QModelIndex& index)
+{
+    const Palette& p = colours();
+    const Theme& theme = Theme::instance();
+    const int pad = sizes().of(6);
+    const auto status = RunStatus(index.siblingAtColumn(0).data(RunTreeModel::StatusRole).toInt());
+    const QFontMetrics metrics(theme.body());
+    const int side = sizes().of(12);
+    double x = rect.left() + sizes().of(10);
+    const Sign sign = signOf(status, p);
+    paintIcon(*painter, sign.icon, QRectF(x, rect.center().y() - side / 2.0 + 1, side, side), sign.colour);
+    x += side + 2;
+    const QString number = QString::number(index.data(RunTreeModel::RunNumberRole).toLongLong());
+    const int numberWidth =
+        std::max(metrics.horizontalAdvance(QStringLiteral("00")), metrics.horizontalAdvance(number));
+    painter->setPen(p.dimText);
+    painter->drawText(QRectF(x, rect.top(), numberWidth, rect.height()), Qt::AlignVCenter | Qt::AlignRight,
+                      number);
+    x += numberWidth + pad;
+    const QString letter = index.data(RunTreeModel::LetterRole).toString();
+    const int badge = letter.isEmpty() ? 0 : sizes().of(16);
+    const double room = rect.right() - x - (badge > 0 ? badge + pad : 0);
+    const QString title = metrics.elidedText(index.data().toString(), Qt::ElideRight, int(room));
+    painter->setPen(p.text);
+    painter->drawText(QRectF(x, rect.top(), room, rect.height()), Qt::AlignVCenter | Qt::AlignLeft, title);
+    if (badge == 0)
+        return;
+    x += metrics.horizontalAdvance(title) + pad;
+    const QRectF box(x, rect.center().y() - badge / 2.0 + 1, badge, badge);
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    painter->setPen(Qt::NoPen);
+    painter->setBrush(p.text);
+    painter->drawRoundedRect(box, 3, 3);
+    painter->setPen(p.surface);
+    QFont small = theme.small();
+    small.setWeight(QFont::DemiBold);
+    painter->setFont(small);
+    painter->drawText(box, Qt::AlignCenter, letter);
+    painter->restore();
+}
+
+} // namespace
+
 void RunDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
 {
     const Palette& p = colours();
     const Theme& theme = Theme::instance();
     const bool selected = option.state & QStyle::State_Selected;
-    const auto status = RunStatus(index.siblingAtColumn(0).data(RunTreeModel::StatusRole).toInt());
     if (selected)
         painter->fillRect(option.rect, p.selectedRow);
     else if (option.state & QStyle::State_MouseOver)
@@ -67,7 +113,7 @@ void RunDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
     painter->setFont(theme.body());
     const int pad = sizes().of(6);
     if (index.column() == RunTreeModel::Flags) {
-        // A sign says that there are some; which they are, its tip says.
+        // An icon marks runs with flags; its tooltip lists them.
         const double side = sizes().of(12);
         if (!index.data().toString().isEmpty())
             paintIcon(*painter, Icon::Warning,
@@ -87,42 +133,7 @@ void RunDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
                           index.data(Qt::TextAlignmentRole).toInt() | int(Qt::TextSingleLine), text);
         return;
     }
-    const QFontMetrics metrics(theme.body());
-    const int side = sizes().of(12);
-    double x = option.rect.left() + sizes().of(10);
-    const Sign sign = signOf(status, p);
-    paintIcon(*painter, sign.icon, QRectF(x, option.rect.center().y() - side / 2.0 + 1, side, side),
-              sign.colour);
-    x += side + 2;
-    const QString number = QString::number(index.data(RunTreeModel::RunNumberRole).toLongLong());
-    const int numberWidth =
-        std::max(metrics.horizontalAdvance(QStringLiteral("00")), metrics.horizontalAdvance(number));
-    painter->setPen(p.dimText);
-    painter->drawText(QRectF(x, option.rect.top(), numberWidth, option.rect.height()),
-                      Qt::AlignVCenter | Qt::AlignRight, number);
-    x += numberWidth + pad;
-    const QString letter = index.data(RunTreeModel::LetterRole).toString();
-    const int badge = letter.isEmpty() ? 0 : sizes().of(16);
-    const double room = option.rect.right() - x - (badge > 0 ? badge + pad : 0);
-    const QString title = metrics.elidedText(index.data().toString(), Qt::ElideRight, int(room));
-    painter->setPen(p.text);
-    painter->drawText(QRectF(x, option.rect.top(), room, option.rect.height()),
-                      Qt::AlignVCenter | Qt::AlignLeft, title);
-    if (badge == 0)
-        return;
-    x += metrics.horizontalAdvance(title) + pad;
-    const QRectF box(x, option.rect.center().y() - badge / 2.0 + 1, badge, badge);
-    painter->save();
-    painter->setRenderHint(QPainter::Antialiasing);
-    painter->setPen(Qt::NoPen);
-    painter->setBrush(p.text);
-    painter->drawRoundedRect(box, 3, 3);
-    painter->setPen(p.surface);
-    QFont small = theme.small();
-    small.setWeight(QFont::DemiBold);
-    painter->setFont(small);
-    painter->drawText(box, Qt::AlignCenter, letter);
-    painter->restore();
+    paintRun(painter, option.rect, index);
 }
 
 void RunTreeView::drawRow(QPainter* painter, const QStyleOptionViewItem& option,

@@ -5,6 +5,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/peak_text.h"
 #include "ui/kit/step_text.h"
 #include "ui/kit/table_cells.h"
 #include "ui/theme/icons.h"
@@ -44,16 +45,17 @@ constexpr std::pair<int, double> kWidths[] = {
     {RunTreeModel::Run, 0},      {RunTreeModel::Status, 66}, {RunTreeModel::Workload, 66},
     {RunTreeModel::Backend, 78}, {RunTreeModel::Size, 52},   {RunTreeModel::Precision, 36},
     {RunTreeModel::Step, 58},    {RunTreeModel::Peak, 66},   {RunTreeModel::Flags, 18}};
-// The sign before a run's name tells its status, and the name its backend.
+// The icon before a run's name shows its status, and the name contains its backend.
 constexpr int kHiddenAtFirst[] = {RunTreeModel::Status, RunTreeModel::Workload, RunTreeModel::Backend,
                                   RunTreeModel::Size};
-// In what order columns go where the list is too narrow for a name: what a name or a tip tells as well first.
+// The order in which columns are hidden if the list is too narrow: first those that the name or the tooltip
+// repeats.
 constexpr int kGoing[] = {RunTreeModel::Precision, RunTreeModel::Workload, RunTreeModel::Size,
                           RunTreeModel::Backend,   RunTreeModel::Status,   RunTreeModel::Flags,
                           RunTreeModel::Peak,      RunTreeModel::Step};
 constexpr const char* kHiddenKey = "runs/hidden";
-constexpr std::size_t kMostLetters = 6; // of more runs nobody keeps letters in mind
-constexpr std::size_t kMostBeside = 4;  // of more runs only what varies is told
+constexpr std::size_t kMostLetters = 6; // more runs have no letters
+constexpr std::size_t kMostBeside = 4;  // of more runs only the varying keys are listed
 
 QSet<int> hiddenColumns()
 {
@@ -66,7 +68,7 @@ QSet<int> hiddenColumns()
     return hidden;
 }
 
-// The keys that say what a run did, before those that seldom matter.
+// The keys of a run, the important ones first.
 constexpr const char* kKeys[] = {"workload", "size",   "backend", "precision", "batch",  "context",
                                  "heads",    "d_head", "seq_len", "mode",      "causal", "warmup",
                                  "steps",    "trace",  "compile", "seed"};
@@ -88,10 +90,10 @@ QString peakOf(const query::RunSummary& run)
     return run.result.peakAllocated ? byteText(double(run.result.peakAllocated->count)) : notMeasured();
 }
 
-// What a hover over a run tells, a line each.
+// The lines of a run's tooltip.
 QStringList aboutOf(const query::RunSummary& run)
 {
-    QStringList about{QObject::tr("step %1, peak allocated %2").arg(stepWithInterval(run), peakOf(run))};
+    QStringList about{QObject::tr("step %1, %2 %3").arg(stepWithInterval(run), peakName(run), peakOf(run))};
     QStringList keys;
     for (const char* key : kKeys) {
         const QString value =
@@ -105,7 +107,7 @@ QStringList aboutOf(const query::RunSummary& run)
     return about;
 }
 
-// \param withPrecision  in the name: no column tells it
+// \param withPrecision  in the name, since no column shows it
 RunTreeRow rowOf(const query::RunSummary& run, const RunTitles& titles, bool withPrecision)
 {
     RunTreeRow row;
@@ -140,7 +142,7 @@ std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
     }
     rows.push_back({QStringLiteral("device"), {QString::fromStdString(run.result.device)}});
     rows.push_back({QStringLiteral("step"), {stepWithInterval(run)}, false, true});
-    rows.push_back({QStringLiteral("peak allocated"), {peakOf(run)}, false, true});
+    rows.push_back({peakName(run), {peakOf(run)}, false, true});
     const std::string_view word = wordOf(run.result.status);
     rows.push_back({QStringLiteral("status"), {text(word)}});
     if (!run.result.reason.empty())
@@ -148,7 +150,7 @@ std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
     return rows;
 }
 
-// Of several runs: what differs, run beside run, then what they share.
+// Of several runs: the differences side by side, then what they share.
 std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
 {
     constexpr std::size_t kColumns = 2;
@@ -179,13 +181,13 @@ std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
         peaks << peakOf(*runs[i].run);
     }
     rows.push_back({QStringLiteral("step"), steps, false, true});
-    rows.push_back({QStringLiteral("peak allocated"), peaks, false, true});
+    rows.push_back({peakName(*runs.front().run), peaks, false, true});
     rows.push_back({QStringLiteral("Same"), {}, true});
     rows.insert(rows.end(), same.begin(), same.end());
     return rows;
 }
 
-// Of many runs: which keys vary, how they ended, between what their times lie.
+// Of many runs: the varying keys, the statuses and the ranges of their figures.
 std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
 {
     QStringList varying;
@@ -226,7 +228,7 @@ std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
         {QStringLiteral("varies"), {varying.join(QStringLiteral(", "))}, false, true},
         {QStringLiteral("status"), {counts.join(QStringLiteral(", "))}},
         {QStringLiteral("step"), {between(steps, timeText)}, false, true},
-        {QStringLiteral("peak allocated"), {between(peaks, byteText)}, false, true},
+        {peakName(*runs.front().run), {between(peaks, byteText)}, false, true},
         {QStringLiteral("samples"), {wholeNumber(samples)}},
         {QStringLiteral("Same"), {}, true}};
     rows.insert(rows.end(), same.begin(), same.end());
@@ -244,6 +246,14 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
     setObjectName(QStringLiteral("runs"));
     setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
     setTitleBarWidget(new QWidget); // our own header stands in for it
+    makeTree();
+    leadOut(*filterField_, *tree_);
+    makeContent();
+    describeSelection();
+}
+
+void RunDock::makeTree()
+{
     filter_->setSourceModel(model_);
     tree_->setModel(filter_);
     tree_->setItemDelegate(new RunDelegate(tree_));
@@ -263,7 +273,22 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
     header->setContextMenuPolicy(Qt::CustomContextMenu);
     header->setFixedHeight(sizes().header);
     layColumns();
+    tree_->viewport()->installEventFilter(this);
+    connect(tree_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunDock::takeSelection);
+    connect(tree_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
+        if (!index.parent().isValid())
+            tree_->setExpanded(index.siblingAtColumn(0), !tree_->isExpanded(index.siblingAtColumn(0)));
+    });
+    connect(tree_, &QWidget::customContextMenuRequested, this, &RunDock::openMenu);
+    connect(header, &QWidget::customContextMenuRequested, this, [this, header](const QPoint& at) {
+        QMenu menu(this);
+        fillColumnMenu(menu);
+        menu.exec(header->mapToGlobal(at));
+    });
+}
 
+void RunDock::makeContent()
+{
     auto* content = new QFrame;
     content->setAutoFillBackground(true);
     content->setBackgroundRole(QPalette::Base);
@@ -293,8 +318,7 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
     setWidget(content);
 
     connect(filterField_, &QLineEdit::textChanged, this, [this](const QString& words) {
-        // A run that the filter hides stays selected: pages go on showing it, and it is marked when it is
-        // back.
+        // A run that the filter hides stays selected.
         applying_ = true;
         filter_->setWords(words);
         followWorkspace();
@@ -302,22 +326,8 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
     connect(&workspace_, &Workspace::filesChanged, this, &RunDock::followWorkspace);
     connect(&workspace_, &Workspace::selectionChanged, this, &RunDock::followSelection);
     connect(&workspace_, &Workspace::openFailed, this, &RunDock::reveal);
-    tree_->viewport()->installEventFilter(this);
     content->installEventFilter(this);
-    connect(tree_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunDock::takeSelection);
-    connect(tree_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
-        if (!index.parent().isValid())
-            tree_->setExpanded(index.siblingAtColumn(0), !tree_->isExpanded(index.siblingAtColumn(0)));
-    });
-    connect(tree_, &QWidget::customContextMenuRequested, this, &RunDock::openMenu);
-    connect(header, &QWidget::customContextMenuRequested, this, [this, header](const QPoint& at) {
-        QMenu menu(this);
-        fillColumnMenu(menu);
-        menu.exec(header->mapToGlobal(at));
-    });
     setTabOrder(filterField_, tree_);
-    leadOut(*filterField_, *tree_);
-    describeSelection();
 }
 
 QWidget* RunDock::makeTop()
@@ -332,7 +342,7 @@ QWidget* RunDock::makeTop()
     layout->addWidget(heading);
     layout->addSpacing(sizes().of(12));
     filterField_->setToolTip(
-        tr("Keep runs that have every word (Ctrl+L): status:, workload:, backend:, size:, "
+        tr("Keep runs that contain every word (Ctrl+L): status:, workload:, backend:, size:, "
            "precision:, mode:, device:, flags:, #number, or any text"));
     layout->addWidget(filterField_, 1);
     auto* columns = new MenuButton({});
@@ -356,8 +366,8 @@ void RunDock::layColumns()
     }
 }
 
-// The name takes what the other columns leave, and never less than it needs: others go instead. Which
-// columns are wanted is remembered, not which have room.
+// The name takes the remaining width but at least its minimum: other columns are hidden instead. The
+// settings keep which columns are wanted, not which fit.
 void RunDock::fitColumns()
 {
     int room = tree_->viewport()->width() - RunDelegate::leastNameWidth();
@@ -376,10 +386,10 @@ void RunDock::fitColumns()
         tree_->setColumnHidden(column, goes || !wanted);
     }
     if (toldPrecision == tree_->isColumnHidden(RunTreeModel::Precision))
-        followWorkspace(); // names tell the precision where no column does
+        followWorkspace(); // names contain the precision if no column shows it
 }
 
-// Makes the dock wide enough for a column that somebody has asked for.
+// Makes the dock wide enough for a column that the user has shown.
 void RunDock::growFor(int column)
 {
     auto* window = qobject_cast<QMainWindow*>(parentWidget());
@@ -541,8 +551,7 @@ void RunDock::describeSelection()
     shareHeight();
 }
 
-// Details have what the list leaves, and two fifths where it would leave less: the rest of them is scrolled
-// to.
+// Details get the height that the list leaves, at least two fifths; the rest scrolls.
 void RunDock::shareHeight()
 {
     int rows = 0;
@@ -553,7 +562,7 @@ void RunDock::shareHeight()
     const int height =
         std::clamp(details_->sizeHint().height(), 0, std::max({left, 2 * room / 5, sizes().row}));
     detailsArea_->setMaximumHeight(height);
-    // By stretch and not by a fixed height, which would keep the window from becoming lower.
+    // By stretch: a fixed height would set the minimum height of the window.
     auto* layout = static_cast<QVBoxLayout*>(widget()->layout());
     layout->setStretchFactor(tree_, std::max(1, room - height));
     layout->setStretchFactor(detailsArea_, std::max(1, height));

@@ -42,6 +42,8 @@ private:
     void showDetails();
     void shareHeight();
     void openMenu(const QPoint& at);
+    void makeTree();
+    void makeContent();
     QWidget* makeTop();
     void layColumns();
     void fitColumns();
@@ -57,7 +59,7 @@ private:
     QLabel* title_;
     KeyValueTable* details_;
     QWidget* detailsArea_ = nullptr;
-    bool choosing_ = false; // the selection changes because a person chooses runs in the tree
+    bool choosing_ = false; // the selection changes because the user selects runs in the tree
     bool applying_ = false; // the tree is being made to follow the workspace
 };
 

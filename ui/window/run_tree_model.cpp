@@ -29,7 +29,7 @@ QString searchText(const RunTreeRow& run)
            run.title;
 }
 
-// Name and status, how it ended, what it did, what to beware of.
+// Name and status, reason, keys, flags.
 QString tipOf(const RunTreeRow& run)
 {
     QStringList lines{QStringLiteral("%1 %2").arg(run.run).arg(run.title)};
@@ -167,7 +167,7 @@ QVariant RunTreeModel::runData(const RunTreeFile& file, const RunTreeRow& run, i
         return tipOf(run);
     case SortRole:
         if (column == Run)
-            return qlonglong(run.run); // of a long the filter makes text: 10 before 2
+            return qlonglong(run.run); // a long would be sorted as text: 10 before 2
         if (column == Step)
             return run.stepMs.value_or(-1);
         if (column == Peak)

@@ -16,8 +16,8 @@ namespace tilescope::ui {
 
 void waitUntilSettled()
 {
-    // A job's delivery may start another job: quiet is when nothing ran and nothing was posted twice in a
-    // row.
+    // A job's delivery may start another job: settled means that nothing ran and nothing was posted twice in
+    // a row.
     for (int quiet = 0; quiet < 2;) {
         const bool busy = backgroundPool().activeThreadCount() > 0;
         backgroundPool().waitForDone();
@@ -29,7 +29,7 @@ void waitUntilSettled()
 
 namespace {
 
-// The longest box that a device ran in the step that the last run is aligned at: the one to ask about.
+// The longest device box in the step that the last run is aligned at.
 std::optional<SectionItem> longestOf(const TimelineScene& scene)
 {
     if (scene.sections.empty())

@@ -6,6 +6,7 @@
 #include "ui/theme/theme.h"
 #include "ui/window/key_sheet.h"
 #include "ui/window/main_window.h"
+#include "ui/window/page_rail.h"
 #include "ui/window/run_dock.h"
 
 #include <QActionGroup>
@@ -119,12 +120,12 @@ void WindowMenus::makeView()
     QMenu* view = window_.menuBar()->addMenu(tr("&View"));
     const QStringList names = window_.pageNames();
     for (int i = 0; i < names.size(); ++i)
-        add(view, window_.pageTitle(names[i]), QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + i)),
+        add(view, window_.pageTitle(names[i]), pageKey(i),
             [this, name = names[i]] { window_.showPage(name); });
     view->addSeparator();
     QMenu* theme = view->addMenu(tr("Theme"));
     auto* group = new QActionGroup(theme);
-    const std::pair<QString, ThemeChoice> choices[] = {{tr("As the system"), ThemeChoice::System},
+    const std::pair<QString, ThemeChoice> choices[] = {{tr("Like the system"), ThemeChoice::System},
                                                        {tr("Light"), ThemeChoice::Light},
                                                        {tr("Dark"), ThemeChoice::Dark}};
     for (const auto& [text, choice] : choices) {

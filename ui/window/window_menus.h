@@ -15,15 +15,14 @@ namespace tilescope::ui {
 
 class MainWindow;
 
-/// The files that were opened last, kept between sessions; the newest first.
+/// The recent files, saved in the settings; the newest first.
 class RecentFiles {
 public:
     static QStringList read();
     static void add(const QString& path);
 };
 
-/// The window's menus: every action of the window has its place and its key here. Owned by the window; GUI
-/// thread.
+/// The window's menus and their keys. Owned by the window; GUI thread.
 class WindowMenus : public QObject {
     Q_OBJECT
 public:

@@ -5,6 +5,7 @@
 #include "core/query/tables/work_tables.h"
 #include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/ui/cpu_fixture.h"
 #include "tests/ui/fixture.h"
 #include "ui/kit/number_text.h"
 #include "ui/overview/overview_tables.h"
@@ -219,6 +220,20 @@ TEST_F(OverviewTest, TheMfuIsThatOfTheSpecsFlopsInTheMedianStep)
     EXPECT_EQ(figure.title, QStringLiteral("MFU"));
     EXPECT_EQ(figure.lines[0].unit, QStringLiteral("%"));
     EXPECT_TRUE(figure.verdict.contains(QStringLiteral("data sheet"))) << figure.verdict.toStdString();
+}
+
+TEST(OverviewRepeats, ATracedAndAnUntracedRunOfASpecAreDifferentPoints)
+{
+    const testing::TemporaryFolder folder;
+    const std::filesystem::path file = folder / "cpu.tscope";
+    test::writeCpuFile(file);
+    query::FileSession session(file);
+    const RunId traced{1};
+    const RunId untraced{3};
+    const auto difference = query::compareSteps(session.reader(), traced, session.reader(), untraced);
+    ASSERT_TRUE(difference);
+    EXPECT_EQ(difference->runsA, 1);
+    EXPECT_EQ(difference->runsB, 1);
 }
 
 TEST_F(OverviewTest, EveryFigureLeadsToAPage)
