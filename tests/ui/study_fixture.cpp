@@ -31,8 +31,7 @@ std::string specOf(const Point& point)
     return R"({"workload":"attention","device":"cpu","seed":0,"mode":"both","precision":"fp32","backend":")" +
            std::string(point.backend) + R"(","batch":2,"heads":)" + std::to_string(point.heads) +
            R"(,"d_head":64,"seq_len":)" + std::to_string(point.length) +
-           R"(,"causal":true,"warmup":1,"steps":5,"trace":")" + (point.isTraced ? "kernels" : "off") +
-           "\"}";
+           R"(,"causal":true,"warmup":1,"steps":5,"trace":")" + (point.isTraced ? "kernels" : "off") + "\"}";
 }
 
 // One step: forward with attention, then backward. Of tiled attention thousands of small ops.

@@ -132,7 +132,8 @@ TEST(SweepProgress, MarksPointsThatAreExpectedToRunOutOfMemory)
     EXPECT_EQ(table.rows[3].cells[2].text, "expected OOM");
     EXPECT_EQ(table.rows[3].cells[2].tone, Tone::Warning);
     EXPECT_EQ(forecastWords(forecast),
-              QString::fromUtf8("about 2m40s ± 15\u2009% on this NVIDIA H200, predicted peak 16.0\u2009GiB allocated"));
+              QString::fromUtf8(
+                  "about 2m40s ± 15\u2009% on this NVIDIA H200, predicted peak 16.0\u2009GiB allocated"));
     EXPECT_EQ(forecast.outOfMemory(), 1);
     forecast.isFromBusyHost = true;
     EXPECT_TRUE(forecastWords(forecast).contains("(calibrated while its host was busy)"));
@@ -142,7 +143,8 @@ TEST(SweepProgress, MarksPointsThatAreExpectedToRunOutOfMemory)
     EXPECT_EQ(forecast.seconds(), std::nullopt) << "a sum without one of its parts is none";
     EXPECT_EQ(
         forecastWords(forecast),
-        QString::fromUtf8("time not predicted: no calibration of this device, predicted peak 16.0\u2009GiB allocated"));
+        QString::fromUtf8(
+            "time not predicted: no calibration of this device, predicted peak 16.0\u2009GiB allocated"));
 }
 
 TEST(MemoryLimitWords, TellsWhatPointsMayTake)
