@@ -179,7 +179,12 @@ const std::vector<Section>& sections()
          true,
          false,
          [](const store::RunReader& reader, const Request& request) {
-             return tableOf(shared(query::kernels(reader, request.query)));
+             return tableOf(shared(query::kernels(
+                 reader, {.run = request.query.run,
+                          .rangeGlob = request.query.rangeGlob,
+                          .grouping = request.query.grouping == Grouping::None ? Grouping::Name
+                                                                               : request.query.grouping,
+                          .countSteps = true})));
          }},
         {"ops",
          {Grouping::Name, Grouping::Range, Grouping::Phase, Grouping::Module},

@@ -27,9 +27,9 @@ Table tableOf(std::shared_ptr<const query::KernelsTable> kernels)
             forPrograms(column(kernels, "name", "name", [](const Row& row) { return cellOf(row.key); })));
         columns.push_back(elided(
             column(kernels, "short_name", "kernel", [](const Row& row) { return cellOf(row.shortName); })));
-        columns.push_back(
-            with(column(kernels, "family", "family", [](const Row& row) { return cellOf(row.family); }),
-                 Unit::None, 1));
+        columns.push_back(with(
+            column(kernels, "family", "family", [](const Row& row) { return cellOf(wordOf(row.family)); }),
+            Unit::None, 1));
     } else {
         const std::string group = titleOf(kernels->grouping);
         columns.push_back(
@@ -50,7 +50,7 @@ Table tableOf(std::shared_ptr<const query::KernelsTable> kernels)
         with(column(kernels, "total_ns", "total", [](const Row& row) { return cellOf(row.total); }),
              Unit::Nanoseconds, 2));
     columns.push_back(
-        with(column(kernels, "avg_ns", "avg", [](const Row& row) { return cellOf(row.average); }),
+        with(column(kernels, "avg_ns", "avg", [](const Row& row) { return cellOf(row.average()); }),
              Unit::Nanoseconds, 1));
     columns.push_back(
         with(column(kernels, "min_ns", "min", [](const Row& row) { return cellOf(row.shortest); }),

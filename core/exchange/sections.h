@@ -8,6 +8,7 @@
 #include "core/query/runs/run_list.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/tables/kernel_tables.h"
+#include "core/query/tables/op_tables.h"
 #include "core/query/tables/step_tables.h"
 #include "core/query/tables/work_tables.h"
 

@@ -3,7 +3,6 @@
 #include "core/model/run.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/runs/run_tables.h"
-#include "core/query/tables/kernel_tables.h"
 #include "core/query/timeline/item_details.h"
 #include "core/query/timeline/item_links.h"
 #include "core/query/timeline/timeline.h"

@@ -225,12 +225,12 @@ std::vector<KernelLine> linesOf(const query::Timeline& timeline, const std::vect
     return lines;
 }
 
-std::vector<KernelLine> linesOf(const query::KernelWorkTable& table)
+std::vector<KernelLine> linesOf(const query::KernelsTable& table)
 {
     const bool names = table.grouping == query::Grouping::Name;
     const bool places = !names && table.grouping != query::Grouping::Family;
     std::vector<KernelLine> lines;
-    for (const query::KernelWorkRow& row : table.rows) {
+    for (const query::KernelRow& row : table.rows) {
         const std::string_view family = analysis::wordOf(row.family);
         KernelLine line;
         line.name = QString::fromStdString(row.key);
@@ -242,11 +242,11 @@ std::vector<KernelLine> linesOf(const query::KernelWorkTable& table)
             line.family = word(family);
         line.swatch = places ? Swatch::neutral() : Swatch::of(query::hueOf(row.family));
         line.instances = row.instances;
-        line.total = double(row.total);
-        line.mean = row.mean;
+        line.total = double(row.total.count());
+        line.mean = row.mean();
         line.deviation = row.standardDeviation;
-        line.shortest = double(row.shortest);
-        line.longest = double(row.longest);
+        line.shortest = double(row.shortest.count());
+        line.longest = double(row.longest.count());
         line.flopRate = row.flopsPerSecond();
         line.byteRate = row.bytesPerSecond();
         if (row.work && row.work->flops.count > 0)

@@ -2,7 +2,7 @@
 
 #include "core/query/tables/kernel_stats.h"
 #include "core/query/tables/kernel_tables.h"
-#include "core/query/tables/kernel_work.h"
+#include "core/query/tables/op_tables.h"
 #include "ui/kit/table_model.h"
 
 namespace tilescope::ui {
@@ -50,7 +50,7 @@ struct KernelLine {
 /// \param families  one line a family
 std::vector<KernelLine> linesOf(const query::Timeline& timeline, const std::vector<query::KernelStat>& stats,
                                 bool families);
-std::vector<KernelLine> linesOf(const query::KernelWorkTable& table);
+std::vector<KernelLine> linesOf(const query::KernelsTable& table);
 /// Ops by their own time, for runs without a GPU.
 /// \param work  by op, if there is any
 std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::RooflineTable* work);

@@ -183,16 +183,17 @@ void KernelsPage::load()
         [this](Quick quick) { quickLoaded(std::move(quick)); },
         [this](const QString& sentence) { showMessage(sentence); });
     const QString range = wantedRange_.isEmpty() ? range_->currentData().toString() : wantedRange_;
-    const query::KernelWorkQuery query{.run = run_->key.run,
-                                       .grouping = kGroupings[grouping_->current()],
-                                       .step = step(),
-                                       .range = range.toStdString()};
+    const query::KernelQuery query{.run = run_->key.run,
+                                   .grouping = kGroupings[grouping_->current()],
+                                   .step = step(),
+                                   .range = range.toStdString(),
+                                   .work = true};
     counting_.start(
         [run = *run_, query](const query::Cancelled& cancelled) {
             auto session = run.file->borrow();
             const store::RunReader& reader = session->reader();
-            Full full{query::kernelWork(reader, query, cancelled), {}, {}, {}};
-            const store::EventCounts counts = reader.counts(query.run);
+            Full full{query::kernels(reader, query, cancelled), {}, {}, {}};
+            const store::EventCounts counts = reader.counts(*query.run);
             const query::EventQuery events{.run = query.run,
                                            .rangeGlob = query.range,
                                            .grouping = query.grouping == query::Grouping::Family

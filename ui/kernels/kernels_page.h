@@ -46,7 +46,7 @@ private:
     };
     // From the events; ops where there are no kernels.
     struct Full {
-        query::KernelWorkTable kernels;
+        query::KernelsTable kernels;
         std::optional<query::OpsTable> ops;
         std::optional<query::RooflineTable> opWork;
         std::optional<query::Answer> attention;

@@ -1,33 +1,33 @@
 #pragma once
 
-#include "core/store/tracks/totals.h"
+#include "core/store/run_reader.h"
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
 namespace tilescope::query {
 
-/// Adds up kernels, copies and memsets one by one, by name and path: what a file keeps of its traced steps
-/// (store::KernelTotal), for files and selections of which it does not.
+/// The kernels, copies or memsets of one name that were attributed to one path.
+struct KernelSum : store::KernelTotal {
+    StringId op = {};                  ///< name of the op that launched them; only if the sums are by op
+    std::set<std::int32_t> steps = {}; ///< in which they ran; empty if they come from the stored totals
+};
+
+/// Sums device events by kind, name, path and op. One hash look-up an event.
 class KernelSums {
 public:
-    void add(const DeviceEvent& event)
-    {
-        const std::uint64_t name = std::uint64_t{event.name.value} << 2 | std::uint64_t(event.kind);
-        const auto [entry, isNew] =
-            places_.try_emplace(Key{name, event.path.value}, std::uint32_t(sums_.size()));
-        if (isNew)
-            sums_.push_back({.kind = event.kind, .name = event.name, .path = event.path});
-        sums_[entry->second].add((event.end - event.start).count());
-    }
+    void add(const DeviceEvent& event, StringId op = {});
     /// In the order of their first events.
-    std::vector<store::KernelTotal> list() && { return std::move(sums_); }
+    std::vector<KernelSum> list() &&;
 
 private:
     struct Key {
         std::uint64_t name = 0; ///< and kind
-        std::uint64_t path = 0;
+        std::uint64_t path = 0; ///< and op
         bool operator==(const Key&) const = default;
     };
     struct Hash {
@@ -36,8 +36,33 @@ private:
             return (key.name * 0x9E37'79B9'7F4A'7C15ULL) ^ (key.path * 0xC2B2'AE3D'27D4'EB4FULL >> 7);
         }
     };
+    struct Entry {
+        KernelSum sum = {};
+        std::int32_t lastStep = kNoStep; ///< events mostly come in step order
+    };
     std::unordered_map<Key, std::uint32_t, Hash> places_;
-    std::vector<store::KernelTotal> sums_;
+    std::vector<Entry> entries_;
 };
+
+/// Which device events are summed: those of one traced step or of all, by op too or not.
+struct KernelSelection {
+    RunId run = {};
+    std::optional<std::int32_t> step = {};
+    bool byOp = false;
+    bool countSteps = false; ///< the sums tell in which steps they ran
+};
+
+struct SummedKernels {
+    std::vector<KernelSum> sums = {};
+    std::int64_t events = 0; ///< device events of the run, summed or not
+    std::int64_t outsideSteps = 0;
+    std::set<StringId> otherPaths = {}; ///< of traced steps that are not selected
+};
+
+/// From the totals that the file keeps of the run. Reads the events only if there are none, or if they do not
+/// tell what is asked: one step, the ops, or the steps of each kernel where there are several.
+/// \return  nothing if cancelled
+std::optional<SummedKernels> sumKernels(const store::RunReader& reader, const KernelSelection& selection,
+                                        const std::function<bool()>& cancelled);
 
 } // namespace tilescope::query

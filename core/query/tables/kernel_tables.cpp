@@ -1,81 +1,319 @@
 #include "core/query/tables/kernel_tables.h"
 
-#include "core/analysis/kernels/device_totals.h"
-#include "core/analysis/kernels/kernel_families.h"
-#include "core/analysis/work/op_totals.h"
-#include "core/query/runs/in_order.h"
-#include "core/query/runs/run_tables.h"
+#include "core/analysis/time/path_glob.h"
+#include "core/analysis/work/timed_work.h"
 #include "core/query/runs/selection.h"
+#include "core/query/runs/traced_pieces.h"
+#include "core/query/tables/kernel_sums.h"
 
-#include <unordered_set>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <unordered_map>
 
 namespace tilescope::query {
 
 namespace {
 
-using analysis::KernelFamilies;
-using analysis::TextOf;
+using analysis::KernelFamily;
+using analysis::Work;
 
-/// What kernel names mean, asked once a name.
-class Descriptions {
-public:
-    explicit Descriptions(const TextOf& textOf) : textOf_(textOf) {}
+// Ops and kernels with shapes are held in memory: some 250 MB of them.
+constexpr std::int64_t kMostEvents = 1'500'000;
+constexpr double kAlone = 0.95; // of a range's time, by one kernel
+constexpr std::string_view kTensorMetric = "tensor_active";
 
-    const analysis::KernelDescription& of(StringId name, DeviceEventKind kind)
+/// What is summed of one group.
+struct Group {
+    std::string_view key = {};
+    KernelRow row = {};
+    double squares = 0; ///< sum of the squared durations
+    std::set<StringId> names = {};
+    std::set<std::int32_t> steps = {};
+    std::map<KernelFamily, std::int64_t> families = {};
+    std::unordered_map<std::string_view, std::int64_t> places = {}; ///< time by path
+
+    void add(const KernelSum& sum, KernelFamily family, std::string_view place)
     {
-        const auto [entry, isNew] = known_.try_emplace(name);
-        if (isNew)
-            entry->second = KernelFamilies::standard().describe(textOf_(name), kind);
+        row.shortest = row.instances == 0 ? Nanoseconds(sum.shortest)
+                                          : std::min(row.shortest, Nanoseconds(sum.shortest));
+        row.longest = std::max(row.longest, Nanoseconds(sum.longest));
+        row.instances += sum.instances;
+        row.total += Nanoseconds(sum.total);
+        squares += sum.squares;
+        names.insert(sum.name);
+        steps.insert(sum.steps.begin(), sum.steps.end());
+        families[family] += sum.total;
+        places[place] += sum.total;
+    }
+    void addWork(Work more, Nanoseconds time)
+    {
+        if (!row.work)
+            row.work.emplace();
+        *row.work += more;
+        row.counted += time;
+    }
+};
+
+bool liesIn(std::string_view path, const std::string& range)
+{
+    return range.empty() ||
+           (path.starts_with(range) && (path.size() == range.size() || path[range.size()] == '/'));
+}
+
+/// Sums a run's kernels by group.
+class Reading {
+public:
+    Reading(const store::RunReader& reader, const KernelQuery& query, const std::function<bool()>& cancelled)
+        : reader_(reader), query_(query), cancelled_(cancelled), textOf_(textsOf(reader))
+    {
+        if (!query.rangeGlob.empty())
+            glob_.emplace(query.rangeGlob);
+        table_.run = chooseRun(reader, query.run);
+        table_.grouping = query.grouping;
+        if (query.work)
+            table_.ceilings = ceilingsOf(reader, table_.run);
+    }
+
+    KernelsTable read()
+    {
+        if (!addTimes() || cancelled_())
+            return {};
+        if (query_.work) {
+            addWork();
+            readCounters();
+        }
+        for (const Group& group : groups_)
+            table_.total += group.row.total;
+        for (Group& group : groups_)
+            table_.rows.push_back(rowOf(group));
+        std::stable_sort(table_.rows.begin(), table_.rows.end(),
+                         [](const auto& a, const auto& b) { return a.total > b.total; });
+        table_.ranges.assign(ranges_.begin(), ranges_.end());
+        table_.families.assign(familyTimes_.begin(), familyTimes_.end());
+        std::stable_sort(table_.families.begin(), table_.families.end(),
+                         [](const auto& a, const auto& b) { return a.second > b.second; });
+        return std::move(table_);
+    }
+
+private:
+    std::string_view placeOf(StringId path)
+    {
+        const auto [entry, isNew] = places_.try_emplace(path);
+        if (isNew && path)
+            entry->second = analysis::fromStepDown(reader_.text(path));
         return entry->second;
     }
 
-private:
-    const TextOf& textOf_;
-    std::unordered_map<StringId, analysis::KernelDescription> known_;
-};
-
-/// Names of a run's ops, four bytes an op: they are numbered nearly without gaps.
-class OpNames {
-public:
-    void read(const store::RunReader& reader, RunId run)
+    KernelFamily familyOf(StringId name, DeviceEventKind kind)
     {
-        dense_.resize(static_cast<std::size_t>(reader.counts(run).ops) * 2);
-        reader.eachOp({.run = run}, [this](const Op& op) {
-            if (op.id && op.id.value < dense_.size())
-                dense_[op.id.value] = op.name;
-            else
-                others_[op.id] = op.name;
-            return true;
-        });
-    }
-    StringId of(OpId op) const
-    {
-        if (op && op.value < dense_.size())
-            return dense_[op.value];
-        const auto found = others_.find(op);
-        return found == others_.end() ? StringId{} : found->second;
+        const auto [known, isFirst] = families_.try_emplace(name);
+        if (isFirst) {
+            const auto [entry, isNew] = described_.try_emplace(reader_.text(name));
+            if (isNew)
+                entry->second = analysis::KernelFamilies::standard().describe(entry->first, kind);
+            known->second = entry->second.family;
+        }
+        return known->second;
     }
 
-private:
-    std::vector<StringId> dense_;
-    std::unordered_map<OpId, StringId> others_;
-};
+    bool isSelected(std::string_view place) const
+    {
+        return liesIn(place, query_.range) && (!glob_ || (!place.empty() && glob_->contains(place)));
+    }
 
-/// Hands a file's records to `add` in start order without holding them all.
-template <class Record, class Each, class Add> void eachInOrder(Each&& each, Add&& add)
-{
-    const auto startOf = [](const Record& record) { return record.start; };
-    InOrder<Record, decltype(startOf)> inOrder(startOf);
-    const auto take = [&add](std::span<const Record> records) {
-        for (const Record& record : records)
-            add(record);
-    };
-    each([&](const Record& record) {
-        inOrder.add(record, take);
+    std::string_view keyOf(std::string_view name, KernelFamily family, std::string_view place,
+                           std::string_view op = {}) const
+    {
+        std::string_view key = name;
+        if (query_.grouping == Grouping::Family)
+            key = wordOf(family);
+        else if (query_.grouping == Grouping::Range)
+            key = place;
+        else if (query_.grouping == Grouping::Module)
+            key = analysis::moduleOf(place);
+        else if (query_.grouping == Grouping::Phase)
+            key = analysis::phaseOf(place);
+        else if (query_.grouping == Grouping::Op)
+            key = op;
+        return key.empty() ? kUnattributed : key;
+    }
+
+    Group* find(std::string_view key)
+    {
+        const auto found = groupAt_.find(key);
+        return found == groupAt_.end() ? nullptr : &groups_[found->second];
+    }
+
+    Group& groupOf(std::string_view key)
+    {
+        const auto [entry, isNew] = groupAt_.try_emplace(key, groups_.size());
+        if (isNew)
+            groups_.push_back({.key = key});
+        return groups_[entry->second];
+    }
+
+    bool addTimes()
+    {
+        const std::optional<SummedKernels> summed = sumKernels(reader_,
+                                                               {.run = table_.run.run,
+                                                                .step = query_.step,
+                                                                .byOp = query_.grouping == Grouping::Op,
+                                                                .countSteps = query_.countSteps},
+                                                               cancelled_);
+        if (!summed)
+            return false;
+        table_.events = summed->events;
+        table_.outsideSteps = summed->outsideSteps;
+        for (const StringId path : summed->otherPaths)
+            ranges_.insert(placeOf(path)); // they can be chosen all the same
+        for (const KernelSum& each : summed->sums) {
+            const std::string_view place = placeOf(each.path);
+            ranges_.insert(place);
+            if (!isSelected(place))
+                continue;
+            const KernelFamily family = familyOf(each.name, each.kind);
+            const std::string_view op = each.op ? reader_.text(each.op) : std::string_view{};
+            groupOf(keyOf(reader_.text(each.name), family, place, op)).add(each, family, place);
+            timeAt_[place] += each.total;
+            familyTimes_[family] += each.total;
+        }
+        ranges_.erase(std::string_view{});
         return true;
-    });
-    inOrder.finish(take);
-}
+    }
+
+    void addWork()
+    {
+        if (groups_.empty())
+            return;
+        if (reader_.counts(table_.run.run).deviceEvents + reader_.counts(table_.run.run).ops > kMostEvents) {
+            table_.whyNoWork = "the run has too many events to count their work while you wait";
+            return;
+        }
+        const std::vector<DeviceEvent> device = reader_.deviceEvents({.run = table_.run.run});
+        const std::vector<Op> ops = reader_.ops({.run = table_.run.run});
+        std::string unread;
+        const auto spec = specOf(table_.run, unread);
+        // Of a traced step, or of the one before them that took shapes where only kernels are traced.
+        const bool shapes = std::any_of(ops.begin(), ops.end(), [](const Op& op) { return bool(op.shapes); });
+        if (!shapes)
+            return addWorkOfSpec(spec, ops, device);
+        const analysis::WorkContext context{
+            .elementBytes = spec ? analysis::elementBytesOf(spec->precision) : 4,
+            .causal = !spec || spec->workload == Workload::Lm || spec->causal};
+        const auto family = [this](const DeviceEvent& event) { return familyOf(event.name, event.kind); };
+        for (const analysis::KernelWork& done : workOfKernels(ops, device, textOf_, family, context)) {
+            const std::string_view place = placeOf(done.path);
+            if (done.step != kNoStep && (!query_.step || *query_.step == done.step) && isSelected(place))
+                if (Group* const group =
+                        find(keyOf(reader_.text(done.kernel), familyOf(done.kernel, {}), place)))
+                    group->addWork(done.work, done.time);
+        }
+    }
+
+    /// The spec tells the matmuls and attention of a place, not which kernel did them.
+    void addWorkOfSpec(const std::optional<ExperimentSpec>& spec, const std::vector<Op>& ops,
+                       const std::vector<DeviceEvent>& device)
+    {
+        table_.whyNoWork = "shapes were not recorded: run with --shapes true";
+        if (!spec || query_.grouping == Grouping::Name)
+            return;
+        const std::vector<analysis::SpecWork> known = analysis::specWork(*spec);
+        std::set<std::int32_t> steps;
+        for (const DeviceEvent& event : device)
+            if (event.step != kNoStep)
+                steps.insert(event.step);
+        const auto asked = static_cast<std::int64_t>(query_.step ? steps.count(*query_.step) : steps.size());
+        const auto family = [this](const DeviceEvent& event) { return familyOf(event.name, event.kind); };
+        for (const analysis::TimedWork& item : timedWorkOfSpec(known, asked, ops, device, textOf_, family)) {
+            // The spec's items have no step, their time has.
+            const bool isTime = item.step != kNoStep;
+            if (!item.counted || (isTime && query_.step && *query_.step != item.step) ||
+                !isSelected(item.path))
+                continue;
+            if (Group* const group = find(keyOf({}, item.family, item.path)))
+                group->addWork(item.work, item.time);
+        }
+    }
+
+    void readCounters()
+    {
+        for (const CounterValue& counter : reader_.counters(table_.run.run))
+            if (counter.metric == kTensorMetric)
+                tensor_[counter.path] = counter.value;
+        if (tensor_.empty())
+            table_.whyNoTensor = "not measured: run with --counters tensor_active";
+    }
+
+    std::optional<double> tensorOf(const Group& group) const
+    {
+        // A counter of a range holds its inner ranges too, and so the row of a phase or of a range.
+        if (query_.grouping == Grouping::Phase || query_.grouping == Grouping::Range) {
+            const std::string key(group.key);
+            const auto found = tensor_.find(query_.grouping == Grouping::Phase ? "step/" + key : key);
+            return found == tensor_.end() ? std::nullopt : std::optional(found->second);
+        }
+        double weighted = 0;
+        bool idle = true;
+        bool alone = true;
+        for (const auto& [place, time] : group.places) {
+            const auto found = tensor_.find(std::string(place));
+            if (found == tensor_.end())
+                return {};
+            idle = idle && found->second == 0;
+            alone = alone && static_cast<double>(time) >= kAlone * static_cast<double>(timeAt_.at(place));
+            weighted += found->second * static_cast<double>(time);
+        }
+        if (group.places.empty() || !(idle || alone))
+            return {};
+        return weighted / static_cast<double>(std::max<std::int64_t>(1, group.row.total.count()));
+    }
+
+    KernelRow rowOf(Group& group) const
+    {
+        KernelRow& row = group.row;
+        row.key = group.key;
+        if (query_.grouping == Grouping::Name) {
+            const analysis::KernelDescription& known = described_.at(reader_.text(*group.names.begin()));
+            row.shortName = known.shortName;
+            row.does = known.does;
+        }
+        row.kernels = static_cast<std::int64_t>(group.names.size());
+        row.steps = static_cast<std::int64_t>(group.steps.size());
+        const auto n = static_cast<double>(row.instances);
+        if (row.instances > 1)
+            row.standardDeviation =
+                std::sqrt(std::max(0.0, (group.squares - n * row.mean() * row.mean()) / (n - 1)));
+        row.family =
+            std::max_element(group.families.begin(), group.families.end(), [](const auto& a, const auto& b) {
+                return a.second < b.second;
+            })->first;
+        row.percent = percentOf(row.total, table_.total);
+        // What the spec asks for may have no kernel in the selection: work without time is no rate.
+        if (row.counted == Nanoseconds{0})
+            row.work.reset();
+        if (query_.work)
+            row.tensorActive = tensorOf(group);
+        return std::move(row);
+    }
+
+    const store::RunReader& reader_;
+    const KernelQuery& query_;
+    const std::function<bool()>& cancelled_;
+    analysis::TextOf textOf_;
+    std::optional<analysis::PathGlob> glob_;
+    KernelsTable table_;
+    std::unordered_map<StringId, std::string_view> places_;
+    std::unordered_map<StringId, KernelFamily> families_;
+    std::unordered_map<std::string_view, analysis::KernelDescription> described_;
+    std::map<KernelFamily, std::int64_t> familyTimes_;
+    std::vector<Group> groups_;                                 ///< in the order of the sums
+    std::unordered_map<std::string_view, std::size_t> groupAt_; // keys live as long as the reader
+    std::unordered_map<std::string_view, std::int64_t> timeAt_;
+    std::set<std::string_view> ranges_;
+    std::map<std::string, double> tensor_;
+};
 
 } // namespace
 
@@ -84,132 +322,20 @@ double KernelRow::instancesPerStep() const
     return steps > 0 ? static_cast<double>(instances) / static_cast<double>(steps) : 0;
 }
 
-KernelsTable kernels(const store::RunReader& reader, const EventQuery& query)
+std::optional<double> KernelRow::flopsPerSecond() const
 {
-    KernelsTable table{.run = chooseRun(reader, query.run), .rows = {}};
-    if (query.grouping != Grouping::None)
-        table.grouping = query.grouping;
-    const TextOf textOf = textsOf(reader);
-    PathSelection selection(query.rangeGlob, textOf);
-    Descriptions descriptions(textOf);
-    GroupKeys keys(table.grouping, textOf);
-    OpNames opNames;
-    if (table.grouping == Grouping::Op)
-        opNames.read(reader, table.run.run);
-    std::unordered_map<std::uint32_t, std::unordered_set<StringId>> names;
-    std::unordered_map<std::uint32_t, DeviceEventKind> kinds;
-
-    const auto keyOf = [&](const DeviceEvent& event) {
-        switch (table.grouping) {
-        case Grouping::Family:
-            return keys.numberOf(wordOf(descriptions.of(event.name, event.kind).family));
-        case Grouping::Range:
-        case Grouping::Phase:
-        case Grouping::Module:
-            return keys.numberOf(event.path);
-        case Grouping::Op:
-            return keys.numberOf(opNames.of(event.op));
-        default:
-            return keys.numberOf(event.name);
-        }
-    };
-    analysis::DeviceTotals sums;
-    reader.eachDeviceEvent({.run = table.run.run}, [&](const DeviceEvent& event) {
-        ++table.events;
-        if (event.step == kNoStep)
-            ++table.outsideSteps;
-        else if (selection.has(event.path)) {
-            const std::uint32_t key = keyOf(event);
-            names[key].insert(event.name);
-            kinds.try_emplace(key, event.kind);
-            sums.add(key, event);
-        }
-        return true;
-    });
-    const std::vector<analysis::DeviceTotal> totals = sums.list();
-    for (const analysis::DeviceTotal& total : totals)
-        table.total += total.total;
-    for (const analysis::DeviceTotal& total : totals) {
-        KernelRow row{.key = keys.key(total.group), .shortName = {}, .family = {}, .does = {}};
-        if (table.grouping == Grouping::Name) {
-            const analysis::KernelDescription& description =
-                descriptions.of(*names.at(total.group).begin(), kinds.at(total.group));
-            row.shortName = description.shortName;
-            row.family = wordOf(description.family);
-            row.does = description.does;
-        }
-        row.kernels = static_cast<std::int64_t>(names.at(total.group).size());
-        row.instances = total.instances;
-        row.steps = total.steps;
-        row.total = total.total;
-        row.average = total.average();
-        row.shortest = total.shortest;
-        row.longest = total.longest;
-        row.percent = percentOf(total.total, table.total);
-        table.rows.push_back(std::move(row));
-    }
-    return table;
+    return work && work->flops.count > 0 ? analysis::flopsPerSecond(*work, counted) : std::nullopt;
 }
 
-OpsTable ops(const store::RunReader& reader, const EventQuery& query)
+std::optional<double> KernelRow::bytesPerSecond() const
 {
-    OpsTable table{.run = chooseRun(reader, query.run), .rows = {}};
-    if (query.grouping != Grouping::None)
-        table.grouping = query.grouping;
-    const TextOf textOf = textsOf(reader);
-    PathSelection selection(query.rangeGlob, textOf);
-    GroupKeys keys(table.grouping, textOf);
-    analysis::OpTotals sums;
-    eachInOrder<Op>([&](auto&& take) { reader.eachOp({.run = table.run.run}, take); },
-                    [&](const Op& op) {
-                        ++table.events;
-                        std::optional<std::uint32_t> group;
-                        if (op.step != kNoStep && selection.has(op.path))
-                            group = keys.numberOf(table.grouping == Grouping::Name ? op.name : op.path);
-                        sums.add(op, group);
-                    });
-    const std::vector<analysis::OpTotal> totals = sums.finish();
-    Nanoseconds self{0};
-    for (const analysis::OpTotal& total : totals)
-        self += total.self;
-    for (const analysis::OpTotal& total : totals)
-        table.rows.push_back({.key = keys.key(total.group),
-                              .instances = total.instances,
-                              .total = total.total,
-                              .self = total.self,
-                              .average = total.average(),
-                              .percent = percentOf(total.self, self)});
-    return table;
+    return work && work->bytes.count > 0 ? analysis::bytesPerSecond(*work, counted) : std::nullopt;
 }
 
-RangesTable ranges(const store::RunReader& reader, const EventQuery& query)
+KernelsTable kernels(const store::RunReader& reader, const KernelQuery& query,
+                     const std::function<bool()>& cancelled)
 {
-    RangesTable table{.run = chooseRun(reader, query.run), .rows = {}};
-    const TextOf textOf = textsOf(reader);
-    const store::EventWindow window{.run = table.run.run};
-    analysis::RangeTotals sums(textOf);
-    GroupKeys modules(Grouping::Module, textOf);
-    const std::uint32_t none = modules.numberOf(kUnattributed);
-    eachInOrder<Range>([&](auto&& take) { reader.eachRange(window, take); },
-                       [&](const Range& range) { sums.add(range); });
-    eachInOrder<Op>([&](auto&& take) { reader.eachOp(window, take); }, [&](const Op& op) { sums.add(op); });
-    eachInOrder<DeviceEvent>([&](auto&& take) { reader.eachDeviceEvent(window, take); },
-                             [&](const DeviceEvent& event) {
-                                 table.hasGpu = true;
-                                 sums.add(event);
-                                 if (event.step == kNoStep)
-                                     return;
-                                 table.gpu += event.end - event.start;
-                                 if (modules.numberOf(event.path) != none)
-                                     table.gpuInModules += event.end - event.start;
-                             });
-    table.rows = sums.list();
-    if (!query.rangeGlob.empty()) {
-        const analysis::PathGlob glob(query.rangeGlob);
-        std::erase_if(table.rows,
-                      [&glob](const analysis::RangeTotal& row) { return !glob.matches(row.path); });
-    }
-    return table;
+    return Reading(reader, query, cancelled).read();
 }
 
 } // namespace tilescope::query

@@ -1,31 +1,54 @@
 #pragma once
 
-#include "core/analysis/time/range_totals.h"
-#include "core/query/runs/event_query.h"
-#include "core/store/run_reader.h"
+#include "core/analysis/kernels/kernel_families.h"
+#include "core/query/tables/work_tables.h"
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tilescope::query {
 
-/// Kernels, copies and memsets of the traced steps, added up.
+/// The kernels, copies and memsets of one group in the traced steps.
 struct KernelRow {
-    std::string key = {}; ///< full name, or the group
-    std::string shortName = {};
-    std::string family = {};
-    std::string does = {};
-    std::int64_t kernels = 1; ///< distinct names in the group
+    std::string key = {};                                          ///< full name, or the group
+    std::string shortName = {};                                    ///< of a kernel
+    std::string does = {};                                         ///< of a kernel: its purpose in words
+    analysis::KernelFamily family = analysis::KernelFamily::Other; ///< of most of its time
+    std::int64_t kernels = 1;                                      ///< distinct names in the group
     std::int64_t instances = 0;
-    std::int64_t steps = 0;
-    Nanoseconds total{0};
-    Nanoseconds average{0};
+    std::int64_t steps = 0; ///< in which the group occurs; only if the query asks for it
+    Nanoseconds total{0};   ///< sum of durations; streams that overlap count each
     Nanoseconds shortest{0};
     Nanoseconds longest{0};
-    double percent = 0; ///< of the GPU time in the selection
+    std::optional<double> standardDeviation = {}; ///< of the sample, ns; none for one instance
+    double percent = 0;                           ///< of the GPU time in the selection
 
+    // Only if the query asks for work.
+    std::optional<analysis::Work> work = {};
+    Nanoseconds counted{0}; ///< the part of the total whose work is known
+    std::optional<double> tensorActive =
+        {}; ///< measured share of the time with active tensor cores, per cent
+
+    Nanoseconds average() const { return total / instances; }
+    double mean() const { return static_cast<double>(total.count()) / static_cast<double>(instances); }
     double instancesPerStep() const;
+    // Rates are over the counted time.
+    std::optional<double> flopsPerSecond() const;
+    std::optional<double> bytesPerSecond() const;
+};
+
+/// Which kernels a table is about.
+struct KernelQuery {
+    std::optional<RunId> run = {};         ///< none: the file's last
+    std::string rangeGlob = {};            ///< only what lies in a range that matches; empty: all
+    Grouping grouping = Grouping::Name;    ///< Name, Family, Range, Module, Phase or, without work, Op
+    std::optional<std::int32_t> step = {}; ///< none: all traced steps
+    std::string range = {};                ///< a path; only kernels within it; empty: all
+    bool countSteps = false;
+    bool work = false; ///< work, rates, hardware counters and ceilings
 };
 
 struct KernelsTable {
@@ -35,42 +58,28 @@ struct KernelsTable {
     std::int64_t events = 0;          ///< device events of the run, selected or not
     std::int64_t outsideSteps = 0;
     Nanoseconds total{0};
+    std::vector<std::pair<analysis::KernelFamily, std::int64_t>> families = {}; ///< ns, costliest first
+    std::vector<std::string> ranges = {}; ///< all paths that kernels lie in, from step down
+
+    // Only if the query asks for work.
+    DeviceCeilings ceilings = {};
+    std::string whyNoWork = {};   ///< why rows lack work; empty where all have what can be counted
+    std::string whyNoTensor = {}; ///< why rows lack measured use of the tensor cores
 };
 
-/// By name, family, range, phase, module or op.
+/// Kernels of the traced steps by group: their times, and if the query asks for it their work and their
+/// measured use of the tensor cores.
+///
+/// Work comes from the shapes of the ops that launched the kernels or, for groups of places and families,
+/// from the spec. The hardware counter `tensor_active` is kept by range. A kernel has those of the ranges it
+/// ran in where nothing else took more than a twentieth of their time, or where none of them used tensor
+/// cores at all.
+/// \param cancelled  asked now and then; true gives an empty table
 /// \throws Error  no such run, a pattern that is none
-KernelsTable kernels(const store::RunReader& reader, const EventQuery& query);
-
-struct OpRow {
-    std::string key = {};
-    std::int64_t instances = 0;
-    Nanoseconds total{0};
-    Nanoseconds self{0};
-    Nanoseconds average{0};
-    double percent = 0; ///< of the self time in the selection
-};
-
-struct OpsTable {
-    store::RunRecord run = {};
-    Grouping grouping = Grouping::Name;
-    std::vector<OpRow> rows = {}; ///< most self time first
-    std::int64_t events = 0;
-};
-
-/// By name, range, phase or module; self time is counted before the selection.
-/// \throws Error  as kernels()
-OpsTable ops(const store::RunReader& reader, const EventQuery& query);
-
-struct RangesTable {
-    store::RunRecord run = {};
-    std::vector<analysis::RangeTotal> rows = {}; ///< in tree order
-    bool hasGpu = false;
-    Nanoseconds gpuInModules{0}; ///< GPU time of the traced steps attributed below a phase
-    Nanoseconds gpu{0};          ///< all GPU time of the traced steps
-};
-
-/// Only paths that match the pattern as a whole.
-/// \throws Error  as kernels()
-RangesTable ranges(const store::RunReader& reader, const EventQuery& query);
+/// O(kernel names x paths) from the stored totals, O(events) where sumKernels() reads events. Work takes
+/// memory for the ops and kernels of the run.
+KernelsTable kernels(
+    const store::RunReader& reader, const KernelQuery& query,
+    const std::function<bool()>& cancelled = [] { return false; });
 
 } // namespace tilescope::query

@@ -1,10 +1,10 @@
 #include "core/query/tables/run_overview.h"
 
-#include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/stats/statistics.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/query/memory/peak_memory.h"
 #include "core/query/runs/selection.h"
+#include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/step_tables.h"
 #include "core/query/tables/work_tables.h"
 
@@ -97,25 +97,10 @@ std::vector<FamilyShare> familiesOf(const store::RunReader& reader, RunId run, c
     FamilyShares shares;
     if (step.onGpu)
         for (const KernelRow& row : kernels(reader, {.run = run, .grouping = Grouping::Family}).rows)
-            shares.add(hueOfFamily(row.key), row.total, row.instances);
+            shares.add(hueOf(row.family), row.total, row.instances);
     else
         for (const OpRow& row : ops(reader, {.run = run}).rows)
             shares.add(hueOfOp(row.key), row.self, row.instances);
-    return shares.list(step.steps);
-}
-
-std::vector<FamilyShare> familiesOf(const store::RunReader& reader, const store::RunTotals& totals,
-                                    const MeanStep& step)
-{
-    FamilyShares shares;
-    std::array<std::unordered_map<StringId, Hue>, 3> hues; // by kind
-    for (const store::KernelTotal& each : totals.kernels) {
-        const auto [hue, isNew] = hues[std::size_t(each.kind)].try_emplace(each.name);
-        if (isNew)
-            hue->second = hueOf(
-                analysis::KernelFamilies::standard().describe(reader.text(each.name), each.kind).family);
-        shares.add(hue->second, Nanoseconds(each.total), each.instances);
-    }
     return shares.list(step.steps);
 }
 
@@ -204,8 +189,7 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
     if (const std::optional<store::RunTotals> totals = reader.totals(run)) {
         overview.step = meanStepOf(stepsOf(*totals, overview, reader.counts(run).deviceEvents > 0));
         if (overview.step) {
-            overview.families = overview.step->onGpu ? familiesOf(reader, *totals, *overview.step)
-                                                     : familiesOf(reader, run, *overview.step);
+            overview.families = familiesOf(reader, run, *overview.step);
             overview.ranges = rangesOf(reader, *totals, overview.run);
         }
     } else {

@@ -4,7 +4,7 @@
 #include "core/analysis/time/step_partition.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/runs/run_tables.h"
-#include "core/query/tables/kernel_tables.h"
+#include "core/query/tables/op_tables.h"
 #include "core/query/timeline/hue.h"
 
 #include <functional>

@@ -1,4 +1,3 @@
-#include "core/analysis/kernels/device_totals.h"
 #include "core/analysis/time/range_totals.h"
 #include "core/analysis/work/op_totals.h"
 #include "tests/support/fake_trace.h"
@@ -19,14 +18,6 @@ using namespace tilescope::literals;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using tilescope::testing::FakeTrace;
-
-std::vector<DeviceTotal> totalsByName(std::span<const DeviceEvent> events)
-{
-    DeviceTotals totals;
-    for (const DeviceEvent& event : events)
-        totals.add(event.name.value, event);
-    return totals.list();
-}
 
 std::vector<OpTotal> totalsByName(std::span<const Op> ops)
 {
@@ -80,31 +71,6 @@ const RangeTotal& at(const std::vector<RangeTotal>& totals, const std::string& p
 }
 
 } // namespace
-
-TEST(DeviceTotals, AddUpByGroupTheCostliestFirst)
-{
-    FakeTrace trace;
-    trace.step(0, 0, 100).kernel("a", 0, 10).kernel("b", 10, 15).kernel("a", 20, 24);
-    trace.step(1, 100, 200).kernel("a", 100, 130);
-    const auto totals = totalsByName(trace.batch().deviceEvents);
-    ASSERT_EQ(totals.size(), 2u);
-    EXPECT_EQ(totals[0].instances, 3);
-    EXPECT_EQ(totals[0].steps, 2);
-    EXPECT_EQ(totals[0].total, 44_ns);
-    EXPECT_EQ(totals[0].shortest, 4_ns);
-    EXPECT_EQ(totals[0].longest, 30_ns);
-    EXPECT_EQ(totals[0].average(), 14_ns);
-    EXPECT_EQ(totals[1].steps, 1);
-}
-
-TEST(DeviceTotals, CountStepsThatComeBack)
-{
-    FakeTrace trace;
-    trace.step(0, 0, 10).kernel("a", 0, 1);
-    trace.step(1, 10, 20).kernel("a", 10, 11);
-    trace.step(0, 20, 30).kernel("a", 20, 21);
-    EXPECT_EQ(totalsByName(trace.batch().deviceEvents)[0].steps, 2);
-}
 
 TEST(OpTotals, SelfTimeExcludesInnerOps)
 {

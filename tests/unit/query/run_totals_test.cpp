@@ -3,7 +3,7 @@
 
 #include "core/query/memory/peak_memory.h"
 #include "core/query/tables/kernel_sums.h"
-#include "core/query/tables/kernel_work.h"
+#include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/run_overview.h"
 #include "core/query/tables/step_tables.h"
 #include "core/store/maintenance/maintenance.h"
@@ -205,7 +205,7 @@ TEST_F(RunTotals, OfKernelsAreTheSumsOfTheEvents)
     std::map<std::tuple<DeviceEventKind, std::uint32_t, std::uint32_t>, store::KernelTotal> byKey;
     for (const store::KernelTotal& total : totals->kernels)
         EXPECT_TRUE(byKey.emplace(keyOf(total), total).second);
-    const std::vector<store::KernelTotal> list = std::move(expected).list();
+    const std::vector<KernelSum> list = std::move(expected).list();
     ASSERT_EQ(byKey.size(), list.size());
     EXPECT_GT(list.size(), 60u) << "all kinds, several names, many paths and none";
     for (const store::KernelTotal& total : list) {
@@ -283,7 +283,7 @@ TEST_F(RunTotals, GiveTheOverviewThatTheEventsGive)
     EXPECT_TRUE(overview.step->onGpu);
     std::map<Hue, double> families;
     for (const KernelRow& row : kernels(reader, {.run = kRun, .grouping = Grouping::Family}).rows)
-        families[hueOfFamily(row.key)] += double(row.total.count()) / kMany;
+        families[hueOf(row.family)] += double(row.total.count()) / kMany;
     ASSERT_EQ(overview.families.size(), families.size());
     EXPECT_GE(families.size(), 5u);
     for (const FamilyShare& share : overview.families)
@@ -304,18 +304,50 @@ TEST_F(RunTotals, OfAllStepsAreTheSumOfEachStepsKernels)
     for (const Grouping grouping : {Grouping::Name, Grouping::Family, Grouping::Range, Grouping::Phase}) {
         std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
         for (std::int32_t step = 0; step < kMany; ++step)
-            for (const KernelWorkRow& row :
-                 kernelWork(reader, {.run = kRun, .grouping = grouping, .step = step}, never).rows) {
+            for (const KernelRow& row :
+                 kernels(reader, {.run = kRun, .grouping = grouping, .step = step}).rows) {
                 sums[row.key].first += row.instances;
-                sums[row.key].second += row.total;
+                sums[row.key].second += row.total.count();
             }
-        const KernelWorkTable all = kernelWork(reader, {.run = kRun, .grouping = grouping}, never);
+        const KernelsTable all = kernels(reader, {.run = kRun, .grouping = grouping});
         ASSERT_EQ(all.rows.size(), sums.size());
-        for (const KernelWorkRow& row : all.rows) {
+        for (const KernelRow& row : all.rows) {
             EXPECT_EQ(row.instances, sums.at(row.key).first) << row.key;
-            EXPECT_EQ(row.total, sums.at(row.key).second) << row.key;
+            EXPECT_EQ(row.total.count(), sums.at(row.key).second) << row.key;
         }
     }
+}
+
+// Steps are counted from the events; without them, the stored totals are enough.
+TEST_F(RunTotals, GiveTheKernelsThatTheEventsGive)
+{
+    write(kMany);
+    const store::RunReader reader(file_);
+    for (const Grouping grouping :
+         {Grouping::Name, Grouping::Family, Grouping::Range, Grouping::Module, Grouping::Phase})
+        for (const char* glob : {"", "step/forward/**"}) {
+            const KernelsTable stored = kernels(reader, {.rangeGlob = glob, .grouping = grouping});
+            const KernelsTable read =
+                kernels(reader, {.rangeGlob = glob, .grouping = grouping, .countSteps = true});
+            EXPECT_EQ(stored.events, read.events);
+            EXPECT_EQ(stored.outsideSteps, read.outsideSteps);
+            EXPECT_EQ(stored.total, read.total);
+            std::map<std::string, KernelRow> rows;
+            for (const KernelRow& row : read.rows)
+                rows[row.key] = row;
+            ASSERT_EQ(stored.rows.size(), rows.size());
+            for (const KernelRow& row : stored.rows) {
+                const KernelRow& other = rows.at(row.key);
+                EXPECT_EQ(row.instances, other.instances);
+                EXPECT_EQ(row.kernels, other.kernels);
+                EXPECT_EQ(row.total, other.total);
+                EXPECT_EQ(row.shortest, other.shortest);
+                EXPECT_EQ(row.longest, other.longest);
+                EXPECT_EQ(row.family, other.family);
+                EXPECT_EQ(row.percent, other.percent);
+                EXPECT_GT(other.steps, 0);
+            }
+        }
 }
 
 TEST_F(RunTotals, AreOmittedForASmallRun)

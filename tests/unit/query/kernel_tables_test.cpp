@@ -1,6 +1,6 @@
 // Kernels with their work and counters, from a file written for this test.
 
-#include "core/query/tables/kernel_work.h"
+#include "core/query/tables/kernel_tables.h"
 
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
@@ -15,15 +15,11 @@
 namespace tilescope::query {
 namespace {
 
+using namespace tilescope::literals;
 using analysis::Work;
 
 constexpr const char* kFfn = "step/forward/layers.0/ffn";
 constexpr const char* kAttention = "step/forward/layers.0/attention";
-
-bool never()
-{
-    return false;
-}
 
 // Two steps; in each a linear of 60 FLOPs by a gemm of 50 or 70 ns with a split-K part, and a softmax.
 void addStep(testing::FakeTrace& trace, std::int32_t step, std::int64_t at, std::int64_t gemm, bool shapes)
@@ -56,16 +52,16 @@ protected:
         writer.endRun({});
     }
 
-    KernelWorkTable read(const KernelWorkQuery& query) const
+    KernelsTable read(KernelQuery query) const
     {
-        const store::RunReader reader(file_);
-        return kernelWork(reader, query, never);
+        query.work = true;
+        return kernels(store::RunReader(file_), query);
     }
 
-    static const KernelWorkRow& rowOf(const KernelWorkTable& table, std::string_view key)
+    static const KernelRow& rowOf(const KernelsTable& table, std::string_view key)
     {
         const auto found = std::find_if(table.rows.begin(), table.rows.end(),
-                                        [key](const KernelWorkRow& row) { return row.key == key; });
+                                        [key](const KernelRow& row) { return row.key == key; });
         if (found == table.rows.end())
             throw std::runtime_error("no row " + std::string(key));
         return *found;
@@ -78,15 +74,15 @@ protected:
 TEST_F(KernelWork, AddsUpTimeSpreadAndWorkByName)
 {
     write(true);
-    const KernelWorkTable table = read({.run = RunId{1}});
+    const KernelsTable table = read({.run = RunId{1}});
     ASSERT_EQ(table.rows.size(), 3u);
-    const KernelWorkRow& gemm = table.rows[0];
+    const KernelRow& gemm = table.rows[0];
     EXPECT_EQ(gemm.key, "nvjet_gemm");
     EXPECT_FALSE(gemm.shortName.empty());
     EXPECT_EQ(gemm.instances, 2);
-    EXPECT_EQ(gemm.total, 120);
-    EXPECT_EQ(gemm.shortest, 50);
-    EXPECT_EQ(gemm.longest, 70);
+    EXPECT_EQ(gemm.total, 120_ns);
+    EXPECT_EQ(gemm.shortest, 50_ns);
+    EXPECT_EQ(gemm.longest, 70_ns);
     EXPECT_NEAR(gemm.standardDeviation.value(), std::sqrt(200.0), 1e-9);
     ASSERT_TRUE(gemm.work);
     EXPECT_EQ(*gemm.work, (Work{{120}, {2 * 4 * 36}}));
@@ -99,12 +95,12 @@ TEST_F(KernelWork, AddsUpTimeSpreadAndWorkByName)
 TEST_F(KernelWork, IsLimitedToTheRequestedStepAndRange)
 {
     write(true);
-    const KernelWorkTable second = read({.run = RunId{1}, .step = 1});
-    EXPECT_EQ(second.rows[0].total, 70);
+    const KernelsTable second = read({.run = RunId{1}, .step = 1});
+    EXPECT_EQ(second.rows[0].total, 70_ns);
     EXPECT_EQ(second.rows[0].work->flops.count, 60);
-    const KernelWorkTable inside = read({.run = RunId{1}, .range = "step/forward/layers.0/attention"});
+    const KernelsTable inside = read({.run = RunId{1}, .range = "step/forward/layers.0/attention"});
     ASSERT_EQ(inside.rows.size(), 1u);
-    EXPECT_EQ(inside.rows[0].total, 80);
+    EXPECT_EQ(inside.rows[0].total, 80_ns);
     EXPECT_TRUE(read({.run = RunId{1}, .range = "step/forward/layers.0/att"}).rows.empty())
         << "ranges match whole components";
 }
@@ -112,19 +108,19 @@ TEST_F(KernelWork, IsLimitedToTheRequestedStepAndRange)
 TEST_F(KernelWork, GroupsByPlace)
 {
     write(true);
-    const KernelWorkTable modules = read({.run = RunId{1}, .grouping = Grouping::Module});
-    EXPECT_EQ(rowOf(modules, "layers.0/ffn").total, 140);
-    EXPECT_EQ(rowOf(modules, "layers.0/ffn").counted, 120);
-    const KernelWorkTable phases = read({.run = RunId{1}, .grouping = Grouping::Phase});
+    const KernelsTable modules = read({.run = RunId{1}, .grouping = Grouping::Module});
+    EXPECT_EQ(rowOf(modules, "layers.0/ffn").total, 140_ns);
+    EXPECT_EQ(rowOf(modules, "layers.0/ffn").counted, 120_ns);
+    const KernelsTable phases = read({.run = RunId{1}, .grouping = Grouping::Phase});
     ASSERT_EQ(phases.rows.size(), 1u);
-    EXPECT_EQ(phases.rows[0].total, 220);
+    EXPECT_EQ(phases.rows[0].total, 220_ns);
     EXPECT_EQ(phases.rows[0].work->flops.count, 120 + 320);
 }
 
 TEST_F(KernelWork, GivesTheReasonForMissingWork)
 {
     write(false);
-    const KernelWorkTable table = read({.run = RunId{1}});
+    const KernelsTable table = read({.run = RunId{1}});
     EXPECT_FALSE(table.rows[0].work);
     EXPECT_NE(table.whyNoWork.find("--shapes true"), std::string::npos) << table.whyNoWork;
     EXPECT_NE(table.whyNoTensor.find("--counters"), std::string::npos) << table.whyNoTensor;
@@ -133,11 +129,11 @@ TEST_F(KernelWork, GivesTheReasonForMissingWork)
 TEST_F(KernelWork, ACounterOfARangeIsAKernelsOnlyWhereNothingElseRanInIt)
 {
     write(true, {{kFfn, "tensor_active", 40, "%", 2, 1}, {kAttention, "tensor_active", 0, "%", 2, 1}});
-    const KernelWorkTable names = read({.run = RunId{1}});
+    const KernelsTable names = read({.run = RunId{1}});
     EXPECT_FALSE(rowOf(names, "nvjet_gemm").tensorActive) << "the split-K part took a seventh of the range";
     EXPECT_EQ(rowOf(names, "softmax_warp_forward").tensorActive, 0);
     EXPECT_TRUE(names.whyNoTensor.empty());
-    const KernelWorkTable ranges = read({.run = RunId{1}, .grouping = Grouping::Range});
+    const KernelsTable ranges = read({.run = RunId{1}, .grouping = Grouping::Range});
     EXPECT_EQ(rowOf(ranges, kFfn).tensorActive, 40);
 }
 
@@ -145,7 +141,69 @@ TEST_F(KernelWork, IsEmptyIfCancelled)
 {
     write(true);
     const store::RunReader reader(file_);
-    EXPECT_TRUE(kernelWork(reader, {.run = RunId{1}}, [] { return true; }).rows.empty());
+    EXPECT_TRUE(kernels(reader, {.run = RunId{1}}, [] { return true; }).rows.empty());
+}
+
+class KernelTimes : public ::testing::Test {
+protected:
+    KernelsTable read(testing::FakeTrace& trace, StringTable& strings, const KernelQuery& query) const
+    {
+        {
+            store::RunWriter writer(file_, strings);
+            writer.beginRun({"test", "lm", "{}", "hash", "test"});
+            writer.write(trace.batch());
+            writer.endRun({});
+        }
+        return kernels(store::RunReader(file_), query);
+    }
+
+    testing::TemporaryFolder folder_;
+    std::filesystem::path file_ = folder_ / "a.tscope";
+};
+
+TEST_F(KernelTimes, AreSummedByGroupTheCostliestFirst)
+{
+    StringTable strings;
+    testing::FakeTrace trace(strings);
+    trace.step(0, 0, 100).kernel("a", 0, 10).kernel("b", 10, 15).kernel("a", 20, 24);
+    trace.step(1, 100, 200).kernel("a", 100, 130);
+    trace.betweenSteps().kernel("a", 300, 400);
+    const KernelsTable table = read(trace, strings, {.countSteps = true});
+    ASSERT_EQ(table.rows.size(), 2u);
+    EXPECT_EQ(table.rows[0].instances, 3);
+    EXPECT_EQ(table.rows[0].steps, 2);
+    EXPECT_EQ(table.rows[0].instancesPerStep(), 1.5);
+    EXPECT_EQ(table.rows[0].total, 44_ns);
+    EXPECT_EQ(table.rows[0].shortest, 4_ns);
+    EXPECT_EQ(table.rows[0].longest, 30_ns);
+    EXPECT_EQ(table.rows[0].average(), 14_ns);
+    EXPECT_EQ(table.rows[1].steps, 1);
+    EXPECT_EQ(table.events, 5);
+    EXPECT_EQ(table.outsideSteps, 1);
+    EXPECT_EQ(table.total, 49_ns);
+}
+
+TEST_F(KernelTimes, CountAStepThatComesBackOnce)
+{
+    StringTable strings;
+    testing::FakeTrace trace(strings);
+    trace.step(0, 0, 10).kernel("a", 0, 1);
+    trace.step(1, 10, 20).kernel("a", 10, 11);
+    trace.step(0, 20, 30).kernel("a", 20, 21);
+    EXPECT_EQ(read(trace, strings, {.countSteps = true}).rows[0].steps, 2);
+}
+
+TEST_F(KernelTimes, AreSummedByTheOpThatLaunched)
+{
+    StringTable strings;
+    testing::FakeTrace trace(strings);
+    trace.step(0, 0, 100).op("aten::mm", 0, 5);
+    trace.kernel("a", 10, 20).by(trace.lastOp()).kernel("b", 20, 30).by(trace.lastOp()).kernel("c", 30, 31);
+    const KernelsTable table = read(trace, strings, {.grouping = Grouping::Op});
+    ASSERT_EQ(table.rows.size(), 2u);
+    EXPECT_EQ(table.rows[0].key, "aten::mm");
+    EXPECT_EQ(table.rows[0].kernels, 2);
+    EXPECT_EQ(table.rows[1].key, kUnattributed);
 }
 
 } // namespace

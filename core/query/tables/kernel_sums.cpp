@@ -1,0 +1,113 @@
+#include "core/query/tables/kernel_sums.h"
+
+namespace tilescope::query {
+
+namespace {
+
+/// Names of a run's ops, four bytes an op: they are numbered nearly without gaps.
+class OpNames {
+public:
+    void read(const store::RunReader& reader, RunId run)
+    {
+        dense_.resize(static_cast<std::size_t>(reader.counts(run).ops) * 2);
+        reader.eachOp({.run = run}, [this](const Op& op) {
+            if (op.id && op.id.value < dense_.size())
+                dense_[op.id.value] = op.name;
+            else
+                others_[op.id] = op.name;
+            return true;
+        });
+    }
+    StringId of(OpId op) const
+    {
+        if (op && op.value < dense_.size())
+            return dense_[op.value];
+        const auto found = others_.find(op);
+        return found == others_.end() ? StringId{} : found->second;
+    }
+
+private:
+    std::vector<StringId> dense_;
+    std::unordered_map<OpId, StringId> others_;
+};
+
+std::optional<SummedKernels> storedSums(const store::RunReader& reader, const KernelSelection& selection)
+{
+    if (selection.step || selection.byOp)
+        return {};
+    const std::optional<store::RunTotals> totals = reader.totals(selection.run);
+    // The totals are of all steps together. If there is only one, it is that of every kernel.
+    if (!totals || (selection.countSteps && totals->steps.size() != 1))
+        return {};
+    SummedKernels summed;
+    summed.events = summed.outsideSteps = reader.counts(selection.run).deviceEvents;
+    for (const store::KernelTotal& total : totals->kernels) {
+        summed.outsideSteps -= total.instances;
+        KernelSum& sum = summed.sums.emplace_back();
+        static_cast<store::KernelTotal&>(sum) = total;
+        if (selection.countSteps)
+            sum.steps = {totals->steps.front().step};
+    }
+    return summed;
+}
+
+} // namespace
+
+void KernelSums::add(const DeviceEvent& event, StringId op)
+{
+    const Key key{std::uint64_t{event.name.value} << 2 | std::uint64_t(event.kind),
+                  std::uint64_t{op.value} << 32 | event.path.value};
+    const auto [place, isNew] = places_.try_emplace(key, std::uint32_t(entries_.size()));
+    if (isNew) {
+        KernelSum& sum = entries_.emplace_back().sum;
+        sum.kind = event.kind;
+        sum.name = event.name;
+        sum.path = event.path;
+        sum.op = op;
+    }
+    Entry& entry = entries_[place->second];
+    entry.sum.add((event.end - event.start).count());
+    if (event.step != entry.lastStep) {
+        entry.sum.steps.insert(event.step);
+        entry.lastStep = event.step;
+    }
+}
+
+std::vector<KernelSum> KernelSums::list() &&
+{
+    std::vector<KernelSum> sums;
+    sums.reserve(entries_.size());
+    for (Entry& entry : entries_)
+        sums.push_back(std::move(entry.sum));
+    return sums;
+}
+
+std::optional<SummedKernels> sumKernels(const store::RunReader& reader, const KernelSelection& selection,
+                                        const std::function<bool()>& cancelled)
+{
+    if (std::optional<SummedKernels> stored = storedSums(reader, selection))
+        return stored;
+    OpNames ops;
+    if (selection.byOp)
+        ops.read(reader, selection.run);
+    SummedKernels summed;
+    KernelSums sums;
+    bool going = true;
+    reader.eachDeviceEvent({.run = selection.run}, [&](const DeviceEvent& event) {
+        if (++summed.events % 65'536 == 0 && cancelled())
+            going = false;
+        if (event.step == kNoStep)
+            ++summed.outsideSteps;
+        else if (selection.step && *selection.step != event.step)
+            summed.otherPaths.insert(event.path);
+        else
+            sums.add(event, selection.byOp ? ops.of(event.op) : StringId{});
+        return going;
+    });
+    if (!going)
+        return {};
+    summed.sums = std::move(sums).list();
+    return summed;
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,93 @@
+#include "core/query/tables/op_tables.h"
+
+#include "core/analysis/work/op_totals.h"
+#include "core/query/runs/in_order.h"
+#include "core/query/runs/run_tables.h"
+#include "core/query/runs/selection.h"
+
+namespace tilescope::query {
+
+namespace {
+
+using analysis::TextOf;
+
+/// Hands a file's records to `add` in start order without holding them all.
+template <class Record, class Each, class Add> void eachInOrder(Each&& each, Add&& add)
+{
+    const auto startOf = [](const Record& record) { return record.start; };
+    InOrder<Record, decltype(startOf)> inOrder(startOf);
+    const auto take = [&add](std::span<const Record> records) {
+        for (const Record& record : records)
+            add(record);
+    };
+    each([&](const Record& record) {
+        inOrder.add(record, take);
+        return true;
+    });
+    inOrder.finish(take);
+}
+
+} // namespace
+
+OpsTable ops(const store::RunReader& reader, const EventQuery& query)
+{
+    OpsTable table{.run = chooseRun(reader, query.run), .rows = {}};
+    if (query.grouping != Grouping::None)
+        table.grouping = query.grouping;
+    const TextOf textOf = textsOf(reader);
+    PathSelection selection(query.rangeGlob, textOf);
+    GroupKeys keys(table.grouping, textOf);
+    analysis::OpTotals sums;
+    eachInOrder<Op>([&](auto&& take) { reader.eachOp({.run = table.run.run}, take); },
+                    [&](const Op& op) {
+                        ++table.events;
+                        std::optional<std::uint32_t> group;
+                        if (op.step != kNoStep && selection.has(op.path))
+                            group = keys.numberOf(table.grouping == Grouping::Name ? op.name : op.path);
+                        sums.add(op, group);
+                    });
+    const std::vector<analysis::OpTotal> totals = sums.finish();
+    Nanoseconds self{0};
+    for (const analysis::OpTotal& total : totals)
+        self += total.self;
+    for (const analysis::OpTotal& total : totals)
+        table.rows.push_back({.key = keys.key(total.group),
+                              .instances = total.instances,
+                              .total = total.total,
+                              .self = total.self,
+                              .average = total.average(),
+                              .percent = percentOf(total.self, self)});
+    return table;
+}
+
+RangesTable ranges(const store::RunReader& reader, const EventQuery& query)
+{
+    RangesTable table{.run = chooseRun(reader, query.run), .rows = {}};
+    const TextOf textOf = textsOf(reader);
+    const store::EventWindow window{.run = table.run.run};
+    analysis::RangeTotals sums(textOf);
+    GroupKeys modules(Grouping::Module, textOf);
+    const std::uint32_t none = modules.numberOf(kUnattributed);
+    eachInOrder<Range>([&](auto&& take) { reader.eachRange(window, take); },
+                       [&](const Range& range) { sums.add(range); });
+    eachInOrder<Op>([&](auto&& take) { reader.eachOp(window, take); }, [&](const Op& op) { sums.add(op); });
+    eachInOrder<DeviceEvent>([&](auto&& take) { reader.eachDeviceEvent(window, take); },
+                             [&](const DeviceEvent& event) {
+                                 table.hasGpu = true;
+                                 sums.add(event);
+                                 if (event.step == kNoStep)
+                                     return;
+                                 table.gpu += event.end - event.start;
+                                 if (modules.numberOf(event.path) != none)
+                                     table.gpuInModules += event.end - event.start;
+                             });
+    table.rows = sums.list();
+    if (!query.rangeGlob.empty()) {
+        const analysis::PathGlob glob(query.rangeGlob);
+        std::erase_if(table.rows,
+                      [&glob](const analysis::RangeTotal& row) { return !glob.matches(row.path); });
+    }
+    return table;
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/analysis/time/range_totals.h"
+#include "core/query/runs/event_query.h"
+#include "core/store/run_reader.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilescope::query {
+
+struct OpRow {
+    std::string key = {};
+    std::int64_t instances = 0;
+    Nanoseconds total{0};
+    Nanoseconds self{0};
+    Nanoseconds average{0};
+    double percent = 0; ///< of the self time in the selection
+};
+
+struct OpsTable {
+    store::RunRecord run = {};
+    Grouping grouping = Grouping::Name;
+    std::vector<OpRow> rows = {}; ///< most self time first
+    std::int64_t events = 0;
+};
+
+/// By name, range, phase or module; self time is counted before the selection.
+/// \throws Error  no such run, a pattern that is none
+OpsTable ops(const store::RunReader& reader, const EventQuery& query);
+
+struct RangesTable {
+    store::RunRecord run = {};
+    std::vector<analysis::RangeTotal> rows = {}; ///< in tree order
+    bool hasGpu = false;
+    Nanoseconds gpuInModules{0}; ///< GPU time of the traced steps attributed below a phase
+    Nanoseconds gpu{0};          ///< all GPU time of the traced steps
+};
+
+/// Only paths that match the pattern as a whole.
+/// \throws Error  as ops()
+RangesTable ranges(const store::RunReader& reader, const EventQuery& query);
+
+} // namespace tilescope::query
