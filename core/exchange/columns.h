@@ -42,6 +42,35 @@ template <class T> Cell cellOf(const std::optional<T>& value)
         return Cell(*value);
 }
 
+template <class T> inline constexpr bool isOptional = false;
+template <class T> inline constexpr bool isOptional<std::optional<T>> = true;
+
+/// A value of any type that rows have; null if it is missing.
+template <class T> Cell toCell(const T& value)
+{
+    if constexpr (isOptional<T>)
+        return value ? toCell(*value) : Cell();
+    else if constexpr (std::is_same_v<T, Nanoseconds> || std::is_same_v<T, Bytes>)
+        return cellOf(value);
+    else if constexpr (std::is_convertible_v<T, std::string_view>)
+        return cellOf(std::string_view(value));
+    else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+        return static_cast<std::int64_t>(value);
+    else
+        return value;
+}
+
+/// The unit that a type of values implies.
+template <class T> constexpr Unit unitOf()
+{
+    if constexpr (std::is_same_v<T, Nanoseconds> || std::is_same_v<T, std::optional<Nanoseconds>>)
+        return Unit::Nanoseconds;
+    else if constexpr (std::is_same_v<T, Bytes> || std::is_same_v<T, std::optional<Bytes>>)
+        return Unit::Bytes;
+    else
+        return Unit::None;
+}
+
 /// `cuda:0`, `cpu`.
 inline std::string deviceText(DeviceIndex device)
 {

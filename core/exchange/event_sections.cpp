@@ -20,50 +20,29 @@ std::string percentText(Nanoseconds part, Nanoseconds whole)
 Table tableOf(std::shared_ptr<const query::KernelsTable> kernels)
 {
     using Row = query::KernelRow;
+    const auto column = columnsOf(kernels);
+    const bool byName = kernels->grouping == query::Grouping::Name;
+    const std::string group = titleOf(kernels->grouping);
     Table table{.heading = describeRun(kernels->run) + "; traced steps", .rows = kernels->rows.size()};
-    auto& columns = table.columns;
-    if (kernels->grouping == query::Grouping::Name) {
-        columns.push_back(
-            forPrograms(column(kernels, "name", "name", [](const Row& row) { return cellOf(row.key); })));
-        columns.push_back(elided(
-            column(kernels, "short_name", "kernel", [](const Row& row) { return cellOf(row.shortName); })));
-        columns.push_back(with(
-            column(kernels, "family", "family", [](const Row& row) { return cellOf(wordOf(row.family)); }),
-            Unit::None, 1));
-    } else {
-        const std::string group = titleOf(kernels->grouping);
-        columns.push_back(
-            elided(column(kernels, group, group, [](const Row& row) { return cellOf(row.key); })));
-        columns.push_back(
-            with(column(kernels, "kernels", "kernels", [](const Row& row) { return Cell(row.kernels); }),
-                 Unit::None, 0));
-    }
-    columns.push_back(
-        with(column(kernels, "instances", "count", [](const Row& row) { return Cell(row.instances); }),
-             Unit::None, 1));
-    columns.push_back(with(column(kernels, "steps", "steps", [](const Row& row) { return Cell(row.steps); }),
-                           Unit::None, 0));
-    columns.push_back(with(column(kernels, "instances_per_step", "per step",
-                                  [](const Row& row) { return Cell(row.instancesPerStep()); }),
-                           Unit::None, 1));
-    columns.push_back(
-        with(column(kernels, "total_ns", "total", [](const Row& row) { return cellOf(row.total); }),
-             Unit::Nanoseconds, 2));
-    columns.push_back(
-        with(column(kernels, "avg_ns", "avg", [](const Row& row) { return cellOf(row.average()); }),
-             Unit::Nanoseconds, 1));
-    columns.push_back(
-        with(column(kernels, "min_ns", "min", [](const Row& row) { return cellOf(row.shortest); }),
-             Unit::Nanoseconds, 0));
-    columns.push_back(
-        with(column(kernels, "max_ns", "max", [](const Row& row) { return cellOf(row.longest); }),
-             Unit::Nanoseconds, 0));
-    columns.push_back(
-        with(column(kernels, "percent", "GPU time", [](const Row& row) { return Cell(row.percent); }),
-             Unit::Percent, 2));
-    if (kernels->grouping == query::Grouping::Name)
-        columns.push_back(
-            elided(column(kernels, "does", "does", [](const Row& row) { return cellOrNull(row.does); }), 0));
+    if (byName)
+        table.columns = {column("name", "name", &Row::key, {.audience = Audience::Programs}),
+                         column("short_name", "kernel", &Row::shortName, {.keep = 2, .elidable = true}),
+                         column("family", "family", [](const Row& row) { return wordOf(row.family); })};
+    else
+        table.columns = {column(group, group, &Row::key, {.keep = 2, .elidable = true}),
+                         column("kernels", "kernels", &Row::kernels, {.keep = 0})};
+    for (Column& each : std::vector<Column>{
+             column("instances", "count", &Row::instances),
+             column("steps", "steps", &Row::steps, {.keep = 0}),
+             column("instances_per_step", "per step", &Row::instancesPerStep),
+             column("total_ns", "total", &Row::total, {.keep = 2}), column("avg_ns", "avg", &Row::average),
+             column("min_ns", "min", &Row::shortest, {.keep = 0}),
+             column("max_ns", "max", &Row::longest, {.keep = 0}),
+             column("percent", "GPU time", &Row::percent, {.unit = Unit::Percent, .keep = 2})})
+        table.columns.push_back(std::move(each));
+    if (byName)
+        table.columns.push_back(column("does", "does", [](const Row& row) { return cellOrNull(row.does); },
+                                       {.keep = 0, .elidable = true}));
 
     const std::string run = std::to_string(kernels->run.run.value);
     if (kernels->events == 0)
@@ -85,35 +64,30 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
 {
     using Row = query::StepRow;
     using analysis::StepPartition;
-    using analysis::StepVerdict;
-    const auto part = [&steps](std::string key, std::string title, Nanoseconds StepPartition::*member) {
-        return with(
-            column(steps, std::move(key), std::move(title),
-                   [member](const Row& row) { return row.onGpu ? cellOf(row.partition.*member) : Cell(); }),
-            Unit::Nanoseconds);
-    };
-    const auto verdict = [](const Row& row) {
-        return row.onGpu ? analysis::verdictOf(row.partition) : StepVerdict::Cpu;
+    const auto column = columnsOf(steps);
+    const auto part = [&column](std::string key, std::string title, Nanoseconds StepPartition::*member) {
+        return column(std::move(key), std::move(title), [member](const Row& row) {
+            return row.onGpu ? std::optional(row.partition.*member) : std::nullopt;
+        });
     };
     Table table{.rows = steps->rows.size()};
     table.columns = {
-        column(steps, "run", "run", [](const Row& row) { return Cell(row.run.value); }),
-        column(steps, "step", "step", [](const Row& row) { return Cell(std::int64_t{row.step}); }),
-        with(column(steps, "wall_ns", "wall",
-                    [](const Row& row) { return cellOf(row.partition.wall.length()); }),
-             Unit::Nanoseconds, 2),
+        column("run", "run", [](const Row& row) { return row.run.value; }),
+        column("step", "step", &Row::step),
+        column("wall_ns", "wall", [](const Row& row) { return row.partition.wall.length(); }, {.keep = 2}),
         part("gpu_busy_ns", "GPU busy", &StepPartition::gpuBusy),
         part("idle_launch_ns", "idle: launching", &StepPartition::launching),
         part("sync_ns", "idle: sync", &StepPartition::synchronizing),
         part("overhead_ns", "idle: tracing", &StepPartition::tracing),
         part("unexplained_ns", "unexplained", &StepPartition::unexplained),
-        column(steps, "verdict", "verdict",
-               [verdict](const Row& row) { return cellOf(wordOf(verdict(row))); }),
-        elided(column(steps, "why", "why",
-                      [](const Row& row) { return row.onGpu ? cellOf(explain(row.partition)) : Cell(); }),
-               0)};
-    table.columns[8].meaning = Meaning::Verdict;
-    table.columns[8].keep = 2;
+        column("verdict", "verdict",
+               [](const Row& row) {
+                   return wordOf(row.onGpu ? analysis::verdictOf(row.partition) : analysis::StepVerdict::Cpu);
+               },
+               {.keep = 2, .meaning = Meaning::Verdict}),
+        column("why", "why",
+               [](const Row& row) { return row.onGpu ? cellOf(explain(row.partition)) : Cell(); },
+               {.keep = 0, .elidable = true})};
     table.whyEmpty =
         steps->runs.empty() ? "The file has no runs." : whyNoEvents(steps->runs.back(), "traced steps");
     if (std::any_of(steps->rows.begin(), steps->rows.end(), [](const Row& row) { return row.onGpu; }))
@@ -125,19 +99,14 @@ Table tableOf(std::shared_ptr<const query::OpsTable> ops)
 {
     using Row = query::OpRow;
     Table table{.heading = describeRun(ops->run) + "; traced steps, host time", .rows = ops->rows.size()};
+    const auto column = columnsOf(ops);
     const std::string group = titleOf(ops->grouping);
-    table.columns = {
-        elided(column(ops, group, group == "name" ? "op" : group,
-                      [](const Row& row) { return cellOf(row.key); })),
-        column(ops, "instances", "count", [](const Row& row) { return Cell(row.instances); }),
-        with(column(ops, "total_ns", "total", [](const Row& row) { return cellOf(row.total); }),
-             Unit::Nanoseconds),
-        with(column(ops, "self_ns", "self", [](const Row& row) { return cellOf(row.self); }),
-             Unit::Nanoseconds, 2),
-        with(column(ops, "avg_ns", "avg", [](const Row& row) { return cellOf(row.average); }),
-             Unit::Nanoseconds, 0),
-        with(column(ops, "percent", "self time", [](const Row& row) { return Cell(row.percent); }),
-             Unit::Percent, 2)};
+    table.columns = {column(group, group == "name" ? "op" : group, &Row::key, {.keep = 2, .elidable = true}),
+                     column("instances", "count", &Row::instances),
+                     column("total_ns", "total", &Row::total),
+                     column("self_ns", "self", &Row::self, {.keep = 2}),
+                     column("avg_ns", "avg", &Row::average, {.keep = 0}),
+                     column("percent", "self time", &Row::percent, {.unit = Unit::Percent, .keep = 2})};
     if (ops->events > 0)
         table.whyEmpty = "None of the run's " + std::to_string(ops->events) + " ops is selected.";
     else if (!isCpuRun(ops->run) && ops->run.result.status == RunStatus::Ok)
@@ -152,15 +121,12 @@ Table tableOf(std::shared_ptr<const query::RangesTable> ranges)
 {
     using Row = analysis::RangeTotal;
     Table table{.heading = describeRun(ranges->run) + "; traced steps", .rows = ranges->rows.size()};
-    table.columns = {elided(column(ranges, "path", "range", [](const Row& row) { return cellOf(row.path); })),
-                     column(ranges, "instances", "count", [](const Row& row) { return Cell(row.instances); }),
-                     with(column(ranges, "wall_ns", "wall", [](const Row& row) { return cellOf(row.wall); }),
-                          Unit::Nanoseconds),
-                     with(column(ranges, "gpu_ns", "GPU", [](const Row& row) { return cellOf(row.gpu); }),
-                          Unit::Nanoseconds, ranges->hasGpu ? 2 : 0),
-                     with(column(ranges, "percent", ranges->hasGpu ? "of GPU time" : "of step",
-                                 [](const Row& row) { return Cell(row.percent); }),
-                          Unit::Percent, 2)};
+    const auto column = columnsOf(ranges);
+    table.columns = {column("path", "range", &Row::path, {.keep = 2, .elidable = true}),
+                     column("instances", "count", &Row::instances), column("wall_ns", "wall", &Row::wall),
+                     column("gpu_ns", "GPU", &Row::gpu, {.keep = ranges->hasGpu ? 2 : 0}),
+                     column("percent", ranges->hasGpu ? "of GPU time" : "of step", &Row::percent,
+                            {.unit = Unit::Percent, .keep = 2})};
     table.whyEmpty = whyNoEvents(ranges->run, "ranges (that match)");
     if (ranges->gpu.count() > 0)
         table.notes.push_back(percentText(ranges->gpuInModules, ranges->gpu) +

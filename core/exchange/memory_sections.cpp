@@ -23,40 +23,23 @@ std::string whyNoEvents(const store::RunRecord& run, const std::string& what)
 
 Table tableOf(std::shared_ptr<const query::MemoryEventsTable> snapshot)
 {
-    const auto cell = [&snapshot](std::string key, std::string title, auto get) {
-        return Column{.key = std::move(key),
-                      .title = std::move(title),
-                      .cell = [snapshot, get](std::size_t row) -> Cell {
-                          return get(*snapshot, snapshot->events[row]);
-                      }};
-    };
-    using Table_ = query::MemoryEventsTable;
+    const ColumnsOf column(snapshot, snapshot->events);
+    const query::MemoryEventsTable* const all = snapshot.get();
     Table table{.heading = describeRun(snapshot->run) + "; allocation events, time from the first event",
                 .rows = snapshot->events.size()};
     table.columns = {
-        with(cell("t_ns", "time",
-                  [](const Table_& t, const AllocEvent& e) { return cellOf(e.time - t.origin); }),
-             Unit::Nanoseconds, 2),
-        cell("action", "action", [](const Table_&, const AllocEvent& e) { return cellOf(wordOf(e.action)); }),
-        with(cell("bytes", "bytes", [](const Table_&, const AllocEvent& e) { return Cell(e.bytes); }),
-             Unit::Bytes, 2),
-        with(cell("address", "address",
-                  [](const Table_&, const AllocEvent& e) {
-                      return Cell(static_cast<std::int64_t>(e.address));
-                  }),
-             Unit::Address, 0),
-        with(cell("device", "device",
-                  [](const Table_&, const AllocEvent& e) { return cellOf(deviceText(e.device)); }),
-             Unit::None, 0),
-        with(cell("allocated", "allocated",
-                  [](const Table_&, const AllocEvent& e) { return Cell(e.allocated); }),
-             Unit::Bytes, 2),
-        cell("category", "category",
-             [](const Table_& t, const AllocEvent& e) { return cellOrNull(t.text(e.category)); }),
-        elided(cell("path", "range",
-                    [](const Table_& t, const AllocEvent& e) { return cellOrNull(t.text(e.path)); })),
-        elided(cell("op", "op", [](const Table_& t, const AllocEvent& e) { return cellOrNull(t.op(e.op)); }),
-               1)};
+        column("t_ns", "time", [all](const AllocEvent& e) { return e.time - all->origin; }, {.keep = 2}),
+        column("action", "action", [](const AllocEvent& e) { return wordOf(e.action); }),
+        column("bytes", "bytes", &AllocEvent::bytes, {.unit = Unit::Bytes, .keep = 2}),
+        column("address", "address", &AllocEvent::address, {.unit = Unit::Address, .keep = 0}),
+        column("device", "device", [](const AllocEvent& e) { return deviceText(e.device); }, {.keep = 0}),
+        column("allocated", "allocated", &AllocEvent::allocated, {.unit = Unit::Bytes, .keep = 2}),
+        column("category", "category",
+               [all](const AllocEvent& e) { return cellOrNull(all->text(e.category)); }),
+        column("path", "range", [all](const AllocEvent& e) { return cellOrNull(all->text(e.path)); },
+               {.keep = 2, .elidable = true}),
+        column("op", "op", [all](const AllocEvent& e) { return cellOrNull(all->op(e.op)); },
+               {.elidable = true})};
     table.whyEmpty =
         whyNoEvents(snapshot->run, "allocation events (memory: true and a traced step record them)");
     return table;
@@ -105,23 +88,17 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
     using Row = query::MemoryGroupRow;
     // Categories and ops are not stretches of time: the table then leaves out columns without a value.
     const bool timed = std::ranges::any_of(groups->rows, [](const Row& row) { return row.peak.has_value(); });
-    const auto stretch = [&](std::string key, std::string title, auto member) {
-        return with(column(groups, std::move(key), std::move(title),
-                           [member](const Row& row) { return cellOf(row.*member); }),
-                    Unit::Bytes, 1, timed ? Audience::Everyone : Audience::Programs);
-    };
+    const Shown stretch{.unit = Unit::Bytes, .audience = timed ? Audience::Everyone : Audience::Programs};
+    const auto column = columnsOf(groups);
     Table table{.heading = describeRun(groups->run), .rows = groups->rows.size()};
-    table.columns = {
-        elided(
-            column(groups, "key", titleOf(groups->grouping), [](const Row& row) { return cellOf(row.key); })),
-        with(column(groups, "at_peak", "at peak", [](const Row& row) { return cellOf(row.atPeak); }),
-             Unit::Bytes, 2),
-        with(column(groups, "max", "max", [](const Row& row) { return cellOf(row.max); }), Unit::Bytes),
-        column(groups, "allocations", "allocations", [](const Row& row) { return Cell(row.allocations); }),
-        stretch("before", "before", &Row::before),
-        stretch("after", "after", &Row::after),
-        stretch("peak", "peak within", &Row::peak),
-        stretch("churn", "churn", &Row::churn)};
+    table.columns = {column("key", titleOf(groups->grouping), &Row::key, {.keep = 2, .elidable = true}),
+                     column("at_peak", "at peak", &Row::atPeak, {.keep = 2}),
+                     column("max", "max", &Row::max),
+                     column("allocations", "allocations", &Row::allocations),
+                     column("before", "before", &Row::before, stretch),
+                     column("after", "after", &Row::after, stretch),
+                     column("peak", "peak within", &Row::peak, stretch),
+                     column("churn", "churn", &Row::churn, stretch)};
     table.whyEmpty =
         whyNoEvents(groups->run, "allocation events (memory: true and a traced step record them)");
     if (groups->peak)
@@ -145,59 +122,58 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
 
 Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live)
 {
-    using History = query::MemoryHistory;
     using Block = query::MemoryLife;
-    const auto cell = [&live](std::string key, std::string title, auto get) {
-        return Column{
-            .key = std::move(key), .title = std::move(title), .cell = [live, get](std::size_t row) -> Cell {
-                return get(*live->history, live->block(row));
-            }};
+    const query::MemoryHistory* const history = live->history.get();
+    const ColumnsOf columns(live, live->blocks);
+    const auto column = [&columns, history](std::string key, std::string title, auto get,
+                                            const Shown& shown) {
+        return columns(
+            std::move(key), std::move(title),
+            [history, get](std::uint32_t block) { return get(*history, history->blocks[block]); }, shown);
     };
-    const auto text = [&cell](std::string key, std::string title, std::uint32_t Block::*member) {
-        return cell(std::move(key), std::move(title),
-                    [member](const History& h, const Block& b) { return cellOrNull(h.text(b.*member)); });
+    using History = query::MemoryHistory;
+    const auto text = [&column](std::string key, std::string title, std::uint32_t Block::*member, int keep) {
+        return column(std::move(key), std::move(title),
+                      [member](const History& h, const Block& b) { return cellOrNull(h.text(b.*member)); },
+                      {.keep = keep, .elidable = true});
     };
-    const query::MemoryHistory& history = *live->history;
     Table table{.heading =
-                    describeRun(history.run) + (live->ever ? "; all allocations" : "; live allocations"),
+                    describeRun(history->run) + (live->ever ? "; all allocations" : "; live allocations"),
                 .rows = live->blocks.size()};
     table.columns = {
-        with(cell("bytes", "bytes", [](const History&, const Block& b) { return Cell(b.bytes); }),
-             Unit::Bytes, 2),
-        cell("category", "category",
-             [](const History&, const Block& b) {
-                 return b.isLabelled ? cellOf(wordOf(b.category)) : Cell();
-             }),
-        elided(text("path", "range", &Block::path)),
-        elided(text("op", "op", &Block::op), 1),
-        elided(text("name", "tensor", &Block::name), 1),
-        elided(text("shape", "shape", &Block::shape), 0),
-        with(cell("t_ns", "since",
-                  [](const History&, const Block& b) {
-                      return b.isOlder() ? Cell() : cellOf(Nanoseconds(b.begin));
-                  }),
-             Unit::Nanoseconds, 1),
-        with(cell("address", "address",
-                  [](const History&, const Block& b) { return Cell(static_cast<std::int64_t>(b.address)); }),
-             Unit::Address, 0),
-        with(cell("device", "device",
-                  [](const History& h, const Block&) { return cellOf(deviceText(h.device)); }),
-             Unit::None, 0),
-        elided(cell("code", "code",
-                    [](const History& h, const Block& b) {
-                        return cellOrNull(h.places.lineOf(h.text(b.path)));
-                    }),
-               0)};
-    if (history.empty()) {
+        column("bytes", "bytes", [](const History&, const Block& b) { return b.bytes; },
+               {.unit = Unit::Bytes, .keep = 2}),
+        column(
+            "category", "category",
+            [](const History&, const Block& b) { return b.isLabelled ? cellOf(wordOf(b.category)) : Cell(); },
+            {}),
+        text("path", "range", &Block::path, 2),
+        text("op", "op", &Block::op, 1),
+        text("name", "tensor", &Block::name, 1),
+        text("shape", "shape", &Block::shape, 0),
+        column("t_ns", "since",
+               [](const History&, const Block& b) {
+                   return b.isOlder() ? std::nullopt : std::optional(Nanoseconds(b.begin));
+               },
+               {}),
+        column("address", "address",
+               [](const History&, const Block& b) { return static_cast<std::int64_t>(b.address); },
+               {.unit = Unit::Address, .keep = 0}),
+        column("device", "device", [](const History& h, const Block&) { return deviceText(h.device); },
+               {.keep = 0}),
+        column("code", "code",
+               [](const History& h, const Block& b) { return cellOrNull(h.places.lineOf(h.text(b.path))); },
+               {.keep = 0, .elidable = true})};
+    if (history->empty()) {
         table.whyEmpty =
-            whyNoEvents(history.run, "allocation events (memory: true and a traced step record them)");
+            whyNoEvents(history->run, "allocation events (memory: true and a traced step record them)");
         return table;
     }
     table.whyEmpty = "No allocation of the trace is live at that moment.";
     if (live->ever)
         return table;
     table.notes.push_back("At " + withUnit(static_cast<double>(live->at), Unit::Nanoseconds) +
-                          " after the first event " + deviceText(history.device) + " has " +
+                          " after the first event " + deviceText(history->device) + " has " +
                           sizeText(live->allocated) + " allocated, " + sizeText(live->untraced) +
                           " of it in no block that is known.");
     return table;
@@ -241,38 +217,32 @@ std::string residualNote(const query::ResidualStream& stream)
 Table tableOf(std::shared_ptr<const query::SavedTable> saved)
 {
     using Row = query::SavedRow;
-    const auto time = [&saved](std::string key, std::string title, auto member) {
-        return with(Column{.key = std::move(key),
-                           .title = std::move(title),
-                           .cell = [saved, member](std::size_t row) -> Cell {
-                               const auto& at = saved->rows[row].tensor.*member;
-                               return at ? cellOf(*at - saved->origin) : Cell();
-                           }},
-                    Unit::Nanoseconds, 0);
+    const auto column = columnsOf(saved);
+    const auto tensor = [&column](std::string key, std::string title, auto member, const Shown& shown = {}) {
+        return column(
+            std::move(key), std::move(title), [member](const Row& row) { return row.tensor.*member; }, shown);
     };
-    const auto word = [&saved](std::string key, std::string title, std::string SavedTensor::*member) {
-        return column(saved, std::move(key), std::move(title),
-                      [member](const Row& row) { return cellOf(row.tensor.*member); });
+    const auto time = [&column, origin = saved->origin](std::string key, std::string title, auto member) {
+        return column(std::move(key), std::move(title),
+                      [member, origin](const Row& row) {
+                          const auto& at = row.tensor.*member;
+                          return at ? std::optional(*at - origin) : std::nullopt;
+                      },
+                      {.keep = 0});
     };
     Table table{.heading = describeRun(saved->run) + "; held for backward by one step",
                 .rows = saved->rows.size()};
     table.columns = {
-        with(column(saved, "number", "no.", [](const Row& row) { return Cell(row.number); }), Unit::None, 1),
-        elided(word("path", "range", &SavedTensor::path)),
-        elided(word("op", "op", &SavedTensor::op), 2),
-        elided(word("tensor", "tensor", &SavedTensor::tensor), 1),
-        with(word("shape", "shape", &SavedTensor::shape), Unit::None, 1),
-        with(word("dtype", "dtype", &SavedTensor::dtype), Unit::None, 1),
-        with(column(saved, "bytes", "bytes", [](const Row& row) { return Cell(row.tensor.bytes); }),
-             Unit::Bytes, 2),
-        with(column(saved, "storage_bytes", "storage",
-                    [](const Row& row) { return Cell(row.tensor.storageBytes); }),
-             Unit::Bytes, 1),
-        with(column(saved, "shared_with", "shared with",
-                    [](const Row& row) { return cellOf(row.tensor.sharedWith); }),
-             Unit::None, 1),
-        column(saved, "category", "category",
-               [](const Row& row) { return cellOf(wordOf(row.tensor.category)); }),
+        column("number", "no.", &Row::number),
+        tensor("path", "range", &SavedTensor::path, {.keep = 2, .elidable = true}),
+        tensor("op", "op", &SavedTensor::op, {.keep = 2, .elidable = true}),
+        tensor("tensor", "tensor", &SavedTensor::tensor, {.elidable = true}),
+        tensor("shape", "shape", &SavedTensor::shape),
+        tensor("dtype", "dtype", &SavedTensor::dtype),
+        tensor("bytes", "bytes", &SavedTensor::bytes, {.unit = Unit::Bytes, .keep = 2}),
+        tensor("storage_bytes", "storage", &SavedTensor::storageBytes, {.unit = Unit::Bytes}),
+        tensor("shared_with", "shared with", &SavedTensor::sharedWith),
+        column("category", "category", [](const Row& row) { return wordOf(row.tensor.category); }),
         time("from_ns", "from", &SavedTensor::from),
         time("to_ns", "to", &SavedTensor::to)};
     table.whyEmpty = whyNothingSaved(*saved);
@@ -284,21 +254,14 @@ Table tableOf(std::shared_ptr<const query::SavedTable> saved)
 
 Table totalsOf(std::shared_ptr<const query::SavedTable> saved)
 {
-    const auto cell = [&saved](std::string key, std::string title, auto get) {
-        return Column{.key = std::move(key),
-                      .title = std::move(title),
-                      .cell = [saved, get](std::size_t row) { return get(saved->totals[row]); }};
-    };
     using Total = query::SavedTotal;
+    const ColumnsOf column(saved, saved->totals);
     Table table{.heading = describeRun(saved->run) + "; held for backward by one step",
                 .rows = saved->totals.size()};
-    table.columns = {
-        elided(cell("key", titleOf(saved->grouping), [](const Total& total) { return cellOf(total.path); })),
-        cell("tensors", "tensors", [](const Total& total) { return Cell(total.tensors); }),
-        with(cell("activations", "activations", [](const Total& total) { return cellOf(total.activations); }),
-             Unit::Bytes, 2),
-        with(cell("others", "there anyway", [](const Total& total) { return cellOf(total.others); }),
-             Unit::Bytes, 1)};
+    table.columns = {column("key", titleOf(saved->grouping), &Total::path, {.keep = 2, .elidable = true}),
+                     column("tensors", "tensors", &Total::tensors),
+                     column("activations", "activations", &Total::activations, {.keep = 2}),
+                     column("others", "there anyway", &Total::others)};
     table.whyEmpty = whyNothingSaved(*saved);
     table.notes.push_back(savedNote(*saved));
     return table;

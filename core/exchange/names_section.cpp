@@ -32,36 +32,32 @@ std::string note(const query::NamedMemory& named)
 Table tableOf(std::shared_ptr<const query::NamedMemory> named)
 {
     using Row = query::NamedBlock;
-    const auto time = [&named](std::string key, std::string title, std::int64_t query::MemoryLife::*member) {
-        return with(column(named, std::move(key), std::move(title),
-                           [member](const Row& row) { return timeCell(row.life.*member); }),
-                    Unit::Nanoseconds, 1);
+    const auto column = columnsOf(named);
+    const auto time = [&column](std::string key, std::string title, std::int64_t query::MemoryLife::*member) {
+        return column(std::move(key), std::move(title),
+                      [member](const Row& row) { return timeCell(row.life.*member); },
+                      {.unit = Unit::Nanoseconds});
     };
     Table table{.heading =
                     describeRun(named->history->run) +
                     (named->at ? "; tensors that are allocated" : "; tensors of the first traced step"),
                 .rows = named->rows.size()};
     table.columns = {
-        with(column(named, "tensor", "tensor", [](const Row& row) { return cellOrNull(row.name); }),
-             Unit::None, 2),
-        with(column(named, "shape", "shape", [](const Row& row) { return cellOrNull(row.shape); }),
-             Unit::None, 1),
-        with(column(named, "bytes", "bytes", [](const Row& row) { return Cell(row.life.bytes); }),
-             Unit::Bytes, 2),
-        column(named, "category", "category",
-               [](const Row& row) { return cellOf(wordOf(row.life.category)); }),
-        elided(column(named, "path", "range", [](const Row& row) { return cellOrNull(row.path); })),
-        elided(column(named, "op", "op", [](const Row& row) { return cellOrNull(row.op); }), 1),
+        column("tensor", "tensor", [](const Row& row) { return cellOrNull(row.name); }, {.keep = 2}),
+        column("shape", "shape", [](const Row& row) { return cellOrNull(row.shape); }),
+        column("bytes", "bytes", [](const Row& row) { return row.life.bytes; },
+               {.unit = Unit::Bytes, .keep = 2}),
+        column("category", "category", [](const Row& row) { return wordOf(row.life.category); }),
+        column("path", "range", [](const Row& row) { return cellOrNull(row.path); },
+               {.keep = 2, .elidable = true}),
+        column("op", "op", [](const Row& row) { return cellOrNull(row.op); }, {.elidable = true}),
         time("from_ns", "from", &query::MemoryLife::begin),
         time("to_ns", "to", &query::MemoryLife::end),
-        with(column(named, "allocated", "then allocated", [](const Row& row) { return Cell(row.allocated); }),
-             Unit::Bytes, 1),
-        elided(column(named, "reuses", "in the memory of",
-                      [](const Row& row) { return cellOrNull(row.reuses); }),
-               1),
-        with(column(named, "address", "address",
-                    [](const Row& row) { return Cell(static_cast<std::int64_t>(row.life.address)); }),
-             Unit::Address, 0)};
+        column("allocated", "then allocated", &Row::allocated, {.unit = Unit::Bytes}),
+        column("reuses", "in the memory of", [](const Row& row) { return cellOrNull(row.reuses); },
+               {.elidable = true}),
+        column("address", "address", [](const Row& row) { return row.life.address; },
+               {.unit = Unit::Address, .keep = 0})};
     if (named->history->empty()) {
         table.whyEmpty = whyNoEvents(named->history->run,
                                      "allocation events (memory: true and a traced step record them)");

@@ -1,7 +1,7 @@
 #include "core/exchange/sections.h"
 
-#include "core/exchange/columns.h"
 #include "core/exchange/number.h"
+#include "core/exchange/section_parts.h"
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
@@ -160,98 +160,63 @@ std::string describeRun(const store::RunRecord& run)
 
 Table tableOf(std::shared_ptr<const query::RunList> runs)
 {
-    const auto column = [&runs](std::string key, std::string title, auto get) {
-        return Column{.key = std::move(key),
-                      .title = std::move(title),
-                      .cell = [runs, get](std::size_t row) -> Cell { return get((*runs)[row]); }};
-    };
-    const auto programs = [&column](std::string key, auto get) {
-        Column made = column(std::move(key), "", get);
-        made.audience = Audience::Programs;
-        return made;
-    };
-    const auto people = [&column](std::string title, Unit unit, int keep, auto get) {
-        Column made = column(title, title, get);
-        made.audience = Audience::People;
-        made.unit = unit;
-        made.keep = keep;
-        return made;
+    const ColumnsOf column(runs, *runs);
+    const auto result = [&column](std::string key, std::string title, auto member, const Shown& shown = {}) {
+        return column(
+            std::move(key), std::move(title), [member](const RunRow& r) { return r.record.result.*member; },
+            shown);
     };
     Table table{.rows = runs->size()};
     table.whyEmpty = "The file has no runs.";
-    auto& columns = table.columns;
-    columns.push_back(column("run", "run", [](const RunRow& r) { return Cell(r.record.run.value); }));
-    columns.back().keep = 2;
-    columns.push_back(programs("uid", [](const RunRow& r) { return cellOf(r.record.uid); }));
-    columns.push_back(column("name", "name", [](const RunRow& r) { return cellOf(r.record.name); }));
-    columns.back().elidable = true;
-    columns.push_back(
-        column("workload", "workload", [](const RunRow& r) { return cellOf(r.record.workload); }));
-    columns.back().keep = 0;
-    if (runs->anyVarying()) {
-        columns.push_back(people("what differs", Unit::None, 2, [runs](const RunRow& r) {
-            return cellOf(labelOf(runs->varying(r.record)));
-        }));
-        columns.back().elidable = true;
-    }
-    columns.push_back(
-        column("status", "status", [](const RunRow& r) { return cellOf(wordOf(r.record.result.status)); }));
-    columns.back().meaning = Meaning::Status;
-    columns.back().keep = 2;
-    columns.push_back(programs("reason", [](const RunRow& r) { return cellOrNull(r.record.result.reason); }));
-    columns.push_back(
-        column("device", "device", [](const RunRow& r) { return cellOrNull(r.record.result.device); }));
-    columns.push_back(programs("params", [](const RunRow& r) { return Cell(paramsJson(r.record)); }));
-    columns.push_back(
-        programs("parameters", [](const RunRow& r) { return cellOf(r.record.result.parameters); }));
-    columns.push_back(
-        column("step_ms", "median step", [](const RunRow& r) { return statisticCell(r.stepMs()); }));
-    columns.back().unit = Unit::Milliseconds;
-    columns.back().statistic = true;
-    columns.back().keep = 2;
-    columns.push_back(people("95 % interval", Unit::None, 1, [](const RunRow& r) {
+    const auto add = [&table](Column made) { table.columns.push_back(std::move(made)); };
+    add(column("run", "run", [](const RunRow& r) { return r.record.run.value; }, {.keep = 2}));
+    add(column.programs("uid", [](const RunRow& r) { return r.record.uid; }));
+    add(column("name", "name", [](const RunRow& r) { return r.record.name; }, {.elidable = true}));
+    add(column("workload", "workload", [](const RunRow& r) { return r.record.workload; }, {.keep = 0}));
+    if (runs->anyVarying())
+        add(column.people("what differs",
+                          [runs](const RunRow& r) { return labelOf(runs->varying(r.record)); },
+                          {.keep = 2, .elidable = true}));
+    add(column("status", "status", [](const RunRow& r) { return wordOf(r.record.result.status); },
+               {.keep = 2, .meaning = Meaning::Status}));
+    add(column.programs("reason", [](const RunRow& r) { return cellOrNull(r.record.result.reason); }));
+    add(column("device", "device", [](const RunRow& r) { return cellOrNull(r.record.result.device); }));
+    add(column.programs("params", [](const RunRow& r) { return paramsJson(r.record); }));
+    add(column.programs("parameters", [](const RunRow& r) { return r.record.result.parameters; }));
+    add(column("step_ms", "median step", [](const RunRow& r) { return r.stepMs(); },
+               {.unit = Unit::Milliseconds, .keep = 2}));
+    add(column.people("95 % interval", [](const RunRow& r) {
         if (!r.stepMs())
             return Cell();
         const Scale scale = scaleFor(Unit::Milliseconds, r.stepMs()->median);
         const std::string text = intervalText(*r.stepMs(), scale);
         return cellOf(r.stepMs()->ci95 ? text + " " + scale.suffix : text);
     }));
-    columns.push_back(people("n", Unit::None, 0,
-                             [](const RunRow& r) { return r.stepMs() ? Cell(r.stepMs()->n) : Cell(); }));
+    add(column.people("n", [](const RunRow& r) { return r.stepMs() ? Cell(r.stepMs()->n) : Cell(); },
+                      {.keep = 0}));
     for (const Phase phase : runs->timedPhases())
         if (phase != Phase::Step)
-            columns.push_back(people(std::string(wordOf(phase)), Unit::Milliseconds, 1,
-                                     [phase](const RunRow& r) { return cellOf(phaseMedian(r, phase)); }));
-    columns.push_back(programs("phases", [](const RunRow& r) { return Cell(phasesJson(r)); }));
-    columns.push_back(programs("warmup_ms", [](const RunRow& r) { return Cell(numbersJson(r.warmupMs)); }));
-    const auto bytes = [&](std::string key, std::string title, int keep,
-                           std::optional<Bytes> RunResult::*member) {
-        Column made = column(std::move(key), std::move(title),
-                             [member](const RunRow& r) { return cellOf(r.record.result.*member); });
-        made.unit = Unit::Bytes;
-        made.keep = keep;
-        return made;
-    };
-    columns.push_back(bytes("before_backward", "before backward", 0, &RunResult::beforeBackward));
-    columns.push_back(bytes("peak_allocated", "peak", 1, &RunResult::peakAllocated));
-    columns.push_back(bytes("peak_reserved", "reserved", 0, &RunResult::peakReserved));
-    columns.push_back(column("trace_overhead", "traced/bare",
-                             [](const RunRow& r) { return cellOf(r.record.result.traceOverhead); }));
-    columns.back().keep = 0;
-    columns.push_back(programs("loss", [](const RunRow& r) { return cellOf(r.record.result.loss); }));
-    columns.push_back(programs("oom", [](const RunRow& r) { return oomJson(r.record.result.oom); }));
-    columns.push_back(
-        programs("flags", [](const RunRow& r) { return Cell(wordsJson(r.record.result.flags)); }));
+            add(column.people(std::string(wordOf(phase)),
+                              [phase](const RunRow& r) { return phaseMedian(r, phase); },
+                              {.unit = Unit::Milliseconds}));
+    add(column.programs("phases", phasesJson));
+    add(column.programs("warmup_ms", [](const RunRow& r) { return numbersJson(r.warmupMs); }));
+    add(result("before_backward", "before backward", &RunResult::beforeBackward, {.keep = 0}));
+    add(result("peak_allocated", "peak", &RunResult::peakAllocated));
+    add(result("peak_reserved", "reserved", &RunResult::peakReserved, {.keep = 0}));
+    add(result("trace_overhead", "traced/bare", &RunResult::traceOverhead, {.keep = 0}));
+    add(column.programs("loss", [](const RunRow& r) { return r.record.result.loss; }));
+    add(column.programs("oom", [](const RunRow& r) { return oomJson(r.record.result.oom); }));
+    add(column.programs("flags", [](const RunRow& r) { return wordsJson(r.record.result.flags); }));
     if (runs->anyFlags())
-        columns.push_back(people("flags", Unit::None, 2,
-                                 [](const RunRow& r) { return cellOrNull(wordsOf(r.record.result.flags)); }));
-    columns.push_back(
-        programs("started", [](const RunRow& r) { return cellOf(isoTime(r.record.startedUnixNs)); }));
-    columns.push_back(programs("seconds", [](const RunRow& r) {
-        return Cell(static_cast<double>(r.record.result.duration.count()) / 1e9);
+        add(column.people("flags", [](const RunRow& r) { return cellOrNull(wordsOf(r.record.result.flags)); },
+                          {.keep = 2}));
+    add(column.programs("started", [](const RunRow& r) { return isoTime(r.record.startedUnixNs); }));
+    add(column.programs("seconds", [](const RunRow& r) {
+        return static_cast<double>(r.record.result.duration.count()) / 1e9;
     }));
-    columns.push_back(programs("note", [](const RunRow& r) { return cellOrNull(r.record.note); }));
-    columns.push_back(programs("tag", [](const RunRow& r) { return cellOrNull(r.record.tag); }));
+    add(column.programs("note", [](const RunRow& r) { return cellOrNull(r.record.note); }));
+    add(column.programs("tag", [](const RunRow& r) { return cellOrNull(r.record.tag); }));
     table.notes = runs->reasons();
     return table;
 }
@@ -319,43 +284,32 @@ Table sheetOf(const RunRow& run)
 
 Table tableOf(std::shared_ptr<const query::SamplesTable> samples)
 {
-    const auto column = [&samples](std::string key, std::string title, Unit unit, auto get) {
-        return Column{.key = std::move(key),
-                      .title = std::move(title),
-                      .cell = [samples, get](std::size_t row) -> Cell { return get(samples->rows[row]); },
-                      .unit = unit};
-    };
     using Row = query::SampleRow;
+    const auto column = columnsOf(samples);
     Table table{.rows = samples->rows.size()};
-    table.columns = {
-        column("run", "run", Unit::None, [](const Row& row) { return Cell(row.run.value); }),
-        column("step", "step", Unit::None,
-               [](const Row& row) { return Cell(std::int64_t{row.sample.step}); }),
-        column("kind", "kind", Unit::None, [](const Row& row) { return cellOf(wordOf(row.sample.kind)); }),
-        column("phase", "phase", Unit::None, [](const Row& row) { return cellOf(wordOf(row.sample.phase)); }),
-        column("wall_ns", "wall", Unit::Nanoseconds, [](const Row& row) { return cellOf(row.sample.wall); }),
-        column("gpu_ns", "GPU", Unit::Nanoseconds, [](const Row& row) { return cellOf(row.sample.gpu); })};
+    table.columns = {column("run", "run", [](const Row& row) { return row.run.value; }),
+                     column("step", "step", [](const Row& row) { return row.sample.step; }),
+                     column("kind", "kind", [](const Row& row) { return wordOf(row.sample.kind); }),
+                     column("phase", "phase", [](const Row& row) { return wordOf(row.sample.phase); }),
+                     column("wall_ns", "wall", [](const Row& row) { return row.sample.wall; }),
+                     column("gpu_ns", "GPU", [](const Row& row) { return row.sample.gpu; })};
     table.whyEmpty = "No step was measured.";
     return table;
 }
 
 Table tableOf(std::shared_ptr<const query::LossesTable> losses)
 {
-    const auto column = [&losses](std::string key, std::string title, auto get) {
-        return Column{.key = std::move(key),
-                      .title = std::move(title),
-                      .cell = [losses, get](std::size_t row) -> Cell { return get(losses->rows[row]); }};
-    };
     using Row = query::LossRow;
+    const auto column = columnsOf(losses);
     Table table{.rows = losses->rows.size()};
-    table.columns = {column("run", "run", [](const Row& row) { return Cell(row.run.value); }),
-                     column("kind", "what was lost", [](const Row& row) { return cellOf(row.loss.kind); }),
-                     column("severity", "severity", [](const Row& row) { return cellOf(row.loss.severity); }),
-                     column("count", "count", [](const Row& row) { return Cell(row.loss.count); }),
-                     column("detail", "detail", [](const Row& row) { return cellOrNull(row.loss.detail); })};
-    table.columns[1].keep = table.columns[3].keep = 2;
-    table.columns[2].meaning = Meaning::Severity;
-    table.columns[4].elidable = true;
+    table.columns = {
+        column("run", "run", [](const Row& row) { return row.run.value; }),
+        column("kind", "what was lost", [](const Row& row) { return row.loss.kind; }, {.keep = 2}),
+        column("severity", "severity", [](const Row& row) { return row.loss.severity; },
+               {.meaning = Meaning::Severity}),
+        column("count", "count", [](const Row& row) { return row.loss.count; }, {.keep = 2}),
+        column("detail", "detail", [](const Row& row) { return cellOrNull(row.loss.detail); },
+               {.elidable = true})};
     const std::string checked = Scale{}.text(losses->recordsChecked) + " records checked";
     table.whyEmpty = losses->recordsChecked > 0 ? "Nothing lost (" + checked + ")" : "Nothing was traced";
     // What was left out by intent is told, and is no loss.
@@ -369,18 +323,13 @@ Table tableOf(std::shared_ptr<const query::LossesTable> losses)
 
 Table tableOf(std::shared_ptr<const query::EnvironmentTable> environment)
 {
-    const auto column = [&environment](std::string key, auto get) {
-        return Column{
-            .key = key,
-            .title = key,
-            .cell = [environment, get](std::size_t row) -> Cell { return get(environment->rows[row]); },
-            .keep = 2};
-    };
+    const auto column = columnsOf(environment);
     Table table{.heading = describeRun(environment->run), .rows = environment->rows.size()};
-    table.columns = {column("key", [](const EnvironmentEntry& entry) { return cellOf(entry.key); }),
-                     column("value", [](const EnvironmentEntry& entry) { return cellOf(entry.value); }),
-                     column("unit", [](const EnvironmentEntry& entry) { return cellOrNull(entry.unit); })};
-    table.columns[1].elidable = true;
+    table.columns = {column("key", "key", &EnvironmentEntry::key, {.keep = 2}),
+                     column("value", "value", &EnvironmentEntry::value, {.keep = 2, .elidable = true}),
+                     column("unit", "unit",
+                            [](const EnvironmentEntry& entry) { return cellOrNull(entry.unit); },
+                            {.keep = 2})};
     table.whyEmpty =
         "Run " + std::to_string(environment->run.run.value) + " recorded nothing about its machine.";
     return table;

@@ -5,41 +5,73 @@
 #include "core/query/runs/grouping.h"
 #include "core/store/run_reader.h"
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace tilescope::exchange {
 
 // What the sections of `tilescope show` are put together from.
 
-template <class Snapshot, class Get>
-Column column(const std::shared_ptr<const Snapshot>& snapshot, std::string key, std::string title, Get get)
-{
-    return {.key = std::move(key),
-            .title = std::move(title),
-            .cell = [snapshot, get](std::size_t row) -> Cell { return get(snapshot->rows[row]); }};
-}
+/// How a column is shown. Nanoseconds and bytes have their unit by type.
+struct Shown {
+    Unit unit = Unit::None;
+    int keep = 1;
+    Audience audience = Audience::Everyone;
+    Meaning meaning = Meaning::Plain;
+    bool elidable = false;
+};
 
-inline Column with(Column column, Unit unit, int keep = 1, Audience audience = Audience::Everyone)
-{
-    column.unit = unit;
-    column.keep = keep;
-    column.audience = audience;
-    return column;
-}
+/// Makes the columns of a table, one entry each: key, title, and a getter that returns a typed value of a row.
+template <class Snapshot, class Rows> class ColumnsOf {
+    using Row = std::remove_cvref_t<decltype(std::declval<const Rows&>()[0])>;
 
-inline Column elided(Column column, int keep = 2)
-{
-    column.elidable = true;
-    column.keep = keep;
-    return column;
-}
+public:
+    /// \param rows  of the snapshot, which the columns keep alive
+    ColumnsOf(std::shared_ptr<const Snapshot> snapshot, const Rows& rows)
+        : snapshot_(std::move(snapshot)), rows_(&rows)
+    {
+    }
 
-inline Column forPrograms(Column column)
+    /// \param get  a member of the row, or a function of the row
+    template <class Get>
+    Column operator()(std::string key, std::string title, Get get, const Shown& shown = {}) const
+    {
+        using Value = std::remove_cvref_t<std::invoke_result_t<Get, const Row&>>;
+        return {.key = std::move(key),
+                .title = std::move(title),
+                .cell = [snapshot = snapshot_, rows = rows_,
+                         get](std::size_t row) { return toCell(std::invoke(get, (*rows)[row])); },
+                .unit = shown.unit == Unit::None ? unitOf<Value>() : shown.unit,
+                .audience = shown.audience,
+                .meaning = shown.meaning,
+                .statistic = std::is_same_v<Value, std::optional<analysis::Statistics>>,
+                .elidable = shown.elidable,
+                .keep = shown.keep};
+    }
+    /// For programs only.
+    template <class Get> Column programs(std::string key, Get get) const
+    {
+        return (*this)(std::move(key), "", get, {.audience = Audience::Programs});
+    }
+    /// On a terminal only.
+    template <class Get> Column people(std::string title, Get get, Shown shown = {}) const
+    {
+        shown.audience = Audience::People;
+        return (*this)(title, title, get, shown);
+    }
+
+private:
+    std::shared_ptr<const Snapshot> snapshot_;
+    const Rows* rows_;
+};
+
+/// Of a snapshot with a member `rows`.
+template <class Snapshot> auto columnsOf(const std::shared_ptr<const Snapshot>& snapshot)
 {
-    column.audience = Audience::Programs;
-    return column;
+    return ColumnsOf(snapshot, snapshot->rows);
 }
 
 inline bool isCpuRun(const store::RunRecord& run)
