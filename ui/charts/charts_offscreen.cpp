@@ -10,6 +10,7 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
+#include <QHashSeed>
 
 namespace tilescope::ui {
 
@@ -66,6 +67,8 @@ void writeFigure(ChartPlot& plot, const Chart& chart, const ChartRecipe& recipe,
 
 void writeCharts(const QStringList& recipes, const QStringList& recordings, const QString& folder)
 {
+    // A PDF holds its fonts in the order of a hash.
+    QHashSeed::setDeterministicGlobalSeed();
     if (!QDir().mkpath(folder))
         throw Error{
             .what = "cannot make the folder", .where = folder.toStdString(), .kind = ErrorKind::Failure};

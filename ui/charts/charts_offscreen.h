@@ -23,7 +23,7 @@ void writeFigure(ChartPlot& plot, const Chart& chart, const ChartRecipe& recipe,
 
 /// Draws every recipe, of a chart or of timelines, from the runs of the recordings into `folder`, named after
 /// the recipes: PDF, SVG, PNG and a caption, of a chart the data as CSV too. What `tilescope-gui --charts`
-/// does.
+/// does. Every process writes the same bytes, for which hashes of this process lose their random seed.
 /// \throws Error  as above, and where a recipe finds nothing to draw
 void writeCharts(const QStringList& recipes, const QStringList& recordings, const QString& folder);
 
