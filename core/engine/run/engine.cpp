@@ -191,14 +191,19 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, Poi
         facts.readings.push_back(readMemory(device, "before set-up"));
         observer.memoryLearnt(std::move(facts));
     }
-    // A build has all kernels for CPUs, but perhaps not all for GPUs.
-    if (device.isCuda() && traitsOf(spec.backend).isOurs && !kernels::hasAllCudaKernels())
+    if (lacksKernels(spec.backend, device.isCuda(), kernels::hasAllCudaKernels))
         result.flags.push_back(flagText(FlagKind::SmallKernelSet));
     const std::unique_ptr<Experiment> experiment = setUp(spec, device, observer, result, phase);
     if (!experiment)
         return;
     result.parameters = experiment->parameters();
     PointRun(spec, device, *experiment, observer, std::move(stop), result, phase, strings).run();
+}
+
+bool lacksKernels(Backend backend, bool onGpu, bool (*hasAllCudaKernels)())
+{
+    // A build has all kernels for CPUs.
+    return onGpu && traitsOf(backend).isOurs && !hasAllCudaKernels();
 }
 
 Engine::Engine(StringTable& strings)

@@ -11,6 +11,10 @@
 
 namespace tilescope::engine {
 
+/// Whether a point gets the flag small-kernel-set: its backend has CUDA kernels that the build may lack.
+/// \param hasAllCudaKernels  called only for such points
+bool lacksKernels(Backend backend, bool onGpu, bool (*hasAllCudaKernels)());
+
 /// Runs experiments with LibTorch: one point at a time, on the thread that made it (the session thread).
 ///
 /// A point's own failures are results (oom, skipped, error with its reason), never exceptions. After a point

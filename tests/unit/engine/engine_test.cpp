@@ -1,11 +1,15 @@
 #include "core/engine/run/engine.h"
 
 #include "core/base/error.h"
+#include "core/model/flags.h"
 #include "core/trace/allocators/cpu_allocator.h"
 #include "tests/unit/engine/fixtures.h"
 
+#include <ATen/Context.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string_view>
 
 namespace tilescope::engine {
 namespace {
@@ -17,6 +21,8 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+constexpr std::string_view kKernelSet = TILESCOPE_KERNEL_SET; // of this build
 
 class EnginePoint : public ::testing::Test {
 protected:
@@ -359,6 +365,33 @@ TEST_F(EnginePoint, RefusesAGpuThatIsNotThere)
     spec.device = {DeviceRequest::Kind::Cuda, 99};
     EXPECT_EQ(run(spec).status, RunStatus::Error);
     EXPECT_THROW(engine_.resolveDevice(spec.device), Error);
+}
+
+TEST(SmallKernelSet, IsAFlagOfOurBackendsOnAGpuThatLackKernels)
+{
+    const auto all = [] { return true; };
+    const auto some = [] { return false; };
+    EXPECT_TRUE(lacksKernels(Backend::Flash, true, some));
+    EXPECT_FALSE(lacksKernels(Backend::Flash, true, all));
+    EXPECT_FALSE(lacksKernels(Backend::Flash, false, some));
+    EXPECT_FALSE(lacksKernels(Backend::Naive, true, some));
+}
+
+TEST_F(EnginePoint, OnAGpuIsFlaggedForASmallKernelSetAndNoOther)
+{
+    if (!at::hasCUDA() || (kKernelSet != "small" && kKernelSet != "all"))
+        GTEST_SKIP() << "needs a GPU, and the kernel set small or all";
+    ExperimentSpec spec = smallAttention();
+    spec.device = {.kind = DeviceRequest::Kind::Cuda};
+    spec.backend = Backend::Flash;
+    spec.precision = Precision::Bf16;
+    const RunResult result = run(spec);
+    EXPECT_EQ(result.status, RunStatus::Ok) << result.reason;
+    const std::string flag = flagText(FlagKind::SmallKernelSet);
+    if (kKernelSet == "small")
+        EXPECT_THAT(result.flags, Contains(flag));
+    else
+        EXPECT_THAT(result.flags, Not(Contains(flag)));
 }
 
 } // namespace
