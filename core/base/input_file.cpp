@@ -72,7 +72,7 @@ private:
             refuse("no such file", "check the path");
         // ENXIO: the file is a socket.
         if (number_ < 0 && errno != ENXIO)
-            refuse(std::string("cannot be read (") + std::strerror(errno) + ")", "check its permissions");
+            refuse(std::string("cannot be read (") + std::strerror(errno) + ")", mendOfUnreadable(errno));
         if (number_ >= 0 && fstat(number_, &status_) != 0)
             refuse(std::string("cannot be read (") + std::strerror(errno) + ")", "check the disk");
         if (S_ISDIR(status_.st_mode))
@@ -108,6 +108,21 @@ std::string readInputHead(const std::filesystem::path& file, Bytes most, const s
 {
     const OpenInput input(file, what);
     return input.read(std::min(most, input.bytes()));
+}
+
+std::string mendOfUnreadable(int error)
+{
+    switch (error) {
+    case ELOOP:
+        return "the links form a circle: name the file itself";
+    case ENAMETOOLONG:
+        return "name a shorter path";
+    case EMFILE:
+    case ENFILE:
+        return "close other programs, or raise the limit of open files (ulimit -n)";
+    default:
+        return "check its permissions";
+    }
 }
 
 } // namespace tilescope

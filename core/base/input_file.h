@@ -18,4 +18,7 @@ std::string readInputFile(const std::filesystem::path& file, Bytes most, const s
 /// readInputFile().
 std::string readInputHead(const std::filesystem::path& file, Bytes most, const std::string& what);
 
+/// What to do about a file that cannot be opened because of `error`, a value of errno.
+std::string mendOfUnreadable(int error);
+
 } // namespace tilescope

@@ -1,6 +1,7 @@
 #include "core/config/spec_file.h"
 
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/config/spec_document.h"
 #include "core/config/utf8.h"
 #include "core/config/yaml_tree.h"
@@ -71,7 +72,7 @@ std::string readBounded(const std::filesystem::path& file)
     if (descriptor.number() < 0 || ::fstat(descriptor.number(), &status) != 0) {
         if (errno == ENOENT)
             refuseFile(file, "no such file", "name a spec, or study:NAME for one that comes with Tilescope");
-        refuseFile(file, std::string("cannot be read: ") + std::strerror(errno), "check its permissions");
+        refuseFile(file, std::string("cannot be read: ") + std::strerror(errno), mendOfUnreadable(errno));
     }
     if (S_ISDIR(status.st_mode))
         refuseFile(file, "is a folder, not a spec", "name a YAML file in it");

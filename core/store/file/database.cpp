@@ -1,6 +1,7 @@
 #include "core/store/file/database.h"
 
 #include "core/base/terminal_text.h"
+#include "core/store/file/file_check.h"
 
 #include <sqlite3.h>
 #include <sys/resource.h>
@@ -26,6 +27,13 @@ bool fileSizeIsLimited()
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
+/// Whether SQLite failed while it made a file larger: the database, its log or the log's index (-shm).
+bool growsAFile(int extendedCode)
+{
+    return extendedCode == SQLITE_IOERR_WRITE || extendedCode == SQLITE_IOERR_SHMSIZE ||
+           extendedCode == SQLITE_IOERR_TRUNCATE;
+}
+
 } // namespace
 
 Error translated(const SQLite::Exception& exception, const std::filesystem::path& file)
@@ -34,7 +42,7 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
     // The low byte says what happened, the rest where in SQLite it did.
     switch (exception.getErrorCode() & 0xff) {
     case SQLITE_NOTADB:
-        return {.what = "not a Tilescope file", .where = where, .mend = "name a .tscope file"};
+        return {.what = "not a Tilescope file", .where = where, .mend = mendOfWrongFile(file)};
     case SQLITE_CORRUPT:
         return {.what = "the file is damaged",
                 .where = where,
@@ -60,7 +68,7 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
                 .mend = "close what uses it and try again",
                 .kind = ErrorKind::Failure};
     case SQLITE_IOERR:
-        if (exception.getExtendedErrorCode() == SQLITE_IOERR_WRITE && fileSizeIsLimited())
+        if (growsAFile(exception.getExtendedErrorCode()) && fileSizeIsLimited())
             return {
                 .what =
                     "cannot be written: the limit of a file's size is reached; what was committed is safe",

@@ -1,6 +1,7 @@
 #include "core/store/file/file_check.h"
 
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/base/output_file.h"
 #include "core/store/file/database.h"
 #include "core/store/file/schema.h"
@@ -53,9 +54,14 @@ struct Beginning {
     std::uint64_t size = 0; ///< of the file that these are of, whatever takes its place meanwhile
 };
 
-Error unusable(const fs::path& file, std::string what, std::string mend = "name a .tscope file")
+Error unusable(const fs::path& file, std::string what, std::string mend)
 {
     return Error{.what = std::move(what), .where = file.string(), .mend = std::move(mend)};
+}
+
+Error unusable(const fs::path& file, std::string what)
+{
+    return unusable(file, std::move(what), mendOfWrongFile(file));
 }
 
 void requireReadableFile(const fs::path& file)
@@ -66,7 +72,8 @@ void requireReadableFile(const fs::path& file)
         throw unusable(file, "no such file", "check the path");
     if (error)
         throw unusable(file, "cannot be opened (" + error.message() + ")",
-                       "check the permissions of its folder");
+                       error == std::errc::permission_denied ? "check the permissions of its folder"
+                                                             : mendOfUnreadable(error.value()));
     if (fs::is_directory(status))
         throw unusable(file, "is a folder");
     if (!fs::is_regular_file(status))
@@ -149,6 +156,12 @@ void undoHalfMadeChange(const fs::path& file)
 }
 
 } // namespace
+
+std::string mendOfWrongFile(const fs::path& file)
+{
+    return file.extension() == ".tscope" ? "name a file that Tilescope wrote, or a copy of it"
+                                         : "name a .tscope file";
+}
 
 FileHeader readHeader(const fs::path& link)
 {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 namespace SQLite {
 class Database;
@@ -37,5 +38,8 @@ FileHeader requireTilescopeFile(const std::filesystem::path& file, int newestVer
 /// A hardened read-only connection to a file that requireTilescopeFile() let pass; works in a folder that may
 /// not be written, too.
 std::unique_ptr<SQLite::Database> openForReading(const std::filesystem::path& file, const FileHeader& header);
+
+/// What to do about a file that is not Tilescope's: its name may say that it is.
+std::string mendOfWrongFile(const std::filesystem::path& file);
 
 } // namespace tilescope::store
