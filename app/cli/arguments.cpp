@@ -262,6 +262,13 @@ void Arguments::Impl::place(const std::string& word)
     ++placed;
 }
 
+/// Characters of UTF-8 text, each a column of a terminal: help has no wide ones.
+std::size_t charactersIn(std::string_view text)
+{
+    return static_cast<std::size_t>(std::ranges::count_if(
+        text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
+}
+
 void Arguments::Impl::print(std::ostream& out) const
 {
     if (!wholeHelp.empty()) {
@@ -270,10 +277,10 @@ void Arguments::Impl::print(std::ostream& out) const
     }
     std::size_t width = 0;
     for (const auto& [left, right] : optionHelp)
-        width = std::max(width, left.size());
+        width = std::max(width, charactersIn(left));
     out << "usage: tilescope " << usage << '\n' << purpose << "\n\n";
     for (const auto& [left, right] : optionHelp)
-        out << "  " << left << std::string(width - left.size() + 2, ' ') << right << '\n';
+        out << "  " << left << std::string(width - charactersIn(left) + 2, ' ') << right << '\n';
     if (!appendix.empty())
         out << '\n' << appendix;
     out << "\nexample: " << example << '\n';

@@ -147,7 +147,8 @@ Cell bytesCell(const std::optional<Bytes>& bytes)
 
 exchange::Table tableOf(const std::vector<SweepPoint>& points, const std::vector<PointForecast>& forecasts)
 {
-    const auto labels = std::make_shared<const std::vector<std::string>>(session::pointLabels(points));
+    const auto labels = std::make_shared<const std::vector<std::string>>(session::keyLabels(points));
+    const bool areNamed = session::haveSeveralNames(points);
     const auto column = [](std::string key, std::string title, auto cell, Unit unit = Unit::None) {
         return exchange::Column{.key = std::move(key), .title = std::move(title), .cell = cell, .unit = unit};
     };
@@ -161,8 +162,8 @@ exchange::Table tableOf(const std::vector<SweepPoint>& points, const std::vector
     table.columns = {
         column("point", "point", [&points](std::size_t row) { return Cell(points[row].index + 1); }),
         column("what", "what",
-               [&points, labels](std::size_t row) {
-                   return Cell((*labels)[row].empty() ? points[row].spec.name : (*labels)[row]);
+               [&points, labels, areNamed](std::size_t row) {
+                   return Cell((*labels)[row].empty() && !areNamed ? points[row].spec.name : (*labels)[row]);
                }),
         column(
             "step", "a step",
@@ -194,7 +195,13 @@ exchange::Table tableOf(const std::vector<SweepPoint>& points, const std::vector
             return Cell(m->outOfMemory ? "out of memory in " + m->outOfMemory->phase : std::string("yes"));
         })};
     table.columns[1].elidable = true;
-    table.columns[1].keep = table.columns[5].keep = table.columns.back().keep = 2;
+    table.columns[0].keep = table.columns[1].keep = table.columns[5].keep = table.columns.back().keep = 2;
+    if (areNamed) {
+        exchange::Column name =
+            column("name", "name", [&points](std::size_t row) { return Cell(points[row].spec.name); });
+        name.keep = 2;
+        table.columns.insert(table.columns.begin() + 1, std::move(name));
+    }
     return table;
 }
 
@@ -208,7 +215,7 @@ std::string devicesOf(const std::vector<PointForecast>& forecasts)
 }
 
 void writeText(std::ostream& out, const std::vector<SweepPoint>& points,
-               const std::vector<PointForecast>& forecasts)
+               const std::vector<PointForecast>& forecasts, std::size_t present)
 {
     exchange::writeTerminal(out, tableOf(points, forecasts), exchange::styleOfStandardOutput());
     const Total total = totalOf(forecasts);
@@ -218,11 +225,10 @@ void writeText(std::ostream& out, const std::vector<SweepPoint>& points,
         out << "Time is not predicted: this device is not calibrated. Calibrate it with: tilescope doctor "
                "--ceilings\n";
     if (std::ranges::any_of(forecasts, &PointForecast::isFromBusyHost))
-        out << "The device was calibrated while its host was busy, so the error may exceed ±. Calibrate "
-               "measure it "
-               "again: tilescope doctor --ceilings\n";
+        out << "The device was calibrated while its host was busy, so the error may exceed ±. Calibrate it "
+               "again with: tilescope doctor --ceilings\n";
     // Scripts read the number of points from the beginning of the last line.
-    out << points.size() << ' ' << (points.size() == 1 ? "point" : session::pointsWord(points));
+    out << session::pointsText(points);
     if (!points.empty())
         out << " on " << devicesOf(forecasts);
     if (total.peak.count > 0)
@@ -234,19 +240,21 @@ void writeText(std::ostream& out, const std::vector<SweepPoint>& points,
         out << ", " << total.outOfMemory << " out of memory";
     if (total.skipped > 0)
         out << ", " << total.skipped << " skipped";
+    if (present > 0)
+        out << "; " << present << " already in the file";
     out << "; nothing was run" << std::endl;
 }
 
 } // namespace
 
 void showDryRun(std::ostream& out, const std::vector<SweepPoint>& points,
-                const session::ForecastTarget& target, Format format)
+                const session::ForecastTarget& target, Format format, std::size_t present)
 {
     const std::vector<PointForecast> forecasts = session::forecast(points, target);
     if (format == Format::Json)
         writeJson(out, points, forecasts);
     else
-        writeText(out, points, forecasts);
+        writeText(out, points, forecasts, present);
 }
 
 Bytes capacityFrom(const std::string& text)

@@ -2,6 +2,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "core/base/error.h"
+#include "core/base/plural.h"
 #include "core/base/terminal_text.h"
 
 #include <charconv>
@@ -42,9 +43,12 @@ std::string onlyFile(int argc, char** argv, const char* verb, const char* purpos
     return file;
 }
 
+constexpr const char* kTagIsOneWord = "join the words with a dash, or use tilescope note for a sentence";
+
 /// The verbs note and tag: FILE RUN TEXT.
+/// \param severalWords  what to do if TEXT is several arguments
 int annotate(int argc, char** argv, const char* verb, const char* purpose, const char* example,
-             void (*set)(const std::filesystem::path&, RunId, std::string_view))
+             const char* severalWords, void (*set)(const std::filesystem::path&, RunId, std::string_view))
 {
     std::string file;
     std::string run;
@@ -61,7 +65,7 @@ int annotate(int argc, char** argv, const char* verb, const char* purpose, const
         throw Error{.what = words.empty() ? std::string("no text given")
                                           : "'" + words[1] + "' is an extra argument",
                     .where = std::string("tilescope ") + verb,
-                    .mend = words.empty() ? "'' removes the text" : "quote the text"};
+                    .mend = words.empty() ? "'' removes the text" : severalWords};
     set(file, number, words.front());
     return 0;
 }
@@ -69,9 +73,8 @@ int annotate(int argc, char** argv, const char* verb, const char* purpose, const
 void setTag(const std::filesystem::path& file, RunId run, std::string_view tag)
 {
     if (tag.find_first_of(" \t\n") != std::string_view::npos)
-        throw Error{.what = "a tag is one word",
-                    .where = "'" + std::string(tag) + "'",
-                    .mend = "join the words with a dash, or use tilescope note for a sentence"};
+        throw Error{
+            .what = "a tag is one word", .where = "'" + std::string(tag) + "'", .mend = kTagIsOneWord};
     store::setTag(file, run, tag);
 }
 
@@ -92,7 +95,7 @@ int mergeCommand(int argc, char** argv)
     require(!output.empty(), "merge", "target (-o)");
     const std::vector<std::filesystem::path> sources(files.begin(), files.end());
     const store::MergeOutcome outcome = store::merge(sources, output);
-    std::cout << outcome.added << " runs added, " << outcome.present << " already in the file -> "
+    std::cout << counted(outcome.added, "run") << " added, " << outcome.present << " already in the file -> "
               << escapeForTerminal(output) << '\n';
     return 0;
 }
@@ -107,8 +110,8 @@ int verifyCommand(int argc, char** argv)
     const store::VerifyReport report = store::verify(file);
     for (const std::string& problem : report.problems)
         std::cout << escapeForTerminal(problem) << '\n';
-    std::cout << escapeForTerminal(file) << ": " << report.runs << " runs, " << report.rows << " rows, "
-              << (report.ok() ? "no damage" : "damaged") << '\n';
+    std::cout << escapeForTerminal(file) << ": " << counted(report.runs, "run") << ", "
+              << counted(report.rows, "row") << ", " << (report.ok() ? "no damage" : "damaged") << '\n';
     constexpr int kUnusableFile = 2;
     return report.ok() ? 0 : kUnusableFile;
 }
@@ -116,13 +119,13 @@ int verifyCommand(int argc, char** argv)
 int noteCommand(int argc, char** argv)
 {
     return annotate(argc, argv, "note", "Sets the note of a run, a sentence.",
-                    "tilescope note a.tscope 3 'fan was loud'", store::setNote);
+                    "tilescope note a.tscope 3 'fan was loud'", "quote the text", store::setNote);
 }
 
 int tagCommand(int argc, char** argv)
 {
     return annotate(argc, argv, "tag", "Sets the tag of a run, a word.", "tilescope tag a.tscope 3 baseline",
-                    setTag);
+                    kTagIsOneWord, setTag);
 }
 
 int deleteCommand(int argc, char** argv)

@@ -1,5 +1,6 @@
 #include "app/cli/progress.h"
 
+#include "core/base/plural.h"
 #include "core/base/quantity.h"
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
@@ -177,15 +178,17 @@ std::string Progress::losses() const
                                 exchange::escapeForTerminal(kind), loss.severity);
     if (!text.empty())
         return text;
-    return records_ > 0 ? fmt::format("Nothing lost ({} records checked)", records_) : "Nothing was traced";
+    return records_ > 0 ? fmt::format("Nothing lost ({} checked)", counted(records_, "record"))
+                        : "Nothing was traced";
 }
 
 void Progress::take(const session::DoneEvent& event)
 {
     clearBar();
-    if (points_.empty() && present_ > 0) {
-        out_ << fmt::format("{0} of {0} points already in the file; nothing was run -> {1}", present_,
-                            exchange::escapeForTerminal(file_))
+    const auto present = static_cast<std::int64_t>(present_);
+    if (points_.empty() && present > 0) {
+        out_ << fmt::format("{} of {} already in the file; nothing was run -> {}", present,
+                            counted(present, "point"), exchange::escapeForTerminal(file_))
              << std::endl;
         return;
     }
@@ -200,10 +203,9 @@ void Progress::take(const session::DoneEvent& event)
     count(event.skipped, "skipped");
     count(event.error, "in error");
     count(event.cancelled, "cancelled");
-    out_ << fmt::format("{} of {} {}{}{} in {}{} -> {}", finished_, points_.size(),
-                        session::pointsWord(points_), counts.empty() ? "" : ": ", counts,
-                        durationText(event.seconds),
-                        present_ > 0 ? fmt::format("; {} more already in the file", present_) : "",
+    out_ << fmt::format("{} of {}{}{} in {}{} -> {}", finished_, session::pointsText(points_),
+                        counts.empty() ? "" : ": ", counts, durationText(event.seconds),
+                        present > 0 ? fmt::format("; {} more already in the file", present) : "",
                         exchange::escapeForTerminal(file_))
          << std::endl;
 }

@@ -5,10 +5,12 @@
 #include "app/cli/compare.h"
 #include "core/base/error.h"
 #include "core/base/output_file.h"
+#include "core/base/plural.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/export/snapshot_export.h"
 #include "core/exchange/import/importer.h"
 #include "core/exchange/number.h"
+#include "core/query/memory/held_word.h"
 #include "core/query/runs/run_tables.h"
 
 #include <array>
@@ -65,22 +67,24 @@ int exportCommand(int argc, char** argv)
                     .mend = "see --help"};
     const RunAddress address = runAddressOf(file);
     const store::RunReader reader(address.file);
-    const RunId run = query::chooseRun(reader, address.run).run;
+    const store::RunRecord record = query::chooseRun(reader, address.run);
+    const RunId run = record.run;
     OutputFile output(snapshot, std::array{address.file});
     const exchange::SnapshotFigures figures = output.write(
         [&](std::ostream& out) { return exchange::writeSnapshot(out, reader, run, momentOf(at)); });
     output.commit();
     std::cout << "run " << run.value << " of " << escapeForTerminal(address.file.string()) << ": "
-              << figures.events << " events, " << figures.segments << " segments, " << figures.blocks
-              << " blocks allocated with " << sizeText(figures.allocated) << " (" << figures.allocated.count
-              << " bytes), " << sizeText(figures.reserved) << " reserved -> " << escapeForTerminal(snapshot)
-              << '\n';
+              << counted(figures.events, "event") << ", " << counted(figures.segments, "segment") << ", "
+              << counted(figures.blocks, "block") << " with " << sizeText(figures.allocated) << ' '
+              << query::heldWord(record.workload) << " (" << counted(figures.allocated.count, "byte") << "), "
+              << sizeText(figures.reserved) << " reserved -> " << escapeForTerminal(snapshot) << '\n';
     if (figures.unknown.count > 0)
         std::cout << sizeText(figures.unknown) << " of it is in no recorded block; one block represents it\n";
     if (figures.madeUpSegments)
         std::cout << "the run has no segments: each block gets its own segment\n";
     if (figures.inconsistent > 0)
-        std::cout << figures.inconsistent << " events do not fit the recorded segments\n";
+        std::cout << counted(figures.inconsistent, "event") << plural(figures.inconsistent, " does", " do")
+                  << " not fit the recorded segments\n";
     return 0;
 }
 

@@ -104,7 +104,7 @@ int SweepArguments::carryOut(const std::vector<session::SweepPoint>& points,
     if (!file.empty() && !std::filesystem::exists(file, error))
         std::cerr << escapeForTerminal(file)
                   << ": no such file yet; predictions use only this machine's calibration" << std::endl;
-    showDryRun(std::cout, points, target, shown);
+    showDryRun(std::cout, points, target, shown, present);
     return 0;
 }
 

@@ -15,4 +15,10 @@ inline std::string plural(std::int64_t count, std::string_view one, std::string_
     return several.empty() ? std::string(one) + "s" : std::string(several);
 }
 
+/// "1 run", "0 runs", "12 runs".
+inline std::string counted(std::int64_t count, std::string_view one, std::string_view several = {})
+{
+    return std::to_string(count) + " " + plural(count, one, several);
+}
+
 } // namespace tilescope

@@ -1,5 +1,6 @@
 #include "core/config/rules.h"
 
+#include "core/base/plural.h"
 #include "core/config/device_rules.h"
 #include "core/config/spec_file.h"
 #include "core/config/wording.h"
@@ -77,10 +78,10 @@ Broken lmRule(const ExperimentSpec& spec)
             "rotary embedding turns pairs, so the width must be even",
             {"heads", "d_model", "size"}};
     if (spec.checkpointing.kind == Checkpointing::Kind::Block && spec.checkpointing.every > spec.layers)
-        return BrokenRule{
-            fmt::format("checkpointing {} with {} layers", toText(spec.checkpointing), spec.layers),
-            fmt::format("K is at most {}", spec.layers),
-            {"checkpointing", "layers", "size"}};
+        return BrokenRule{fmt::format("checkpointing {} with {}", toText(spec.checkpointing),
+                                      counted(spec.layers, "layer")),
+                          fmt::format("K is at most {}", spec.layers),
+                          {"checkpointing", "layers", "size"}};
     return headWidthRule(spec, width, {"heads", "d_model", "size"});
 }
 

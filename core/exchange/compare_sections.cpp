@@ -1,11 +1,13 @@
 #include "core/exchange/compare_sections.h"
 
+#include "core/base/plural.h"
 #include "core/exchange/columns.h"
 #include "core/exchange/number.h"
 #include "core/exchange/sections.h"
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
+#include "core/query/memory/held_word.h"
 
 #include <fmt/format.h>
 
@@ -61,6 +63,24 @@ std::string wordsOf(std::string_view verdict)
 {
     std::string words(verdict);
     std::replace(words.begin(), words.end(), '-', ' ');
+    return words;
+}
+
+/// What the bytes of the blocks of both sides are: "allocated", or "allocated and requested".
+std::string heldWords(const Comparison& comparison)
+{
+    const std::string_view a = query::heldWord(comparison.a.run.workload);
+    const std::string_view b = query::heldWord(comparison.b.run.workload);
+    return std::string(a) + (a == b ? "" : " and " + std::string(b));
+}
+
+/// What people read: `peak requested` for peak_allocated of a snapshot.
+std::string wordsOfMemory(std::string_view what, const std::string& held)
+{
+    if (what == "peak_allocated")
+        return "peak " + held;
+    std::string words(what);
+    std::replace(words.begin(), words.end(), '_', ' ');
     return words;
 }
 
@@ -148,20 +168,24 @@ Table memoryTable(const ComparisonPtr& comparison)
                                       std::move(get), unit);
     };
     Table table{.heading = "Memory", .rows = comparison->memory.size()};
-    table.columns = {add("what", "what", [](const ComparedMemory& m) { return cellOf(m.what); }),
-                     add(
-                         "a", "A", [](const ComparedMemory& m) { return cellOf(m.a); }, Unit::Bytes),
-                     add(
-                         "b", "B", [](const ComparedMemory& m) { return cellOf(m.b); }, Unit::Bytes),
-                     add(
-                         "difference", "B - A",
-                         [](const ComparedMemory& m) { return m.a && m.b ? cellOf(*m.b - *m.a) : Cell(); },
-                         Unit::Bytes),
-                     add("ratio", "B / A", [](const ComparedMemory& m) {
-                         return m.a && m.b && m.a->count > 0
-                                    ? Cell(static_cast<double>(m.b->count) / static_cast<double>(m.a->count))
-                                    : Cell();
-                     })};
+    table.columns = {
+        only(Audience::Programs, add("what", "", [](const ComparedMemory& m) { return cellOf(m.what); })),
+        only(Audience::People, add("what", "what",
+                                   [held = heldWords(*comparison)](const ComparedMemory& m) {
+                                       return cellOf(wordsOfMemory(m.what, held));
+                                   })),
+        add(
+            "a", "A", [](const ComparedMemory& m) { return cellOf(m.a); }, Unit::Bytes),
+        add(
+            "b", "B", [](const ComparedMemory& m) { return cellOf(m.b); }, Unit::Bytes),
+        add(
+            "difference", "B - A",
+            [](const ComparedMemory& m) { return m.a && m.b ? cellOf(*m.b - *m.a) : Cell(); }, Unit::Bytes),
+        add("ratio", "B / A", [](const ComparedMemory& m) {
+            return m.a && m.b && m.a->count > 0
+                       ? Cell(static_cast<double>(m.b->count) / static_cast<double>(m.a->count))
+                       : Cell();
+        })};
     return table;
 }
 
@@ -248,7 +272,7 @@ Table heldTable(const ComparisonPtr& comparison, const HeldTable& held)
                                get](std::size_t row) { return Cell(get(((*comparison->held).*rows)[row])); },
                       .unit = unit};
     };
-    Table table{.heading = fmt::format("Memory allocated at A's {} and B's {}, by {}",
+    Table table{.heading = fmt::format("Memory {} at A's {} and B's {}, by {}", heldWords(*comparison),
                                        wordOf(comparison->held->a.moment), wordOf(comparison->held->b.moment),
                                        held.key),
                 .rows = ((*comparison->held).*held.rows).size()};
@@ -395,17 +419,17 @@ std::string flagsJson(const Comparison& comparison)
 std::string betweenRunsText(const analysis::BetweenRuns& between)
 {
     using Source = analysis::BetweenRuns::Source;
-    const double percent = 100 * between.deviation;
+    const std::string percent = quantity::withUnit(100 * between.deviation, Unit::Percent);
     switch (between.source) {
     case Source::Repeats:
-        return fmt::format("Medians of runs deviate by {:.2g} %, measured on {} repeats.", percent,
-                           between.runs);
+        return fmt::format("Medians of runs deviate by {}, measured on {}.", percent,
+                           counted(between.runs, "repeat"));
     case Source::Given:
-        return fmt::format("Medians of runs are taken to deviate by {:.2g} %, as given.", percent);
+        return fmt::format("Medians of runs are taken to deviate by {}, as given.", percent);
     case Source::Steps:
         break;
     }
-    return fmt::format("How much runs differ is not measured; by their steps and flags, at least {:.2g} % is "
+    return fmt::format("How much runs differ is not measured; by their steps and flags, at least {} is "
                        "to be expected.",
                        percent);
 }
@@ -462,7 +486,7 @@ std::vector<std::string> flagLines(const Comparison& comparison)
     std::vector<std::string> lines;
     for (const query::ComparedFlag& flag : comparison.flags) {
         if (lines.size() == kMost) {
-            lines.push_back(fmt::format("{} more flags", comparison.flags.size() - kMost));
+            lines.push_back(counted(static_cast<std::int64_t>(comparison.flags.size() - kMost), "more flag"));
             break;
         }
         lines.push_back(fmt::format("{}, run {}: {}", flag.side, flag.run.value, describeFlag(flag.text)));
@@ -494,8 +518,9 @@ void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const 
                              const std::string& memoryBy)
 {
     const auto side = [](const query::ComparedRun& run) {
-        const std::string repeats =
-            run.runs.size() > 1 ? fmt::format(", {} repeats", run.runs.size()) : std::string();
+        const std::string repeats = run.runs.size() > 1
+                                        ? ", " + counted(static_cast<std::int64_t>(run.runs.size()), "repeat")
+                                        : std::string();
         return escapeForTerminal(run.file + ", " + describeRun(run.run) + repeats);
     };
     out << "A  " << side(comparison->a) << "\nB  " << side(comparison->b) << "\n\n"

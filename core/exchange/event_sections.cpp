@@ -1,5 +1,6 @@
 #include "core/exchange/sections.h"
 
+#include "core/base/plural.h"
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
 
@@ -52,11 +53,11 @@ Table tableOf(std::shared_ptr<const query::KernelsTable> kernels)
                       " ran on the CPU, where there are no kernels but ops: tilescope show FILE ops."
                 : whyNoEvents(kernels->run, "kernels");
     else
-        table.whyEmpty =
-            "None of the run's " + std::to_string(kernels->events) + " device events is selected.";
+        table.whyEmpty = "None of the run's " + counted(kernels->events, "device event") + " is selected.";
     if (kernels->outsideSteps > 0)
-        table.notes.push_back(std::to_string(kernels->outsideSteps) +
-                              " device events between steps are not counted.");
+        table.notes.push_back(counted(kernels->outsideSteps, "device event between steps is",
+                                      "device events between steps are") +
+                              " not counted.");
     return table;
 }
 
@@ -108,7 +109,7 @@ Table tableOf(std::shared_ptr<const query::OpsTable> ops)
                      column("avg_ns", "avg", &Row::average, {.keep = 0}),
                      column("percent", "self time", &Row::percent, {.unit = Unit::Percent, .keep = 2})};
     if (ops->events > 0)
-        table.whyEmpty = "None of the run's " + std::to_string(ops->events) + " ops is selected.";
+        table.whyEmpty = "None of the run's " + counted(ops->events, "op") + " is selected.";
     else if (!isCpuRun(ops->run) && ops->run.result.status == RunStatus::Ok)
         table.whyEmpty = "Run " + std::to_string(ops->run.run.value) +
                          " recorded no ops: on a GPU they are recorded with trace: full.";

@@ -2,6 +2,7 @@
 #include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
 #include "core/model/text.h"
+#include "core/query/memory/held_word.h"
 
 #include <algorithm>
 
@@ -33,7 +34,8 @@ Table tableOf(std::shared_ptr<const query::MemoryEventsTable> snapshot)
         column("bytes", "bytes", &AllocEvent::bytes, {.unit = Unit::Bytes, .keep = 2}),
         column("address", "address", &AllocEvent::address, {.unit = Unit::Address, .keep = 0}),
         column("device", "device", [](const AllocEvent& e) { return deviceText(e.device); }, {.keep = 0}),
-        column("allocated", "allocated", &AllocEvent::allocated, {.unit = Unit::Bytes, .keep = 2}),
+        column("allocated", std::string(query::heldWord(all->run.workload)), &AllocEvent::allocated,
+               {.unit = Unit::Bytes, .keep = 2}),
         column("category", "category",
                [all](const AllocEvent& e) { return cellOrNull(all->text(e.category)); }),
         column("path", "range", [all](const AllocEvent& e) { return cellOrNull(all->text(e.path)); },
@@ -101,22 +103,24 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
                      column("churn", "churn", &Row::churn, stretch)};
     table.whyEmpty =
         whyNoEvents(groups->run, "allocation events (memory: true and a traced step record them)");
+    const std::string word(query::heldWord(groups->run.workload));
     if (groups->peak)
-        table.notes.push_back(
-            "Peak on " + deviceText(groups->device) + ": " + sizeText(groups->allocated) + " allocated, " +
-            sizeText(groups->reserved) + " reserved, " +
-            withUnit(static_cast<double>(groups->peak->count()), Unit::Nanoseconds) +
-            " after the first event; the rows" +
-            (groups->grouping == query::Grouping::Category
-                 ? " without fragmentation, reserved_free and context add up to what is allocated."
-                 : " add up to what is allocated."));
+        table.notes.push_back("Peak on " + deviceText(groups->device) + ": " + sizeText(groups->allocated) +
+                              " " + word + ", " + sizeText(groups->reserved) + " reserved, " +
+                              withUnit(static_cast<double>(groups->peak->count()), Unit::Nanoseconds) +
+                              " after the first event; the rows" +
+                              (groups->grouping == query::Grouping::Category
+                                   ? " without fragmentation, reserved_free and context add up to what is "
+                                   : " add up to what is ") +
+                              word + ".");
     if (groups->graphPool.held.count > 0 || groups->graphPool.replay)
         table.notes.push_back(graphPoolNote(groups->graphPool));
     if (groups->peak && groups->grouping == query::Grouping::Category)
         table.notes.push_back(outsideNote(*groups));
     if (timed)
-        table.notes.emplace_back("Before, after: allocated when the first instance began and ended. Churn: "
-                                 "allocated within an instance, on average.");
+        table.notes.emplace_back(
+            "Before, after: " + word +
+            " when the first instance began and ended. Churn: allocated within an instance, on average.");
     return table;
 }
 
@@ -174,8 +178,9 @@ Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live)
         return table;
     table.notes.push_back("At " + withUnit(static_cast<double>(live->at), Unit::Nanoseconds) +
                           " after the first event " + deviceText(history->device) + " has " +
-                          sizeText(live->allocated) + " allocated, " + sizeText(live->untraced) +
-                          " of it in no block that is known.");
+                          sizeText(live->allocated) + " " +
+                          std::string(query::heldWord(history->run.workload)) + ", " +
+                          sizeText(live->untraced) + " of it in no block that is known.");
     return table;
 }
 

@@ -1,10 +1,12 @@
 #include "core/exchange/sections.h"
 
+#include "core/base/plural.h"
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
+#include "core/query/memory/held_word.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -248,10 +250,10 @@ Table sheetOf(const RunRow& run)
         warmup += (warmup.empty() ? "" : ", ") + scale.text(wall);
     add("warm-up steps", warmup.empty() ? "" : warmup + " " + scale.suffix);
     add("before backward", bytesText(result.beforeBackward));
-    add("peak allocated", bytesText(result.peakAllocated));
+    add("peak " + std::string(query::heldWord(record.workload)), bytesText(result.peakAllocated));
     add("peak reserved", bytesText(result.peakReserved));
     add("traced / bare step", result.traceOverhead ? Scale{}.text(*result.traceOverhead) : "");
-    add("loss", result.loss ? fmt::format("{:.6g}", *result.loss) : "");
+    add("loss", result.loss ? Scale{}.text(*result.loss) : "");
     if (result.oom)
         add("out of memory", "in " + result.oom->phase + ": asked for " + bytesText(result.oom->requested) +
                                  ", had " + bytesText(result.oom->allocated) + " allocated, " +
@@ -259,7 +261,7 @@ Table sheetOf(const RunRow& run)
     for (const std::string& flag : result.flags)
         add("flag " + std::string(flagName(flag)), describeFlag(flag));
     add("started", isoTime(record.startedUnixNs));
-    add("took", fmt::format("{:.3g} s", static_cast<double>(result.duration.count()) / 1e9));
+    add("took", withUnit(static_cast<double>(result.duration.count()), Unit::Nanoseconds));
     add("program", record.program);
     add("uid", record.uid);
     add("tag", record.tag);
@@ -310,7 +312,8 @@ Table tableOf(std::shared_ptr<const query::LossesTable> losses)
         column("count", "count", [](const Row& row) { return row.loss.count; }, {.keep = 2}),
         column("detail", "detail", [](const Row& row) { return cellOrNull(row.loss.detail); },
                {.elidable = true})};
-    const std::string checked = Scale{}.text(losses->recordsChecked) + " records checked";
+    const std::string checked =
+        Scale{}.text(losses->recordsChecked) + " " + plural(losses->recordsChecked, "record") + " checked";
     table.whyEmpty = losses->recordsChecked > 0 ? "Nothing lost (" + checked + ")" : "Nothing was traced";
     // What was left out by intent is told, and is no loss.
     const bool onlyTold = std::all_of(losses->rows.begin(), losses->rows.end(), [](const Row& row) {

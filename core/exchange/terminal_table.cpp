@@ -1,5 +1,6 @@
 #include "core/exchange/table.h"
 
+#include "core/base/plural.h"
 #include "core/exchange/number.h"
 #include "core/exchange/text.h"
 
@@ -251,7 +252,8 @@ void writeTerminal(std::ostream& out, const Table& table, const TerminalStyle& s
             out << "\n";
         }
         if (rows < table.rows)
-            out << table.rows - rows << " more rows; --limit 0 shows all\n";
+            out << table.rows - rows << " more "
+                << plural(static_cast<std::int64_t>(table.rows - rows), "row") << "; --limit 0 shows all\n";
         if (!dropped.empty())
             out << "Columns not shown: " << joined(dropped)
                 << "; a wider terminal or --format csv shows them\n";

@@ -55,7 +55,7 @@ std::string ceilingsText(const char* name, const analysis::Ceilings& ceilings, c
     if (!ceilings.flops && !ceilings.bytes)
         return std::string(name) + ": " + from + ".";
     const auto rate = [](const std::optional<double>& value, double unit, const char* suffix) {
-        return value ? fmt::format("{:.4g} {}", *value / unit, suffix) : std::string("no peak");
+        return value ? quantity::threeDigits(*value / unit) + " " + suffix : std::string("no peak");
     };
     return fmt::format("{}: {} and {} ({}).", name, rate(ceilings.flops, kTera, "TFLOP/s"),
                        rate(ceilings.bytes, kGiga, "GB/s"), from);

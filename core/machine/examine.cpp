@@ -3,6 +3,7 @@
 #include "core/machine/examine.h"
 
 #include "core/base/error.h"
+#include "core/base/plural.h"
 #include "core/base/quantity.h"
 
 #include <fmt/format.h>
@@ -75,7 +76,7 @@ Finding ofWindow(const ProgramFacts& programs)
 std::vector<Finding> findingsOf(const HostFacts& host)
 {
     std::vector<Finding> findings{{Verdict::Ok, "C library", "glibc " + host.glibc, ""}};
-    const std::string busy = fmt::format("{} threads, load {:.1f}", host.threads, host.load);
+    const std::string busy = fmt::format("{}, load {:.1f}", counted(host.threads, "thread"), host.load);
     if (host.load > 0.5 * host.threads)
         findings.push_back({Verdict::Note, "CPU", busy + ": other work disturbs timings",
                             "wait for a quiet machine, or keep some CPUs free: taskset -c"});

@@ -442,7 +442,7 @@ void ComparePage::showVerdict()
         text += QStringLiteral("<br><span style='color:%1'>⚠ %2</span>")
                     .arg(colours().warning.name(), flag.toHtmlEscaped());
     if (verdict.flags.size() > kFlagLines)
-        text += QStringLiteral("<br>%1").arg(tr("%1 more flags").arg(verdict.flags.size() - kFlagLines));
+        text += QStringLiteral("<br>%1").arg(counted(verdict.flags.size() - kFlagLines, "more flag"));
     sentence_->setText(text);
     sentence_->setToolTip(verdict.flags.join(QLatin1Char('\n')).toHtmlEscaped());
     const query::ComparedMemory* peak = comparison.memory.empty() ? nullptr : &comparison.memory.front();

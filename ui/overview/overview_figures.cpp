@@ -1,5 +1,6 @@
 #include "ui/overview/overview_figures.h"
 
+#include "core/query/memory/memory_difference.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/peak_text.h"
@@ -167,6 +168,8 @@ KeyFigure peakMemory(const OverviewData& data)
             line.unit = split.unit;
             if (!run.data->peakPhase.empty())
                 line.detail = QStringLiteral("in %1").arg(QString::fromStdString(run.data->peakPhase));
+            else if (run.data->run.workload == query::kSnapshotWorkload)
+                line.detail = QStringLiteral("requested");
         }
         figure.lines.push_back(std::move(line));
     }

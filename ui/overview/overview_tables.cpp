@@ -1,6 +1,7 @@
 #include "ui/overview/overview_tables.h"
 
 #include "core/model/text.h"
+#include "core/query/memory/memory_difference.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
 #include "ui/memory/memory_rows.h"
@@ -334,7 +335,9 @@ TableData allocationRows(const OverviewData& data)
         }
     }
     const bool pair = data.runs.size() > 1; // two runs need the room; the colour still tells the category
-    PairTable table{.first = QStringLiteral("Allocated in"),
+    const bool requested = std::ranges::all_of(
+        data.runs, [](const OverviewRun& run) { return run.data->run.workload == query::kSnapshotWorkload; });
+    PairTable table{.first = requested ? QStringLiteral("Requested in") : QStringLiteral("Allocated in"),
                     .detail = pair ? QString() : QStringLiteral("Category")};
     table.unitOf = byteUnit;
     table.exact = exactBytes;

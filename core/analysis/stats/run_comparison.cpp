@@ -1,6 +1,7 @@
 #include "core/analysis/stats/run_comparison.h"
 
 #include "core/analysis/stats/student_t.h"
+#include "core/base/quantity.h"
 
 #include <algorithm>
 #include <array>
@@ -263,8 +264,9 @@ std::string sentenceOf(const TimeDifference& difference)
     if (const auto repeats = difference.repeatsNeeded())
         return format("Inconclusive: %s. Repeat both %lld times to decide.", ratioText(difference).c_str(),
                       static_cast<long long>(*repeats));
-    return format("Inconclusive: %s. Runs differ by %.2g %%: compare on a quieter machine.",
-                  ratioText(difference).c_str(), 100 * difference.between.deviation);
+    return format("Inconclusive: %s. Runs differ by %s %%: compare on a quieter machine.",
+                  ratioText(difference).c_str(),
+                  quantity::threeDigits(100 * difference.between.deviation).c_str());
 }
 
 std::string whyNoInterval(const TimeDifference& difference)

@@ -1,6 +1,7 @@
 #include "core/analysis/time/run_flags.h"
 
 #include "core/analysis/stats/steady_state.h"
+#include "core/base/quantity.h"
 #include "core/model/ceilings.h"
 
 #include <algorithm>
@@ -22,9 +23,9 @@ template <class... Values> std::string format(const char* pattern, Values... val
     return text.data();
 }
 
-double milliseconds(double nanoseconds)
+std::string timeText(double nanoseconds)
 {
-    return nanoseconds / 1e6;
+    return quantity::withUnit(nanoseconds, quantity::Unit::Nanoseconds);
 }
 
 void addSteadiness(std::vector<RunFlag>& flags, const RunConditions& run)
@@ -42,9 +43,9 @@ void addSteadiness(std::vector<RunFlag>& flags, const RunConditions& run)
     const double earlier = before == state.levels.end() ? settled : before->median;
     if (!state.reached) {
         flags.push_back(
-            {FlagKind::Unsteady, format("the last %zu of %zu timed steps take %.4g ms, those before %.4g ms",
-                                        all.size() - state.from, run.timed.size(), milliseconds(settled),
-                                        milliseconds(earlier))});
+            {FlagKind::Unsteady,
+             format("the last %zu of %zu timed steps take %s, those before %s", all.size() - state.from,
+                    run.timed.size(), timeText(settled).c_str(), timeText(earlier).c_str())});
         return;
     }
     const std::size_t late = state.from - warm;
@@ -55,8 +56,8 @@ void addSteadiness(std::vector<RunFlag>& flags, const RunConditions& run)
                                               late == 1 ? "step belongs" : "steps belong", state.from)});
     else
         flags.push_back(
-            {FlagKind::Unsteady, format("from timed step %zu on a step takes %.4g ms instead of %.4g ms",
-                                        late, milliseconds(settled), milliseconds(earlier))});
+            {FlagKind::Unsteady, format("from timed step %zu on a step takes %s instead of %s", late,
+                                        timeText(settled).c_str(), timeText(earlier).c_str())});
 }
 
 bool isSteadyWithout(const Drift& drift, std::span<const double> timed)

@@ -1,5 +1,6 @@
 #include "core/exchange/import/snapshot_importer.h"
 
+#include "core/base/plural.h"
 #include "core/exchange/import/snapshot_import.h"
 #include "core/exchange/number.h"
 
@@ -21,9 +22,10 @@ ImportResult SnapshotImporter::run(const std::filesystem::path& file,
 {
     ImportedSnapshot imported;
     const RunId run = importSnapshotFile(file, output, &imported);
-    return {run, fmt::format("{}: {} events, {} segments, {} blocks allocated with {}, {} reserved",
-                             imported.header.name, imported.trace.allocEvents.size(), imported.segments,
-                             imported.blocks, sizeText(imported.allocated), sizeText(imported.reserved))};
+    return {run, fmt::format("{}: {}, {}, {} with {} requested, {} reserved", imported.header.name,
+                             counted(static_cast<std::int64_t>(imported.trace.allocEvents.size()), "event"),
+                             counted(imported.segments, "segment"), counted(imported.blocks, "block"),
+                             sizeText(imported.allocated), sizeText(imported.reserved))};
 }
 
 } // namespace tilescope::exchange

@@ -1,5 +1,6 @@
 #include "core/query/runs/run_list.h"
 
+#include "core/base/plural.h"
 #include "core/model/text.h"
 #include "core/query/runs/json_members.h"
 
@@ -32,8 +33,9 @@ public:
         for (const auto& [reason, runs] : reasons_)
             sentences.push_back((runs.size() == 1 ? "Run " : "Runs ") + listOf(runs) + ": " + reason);
         if (others_ > 0)
-            sentences.push_back(std::to_string(others_) +
-                                " more runs did not end well; --format json gives their reasons");
+            sentences.push_back(counted(static_cast<std::int64_t>(others_), "more run") +
+                                " did not end well; --format json gives the " +
+                                plural(static_cast<std::int64_t>(others_), "reason"));
         return sentences;
     }
 

@@ -3,6 +3,7 @@
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/work/spec_work.h"
 #include "core/base/error.h"
+#include "core/base/quantity.h"
 #include "core/base/shell_word.h"
 #include "core/base/spelling.h"
 #include "core/config/schema.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -86,9 +88,16 @@ std::string number(double value, const char* format = "%.1f")
     return text.data();
 }
 
-std::string milliseconds(double nanoseconds)
+std::string timeText(double nanoseconds)
 {
-    return number(nanoseconds / 1e6, "%.3g") + " ms";
+    return quantity::withUnit(nanoseconds, quantity::Unit::Nanoseconds);
+}
+
+/// A count a step: whole where every step has as many.
+std::string countText(double count)
+{
+    const bool isWhole = count == std::floor(count);
+    return isWhole ? quantity::Scale{}.text(static_cast<std::int64_t>(count)) : quantity::threeDigits(count);
 }
 
 /// One kind of kernel.
@@ -164,7 +173,7 @@ Answer topKernel(const Subject& subject)
         {ofBoth.name + ", times in forward and backward", static_cast<double>(ofBoth.instances) / steps}};
     answer.sentence = "The costliest " + subject.what(false) + " of forward is " + first.name + " (" +
                       number(share.value_or(0)) + " %, " +
-                      number(static_cast<double>(first.instances) / steps, "%.4g") + " times a forward); ";
+                      countText(static_cast<double>(first.instances) / steps) + " times a forward); ";
     answer.sentence +=
         first.name == ofBoth.name
             ? "it is also that of forward and backward together (" + number(shareOfBoth.value_or(0)) + " %)."
@@ -302,9 +311,9 @@ Answer phaseTime(const Subject& subject)
         answer.figures.push_back({name + ", " + subject.time() + " a traced step", perStep, "ns"});
         answer.figures.push_back({name + ", wall of a timed step",
                                   wall == walls.end() ? std::nullopt : std::optional(wall->second), "ns"});
-        list += (list.empty() ? "" : "; ") + name + " " + milliseconds(perStep);
+        list += (list.empty() ? "" : "; ") + name + " " + timeText(perStep);
         if (wall != walls.end())
-            list += " of " + subject.what(true) + " in " + milliseconds(wall->second) + " of wall (" +
+            list += " of " + subject.what(true) + " in " + timeText(wall->second) + " of wall (" +
                     number(100 * perStep / wall->second) + " %)";
     }
     answer.sentence = list + ".";
@@ -324,7 +333,7 @@ Answer instances(const Subject& subject)
             continue;
         const double perStep = static_cast<double>(count) / static_cast<double>(subject.traced.steps);
         answer.figures.push_back({std::string(phase) + ", " + subject.what(true) + " a step", perStep});
-        list += (list.empty() ? "" : ", ") + number(perStep, "%.5g") + " in " + phase;
+        list += (list.empty() ? "" : ", ") + countText(perStep) + " in " + phase;
     }
     answer.sentence = "A step runs these " + subject.what(true) + ": " + list + ".";
     return answer;

@@ -1,5 +1,6 @@
 #include "core/session/supervisor/sweep_text.h"
 
+#include "core/base/plural.h"
 #include "core/config/schema.h"
 #include "core/model/varying_keys.h"
 
@@ -7,14 +8,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace tilescope::session {
 
-std::string_view pointsWord(const std::vector<SweepPoint>& points)
+std::string pointsText(const std::vector<SweepPoint>& points)
 {
-    return std::ranges::any_of(points, [](const SweepPoint& point) { return point.spec.repeat > 1; })
-               ? "runs"
-               : "points";
+    const bool areRepeated =
+        std::ranges::any_of(points, [](const SweepPoint& point) { return point.spec.repeat > 1; });
+    return counted(static_cast<std::int64_t>(points.size()), areRepeated ? "run" : "point");
 }
 
 std::string durationText(double seconds)
@@ -27,11 +29,17 @@ std::string durationText(double seconds)
     return seconds < 10 ? fmt::format("{:.1f} s", seconds) : fmt::format("{} s", whole);
 }
 
-std::vector<std::string> pointLabels(const std::vector<SweepPoint>& points)
+bool haveSeveralNames(const std::vector<SweepPoint>& points)
+{
+    return std::ranges::any_of(
+        points, [&points](const SweepPoint& point) { return point.spec.name != points.front().spec.name; });
+}
+
+std::vector<std::string> keyLabels(const std::vector<SweepPoint>& points)
 {
     std::vector<KeyTexts> values;
     values.reserve(points.size());
-    VaryingKeys keys;
+    std::map<std::string, VaryingKeys> keysOfName;
     for (const SweepPoint& point : points) {
         KeyTexts& ofPoint = values.emplace_back();
         for (const config::ResolvedValue& value : config::resolvedValues(point.spec)) {
@@ -39,16 +47,26 @@ std::vector<std::string> pointLabels(const std::vector<SweepPoint>& points)
             ofPoint.emplace_back(value.key,
                                  isQuoted ? value.json.substr(1, value.json.size() - 2) : value.json);
         }
-        keys.add(ofPoint);
+        keysOfName[point.spec.name].add(ofPoint);
     }
     std::vector<std::string> labels;
     labels.reserve(points.size());
-    for (const KeyTexts& ofPoint : values)
-        labels.push_back(labelOf(keys.of(ofPoint)));
-    for (std::size_t i = 0; i < points.size(); ++i)
-        if (points[i].spec.repeat > 1)
-            labels[i] += fmt::format("{}repeat={}/{}", labels[i].empty() ? "" : " ", points[i].repetition + 1,
-                                     points[i].spec.repeat);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const ExperimentSpec& spec = points[i].spec;
+        std::string& label = labels.emplace_back(labelOf(keysOfName.at(spec.name).of(values[i])));
+        if (spec.repeat > 1)
+            label += fmt::format("{}repeat={}/{}", label.empty() ? "" : " ", points[i].repetition + 1,
+                                 spec.repeat);
+    }
+    return labels;
+}
+
+std::vector<std::string> pointLabels(const std::vector<SweepPoint>& points)
+{
+    std::vector<std::string> labels = keyLabels(points);
+    if (haveSeveralNames(points))
+        for (std::size_t i = 0; i < points.size(); ++i)
+            labels[i] = points[i].spec.name + (labels[i].empty() ? "" : " ") + labels[i];
     return labels;
 }
 

@@ -3,17 +3,21 @@
 #include "core/session/supervisor/supervisor.h"
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tilescope::session {
 
-/// A label for each point: its values of the keys that vary, `backend=flash seq_len=1024`. Empty if there is
-/// only one point.
+/// For each point its values of the keys that vary between points of its name, `backend=flash seq_len=1024`.
+/// Empty if it is the only one of that name.
+std::vector<std::string> keyLabels(const std::vector<SweepPoint>& points);
+
+/// keyLabels behind the name, if the points have several: `flash-grid backend=flash seq_len=1024`.
 std::vector<std::string> pointLabels(const std::vector<SweepPoint>& points);
 
-/// What `points` are counted as: runs, if a point is repeated, else points.
-std::string_view pointsWord(const std::vector<SweepPoint>& points);
+bool haveSeveralNames(const std::vector<SweepPoint>& points);
+
+/// "1 point", "12 points"; "12 runs" if a point is repeated.
+std::string pointsText(const std::vector<SweepPoint>& points);
 
 /// 4.2 s, 1m20s, 3h05m.
 std::string durationText(double seconds);

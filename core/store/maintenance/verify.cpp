@@ -1,6 +1,7 @@
 #include "core/store/maintenance/maintenance.h"
 
 #include "core/base/error.h"
+#include "core/base/plural.h"
 #include "core/store/file/database.h"
 #include "core/store/file/file_check.h"
 #include "core/store/file/schema.h"
@@ -21,6 +22,12 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMostProblems = 100;
+
+std::string writtenAndFound(std::int64_t written, std::int64_t found)
+{
+    return counted(written, "row") + plural(written, " was", " were") + " written, " + std::to_string(found) +
+           plural(found, " is", " are") + " there";
+}
 
 /// Chunks whose ids overlap, together: their rows cannot be told apart, their sum can.
 struct Group {
@@ -144,7 +151,8 @@ private:
             found = {};
         }
         if (strangers > 0)
-            problem("table " + table + ": " + std::to_string(strangers) + " rows are in no chunk");
+            problem("table " + table + ": " + counted(strangers, "row") + plural(strangers, " is", " are") +
+                    " in no chunk");
         report_.rows += rows;
         if (source == Source::Run)
             report_.runs = rows;
@@ -157,8 +165,7 @@ private:
         const std::string where = "table " + table + ", ids " + std::to_string(expected.first) + " to " +
                                   std::to_string(expected.last) + ": ";
         if (found.rows != expected.rows)
-            problem(where + std::to_string(expected.rows) + " rows were written, " +
-                    std::to_string(found.rows) + " are there");
+            problem(where + writtenAndFound(expected.rows, found.rows));
         else if (found.checksum != expected.checksum)
             problem(where + "the rows are not as they were written");
     }
@@ -169,8 +176,7 @@ private:
         row.bind(1, table);
         const std::int64_t expected = row.executeStep() ? row.getColumn(0).getInt64() : 0;
         if (expected != rows)
-            problem("table " + table + ": " + std::to_string(expected) + " rows were written in all, " +
-                    std::to_string(rows) + " are there");
+            problem("table " + table + ": " + writtenAndFound(expected, rows));
     }
 
     SQLite::Database& database_;

@@ -1,5 +1,7 @@
 #include "core/store/rows/event_cursor.h"
 
+#include "core/base/plural.h"
+
 #include <sqlite3.h>
 
 #include <string>
@@ -55,12 +57,13 @@ void EventCursor::requireWhole(const IdInterval& interval) const
 {
     if (seen_.rows == interval.rows && seen_.checksum == interval.checksum)
         return;
-    throw Error{.what =
-                    "the file is damaged: in the table " + std::string(table_.name) + ", run " +
-                    std::to_string(window_.run) + ", " +
-                    (seen_.rows == interval.rows ? std::string("rows are not as they were written")
-                                                 : std::to_string(interval.rows) + " rows were written and " +
-                                                       std::to_string(seen_.rows) + " are there"),
+    throw Error{.what = "the file is damaged: in the table " + std::string(table_.name) + ", run " +
+                        std::to_string(window_.run) + ", " +
+                        (seen_.rows == interval.rows
+                             ? std::string("rows are not as they were written")
+                             : counted(interval.rows, "row") + plural(interval.rows, " was", " were") +
+                                   " written and " + std::to_string(seen_.rows) +
+                                   plural(seen_.rows, " is", " are") + " there"),
                 .where = connection_.file().string(),
                 .mend = "use a copy of it, or see with `tilescope verify` what is left"};
 }

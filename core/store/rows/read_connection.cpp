@@ -1,5 +1,6 @@
 #include "core/store/rows/read_connection.h"
 
+#include "core/base/plural.h"
 #include "core/store/file/schema.h"
 #include "core/store/file/writer_lock.h"
 #include "core/store/rows/row_ledger.h"
@@ -24,7 +25,7 @@ Error missingRows(const std::filesystem::path& file, std::string_view table, std
                   std::int64_t found)
 {
     return Error{.what = "the file is damaged: its table " + std::string(table) + " should hold " +
-                         std::to_string(expected) + " rows and holds " + std::to_string(found),
+                         counted(expected, "row") + " and holds " + std::to_string(found),
                  .where = file.string(),
                  .mend = "use a copy of it, or see with `tilescope verify` what is left"};
 }

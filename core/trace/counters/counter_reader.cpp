@@ -1,5 +1,6 @@
 #include "core/trace/counters/counter_reader.h"
 
+#include "core/base/plural.h"
 #include "core/trace/counters/counter_plan.h"
 #include "core/trace/tracer.h"
 
@@ -76,8 +77,8 @@ CounterReading readCounters(std::span<const std::string> counters, Tracer& trace
     if (whyNot.empty())
         whyNot = api.read(values);
     if (whyNot.empty() && values.size() != launches.paths.size()) {
-        whyNot = "counters were read of " + std::to_string(values.size()) +
-                 " kernels, and the step launches " + std::to_string(launches.paths.size());
+        whyNot = "counters were read of " + counted(static_cast<std::int64_t>(values.size()), "kernel") +
+                 ", and the step launches " + std::to_string(launches.paths.size());
     }
     if (!whyNot.empty())
         return {.values = {}, .whyNot = whyNot};

@@ -1,5 +1,7 @@
 #include "core/trace/counters/counter_api.h"
 
+#include "core/base/plural.h"
+
 #include <cuda_runtime_api.h>
 #include <cupti.h>
 #include <cupti_profiler_host.h>
@@ -236,8 +238,8 @@ std::string RealCounters::read(std::vector<std::vector<double>>& kernels)
     if (result != CUPTI_SUCCESS)
         return refusal(result, "read what was counted");
     if (decode.numOfRangeDropped > 0) {
-        return "counters of " + std::to_string(decode.numOfRangeDropped) +
-               " kernels were lost: the step did not launch the same kernels twice";
+        return "counters of " + counted(static_cast<std::int64_t>(decode.numOfRangeDropped), "kernel") +
+               " were lost: the step did not launch the same kernels twice";
     }
     auto info = sized<CUpti_RangeProfiler_GetCounterDataInfo_Params>(
         CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);

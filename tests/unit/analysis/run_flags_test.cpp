@@ -54,11 +54,11 @@ TEST(RunFlags, AChangeOfLevelIsUnsteady)
     for (std::size_t i = 10; i < 20; ++i)
         run.timed[i] = 6e6;
     ASSERT_THAT(wordsOf(run), ElementsAre("unsteady"));
-    EXPECT_EQ(flagsOf(run)[0].detail, "from timed step 10 on a step takes 6 ms instead of 5 ms");
+    EXPECT_EQ(flagsOf(run)[0].detail, "from timed step 10 on a step takes 6.00 ms instead of 5.00 ms");
     for (std::size_t i = 10; i < 17; ++i)
         run.timed[i] = 5e6;
     ASSERT_THAT(wordsOf(run), ElementsAre("unsteady"));
-    EXPECT_EQ(flagsOf(run)[0].detail, "the last 3 of 20 timed steps take 6 ms, those before 5 ms");
+    EXPECT_EQ(flagsOf(run)[0].detail, "the last 3 of 20 timed steps take 6.00 ms, those before 5.00 ms");
 }
 
 TEST(RunFlags, ASlowChangeIsDrift)

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 namespace tilescope::cli {
 
 using ::testing::ElementsAre;
@@ -132,6 +134,24 @@ TEST(Arguments, PrintHelpWithAnExampleAndStop)
     EXPECT_THAT(help, HasSubstr("-o, --output VALUE  where to"));
     EXPECT_THAT(help, HasSubstr("--format text|json"));
     EXPECT_THAT(help, HasSubstr("example: tilescope demo a.yaml"));
+}
+
+TEST(Arguments, HelpStandsInOneColumnBesideNamesThatAreNotAscii)
+{
+    std::vector<std::string> files;
+    bool quick = false;
+    Arguments arguments("demo FILE\u2026", "Does nothing.", "tilescope demo a.yaml");
+    arguments.positionals("FILE", files, "<"); // shown as FILE…
+    arguments.flag("--quick", quick, "<");
+    std::ostringstream out;
+    EXPECT_FALSE(arguments.parse({"--help"}, out));
+    std::vector<std::size_t> columns;
+    std::istringstream lines(out.str());
+    for (std::string line; std::getline(lines, line);)
+        if (line.ends_with('<'))
+            columns.push_back(line.size() - (line.find("\u2026") == std::string::npos ? 0 : 2));
+    ASSERT_GE(columns.size(), 2U) << out.str();
+    EXPECT_THAT(columns, ::testing::Each(columns.front())) << out.str();
 }
 
 } // namespace tilescope::cli

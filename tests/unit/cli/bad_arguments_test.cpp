@@ -182,6 +182,27 @@ TEST_F(BadArguments, OfOptionsAreRefusedInOneSentence)
         expectOneSentence(words);
 }
 
+TEST_F(BadArguments, ACircleOfLinksIsCalledSo)
+{
+    for (const Words& words : {Words{"--batch", "loop1", "-o", "out.tscope"}, Words{"show", "loop1"},
+                               Words{"import", "loop1", "-o", "out.tscope"}}) {
+        const std::string said = tilescope(words).err;
+        EXPECT_THAT(said, HasSubstr("link")) << said;
+        EXPECT_THAT(said, Not(HasSubstr("permissions"))) << said;
+    }
+}
+
+TEST_F(BadArguments, TextOfSeveralWordsGetsARemedyThatWorks)
+{
+    const auto remedy = [this](const Words& words) {
+        const std::string said = tilescope(words).err;
+        return said.substr(std::min(said.size(), said.rfind(';')));
+    };
+    EXPECT_EQ(remedy({"tag", "a.tscope", "1", "two", "words"}),
+              remedy({"tag", "a.tscope", "1", "two words"}));
+    EXPECT_EQ(remedy({"note", "a.tscope", "1", "two", "words"}), "; quote the text\n");
+}
+
 TEST_F(BadArguments, OfFilesThatCannotBeReadAreRefusedInOneSentence)
 {
     const std::string endless(5000, 'n');

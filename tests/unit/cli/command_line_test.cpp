@@ -8,6 +8,7 @@
 namespace tilescope {
 
 using ::testing::ContainsRegex;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::ProgramResult;
@@ -175,9 +176,12 @@ TEST_F(CommandLine, ResumingAFinishedSweepRunsNothing)
     const ProgramResult again = tilescope(sweep);
     EXPECT_EQ(again.code, 0);
     EXPECT_EQ(again.out, "4 of 4 points already in the file; nothing was run -> a.tscope\n");
+    std::vector<std::string> dry = sweep;
+    dry.emplace_back("--dry-run");
+    EXPECT_THAT(tilescope(dry).out, EndsWith("0 points; 4 already in the file; nothing was run\n"));
     ASSERT_EQ(tilescope({"delete", "a.tscope", "2"}).code, 0);
     EXPECT_THAT(tilescope(sweep).out,
-                ContainsRegex("1 of 1 points: 1 ok in .*; 3 more already in the file -> a.tscope"));
+                ContainsRegex("1 of 1 point: 1 ok in .*; 3 more already in the file -> a.tscope"));
 }
 
 TEST_F(CommandLine, ASmallStackIsSufficient)

@@ -276,6 +276,20 @@ TEST_F(Outputs, MayBeLinksAndSoMayInputs)
     EXPECT_EQ(store::RunReader(folder / "new.tscope").runs().size(), 6U);
 }
 
+TEST_F(Outputs, CallTheBytesOfASnapshotRequested)
+{
+    for (const Words& words :
+         {Words{"import", "snap.pickle", "-o", "again.tscope"}, Words{"show", "mem.tscope"},
+          Words{"show", "mem.tscope", "memory"}, Words{"show", "mem.tscope", "memory", "--at", "peak"},
+          Words{"compare", "mem.tscope", "mem.tscope"},
+          Words{"export", "mem.tscope", "--snapshot", "out.pickle"}}) {
+        const ProgramResult shown = tilescope(words);
+        EXPECT_EQ(shown.code, 0) << textOf(words) << shown.err;
+        EXPECT_THAT(shown.out, HasSubstr("requested")) << textOf(words);
+        EXPECT_THAT(shown.out, ::testing::Not(HasSubstr(" allocated"))) << textOf(words);
+    }
+}
+
 TEST_F(Outputs, BeyondTheFileSizeLimitLeaveNothing)
 {
     const auto before = names();
@@ -290,6 +304,17 @@ TEST_F(Outputs, BeyondTheFileSizeLimitLeaveNothing)
         EXPECT_TRUE(isOneSentence(failed.err)) << failed.err;
         EXPECT_THAT(failed.err, HasSubstr("ulimit -f"));
         EXPECT_EQ(names(), before);
+    }
+    // SQLite may reach the limit in the database, in its log or in the log's index.
+    for (const int blocks : {4, 8, 16, 32, 40, 48, 64}) {
+        const ProgramResult failed = shell("ulimit -f " + std::to_string(blocks) + "; exec \"$0\" \"$@\"",
+                                           {"run", "attention", "--device", "cpu", "-o", "limited.tscope"});
+        if (failed.code != 0) {
+            EXPECT_THAT(failed.err + failed.out, HasSubstr("ulimit -f")) << blocks;
+        }
+        for (const std::string& name : names())
+            if (name.starts_with("limited.tscope"))
+                fs::remove(folder / name);
     }
     // The existing file stays intact, whether the change fits or not.
     for (const Words& words :

@@ -124,7 +124,13 @@ TEST(Progress, PrintsTheNumberOfExistingPoints)
                              ResultEvent{1, "ok", "", 1.0, {}, 1, {}, 5}, DoneEvent{1, 0, 0, 0, 0, 1}},
                             {}, 99);
     EXPECT_THAT(some.out,
-                HasSubstr("1 of 1 points: 1 ok in 1.0 s; 99 more already in the file -> a.tscope\n"));
+                HasSubstr("1 of 1 point: 1 ok in 1.0 s; 99 more already in the file -> a.tscope\n"));
+}
+
+TEST(Progress, CountsOneThingAsOne)
+{
+    const Shown none = show({}, {HelloEvent{1, "tilescope", "0", "a.tscope", 0}, DoneEvent{}}, {}, 1);
+    EXPECT_EQ(none.out, "1 of 1 point already in the file; nothing was run -> a.tscope\n");
 }
 
 TEST(Progress, CutsItsLinesToTheTerminal)
@@ -152,6 +158,25 @@ TEST(PointLabels, NameOnlyTheKeysThatVary)
     std::vector<ExperimentSpec> specs(1);
     specs[0].repeat = 2;
     EXPECT_THAT(pointLabels(numbered(specs)), ElementsAre("repeat=1/2", "repeat=2/2"));
+}
+
+TEST(PointLabels, OfSeveralNamesBeginWithTheNameAndLeaveOutWhatVariesOnlyBetweenNames)
+{
+    std::vector<ExperimentSpec> specs(4);
+    specs[0].name = specs[1].name = "grid";
+    specs[1].seqLen = specs[1].kvLen = 512;
+    specs[2].name = specs[3].name = "steps";
+    for (const std::size_t i : {2U, 3U}) {
+        specs[i].steps = 50;
+        specs[i].batch = 2;
+    }
+    specs[3].batch = 4;
+    const auto points = numbered(specs);
+    EXPECT_THAT(pointLabels(points),
+                ElementsAre("grid seq_len=1024", "grid seq_len=512", "steps batch=2", "steps batch=4"));
+    EXPECT_THAT(session::keyLabels(points), ElementsAre("seq_len=1024", "seq_len=512", "batch=2", "batch=4"));
+    specs.erase(specs.begin() + 1);
+    EXPECT_THAT(pointLabels(numbered(specs)), ElementsAre("grid", "steps batch=2", "steps batch=4"));
 }
 
 TEST(DurationText, ChoosesItsUnits)

@@ -74,7 +74,7 @@ TEST_F(Show, KernelsOfTheTracedSteps)
     EXPECT_EQ(kernels[0]["min_ns"], 20);
     EXPECT_EQ(kernels[0]["max_ns"], 30);
     EXPECT_NEAR(kernels[0]["percent"].get<double>(), 100 * 100.0 / 120, 1e-9);
-    EXPECT_THAT(run({"kernels", "--run", "1"}), HasSubstr("1 device events between steps are not counted"));
+    EXPECT_THAT(run({"kernels", "--run", "1"}), HasSubstr("1 device event between steps is not counted"));
 }
 
 TEST_F(Show, KernelsGroupAndSelect)

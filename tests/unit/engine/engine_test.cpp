@@ -388,10 +388,11 @@ TEST_F(EnginePoint, OnAGpuIsFlaggedForASmallKernelSetAndNoOther)
     const RunResult result = run(spec);
     EXPECT_EQ(result.status, RunStatus::Ok) << result.reason;
     const std::string flag = flagText(FlagKind::SmallKernelSet);
-    if (kKernelSet == "small")
+    if (kKernelSet == "small") {
         EXPECT_THAT(result.flags, Contains(flag));
-    else
+    } else {
         EXPECT_THAT(result.flags, Not(Contains(flag)));
+    }
 }
 
 } // namespace

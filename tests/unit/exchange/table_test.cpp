@@ -128,7 +128,7 @@ TEST(Terminal, SaysWhyItIsEmptyAndHowManyRowsAreMissing)
 {
     Table table{.columns = {column<std::int64_t>("n", {})}, .whyEmpty = "Nothing here."};
     EXPECT_EQ(terminal(table), "Nothing here.\n");
-    EXPECT_THAT(terminal(kernels(), {.limit = 1}), HasSubstr("1 more rows; --limit 0 shows all"));
+    EXPECT_THAT(terminal(kernels(), {.limit = 1}), HasSubstr("1 more row; --limit 0 shows all"));
 }
 
 TEST(Terminal, EscapesCells)
