@@ -2,6 +2,7 @@
 
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/work/timed_work.h"
+#include "core/config/schema.h"
 #include "core/query/runs/selection.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/tables/kernel_sums.h"
@@ -194,7 +195,7 @@ private:
         const std::vector<DeviceEvent> device = reader_.deviceEvents({.run = table_.run.run});
         const std::vector<Op> ops = reader_.ops({.run = table_.run.run});
         std::string unread;
-        const auto spec = specOf(table_.run, unread);
+        const auto spec = config::specOf(table_.run.specJson, &unread);
         // Of a traced step, or of the one before them that took shapes where only kernels are traced.
         const bool shapes = std::any_of(ops.begin(), ops.end(), [](const Op& op) { return bool(op.shapes); });
         if (!shapes)
