@@ -138,7 +138,7 @@ TEST_F(MemoryWindow, ABlockIsOneInPlotListAndDetails)
     EXPECT_TRUE(statusText(1).startsWith(QStringLiteral("1 block selected, 20.0")))
         << statusText(1).toStdString();
     ASSERT_TRUE(page_->blocks().selected());
-    auto& facts = named<KeyValueTable>(QStringLiteral("What is known of the selected block"));
+    auto& facts = named<KeyValueTable>(QStringLiteral("Details of the selected block"));
     EXPECT_FALSE(facts.rows().empty());
 
     // The same by a click on its box.
