@@ -70,7 +70,9 @@ def main():
 
     def digest(path):
         if path not in digests:
-            digests[path] = hashlib.sha256(pathlib.Path(path).read_bytes()).digest()
+            # ninja's log keeps headers that were deleted since.
+            file = pathlib.Path(path)
+            digests[path] = hashlib.sha256(file.read_bytes() if file.exists() else b"").digest()
         return digests[path]
 
     todo, skipped, unbuilt = [], 0, 0
