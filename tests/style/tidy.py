@@ -19,7 +19,8 @@ import subprocess
 import sys
 
 FOREIGN = re.compile(r"/torch/include/|/cupti|/nvidia/cu13/include/")
-LOCKS = ["--checks=-*,clang-diagnostic-thread-safety*"]
+# clang-tidy refuses to run without a check of its own; this one has nothing to find here.
+LOCKS = ["--checks=-*,bugprone-virtual-near-miss,clang-diagnostic-thread-safety*"]
 
 
 def recorded_headers(build):
