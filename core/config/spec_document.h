@@ -85,8 +85,8 @@ public:
     /// \throws Error  where the text is no YAML
     void set(std::string_view key, std::string_view yaml, std::string_view flag = {});
 
-    /// Takes the key from wherever it stands; false where it stood nowhere. Points that only it told apart
-    /// become one.
+    /// Removes the key from every place in the spec. Points that differ only in this key become one.
+    /// \return  false if the spec does not have the key
     bool remove(std::string_view key);
 
     /// Number of points that it stands for, without expanding them; at most 2^63-1.

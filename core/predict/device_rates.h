@@ -35,7 +35,7 @@ struct DeviceRates {
     static std::optional<DeviceRates> from(std::span<const Ceiling> ceilings, const TargetDevice& device);
 };
 
-/// How many multiprocessors that GPU has, by its calibration; none where it is not told.
+/// Number of multiprocessors of that GPU by its calibration; none if the calibration does not state it.
 std::optional<int> multiprocessorsOf(std::span<const Ceiling> ceilings, const TargetDevice& device);
 
 } // namespace tilescope::predict

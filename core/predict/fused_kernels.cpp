@@ -121,8 +121,8 @@ FusedFigures atPace(FusedFigures figures, double pace)
     return figures;
 }
 
-/// The pace at which the shape takes `seconds`. Its time is a part that does not hang on the pace and one
-/// that goes with its inverse, so each round leaves of the error what the first part is of the whole.
+/// The pace at which the shape takes `seconds`. One part of its time is constant, the other is inversely
+/// proportional to the pace; each round multiplies the error by the constant part's share of the time.
 double paceAt(double seconds, const FusedFigures& written, const TypedAttention& shape, bool isBackward,
               const DeviceRates& rates)
 {

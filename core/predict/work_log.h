@@ -8,7 +8,7 @@
 
 namespace tilescope::predict {
 
-/// One thing that a phase does, as far as its time hangs on it.
+/// One piece of a phase's work, with the properties that determine its time.
 struct Work {
     enum class Kind : std::uint8_t {
         Product, ///< `count` products of (m, k) by (k, n) in one kernel

@@ -179,7 +179,7 @@ TEST_F(WindowTest, AFileThatWasOpenIsOpenedAgainFromTheMenu)
     QAction* first = recent->actions().front();
     EXPECT_TRUE(first->text().startsWith(QStringLiteral("lm.tscope"))) << first->text().toStdString();
     EXPECT_TRUE(first->text().contains(QString::fromStdString(folder_.path().string())))
-        << "files of one name are told apart";
+        << "files of the same name can be distinguished";
     first->trigger();
     waitUntilSettled();
     ASSERT_EQ(window_.workspace().files().size(), 1U);

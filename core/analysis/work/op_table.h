@@ -20,7 +20,7 @@ enum class OpKind : std::uint8_t {
     AttentionBackward, ///< dO, q, k, v, o
     Map,               ///< one result of the operands' common shape
     Compare,           ///< the same, one byte an element
-    Reduce,            ///< reads its operands; the result's size is not told and left out
+    Reduce,            ///< reads its operands; the result is small and not counted
     Rows,              ///< reads rows, writes rows: softmax, norms
     RowsBackward,      ///< reads two tensors of rows, writes one
     Gather,            ///< rows of a table

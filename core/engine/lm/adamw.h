@@ -13,7 +13,7 @@ namespace tilescope::engine {
 /// of fp16 training as PyTorch's GradScaler does. Session thread.
 class AdamW {
 public:
-    /// \param names  of the parameters: of whose state memory is for while it is made
+    /// \param names  one per parameter; labels the optimizer-state allocations
     AdamW(const std::vector<at::Tensor>& parameters, const std::vector<std::string>& names, bool scaleLoss);
 
     /// What to start backward with: one, or the present scale of the loss.

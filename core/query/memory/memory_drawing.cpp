@@ -80,7 +80,7 @@ void MemoryDrawer::State::sort(const MemoryLayout& layout, std::span<const std::
     });
 }
 
-/// Cuts what is merged into rows of pixels: of what is high, the rows that it fills are not told one by one.
+/// Cuts merged blocks into rows of pixels. A tall block becomes one piece, not one for each row that it fills.
 void MemoryDrawer::State::cut(int rows)
 {
     // Each sliver goes where its row's are: counted first, then placed.

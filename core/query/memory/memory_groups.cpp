@@ -17,7 +17,7 @@ constexpr std::array kStackOrder{MemoryCategory::Parameters,  MemoryCategory::Op
                                  MemoryCategory::Inputs,      MemoryCategory::Workspace,
                                  MemoryCategory::Gradients,   MemoryCategory::Activations,
                                  MemoryCategory::Temporaries, MemoryCategory::Unattributed};
-constexpr std::size_t kMostGroups = 24;                   // more are not told apart by colour
+constexpr std::size_t kMostGroups = 24;                   // more colours are hard to distinguish
 constexpr std::string_view kFolderSlash = "\xe2\x88\x95"; // U+2215 in the paths of frames
 constexpr std::string_view kOthers = "other modules";
 

@@ -6,7 +6,7 @@
 
 namespace tilescope::query {
 
-/// What the blocks of a history are told apart by.
+/// The property by which the blocks of a history are grouped.
 enum class MemoryGrouping {
     Category, ///< what they are for
     Phase,    ///< in which phase of a step they were asked for

@@ -12,7 +12,8 @@ struct MemoryStrip {
         std::int64_t offset = 0; ///< from the segment's address
         std::int64_t size = 0;
         analysis::PlacedBlock::State state = analysis::PlacedBlock::State::Free;
-        std::optional<std::uint32_t> block = {}; ///< of the history; none where it is free or not told of
+        std::optional<std::uint32_t> block =
+            {}; ///< of the history; none if the memory is free or its block unknown
     };
     MemorySegment segment;
     std::vector<Part> parts;

@@ -89,10 +89,10 @@ std::vector<KernelStat> statsOf(const std::vector<Sums>& sums)
     return stats;
 }
 
-} // namespace
-
-std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stretch> stretch,
-                                    const std::function<bool()>& cancelled)
+/// Sums over the rows of all streams. \param add  adds the boxes of one row
+template <class Add>
+std::vector<KernelStat> statsOfStreams(const Timeline& timeline, const std::function<bool()>& cancelled,
+                                       Add&& add)
 {
     std::vector<Sums> sums(timeline.names.size());
     for (const Lane& lane : timeline.lanes) {
@@ -101,30 +101,32 @@ std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stre
         for (const Track& row : lane.rows) {
             if (cancelled())
                 return {};
-            const auto [first, last] = startingIn(row, stretch);
-            for (std::size_t i = first; i < last; ++i)
-                addTo(sums[row.name(i)], row.hue(i), row.length(i));
+            add(row, sums);
         }
     }
     return statsOf(sums);
 }
 
+} // namespace
+
+std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stretch> stretch,
+                                    const std::function<bool()>& cancelled)
+{
+    return statsOfStreams(timeline, cancelled, [&stretch](const Track& row, std::vector<Sums>& sums) {
+        const auto [first, last] = startingIn(row, stretch);
+        for (std::size_t i = first; i < last; ++i)
+            addTo(sums[row.name(i)], row.hue(i), row.length(i));
+    });
+}
+
 std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
                                       const std::function<bool()>& cancelled)
 {
-    std::vector<Sums> sums(timeline.names.size());
-    for (const Lane& lane : timeline.lanes) {
-        if (lane.kind != Lane::Kind::Stream)
-            continue;
-        for (const Track& row : lane.rows) {
-            if (cancelled())
-                return {};
-            const auto [first, last] = row.overlapping(stretch.first, stretch.second);
-            for (std::size_t i = first; i < last; ++i)
-                addTo(sums[row.name(i)], row.hue(i), lengthOf(insideOf(row, i, stretch)));
-        }
-    }
-    return statsOf(sums);
+    return statsOfStreams(timeline, cancelled, [&stretch](const Track& row, std::vector<Sums>& sums) {
+        const auto [first, last] = row.overlapping(stretch.first, stretch.second);
+        for (std::size_t i = first; i < last; ++i)
+            addTo(sums[row.name(i)], row.hue(i), lengthOf(insideOf(row, i, stretch)));
+    });
 }
 
 std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,

@@ -256,7 +256,7 @@ RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
         steps.erase(kNoStep);
         items = timedWorkOfSpec(known, static_cast<std::int64_t>(steps.size()), ops, device, textOf,
                                 familiesOf(textOf));
-        // Which op did which part of the spec's work is not told: their rows have time alone.
+        // The work of the spec cannot be divided among ops, so rows of ops have a time only.
         if (table.grouping == Grouping::Op || known.empty())
             for (TimedWork& item : items)
                 item.counted = false;

@@ -65,7 +65,7 @@ struct MfuRow {
 
 struct MfuTable {
     std::vector<MfuRow> rows = {};          ///< by run and step
-    std::vector<std::string> formulas = {}; ///< of each run that has one, told apart by its number
+    std::vector<std::string> formulas = {}; ///< of each run that has one, with the run's number
     std::vector<store::RunRecord> runs = {};
 };
 

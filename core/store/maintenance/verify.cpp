@@ -29,7 +29,7 @@ std::string writtenAndFound(std::int64_t written, std::int64_t found)
            plural(found, " is", " are") + " there";
 }
 
-/// Chunks whose ids overlap, together: their rows cannot be told apart, their sum can.
+/// Chunks whose ids overlap. Only the sum of all their rows can be checked.
 struct Group {
     std::int64_t first = 0;
     std::int64_t last = 0;

@@ -31,7 +31,7 @@ public:
     const std::vector<std::string>& metrics() const { return metrics_; }
 
     /// Of every range that launched something, from `step` down; a range has what its inner ranges have too.
-    /// \param instances  how often each range was entered; once where it is not told
+    /// \param instances  how often each range was entered; 1 if unknown
     std::vector<CounterValue> values(std::span<const KernelCounters> kernels,
                                      const std::map<std::string, std::int64_t>& instances,
                                      std::int64_t passes) const;

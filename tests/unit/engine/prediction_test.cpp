@@ -37,7 +37,7 @@ Point lm(Mode mode, Backend backend, Checkpointing checkpointing = {})
     return {spec};
 }
 
-/// Matrix products in bf16 take scratch memory of a size that hangs on the processor.
+/// Matrix products in bf16 take scratch memory whose size depends on the processor.
 Point lmInBf16(Mode mode)
 {
     Point point = lm(mode, Backend::Naive);

@@ -62,7 +62,7 @@ TEST_P(OnAnH200, PredictsWhatWasMeasured)
     const auto prediction = predictMemory(point.spec, kHopper);
     ASSERT_TRUE(prediction);
     EXPECT_EQ(prediction->peakAllocated.count, point.allocated);
-    // Which of two free blocks of one size is taken hangs on the driver's addresses.
+    // The driver's addresses decide which of two free blocks of the same size is used.
     EXPECT_NEAR(double(prediction->peakReserved->count), double(point.reserved),
                 0.03 * double(point.reserved));
     EXPECT_EQ(prediction->beforeBackward.value_or(Bytes{}).count, point.beforeBackward);

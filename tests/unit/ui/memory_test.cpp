@@ -157,7 +157,7 @@ TEST(MemoryRows, SegmentsSayHowMuchOfThemIsUsed)
     EXPECT_EQ(rows.rows[0].cells[int(SegmentColumn::Free)].sort, double(2 * kMiB - 1024));
     EXPECT_EQ(rows.rows[0].cells[int(SegmentColumn::LargestFree)].sort, double(2 * kMiB - 1024));
     EXPECT_EQ(cell(rows, 0, int(SegmentColumn::Blocks)), QStringLiteral("1"));
-    EXPECT_EQ(cell(rows, 0, int(SegmentColumn::Stream)), QStringLiteral("–")) << "not told";
+    EXPECT_EQ(cell(rows, 0, int(SegmentColumn::Stream)), QStringLiteral("–")) << "unknown";
     EXPECT_EQ(cell(rows, 0, int(SegmentColumn::Kind)), QStringLiteral("small"));
 }
 
