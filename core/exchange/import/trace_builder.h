@@ -1,0 +1,169 @@
+#pragma once
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/model/events.h"
+#include "core/model/losses.h"
+#include "core/model/memory.h"
+#include "core/model/processes.h"
+#include "core/model/run.h"
+#include "core/model/strings.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tilescope::exchange {
+
+/// Called now and then during an import with the share of the work that is done, 0 to 1.
+/// \return  false to cancel
+using ImportWatch = std::function<bool(double done)>;
+
+/// What a host range of a foreign recording is.
+enum class SpanKind : std::uint8_t {
+    Range,  ///< NVTX range, record_function
+    Module, ///< call of a module
+    Step,   ///< a step of the program: ProfilerStep#3
+};
+
+/// An op of a framework. Times are on the axis of its process' clock.
+struct ForeignOp {
+    ThreadId thread;
+    std::string_view name;
+    std::string_view shapes = {}; ///< "bf16[4, 128, 768] f32[768]"; empty: not recorded
+    std::int64_t sequence = -1;   ///< autograd sequence number
+    bool isBackward = false; ///< a node of the backward pass (the forward op has the same sequence number)
+    std::uint64_t externalId = 0; ///< connects activities without a launch to the op; 0: none
+    Timestamp start;
+    Timestamp end;
+};
+
+/// A kernel, copy or memset of a foreign recording.
+struct ForeignActivity {
+    DeviceEventKind kind = DeviceEventKind::Kernel;
+    std::string_view name;
+    DeviceIndex device;            ///< from TraceBuilder::device
+    StreamId stream;               ///< from TraceBuilder::stream
+    std::uint32_t correlation = 0; ///< the native one, unique in its process; 0: none
+    std::uint64_t externalId = 0;  ///< of the op that launched it; 0: none
+    std::uint64_t graphNode = 0;
+    CopyKind copy = CopyKind::None;
+    std::int64_t bytes = 0;
+    LaunchConfig launch = {};
+    Timestamp start;
+    Timestamp end;
+};
+
+/// A collective or point-to-point operation between processes.
+struct ForeignCollective {
+    std::string_view op;         ///< all_reduce, all_gather, …
+    std::string_view group = {}; ///< name of the process group
+    std::string_view ranks = {}; ///< "0,1,2,3"; empty: unknown
+    std::string_view dtype = {};
+    std::int64_t sequence = -1; ///< number within the group; -1: counted by the builder
+    std::int64_t bytes = -1;    ///< of the message of one rank; -1: unknown
+    std::int32_t groupSize = 0; ///< 0: unknown
+    std::int32_t peer = -1;     ///< of a point-to-point operation
+};
+
+/// A wait that orders streams or host and device; the edges of a critical path.
+struct ForeignSync {
+    enum class Kind : std::uint8_t { Event, StreamWait, Stream, Context };
+    Kind kind = Kind::Event;
+    DeviceIndex device = {};
+    StreamId stream = {};                ///< that waits, or that is waited for by the host
+    StreamId waitedFor = {};             ///< StreamWait: the stream whose event it waits for
+    std::uint32_t correlation = 0;       ///< of the API call that waits
+    std::uint32_t recordCorrelation = 0; ///< of the call that recorded the event
+    Timestamp start;
+    Timestamp end;
+};
+
+/// Facts of an import that are not events.
+struct ForeignHeader {
+    std::string name;         ///< of the run: the file's name
+    std::string format;       ///< Importer::format()
+    std::string program = {}; ///< that recorded it: "Nsight Systems 2026.1.1"
+};
+
+/// Collects what the importers read from foreign recordings and stores all of it as one run.
+///
+/// Importers add processes, then events in any order; every time stamp is integer nanoseconds of the
+/// process' clock. finish() nests the host events of each thread, connects activities to launches, ops and
+/// ranges, finds the steps, attributes paths (backward by autograd's sequence numbers) and writes the run.
+/// What cannot be connected or stored is counted as a loss, by kind. One thread. Holds the events in
+/// memory, about 40 bytes each.
+class TraceBuilder {
+public:
+    TraceBuilder();
+    ~TraceBuilder();
+    TraceBuilder(const TraceBuilder&) = delete;
+    TraceBuilder& operator=(const TraceBuilder&) = delete;
+
+    // Who took part -----------------------------------------------------------------------------------------
+
+    /// Adds a process; `id` and `firstCorrelation` are assigned.
+    ProcessIndex addProcess(TracedProcess process);
+    /// The process' record, to complete what the file says later (rank, name).
+    TracedProcess& process(ProcessIndex index);
+    /// Adds a clock; `id` is assigned. Processes without a clock share one.
+    ClockIndex addClock(ClockDomain clock);
+    /// The run's number of a native thread; the same for the same arguments. Sets its name unless empty.
+    ThreadId thread(ProcessIndex process, std::int64_t native, std::string_view name = {});
+    /// The run's number of a device, by UUID where known, otherwise by process and CUDA's number.
+    DeviceIndex device(ProcessIndex process, std::int32_t ordinal);
+    /// States facts of a device: all but `id` count. Call it before events of the device.
+    DeviceIndex addDevice(ProcessIndex process, TracedDevice facts);
+    /// The run's number of a native stream of a device.
+    StreamId stream(ProcessIndex process, DeviceIndex device, std::int64_t native,
+                    std::optional<std::int64_t> context = {});
+
+    // Events ------------------------------------------------------------------------------------------------
+
+    void addRange(ThreadId thread, std::string_view name, Timestamp start, Timestamp end,
+                  SpanKind kind = SpanKind::Range);
+    void addOp(const ForeignOp& op);
+    /// A frame of a Python stack: a call of a function.
+    void addFrame(ThreadId thread, std::string_view name, Timestamp start, Timestamp end);
+    /// A CUDA (or HIP) runtime or driver call. Its kind follows from its name.
+    void addApiCall(ThreadId thread, std::string_view name, std::uint32_t correlation, Timestamp start,
+                    Timestamp end);
+    /// Time that the profiler itself took.
+    void addOverhead(ThreadId thread, std::string_view name, Timestamp start, Timestamp end);
+    void addActivity(ProcessIndex process, const ForeignActivity& activity);
+    /// A collective that runs as the kernel of this correlation.
+    void addCollective(ProcessIndex process, const ForeignCollective& collective, std::uint32_t correlation);
+    /// A collective on the host (gloo), or whose kernel is not in the recording.
+    void addCollective(ThreadId thread, const ForeignCollective& collective, Timestamp start, Timestamp end);
+    void addSync(ProcessIndex process, const ForeignSync& sync);
+    void addAllocation(AllocEvent event);
+    /// A memory snapshot of one of the processes: its events, blocks and segments.
+    void addMemory(TraceBatch&& events, MemoryFacts&& facts);
+    void addEnvironment(EnvironmentEntry entry);
+
+    /// Counts what is not stored or doubtful. `detail` says which ("cat: mtia_runtime"); a few distinct ones.
+    void addLoss(RecordLoss kind, std::int64_t count = 1, std::string_view detail = {});
+    /// Records of the source that were read, stored or not: for "Nothing lost (N records checked)".
+    void countRecord(std::int64_t count = 1);
+
+    StringTable& strings();
+
+    // The run -----------------------------------------------------------------------------------------------
+
+    /// Writes the run. `output` is a .tscope file, created if it does not exist; unchanged after an error.
+    /// \throws Error  nothing was added, the output cannot be written, or the watch cancelled
+    RunId finish(const ForeignHeader& header, const std::filesystem::path& output, const ImportWatch& watch);
+
+    std::int64_t kernels() const;
+    std::int64_t hostEvents() const;
+
+private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace tilescope::exchange
