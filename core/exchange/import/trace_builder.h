@@ -140,7 +140,8 @@ public:
     /// A collective on the host (gloo), or whose kernel is not in the recording.
     void addCollective(ThreadId thread, const ForeignCollective& collective, Timestamp start, Timestamp end);
     void addSync(ProcessIndex process, const ForeignSync& sync);
-    void addAllocation(AllocEvent event);
+    /// An event of an allocator in the process of `thread`, which gives the event its clock, op and path.
+    void addAllocation(ThreadId thread, AllocEvent event);
     /// A memory snapshot of one of the processes: its events, blocks and segments.
     void addMemory(TraceBatch&& events, MemoryFacts&& facts);
     void addEnvironment(EnvironmentEntry entry);
