@@ -63,10 +63,10 @@ private:
         while (!text.empty() && (text.back() == '\r' || text.back() == ' '))
             text.remove_suffix(1);
         comments_.push_back({.line = line_, .wholeLine = blank_, .text = text});
-        at_ = end - 1; // the line end is still to be seen
+        at_ = end - 1; // the end of the line is processed next
     }
 
-    /// An apostrophe inside a word opens no quotes.
+    /// An apostrophe within a word does not open a quotation.
     bool startsValue() const
     {
         return blank_ || ((previous_ == ' ' || previous_ == '[' || previous_ == '{' || previous_ == ',') &&
@@ -76,14 +76,14 @@ private:
     std::string_view yaml_;
     std::size_t at_ = 0;
     int line_ = 1;
-    bool blank_ = true;      ///< nothing but spaces so far in this line
-    char previous_ = ' ';    ///< the character before
-    char significant_ = ' '; ///< the last one that is no space
-    char quote_ = 0;         ///< the open quotation mark
+    bool blank_ = true; ///< only spaces so far in this line
+    char previous_ = ' ';
+    char significant_ = ' '; ///< the last character that is not a space
+    char quote_ = 0;         ///< the open quotation mark; 0: none
     std::vector<Comment> comments_;
 };
 
-/// Something a comment can belong to.
+/// An element that a comment can belong to.
 struct Anchor {
     int line = 0;
     std::string* above = nullptr;
@@ -105,7 +105,8 @@ std::vector<Anchor> anchorsOf(SpecDocument& document, int fixedLine, int sweepLi
         anchors.push_back({fixedLine, &own.fixed, &own.fixed});
     if (sweepLine > 0)
         anchors.push_back({sweepLine, &own.sweep, &own.sweep});
-    // Of several in a line, a comment above belongs to the one that opens it: `sweep:` before its first key.
+    // If a line has several elements, a comment above it belongs to the outermost one: to `sweep:`, not to
+    // its first key.
     std::ranges::stable_sort(anchors, {}, [&](const Anchor& anchor) {
         const bool section = anchor.above == &own.fixed || anchor.above == &own.sweep;
         return 2 * anchor.line + (section ? 0 : 1);

@@ -6,8 +6,8 @@
 
 namespace tilescope::config {
 
-/// Gives each comment of the text to what it stands above or behind in the document that was read from it.
-/// \param fixedLine, sweepLine  where `fixed:` and `sweep:` stand; 0 where they do not
+/// Attaches each comment of the text to the element of the document that it precedes or follows on its line.
+/// \param fixedLine, sweepLine  lines of `fixed:` and `sweep:`; 0 if absent
 /// O(text + keys log keys).
 void attachComments(SpecDocument& document, std::string_view yaml, int fixedLine, int sweepLine);
 

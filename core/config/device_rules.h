@@ -7,11 +7,11 @@
 
 namespace tilescope::config {
 
-/// Why a device of that kind cannot run a point, as far as its spec alone tells: "compile graph is a CUDA
-/// graph, and device is cpu". None where it can, perhaps without all that was asked for.
+/// Why a device of that kind cannot run a point, judged by the spec alone: "compile graph is a CUDA graph,
+/// and device is cpu". None if the device can run it, possibly with some of the requested data missing.
 ///
-/// A spec of a person's own that asks for both is refused as a slip; a point of a study, or one whose device
-/// turned out to be a CPU, is a run with status skipped and this reason.
+/// In a spec of the user's own this is an error. A point of a study, or a point whose device turns out to be
+/// a CPU, becomes a run with status skipped and this reason.
 std::optional<std::string> whyDeviceCannot(const ExperimentSpec& spec, bool isCuda);
 
 } // namespace tilescope::config

@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::size_t kMostProblems = 100;
 
-/// Where something was written.
+/// Where a value was written.
 struct Place {
     Position position = {};
-    const std::string* flag = nullptr; ///< of the command line
+    const std::string* flag = nullptr; ///< command-line flag; null: in the file
 };
 
-/// A value that has been judged, ready to be put into specs.
+/// A checked value.
 struct Setting {
     std::size_t row = 0;
     Value value;
@@ -63,7 +63,7 @@ public:
         return specs;
     }
 
-    /// What is wrong with single values, each on its own.
+    /// All single values that are invalid.
     std::vector<SpecProblem> valueProblems()
     {
         std::vector<SpecProblem> problems;
@@ -95,7 +95,7 @@ public:
                 .where = error.where};
     }
 
-    /// The key to blame for the rule between keys that was broken last.
+    /// The key that broke the last rule between keys.
     const std::string& blamed() const { return blamed_; }
 
 private:
@@ -111,7 +111,7 @@ private:
         throw Error{.what = std::move(what), .where = placeText(place), .mend = std::move(mend)};
     }
 
-    /// The workload decides which keys there are, so it is read before all others.
+    /// The workload determines which keys are allowed, so it is read first.
     void readWorkload()
     {
         static const std::size_t row = rowOf("workload");
@@ -127,7 +127,7 @@ private:
             for (const SpecDocument::Entry& entry : point)
                 if (entry.key == info.name)
                     requireSweepable(row, {entry.position, &entry.flag});
-        // A slip in the key itself (`workloud`) says more than that it is missing.
+        // Report a misspelt key (`workloud`) rather than a missing one.
         for (const SpecDocument::Entry& entry : document_.fixed)
             if (const KeyInfo* known = findKey(entry.key); !known || known->name != entry.key)
                 refuseKey(entry.key, {entry.position, &entry.flag}, !entry.underFixed);
@@ -148,7 +148,7 @@ private:
                    list);
         if (key == "<<")
             refuse(place, "YAML's merge key has no meaning here", "write the keys out");
-        // `batch 8` is a key without a value to YAML.
+        // In YAML, `batch 8` is a key without a value.
         const std::size_t space = key.find(' ');
         if (space != std::string::npos && std::ranges::find(allowed, key.substr(0, space)) != allowed.end())
             refuse(place, "no colon in " + shown(key),
@@ -253,7 +253,7 @@ private:
                    fmt::format("it is given at line {} already; remove one", seen->second.line));
     }
 
-    /// Turns the axes like an odometer, the last fastest.
+    /// Advances the axes like an odometer, the last one fastest.
     void expandAxes(const ExperimentSpec& start, std::vector<ExperimentSpec>& specs)
     {
         std::vector<std::size_t> at(axes_.size(), 0);
@@ -290,7 +290,7 @@ private:
         refuse(place, broken->what, broken->mend);
     }
 
-    /// Tiles that no point uses are a slip; in a sweep over backends they are not.
+    /// Tile sizes that no point uses are a mistake, unless the sweep has several backends.
     void requireUsedTiles(const std::vector<ExperimentSpec>& specs)
     {
         const auto uses = [](const ExperimentSpec& spec) { return traitsOf(spec.backend).hasTiles; };
@@ -304,7 +304,7 @@ private:
         }
     }
 
-    /// A sweep may be large, and its points may be repeated, but not without end.
+    /// Limits the number of runs, repeats included.
     void requireRunCount(const std::vector<ExperimentSpec>& specs)
     {
         std::int64_t runs = 0;
@@ -317,7 +317,7 @@ private:
                fmt::format("at most {}: repeat less, or split the sweep", kMaximumPoints));
     }
 
-    /// The file's name without its folder and ending, as far as a name may be; the workload's where it is no
+    /// The file's name without folder and extension, cut to the allowed length; the workload if there is no
     /// file (`<stdin>`).
     std::string defaultName() const
     {

@@ -5,8 +5,8 @@
 
 #include <type_traits>
 
-// How each type of field of ExperimentSpec becomes a Value and back. Values have been judged: what the words
-// and numbers here mean is known to be in range.
+// Conversion between each type of field of ExperimentSpec and Value. Values have been checked: words are
+// known and numbers are in range.
 
 namespace tilescope::config {
 

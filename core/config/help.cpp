@@ -12,7 +12,7 @@ namespace {
 constexpr std::array kGroups{KeyGroup::Experiment,  KeyGroup::Attention, KeyGroup::Model,
                              KeyGroup::Measurement, KeyGroup::Tracing,   KeyGroup::Process};
 
-/// Breaks text at spaces so that no line is wider than `width`, each indented.
+/// Wraps text at `width` and indents each line.
 std::string wrapped(std::string_view text, int indent, int width)
 {
     const auto room = static_cast<std::size_t>(std::max(width - indent, 20));

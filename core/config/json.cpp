@@ -29,7 +29,7 @@ bool isNumeric(ValueType type)
            type == ValueType::Size;
 }
 
-/// The value as a person would have written it, so that one set of checks serves both.
+/// The value as YAML text, so that both formats share one set of checks.
 SpecValue written(const KeyInfo& key, const Json& json)
 {
     if (json.is_number() && isNumeric(key.type))

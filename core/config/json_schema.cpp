@@ -23,7 +23,7 @@ Json pattern(const std::string& expression)
     return {{"type", "string"}, {"pattern", expression}};
 }
 
-/// What one value of the key may be.
+/// The schema of a single value of the key.
 Json valueSchema(const KeyInfo& key)
 {
     Json schema;

@@ -6,7 +6,7 @@
 
 namespace tilescope::config {
 
-/// fromJson() for an object that is part of a larger text.
+/// fromJson() for an object within a larger document.
 ExperimentSpec fromJson(const nlohmann::ordered_json& object);
 
 } // namespace tilescope::config

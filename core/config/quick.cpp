@@ -40,7 +40,7 @@ void makeTiny(ExperimentSpec& spec)
     spec.heads = preset.heads;
 }
 
-/// Divides one length of all points alike.
+/// Divides one length by the same factor in all points.
 void shorten(std::vector<ExperimentSpec>& specs, std::int64_t ExperimentSpec::*length, std::int64_t longest)
 {
     std::int64_t divisor = 1;

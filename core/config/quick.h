@@ -6,14 +6,14 @@
 
 namespace tilescope::config {
 
-/// A small edition of a sweep, to see that it works rather than to measure: at most one warm-up, three timed
-/// and one traced step, every point once; an lm of size tiny. The lengths of the sweep (seq_len, kv_len,
-/// context) are divided by the power of two that brings the longest of each key to 512 (context 128), so that
-/// their proportions stay. Points that become the same by this are one; the first stays.
-/// \param chosen  keys that were set for the small edition already and stay as they are
+/// A small edition of a sweep, for trying it out: at most one warm-up, three timed and one traced step, no
+/// repeats, and size tiny for an lm. The lengths (seq_len, kv_len, context) are divided by a power of two
+/// that reduces the longest of each key to 512 (context: 128), so that their ratios stay. Of points that
+/// become equal, the first is kept.
+/// \param chosen  keys with values for the small edition; they are not changed
 std::vector<ExperimentSpec> quickEdition(std::vector<ExperimentSpec> specs, const Overrides& chosen = {});
 
-/// Of points that are the same but for their names, the first.
+/// Removes points that equal an earlier one except for the name.
 std::vector<ExperimentSpec> withoutRepeats(std::vector<ExperimentSpec> specs);
 
 } // namespace tilescope::config

@@ -17,7 +17,7 @@ namespace {
 
 using Broken = std::optional<BrokenRule>;
 
-/// The backends that take any head dim on any device: `a, b and c`.
+/// The backends that support any head dim on any device: `a, b and c`.
 std::string backendsOfAnyHeadDim()
 {
     std::vector<std::string> names;
@@ -85,7 +85,7 @@ Broken lmRule(const ExperimentSpec& spec)
     return headWidthRule(spec, width, {"heads", "d_model", "size"});
 }
 
-/// What only a GPU does.
+/// Features that require a GPU.
 Broken cpuRule(const ExperimentSpec& spec)
 {
     if (spec.precision == Precision::Tf32)

@@ -7,24 +7,24 @@
 
 namespace tilescope::config {
 
-/// Which rows of keyRows() a person wrote.
+/// The rows of keyRows() that the spec sets.
 using GivenKeys = std::bitset<64>;
 
-/// Gives every key that was not written the default that the others imply: batch by workload, loss by mode,
-/// kv_heads by heads, the model's numbers by size.
+/// Gives every key that is not set the default that the other keys imply: batch by workload, loss by mode,
+/// kv_heads by heads, the dimensions of the model by size.
 void applyDefaults(ExperimentSpec& spec, const GivenKeys& given);
 
 /// A rule between keys that a spec breaks.
 struct BrokenRule {
     std::string what;
     std::string mend;
-    std::vector<std::string_view> keys; ///< those concerned, the likeliest slip first
+    std::vector<std::string_view> keys; ///< the keys concerned, the most likely mistake first
 };
 
-/// The first rule between keys that a spec breaks, whatever it runs on; none where there is none.
+/// The first rule between keys that a spec breaks on any device; none if it breaks none.
 std::optional<BrokenRule> brokenRule(const ExperimentSpec& spec);
 
-/// The first of its keys that the device which it names cannot do.
+/// The first rule that a spec breaks on the device that it names; none if it breaks none.
 std::optional<BrokenRule> brokenDeviceRule(const ExperimentSpec& spec);
 
 } // namespace tilescope::config

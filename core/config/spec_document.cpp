@@ -20,7 +20,7 @@ template <class List> auto findKeyed(List& list, std::string_view key)
     return found == list.end() ? nullptr : &*found;
 }
 
-/// Points that became equal when a key was taken from all of them are one point.
+/// Removes points that became equal when a key was removed from all of them.
 void removeRepeats(std::vector<SpecDocument::Point>& points)
 {
     const auto signature = [](const SpecDocument::Point& point) {
@@ -36,7 +36,7 @@ void removeRepeats(std::vector<SpecDocument::Point>& points)
         points.clear();
 }
 
-/// A value that a program or a flag gave has no line and column.
+/// Values from a program or a flag have no line and column.
 void forgetPosition(SpecValue& value)
 {
     value.position = {};
@@ -46,7 +46,7 @@ void forgetPosition(SpecValue& value)
 
 SpecValue valueFrom(const KeyInfo* info, std::string_view yaml, std::string_view flag)
 {
-    // A label may hold what YAML gives a meaning.
+    // A label may contain characters that YAML interprets.
     if (info && info->type == ValueType::Text)
         return {.text = std::string(yaml), .quoted = true};
     try {

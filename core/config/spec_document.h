@@ -8,7 +8,7 @@
 
 namespace tilescope::config {
 
-/// Where something was written: line and column from 1, a flag, or nowhere (made by a program).
+/// Where a value was written: line and column from 1. {0, 0} for values from a flag or a program.
 struct Position {
     int line = 0;
     int column = 0;
@@ -16,24 +16,24 @@ struct Position {
     bool operator==(const Position&) const = default;
 };
 
-/// A value as it was written, not yet judged: `8`, `"8"`, `[a, b]`.
+/// A value as written, before validation: `8`, `"8"`, `[a, b]`.
 struct SpecValue {
     enum class Kind { Missing, Scalar, List, Map };
     Kind kind = Kind::Scalar;
     std::string text = {}; ///< of a Scalar
-    bool quoted = false;   ///< a Scalar in quotes (or in need of them) is text, whatever it looks like
+    bool quoted = false;   ///< quoted in the file, or needs quotes: text, even if it looks like a number
     std::vector<SpecValue> items = {}; ///< of a List
     Position position = {};
 
-    /// Same value, wherever it was written.
+    /// Compares the values only, not their positions.
     bool operator==(const SpecValue& other) const;
 };
 
-/// A spec as it was written, before its sweep is expanded: what the GUI edits and a file holds.
+/// A spec before its sweep is expanded: the content of a file, which the GUI edits.
 ///
-/// Made by parseDocument from YAML, turned back by toYaml, and into points by expand. Keys keep the order of
-/// the file, comments stay with the key they precede. A plain value; nothing in it is checked beyond the form
-/// of the document, so that half-finished input can be held.
+/// parseDocument() reads it from YAML, toYaml() writes it, and expand() makes its points. Keys keep the order
+/// of the file, and comments stay with the key that they precede. A plain value. Only the structure of the
+/// document is checked, so that it can hold incomplete input.
 class SpecDocument {
 public:
     /// A key with one value, at top level, under `fixed`, or in an explicit point.
@@ -41,15 +41,15 @@ public:
         std::string key;
         SpecValue value = {};
         Position position = {};
-        std::string flag = {};    ///< `--set batch` where it came from the command line
+        std::string flag = {};    ///< `--set batch` if it came from the command line
         bool underFixed = false;  ///< written under `fixed` rather than at top level
-        std::string comment = {}; ///< lines above it, `#` and all
+        std::string comment = {}; ///< lines above it, including `#`
         std::string remark = {};  ///< comment at the end of its line
 
-        /// Same key and value, wherever and with whatever comments they were written.
+        /// Compares key and value only, not positions and comments.
         bool operator==(const Entry& other) const { return key == other.key && value == other.value; }
     };
-    /// A key that `sweep` turns through its values.
+    /// A key with the values that `sweep` gives it.
     struct Axis {
         std::string key;
         std::vector<SpecValue> values = {};
@@ -62,76 +62,75 @@ public:
     };
     /// One explicit point of `sweep`.
     using Point = std::vector<Entry>;
-    /// Comments that belong to no key.
+    /// Comments that do not belong to a key.
     struct Comments {
-        std::string header = {}; ///< what the file begins with
+        std::string header = {}; ///< at the start of the file
         std::string fixed = {};  ///< above `fixed:`
         std::string sweep = {};  ///< above `sweep:`
-        std::string footer = {}; ///< below everything
+        std::string footer = {}; ///< at the end of the file
     };
 
-    std::string origin;        ///< file name or what stands for it in messages
+    std::string origin;        ///< file name or a substitute for messages
     std::vector<Entry> fixed;  ///< top level and `fixed`, in order
-    std::vector<Axis> axes;    ///< a product, the last turning fastest
-    std::vector<Point> points; ///< explicit points; each is multiplied by the axes where there are both
+    std::vector<Axis> axes;    ///< their product is formed, the last one varying fastest
+    std::vector<Point> points; ///< explicit points; combined with every combination of the axes
     Comments comments;
 
-    const Entry* findFixed(std::string_view key) const; ///< nullptr where the key has no fixed value
-    const Axis* findAxis(std::string_view key) const;   ///< nullptr where the key is not swept by a map
+    const Entry* findFixed(std::string_view key) const; ///< nullptr if the key has no fixed value
+    const Axis* findAxis(std::string_view key) const;   ///< nullptr if the key is not an axis
 
-    /// Gives the key one value, or, where `yaml` is a list, sweeps it; it keeps its place and comments where
-    /// it is fixed or swept already. `-` and `_` in the key are the same.
-    /// \param flag    what messages name as the place: `--set batch`
-    /// \throws Error  where the text is no YAML
+    /// Sets the key to one value, or sweeps it if `yaml` is a list. A key that is already fixed or swept
+    /// keeps its place and comments. `-` and `_` in the key are equivalent.
+    /// \param flag    names the place in messages: `--set batch`
+    /// \throws Error  the text is not valid YAML
     void set(std::string_view key, std::string_view yaml, std::string_view flag = {});
 
     /// Removes the key from every place in the spec. Points that differ only in this key become one.
     /// \return  false if the spec does not have the key
     bool remove(std::string_view key);
 
-    /// Number of points that it stands for, without expanding them; at most 2^63-1.
+    /// The number of points, computed without expanding them; at most 2^63-1.
     std::int64_t pointCount() const;
 };
 
 inline constexpr std::int64_t kMaximumPoints = 100'000;
 
-/// \throws Error  where the sweep has more than kMaximumPoints
+/// \throws Error  the sweep has more than kMaximumPoints
 void requirePointCount(const SpecDocument& document);
 
-/// Reads YAML into a document: the form is checked (known places, no key twice), values are not.
+/// Parses YAML into a document. Checks the structure (known sections, no duplicate keys), not the values.
 ///
-/// The text is hostile until parsed: size, depth, aliases and the number of values are bounded.
-/// \param origin  stands where the file's name would in messages
+/// The text is untrusted: size, depth, aliases and the number of values are limited.
+/// \param origin  replaces the file name in messages
 /// \throws Error  one sentence with origin:line:column
 SpecDocument parseDocument(std::string_view yaml, std::string_view origin);
 
-/// The document as YAML that parseDocument reads back as the same document.
-/// \throws Error  where points and axes multiply to more than kMaximumPoints
+/// The document as YAML. parseDocument() reads it back as an equal document.
+/// \throws Error  the points times the axes exceed kMaximumPoints
 std::string toYaml(const SpecDocument& document);
 
-/// A value as YAML on one line: what a form's field holds and `set` takes.
+/// A value as YAML on one line, as in a form's field and in set().
 std::string toYaml(const SpecValue& value);
 
-/// What becomes of a point that its device cannot run (compile: graph on device: cpu).
+/// How expand() treats a point that its device cannot run (compile: graph on device: cpu).
 enum class DevicePolicy {
-    Refuse, ///< a slip, in a spec of a person's own
-    Skip,   ///< a point as any other: its run ends as skipped and says why
+    Refuse, ///< an error, in a spec of the user's own
+    Skip,   ///< a normal point; its run ends with status skipped and the reason
 };
 
-/// Every point fully resolved and checked, in sweep order.
-/// \throws Error  one sentence with the place, the key, what is allowed and the nearest right spelling
+/// All points, resolved and checked, in sweep order.
+/// \throws Error  one sentence with place, key, allowed values and the most similar valid spelling
 std::vector<ExperimentSpec> expand(const SpecDocument& document, DevicePolicy policy = DevicePolicy::Refuse);
 
-/// Something that keeps a document from being expanded.
+/// A problem that prevents the expansion of a document.
 struct SpecProblem {
-    std::string key;      ///< the field to mark; empty where no single one is to blame
-    std::string sentence; ///< what is wrong and how to mend it, without the place
+    std::string key;      ///< the field to mark; empty if no single key is at fault
+    std::string sentence; ///< the problem and its remedy, without the place
     std::string where;    ///< file:line:column, or a flag
 };
 
-/// Everything that is wrong with single values, or else the first rule between keys that a point breaks;
-/// empty where `expand` would succeed. For a form that marks its fields while they are being filled. As
-/// costly as `expand`; at most 100 problems.
+/// All invalid single values, or otherwise the first broken rule between keys; empty if expand() would
+/// succeed. Used by forms during editing. As expensive as expand(); at most 100 problems.
 std::vector<SpecProblem> problemsOf(const SpecDocument& document);
 
 } // namespace tilescope::config

@@ -46,11 +46,11 @@ private:
         .what = std::move(what), .where = madePrintable(file.string(), PATH_MAX), .mend = std::move(mend)};
 }
 
-/// What is left to read, at most one block more than a spec may have.
+/// Reads to the end, but at most one block beyond the maximum size of a spec.
 std::string readAll(int descriptor, const std::filesystem::path& name)
 {
     std::string text;
-    std::vector<char> buffer(65536); // a shell may leave little stack
+    std::vector<char> buffer(65536); // the stack may be small
     while (text.size() <= kMaximumYamlBytes) {
         const ssize_t got = ::read(descriptor, buffer.data(), buffer.size());
         if (got < 0 && errno == EINTR)
@@ -64,7 +64,7 @@ std::string readAll(int descriptor, const std::filesystem::path& name)
     return text;
 }
 
-/// The file's bytes, as readAll bounds them.
+/// The content of the file, limited like readAll().
 std::string readBounded(const std::filesystem::path& file)
 {
     const Descriptor descriptor(file);
@@ -107,7 +107,7 @@ std::vector<ExperimentSpec> loadSpecFromInput(const Overrides& overrides)
 
 SpecDocument loadDocument(const std::filesystem::path& file)
 {
-    // A file's name may hold what a terminal would obey.
+    // A file name may contain terminal control sequences.
     return parseDocument(readBounded(file), madePrintable(file.string(), PATH_MAX));
 }
 

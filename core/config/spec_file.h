@@ -12,31 +12,32 @@ namespace tilescope::config {
 
 class SpecDocument; // spec_document.h
 
-/// A `key=value` that replaces the key wherever it stands; a value `[a, b]` sweeps it. Value is YAML flow
+/// A `key=value` that replaces the key wherever it is set; a value `[a, b]` sweeps it. The value is YAML flow
 /// text.
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
-/// Reads a spec file and expands its sweep: every point fully resolved and checked, in sweep order (the last
-/// key of the map turns fastest).
+/// Reads a spec file and expands its sweep: every point resolved and checked, in sweep order (the last key of
+/// the map varies fastest).
 ///
-/// The file is hostile until parsed: size, depth, aliases and the number of points are bounded.
-/// \throws Error  one sentence with file:line:column, the key, what is allowed and the nearest right spelling
+/// The file is untrusted: size, depth, aliases and the number of points are limited.
+/// \throws Error  one sentence with file:line:column, the key, the allowed values and the most similar valid
+///                spelling
 std::vector<ExperimentSpec> loadSpecFile(const std::filesystem::path& file, const Overrides& overrides = {});
 
-/// loadSpecFile for what comes on standard input, to its end; errors name it `<stdin>`.
+/// Like loadSpecFile() for standard input; errors name it `<stdin>`.
 std::vector<ExperimentSpec> loadSpecFromInput(const Overrides& overrides = {});
 
-/// loadSpecFile for text that did not come from a file; `origin` stands where the file's name would.
+/// Like loadSpecFile() for text that is not from a file; `origin` replaces the file name in messages.
 std::vector<ExperimentSpec> parseSpec(std::string_view yaml, std::string_view origin,
                                       const Overrides& overrides = {});
 
-/// The file as it was written, its sweep not expanded: for a form that edits it. Bounded as loadSpecFile is.
+/// Reads a file without expanding its sweep, for a form that edits it. Has the limits of loadSpecFile().
 SpecDocument loadDocument(const std::filesystem::path& file);
 
-/// A spec from keys alone (`tilescope run lm --size tiny`): `where` of an Error is the flag.
+/// A spec from keys alone (`tilescope run lm --size tiny`); `where` of an Error is the flag.
 std::vector<ExperimentSpec> specFromOverrides(Workload workload, const Overrides& overrides);
 
-/// A model preset: numbers that `size` stands for. Read from resources/presets.
+/// A model preset: the dimensions that a `size` selects. Read from resources/presets.
 struct SizePreset {
     std::string name;
     std::int64_t dModel = 0;
@@ -46,8 +47,7 @@ struct SizePreset {
 };
 const std::vector<SizePreset>& sizePresets();
 
-/// Number of parameters of the lm that a spec describes (RMSNorm, SwiGLU, no biases, untied embedding and
-/// head).
+/// Number of parameters of the lm of a spec (RMSNorm, SwiGLU, no biases, untied embedding and head).
 std::int64_t parameterCount(const ExperimentSpec& spec);
 
 } // namespace tilescope::config

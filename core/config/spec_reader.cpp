@@ -13,7 +13,7 @@ namespace tilescope::config {
 
 namespace {
 
-/// The place of a value; that of its key where nothing was written.
+/// The position of a value; that of its key if the value is empty.
 SpecValue valueOf(const YamlEntry& entry)
 {
     SpecValue value = valueOf(entry.value);
@@ -22,7 +22,7 @@ SpecValue valueOf(const YamlEntry& entry)
     return value;
 }
 
-/// Reads the tree of one spec into a document.
+/// Converts the tree of a spec to a document.
 class DocumentReader {
 public:
     explicit DocumentReader(SpecDocument& document) : document_(document) {}
@@ -44,12 +44,12 @@ public:
             else
                 addFixed(entry, false);
         }
-        // The order in which they are written.
+        // In the order of the file.
         std::stable_partition(document_.fixed.begin(), document_.fixed.end(),
                               [](const SpecDocument::Entry& entry) { return !entry.underFixed; });
     }
 
-    /// Lines of `fixed:` and `sweep:`; 0 where they do not stand.
+    /// Lines of `fixed:` and `sweep:`; 0 if absent.
     int fixedLine() const { return fixedLine_; }
     int sweepLine() const { return sweepLine_; }
 

@@ -36,7 +36,7 @@ std::string pointText(const SpecDocument::Point& point)
     return fmt::format("{{{}}}", fmt::join(entries, ", "));
 }
 
-/// Explicit points multiplied by the axes: YAML knows only one of the two forms.
+/// Combines explicit points with the axes, because the YAML format has one or the other.
 std::vector<SpecDocument::Point> multiplied(const SpecDocument& document)
 {
     std::vector<SpecDocument::Point> points = document.points;
@@ -54,7 +54,7 @@ std::vector<SpecDocument::Point> multiplied(const SpecDocument& document)
     return points;
 }
 
-/// Comment lines, each at the indentation of what they precede.
+/// Comment lines, indented like the element that they precede.
 std::string commentLines(const std::string& comment, std::string_view indent)
 {
     std::string lines;

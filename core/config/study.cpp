@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::string_view kSeparator = "---";
 
-/// The documents of a file; each keeps the lines before it as empty ones, so that places in messages are
-/// those of the file.
+/// Splits a file into its documents. Each is padded with empty lines so that positions in messages refer to
+/// the file.
 std::vector<std::string> documentsOf(std::string_view text)
 {
     std::vector<std::string> documents(1);
@@ -155,7 +155,7 @@ private:
                 chosen.emplace_back(info->name, value);
                 used_.insert(key);
             }
-        // A study is one for all devices: what one of them cannot do is a point that is skipped.
+        // A study is for all devices: points that a device cannot run are skipped.
         part.specs = expand(document, DevicePolicy::Skip);
         part.yaml = toYaml(document);
         if (edition_ == Edition::Quick)
@@ -175,7 +175,7 @@ private:
     std::string origin_;
     Edition edition_;
     const Overrides& overrides_;
-    std::map<std::string, StudyPart> described_; ///< by the header; taken by the parts
+    std::map<std::string, StudyPart> described_; ///< from the header; moved into the parts
     std::set<std::string> used_;
 };
 

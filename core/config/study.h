@@ -11,42 +11,42 @@ namespace tilescope::config {
 /// One sweep of a study.
 struct StudyPart {
     std::string name = {};  ///< sizes; its points are named `benchmarking: sizes`
-    std::string about = {}; ///< one sentence: what it adds
+    std::string about = {}; ///< one sentence: what this part contributes
     Workload workload = Workload::Attention;
-    Overrides quick = {}; ///< keys that have other values in the quick edition
+    Overrides quick = {}; ///< keys with other values in the quick edition
     std::vector<ExperimentSpec> specs = {};
-    std::string yaml = {}; ///< the spec as text, for a form to start from
+    std::string yaml = {}; ///< the spec as text, the starting point of a form
 };
 
-/// A question that many people ask, as sweeps that answer it. A file of resources/studies: a YAML document
-/// that describes it, then one document a part, each an ordinary spec.
+/// A common question with sweeps that answer it. A file of resources/studies: a YAML document that describes
+/// the study, then one document per part, each an ordinary spec.
 struct Study {
-    std::string name;  ///< benchmarking; the file's
+    std::string name;  ///< benchmarking; also the file's name
     std::string title; ///< a heading
     std::string asks;  ///< the question, one sentence
-    /// Seconds that it took, by where: `NVIDIA H200`, `2 CPU cores, quick`.
+    /// Duration in seconds by machine: `NVIDIA H200`, `2 CPU cores, quick`.
     std::vector<std::pair<std::string, double>> took;
     std::vector<StudyPart> parts;
 
     std::size_t points() const;
 };
 
-/// Names of the studies that come with Tilescope, in order of the alphabet.
+/// Names of the studies included in Tilescope, in alphabetical order.
 std::vector<std::string> studyNames();
 
 enum class Edition {
     Full,
-    Quick ///< with the keys that the parts' `quick` names, then as quickEdition() makes a sweep small
+    Quick ///< with the keys that `quick` of a part names, then reduced by quickEdition()
 };
 
 /// Reads a study.
-/// \param overrides  replace keys in every part whose workload has them, whatever the edition
-/// \throws Error     there is none of that name (tells the nearest), or its file is damaged; a key of
-///                   `overrides` that no part has
+/// \param overrides  replace keys in every part whose workload has them, in every edition
+/// \throws Error     there is no such study (names the most similar one); its file is damaged; no part has a
+///                   key of `overrides`
 Study loadStudy(std::string_view name, Edition edition = Edition::Full, const Overrides& overrides = {});
 
-/// The study from a file's text.
-/// \param name  what its key `study` has to be
+/// Parses a study.
+/// \param name  required value of its key `study`
 Study parseStudy(std::string_view yaml, std::string_view origin, std::string_view name, Edition edition,
                  const Overrides& overrides = {});
 

@@ -9,7 +9,7 @@ namespace {
 
 struct Character {
     std::uint32_t code = 0;
-    std::size_t length = 0; ///< 0 where the bytes are ill-formed
+    std::size_t length = 0; ///< 0 if the bytes are ill-formed
 };
 
 Character characterAt(std::string_view bytes, std::size_t at)
@@ -41,7 +41,7 @@ bool isControl(std::uint32_t code)
     return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
-/// Characters that change how the rest of a line is shown, or that nobody can see.
+/// Characters that are invisible or change how the rest of a line is displayed.
 bool isInvisible(std::uint32_t code)
 {
     return isControl(code) || (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||

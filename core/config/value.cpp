@@ -42,8 +42,7 @@ bool isDigits(std::string_view text)
     return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// How an integer in another notation (1_000, 1e3, 64.0, +5, 007) is written plainly; empty for anything
-/// else.
+/// The plain form of an integer in another notation (1_000, 1e3, 64.0, +5, 007); empty for other text.
 std::string plainInteger(std::string_view text)
 {
     std::string digits;

@@ -11,23 +11,23 @@ struct Auto {
     bool operator==(const Auto&) const = default;
 };
 
-/// A checked value of a key. Words (choices, devices, …) are text in their one spelling; sizes are bytes.
+/// A checked value of a key. Words (choices, devices, …) are canonical text; sizes are bytes.
 using Value = std::variant<Auto, bool, std::int64_t, double, std::string, std::vector<std::string>>;
 
-/// Reads what was written for a key: type, range, choices.
-/// \throws Error  without `where`, which the caller knows
+/// Parses the value of a key: type, range, choices.
+/// \throws Error  without `where`, which the caller adds
 Value parseValue(const KeyInfo& key, const SpecValue& written);
 
 /// The value as JSON text.
 std::string jsonText(const Value& value);
 
-/// Shortest decimal text that reads back as the same number: 600, 0.5, 1e+16.
+/// Shortest decimal text that parses to the same number: 600, 0.5, 1e+16.
 std::string numberText(double number);
 
 /// 65,536
 std::string groupedText(double number);
 
-/// A row of the table: the key and how it reads and writes its field of the spec.
+/// A row of the table: the key and the conversion of its field of the spec.
 struct KeyRow {
     KeyInfo info;
     Value (*get)(const ExperimentSpec& spec) = nullptr;
@@ -35,7 +35,7 @@ struct KeyRow {
 };
 const std::vector<KeyRow>& keyRows();
 
-/// Index of each key in keyRows(), for those that code must name.
+/// Index of a key in keyRows().
 std::size_t rowOf(std::string_view name);
 
 } // namespace tilescope::config

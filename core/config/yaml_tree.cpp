@@ -23,7 +23,7 @@ bool isNull(std::string_view text)
     return text == "~" || text == "null" || text == "Null" || text == "NULL";
 }
 
-/// Builds the tree from the parser's events and refuses what goes over a bound as soon as it does.
+/// Builds the tree from the parser's events and throws as soon as a limit is exceeded.
 class TreeBuilder : public YAML::EventHandler {
 public:
     TreeBuilder(std::string_view text, std::string_view where) : text_(text), where_(where) {}
@@ -47,7 +47,7 @@ public:
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& text) override
     {
-        // The parser marks plain scalars with "?" and quoted ones with "!"; anything else stands in the text.
+        // The parser marks plain scalars with "?" and quoted ones with "!"; anything else is an explicit tag.
         const bool plain = tag.empty() || tag == "?";
         if (!plain && tag != "!")
             refuseTag(mark, tag);
@@ -66,7 +66,7 @@ public:
         const auto found = anchors_.find(anchor);
         if (found == anchors_.end())
             refuse(mark, "an alias names a value that it is part of", "write the value out");
-        // Shared, not copied; but whoever walks the tree meets it again, so it counts again.
+        // The node is shared, but a traversal visits it again, so its weight counts again.
         weight_ += found->second->weight;
         requireWeight(mark);
         place(found->second, positionOf(mark));
@@ -86,7 +86,7 @@ public:
     void OnMapEnd() override { close(); }
 
 private:
-    /// A list or map whose end has not come yet.
+    /// An open list or map.
     struct Frame {
         std::shared_ptr<YamlNode> node;
         YAML::anchor_t anchor = 0;
@@ -96,8 +96,8 @@ private:
         std::unordered_map<std::string, Position> seen;
     };
 
-    /// The parser counts bytes, people characters. Marks come in the order of the text, so that counting goes
-    /// on from the last one and the whole stays O(text).
+    /// The parser counts bytes, messages count characters. Marks arrive in the order of the text; counting
+    /// continues from the previous one, so the total stays O(text).
     Position positionOf(const YAML::Mark& mark)
     {
         const auto end = std::min(static_cast<std::size_t>(mark.pos), text_.size());
@@ -111,7 +111,7 @@ private:
         return {mark.line + 1, static_cast<int>(counted_) + 1};
     }
 
-    /// The parser takes the end of the text for a quotation mark.
+    /// The parser accepts the end of the text as a closing quotation mark.
     void requireClosed(const YAML::Mark& mark)
     {
         const auto begin = static_cast<std::size_t>(mark.pos);
@@ -234,9 +234,9 @@ private:
 
     std::string_view text_;
     std::string_view where_;
-    int countedLine_ = -1;      ///< where positionOf stands: line,
+    int countedLine_ = -1;      ///< position of the last positionOf(): line,
     std::size_t countedTo_ = 0; ///< byte,
-    std::size_t counted_ = 0;   ///< and characters before it in the line
+    std::size_t counted_ = 0;   ///< characters before that byte in the line
     bool seenDocument_ = false;
     std::size_t weight_ = 0;
     YamlNodePtr root_;
@@ -244,7 +244,7 @@ private:
     std::unordered_map<YAML::anchor_t, YamlNodePtr> anchors_;
 };
 
-/// Reads from a view without copying it.
+/// Reads from a view without copying.
 class ViewBuffer : public std::streambuf {
 public:
     explicit ViewBuffer(std::string_view text)
@@ -298,7 +298,7 @@ std::string mendFor(std::string_view message, std::string_view lineText)
     return "a spec is written as `key: value`, one a line";
 }
 
-/// What the parser complains of, in words for someone who writes a spec.
+/// Translates an error of the parser for authors of specs.
 Error translated(const YAML::Exception& exception, std::string_view text, std::string_view where)
 {
     Error error{.what = "not valid YAML: " + exception.msg, .where = std::string(where)};
@@ -306,7 +306,7 @@ Error translated(const YAML::Exception& exception, std::string_view text, std::s
     if (!exception.mark.is_null()) {
         const auto at = std::min(static_cast<std::size_t>(exception.mark.pos), text.size());
         error.where = placeOf(where, positionAt(text, at));
-        const std::size_t begin = text.substr(0, at).rfind('\n') + 1; // npos + 1 is the text's beginning
+        const std::size_t begin = text.substr(0, at).rfind('\n') + 1; // npos + 1 is 0
         lineText = text.substr(begin, text.find('\n', begin) - begin);
     }
     error.mend = mendFor(exception.msg, lineText);

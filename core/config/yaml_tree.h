@@ -18,7 +18,7 @@ struct YamlEntry {
     YamlNodePtr value;
 };
 
-/// A node of a YAML document. Aliases share the node they name.
+/// A node of a YAML document. An alias shares the node of its anchor.
 struct YamlNode {
     enum class Kind { Null, Scalar, List, Map };
     Kind kind = Kind::Null;
@@ -26,29 +26,28 @@ struct YamlNode {
     Position position;
     std::string text;               ///< Scalar
     std::vector<YamlNodePtr> items; ///< List
-    std::vector<YamlEntry> entries; ///< Map, no key twice
-    std::size_t weight = 1;         ///< nodes below and with this one, each alias counted in full
+    std::vector<YamlEntry> entries; ///< Map; keys are unique
+    std::size_t weight = 1;         ///< number of nodes in this subtree; each alias counts in full
 };
 
 inline constexpr std::size_t kMaximumYamlBytes = 4 << 20;
 inline constexpr std::size_t kMaximumYamlNodes = 1'000'000;
-inline constexpr std::size_t kMaximumYamlKeys = 256; ///< in one map
+inline constexpr std::size_t kMaximumYamlKeys = 256; ///< per map
 inline constexpr int kMaximumYamlDepth = 16;
 
-/// Reads one YAML document whose author may mean harm: bytes, depth, nodes (aliases expanded) and tags are
-/// bounded, in work as in memory. Null where the text holds no value.
-/// \param where  what stands before `:line:column` in messages
-/// \throws Error  what the parser or a bound refuses, with its place
+/// Parses one untrusted YAML document. Bytes, depth, nodes (aliases expanded) and tags are limited, which
+/// bounds time and memory. Null if the text has no value.
+/// \param where  precedes `:line:column` in messages
+/// \throws Error  the parser's error or an exceeded limit, with its position
 YamlNodePtr readYaml(std::string_view text, std::string_view where);
 
-/// Whether YAML reads the text back as itself without quotes, in a list too.
+/// Whether YAML reads the text back unchanged without quotes, also within a list.
 bool isPlainYaml(std::string_view text);
 
-/// The part of the tree that a spec's value may be: scalars and lists of them, copied. Text that could
-/// not be written again without quotes counts as quoted.
+/// Copies scalars and lists of scalars as a spec value. Text that needs quotes counts as quoted.
 SpecValue valueOf(const YamlNodePtr& node);
 
-/// `file:line:column`, or `file` alone where the position is unknown.
+/// `file:line:column`, or only `file` if the position is unknown.
 std::string placeOf(std::string_view where, Position position);
 
 } // namespace tilescope::config

@@ -14,11 +14,11 @@ namespace tilescope::predict {
 struct TypedAttention : AttentionProblem {
     Type type = Type::Float32;
 
-    /// Pairs of a query and a key that it sees, of all heads.
+    /// Number of (query, key) pairs with the key visible to the query, over all heads.
     double visiblePairs() const;
 };
 
-/// The attention of a spec, in the type that autocast gives it.
+/// The attention of a spec, with the type that autocast selects.
 TypedAttention attentionCall(const ExperimentSpec& spec);
 
 /// The memory and time of an attention backend of core/engine.
@@ -29,7 +29,7 @@ public:
     virtual Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) = 0;
 };
 
-/// \param ops  outlives it
+/// \param ops  must outlive the result
 std::unique_ptr<AttentionMemory> makeAttention(Backend backend, const TypedAttention& shape,
                                                const TargetDevice& device, Ops& ops);
 

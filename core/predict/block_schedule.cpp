@@ -9,18 +9,18 @@ namespace tilescope::predict {
 
 namespace {
 
-/// Beyond so many blocks a place the end of the last ones weighs little against all.
+/// With more blocks per slot than this, the tail is negligible.
 constexpr double kManyBlocks = 24;
 
-/// One multiprocessor. Its blocks advance alike, so that one number tells how far all are: a block that
-/// starts at `progress` ends when that has grown by the block's own seconds.
+/// One multiprocessor. Its blocks progress at the same rate, so one number suffices for all: a block that
+/// starts at `progress` ends when `progress` has increased by the block's duration.
 class Multiprocessor {
 public:
     explicit Multiprocessor(double alone) : alone_(alone) {}
 
     bool isIdle() const { return ends_.empty(); }
     void start(double seconds) { ends_.push(progress_ + seconds); }
-    /// When the next of its blocks ends, if none is added.
+    /// When its next block ends if no block is added.
     double nextEnd() const { return now_ + (ends_.top() - progress_) / speed(); }
     void endNext()
     {
@@ -91,7 +91,7 @@ double scheduledSeconds(const BlockGrid& grid, const BlockSharing& sharing, int 
     const auto blocks = static_cast<double>(grid.seconds.size()) * static_cast<double>(grid.heads);
     if (blocks > kManyBlocks * sharing.resident * multiprocessors) {
         const double mean = head / static_cast<double>(grid.seconds.size());
-        // On average half of a block is waited for at the end, where they are handed out one by one.
+        // On average, half a block of idle time at the end.
         return head * static_cast<double>(grid.heads) / multiprocessors + mean * sharing.resident / 2;
     }
     return simulated(inOrder(grid, sharing.longestFirst), sharing, multiprocessors);

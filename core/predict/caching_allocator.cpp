@@ -90,7 +90,7 @@ void CachingAllocator::split(BlockId block, std::int64_t size)
     freeBlocks(whole.isLarge, whole.isOfGraph).emplace(left, whole.address + size, rest);
 }
 
-// Segments in which nothing is allocated, as the allocator does before it gives up.
+// Returns unused segments to the driver, as the allocator does before it fails.
 void CachingAllocator::giveBackSegments()
 {
     for (FreeBlocks* candidates : {&freeBlocks(false, false), &freeBlocks(true, false)})

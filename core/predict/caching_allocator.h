@@ -9,36 +9,36 @@
 
 namespace tilescope::predict {
 
-/// What an allocation would have failed with.
+/// Thrown where an allocation would fail.
 struct OutOfMemory {
     std::int64_t asked = 0;
     std::int64_t allocated = 0;
     std::int64_t reserved = 0;
 };
 
-/// PyTorch's caching allocator on one device and one stream, without any memory: the same rounding, the same
-/// segments, the same choice of blocks (c10/cuda/CUDACachingAllocator.cpp, default settings).
+/// A model of PyTorch's caching allocator for one device and one stream that allocates no memory: the same
+/// rounding, segments and choice of blocks (c10/cuda/CUDACachingAllocator.cpp, default settings).
 ///
-/// Sizes are rounded up to 512 B. Up to 1 MiB a block is cut from a segment of 2 MiB, up to 10 MiB from one
-/// of 20 MiB, and beyond that from one of its own size, rounded up to 2 MiB. The smallest free block that
-/// fits is taken; what is left of it stays whole, and counts as allocated, where it is at most 1 MiB (512 B
-/// among the small ones). Addresses grow with each segment, where a driver may give others: they decide only
-/// between free blocks of one size.
+/// Sizes are rounded up to 512 B. Blocks up to 1 MiB come from segments of 2 MiB, blocks up to 10 MiB from
+/// segments of 20 MiB; larger blocks get their own segment, rounded up to 2 MiB. The smallest free block that
+/// fits is used. The remainder is not split off, and counts as allocated, if it is at most 1 MiB (512 B for
+/// small blocks). Addresses increase with each segment, unlike a driver's; they only decide between free
+/// blocks of equal size.
 class CachingAllocator {
 public:
     using BlockId = std::int32_t;
     static constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-    /// \param limit  most bytes that may be reserved
+    /// \param limit  maximum number of reserved bytes
     explicit CachingAllocator(std::int64_t limit = kNoLimit) : limit_(limit) {}
 
     /// O(log blocks).
-    /// \throws OutOfMemory  also after giving unused segments back
+    /// \throws OutOfMemory  the limit is exceeded even after unused segments were freed
     BlockId allocate(std::int64_t bytes);
     /// O(log blocks).
     void free(BlockId block);
-    /// From now on blocks come from segments of a graph that is captured, which nobody else gets; or from the
-    /// others again.
+    /// Selects the pool of subsequent allocations: the private pool of a CUDA graph during capture, or the
+    /// general pool.
     void useGraphPool(bool isCapturing) { isCapturing_ = isCapturing; }
 
     std::int64_t allocated() const { return allocated_; }
@@ -71,7 +71,7 @@ private:
     std::int64_t reserved_ = 0;
     std::int64_t nextAddress_ = 0;
     std::vector<Block> blocks_;
-    std::vector<BlockId> unused_;                   ///< places in `blocks_`
+    std::vector<BlockId> unused_;                   ///< free indices of `blocks_`
     std::array<std::array<FreeBlocks, 2>, 2> free_; ///< by pool and size
     bool isCapturing_ = false;
 };

@@ -12,26 +12,25 @@
 
 namespace tilescope::predict {
 
-/// How fast a device is: what `tilescope doctor --ceilings` measured on it.
+/// The speed of a device, as measured by `tilescope doctor --ceilings`.
 struct DeviceRates {
     double fp32 = 0; ///< FLOP/s of a large matrix product
     double tf32 = 0;
     double bf16 = 0;
     double fp16 = 0;
     double bytes = 0;  ///< B/s, read and written together
-    double launch = 0; ///< seconds of the host for the smallest operation
+    double launch = 0; ///< host time of the smallest operation, seconds
     bool isCuda = false;
     int multiprocessors = 1;
-    bool onBusyHost = false; ///< other programs took CPUs away while some of it was measured
-    /// How much faster this device's attention kernels are than those that the figures in fused_kernels.cpp
-    /// were chosen for, by kind of ceiling; without an entry they count as they are.
+    bool onBusyHost = false; ///< other programs used the CPUs during part of the measurement
+    /// Speed of this device's attention kernels relative to the figures in fused_kernels.cpp, by kind of
+    /// ceiling; 1 if there is no entry.
     std::map<std::string, double> attentionPace = {};
     TimeFigures figures = {};
 
     double flops(Type type, bool isTf32) const;
 
-    /// From a file's ceilings of that device, the latest of each kind. None where one is missing that the
-    /// model cannot do without.
+    /// From the ceilings of that device, the latest of each kind. None if a required ceiling is missing.
     static std::optional<DeviceRates> from(std::span<const Ceiling> ceilings, const TargetDevice& device);
 };
 

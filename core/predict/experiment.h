@@ -10,29 +10,29 @@
 
 namespace tilescope::predict {
 
-/// The memory of one point: what is held between steps, and what each phase of a step does with it. The
-/// counterpart of engine::Experiment, with the same phases in the same order.
+/// The memory of one point: the tensors held between steps and the allocations of each phase. The counterpart
+/// of engine::Experiment, with the same phases in the same order.
 class ExperimentMemory {
 public:
     virtual ~ExperimentMemory() = default;
-    /// Whether a step in its mode has that phase.
+    /// Whether a step in this mode has the phase.
     virtual bool has(Phase phase) const = 0;
     virtual void dropGradients() = 0;
     virtual void run(Phase phase) = 0;
-    /// Lets go of what the step made.
+    /// Frees what the step allocated.
     virtual void finish() = 0;
 };
 
-/// Whether points of that spec can be replayed: those with steps of operations that are known.
+/// Whether points of the spec can be replayed. Requires a workload that has steps, with known operations.
 bool isReplayable(const ExperimentSpec& spec);
 
-/// The device as the spec uses it: with the spec's threads, where it names them.
+/// The device as the spec uses it: with the number of threads of the spec, if set.
 TargetDevice usedBy(const ExperimentSpec& spec, TargetDevice device);
 
-/// The phases that a step can have, in the order in which they run.
+/// The phases that a step can have, in execution order.
 inline constexpr std::array kStepPhases{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer};
 
-/// \param ops  outlives it
+/// \param ops  must outlive the result
 std::unique_ptr<ExperimentMemory> makeLmMemory(const ExperimentSpec& spec, const TargetDevice& device,
                                                Ops& ops);
 std::unique_ptr<ExperimentMemory> makeAttentionMemory(const ExperimentSpec& spec, const TargetDevice& device,

@@ -14,7 +14,7 @@ std::int64_t roundedUp(std::int64_t count, std::int64_t unit)
     return (count + unit - 1) / unit * unit;
 }
 
-// The kernels of kernels/: o, one number a row, and a workspace in backward.
+// The kernels of kernels/: o, one number per row, and a workspace in backward.
 class FlashAttention final : public AttentionMemory {
 public:
     FlashAttention(const TypedAttention& shape, const TargetDevice& device, Ops& ops)
@@ -30,7 +30,7 @@ public:
         timeFused(ops_, shape_, FusedKernel::Flash, false);
         Tensor o = ops_.make(shape_.queryCount(), shape_.type, "output");
         const Tensor logSumExp = ops_.make(shape_.rows(), Type::Float32, "log-sum-exp");
-        // What backward reads: the log-sum-exp itself, or two numbers a row instead of it.
+        // Saved for backward: the log-sum-exp, or two numbers per row instead.
         const Tensor statistics = keepsPairs() && ops_.recordsGraph()
                                       ? ops_.make(2 * shape_.rows(), Type::Float32, "row statistics")
                                       : logSumExp;
@@ -45,7 +45,7 @@ public:
     }
 
 private:
-    // fp32 with fp32's accuracy keeps two numbers a row.
+    // fp32 without TF32 saves two numbers per row.
     bool keepsPairs() const { return shape_.type == Type::Float32 && !(device_.isCuda && shape_.allowTf32); }
     bool isPadded() const { return headDim_ != shape_.headDim; }
     std::int64_t paddedBytes(std::int64_t count) const
@@ -84,7 +84,7 @@ private:
         return result;
     }
 
-    // kernels/cuda: the queries' gradient in fp32 and delta; on Hopper in whole tiles, and the log-sum-exp.
+    // kernels/cuda: fp32 gradient of q and delta; on Hopper padded to whole tiles, plus the log-sum-exp.
     std::int64_t workspace() const
     {
         const std::int64_t rows = shape_.rows();
@@ -103,8 +103,7 @@ private:
                         (paddedRows * (headDim_ + 2) + (shape_.deterministic ? heads * tiles : 0)) * kFloat);
     }
 
-    // kernels/cpu/packed_*: kernels that multiply pairs of 16-bit numbers take each value as a sum of so
-    // many; 0 where the plain kernels are used.
+    // kernels/cpu/packed_*: number of 16-bit terms that represent a value; 0 for the plain kernels.
     std::int64_t packedParts() const
     {
         const CpuInstructionSet set = device_.instructionSet;
@@ -126,7 +125,7 @@ private:
                roundedUp(shape_.headDim, kBlock) * packedParts() * kHalf;
     }
 
-    // A gradient of q in fp32 for each part of the keys; the plain kernels keep delta, too.
+    // An fp32 gradient of q per key partition; the plain kernels also store delta.
     std::int64_t cpuBackwardWorkspace() const
     {
         if (packedParts() > 0)
@@ -138,7 +137,8 @@ private:
         return shape_.rows() * (1 + cpuParts() * roundedUp(shape_.headDim, lanes)) * kFloat;
     }
 
-    // Few heads for many threads: the keys of a head are split, each part with a gradient of q of its own.
+    // With few heads and many threads, the keys of a head are partitioned, each partition with its own
+    // gradient of q.
     std::int64_t cpuParts() const
     {
         const std::int64_t heads = shape_.batch * shape_.kvHeads;

@@ -14,15 +14,17 @@ struct Entry {
     FusedFigures forward, backward;
 };
 
-// Each: tile; blocks a multiprocessor holds, the share of its rate that one reaches alone, whether the
-// longest come first; shares of the products' rate at head width 32, 64 and 128; a block's own time, the
-// kernel's own. Chosen by tests/bench/results/attention-h200.json, kernels alone on an otherwise idle H200.
+// Columns: tile; resident blocks per multiprocessor, share of its rate that one block reaches, whether the
+// longest blocks start first; share of the matrix-product rate at head dims 32, 64 and 128; overhead of a
+// block and of the kernel. Fitted to tests/bench/results/attention-h200.json: single kernels on an otherwise
+// idle H200.
 constexpr double kMicro = 1e-6;
 
 /// In the order of FusedKernel.
 constexpr std::array kKernelNames{"flash", "cudnn", "flash2", "efficient", "processor"};
 
-/// By wgmma, or for few keys or queries and wide heads by mma.sync (kernels/cuda/hopper/common/tf32.h).
+/// With wgmma, or with mma.sync for few keys or queries and large head dims
+/// (kernels/cuda/hopper/common/tf32.h).
 Entry tf32Figures(const TypedAttention& shape)
 {
     if (shape.keys > 512 && shape.queries > 64 && shape.headDim <= 128)
@@ -59,7 +61,7 @@ Entry figuresOf(FusedKernel kernel, const TypedAttention& shape)
         if (isHalf)
             return {{64, {1, 1, false}, 0.1, 0.14, 0.2, 2 * kMicro, 5 * kMicro},
                     {64, {1, 1, false}, 0.09, 0.13, 0.17, 2 * kMicro, 10 * kMicro}};
-        // Wider heads have other tiles.
+        // Larger head dims use other tiles.
         if (shape.headDim > 64)
             return {{64, {1, 1, false}, 0.42, 0.74, 0.9, 4.5 * kMicro, 2.6 * kMicro},
                     {64, {1, 1, false}, 0.43, 0.7, 0.74, 10 * kMicro, 16 * kMicro}};
@@ -76,8 +78,8 @@ bool usesTf32(FusedKernel kernel, const TypedAttention& shape)
     return shape.allowTf32 && kernel == FusedKernel::Flash;
 }
 
-/// What the host does for a call beside an ordinary operation, as so many of those: on the H200's host 12 us
-/// a call of the product's own kernel, 18 of FlashAttention-2, 22 of cuDNN.
+/// Host overhead of a call, in units of ordinary operations. Total on an H200's host: 12 us per call for
+/// Tilescope's kernel, 18 for FlashAttention-2, 22 for cuDNN.
 double preparation(FusedKernel kernel)
 {
     switch (kernel) {
@@ -95,14 +97,15 @@ double products(bool isBackward)
     return isBackward ? 5 : 2;
 }
 
-/// Keys that a tile of queries sees forward, or queries that see a tile of keys backward; tiles in the order
-/// in which the visible part grows.
+/// Forward: keys visible to a tile of queries. Backward: queries that see a tile of keys. Tiles are in order
+/// of increasing visible part.
 double visibleTo(const TypedAttention& shape, std::int64_t tile, std::int64_t rows, bool isBackward)
 {
     const auto across = static_cast<double>(isBackward ? shape.queries : shape.keys);
     if (!shape.causal)
         return across;
-    // Forward the last rows see all; backward the first keys are seen by all, which the order turns round.
+    // Forward, the last rows see all keys. Backward, the order is reversed: the first keys are visible to all
+    // queries.
     const double more = isBackward ? 0 : static_cast<double>(shape.keys - shape.queries);
     return std::clamp(static_cast<double>((tile + 1) * rows) + more, 0.0, across);
 }
@@ -210,7 +213,7 @@ double fusedSeconds(const FusedFigures& figures, const TypedAttention& shape, bo
     const std::int64_t tiles = (rows + figures.tile - 1) / figures.tile;
     BlockGrid grid{.heads = shape.batch * (isBackward ? shape.kvHeads : shape.heads)};
     const double perPair = flopsPerPair * rates.multiprocessors / rate;
-    // Query heads that share a key head are seen by its blocks one after the other.
+    // A block processes the query heads that share its key head one after the other.
     const std::int64_t groups = isBackward ? shape.heads / shape.kvHeads : 1;
     for (std::int64_t tile = 0; tile < tiles; ++tile)
         grid.seconds.push_back(perPair * static_cast<double>(groups) * figures.tile *

@@ -10,20 +10,20 @@ namespace tilescope::predict {
 
 struct DeviceRates;
 
-/// Attention in one kernel a direction.
+/// Attention kernels that compute each direction in one launch.
 enum class FusedKernel { Flash, Cudnn, FlashAttention2, Efficient, Processor };
 
-/// How such a kernel is built and what it reaches.
+/// Structure and throughput of such a kernel.
 struct FusedFigures {
-    int tile = 128; ///< query rows of a block forward, keys of a block backward
+    int tile = 128; ///< query rows per block forward, keys per block backward
     BlockSharing sharing = {};
-    // With the device full: shares of the rate of large matrix products, by head width. Narrower heads are
-    // padded, or as long in exponentials: they lose in proportion.
+    // On a full device: shares of the rate of large matrix products, by head dim. Smaller head dims are
+    // padded or limited by exponentials, so the share decreases proportionally.
     double at32 = 0;
     double at64 = 0;
     double at128 = 0;
-    double blockSeconds = 0; ///< a block's beginning and end
-    double startSeconds = 0; ///< the kernel's own, with the small ones before and after it
+    double blockSeconds = 0; ///< overhead of a block
+    double startSeconds = 0; ///< overhead of the kernel, including the small kernels before and after it
 
     double share(std::int64_t headDim) const;
 };
@@ -31,19 +31,19 @@ struct FusedFigures {
 /// attention_flash_bf16_forward
 std::string ceilingKind(FusedKernel kernel, const TypedAttention& shape, bool isBackward);
 
-/// What a device's attention kernels make of calibrationAttention(), as DeviceRates::attentionPace.
-/// \param measured  FLOP/s of the pairs that are seen, by kind of ceiling; others' kinds are passed over
+/// Speed of a device's attention kernels for calibrationAttention(), as DeviceRates::attentionPace.
+/// \param measured  FLOP/s of the visible pairs by kind of ceiling; other kinds are ignored
 std::map<std::string, double> attentionPaces(const std::map<std::string, double>& measured,
                                              const DeviceRates& rates);
 
 FusedFigures fusedFigures(FusedKernel kernel, const TypedAttention& shape, bool isBackward,
                           const DeviceRates& rates);
 
-/// Time of the kernel on the device alone.
+/// Time of the kernel on an otherwise idle device.
 double fusedSeconds(const FusedFigures& figures, const TypedAttention& shape, bool isBackward,
                     const DeviceRates& rates);
 
-/// Tells who times that such a kernel runs: two products of the visible pairs forward, five backward.
+/// Logs the kernel in the work log: two products of the visible pairs forward, five backward.
 void timeFused(Ops& ops, const TypedAttention& shape, FusedKernel kernel, bool isBackward);
 
 } // namespace tilescope::predict

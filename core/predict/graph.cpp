@@ -25,7 +25,7 @@ std::int64_t bytesOf(Type type)
 Origin Graph::record(std::initializer_list<Origin> inputs, std::initializer_list<const Tensor*> saved,
                      Backward backward)
 {
-    // Parameters stay parameters, and inputs inputs: a node that saves them adds nothing.
+    // Parameters and inputs keep their category when a node saves them.
     for (const Tensor* tensor : saved)
         if (tensor->origin.leaf == Origin::kNowhere)
             memory_.recategorize(tensor->storage, MemoryCategory::Activations);
@@ -38,7 +38,7 @@ Origin Graph::record(std::initializer_list<Origin> inputs, std::initializer_list
 void Graph::run(const Tensor& root, Tensor gradient, Leaves& leaves)
 {
     deliver(root.origin, std::move(gradient), leaves);
-    // A node's consumers were all recorded after it, so that the last one that waits has all its gradients.
+    // A node's consumers were recorded after it, so in reverse order all its gradients are complete.
     for (std::size_t i = nodes_.size(); i-- > 0;) {
         Node& node = nodes_[i];
         if (!node.isWanted) {
@@ -67,8 +67,7 @@ void Graph::deliver(const Origin& to, Tensor gradient, Leaves& leaves)
     if (to.leaf == Origin::kNowhere)
         return;
     Tensor& kept = leaves.gradients[to.leaf];
-    // A gradient that lies as its parameter does and that nobody else holds is kept as it is, any other
-    // copied.
+    // A gradient with the layout of its parameter and no other owner is kept; any other is copied.
     if (gradient.isTransposed || gradient.isExpanded || gradient.storage.isShared()) {
         Tensor copy = gradient;
         copy.storage =
@@ -86,7 +85,7 @@ void Graph::accumulate(Tensor& sum, Tensor gradient)
         sum = std::move(gradient);
         return;
     }
-    // Into the one that came first, where only this node holds it; else into a new one.
+    // In place if only this node owns the first gradient; otherwise into a new tensor.
     if (!sum.isExpanded && !sum.storage.isShared())
         return;
     sum.storage = memory_.make(sum.bytes(), MemoryCategory::Temporaries, "sum of two gradients");

@@ -23,46 +23,48 @@ struct Origin {
     bool needsGradient() const { return node != kNowhere || leaf != kNowhere; }
 };
 
-/// A tensor without numbers: the memory that it holds, and where its gradient goes.
+/// A tensor without values: the memory that it holds, and where its gradient goes.
 struct Tensor {
     Storage storage = {};
-    std::int64_t count = 0; ///< values
+    std::int64_t count = 0; ///< number of elements
     Type type = Type::Float32;
     Origin origin = {};
-    bool isExpanded = false;   ///< one value that stands for all
-    bool isTransposed = false; ///< its values do not lie in the order of its dimensions
+    bool isExpanded = false;   ///< a single value, expanded
+    bool isTransposed = false; ///< not contiguous in the order of its dimensions
 
     std::int64_t bytes() const { return count * bytesOf(type); }
     explicit operator bool() const { return count != 0; }
 };
 
-/// The most inputs or outputs of a node.
+/// The maximum number of inputs or outputs of a node.
 inline constexpr std::size_t kArity = 3;
 using Tensors = std::array<Tensor, kArity>;
 
-/// Gradients of leaves, as parameters keep them until they are dropped.
+/// Gradients of leaves, kept until they are dropped.
 struct Leaves {
     std::vector<Tensor> gradients;
 };
 
-/// What autograd does with memory: nodes hold what backward needs, backward runs them from the last to the
-/// first, each lets go of its gradients and then of what it held, and gradients that meet are added in place.
+/// Models the memory use of autograd: nodes save what backward needs. Backward runs them from last to first
+/// and frees the gradients of each, then its saved tensors. Multiple gradients of a tensor are accumulated in
+/// place.
 class Graph {
 public:
-    /// Gradients of the inputs from those of the outputs. What it captured is what the node holds.
+    /// Computes gradients of the inputs from those of the outputs. Its captures are the saved tensors of the
+    /// node.
     using Backward = std::function<Tensors(const Tensors&)>;
 
     explicit Graph(Memory& memory) : memory_(memory) {}
 
     /// Adds a node.
-    /// \param saved  what `backward` holds: counts as activations from now on
+    /// \param saved  saved for backward; their category becomes activations
     /// \return       the origin of its first output
     Origin record(std::initializer_list<Origin> inputs, std::initializer_list<const Tensor*> saved,
                   Backward backward);
 
     /// Runs backward from a tensor. Each node runs once; the graph is empty afterwards.
     void run(const Tensor& root, Tensor gradient, Leaves& leaves);
-    /// Lets go of all nodes and what they hold.
+    /// Frees all nodes and their saved tensors.
     void clear() { nodes_.clear(); }
 
 private:

@@ -47,7 +47,7 @@ Tensor CountedOps::embedding(const Tensor& weight, const Tensor& tokens)
     return ops_.embedding(weight, tokens.count, dModel_);
 }
 
-// All products have a row for each token.
+// One row per token.
 Tensor CountedOps::mm(const Tensor& x, const Tensor& weight)
 {
     const std::int64_t width = x.count / tokens_;
@@ -99,7 +99,7 @@ Tensors CountedOps::splitHeadsBackward(const Tensors& gradients)
     return {packed};
 }
 
-// A copy with the heads after the rows, which a single head is without one.
+// Copies to the layout (rows, heads); not needed for a single head.
 Tensor CountedOps::mergeHeads(const Tensor& o)
 {
     Tensor merged = o;
@@ -115,7 +115,7 @@ Tensor CountedOps::mergeHeads(const Tensor& o)
             ops_.moves(2 * g[0].bytes());
             byHead = ops_.make(g[0].count, g[0].type, "gradient by head");
         } else {
-            byHead.isTransposed = movesHeads_; // a view, which the kernels read as it lies
+            byHead.isTransposed = movesHeads_; // a view; the kernels support its strides
         }
         return {byHead};
     });

@@ -48,7 +48,7 @@ private:
     Ops& ops_;
     std::int64_t tokens_;
     std::int64_t dModel_;
-    bool movesHeads_; ///< merged heads lie in another order
+    bool movesHeads_; ///< merged heads have another layout
     bool groupsHeads_;
     std::unique_ptr<AttentionMemory> attention_;
     std::vector<Storage> rotations_;

@@ -20,7 +20,7 @@ public:
           model_(spec, CountedOps(spec, device, ops)), graph_(ops.memory())
     {
         const std::int64_t tokens = spec.batch * spec.context;
-        // Drawn on the host: there it counts too.
+        // Drawn on the host, so it counts as host memory as well.
         if (!device.isCuda)
             hold(MemoryCategory::Inputs, (tokens + spec.batch) * bytesOf(Type::Int64), "tokens on the host");
         hold(MemoryCategory::Inputs, tokens * bytesOf(Type::Int64), "tokens");
@@ -72,8 +72,8 @@ private:
         held_.push_back(ops_.memory().make(bytes, category, what));
     }
 
-    // Two moments a parameter, one count of steps for all, and what scales the loss, which backward starts
-    // with.
+    // Two moments per parameter, one step count for all, and the state of the loss scaling. Backward starts
+    // with the loss scale.
     void addOptimizer()
     {
         for (const Tensor& parameter : model_.parameters())
@@ -84,8 +84,8 @@ private:
         gradient_.storage = held_[held_.size() - 3];
     }
 
-    // Fused kernels in place: four numbers a parameter are read and three written. The scale of a scaled loss
-    // is inverted, and its gradients are read and written before.
+    // Fused in-place kernels: read four values per parameter and write three. With a scaled loss, the scale
+    // is inverted and the gradients are first read and written.
     void optimize()
     {
         std::int64_t bytes = 0;

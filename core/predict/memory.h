@@ -12,15 +12,15 @@
 
 namespace tilescope::predict {
 
-/// Categories that the allocator's count is made of: those up to Fragmentation.
+/// Categories of allocated memory: those up to Fragmentation.
 inline constexpr std::size_t kMemoryCategories = static_cast<std::size_t>(MemoryCategory::Fragmentation) + 1;
 
-/// Bytes by what they are for, in the order of MemoryCategory.
+/// Bytes per category, in the order of MemoryCategory.
 using BytesByCategory = std::array<std::int64_t, kMemoryCategories>;
 
 class Memory;
 
-/// A piece of memory that several tensors may share; it is given back when the last of them is gone.
+/// A memory block that several tensors may share; freed when the last of them is destroyed.
 class Storage {
 public:
     Storage() = default;
@@ -47,27 +47,27 @@ private:
     std::uint32_t place_ = 0;
 };
 
-/// The memory of a device while a step is replayed: what is held, by what for, and the most there ever was.
+/// The memory of a device during the replay of a step: current and peak bytes by category.
 ///
-/// Outlives every Storage of it. One thread.
+/// Must outlive its Storages. One thread.
 class Memory {
 public:
     enum class Event : std::uint8_t { Allocate, Free };
-    /// Told of each allocation and each free, with the bytes that were asked for.
+    /// Called for each allocation and free, with the requested number of bytes.
     using Observer = std::function<void(Event, std::int64_t bytes, MemoryCategory, const char* what)>;
 
-    /// \param isCaching  as on a GPU; else every block is taken and given back as it is asked for
+    /// \param isCaching  true: as on a GPU; false: every block is allocated and freed individually
     Memory(bool isCaching, std::int64_t limit);
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
 
-    /// \param what          a literal that says what the bytes are. Zero bytes take no block.
+    /// \param what          a literal that describes the bytes. Zero bytes allocate no block.
     /// \throws OutOfMemory
     Storage make(std::int64_t bytes, MemoryCategory category, const char* what);
-    /// Makes known what a block turned out to be for.
+    /// Changes the category of a block.
     void recategorize(const Storage& storage, MemoryCategory category);
     void resetPeaks();
-    /// What is made while it is set lies in the pool of a CUDA graph.
+    /// While set, allocations come from the pool of a CUDA graph.
     void capture(bool isCapturing) { allocator_.useGraphPool(isCapturing); }
     void observe(Observer observer) { observer_ = std::move(observer); }
 
@@ -80,8 +80,8 @@ public:
 private:
     friend class Storage;
     struct Entry {
-        std::int64_t bytes = 0; ///< asked for
-        std::int64_t size = 0;  ///< taken
+        std::int64_t bytes = 0; ///< requested
+        std::int64_t size = 0;  ///< allocated
         const char* what = "";
         std::int32_t holders = 0;
         CachingAllocator::BlockId block = 0;
@@ -101,7 +101,7 @@ private:
     BytesByCategory byCategory_{};
     BytesByCategory atPeak_{};
     std::vector<Entry> entries_;
-    std::vector<std::uint32_t> unused_; ///< places in `entries_`
+    std::vector<std::uint32_t> unused_; ///< free indices of `entries_`
     Observer observer_;
 };
 

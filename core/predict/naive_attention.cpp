@@ -4,7 +4,7 @@ namespace tilescope::predict {
 
 namespace {
 
-// Scores and weights, each queries x keys a head.
+// Scores and weights, each queries x keys per head.
 class NaiveAttention final : public AttentionMemory {
 public:
     NaiveAttention(const TypedAttention& shape, Ops& ops) : shape_(shape), ops_(ops)

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kKiB = 1024;
 
-// at::cuda::getChosenWorkspaceSize: Hopper and Blackwell want more.
+// at::cuda::getChosenWorkspaceSize: larger on Hopper and Blackwell.
 std::int64_t cublasWorkspace(const TargetDevice& device)
 {
     if (!device.isCuda)
@@ -79,7 +79,7 @@ void Ops::setBackward(bool isBackward)
         log_->setBackward(isBackward);
 }
 
-// The sizes of a product from those of its factors: m k, k n and m n values of each of the batch.
+// Derives m, n and k from the element counts m k, k n and m n of each batch entry.
 void Ops::multiplies(const Tensor& a, const Tensor& b, std::int64_t count, std::int64_t batch)
 {
     if (log_ == nullptr)
@@ -107,7 +107,7 @@ Tensor Ops::to(const Tensor& x, Type type, const char* what)
     return result;
 }
 
-// Parameters are cast once while autocast is in force, activations each time.
+// Autocast caches the cast of a parameter, but not of an activation.
 Tensor Ops::lowered(const Tensor& x, const char* what)
 {
     if (!autocast_ || x.type != Type::Float32)
@@ -141,7 +141,7 @@ Tensor Ops::rmsNorm(const Tensor& x, const Tensor& weight, std::int64_t rows)
     const Tensor reciprocal = make(rows, Type::Float32, "reciprocal root mean squares");
     moves(2 * x.bytes());
     record(y, {&x, &weight}, {&x, &reciprocal}, [this, x, reciprocal, width = weight.count](const Tensors&) {
-        // Of the input and of the weight; then the former is added to that of the residual stream.
+        // Gradients of input and weight; then the former is added to that of the residual stream.
         moves(3 * x.bytes());
         moves(2 * x.bytes());
         moves(3 * x.bytes());
@@ -153,10 +153,10 @@ Tensor Ops::rmsNorm(const Tensor& x, const Tensor& weight, std::int64_t rows)
     return y;
 }
 
-// a b, and the gradients a^T g and g b^T.
+// a b, with the gradients a^T g and g b^T.
 Tensor Ops::mm(const Tensor& a, const Tensor& b, std::int64_t count)
 {
-    // The arguments of a call are evaluated from the last to the first: the weight is cast before.
+    // Arguments are evaluated right to left, so the weight is cast first.
     const Tensor second = lowered(b, "activation, cast");
     const Tensor first = lowered(a, "activation, cast");
     useWorkspace();
@@ -168,7 +168,7 @@ Tensor Ops::mm(const Tensor& a, const Tensor& b, std::int64_t count)
             if (g[0].isExpanded)
                 moves(g[0].bytes());
             Tensor result = make(factor.count, factor.type, what);
-            // One value for all is no matrix to cuBLAS.
+            // cuBLAS does not support an expanded value as a matrix.
             const Storage filled =
                 g[0].isExpanded ? temporary(g[0].bytes(), "gradient written out") : Storage();
             return result;
@@ -202,7 +202,7 @@ Tensor Ops::addmm(const Tensor& x, const Tensor& a, const Tensor& b)
 
 Tensor Ops::add(const Tensor& x, const Tensor& y)
 {
-    // A CPU's kernel wants both in one type.
+    // CPU kernels require equal types.
     const Storage wide = !isCuda_ && y.type != x.type ? temporary(x.bytes(), "addend, widened") : Storage();
     Tensor sum = make(x.count, x.type, "residual stream");
     moves(2 * x.bytes() + y.bytes());
@@ -236,10 +236,10 @@ Tensor Ops::bmm(const Tensor& a, const Tensor& b, std::int64_t count, Factors fa
             return factors.isScaled ? timesNumber(result, "gradient of heads, scaled") : result;
         };
         Tensors result;
-        // The order of the derivatives of bmm and of baddbmm; all that matters is that both exist at once.
+        // The order of the derivatives of bmm and of baddbmm. Only their coexistence matters.
         result[factors.isScaled ? 0 : 1] = gradientOf(factors.isScaled ? first : second);
         result[factors.isScaled ? 1 : 0] = gradientOf(factors.isScaled ? second : first);
-        // That of k^T is computed as such.
+        // The gradient of k^T is computed in transposed layout.
         result[1].isTransposed = factors.isSecondTransposed;
         return result;
     });
@@ -248,8 +248,8 @@ Tensor Ops::bmm(const Tensor& a, const Tensor& b, std::int64_t count, Factors fa
 
 Tensor Ops::softmax(const Tensor& x, std::int64_t rows)
 {
-    // A GPU's autocast has softmax in fp32, a CPU's does not. One kernel reads fp16 and writes fp32; there is
-    // none for bf16.
+    // Autocast uses fp32 for softmax on a GPU, but not on a CPU. One kernel reads fp16 and writes fp32; there
+    // is none for bf16.
     const bool widens = isCuda_ && autocast_;
     const bool isFused = x.type == Type::Float16;
     const Tensor wide = widens && !isFused ? to(x, Type::Float32, "scores, cast") : x;
@@ -288,7 +288,7 @@ Tensor Ops::swiGlu(const Tensor& packed)
     moves(packed.bytes());
     moves(packed.bytes() * 3 / 2);
     if (graph_ == nullptr)
-        return activated; // the product is written over it
+        return activated; // the product overwrites it
     Tensor y = make(half, packed.type, "gated");
     record(y, {&packed}, {&packed, &activated}, [this, packed, activated](const Tensors&) -> Tensors {
         for (int kernel = 0; kernel < 3; ++kernel)
@@ -300,7 +300,7 @@ Tensor Ops::swiGlu(const Tensor& packed)
 
 Tensor Ops::logSoftmax(const Tensor& logits)
 {
-    // A CPU's autocast has the whole loss in fp32, a GPU's only what follows.
+    // Autocast computes the whole loss in fp32 on a CPU, but only what follows on a GPU.
     const Tensor x = autocast_ && !isCuda_ ? to(logits, Type::Float32, "logits, cast") : logits;
     Tensor y = make(x.count, x.type, "log-probabilities");
     record(y, {&x}, {&y},
@@ -327,7 +327,7 @@ Tensor Ops::sum(const Tensor& x)
     Tensor loss = make(1, Type::Float32, "loss");
     moves(x.bytes());
     record(loss, {&x}, {}, [this, type = x.type, count = x.count](const Tensors& g) -> Tensors {
-        Tensor all = g[0]; // the same value for all
+        Tensor all = g[0]; // one expanded value
         all.count = count;
         all.isExpanded = true;
         if (type != Type::Float32) {
@@ -339,7 +339,7 @@ Tensor Ops::sum(const Tensor& x)
     return loss;
 }
 
-// On a CPU the norm is made of x^2, its mean, the reciprocal root and two products, each with a node.
+// On a CPU the norm consists of x^2, its mean, the reciprocal root and two products, each with a node.
 Tensor Ops::rmsNormOfParts(const Tensor& x, const Tensor& weight, std::int64_t rows)
 {
     const Tensor reciprocal = reciprocalRoots(x, rows);
@@ -395,7 +395,7 @@ Tensor Ops::reciprocalRoots(const Tensor& x, std::int64_t rows)
     return reciprocal;
 }
 
-// A CPU makes a tensor of a number that it computes with: in double, then in the type of the others.
+// A CPU turns a scalar operand into a tensor: first double, then the type of the other operand.
 Storage Ops::withNumber(std::int64_t bytes, const char* what)
 {
     const Storage wide = number(sizeof(double));

@@ -13,11 +13,10 @@ namespace tilescope::predict {
 /// The device that a prediction is for.
 struct TargetDevice;
 
-/// LibTorch's operations as memory sees them: what each allocates forward and backward, what it keeps for
-/// backward, and in which order, on a CPU and on a GPU. Everything here was read off recorded allocations of
-/// LibTorch 2.11.
+/// Models LibTorch's operations: what each allocates forward and backward, what it saves for backward, and in
+/// which order, on a CPU and on a GPU. Derived from recorded allocations of LibTorch 2.11.
 ///
-/// One thread; replays one process: what is made once (workspaces) stays.
+/// One thread. An object replays one process: what is allocated once per process (workspaces) stays.
 class Ops {
 public:
     Ops(Memory& memory, const TargetDevice& device);
@@ -25,24 +24,24 @@ public:
     bool isCuda() const { return isCuda_; }
     bool recordsGraph() const { return graph_ != nullptr; }
     Memory& memory() { return memory_; }
-    /// Tells `log` what each operation computes and moves; nullptr: nobody. It outlives this.
+    /// Logs what each operation computes and moves; nullptr: no log. The log must outlive this.
     void logTo(WorkLog* log) { log_ = log; }
     WorkLog* log() { return log_; }
     double multiprocessors() const { return multiprocessors_; }
-    /// A kernel that moves so many bytes, for who times.
+    /// Logs a kernel that moves so many bytes.
     void moves(std::int64_t bytes)
     {
         if (log_ != nullptr)
             log_->move(static_cast<double>(bytes));
     }
-    /// A kernel that reads or writes a tensor so many times.
+    /// Logs a kernel that reads or writes a tensor so many times.
     void passes(const Tensor& x, int times)
     {
         if (log_ != nullptr)
             log_->move(static_cast<double>(times * x.bytes()), x.type);
     }
-    /// The same for a softmax or its gradient: rows of up to 1,024 values are shared by the threads of a
-    /// warp, longer ones have a thread block each.
+    /// Like passes(), for a softmax or its gradient: each row of up to 1,024 values is processed by one warp,
+    /// a longer one by a thread block.
     void rowPasses(const Tensor& x, int times, std::int64_t rows)
     {
         constexpr std::int64_t kLongestOfWarp = 1024;
@@ -51,14 +50,14 @@ public:
             log_->move(static_cast<double>(times * x.bytes()), x.type,
                        hasBlocks ? static_cast<double>(rows) : 0);
     }
-    /// Views: nothing but the host's time.
+    /// Logs views, which take only host time.
     void views(int count)
     {
         if (log_ != nullptr)
             log_->views(count);
     }
 
-    /// Autograd records into `graph` while this lives; into nothing for nullptr.
+    /// Autograd records into `graph` during the lifetime of this; nullptr: it does not record.
     class Recording {
     public:
         Recording(Ops& ops, Graph* graph) : ops_(ops), before_(ops.graph_) { ops.graph_ = graph; }
@@ -71,8 +70,8 @@ public:
         Graph* before_;
     };
 
-    /// Casts to a type while this lives; each parameter once, and its copy stays until the end of the
-    /// outermost scope.
+    /// Autocast to a type during the lifetime of this. Each parameter is cast once; the copy is kept until
+    /// the end of the outermost scope.
     class Autocast {
     public:
         Autocast(Ops& ops, std::optional<Type> type);
@@ -86,7 +85,7 @@ public:
         std::map<std::int32_t, Tensor> copiesBefore_;
     };
 
-    /// Backward runs in a thread of its own on a GPU, with cuBLAS handles of its own.
+    /// On a GPU backward runs on its own thread, with its own cuBLAS handles.
     class BackwardThread {
     public:
         explicit BackwardThread(Ops& ops) : ops_(ops), before_(ops.inBackward_) { ops.setBackward(true); }
@@ -100,47 +99,47 @@ public:
     };
 
     std::optional<Type> autocast() const { return autocast_; }
-    /// fp32 products may round to TF32.
+    /// Allows TF32 in fp32 products.
     void allowTf32(bool isAllowed) { isTf32_ = isAllowed; }
 
     Tensor make(std::int64_t count, Type type, const char* what);
-    /// Memory of an operation's own, gone when the handle is.
+    /// Temporary memory of an operation, freed with the handle.
     Storage temporary(std::int64_t bytes, const char* what);
-    /// A tensor of one number that an operation on a CPU makes of a scalar; nothing on a GPU.
+    /// A single-element tensor that an operation on a CPU makes from a scalar; nothing on a GPU.
     Storage number(std::int64_t bytes);
     /// A tensor times a number, out of place.
     Tensor timesNumber(const Tensor& x, const char* what);
-    /// A mask of truth values as numbers to add to the scores.
+    /// A boolean mask converted to numbers that are added to the scores.
     Storage maskOfNumbers(std::int64_t count, Type type);
-    /// Names what gives `output` its gradient. Nothing where autograd does not record.
+    /// Records the node that computes `output`. Does nothing if autograd does not record.
     void record(Tensor& output, std::initializer_list<const Tensor*> inputs,
                 std::initializer_list<const Tensor*> saved, Graph::Backward backward);
 
     Tensor to(const Tensor& x, Type type, const char* what);
     Tensor embedding(const Tensor& weight, std::int64_t tokens, std::int64_t width);
     Tensor rmsNorm(const Tensor& x, const Tensor& weight, std::int64_t rows);
-    /// a (rows, inner) by b (inner, columns); each cast as autocast says.
+    /// a (rows, inner) by b (inner, columns), each cast as autocast requires.
     Tensor mm(const Tensor& a, const Tensor& b, std::int64_t count);
     /// x + a b as one operation.
     Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b);
     Tensor add(const Tensor& x, const Tensor& y);
-    /// A product for each head. Which gradients come out transposed hangs on how the factors lie.
+    /// A product per head. The layout of the factors determines which gradients are transposed.
     struct Factors {
         std::int64_t batch = 1;
         bool isScaled = false;           ///< baddbmm with a factor
         bool isSecondTransposed = false; ///< q k^T
     };
     Tensor bmm(const Tensor& a, const Tensor& b, std::int64_t count, Factors factors);
-    /// \param rows  of values that add up to 1
+    /// \param rows  number of rows that are normalized
     Tensor softmax(const Tensor& x, std::int64_t rows);
-    /// Out of place, as for rows that are to be 0.
+    /// Out of place; for rows that are set to 0.
     Tensor maskedFill(const Tensor& x);
     Tensor swiGlu(const Tensor& packed);
     Tensor logSoftmax(const Tensor& logits);
     Tensor negativeLogLikelihood(const Tensor& x);
     Tensor sum(const Tensor& x);
 
-    /// What cuBLAS works in, taken at the first product of each thread and never given back.
+    /// The cuBLAS workspace, allocated at the first product of each thread and never freed.
     void useWorkspace();
 
 private:

@@ -9,7 +9,7 @@ namespace tilescope::predict {
 
 namespace {
 
-/// A process that runs a point.
+/// Replays the process that runs a point.
 class Replay {
 public:
     Replay(const ExperimentSpec& spec, const TargetDevice& given, std::int64_t limit)
@@ -23,7 +23,7 @@ public:
     Memory& memory() { return memory_; }
     std::string_view phase() const { return phase_; }
 
-    /// \return  what is allocated between forward and backward
+    /// \return  allocated bytes between forward and backward
     std::optional<Bytes> step(const ExperimentSpec& spec)
     {
         std::optional<Bytes> before;
@@ -53,15 +53,14 @@ MemoryPrediction replay(const ExperimentSpec& spec, const TargetDevice& device)
 {
     Replay run(spec, device, CachingAllocator::kNoLimit);
     MemoryPrediction prediction;
-    // One step before those that are timed makes what stays, a second one of those finds the blocks of the
-    // first.
+    // The first step allocates what is persistent; the second reuses the blocks that the first freed.
     for (int i = 0; i < std::min(spec.warmup, 1); ++i) {
         run.step(spec);
         run.finish();
     }
     run.memory().resetPeaks();
     const bool isGraph = spec.compile.kind == CompileRequest::Kind::Graph;
-    // A graph is captured after one more step, and its replays allocate nothing.
+    // A graph is captured after one more step; its replays allocate nothing.
     for (int i = 0; i < (isGraph ? 1 : std::min(spec.steps, 2)); ++i) {
         prediction.beforeBackward = run.step(spec);
         run.finish();
@@ -78,7 +77,7 @@ MemoryPrediction replay(const ExperimentSpec& spec, const TargetDevice& device)
     return prediction;
 }
 
-/// The failure of a point whose peak is above the limit.
+/// The failure of a point with a peak above the limit.
 std::optional<OomInfo> failure(const ExperimentSpec& spec, const TargetDevice& device, Bytes limit)
 {
     std::string phase = "setup";

@@ -9,24 +9,26 @@
 
 namespace tilescope::predict {
 
-/// What a point will need.
+/// Predicted memory use of a point.
 struct MemoryPrediction {
-    Bytes peakAllocated{};                    ///< within the timed steps
-    std::optional<Bytes> peakReserved = {};   ///< none on a CPU, whose allocator keeps nothing back
-    std::optional<Bytes> beforeBackward = {}; ///< allocated between forward and backward, where there is one
-    BytesByCategory atPeak{};                 ///< what peakAllocated is made of
-    /// Where it would fail, given what the device and the spec allow. The peaks are those without that limit.
+    Bytes peakAllocated{};                    ///< during the timed steps
+    std::optional<Bytes> peakReserved = {};   ///< none on a CPU, which has no caching allocator
+    std::optional<Bytes> beforeBackward = {}; ///< allocated between forward and backward; none if there is no
+                                              ///< backward
+    BytesByCategory atPeak{};                 ///< peakAllocated by category
+    /// Where the point runs out of memory, given the limits of device and spec. The peaks ignore those
+    /// limits.
     std::optional<OomInfo> outOfMemory = {};
 };
 
-/// Peak memory of a point before it is run: the allocations of its steps replayed, without LibTorch, into a
-/// model of the allocator. Thread-safe.
+/// Predicts the peak memory of a point: replays the allocations of its steps in a model of the allocator,
+/// without LibTorch. Thread-safe.
 ///
-/// \return  none where it is not known: workloads without steps, and packages that AOTInductor made
-/// O(layers) operations, some microseconds each layer.
+/// \return  none if it cannot be predicted: workloads without steps, and packages of AOTInductor
+/// O(layers) operations, a few microseconds per layer.
 std::optional<MemoryPrediction> predictMemory(const ExperimentSpec& spec, const TargetDevice& device);
 
-/// As predictMemory, telling each allocation and free of one step in the steady state.
+/// Like predictMemory(); also reports each allocation and free of one step in the steady state.
 void replayStep(const ExperimentSpec& spec, const TargetDevice& device, Memory::Observer observer);
 
 } // namespace tilescope::predict

@@ -10,15 +10,15 @@ namespace tilescope::predict {
 
 namespace {
 
-// Around a step: inputs, gradients dropped one by one, synchronisations. Around a point: tensors made and
-// filled, kernels loaded, the recording drained and stored.
+// Per step: inputs, freeing gradients one by one, synchronization. Per point: creating and filling tensors,
+// loading kernels. Per recording: draining and storing it.
 constexpr double kAroundStep = 1e-3;
 constexpr double kAroundPoint = 0.05;
 constexpr double kAroundRecording = 0.2;
-constexpr double kRecordedStep = 1.3; ///< of a bare one
+constexpr double kRecordedStep = 1.3; ///< relative to an unrecorded step
 constexpr double kFillBytesPerSecond = 400e9;
 
-// tests/bench/results/predictor-h200.json, "device idle …": nine in ten points of an H200.
+// tests/bench/results/predictor-h200.json, "device idle …": the 90th percentile of the error on an H200.
 struct IdleError {
     double idle, error;
 };
@@ -35,7 +35,7 @@ Replay howOf(const ExperimentSpec& spec)
     return spec.compile.kind == CompileRequest::Kind::Graph ? Replay::Graph : Replay::Eager;
 }
 
-/// \param allocated  what is held after the step
+/// \param allocated  receives the bytes allocated after the step
 std::vector<PhaseWork> replayed(const ExperimentSpec& spec, const TargetDevice& device,
                                 const DeviceRates& rates, Bytes& allocated)
 {
@@ -57,7 +57,7 @@ std::vector<PhaseWork> replayed(const ExperimentSpec& spec, const TargetDevice& 
     return phases;
 }
 
-/// The timed phases together.
+/// All timed phases as one.
 PhaseSeconds timedSeconds(const ExperimentSpec& spec, const std::vector<PhaseWork>& phases,
                           const DeviceRates& rates)
 {

@@ -11,41 +11,42 @@
 
 namespace tilescope::predict {
 
-/// What a phase of a step does.
+/// The work of a phase of a step.
 struct PhaseWork {
     Phase phase = Phase::Forward;
-    bool isTimed = true; ///< counts in the step's time
+    bool isTimed = true; ///< included in the step's time
     std::vector<Work> works = {};
 };
 
-/// How long a point will take.
+/// Predicted duration of a point.
 struct TimePrediction {
     double stepSeconds = 0; ///< the timed phases of a step
-    double error = 0;       ///< nine in ten recorded steps of its kind were within so large a share of theirs
+    double error = 0;       ///< relative; the 90th percentile among recorded steps of this kind
     std::vector<std::pair<Phase, PhaseSeconds>> phases = {}; ///< of a step, timed or not
-    double seconds = 0; ///< all steps of the point, with what comes before, between and after them
+    double seconds = 0; ///< the whole point: all steps, set-up and the time between steps
 };
 
-/// The phases of a step in their order, with what hangs on no figure of `rates.figures`. Empty where the spec
-/// cannot be replayed.
+/// The work of each phase of a step, in order. Independent of `rates.figures`. Empty if the spec cannot be
+/// replayed.
 std::vector<PhaseWork> stepWork(const ExperimentSpec& spec, const TargetDevice& device,
                                 const DeviceRates& rates);
-/// The timed phases of them.
-/// \param phases  of a step of that spec
+/// The duration of the timed phases.
+/// \param phases  stepWork() of that spec
 double stepSeconds(const ExperimentSpec& spec, const std::vector<PhaseWork>& phases,
                    const DeviceRates& rates);
 
-/// The share of that time in which no kernel runs, mostly as the device waits for the host. 0 on a CPU.
+/// The share of the step time in which no kernel runs, mostly because the device waits for the host. 0 on a
+/// CPU.
 double idleShare(const ExperimentSpec& spec, const std::vector<PhaseWork>& phases, const DeviceRates& rates);
 
-/// By how large a share a predicted step may be off, as nine in ten recorded ones were: least where the
-/// device is busy throughout, most where it waits for the host, whose pace changes from minute to minute.
+/// The relative error of a predicted step: the 90th percentile among recorded ones. Smallest if the device is
+/// always busy, largest if it waits for the host, whose speed varies over minutes.
 double expectedError(double idleShare, bool isCuda);
 
-/// Time of a point before it is run: the operations of a step replayed, each as long as its arithmetic at the
-/// calibrated rate of its precision and size, or its bytes at the calibrated bandwidth, or the host that
-/// starts it. Thread-safe.
-/// \return  none where it is not known, as with predictMemory
+/// Predicts the time of a point by replaying the operations of a step. Each takes the longest of: its
+/// arithmetic at the calibrated rate for its precision and size, its bytes at the calibrated bandwidth, and
+/// its launch on the host. Thread-safe.
+/// \return  none if it cannot be predicted, like predictMemory()
 /// O(layers) operations.
 std::optional<TimePrediction> predictTime(const ExperimentSpec& spec, const TargetDevice& device,
                                           const DeviceRates& rates);

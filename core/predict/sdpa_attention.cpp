@@ -5,8 +5,8 @@ namespace tilescope::predict {
 
 namespace {
 
-// PyTorch's scaled_dot_product_attention, as core/engine calls it: queries that see no key left out and
-// blanked, a longer key side as a mask.
+// PyTorch's scaled_dot_product_attention, as core/engine calls it: queries that see no key are left out and
+// their output is set to zero; a longer key side becomes a mask.
 class SdpaAttention final : public AttentionMemory {
 public:
     SdpaAttention(Backend backend, const TypedAttention& shape, const TargetDevice& device, Ops& ops)
@@ -26,7 +26,7 @@ public:
     {
         if (shape_.blankRows() == 0)
             return attend(q, k, v);
-        // A view of the queries that see a key; its gradient is written into one of all queries.
+        // A view of the queries that see a key. Its gradient is written into one of all queries.
         Tensor seeing = q;
         seeing.count = inner_.queryCount();
         ops_.record(seeing, {&q}, {}, [this](const Tensors&) -> Tensors {
@@ -47,7 +47,7 @@ private:
     }
 
     TypedAttention shape_;
-    TypedAttention inner_; ///< what PyTorch is given
+    TypedAttention inner_; ///< the problem that is passed to PyTorch
     TargetDevice device_;
     Ops& ops_;
     bool hasMask_ = false;

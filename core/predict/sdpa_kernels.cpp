@@ -17,7 +17,7 @@ std::int64_t roundedUp(std::int64_t count, std::int64_t unit)
     return (count + unit - 1) / unit * unit;
 }
 
-/// A mask of truth values as what is added to the scores.
+/// A boolean mask converted to numbers that are added to the scores.
 Storage maskOfNumbers(const SdpaCall& call, Ops& ops)
 {
     return call.hasMask ? ops.temporary(call.shape.queries * call.shape.keys * bytesOf(call.shape.type),
@@ -25,7 +25,7 @@ Storage maskOfNumbers(const SdpaCall& call, Ops& ops)
                         : Storage();
 }
 
-/// Copies of k's and v's gradients for each query head, where heads share keys.
+/// Gradients of k and v per query head, if heads share keys.
 std::int64_t sharedHeadBytes(const TypedAttention& shape)
 {
     if (shape.heads == shape.kvHeads)
@@ -67,7 +67,7 @@ private:
     static constexpr std::int64_t kFlags = 256;
 };
 
-// PyTorch's copy of FlashAttention-2. Few rows are split over the keys, and the parts put together.
+// PyTorch's copy of FlashAttention-2. With few rows the keys are split and the parts combined.
 class FlashKernel final : public SdpaKernel {
 public:
     Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
@@ -113,7 +113,7 @@ private:
         return bestSplits(blocks, 2 * call.device.multiprocessors, keyTiles);
     }
 
-    // num_splits_heuristic of FlashAttention: the fewest splits within 85 % of the best use of the device.
+    // num_splits_heuristic of FlashAttention: the fewest splits within 85 % of the best occupancy.
     static std::int64_t bestSplits(std::int64_t blocks, std::int64_t slots, std::int64_t keyTiles)
     {
         constexpr std::int64_t kMost = 128;
@@ -168,7 +168,7 @@ private:
     {
         const std::int64_t bytes = shape.queryCount() * bytesOf(shape.type);
         timeFused(ops, shape, FusedKernel::FlashAttention2, true);
-        // Heads are put behind rows, which moves nothing where there is one head.
+        // Moves heads behind rows; no copy for a single head.
         const Storage gradient =
             shape.heads > 1 && !isInOrder ? ops.temporary(bytes, "gradient of o, in order") : Storage();
         const Storage output = shape.heads > 1 ? ops.temporary(bytes, "o, in order") : Storage();
@@ -238,8 +238,8 @@ private:
     }
 };
 
-// The kernel for processors: tiles of scores in fp32, and once more in half precision, for each thread. It
-// reads shared heads and masks as they are.
+// The CPU kernel: per thread, tiles of scores in fp32 and a second copy in half precision. Supports shared
+// heads and masks directly.
 class CpuFlashKernel final : public SdpaKernel {
 public:
     Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
@@ -285,8 +285,8 @@ private:
     static Tensors backward(Ops& ops, const TypedAttention& shape, std::int64_t threads, bool isInOrder)
     {
         timeFused(ops, shape, FusedKernel::Processor, true);
-        // The kernel writes (batch, rows, heads, head dim), which is another order only where there are
-        // several heads and several rows.
+        // The kernel writes (batch, rows, heads, head dim). The layout differs only with several heads and
+        // several rows.
         const auto isReordered = [&](std::int64_t rows) { return shape.heads > 1 && rows > 1; };
         const Storage gradient =
             isReordered(shape.queries) && !isInOrder
@@ -301,7 +301,8 @@ private:
         const std::int64_t tiles = 2 * threads * queryTile(shape) * keyTile(shape);
         const Storage scores = ops.temporary(tiles * kFloat, "tiles of each thread");
         const Storage halves = narrowTiles(ops, tiles, shape);
-        // Threads work on whole heads. At worst all of them sum the rows of a tile at the same instant.
+        // Each thread processes whole heads. In the worst case all of them sum the rows of a tile at the same
+        // time.
         const std::int64_t busyThreads = std::min(threads, shape.batch * shape.kvHeads);
         ops.temporary(busyThreads * queryTile(shape) * kFloat, "row sums of tiles");
         return result;
@@ -313,7 +314,7 @@ const FlashKernel kFlash;
 const EfficientKernel kEfficient;
 const CpuFlashKernel kCpuFlash;
 
-/// What PyTorch itself chooses: cuDNN where Hopper or newer has it, then flash, then efficient, then math.
+/// PyTorch's default choice: cuDNN on Hopper or newer, then flash, then efficient, then math.
 const SdpaKernel* chosen(const TypedAttention& shape, bool hasMask, const TargetDevice& device)
 {
     if (!device.isCuda)

@@ -4,14 +4,14 @@
 
 namespace tilescope::predict {
 
-/// What PyTorch's front door gives a kernel.
+/// The arguments of scaled_dot_product_attention for a kernel.
 struct SdpaCall {
     TypedAttention shape;
     bool hasMask = false;
     TargetDevice device;
 };
 
-/// One of PyTorch's attention kernels, in memory. Stateless.
+/// Models the memory of one of PyTorch's attention kernels. Stateless.
 class SdpaKernel {
 public:
     virtual ~SdpaKernel() = default;

@@ -4,8 +4,8 @@ namespace tilescope::predict {
 
 namespace {
 
-// PyTorch's plain form: q and k each scaled by the root of the factor, a mask of numbers, and a softmax that
-// looks for rows that are hidden altogether. Half precision is computed in fp32.
+// PyTorch's reference implementation: q and k are each scaled by the root of the factor, the mask is added as
+// numbers, and softmax checks for fully masked rows. Half precision is computed in fp32.
 class MathKernel final : public SdpaKernel {
 public:
     Tensor apply(const SdpaCall& call, Ops& ops, const Tensor& q, const Tensor& k,
@@ -30,7 +30,7 @@ public:
                 lookForHiddenRows(ops, shape);
             }
             o = ops.bmm(weights, values, shape.queryCount(), {.batch = shape.batch * shape.heads});
-            // The weights are a result too, in the type of the inputs, though nobody takes it.
+            // The weights are also returned, in the type of the inputs, although the caller ignores them.
             const Storage narrow =
                 shape.type != Type::Float32
                     ? ops.temporary(shape.scoreCount() * bytesOf(shape.type), "weights, narrowed")
@@ -80,9 +80,9 @@ private:
 
     static void lookForHiddenRows(Ops& ops, const TypedAttention& shape)
     {
-        ops.moves(shape.scoreCount() * 5);  // compared
-        ops.moves(shape.scoreCount());      // and summed up by row
-        ops.moves(shape.scoreCount() * 12); // the mask, added
+        ops.moves(shape.scoreCount() * 5);  // comparison
+        ops.moves(shape.scoreCount());      // sum per row
+        ops.moves(shape.scoreCount() * 12); // addition of the mask
         const Storage infinite = ops.temporary(shape.scoreCount(), "scores that are hidden");
         const Storage hidden = ops.temporary(shape.rows(), "rows that are hidden");
         ops.number(sizeof(float));

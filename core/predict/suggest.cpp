@@ -12,7 +12,7 @@ namespace {
 
 using Keys = std::vector<std::pair<std::string, std::string>>;
 
-/// A spec that was changed, and what was changed.
+/// A changed spec and its changes.
 struct Changed {
     ExperimentSpec spec;
     Keys keys = {};
@@ -85,7 +85,7 @@ std::optional<Suggestion> shorter(const ExperimentSpec& spec, const TargetDevice
     });
 }
 
-/// All changes that leave sizes and results' meaning alone, together.
+/// All changes together that affect neither sizes nor the meaning of results.
 std::optional<Suggestion> together(const ExperimentSpec& spec, const TargetDevice& device,
                                    const std::vector<Change>& changes)
 {

@@ -9,10 +9,10 @@
 
 namespace tilescope::predict {
 
-/// A change of a spec after which it would fit.
+/// A change of a spec that makes it fit.
 struct Suggestion {
     std::vector<std::pair<std::string, std::string>>
-        keys; ///< checkpointing: block; of spec keys and their values
+        keys; ///< checkpointing: block; keys of the spec and their values
     Bytes peakAllocated{};
     std::optional<Bytes> peakReserved = {};
 
@@ -20,11 +20,10 @@ struct Suggestion {
     std::string flags() const;
 };
 
-/// What would make a point fit that does not, by the predictor's word: each change by itself (the largest
-/// smaller batch, the longest shorter context, half precision, recomputation, an attention that keeps no
-/// scores), then together those that change no size, where none does alone. Only those that fit, the least
-/// change first. Empty where nothing helps, or nothing is known of the point. Some predictions of a spec:
-/// milliseconds.
+/// Changes that make a point fit into memory, according to the predictor. First single changes that keep all
+/// sizes: an attention backend that keeps no scores, recomputation, half precision; if none of them suffices,
+/// all combined. Then the largest smaller batch and the longest shorter context. Empty if nothing helps or
+/// the point cannot be predicted. Evaluates several predictions: milliseconds.
 std::vector<Suggestion> suggestions(const ExperimentSpec& spec, const TargetDevice& device);
 
 } // namespace tilescope::predict

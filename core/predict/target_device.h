@@ -13,12 +13,12 @@ namespace tilescope::predict {
 /// The device that a prediction is for.
 struct TargetDevice {
     bool isCuda = false;
-    std::string name = {}; ///< NVIDIA H200; as its driver calls it
+    std::string name = {}; ///< NVIDIA H200; as the driver reports it
     std::string uuid = {}; ///< of a GPU of this machine
     int computeMajor = 9;  ///< compute capability
     int computeMinor = 0;
-    std::optional<Bytes> capacity = {}; ///< what a process may take; none: no end is known
-    int multiprocessors = 132;          ///< an H100's or H200's, where the calibration does not tell
+    std::optional<Bytes> capacity = {}; ///< available to a process; none: unlimited
+    int multiprocessors = 132;          ///< default: H100 and H200, if not calibrated
     int threads = 1;                    ///< of a CPU
     CpuInstructionSet instructionSet = CpuInstructionSet::Avx512; ///< of a CPU
 };

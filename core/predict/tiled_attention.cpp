@@ -10,7 +10,7 @@ namespace tilescope::predict {
 
 namespace {
 
-constexpr std::int64_t kWide = 4; // bytes of fp32, in which sums are kept
+constexpr std::int64_t kWide = 4; // bytes of fp32, the type of the sums
 
 // The flash-torch backend: scores exist for one wave of query rows and one tile of keys. Pairs of a wave and
 // a tile with the same sizes allocate the same, so each combination of sizes is replayed once.
@@ -47,7 +47,7 @@ private:
                    : Storage();
     }
 
-    // Of factors that are not wide a GPU makes a wide product; a CPU widens them first.
+    // For half-precision factors a GPU writes an fp32 product directly; a CPU converts the factors first.
     Storage product(std::int64_t count, std::int64_t first, std::int64_t second) const
     {
         ops_.useWorkspace();
@@ -58,7 +58,7 @@ private:
         return ops_.temporary(count * kWide, "tile product");
     }
 
-    // A product added to what is there: in place where nothing needs widening.
+    // Adds a product to a tensor: in place unless a conversion is needed.
     void accumulate(std::int64_t count, std::int64_t wideFactor, std::int64_t other) const
     {
         ops_.useWorkspace();
@@ -72,7 +72,7 @@ private:
     struct Pair {
         std::int64_t rows;
         std::int64_t keys;
-        std::int64_t crossed; ///< leading rows that do not see all keys; 0 or less: none
+        std::int64_t crossed; ///< number of leading rows that do not see all keys; 0 or less: none
         auto operator<=>(const Pair&) const = default;
     };
 
@@ -93,7 +93,7 @@ private:
         return std::max(lowest, first + (row - first) / shape_.tileQ * shape_.tileQ);
     }
 
-    // Scales the scores, and hides those of keys that a row does not see.
+    // Scales the scores and masks those of keys that a row does not see.
     void scaleAndHide(const Pair& pair) const
     {
         scale();
@@ -106,7 +106,7 @@ private:
         const Storage cast = ops_.number(sizeof(float));
     }
 
-    // Pairs of a wave of queries and a tile of keys of which the former sees any.
+    // Number of pairs of a query wave and a key tile with a visible key.
     double pairs(bool isBackward) const
     {
         std::int64_t count = 0;
@@ -118,7 +118,7 @@ private:
                 const std::int64_t seen = shape_.causal ? std::min(shape_.keys, end + offset) : shape_.keys;
                 count += (seen + shape_.tileK - 1) / shape_.tileK;
             }
-        // Backward goes from each tile of keys through the waves that begin where the first row sees it.
+        // Backward visits, for each tile of keys, the waves from the first row that sees it.
         else
             for (std::int64_t key = 0; key < shape_.keys; key += shape_.tileK) {
                 const std::int64_t row = std::max(shape_.causal ? key - offset : first, first);
@@ -128,8 +128,8 @@ private:
         return static_cast<double>(count);
     }
 
-    // All pairs, of which each does so many operations on its scores, views among them: products, and about
-    // ten passes over the scores of which the cache has most.
+    // Logs all pairs: the products, and the operations on the scores, including views. About ten passes over
+    // the scores, mostly from cache.
     void timeTiles(double operations, int products, bool isBackward) const
     {
         WorkLog* log = ops_.log();
@@ -137,7 +137,7 @@ private:
             return;
         const double scores = shape_.visiblePairs();
         constexpr double kPasses = 10;
-        constexpr double kAround = 12; // sums made, divided, narrowed
+        constexpr double kAround = 12; // creating, dividing and converting the sums
         log->repeat(pairs(isBackward) * operations + kAround, kPasses * scores * kWide);
         for (int i = 0; i < products; ++i)
             log->product(shape_.type, shape_.allowTf32, heads(),
@@ -155,7 +155,7 @@ private:
         for (std::int64_t begin = shape_.blankRows(); begin < shape_.queries; begin += waveRows_) {
             const std::int64_t end = std::min(begin + waveRows_, shape_.queries);
             const std::int64_t keysSeen = shape_.causal ? std::min(shape_.keys, end + offset()) : shape_.keys;
-            // Tiles between the first and those that the diagonal crosses are alike.
+            // Tiles between the first and those that the diagonal crosses have equal sizes.
             const std::int64_t crossing = shape_.causal ? begin + offset() : shape_.keys - 1;
             const std::int64_t resume = std::max(shape_.tileK, crossing / shape_.tileK * shape_.tileK);
             for (std::int64_t key = 0; key < keysSeen; key = key == 0 ? resume : key + shape_.tileK)
@@ -205,7 +205,7 @@ private:
             backwardTile(wavesThatSee(key, seen), std::min(shape_.tileK, shape_.keys - key));
         if (isWide())
             return {q, k, v};
-        // A list is built from its last element only on some compilers; all three exist at once in any case.
+        // The evaluation order of a list depends on the compiler; all three exist at once in any case.
         Tensors narrow;
         narrow[0] = ops_.make(q.count, shape_.type, "gradient of q");
         narrow[1] = ops_.make(k.count, shape_.type, "gradient of k");
@@ -220,7 +220,7 @@ private:
         return ops_.make(shape_.rows(), Type::Float32, "row sums of it");
     }
 
-    // The waves that see a tile of keys, without those whose sizes have been seen.
+    // The waves that see a tile of keys, one per combination of sizes.
     std::vector<Pair> wavesThatSee(std::int64_t key, std::set<Pair>& seen) const
     {
         std::vector<Pair> pairs;
@@ -231,7 +231,7 @@ private:
             return pair;
         };
         std::int64_t begin = firstRowThatSees(key, shape_.blankRows());
-        // From the first wave that the diagonal does not cross on, all but the last are alike.
+        // From the first wave below the diagonal on, all but the last have equal sizes.
         while (begin < shape_.queries && add(begin).crossed > 0)
             begin += waveRows_;
         if (begin < shape_.queries)

@@ -8,7 +8,7 @@ namespace tilescope::predict {
 
 namespace {
 
-/// Tiles that cuBLAS chooses among, and the share of the full rate that one can reach.
+/// Tile sizes of cuBLAS, and the share of the full rate that each can reach.
 struct Tile {
     double rows, columns, share;
 };
@@ -30,7 +30,7 @@ double moveSeconds(double bytes, Type type, const DeviceRates& rates)
     return bytes / (rates.bytes * share);
 }
 
-/// What the tiles of a product make of the device: the best that cuBLAS can choose.
+/// The share of the device that a product can use with the best tile size.
 double productShare(const Work& work, const DeviceRates& rates)
 {
     if (!rates.isCuda)
@@ -57,7 +57,7 @@ double productSeconds(const Work& work, const DeviceRates& rates)
     return std::max(flops / (rate * productShare(work, rates)), moveSeconds(bytes, work.type, rates));
 }
 
-/// Both clocks of a phase.
+/// The host and device clocks of a phase.
 class Clocks {
 public:
     explicit Clocks(const DeviceRates& rates) : rates_(rates), figures_(rates.figures) {}
@@ -104,7 +104,7 @@ private:
         device_ = std::max(device_, from) + seconds;
     }
 
-    // The device waits for each, or has more and more of them before it.
+    // Either the device waits for each launch, or launched kernels queue up.
     void repeat(double times, double seconds)
     {
         const double begin = host_;
@@ -115,9 +115,9 @@ private:
 
     const DeviceRates& rates_;
     const TimeFigures& figures_;
-    double host_ = 0;    ///< when the host has started all kernels so far
-    double device_ = 0;  ///< when the device has ended them
-    double busy_ = 0;    ///< of the device
+    double host_ = 0;    ///< time at which the host has launched all kernels so far
+    double device_ = 0;  ///< time at which the device has finished them
+    double busy_ = 0;    ///< time in which the device was busy
     double started_ = 0; ///< operations so far
 };
 

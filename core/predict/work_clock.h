@@ -6,22 +6,22 @@
 
 namespace tilescope::predict {
 
-/// What a phase takes.
+/// The duration of a phase.
 struct PhaseSeconds {
     double wall = 0;
-    double device = 0; ///< with kernels running
-    double host = 0;   ///< until it has started all of them
+    double device = 0; ///< time with kernels running
+    double host = 0;   ///< time until all kernels are launched
 };
 
 enum class Replay { Eager, Graph };
 
-/// Plays a phase of a step: the host starts kernels one after the other and runs ahead of the device, which
-/// begins each when it was started and the one before has ended. On a CPU, which is its own device, each
-/// operation takes both times; a captured graph takes the device's alone. O(works).
+/// Simulates a phase of a step. The host launches kernels one after the other and runs ahead of the device.
+/// The device starts each kernel once it was launched and the previous one has ended. On a CPU, which is its
+/// own device, an operation takes the sum of both times; a captured graph takes only device time. O(works).
 PhaseSeconds playedSeconds(std::span<const Work> works, const DeviceRates& rates, Replay how,
                            bool isBackward);
 
-/// Time of one of them on the device, without what lies between kernels.
+/// Duration of one piece of work on the device, without the gap between kernels.
 double deviceSeconds(const Work& work, const DeviceRates& rates);
 
 } // namespace tilescope::predict

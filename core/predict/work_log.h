@@ -12,11 +12,11 @@ namespace tilescope::predict {
 struct Work {
     enum class Kind : std::uint8_t {
         Product, ///< `count` products of (m, k) by (k, n) in one kernel
-        Move,    ///< a kernel that moves `bytes`, by `count` thread blocks that have a row each; 0: by any
-        Fused,   ///< a kernel that takes `seconds`, or as long as its `bytes`
-        Repeat,  ///< `count` kernels below autograd that move `bytes` together
-        Views,   ///< `count` operations of the host without a kernel
-        Prepare  ///< work of the host for a call beside what all have, as `count` operations
+        Move,    ///< a kernel that moves `bytes`, with `count` thread blocks of one row each; 0: any number
+        Fused,   ///< a kernel that takes `seconds`, or the time to move `bytes` if longer
+        Repeat,  ///< `count` kernels below autograd that move `bytes` in total
+        Views,   ///< `count` host operations without a kernel
+        Prepare  ///< additional host work of a call, in units of `count` operations
     };
     Kind kind = Kind::Move;
     Type type = Type::Float32;
@@ -28,7 +28,7 @@ struct Work {
     double seconds = 0;
 };
 
-/// What an operation computes and moves, in the order in which the host starts it.
+/// What operations compute and move, in launch order.
 class WorkLog {
 public:
     explicit WorkLog(const DeviceRates& rates) : rates_(rates) {}
@@ -45,7 +45,7 @@ public:
              .n = n,
              .k = k});
     }
-    /// \param type  of its values: those of two bytes are moved in smaller pieces
+    /// \param type  of its values: types of two bytes are moved in smaller pieces
     void move(double bytes, Type type = Type::Float32, double rows = 0)
     {
         add({.type = type, .count = rows, .bytes = bytes});
@@ -62,7 +62,7 @@ public:
     void views(double count) { add({.kind = Work::Kind::Views, .count = count}); }
     void prepare(double operations) { add({.kind = Work::Kind::Prepare, .count = operations}); }
 
-    /// What was added since the last call.
+    /// The work added since the last call.
     std::vector<Work> take() { return std::exchange(works_, {}); }
 
 private:

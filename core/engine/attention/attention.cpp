@@ -7,7 +7,7 @@
 namespace tilescope::engine {
 namespace {
 
-// The kernels of kernels/, reached through LibTorch's dispatcher so that the engine builds without them.
+// The kernels of kernels/, called through LibTorch's dispatcher so that the engine builds without them.
 class FlashAttention final : public AttentionBackend {
 public:
     FlashAttention(const AttentionCall& problem, const c10::OperatorHandle& op) : problem_(problem), op_(op)

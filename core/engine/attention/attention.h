@@ -22,7 +22,7 @@ class AttentionBackend {
 public:
     virtual ~AttentionBackend() = default;
     virtual at::Tensor apply(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) = 0;
-    /// Visits the tensors that it keeps between calls, such as masks.
+    /// Visits the tensors that are kept between calls, such as masks.
     virtual void visitHeld(const HoldVisitor& /*visit*/) const {}
 };
 

@@ -29,8 +29,8 @@ at::ScalarType dtypeOf(Precision precision)
     return at::kFloat;
 }
 
-// Attention alone on random q, k and v. The gradient of o.sum() is all ones: backward is handed it ready
-// made, so that it times attention and not a reduction.
+// Attention alone on random q, k and v. The gradient of o.sum() is all ones; it is passed to backward
+// directly, so that the timing does not include a reduction.
 class AttentionExperiment final : public Experiment {
 public:
     AttentionExperiment(const ExperimentSpec& spec, const Device& device)
@@ -87,7 +87,7 @@ public:
 
     Tensor graphRoot() const override { return o_; }
 
-    // Sum of the output: backends that compute the same agree on it.
+    // Sum of the output: equal for backends that compute the same.
     std::optional<double> loss() const override
     {
         if (!o_.defined())

@@ -7,8 +7,8 @@
 namespace tilescope::engine {
 namespace {
 
-// softmax(q k^T) v by three ops: scores and weights, each N x N a head, are written to memory and weights are
-// kept for backward.
+// softmax(q k^T) v with three ops: scores and weights, each N x N per head, are written to memory, and the
+// weights are saved for backward.
 class NaiveAttention final : public AttentionBackend {
 public:
     explicit NaiveAttention(const AttentionCall& problem) : problem_(problem)
@@ -24,8 +24,8 @@ public:
         hidden_ = at::ones({problem.queries, problem.keys}, at::device(problem.device).dtype(at::kBool))
                       .triu_(offset + 1);
         if (offset < 0) {
-            // The first queries see no key. Their scores stay finite, so that softmax gives no NaN, and their
-            // output is blanked instead.
+            // The first queries see no key. Their scores stay finite, so that softmax returns no NaN, and
+            // their output is set to zero.
             hidden_.narrow(0, 0, -offset).fill_(false);
             blank_ = at::zeros({problem.queries, 1}, at::device(problem.device).dtype(at::kBool));
             blank_.narrow(0, 0, -offset).fill_(true);
@@ -54,15 +54,15 @@ private:
     at::Tensor scores(const at::Tensor& q, const at::Tensor& k) const
     {
         const Annotation range(problem_.annotate, "scores");
-        // The product scales on its way out: no kernel over N x N and no scaled copy of q kept for backward.
-        // With a beta of zero the first operand is never read.
+        // The product is scaled in the same op: no separate N x N kernel, and no scaled copy of q saved for
+        // backward. With beta = 0 the first operand is not read.
         const at::Tensor scores = problem_.scale == 1
                                       ? at::bmm(q, k.transpose(1, 2))
                                       : at::baddbmm(unread_, q, k.transpose(1, 2), 0, problem_.scale);
         if (hidden_.defined()) {
-            // Hidden weights are zero, so softmax's backward gives their scores a zero gradient by itself:
-            // autograd need not know of the mask. bmm's backward does not use its result, so it may change in
-            // place.
+            // Masked weights are zero, so the backward of softmax returns zero gradients for their scores;
+            // autograd does not need the mask. The backward of bmm does not use its result, so it may be
+            // modified in place.
             const at::NoGradGuard unrecorded;
             scores.view({-1, problem_.queries, problem_.keys})
                 .masked_fill_(hidden_, -std::numeric_limits<double>::infinity());
@@ -83,8 +83,8 @@ private:
 
     AttentionCall problem_;
     at::Tensor unread_;
-    at::Tensor hidden_; // (queries, keys): key not seen; undefined when all are
-    at::Tensor blank_;  // (queries, 1): query that sees no key; undefined when there is none
+    at::Tensor hidden_; // (queries, keys): true: not visible; undefined if all are visible
+    at::Tensor blank_;  // (queries, 1): true: the query sees no key; undefined if there is none
 };
 
 } // namespace

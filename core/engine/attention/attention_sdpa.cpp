@@ -16,7 +16,7 @@ using at::Tensor;
 
 constexpr const char* kMask = "attention/mask";
 
-// LibTorch tells why a kernel cannot take a problem only in warnings.
+// LibTorch reports only in warnings why a kernel does not support a problem.
 class WarningCollector final : public c10::WarningHandler {
 public:
     void process(const c10::Warning& warning) override
@@ -30,7 +30,7 @@ private:
     std::string first_;
 };
 
-// Lets LibTorch's own choice fall on one kernel only.
+// Restricts LibTorch's choice to one kernel.
 class OnlyKernel {
 public:
     explicit OnlyKernel(TorchKernel kernel)
@@ -59,11 +59,11 @@ private:
     bool math_ = at::globalContext().userEnabledMathSDP();
 };
 
-// PyTorch's scaled_dot_product_attention: its own choice of kernel, or one kernel called by name.
+// PyTorch's scaled_dot_product_attention: its default choice of kernel, or one kernel by name.
 //
-// PyTorch aligns causal top left, we align bottom right. They agree for square problems, and any other is
-// brought there: queries that see no key are left out and blanked, and a query prefix that is longer on the
-// key side becomes a mask.
+// PyTorch aligns causal masks top left, Tilescope bottom right. The two agree for square problems. For
+// others, queries that see no key are left out and their output is set to zero, and a longer key side becomes
+// an explicit mask.
 class SdpaAttention final : public AttentionBackend {
 public:
     SdpaAttention(const BackendTraits& traits, const AttentionCall& problem);
@@ -80,16 +80,16 @@ private:
 
     const BackendTraits& traits_;
     AttentionCall problem_;
-    std::int64_t blankRows_ = 0; // leading queries that see no key
-    bool causal_ = false;        // what PyTorch is told; false where mask_ says it
-    Tensor mask_;                // (queries, keys): key is seen
+    std::int64_t blankRows_ = 0; // number of leading queries that see no key
+    bool causal_ = false;        // the flag passed to PyTorch; false if mask_ is used
+    Tensor mask_;                // (queries, keys): true: visible
 };
 
 SdpaAttention::SdpaAttention(const BackendTraits& traits, const AttentionCall& problem)
     : traits_(traits), problem_(problem)
 {
     const std::int64_t offset = problem.keys - problem.queries;
-    // One query sees every key: that is no mask at all.
+    // A single query sees every key, so it needs no mask.
     const bool causal = problem.causal && problem.queries > 1;
     blankRows_ = problem.causal && offset < 0 ? -offset : 0;
     causal_ = causal && offset <= 0;
@@ -109,7 +109,7 @@ void SdpaAttention::requireCuda() const
             c10::str(traits_.name, " is a CUDA kernel of PyTorch and this point runs on the CPU")};
 }
 
-// Asks LibTorch with tensors of the problem's own shape, which live for this call only.
+// Queries LibTorch with temporary tensors of the problem's shape.
 void SdpaAttention::requireKernelTakes() const
 {
     const std::optional<TorchKernel> kernel = traits_.torchKernel;
@@ -170,7 +170,7 @@ Tensor SdpaAttention::attend(const Tensor& q, const Tensor& k, const Tensor& v) 
     return dispatched(q, k, v);
 }
 
-// Through PyTorch's own front door, which pads head dims and masks as the kernels need them.
+// Through PyTorch's public function, which pads head dims and masks as the kernels require.
 Tensor SdpaAttention::dispatched(const Tensor& q, const Tensor& k, const Tensor& v) const
 {
     std::optional<OnlyKernel> only;

@@ -17,9 +17,8 @@ using torch::autograd::variable_list;
 // corrected as new key tiles arrive, and backward recomputes the tiles from q, k, v, o and the log-sum-exp of
 // each row.
 //
-// Query tiles do not depend on each other, so a GPU gives each to a thread block. Here one op works on as
-// many of them as fit into the score budget (a wave), which keeps the memory bounded and the number of ops
-// small.
+// Query tiles are independent, so a GPU kernel gives each to a thread block. Here one op processes as many of
+// them as fit into the score budget (a wave), which limits both memory and the number of ops.
 class TiledPlan {
 public:
     explicit TiledPlan(const AttentionCall& problem);
@@ -50,10 +49,10 @@ private:
     Tensor scores(const Tensor& qRows, const Tensor& kTile, Span rows, Span keys) const;
 
     AttentionCall problem_;
-    at::ScalarType wide_;         // what sums are kept in
-    std::int64_t offset_ = 0;     // query i sees key j when j <= i + offset_
+    at::ScalarType wide_;         // type of the sums
+    std::int64_t offset_ = 0;     // query i sees key j if j <= i + offset_
     std::int64_t firstRow_ = 0;   // the first query that sees a key
-    std::int64_t waveRows_ = 0;   // query rows that one op works on
+    std::int64_t waveRows_ = 0;   // query rows per op
     std::int64_t queryBatch_ = 0; // batch · heads
 };
 
@@ -63,7 +62,7 @@ TiledPlan::TiledPlan(const AttentionCall& problem) : problem_(problem)
     offset_ = problem.keys - problem.queries;
     firstRow_ = problem.causal ? std::max<std::int64_t>(0, -offset_) : 0;
     queryBatch_ = problem.batch * problem.heads;
-    // Score block of one wave: enough rows to fill a GPU, few enough to stay in a CPU's cache.
+    // Score block of one wave: large enough to fill a GPU, small enough for a CPU's cache.
     const std::int64_t budget = problem.device.is_cuda() ? (64LL << 20) : (2LL << 20);
     const std::int64_t rowBytes = queryBatch_ * problem.tileK * static_cast<std::int64_t>(sizeof(float));
     waveRows_ = std::max<std::int64_t>(1, budget / (rowBytes * problem.tileQ)) * problem.tileQ;
@@ -103,7 +102,7 @@ Tensor TiledPlan::sumGroups(const Tensor& gradTile) const
     return gradTile.view({-1, groups, gradTile.size(1), gradTile.size(2)}).sum(1);
 }
 
-// a b, kept in the wide type whatever the type of the factors.
+// a b in the wide type, whatever the type of the factors.
 Tensor TiledPlan::product(const Tensor& a, const Tensor& b) const
 {
     if (problem_.dtype == wide_)
@@ -153,7 +152,7 @@ Tensor TiledPlan::forward(const Tensor& q4, const Tensor& k4, const Tensor& v4, 
             const Span keys = keyTile(key);
             const Span part{firstRowThatSees(key, begin), all.end};
             Tensor p = scores(part.of(q), tileForQueries(k, keys), part, keys);
-            // The first tile holds key 0, which every row here sees: from then on maxima are finite.
+            // The first tile contains key 0, which every row here sees, so maxima are finite from then on.
             Tensor max = part.of(maxima);
             const Tensor newMax = at::maximum(max, p.amax(-1, true));
             const Tensor correction = at::sub(max, newMax).exp_();
@@ -177,7 +176,7 @@ variable_list TiledPlan::backward(const Tensor& gradO4, const Tensor& q4, const 
     const Tensor v = byHead(v4, problem_.keys);
     const Tensor gradO = byHead(gradO4, problem_.queries);
     const auto wide = q.options().dtype(wide_);
-    // delta_i = sum_j P_ij dP_ij, which is the same as o_i · do_i: known without any tile.
+    // delta_i = sum_j P_ij dP_ij = o_i · do_i, which needs no tile.
     const Tensor delta = at::mul(gradO, byHead(o4, problem_.queries)).sum(-1, true, wide_);
     Tensor gradQ = at::zeros(q.sizes(), wide);
     Tensor gradK = at::zeros(k.sizes(), wide);
@@ -207,7 +206,7 @@ variable_list TiledPlan::backward(const Tensor& gradO4, const Tensor& q4, const 
             gradV.to(problem_.dtype).view(v4.sizes())};
 }
 
-// Autocast has been applied by who made q, k and v; the tiles choose their types themselves.
+// Autocast was applied when q, k and v were computed; the tiles choose their own types.
 struct PlainOps {
     at::AutoDispatchBelowADInplaceOrView belowAutograd;
     c10::impl::ExcludeDispatchKeyGuard noAutocast{c10::autocast_dispatch_keyset};

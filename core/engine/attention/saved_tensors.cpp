@@ -22,14 +22,14 @@ using torch::dynamo::autograd::AutogradCompilerCall;
 using torch::dynamo::autograd::CompiledNodeArgs;
 using torch::dynamo::autograd::SizeInput;
 
-/// All nodes that hold something, in the order in which forward made them.
+/// All nodes with saved tensors, in the order in which forward made them.
 std::vector<Node*> nodesOf(const at::Tensor& root)
 {
     std::vector<Node*> nodes;
     std::unordered_set<Node*> seen;
     std::vector<Node*> open;
     const auto visit = [&](Node* node) {
-        // The accumulation of a gradient holds the parameter itself.
+        // The AccumulateGrad node refers to the parameter itself.
         if (node && seen.insert(node).second && !dynamic_cast<torch::autograd::AccumulateGrad*>(node))
             open.push_back(node);
     };
@@ -45,7 +45,7 @@ std::vector<Node*> nodesOf(const at::Tensor& root)
     return nodes;
 }
 
-/// `FusedRmsNorm` is fused_rms_norm.
+/// Converts `FusedRmsNorm` to fused_rms_norm.
 std::string snakeCase(std::string_view name)
 {
     std::string text;
@@ -59,7 +59,7 @@ std::string snakeCase(std::string_view name)
     return text;
 }
 
-/// The op of a node by its name: MmBackward0 is aten::mm, and what autograd calls
+/// The op of a node by its name: MmBackward0 is aten::mm, and
 /// torch::autograd::CppNode<tilescope::engine::(anonymous namespace)::SwiGlu> is tilescope::swi_glu.
 std::string opOf(const Node& node)
 {
@@ -80,7 +80,7 @@ std::string opOf(const Node& node)
     return (custom ? "tilescope::" : "aten::") + snakeCase(name);
 }
 
-/// What made a tensor that nobody gave a name.
+/// The name of an unnamed tensor: the op that made it.
 std::string originOf(const at::Tensor& tensor, const Node* holder)
 {
     const Node* maker = tensor.grad_fn().get();
@@ -89,10 +89,10 @@ std::string originOf(const at::Tensor& tensor, const Node* holder)
     return maker == holder ? "own output" : "of " + opOf(*maker);
 }
 
-/// The tensors that a node saved, each once.
+/// The distinct tensors that a node saved.
 std::vector<at::Tensor> heldBy(Node& node, SavedTensors& saved)
 {
-    // Autograd's own way to learn it is meant for compiling a graph. Nodes that cannot be compiled throw.
+    // The autograd API for this is intended for compiled graphs. Nodes that cannot be compiled throw.
     try {
         if (auto tensors = kernels::savedByAttention(node))
             return std::move(*tensors);
@@ -119,7 +119,8 @@ std::uint64_t storageAddress(const at::Tensor& tensor)
 SavedTensors savedTensors(const at::Tensor& root, const StorageHolders& holders, std::int64_t first)
 {
     SavedTensors saved;
-    std::unordered_map<std::uint64_t, std::int64_t> counted; // the tensor that counts a storage
+    std::unordered_map<std::uint64_t, std::int64_t> counted; // by storage: number of the tensor that counts
+                                                             // it
     for (Node* node : nodesOf(root)) {
         const std::string path = trace::pathCreating(node->thread_id(), node->sequence_nr());
         for (const at::Tensor& tensor : heldBy(*node, saved)) {

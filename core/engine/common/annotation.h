@@ -11,7 +11,7 @@
 
 namespace tilescope::engine {
 
-/// A range that is there only where it was asked for (annotate_attention).
+/// A range that exists only if it is requested (annotate_attention).
 class Annotation {
 public:
     Annotation(bool wanted, std::string_view component,
@@ -25,9 +25,9 @@ private:
     std::optional<trace::ScopedRange> range_;
 };
 
-/// Shows a custom autograd function to whoever records ops, under its own name and with the sequence number
-/// that its backward node is about to get. Without it the node's owner could not be told: ops inside a custom
-/// function run unrecorded by autograd and carry no number.
+/// Reports a custom autograd function to observers of ops, under its own name and with the sequence number of
+/// its future backward node. Required to attribute that node: autograd does not record ops within a custom
+/// function, so they have no number.
 class NamedOp {
 public:
     /// \param name  a literal

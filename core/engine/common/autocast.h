@@ -6,10 +6,11 @@
 
 namespace tilescope::engine {
 
-/// Autocast to one dtype on one kind of device for a scope, in this thread. Nothing where there is no dtype.
+/// Enables autocast to one dtype on one kind of device for a scope, in this thread. Does nothing without a
+/// dtype.
 ///
-/// The cache of converted weights lives until the outermost scope ends, so that each weight is converted once
-/// a forward.
+/// The cache of converted weights is kept until the outermost scope ends, so that each weight is converted
+/// once per forward.
 class AutocastScope {
 public:
     AutocastScope(at::DeviceType device, std::optional<at::ScalarType> dtype) : device_(device)

@@ -24,8 +24,8 @@ constexpr std::size_t kAggregate = static_cast<std::size_t>(c10::CachingAllocato
 Mutex refusedMutex;
 std::optional<RefusedAllocation> refused GUARDED_BY(refusedMutex);
 
-// LibTorch calls this on the allocating thread after it has let go of the allocator's lock. Its second
-// argument, named `allocated` there, is the size that did not fit.
+// LibTorch calls this on the allocating thread after releasing the allocator's lock. Its second argument,
+// which LibTorch names `allocated`, is the size of the failed request.
 void noteRefusal(std::int64_t device, std::size_t requested, std::size_t /*total*/, std::size_t /*free*/)
 {
     const auto stats = allocator::getDeviceStats(static_cast<c10::DeviceIndex>(device));
@@ -53,7 +53,7 @@ void Device::synchronize() const
 MemoryFigures Device::memory() const
 {
     if (!isCuda())
-        // The CPU's allocator keeps nothing back, so nothing is reserved.
+        // The CPU allocator does not cache, so there is no reserved memory.
         return {.allocated = CpuAllocator::current(), .peakAllocated = CpuAllocator::peak()};
     const auto stats = allocator::getDeviceStats(device_.index());
     const auto& allocated = stats.allocated_bytes[kAggregate];

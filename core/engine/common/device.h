@@ -10,7 +10,7 @@
 
 namespace tilescope::engine {
 
-/// What an allocator has given out; absent where this device's allocator does not tell.
+/// Memory figures of an allocator; absent if the device's allocator does not report them.
 struct MemoryFigures {
     std::optional<Bytes> allocated = {};
     std::optional<Bytes> reserved = {};
@@ -18,7 +18,7 @@ struct MemoryFigures {
     std::optional<Bytes> peakReserved = {};
 };
 
-/// The device a point runs on: waiting for it, its memory figures and its memory limit. Session thread.
+/// The device of a point: synchronization, memory figures and memory limit. Session thread.
 class Device {
 public:
     explicit Device(at::Device device);
@@ -27,28 +27,28 @@ public:
     bool isCuda() const { return device_.is_cuda(); }
     std::string name() const; ///< cpu, cuda:0
 
-    /// Waits until the device has nothing left to do. Nothing on a CPU, whose ops return when they are done.
+    /// Waits until the device is idle. Does nothing on a CPU, whose ops are synchronous.
     void synchronize() const;
 
     MemoryFigures memory() const;
     void resetPeaks() const;
 
-    /// Lets allocations beyond `limit` fail as if the device had no more. None: what a GPU has, and on a CPU
-    /// 80 % of what is available now, so that a machine never swaps to death.
+    /// Makes allocations beyond `limit` fail like an out-of-memory error. None: no limit on a GPU; on a CPU
+    /// 80 % of the memory available now, so that the machine does not swap.
     void limitMemory(std::optional<Bytes> limit) const;
     void liftMemoryLimit() const;
 
-    /// Gives cached blocks and library workspaces back, so that one point does not show in the next one's
-    /// figures.
+    /// Frees cached blocks and library workspaces, so that a point does not affect the figures of the next
+    /// one.
     void clean() const;
 
 private:
     at::Device device_;
 };
 
-/// Makes a GPU the current one of this thread for a scope; nothing on a CPU.
+/// Makes a GPU current in this thread for a scope; does nothing on a CPU.
 ///
-/// On a stream of its own where asked: CUDA graphs cannot be captured on the default stream.
+/// Optionally on a separate stream: CUDA graphs cannot be captured on the default stream.
 class DeviceScope {
 public:
     DeviceScope(const Device& device, bool ownStream = false);
@@ -61,7 +61,8 @@ private:
     std::unique_ptr<Guards> guards_;
 };
 
-/// The size of the last allocation that a CUDA device refused and what was in use then; cleared by reading.
+/// The size of the last allocation that failed on a CUDA device and the memory in use at that time. Reading
+/// clears it.
 struct RefusedAllocation {
     Bytes requested;
     Bytes allocated;
@@ -69,7 +70,7 @@ struct RefusedAllocation {
 };
 std::optional<RefusedAllocation> takeRefusedAllocation();
 
-/// Starts CUDA and watches for refused allocations; once a process, before the first CUDA tensor.
+/// Initializes CUDA and observes failed allocations. Once per process, before the first CUDA tensor.
 void initializeCuda();
 
 } // namespace tilescope::engine

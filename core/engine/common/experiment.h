@@ -14,10 +14,10 @@ namespace tilescope::engine {
 
 class Device;
 
-/// The phases that a step can have, in the order in which they run.
+/// The phases that a step can have, in execution order.
 inline constexpr std::array kPhasesInOrder{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer};
 
-/// The tensors of one point and what each phase of its step does with them. Session thread.
+/// The tensors of one point and the work of each phase of its step. Session thread.
 ///
 /// A step is prepare(), then the phases of the mode in order, then finish(). Only the phases are timed.
 class Experiment {
@@ -27,46 +27,46 @@ public:
     Experiment(const Experiment&) = delete;
     Experiment& operator=(const Experiment&) = delete;
 
-    /// What must be ready before a step: its inputs, and gradients set to none.
+    /// Prepares a step: refreshes the inputs and sets gradients to none.
     virtual void prepare()
     {
         dropGradients();
         refreshInputs();
     }
-    /// Puts the inputs of the next step where the last ones were.
+    /// Overwrites the inputs with those of the next step.
     virtual void refreshInputs() = 0;
     virtual void dropGradients() = 0;
-    /// Called once, between warm-up and the timed steps. Calls `before` with each phase that it captures as a
-    /// CUDA graph, before it does.
+    /// Called once, between warm-up and the timed steps. Calls `before` with each phase before capturing it
+    /// as a CUDA graph.
     virtual void settle(const std::function<void(Phase)>& /*before*/) {}
-    /// What settle() found out; becomes facts of the run, keyed `result.…`.
+    /// Results of settle(); stored as facts of the run, keyed `result.…`.
     virtual std::vector<EnvironmentEntry> facts() const { return {}; }
     /// Runs one phase; never Phase::Step.
     virtual void run(Phase phase) = 0;
-    /// Lets go of what the step made: outputs, loss, autograd graph.
+    /// Frees what the step made: outputs, loss, autograd graph.
     virtual void finish() = 0;
 
-    /// Whether a step in its mode has that phase.
+    /// Whether a step in this mode has the phase.
     virtual bool has(Phase phase) const = 0;
-    /// Parameters of the model; none where there is no model.
+    /// Number of parameters of the model; none if there is no model.
     virtual std::optional<std::int64_t> parameters() const { return {}; }
-    /// Value of the loss of the step that just ran, before finish(); waits for the device.
+    /// Value of the loss of the current step, before finish(); waits for the device.
     virtual std::optional<double> loss() const = 0;
-    /// Tells what it holds between steps and, after backward, the gradients.
+    /// Visits the tensors that are kept between steps and, after backward, the gradients.
     virtual void visitHeld(const HoldVisitor& visit) const = 0;
-    /// Output or loss of the step that is running, from which backward starts; undefined before and after.
+    /// Output or loss of the current step, the root of backward; undefined outside a step.
     virtual at::Tensor graphRoot() const = 0;
-    /// Bytes allocated between forward and backward, where the allocator cannot tell it during a step.
+    /// Bytes allocated between forward and backward; none if the allocator reports them during a step.
     virtual std::optional<Bytes> heldBeforeBackward() const { return {}; }
 };
 
-/// \throws Unsupported  where the device, build or backend cannot do it
-/// \throws Error        where the spec is no experiment
+/// \throws Unsupported  the device, build or backend does not support the spec
+/// \throws Error        the workload has no steps
 std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device);
 std::unique_ptr<Experiment> makeAttentionExperiment(const ExperimentSpec& spec, const Device& device);
 std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device);
-/// What AOTInductor made, forward only (compile: package:FILE.pt2). A package is a program: it is run as it
-/// is.
+/// A package of AOTInductor, forward only (compile: package:FILE.pt2). A package is a program and is executed
+/// as it is.
 std::unique_ptr<Experiment> makePackagedExperiment(const ExperimentSpec& spec, const Device& device);
 
 } // namespace tilescope::engine

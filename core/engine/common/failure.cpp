@@ -31,7 +31,7 @@ void recordOutOfMemory(RunResult& result, std::string_view phase, Bytes requeste
 
 void recordOutOfMemory(RunResult& result, std::string_view phase, const c10::OutOfMemoryError& error)
 {
-    // A point on a GPU can run out of the host's memory too; the message tells which allocator refused.
+    // A point on a GPU can also run out of host memory; the message identifies the allocator.
     const std::string_view message = error.what_without_backtrace();
     const bool host = message.substr(0, 3) == "CPU";
     if (const auto failure = trace::CpuAllocator::lastFailure(); host && failure)
@@ -47,7 +47,7 @@ void recordOutOfMemory(RunResult& result, std::string_view phase, const c10::Out
 
 std::string condensed(std::string_view message)
 {
-    // The first line that says something; LibTorch appends hints, stacks and links after it.
+    // The first line with content; LibTorch appends hints, stacks and links.
     const auto start = message.find_first_not_of(" \t\r\n");
     if (start == std::string_view::npos)
         return "no reason given";

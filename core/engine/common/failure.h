@@ -7,8 +7,8 @@
 
 namespace tilescope::engine {
 
-/// Thrown inside the engine where this device, build or backend cannot do what a point asks for. Becomes the
-/// status `skipped`; never leaves the engine.
+/// Thrown within the engine if the device, build or backend does not support a point. Becomes the status
+/// `skipped`; never leaves the engine.
 struct Unsupported {
     std::string reason; ///< one sentence
 };
@@ -16,9 +16,9 @@ struct Unsupported {
 /// The first sentence of a LibTorch message: no stack, no line breaks, at most 240 characters.
 std::string condensed(std::string_view message);
 
-/// Turns the exception in flight into status, reason and, where memory ran out, its figures. Call only inside
-/// a catch block.
-/// \param phase  what the point was doing: setup, forward, …
+/// Converts the current exception to status, reason and, if memory ran out, its figures. Call only in a catch
+/// block.
+/// \param phase  current activity of the point: setup, forward, …
 void recordFailure(RunResult& result, std::string_view phase);
 
 } // namespace tilescope::engine

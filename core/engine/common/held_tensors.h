@@ -9,8 +9,8 @@
 
 namespace tilescope::engine {
 
-/// Told of each tensor that somebody holds, what for, and its name: layers.3/ffn/down, tokens. Undefined ones
-/// do not count, and of several that share a storage the first does.
+/// Called for each tensor that is kept, with its category and name: layers.3/ffn/down, tokens. Undefined
+/// tensors are ignored; of several that share a storage the first one counts.
 using HoldVisitor = std::function<void(MemoryCategory, const std::string& name, const at::Tensor&)>;
 
 } // namespace tilescope::engine

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
-// A file that holds one number. None where there is no such file, or it says "max".
+// Reads a file with one number. None if there is no such file or it contains "max".
 std::optional<std::int64_t> numberIn(const std::filesystem::path& file)
 {
     std::ifstream in(file);
@@ -33,7 +33,7 @@ std::int64_t availableBySystem(const std::filesystem::path& meminfo)
     return kUnlimited;
 }
 
-// The number behind `key` in a file of lines "key number".
+// The value of `key` in a file of lines "key number".
 std::int64_t entryIn(const std::filesystem::path& file, const std::string& key)
 {
     std::ifstream in(file);
@@ -45,7 +45,7 @@ std::int64_t entryIn(const std::filesystem::path& file, const std::string& key)
     return 0;
 }
 
-// A group's use counts cached file pages, which the kernel drops before it kills.
+// The usage of a control group includes cached file pages, which the kernel drops before it kills.
 std::int64_t leftInGroup(const std::filesystem::path& limit, const std::filesystem::path& used,
                          const std::filesystem::path& statistics, const std::string& cached)
 {

@@ -6,12 +6,13 @@
 
 namespace tilescope::engine {
 
-/// Memory that this process can still take without the host swapping or its control group killing it.
-/// \param root  where proc and sys are mounted; for tests
-/// \return what /proc/meminfo calls available, or less where a control group (v2 or v1) leaves less
+/// Memory that this process can still allocate before the host swaps or its control group kills it.
+/// \param root  parent folder of proc and sys; for tests
+/// \return      the available memory of /proc/meminfo, or the remainder of a control group's limit (v2 or v1)
+///              if that is less
 Bytes availableHostMemory(const std::filesystem::path& root = "/");
 
-/// What tensors of a CPU point may take unless told otherwise: 80 % of what is available.
+/// The default memory limit of a point on a CPU: 80 % of the available memory.
 Bytes defaultHostLimit();
 
 } // namespace tilescope::engine

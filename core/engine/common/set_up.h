@@ -9,12 +9,12 @@
 
 namespace tilescope::engine {
 
-/// While it lives, the tensor that is being made in this thread is one that the experiment will hold. Where
-/// set-up is recorded because it ran out of memory, that tells who asked and who has the rest. Session
-/// thread; costs one load otherwise.
+/// Marks tensors created in this thread during its lifetime as kept by the experiment. If set-up is recorded
+/// because it ran out of memory, this attributes the failed request and the other tensors. Session thread;
+/// otherwise costs one load.
 class Making {
 public:
-    /// \param name  as visitHeld() tells it
+    /// \param name  as in visitHeld()
     Making(MemoryCategory category, std::string_view name,
            std::source_location where = std::source_location::current())
     {

@@ -23,8 +23,8 @@ constexpr std::int64_t kGrowthInterval = 2000;
 constexpr const char* kFirstMoment = " first moment";
 constexpr const char* kSecondMoment = " second moment";
 
-// The same memory in row-major order. Maps are stored transposed, and the fused CPU kernel is ten times
-// slower on those.
+// The same memory in row-major order. Weights are stored transposed, and the fused CPU kernel is ten times
+// slower on transposed tensors.
 at::Tensor rowMajor(const at::Tensor& t)
 {
     return t.is_contiguous() ? t : t.t();
@@ -82,7 +82,7 @@ void AdamW::step()
     if (scaled_) {
         foundInf_.zero_();
         at::_amp_foreach_non_finite_check_and_unscale_(grads, foundInf_, lossScale_.reciprocal());
-        // A skipped update must not count as a step of the moments.
+        // A skipped update must not increase the step count of the moments.
         steps_.sub_(foundInf_);
     }
     at::_fused_adamw_(updated_, grads, firstMoments_, secondMoments_, {}, stepOfEach_, kLearningRate, kBeta1,

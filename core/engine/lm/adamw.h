@@ -9,32 +9,32 @@
 
 namespace tilescope::engine {
 
-/// AdamW (Loshchilov and Hutter, 2019) with PyTorch's defaults, by LibTorch's fused kernel; scales the loss
-/// of fp16 training as PyTorch's GradScaler does. Session thread.
+/// AdamW (Loshchilov and Hutter, 2019) with PyTorch's defaults, using LibTorch's fused kernel. Scales the
+/// loss of fp16 training like PyTorch's GradScaler. Session thread.
 class AdamW {
 public:
     /// \param names  one per parameter; labels the optimizer-state allocations
     AdamW(const std::vector<at::Tensor>& parameters, const std::vector<std::string>& names, bool scaleLoss);
 
-    /// What to start backward with: one, or the present scale of the loss.
+    /// The initial gradient of backward: one, or the current loss scale.
     const at::Tensor& lossGradient() const { return lossScale_; }
 
-    /// Tells its state; that of a parameter by the parameter's name.
+    /// Visits its state; the state of a parameter has the parameter's name.
     void visitHeld(const std::vector<std::string>& names, const HoldVisitor& visit) const;
 
-    /// One update from the gradients. With a scaled loss: unscales them first, skips the update where one is
-    /// not finite, and adapts the scale.
+    /// Updates the parameters from the gradients. With a scaled loss: unscales the gradients first, skips the
+    /// update if one is not finite, and adapts the scale.
     void step();
 
 private:
     std::vector<at::Tensor> gradients();
 
     std::vector<at::Tensor> parameters_;
-    std::vector<at::Tensor> updated_; // their memory, row-major
+    std::vector<at::Tensor> updated_; // their memory in row-major order
     std::vector<at::Tensor> firstMoments_;
     std::vector<at::Tensor> secondMoments_;
-    at::Tensor steps_;                   // one count for all parameters
-    std::vector<at::Tensor> stepOfEach_; // steps_, once a parameter
+    at::Tensor steps_;                   // shared by all parameters
+    std::vector<at::Tensor> stepOfEach_; // steps_, once per parameter
     bool scaled_;
     at::Tensor lossScale_;
     at::Tensor growthTracker_;

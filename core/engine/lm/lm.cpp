@@ -40,7 +40,7 @@ EagerOps::EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const 
                              1 / std::sqrt(static_cast<double>(headDim)), options);
 }
 
-// Read by rows: contiguous.
+// Contiguous, because it is read by rows.
 Tensor EagerOps::embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width) const
 {
     const Making making(MemoryCategory::Parameters, name);
@@ -53,8 +53,8 @@ Tensor EagerOps::normWeight(const std::string& name, std::int64_t width) const
     return at::ones({width}, options_).set_requires_grad(true);
 }
 
-// (in, out), stored transposed: the product needs no transposed view, and the memory is that of
-// torch.nn.Linear. Glorot's deviation for each of the packed maps.
+// (in, out), stored transposed: the product needs no transposed view, and the layout in memory equals
+// torch.nn.Linear's. Initialized with Glorot's deviation for each of the packed weights.
 Tensor EagerOps::linearWeight(const std::string& name, const LinearMap& map) const
 {
     const Making making(MemoryCategory::Parameters, name);

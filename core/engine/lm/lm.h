@@ -51,7 +51,7 @@ public:
         return engine::recomputedInBackward(part, inputs);
     }
 
-    /// Visits what it keeps between calls: the rotation and the tensors of the attention backend.
+    /// Visits the tensors kept between calls: the rotation and those of the attention backend.
     void visitHeld(const HoldVisitor& visit) const;
 
 private:

@@ -53,8 +53,8 @@ public:
             parameter.mutable_grad().reset();
     }
 
-    // Drawn on the host and copied into the same place each step: no device allocation shows up, and every
-    // device sees the same tokens.
+    // Drawn on the host and copied to the same tensor in each step, so that there is no device allocation and
+    // all devices get the same tokens.
     void refreshInputs() override
     {
         hostTokens_.random_(0, spec_.vocab, tokenSource_);
@@ -118,7 +118,7 @@ private:
     {
         constexpr auto kInput = MemoryCategory::Inputs;
         {
-            // One token more than the context: the targets are the inputs, one place on.
+            // One token more than the context: the targets are the inputs shifted by one.
             const Making making(kInput, "tokens on the host");
             hostTokens_ = at::empty({spec_.batch, spec_.context + 1}, at::kLong);
         }
@@ -157,7 +157,7 @@ private:
     Tensor hostTokens_;
     Tensor tokens_;
     Tensor targets_;
-    Tensor gradient_; // what backward starts with
+    Tensor gradient_; // initial gradient of backward
     Tensor logits_;
     Tensor loss_;
 };

@@ -13,7 +13,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using BelowAutograd = at::AutoDispatchBelowADInplaceOrView;
 
-// (batch·N, 3·heads·d) real as (3, batch, heads, N, d/2) complex; a view.
+// Views real (batch·N, 3·heads·d) as complex (3, batch, heads, N, d/2).
 Tensor complexByHead(const Tensor& packed, at::IntArrayRef shape)
 {
     return at::view_as_complex(packed.view({shape[1], shape[3], 3, shape[2], shape[4], 2}))

@@ -58,7 +58,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
         }
         if (recomputationObserver())
             recomputationObserver()(output);
-        // Gradients of parameters go straight to them; those of the inputs are handed on.
+        // Gradients of parameters are accumulated directly; those of the inputs are returned.
         torch::autograd::backward({output}, {grads[0]});
         variable_list result;
         for (const Tensor& input : inputs)

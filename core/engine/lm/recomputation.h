@@ -9,16 +9,17 @@
 
 namespace tilescope::engine {
 
-/// A part of a model whose inner activations backward computes again instead of reading them (Chen et al.,
-/// 2016). It depends only on its inputs and on parameters, and outlives every graph made with it.
+/// A part of a model whose inner activations are recomputed in backward instead of saved (Chen et al., 2016).
+/// Depends only on its inputs and on parameters, and must outlive every graph made with it.
 using RecomputedPart = ModelPart<at::Tensor>;
 
-/// part(inputs), keeping only the inputs. Unused inputs are undefined. Backward runs it again under the
-/// autocast of this call, so gradients equal those of a plain run to the bit if kernels are deterministic.
+/// Computes part(inputs) and saves only the inputs. Unused inputs are undefined. Backward runs it again under
+/// the autocast state of this call, so gradients are bitwise equal to those of a plain run if kernels are
+/// deterministic.
 at::Tensor recomputedInBackward(const RecomputedPart& part, const std::array<at::Tensor, 3>& inputs);
 
-/// Called with the output of each part that backward computed again, before the backward of that output. The
-/// graph of the output is not reachable from the roots of the step. On the thread that runs backward.
+/// Called with the output of each recomputed part, before the backward of that output. The graph of the
+/// output is not reachable from the roots of the step. Runs on the backward thread.
 using RecomputationObserver = std::function<void(const at::Tensor& output)>;
 /// Session thread, while no backward runs. An empty observer is not called.
 void observeRecomputation(RecomputationObserver observer);

@@ -119,7 +119,7 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer,
         device.liftMemoryLimit();
         device.clean();
     } catch (const c10::Error& error) {
-        // The device is beyond use; the point must say so whatever else it found.
+        // The device is unusable; the result must say so whatever else happened.
         result.status = RunStatus::Error;
         result.reason =
             c10::str("the device failed after ", phase, ": ", condensed(error.what_without_backtrace()));
@@ -129,8 +129,8 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer,
     return result;
 }
 
-// Where there is no room for the experiment, it is made once more, recorded: then it can be told which op
-// asked and who had the rest.
+// If there is not enough memory for the experiment, its set-up is repeated with recording, which shows the
+// failing op and the holders of the memory.
 std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, const Device& device,
                                                 PointObserver& observer, RunResult& result,
                                                 std::string_view phase)
@@ -184,8 +184,8 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, Poi
                                                                     : inspectDtypes(device));
         return;
     }
-    // What the device has lost to this process before it asks for anything: CUDA's context, and the modules
-    // and libraries that points before this one loaded.
+    // Memory that this process already uses: the CUDA context, and modules and libraries loaded by previous
+    // points.
     if (device.isCuda() && spec.memory) {
         MemoryFacts facts;
         facts.readings.push_back(readMemory(device, "before set-up"));
@@ -202,13 +202,13 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, Poi
 
 bool lacksKernels(Backend backend, bool onGpu, bool (*hasAllCudaKernels)())
 {
-    // A build has all kernels for CPUs.
+    // Every build has all CPU kernels.
     return onGpu && traitsOf(backend).isOurs && !hasAllCudaKernels();
 }
 
 Engine::Engine(StringTable& strings)
 {
-    // Before the first tensor: blocks from earlier would not be counted.
+    // Before the first tensor, because earlier blocks are not counted.
     trace::CpuAllocator::install();
     impl_ = std::make_unique<Impl>(strings);
 }

@@ -15,10 +15,11 @@ namespace tilescope::engine {
 /// \param hasAllCudaKernels  called only for such points
 bool lacksKernels(Backend backend, bool onGpu, bool (*hasAllCudaKernels)());
 
-/// Runs experiments with LibTorch: one point at a time, on the thread that made it (the session thread).
+/// Runs experiments with LibTorch: one point at a time, on the thread that created the engine (the session
+/// thread).
 ///
-/// A point's own failures are results (oom, skipped, error with its reason), never exceptions. After a point
-/// the device is cleaned: tensors freed, caches emptied, peak statistics reset.
+/// Failures of a point are results (oom, skipped, error with its reason), never exceptions. After a point the
+/// device is cleaned: tensors freed, caches emptied, peak statistics reset.
 class Engine {
 public:
     explicit Engine(StringTable& strings);
@@ -26,18 +27,18 @@ public:
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    /// Runs one resolved spec. `stop` asks to end after the current step: the result is then `cancelled`.
+    /// Runs one resolved spec. `stop` requests to end after the current step; the result is then `cancelled`.
     RunResult runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop);
 
-    /// What a device reaches at most (ceilings.h); which one it is stays empty.
-    /// \throws Error (Environment)  as resolveDevice; (Failure) LibTorch could not measure it
+    /// Measures the ceilings of a device (ceilings.h); the fields that identify the device stay empty.
+    /// \throws Error (Environment)  like resolveDevice(); (Failure) LibTorch could not measure it
     std::vector<Ceiling> measureCeilings(const DeviceRequest& request);
 
-    /// Versions of LibTorch, CUDA, cuDNN and what else only this layer knows, for the environment of a run.
+    /// Versions of LibTorch, CUDA, cuDNN and others known only in this layer, for the environment of a run.
     std::vector<EnvironmentEntry> environment() const;
 
-    /// The device a request means here: `cpu`, `cuda:0`.
-    /// \throws Error (Environment)  cuda asked for and no GPU, or no such index
+    /// The device that a request selects on this machine: `cpu`, `cuda:0`.
+    /// \throws Error (Environment)  cuda is requested and there is no GPU, or no GPU with that index
     std::string resolveDevice(const DeviceRequest& request) const;
 
 private:

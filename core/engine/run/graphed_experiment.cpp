@@ -21,19 +21,20 @@ public:
     {
     }
 
-    // Captured phases write their results to the same addresses at each replay, gradients too: only the
-    // inputs change.
+    // Captured phases write results and gradients to the same addresses at each replay, so only the inputs
+    // change.
     void prepare() override { captured_ ? inner_->refreshInputs() : inner_->prepare(); }
     void refreshInputs() override { inner_->refreshInputs(); }
     void dropGradients() override { inner_->dropGradients(); }
 
     void settle(const std::function<void(Phase)>& before) override
     {
-        // Library handles and workspaces must exist before a capture, so at least one step has to have run.
+        // Library handles and workspaces must exist before a capture, so at least one step must have run.
         runEagerly();
         inner_->prepare();
         device_.synchronize();
-        c10::MempoolId_t pool{}; // the first graph's own, which tells it from pools of programs; then shared
+        c10::MempoolId_t pool{}; // the first graph creates its own, distinct from those of packages; the
+                                 // other graphs share it
         const Timestamp began = TraceClock::now();
         for (const Phase phase : kPhasesInOrder)
             if (inner_->has(phase)) {
@@ -75,7 +76,7 @@ public:
     std::optional<std::int64_t> parameters() const override { return inner_->parameters(); }
     std::optional<double> loss() const override { return inner_->loss(); }
     void visitHeld(const HoldVisitor& visit) const override { inner_->visitHeld(visit); }
-    // The graph's replays build no autograd graph; that of the capture was used up by its backward.
+    // Replays build no autograd graph; that of the capture was consumed by its backward.
     at::Tensor graphRoot() const override { return captured_ ? at::Tensor() : inner_->graphRoot(); }
     std::optional<Bytes> heldBeforeBackward() const override { return heldBeforeBackward_; }
 
@@ -92,7 +93,7 @@ private:
     void capture(Phase phase, c10::MempoolId_t pool)
     {
         at::cuda::CUDAGraph& graph = graphs_[phase];
-        // The ranges that a node is captured in are those that its replays belong to.
+        // Replays of a node belong to the ranges in which it was captured.
         const trace::ScopedRange step("step", "capture");
         const trace::ScopedRange range(wordOf(phase));
         graph.capture_begin(pool);
@@ -109,8 +110,7 @@ private:
         }
     }
 
-    // The stream must leave capture mode whatever happened; that the capture itself is broken is known
-    // already.
+    // The stream must leave capture mode in any case. That the capture failed is already known.
     static void abandon(at::cuda::CUDAGraph& graph)
     {
         try {
@@ -119,12 +119,12 @@ private:
         }
     }
 
-    // Declared before the graphs: they go first, then the tensors in their pool.
+    // Declared before the graphs so that the graphs are destroyed first, then the tensors in their pool.
     std::unique_ptr<Experiment> inner_;
     const Device& device_;
-    std::map<Phase, at::cuda::CUDAGraph> graphs_; // in the order of a step
+    std::map<Phase, at::cuda::CUDAGraph> graphs_; // in step order
     std::optional<Bytes> heldBeforeBackward_;
-    Nanoseconds captureTime_{}; // of all phases, with their upload to the device
+    Nanoseconds captureTime_{}; // of all phases, including the upload to the device
     bool captured_ = false;
 };
 

@@ -4,11 +4,11 @@
 
 namespace tilescope::engine {
 
-/// The same experiment with each phase of its step replayed from a CUDA graph.
+/// Wraps an experiment; replays each phase of its step from a CUDA graph.
 ///
-/// Warm-up runs as it would without; settle() then captures the phases in order into one memory pool. All of
-/// it must happen on one stream that is not the default one.
-/// \throws Unsupported  on a CPU; from settle() where the step cannot be captured
+/// Warm-up runs eagerly. settle() then captures the phases in order into one memory pool. All calls must use
+/// one stream other than the default stream.
+/// \throws Unsupported  on a CPU; from settle() if the step cannot be captured
 std::unique_ptr<Experiment> makeGraphed(std::unique_ptr<Experiment> inner, const Device& device);
 
 } // namespace tilescope::engine

@@ -18,7 +18,7 @@ namespace {
 using at::Tensor;
 using Loader = torch::inductor::AOTIModelPackageLoader;
 
-// A package names the kind of device that it was made for; loading it on another one fails late and darkly.
+// A package is made for one kind of device. Loading it on another fails late with an obscure message.
 void requireDevice(const std::string& path, const Device& device)
 {
     const auto metadata = Loader::load_metadata_from_package(path, "model");
@@ -50,8 +50,8 @@ at::ScalarType dtypeOf(Precision precision)
                                           : at::kFloat;
 }
 
-/// What AOTInductor made of somebody's model, on inputs of the spec's shape: q, k and v (batch, heads, N, d),
-/// or tokens (batch, context). Its weights and its arithmetic are the package's own.
+/// A package that AOTInductor compiled from a model, on inputs of the spec's shape: q, k and v (batch, heads,
+/// N, d), or tokens (batch, context). Weights and arithmetic are those of the package.
 class PackagedExperiment final : public Experiment {
 public:
     PackagedExperiment(const ExperimentSpec& spec, const Device& device)
@@ -91,7 +91,7 @@ public:
 
     bool has(Phase phase) const override { return phase == Phase::Step || phase == Phase::Forward; }
 
-    // The package keeps its weights to itself.
+    // The package does not expose its weights.
     void visitHeld(const HoldVisitor& visit) const override
     {
         for (std::size_t i = 0; i < inputs_.size(); ++i)

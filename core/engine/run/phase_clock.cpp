@@ -12,7 +12,7 @@ namespace tilescope::engine {
 struct PhaseClock::Slot {
     Timestamp started{};
     Timestamp stopped{};
-    // Events are made on their first record: on a CPU they never are.
+    // Events are created when first recorded; never on a CPU.
     at::cuda::CUDAEvent gpuStarted{cudaEventDefault};
     at::cuda::CUDAEvent gpuStopped{cudaEventDefault};
 };

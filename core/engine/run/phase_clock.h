@@ -10,7 +10,7 @@ namespace tilescope::engine {
 
 class Device;
 
-/// Wall and, on a GPU, CUDA-event time of a stretch between two device synchronisations.
+/// Wall and, on a GPU, CUDA-event time of an interval between two device synchronizations.
 struct Timing {
     Nanoseconds wall{0};
     std::optional<Nanoseconds> gpu = {};
@@ -18,8 +18,8 @@ struct Timing {
 
 /// Times the phases of a step, one slot each. Session thread.
 ///
-/// The device must be idle when a slot starts (stop() leaves it so): then nothing of one phase runs in
-/// another's time.
+/// The device must be idle when a slot starts, so that no work of one phase runs during another. stop()
+/// leaves it idle.
 class PhaseClock {
 public:
     PhaseClock(const Device& device, std::size_t slots);
@@ -29,7 +29,7 @@ public:
 
     void start(std::size_t slot);
     void stop(std::size_t slot); ///< waits for the device
-    /// From the start of one slot to the end of another, which may be the same.
+    /// From the start of one slot to the end of the same or another one.
     Timing timing(std::size_t first, std::size_t last) const;
 
 private:

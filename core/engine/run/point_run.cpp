@@ -52,7 +52,7 @@ void PointRun::run()
     try {
         runSteps();
     } catch (const c10::OutOfMemoryError&) {
-        // Where events were recorded they show it already.
+        // Recorded events contain this already.
         if (!spec_.memory || recording_)
             throw;
         recordFailure(result_, phase_);
@@ -93,7 +93,7 @@ void PointRun::measure()
         observer_.factsFound(std::move(facts));
     for (int i = 0; i < spec_.steps && !cancelled("timed", i, spec_.steps); ++i) {
         measured_.push_back(step(SampleKind::Measure, i));
-        // Figures of the last step are read before anything of it is let go; reading the loss allocates.
+        // Figures of the last step are read before its tensors are freed; reading the loss allocates.
         const MemoryFigures memory = device_.memory();
         result_.peakAllocated = memory.peakAllocated;
         result_.peakReserved = memory.peakReserved;
@@ -128,8 +128,7 @@ tilescope::trace::Tracer& PointRun::tracer()
     return *tracer_;
 }
 
-// What a graph replays is known only where it is captured: which module asked for which kernel, and for which
-// memory.
+// Only a recorded capture shows which module launches each kernel of a graph, and which memory it uses.
 void PointRun::settle()
 {
     if (!tracing() || spec_.compile.kind != CompileRequest::Kind::Graph) {
@@ -181,7 +180,7 @@ void PointRun::trace()
             experiment_.finish();
         }
     } catch (...) {
-        // What was recorded up to a failure is the most interesting part of it.
+        // What was recorded before a failure is kept: it explains the failure.
         tracer().stop();
         throw;
     }
@@ -192,9 +191,9 @@ void PointRun::trace()
     noteTrace();
 }
 
-// One step more, of which no events are kept: CUPTI then has its own beginnings behind it when steps count,
-// shapes are found again by the order of ops, and what the graph holds can be read between forward and
-// backward without a traced step waiting for it.
+// Runs an additional step without keeping its events. It absorbs CUPTI's start-up, records shapes by the
+// order of ops, and allows reading the autograd graph between forward and backward without delaying a traced
+// step.
 void PointRun::rehearse()
 {
     tracer().start(Recording::Rehearsal);
@@ -207,7 +206,7 @@ void PointRun::rehearse()
     try {
         if (looking_)
             observeRecomputation([this](const at::Tensor& output) { memory_->lookAtRecomputed(output); });
-        // As in the steps to come: launches of the same range are the same launches.
+        // The same range as in the traced steps, so that launches can be matched.
         const ScopedRange range("trace");
         tracer().setStep(0);
         execute(0);
@@ -232,7 +231,7 @@ void PointRun::rehearse()
 
 namespace {
 
-/// Keeps what a recording gives until more is known about it.
+/// Holds a recording until it can be completed.
 class BatchKeeper final : public TraceSink {
 public:
     void consume(TraceBatch&& batch) override { batches.push_back(std::move(batch)); }
@@ -241,8 +240,8 @@ public:
 
 } // namespace
 
-// The step that ran out of memory once more, recorded: it does so at the same place, and then it can be told
-// which op asked and who holds the rest. Its events are no traced step's.
+// Repeats the step that ran out of memory, with recording. It fails at the same place, and the recording
+// shows the failing op and the holders of the memory. Its events are not part of a traced step.
 void PointRun::autopsy()
 {
     BatchKeeper keeper;
@@ -323,7 +322,7 @@ Nanoseconds PointRun::step(SampleKind kind, int index)
     return clock_.timing(firstTimed_, phases_.size() - 1).wall;
 }
 
-// Runs the phases and leaves their times in the clock.
+// Runs the phases and records their times in the clock.
 void PointRun::execute(int index, bool noteMemory)
 {
     phase_ = "preparing a step";
@@ -349,7 +348,7 @@ void PointRun::execute(int index, bool noteMemory)
         memory_->lookAtHeld();
 }
 
-// Read once a point, in the last timed step: it costs a lock and a copy.
+// Once per point, in the last timed step, because it costs a lock and a copy.
 void PointRun::noteBeforeBackward()
 {
     const auto told = experiment_.heldBeforeBackward();

@@ -21,8 +21,8 @@ struct MemoryFigures;
 
 /// The steps of one point: warm-up, timed, traced. Session thread.
 ///
-/// Fills `result` as it goes, so that what was measured before a failure is kept; `phase` says what is going
-/// on.
+/// Fills `result` continuously, so that measurements before a failure are kept; `phase` is the current
+/// activity.
 class PointRun {
 public:
     PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment,
@@ -55,7 +55,7 @@ private:
     void noteBeforeBackward();
     bool cancelled(std::string_view doing, int done, int of);
 
-    // The phases of the mode in order; those before firstTimed_ run but are not timed.
+    // The phases of the mode in order; those before firstTimed_ run untimed.
     std::vector<Phase> phases_;
     std::size_t firstTimed_ = 0;
 
@@ -70,10 +70,11 @@ private:
     std::vector<Nanoseconds> measured_;
     std::vector<Nanoseconds> traced_;
     StringTable& strings_;
-    std::unique_ptr<MemoryReader> memory_;             // where memory is recorded
-    bool looking_ = false;                             // this step is there to be looked into
-    bool recording_ = false;                           // events go to the observer
-    std::unique_ptr<tilescope::trace::Tracer> tracer_; // made when first needed
+    std::unique_ptr<MemoryReader> memory_;             // set if memory is recorded
+    bool looking_ = false;                             // the current step is inspected (autograd graph,
+                                                       // recomputation)
+    bool recording_ = false;                           // events are passed to the observer
+    std::unique_ptr<tilescope::trace::Tracer> tracer_; // created on first use
 };
 
 } // namespace tilescope::engine

@@ -19,7 +19,7 @@ struct Way {
     const char* name;
     at::ScalarType addend;
     at::ScalarType sum;
-    bool cast; ///< the addend is cast to the sum's type first
+    bool cast; ///< the addend is first cast to the sum's type
 };
 
 constexpr std::array kWays{Way{"fp32_into_fp32", at::kFloat, at::kFloat, false},
@@ -43,7 +43,7 @@ double rounded(double value, at::ScalarType type)
     return type == at::kHalf ? roundedTo(value, 11, -14, 15) : roundedTo(value, 24, -126, 127);
 }
 
-// A sum of two numbers of either format is exact in fp64, so that rounding it once is what hardware does.
+// A sum of two numbers of either format is exact in fp64, so a single rounding is what hardware does.
 double byArithmetic(const Way& way)
 {
     const double addend = rounded(kAddend, way.addend);

@@ -29,7 +29,7 @@ struct Rate {
     double spread = 0;
 };
 
-/// How often a second `work` can be done in a row.
+/// Measures how many times per second `work` runs back to back.
 class Stopwatch {
 public:
     explicit Stopwatch(const Device& device) : device_(device) {}
@@ -37,8 +37,8 @@ public:
     Rate rateOf(const std::function<void()>& work) const
     {
         const double sampleSeconds = device_.isCuda() ? 0.05 : 0.02;
-        // The first calls choose kernels and grow workspaces; doubling finds how many fill a sample, and
-        // warms up.
+        // The first calls choose kernels and allocate workspaces. Doubling finds the number that fills a
+        // sample, and warms up.
         std::int64_t repeats = 1;
         double took = seconds(work, repeats);
         while ((took = seconds(work, repeats)) < sampleSeconds)
@@ -69,7 +69,7 @@ private:
     const Device& device_;
 };
 
-/// Whether fp32 products may round to TF32, for a scope.
+/// Allows TF32 in fp32 products for a scope.
 class Tf32Scope {
 public:
     explicit Tf32Scope(bool allowed) : before_(at::globalContext().allowTF32CuBLAS())
@@ -95,7 +95,7 @@ Ceiling ceilingOf(std::string kind, const Rate& rate, double amount, std::string
     return ceiling;
 }
 
-/// Random values: products of zeros draw less power and so run at higher clocks than any real ones.
+/// Random values: products of zeros draw less power and run at higher clocks than real ones.
 Ceiling matmul(const Device& device, const std::string& kind, at::ScalarType type, std::int64_t size,
                bool tf32)
 {
@@ -124,8 +124,8 @@ Ceiling launch(const Device& device)
     return ceilingOf("launch", rate, 1, "1/s");
 }
 
-/// The host's pace drifts by more than its samples differ among themselves: what was measured first is
-/// measured again at the end, and the better one is what the device reaches.
+/// The host's speed drifts by more than the deviation of the samples, so the first measurement is repeated at
+/// the end and the better one counts.
 void measureLaunchAgain(std::vector<Ceiling>& ceilings, const Device& device)
 {
     const Ceiling again = launch(device);
@@ -134,7 +134,7 @@ void measureLaunchAgain(std::vector<Ceiling>& ceilings, const Device& device)
             ceiling = again;
 }
 
-/// No rate, but what predictions of this device from elsewhere cannot do without.
+/// Not a rate; predictions for this device on another machine need it.
 Ceiling multiprocessors(const Device& device)
 {
     Ceiling ceiling;
@@ -145,8 +145,8 @@ Ceiling multiprocessors(const Device& device)
     return ceiling;
 }
 
-/// Attention in one kernel: FLOP/s by the pairs that are seen, two products of them forward and five
-/// backward. Nothing where this build or device has no such kernel.
+/// Attention in one kernel: FLOP/s of the visible pairs, counting two products forward and five backward.
+/// Adds nothing if this build or device has no such kernel.
 void addAttention(std::vector<Ceiling>& ceilings, const Device& device, Backend backend,
                   const std::string& kernel, at::ScalarType type, bool tf32 = false)
 {
@@ -190,7 +190,7 @@ void addAttention(std::vector<Ceiling>& ceilings, const Device& device, Backend 
                                  5 * product, "FLOP/s"));
 }
 
-/// The kernels that attention's backends `flash` and `sdpa` come to on the device.
+/// The kernels that the attention backends `flash` and `sdpa` use on the device.
 void addAttention(std::vector<Ceiling>& ceilings, const Device& device)
 {
     if (!device.isCuda()) {
@@ -226,8 +226,8 @@ std::vector<Ceiling> measureCeilings(const Device& device)
     const at::NoGradGuard noGrad;
     std::vector<Ceiling> ceilings;
     if (!device.isCuda()) {
-        // Beyond any cache, small enough for a laptop; a processor has no TF32, and half precision without
-        // its own instructions would take minutes.
+        // Larger than any cache, small enough for a laptop. A CPU has no TF32, and half precision without
+        // native instructions would take minutes.
         ceilings.push_back(matmul(device, "matmul_fp32", at::kFloat, 1024, false));
         ceilings.push_back(matmul(device, "matmul_bf16", at::kBFloat16, 512, false));
         ceilings.push_back(copy(device, std::int64_t{256} << 20));
@@ -237,7 +237,7 @@ std::vector<Ceiling> measureCeilings(const Device& device)
         return ceilings;
     }
     const DeviceScope scope(device);
-    // Three matrices of fp32 and two buffers to copy fit into a quarter of what is free.
+    // Three fp32 matrices and two copy buffers fit into a quarter of the free memory.
     const std::int64_t budget = freeBytes(device) / 4;
     std::int64_t size = 8192;
     while (size > 1024 && 3 * size * size * 4 > budget)

@@ -73,13 +73,13 @@ void inspectStep(const Device& device, at::ScalarType type, const std::string& k
     note("gradients", model.first.grad());
 }
 
-/// Greatest difference of a layer norm in one precision from that in fp64, over values far from 0: their
-/// mean and variance are sums that low precision rounds.
+/// Maximum difference of a layer norm in one precision from that in fp64, over values far from 0, whose mean
+/// and variance are rounded in low precision.
 double normError(const Tensor& values, at::ScalarType type)
 {
     const Tensor exact = at::layer_norm(values.to(at::kDouble), {kNormWidth});
     const Tensor low = values.to(type);
-    // As one would write it by hand: every intermediate in that precision.
+    // Written out by hand: every intermediate has that precision.
     const Tensor centred = low - low.mean(-1, true);
     const Tensor normed = centred / (centred.square().mean(-1, true) + 1e-5).sqrt();
     return (normed.to(at::kDouble) - exact).abs().max().item<double>();

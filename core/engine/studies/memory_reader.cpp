@@ -34,7 +34,7 @@ StorageHolders byAddress(const std::vector<HeldStorage>& held)
     return holders;
 }
 
-/// Memory that cuBLAS was given to work in. LibTorch keeps it for the life of the process.
+/// The workspaces of cuBLAS. LibTorch keeps them for the life of the process.
 void addWorkspaces(std::vector<HeldStorage>& held, Timestamp now)
 {
     const auto add = [&](at::cuda::WorkspaceMapWithMutex& workspaces, const char* name) {
@@ -61,7 +61,7 @@ MemoryBlock blockOf(const HeldStorage& storage)
             .dtype = storage.dtype};
 }
 
-/// Segments of a device, and their blocks with who holds them.
+/// Segments of a device, and their blocks with holders.
 void addSegments(MemoryFacts& facts, DeviceIndex device, Timestamp now, const StorageHolders& holders)
 {
     const auto snapshot = allocator::snapshot();

@@ -10,29 +10,29 @@ namespace tilescope::engine {
 class Device;
 class Experiment;
 
-/// What the allocator and the driver say now. Session thread.
+/// The current figures of the allocator and the driver. Session thread.
 MemoryReading readMemory(const Device& device, const std::string& moment);
 
-/// Reads who holds which memory of a device at instants of a step: what its allocation events alone do not
-/// tell. Session thread, except lookAtRecomputed().
+/// Reads the holders of a device's memory at certain points of a step, which allocation events alone do not
+/// contain. Session thread, except lookAtRecomputed().
 class MemoryReader {
 public:
     MemoryReader(const Device& device, const Experiment& experiment);
 
-    /// Parameters, gradients, optimizer state, inputs and library workspaces as they are now.
+    /// Reads parameters, gradients, optimizer state, inputs and library workspaces.
     void lookAtHeld();
-    /// What the autograd graph of the step holds for backward; before backward.
+    /// Reads what the autograd graph of the step holds for backward. Call before backward.
     void lookAtGraph();
-    /// The same of a part that backward computed again. On the thread that runs backward, which the session
-    /// thread waits for.
+    /// Like lookAtGraph(), for a recomputed part. On the backward thread, while the session thread waits for
+    /// it.
     void lookAtRecomputed(const at::Tensor& output);
 
-    /// What the instants since the last call told: held, saved.
+    /// Returns and clears what was read since the last call: held, saved.
     MemoryFacts takeInstants();
-    /// All that is allocated now: blocks with their holders, segments, readings.
+    /// Everything allocated now: blocks with their holders, segments, readings.
     MemoryFacts takeStock(const std::string& moment) const;
     MemoryReading read(const std::string& moment) const;
-    /// Nodes of a graph that did not say what they hold, and the first one's reason.
+    /// Number of nodes whose saved tensors cannot be read, and the reason of the first.
     std::int64_t unreadNodes() const { return unreadNodes_; }
     const std::string& unreadReason() const { return unreadReason_; }
 

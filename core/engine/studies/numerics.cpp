@@ -10,8 +10,8 @@
 namespace tilescope::engine {
 namespace {
 
-// LibTorch refuses deterministic matrix products unless cuBLAS' workspace is one of two sizes, read from
-// here.
+// LibTorch rejects deterministic matrix products unless this variable sets cuBLAS's workspace to one of two
+// sizes.
 constexpr const char* kCublasWorkspace = "CUBLAS_WORKSPACE_CONFIG";
 
 } // namespace
@@ -30,7 +30,7 @@ Numerics::Numerics(const ExperimentSpec& spec, const Device& device, int default
         }
         context.setDeterministicAlgorithms(true, false);
         context.setDeterministicCuDNN(true);
-        // Filling fresh memory is for debugging and costs a kernel an allocation.
+        // Filling new memory is a debugging aid that costs one kernel per allocation.
         context.setDeterministicFillUninitializedMemory(false);
     }
     const int threads = spec.threads.value_or(defaultThreads_);

@@ -9,8 +9,8 @@ namespace tilescope::engine {
 
 class Device;
 
-/// The process-wide settings of LibTorch that a spec names, for the lifetime of one point: TF32, determinism,
-/// threads. Puts back what was there. Session thread.
+/// Applies the process-wide LibTorch settings of a spec for the lifetime of one point: TF32, determinism,
+/// threads. Restores the previous ones. Session thread.
 class Numerics {
 public:
     Numerics(const ExperimentSpec& spec, const Device& device, int defaultThreads);
