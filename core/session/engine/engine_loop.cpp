@@ -35,11 +35,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kCancelled = 130;
-/// How long a step may go on after the supervisor is gone, before it holds the device for nobody.
+/// Maximum duration of a step after the supervisor is gone, so that an orphan does not occupy the device.
 constexpr auto kOrphanGrace = 60s;
 
-/// Lets through the first thousand events of a kind that a point has and a hundred a second after that: the
-/// file has all samples, progress needs a few.
+/// Admits the first thousand events of a kind per point and a hundred per second after that: progress needs
+/// only some samples, and the file contains all.
 class EventThrottle {
 public:
     bool admit()
@@ -94,7 +94,7 @@ public:
             events_(SampleEvent{run_.value, sample.step, sample.wall.count()});
     }
 
-    /// Told, not stored.
+    /// Reported as an event, not stored.
     void memoryRead(const HeldMemory& reading) override
     {
         if (!memoryThrottle_.admit())
@@ -114,11 +114,11 @@ public:
         recorder_.consume(std::move(batch));
     }
 
-    /// Once nothing more comes.
+    /// Call after the last batch.
     void storeMemory() { recorder_.memory(memory_.facts()); }
     std::vector<std::string> memoryFlags() const { return memory_.flags(); }
 
-    /// Of the timed steps so far, in ms; none before the first.
+    /// Statistics of the timed steps so far, in ms; none before the first.
     std::optional<analysis::Statistics> steps() const { return analysis::summarise(steps_); }
     const TimedWatch& watch() const { return watch_; }
 
@@ -150,7 +150,7 @@ void append(std::vector<EnvironmentEntry>& to, std::vector<EnvironmentEntry> fro
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-/// A flag that no registry knows would reach people without a sentence.
+/// A flag that is not registered has no sentence for users.
 void requireRegistered(const std::vector<std::string>& flags)
 {
     for (const std::string& flag : flags)
@@ -158,8 +158,8 @@ void requireRegistered(const std::vector<std::string>& flags)
             throw Error{.what = "the engine set the unknown flag '" + flag + "'", .kind = ErrorKind::Failure};
 }
 
-/// How long a thread waited for a CPU while ceilings were measured. Not of a time so short that one turn of
-/// the scheduler is a large share of it.
+/// Adds how long a thread waited for a CPU while ceilings were measured. Omitted for intervals so short that
+/// one scheduler time slice is a large share.
 void addHostWaiting(std::vector<Ceiling>& ceilings, const machine::Conditions& from,
                     const machine::Conditions& to)
 {
@@ -232,7 +232,7 @@ int EngineLoop::run(Makers makers)
     return stopAll_.stop_requested() ? kCancelled : 0;
 }
 
-/// On the input's thread.
+/// Runs on the input thread.
 void EngineLoop::orphaned()
 {
     orphaned_ = true;
@@ -276,7 +276,7 @@ RunResult EngineLoop::runGuarded(const ExperimentSpec& spec, LivePoint& live)
     return result;
 }
 
-/// The value of an entry; empty where there is none.
+/// The value of an entry; empty if there is none.
 std::string valueOf(const std::vector<EnvironmentEntry>& entries, std::string_view key)
 {
     const auto found =
@@ -305,7 +305,7 @@ void EngineLoop::measureCeilings(const DeviceRequest& request)
     events_(CeilingsEvent{device, static_cast<std::int64_t>(ceilings.size())});
 }
 
-/// \return false where this process cannot go on with its device
+/// \return false if this process can no longer use its device
 bool EngineLoop::runPoint(const PointLine& point)
 {
     const std::string device = workbench_.resolveDevice(point.spec.device);
@@ -333,7 +333,7 @@ bool EngineLoop::runPoint(const PointLine& point)
     requireRegistered(result.flags);
     const RecordSummary summary = recorder_.end(result);
     tell(run, result, live, summary);
-    // A process that lost its device cannot use it any more: a fresh one runs the next point.
+    // A process that lost its device cannot use it again; a new process runs the next point.
     return !hasFlag(result.flags, FlagKind::DeviceLost);
 }
 
@@ -364,8 +364,8 @@ FatalEvent fatalOf(const Error& error)
     return {kind, error.what, error.where, error.mend};
 }
 
-/// What each device that is asked for would be run with.
-/// \throws Error (Environment)  where one is not there
+/// The maker of each requested device.
+/// \throws Error (Environment)  a device does not exist
 Makers makersOf(const std::vector<DeviceRequest>& requests, Workbench& workbench)
 {
     std::vector<EnvironmentEntry> environment = workbench.environment();

@@ -13,39 +13,40 @@
 
 namespace tilescope::session {
 
-/// What runs points: LibTorch's engine in the engine program, something simpler in tests. Session thread.
+/// Runs points: LibTorch's engine in the engine program, a simpler implementation in tests. Session thread.
 class Workbench {
 public:
     virtual ~Workbench() = default;
     /// `cpu`, `cuda:0`.
-    /// \throws Error (Environment)  where the machine has no such device
+    /// \throws Error (Environment)  the machine has no such device
     virtual std::string resolveDevice(const DeviceRequest& request) = 0;
-    /// What only it knows of the machine: versions of LibTorch, CUDA, …
+    /// Environment entries that only the workbench knows: versions of LibTorch, CUDA, …
     virtual std::vector<EnvironmentEntry> environment() = 0;
-    /// What a device reaches at most, without telling which one it is. The loop adds kHostWaiting where the
-    /// workbench does not tell it.
-    /// \throws Error  it cannot be measured
+    /// Measures the ceilings of a device, without its identity. The loop adds kHostWaiting if the workbench
+    /// does not.
+    /// \throws Error  they cannot be measured
     virtual std::vector<Ceiling> measureCeilings(const DeviceRequest& request) = 0;
-    /// A point's own failures are results. `stop` asks to end after the step: the result is `cancelled`.
+    /// Failures of a point are results. `stop` requests to end after the current step; the result is then
+    /// `cancelled`.
     virtual RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop) = 0;
 };
 
 struct EngineOptions {
     std::filesystem::path file;
-    std::string commandLine;             ///< what the user typed; kept with each run
+    std::string commandLine;             ///< as typed by the user; stored with each run
     std::vector<DeviceRequest> required; ///< resolved before anything is stored
-    int input = 0;                       ///< where points come from, a line each
-    int output = 1;                      ///< where events go; watched for a supervisor that is gone
+    int input = 0;                       ///< source of points, one per line
+    int output = 1;                      ///< destination of events; also used to detect that the supervisor
+                                         ///< is gone
 };
 
-/// The engine program: says hello, then does what the lines that come in ask for (points, ceilings) until
-/// there are no more or `stop` is requested. Idle > Warmup > Measure > Trace > Drain > Store > Done for each;
-/// the states in between are the workbench's to tell.
+/// The engine program. Sends hello, then processes the input lines (points, ceilings) until the input ends or
+/// `stop` is requested. Each point passes through the states Idle > Warmup > Measure > Trace > Drain > Store
+/// > Done; the workbench reports those from Warmup to Drain.
 ///
-/// When the supervisor is gone the running step is finished and committed as cancelled. A point's own timeout
-/// is kept between steps: its result is then an error and the engine goes on.
-/// \return  the exit code: 0; 130 when stopped; kRestartExit; that of the Error, told as a fatal event,
-/// otherwise
+/// When the supervisor is gone, the current step is finished and the run is stored as cancelled. A point's
+/// own timeout is checked between steps: its result is then an error, and the engine continues.
+/// \return  the exit code: 0; 130 if stopped; kRestartExit; that of an Error, which is sent as a fatal event
 int runEngine(const EngineOptions& options, StringTable& strings, Workbench& workbench, EventStream& events,
               std::stop_token stop);
 

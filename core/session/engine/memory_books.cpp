@@ -56,7 +56,7 @@ void MemoryBooks::label(TraceBatch& batch)
 {
     growth_.add(batch.allocEvents);
     labels_.label(batch.allocEvents);
-    // Set-up, recorded where it ran out of memory, has no rehearsal.
+    // Set-up that is recorded after it ran out of memory has no rehearsal.
     if (!learnt_)
         return;
     const std::int64_t unmatched = labels_.unmatched() - toldUnmatched_;

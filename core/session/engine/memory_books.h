@@ -9,21 +9,21 @@
 
 namespace tilescope::session {
 
-/// What a running point's memory is for: gives its allocation events their categories as they pass, and
-/// gathers what is stored beside them.
+/// Assigns categories to the allocation events of a running point, and collects the memory facts to store.
 ///
-/// The session thread calls learn() and facts() while no recording is on, the thread that consumes batches
-/// label().
+/// The session thread calls learn() and facts() while nothing is recorded. The thread that consumes batches
+/// calls label().
 class MemoryBooks {
 public:
     explicit MemoryBooks(StringTable& strings) : strings_(strings), labels_(strings) {}
 
     void learn(MemoryFacts&& facts);
-    /// Also adds the loss `memory_unmatched` to a batch that ends with events the rehearsed step lacked.
+    /// Also adds the loss `memory_unmatched` to the last batch if it has events that the rehearsed step
+    /// lacked.
     void label(TraceBatch& batch);
-    /// Blocks, segments, readings, saved tensors, places in the code.
+    /// Blocks, segments, readings, saved tensors, source locations.
     MemoryFacts facts() const;
-    /// What is wrong with the memory of the traced steps: each left more allocated than the one before.
+    /// Flags about the memory of the traced steps: each left more allocated than the previous one.
     std::vector<std::string> flags() const;
 
 private:
@@ -32,7 +32,7 @@ private:
     StringTable& strings_;
     analysis::MemoryLabels labels_;
     MemoryFacts facts_;
-    CapturedStep captured_; ///< empty where no CUDA graph was captured
+    CapturedStep captured_; ///< empty if no CUDA graph was captured
     bool learnt_ = false;   ///< a step was rehearsed
     std::int64_t toldUnmatched_ = 0;
     analysis::StepGrowth growth_;

@@ -62,7 +62,7 @@ void Recorder::close()
     throwFailure();
 }
 
-/// The writer's thread: the only one that touches the file.
+/// The writer thread: the only one that accesses the file.
 void Recorder::write(const std::filesystem::path& file, std::promise<void> opened)
 {
     std::optional<WorkingCopy> copy;
@@ -233,7 +233,7 @@ void Recorder::handOverSamples()
          0);
 }
 
-/// Keeps account of what a batch says about itself.
+/// Accounts for a batch and its losses.
 void Recorder::note(const TraceBatch& batch)
 {
     recordsChecked_ += batch.recordsChecked;
@@ -251,7 +251,7 @@ void Recorder::consume(TraceBatch&& batch)
         const MutexLock lock(mutex_);
         note(batch);
         if (failure_)
-            return; // said by the session thread's next call; nothing more can be written
+            return; // reported by the next call of the session thread; nothing more can be written
     }
     const std::int64_t records = eventCount(batch);
     push(Task([this, moved = std::move(batch)](store::RunWriter& writer) {

@@ -26,7 +26,7 @@ struct MemoryFacts;
 
 namespace tilescope::session {
 
-/// What a run's records came to, once it has ended.
+/// Counts of a run's records, once it has ended.
 struct RecordSummary {
     std::int64_t records = 0; ///< trace records that were checked for losses
     struct LossCount {
@@ -37,18 +37,18 @@ struct RecordSummary {
     std::vector<LossCount> losses;
 };
 
-/// Hands what a run produces to the one thread that writes it.
+/// Passes the data of a run to the single writer thread.
 ///
-/// The session thread calls begin, environment, sample, flush and end; the tracer's thread consume().
-/// Batches are moved into a bounded queue: a tracer that is faster than the disk waits, it loses nothing.
-/// Samples are held back and handed over every few seconds, so that the writer sleeps during timed steps. A
-/// failure of the file (disk full) is thrown by the next call of the session thread, and `onFailure` is
-/// called at once, on the writer's thread, so that a long run need not end first.
+/// The session thread calls begin, environment, sample, flush and end; the tracer's thread calls consume().
+/// Batches are moved into a bounded queue: a tracer that is faster than the disk waits and loses nothing.
+/// Samples are buffered for a few seconds, so that the writer sleeps during timed steps. If the file fails
+/// (disk full), the next call of the session thread throws, and the writer thread calls `onFailure`
+/// immediately so that a long run can be stopped.
 class Recorder final : public TraceSink {
 public:
     struct Limits {
-        std::int64_t queuedRecords = 4'000'000;      ///< beyond it consume() waits
-        std::chrono::milliseconds sampleDelay{2000}; ///< how long a sample may be held back
+        std::int64_t queuedRecords = 4'000'000;      ///< consume() waits if there are more
+        std::chrono::milliseconds sampleDelay{2000}; ///< maximum time that a sample is buffered
         WorkingCopy::Timing copies = {};
     };
     struct Listener {
@@ -56,13 +56,13 @@ public:
         WorkingCopy::Log log = [](const std::string&) {};
     };
 
-    /// Opens the file, or a copy of it on a local disk where it lies on a network filesystem; both functions
-    /// of the listener are called on the writer's thread.
-    /// \throws Error  as store::RunWriter, WorkingCopy
+    /// Opens the file, or a local copy of it if it is on a network filesystem. Both functions of the listener
+    /// are called on the writer thread.
+    /// \throws Error  like store::RunWriter, WorkingCopy
     Recorder(const std::filesystem::path& file, StringTable& strings, Listener listener,
              const Limits& limits);
     Recorder(const std::filesystem::path& file, StringTable& strings, Listener listener);
-    /// Closes the file; a failure of that is only logged.
+    /// Closes the file; an error is only logged.
     ~Recorder() override;
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
@@ -70,20 +70,20 @@ public:
     RunId begin(const store::RunHeader& header);
     /// Durable with the next flush().
     void environment(std::vector<EnvironmentEntry> entries);
-    /// Returns when they are durable. No run need be open.
+    /// Returns when they are durable. Needs no open run.
     void ceilings(std::vector<Ceiling> ceilings);
-    /// Of the open run; returns when they are written.
+    /// For the open run; returns when they are written.
     void counters(std::vector<CounterValue> counters);
-    /// Of the open run; returns when they are written.
+    /// For the open run; returns when they are written.
     void memory(const MemoryFacts& facts);
     void sample(const Sample& sample);
-    /// Returns when everything so far is durable and the writer sleeps; between the states of a point, so
-    /// that the writer does not work beside the first timed steps.
+    /// Returns when everything so far is durable and the writer sleeps. Called between the states of a point,
+    /// so that the writer does not disturb the first timed steps.
     void flush();
     void consume(TraceBatch&& batch) override;
     /// Returns when everything is durable.
     RecordSummary end(const RunResult& result);
-    /// Seals the file, and brings it home where it was written elsewhere; the last call.
+    /// Seals the file and, if it is a local copy, publishes it; the last call.
     /// \throws Error
     void close();
 

@@ -97,7 +97,7 @@ Json toJson(const DoneEvent& e)
             {"seconds", e.seconds}};
 }
 
-/// Reads the fields of one event; what is absent or of another type keeps its default.
+/// Reads the fields of one event. Missing fields and fields of another type keep their defaults.
 class Fields {
 public:
     explicit Fields(const Json& object) : object_(object) {}
@@ -207,7 +207,7 @@ E readAll(const Json& object, std::pair<const char*, Members E::*>... fields)
 
 std::string toJsonLine(const Event& event)
 {
-    // A reason may quote what a program wrote to its standard error, which need not be UTF-8.
+    // A reason may quote the standard error of a program, which need not be UTF-8.
     return escapeJsonForTerminal(std::visit([](const auto& e) { return toJson(e); }, event)
                                      .dump(-1, ' ', false, Json::error_handler_t::replace));
 }

@@ -12,12 +12,11 @@
 
 namespace tilescope::session {
 
-/// Exit code of an engine that asks for a fresh one, because its device is lost.
+/// Exit code of an engine that requests a new process because its device is lost.
 inline constexpr int kRestartExit = 75;
 
-// What a sweep tells while it runs: one JSON object a line on the engine's standard output and on that of
-// `--batch --format json` (resources/schema/events.schema.json). Statuses, states and severities travel as
-// their words.
+// The events of a sweep: one JSON object per line on the engine's standard output and on that of `--batch
+// --format json` (resources/schema/events.schema.json). Statuses, states and severities are written as words.
 
 struct HelloEvent {
     int version = 1;
@@ -25,7 +24,7 @@ struct HelloEvent {
     std::string programVersion;
     std::string file;
     std::int64_t points = 0;
-    Makers makers = {}; ///< of an engine: what it would run each device with that was asked for
+    Makers makers = {}; ///< of an engine: the maker of each requested device
 };
 struct PointEvent {
     std::int64_t index = 0; ///< position in the sweep, from 0
@@ -42,24 +41,25 @@ struct SampleEvent {
     std::int64_t step = 0;
     std::int64_t wallNs = 0;
 };
-/// What the device's allocator had given out when a step was over.
+/// The memory figures of the device's allocator at the end of a step.
 struct MemoryEvent {
     std::int64_t run = 0;
     std::int64_t step = 0;
     std::int64_t allocated = 0;           ///< bytes
     std::optional<std::int64_t> reserved; ///< none on a CPU
-    std::optional<std::int64_t> peak;     ///< allocated at most, in the timed steps so far
+    std::optional<std::int64_t> peak;     ///< maximum allocated in the timed steps so far
 };
 struct ResultEvent {
     std::int64_t run = 0;
     std::string status;
     std::string reason;
-    std::optional<double> stepMs; ///< median of the timed steps; none where none was timed
-    std::optional<std::array<double, 2>> stepInterval; ///< its 95 % interval, ms; none below six steps
+    std::optional<double> stepMs;                      ///< median of the timed steps; none if there are none
+    std::optional<std::array<double, 2>> stepInterval; ///< its 95 % interval, ms; none with fewer than six
+                                                       ///< steps
     std::int64_t steps = 0;                            ///< timed steps
     std::optional<std::int64_t> peak;                  ///< peak allocated bytes
     std::int64_t records = 0;                          ///< trace records that were checked for losses
-    std::vector<std::string> flags = {};               ///< what makes its figures doubtful
+    std::vector<std::string> flags = {};               ///< reasons to doubt the figures
 };
 struct LossEvent {
     std::int64_t run = 0;
@@ -67,7 +67,7 @@ struct LossEvent {
     std::string severity;
     std::int64_t count = 0;
 };
-/// A device's ceilings were measured and are in the file.
+/// The ceilings of a device were measured and stored.
 struct CeilingsEvent {
     std::string device; ///< cuda:0
     std::int64_t figures = 0;
@@ -76,7 +76,7 @@ struct LogEvent {
     std::string level;
     std::string text;
 };
-/// Why the engine cannot go on at all; between engine and supervisor only, which makes an Error of it.
+/// Why the engine cannot continue. Only between engine and supervisor, which throws it as an Error.
 struct FatalEvent {
     std::string kind; ///< usage, environment, failure
     std::string what;
@@ -98,9 +98,9 @@ using Event = std::variant<HelloEvent, PointEvent, StateEvent, SampleEvent, Memo
 /// One line of JSON, without the line break.
 std::string toJsonLine(const Event& event);
 
-/// The event of a line; none for an event this version does not know.
-/// Fields that are absent or of another type keep their defaults.
-/// \throws Error  where the line is no JSON object with an `event` key
+/// Parses a line; none if this version does not know the event. Missing fields and fields of another type
+/// keep their defaults.
+/// \throws Error  the line is not a JSON object with an `event` key
 std::optional<Event> parseEvent(std::string_view line);
 
 } // namespace tilescope::session

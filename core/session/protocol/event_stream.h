@@ -5,8 +5,8 @@
 
 namespace tilescope::session {
 
-/// Writes events to a descriptor, one line each, whole. Any thread may call it. A reader that is gone is not
-/// an error here: whoever watches it (InputLines) ends the work.
+/// Writes events to a descriptor, one complete line each. Any thread. A closed reader is not an error here:
+/// InputLines detects it and ends the work.
 class EventStream {
 public:
     explicit EventStream(int descriptor) : descriptor_(descriptor) {}

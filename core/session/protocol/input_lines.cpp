@@ -43,7 +43,7 @@ void InputLines::read(int input, int output)
         const MutexLock lock(mutex_);
         lines_.emplace_back(line);
     };
-    // A pipe without a reader reports POLLERR to its writer; no event needs to be asked for.
+    // poll() reports POLLERR for a pipe without a reader even if no events are requested.
     std::array<pollfd, 3> watched{{{input, POLLIN, 0}, {output, 0, 0}, {end_.get(), POLLIN, 0}}};
     std::vector<char> buffer(1 << 16);
     for (;;) {

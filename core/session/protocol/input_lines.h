@@ -12,13 +12,13 @@
 
 namespace tilescope::session {
 
-/// The lines of a pipe, read by a thread of its own, which also notices that whoever reads our output is
-/// gone: the supervisor was killed. One thread calls next().
+/// Reads the lines of a pipe on a separate thread, which also detects that the reader of our output is gone:
+/// the supervisor was killed. One thread calls next().
 class InputLines {
 public:
     /// \param input     read to its end
-    /// \param output    watched where it is a pipe
-    /// \param onOrphan  called once, on the reading thread, when nobody reads `output` any more
+    /// \param output    watched if it is a pipe
+    /// \param onOrphan  called once, on the reading thread, when `output` has no reader any more
     InputLines(int input, int output, std::function<void()> onOrphan);
     ~InputLines();
     InputLines(const InputLines&) = delete;

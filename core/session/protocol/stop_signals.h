@@ -8,12 +8,12 @@
 
 namespace tilescope::session {
 
-/// Turns signals into stop tokens: the first signal requests `first`, the second `second`; later ones change
-/// nothing.
+/// Turns signals into stop tokens: the first signal requests `first`, the second `second`; later ones have no
+/// effect.
 ///
-/// Made in main before any other thread, so that all threads inherit that the signals are blocked; a thread
-/// of its own takes them. A signal that was ignored when the program started (nohup) stays ignored. Ends with
-/// its scope.
+/// Create it in main before any other thread, so that all threads inherit the blocked signals; a separate
+/// thread receives them. A signal that was ignored when the program started (nohup) stays ignored. The
+/// destructor ends the thread.
 class StopSignals {
 public:
     explicit StopSignals(std::initializer_list<int> signals);

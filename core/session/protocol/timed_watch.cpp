@@ -31,7 +31,7 @@ std::vector<std::string> TimedWatch::flags() const
             run.clockAfter = *ended_->smClockMhz;
         }
         run.slowdowns = slowdowns(*began_, *ended_);
-        // One turn of the scheduler is a large share of a short time, and says nothing.
+        // In a short interval one scheduler time slice is a large share, so the figure is meaningless.
         constexpr std::chrono::milliseconds kLongEnough{100};
         if (ended_->at - began_->at >= kLongEnough) {
             run.waiting = waitingShare(*began_, *ended_);

@@ -10,20 +10,20 @@
 
 namespace tilescope::session {
 
-/// Watches a point's timed steps for what makes their times doubtful: looks at the machine as they begin and
-/// as they end, never between. Session thread.
+/// Watches the timed steps of a point for disturbances: reads the conditions of the machine before the first
+/// and after the last step, never in between. Session thread.
 class TimedWatch {
 public:
     /// \param gpu  CUDA's index of the point's device; none for a CPU
     explicit TimedWatch(std::optional<int> gpu) : gpu_(gpu) {}
 
-    /// Told before the state begins, with the writer asleep.
+    /// Call before the state begins, while the writer sleeps.
     void state(PointState state);
     void sample(const Sample& sample);
 
     /// `drift: +2.1 % …`; analysis::flagsOf.
     std::vector<std::string> flags() const;
-    /// What the machine was like around the timed steps.
+    /// The conditions of the machine before and after the timed steps.
     std::vector<EnvironmentEntry> environment() const;
 
 private:

@@ -8,8 +8,8 @@
 
 namespace tilescope::session {
 
-/// Calls something once, on a thread of its own, unless it is destroyed before the time has come. After the
-/// destructor it will not be called any more.
+/// Calls a function once, on a separate thread, unless destroyed before the deadline. The function is not
+/// called after the destructor returns.
 class Timer {
 public:
     Timer(std::chrono::duration<double> after, std::function<void()> action)
@@ -23,7 +23,7 @@ public:
     }
 
 private:
-    Mutex mutex_; // only what the thread sleeps on
+    Mutex mutex_; // protects only the condition of the sleeping thread
     StoppableCondition wake_;
     std::jthread thread_;
 };

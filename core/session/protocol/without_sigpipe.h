@@ -4,8 +4,9 @@
 
 namespace tilescope::session {
 
-/// While it lives, writing to a pipe that nobody reads is an error and not the end of this process: blocks
-/// SIGPIPE in this thread and takes what came in the meantime. Lives and dies in one thread.
+/// During its lifetime, writing to a pipe without a reader returns an error instead of ending the process.
+/// Blocks SIGPIPE in this thread and consumes a pending one at the end. Construct and destroy it in the same
+/// thread.
 class WithoutSigpipe {
 public:
     WithoutSigpipe()

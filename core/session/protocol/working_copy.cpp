@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Beside the copy: what the file at home was when the copy was made or last brought home.
+/// A file beside the copy: the identity of the original when the copy was made or last published.
 constexpr const char* kRecord = "home";
 
 std::string setting()
@@ -45,7 +45,7 @@ fs::path folderOf(const fs::path& file)
     return fs::absolute(file).parent_path();
 }
 
-/// None where the file is written in its place.
+/// None if the file is written directly.
 std::optional<std::string> reasonForCopy(const fs::path& file)
 {
     const std::string word = setting();
@@ -71,7 +71,7 @@ fs::path localFolder(const fs::path& file)
                 .kind = ErrorKind::Environment};
 }
 
-/// FNV-1a, 64 bits: the same on every run, unlike std::hash.
+/// FNV-1a, 64 bits: unlike std::hash, the same in every process.
 std::uint64_t hashOf(std::string_view text)
 {
     std::uint64_t hash = 0xcbf29ce484222325ULL;
@@ -80,7 +80,7 @@ std::uint64_t hashOf(std::string_view text)
     return hash;
 }
 
-/// The folder that copies of a file have on this machine, for this user.
+/// The folder for copies of a file on this machine, for this user.
 fs::path scratchOf(const fs::path& file)
 {
     std::error_code error;
@@ -89,7 +89,7 @@ fs::path scratchOf(const fs::path& file)
            fmt::format("tilescope-scratch-{}-{:016x}", geteuid(), hashOf(canonical.string()));
 }
 
-/// A name in a folder that all may write could be anybody's.
+/// In a world-writable folder, another user could have created this name.
 void requireOwn(const fs::path& folder)
 {
     struct stat status {};
@@ -102,7 +102,7 @@ void requireOwn(const fs::path& folder)
                     .kind = ErrorKind::Environment};
 }
 
-/// What tells one state of a file from the next, without reading it.
+/// Identifies a state of a file without reading it.
 std::string identityOf(const fs::path& file)
 {
     struct stat status {};
@@ -120,7 +120,7 @@ Error failed(const char* what, const fs::path& where, int error, const char* men
             .kind = ErrorKind::Failure};
 }
 
-/// Takes a half-written copy away unless keep() is called.
+/// Removes an incomplete copy unless keep() is called.
 class HalfCopy {
 public:
     explicit HalfCopy(const fs::path& file) : file_(&file) {}
@@ -137,15 +137,15 @@ private:
     const fs::path* file_;
 };
 
-/// The whole content, on the disk when it returns; no file where that fails.
-/// \param mode  permissions; none: those of any new file
+/// Copies the content and makes it durable; on failure no file remains.
+/// \param mode  permissions; none: those of a new file
 void copyDurably(const fs::path& from, const fs::path& to, std::optional<mode_t> mode)
 {
     constexpr std::size_t kBlock = std::size_t{1} << 20;
     const FileDescriptor source(open(from.c_str(), O_RDONLY | O_CLOEXEC));
     if (!source)
         throw failed("cannot be read", from, errno, "check the disk");
-    constexpr mode_t kNew = 0666; // less what the user's umask takes
+    constexpr mode_t kNew = 0666; // minus the umask
     const FileDescriptor target(
         open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kNew));
     const char* mend = "free some space, or check that you may write there";
@@ -208,7 +208,7 @@ WorkingCopy::WorkingCopy(const fs::path& file, Log log, const Timing& timing)
     const std::optional<std::string> reason = reasonForCopy(file_);
     if (!reason)
         return;
-    // A foreign file is left alone, its folder too.
+    // Refuses files of other programs before anything is created in their folder.
     if (std::error_code error; fs::is_regular_file(file_, error) && fs::file_size(file_, error) > 0)
         store::RunReader(file_).runs();
     lock_.emplace(file_);
@@ -227,7 +227,7 @@ WorkingCopy::WorkingCopy(const fs::path& file, Log log, const Timing& timing)
                      copy_.string(), std::chrono::duration<double>(timing_.between).count(), *reason));
 }
 
-/// A writer that was killed left its copy. It goes on where the file at home is what that writer left there.
+/// Looks for the copy of a killed writer. Continues it if the original has not changed since.
 void WorkingCopy::lookForLeftCopy()
 {
     if (!fs::exists(fs::symlink_status(folder_)))
@@ -235,7 +235,7 @@ void WorkingCopy::lookForLeftCopy()
     requireOwn(folder_);
     const fs::path left = folder_ / file_.filename();
     if (!fs::exists(folder_ / kRecord) || !fs::exists(left)) {
-        fs::remove_all(folder_); // it was killed before it had a copy to write
+        fs::remove_all(folder_); // the writer was killed before the copy was complete
         return;
     }
     copy_ = left;
@@ -248,7 +248,7 @@ void WorkingCopy::lookForLeftCopy()
     }
 }
 
-/// The file at home is another one by now: both are kept.
+/// The original has changed: keeps both.
 void WorkingCopy::putAside()
 {
     const fs::path whole = folder_ / "whole";
@@ -282,7 +282,7 @@ std::optional<std::chrono::steady_clock::time_point> WorkingCopy::due() const
 {
     if (copy_.empty() || !changed_)
         return {};
-    // A file that takes long to bring home takes a tenth of the time at most.
+    // If publishing takes long, it uses at most a tenth of the time.
     constexpr int kShare = 9;
     return publishedAt_ +
            std::max<std::chrono::steady_clock::duration>(timing_.between, kShare * publishing_);
@@ -308,12 +308,12 @@ void WorkingCopy::publishIfDue()
     publishing_ = publishedAt_ - began;
 }
 
-/// Puts a whole file in the place of the one at home, in one move: readers see the one or the other.
+/// Replaces the original atomically: readers see either the old or the new file.
 void WorkingCopy::publish(const fs::path& whole)
 {
     const fs::path arriving = fs::path(file_) += "-arriving";
     copyDurably(whole, arriving, permissionsOf(file_));
-    // Whichever of the two is found there after a crash, this copy is its continuation.
+    // After a crash the original is one of the two, and this copy continues either.
     writeRecord(folder_, identityOf(file_) + "\n" + identityOf(arriving) + "\n");
     if (rename(arriving.c_str(), file_.c_str()) != 0)
         throw failed("cannot be replaced", file_, errno, "check that you may write its folder");
@@ -337,7 +337,7 @@ void WorkingCopy::bringHome()
                         "or copy that file home";
         throw;
     }
-    std::error_code ignored; // what cannot be removed is at home, and known as such
+    std::error_code ignored; // what remains is already published, and its record says so
     fs::remove_all(folder_, ignored);
     copy_.clear();
     changed_ = false;

@@ -10,16 +10,16 @@
 
 namespace tilescope::session {
 
-/// Where a .tscope file is written: in its place on a local disk, and in a copy on a local disk where it lies
-/// on a network filesystem, which keeps neither SQLite's log nor its locks well.
+/// The file that a writer of a .tscope file opens: the file itself on a local disk, or a local copy if it is
+/// on a network filesystem, where SQLite's log and locks are unreliable.
 ///
-/// While such a copy is written this holds the writer's lock beside the file, so that writers on other nodes
-/// are refused and readers know that somebody writes. Snapshots of what is committed take the file's place in
-/// one move, every ten seconds and at the end. A copy whose writer was killed stays: whoever writes the file
-/// next on this machine goes on with it.
+/// While a copy is written, this holds the writer's lock beside the original, so that writers on other nodes
+/// are refused and readers know about the writer. Snapshots of committed data replace the original
+/// atomically, every ten seconds and at the end. A copy whose writer was killed is kept: the next writer of
+/// the file on this machine continues it.
 ///
-/// TILESCOPE_SCRATCH=always writes a copy wherever the file lies, =never none; copies lie in TMPDIR, or
-/// another local folder where that is none. One thread.
+/// TILESCOPE_SCRATCH=always always writes a copy, =never never does. Copies are in TMPDIR, or in another
+/// local folder if TMPDIR is not local. One thread.
 class WorkingCopy {
 public:
     using Log = std::function<void(const std::string&)>;
@@ -28,24 +28,24 @@ public:
         std::chrono::milliseconds between{10'000}; ///< snapshots
     };
 
-    /// \param log  told in a sentence what is written where, and what could not be brought home yet
-    /// \throws Error  somebody writes the file; no local disk is there; the copy cannot be made
+    /// \param log  receives a sentence about where the file is written and what could not be published yet
+    /// \throws Error  another process writes the file; there is no local disk; the copy cannot be made
     WorkingCopy(const std::filesystem::path& file, Log log, const Timing& timing);
     WorkingCopy(const std::filesystem::path& file, Log log);
     WorkingCopy(const WorkingCopy&) = delete;
     WorkingCopy& operator=(const WorkingCopy&) = delete;
 
-    /// What to open as a writer.
+    /// The file to open for writing.
     const std::filesystem::path& path() const { return copy_.empty() ? file_ : copy_; }
 
-    /// The writer may have committed something.
+    /// Call after the writer may have committed.
     void touched() { changed_ = true; }
-    /// When the next snapshot is due; none where there is nothing to bring home.
+    /// When the next snapshot is due; none if nothing has changed.
     std::optional<std::chrono::steady_clock::time_point> due() const;
-    /// Brings a snapshot home where one is due. One that fails is told and tried again later.
+    /// Publishes a snapshot if one is due. A failure is logged and retried later.
     void publishIfDue();
-    /// After the writer has sealed its file: brings it home and clears the copy away.
-    /// \throws Error  where that fails; the copy stays, and the error names it
+    /// Call after the writer has sealed its file: publishes it and removes the copy.
+    /// \throws Error  it cannot be published; the copy is kept, and the error names it
     void bringHome();
 
 private:
@@ -57,18 +57,18 @@ private:
     const std::filesystem::path file_;
     const Log log_;
     const Timing timing_;
-    std::optional<store::WriterLock> lock_; ///< of `file_`, while a copy is written
+    std::optional<store::WriterLock> lock_; ///< of `file_`; held while a copy is written
     std::filesystem::path folder_;          ///< of the copy
-    std::filesystem::path copy_;            ///< empty: the file is written in its place
+    std::filesystem::path copy_;            ///< empty: the file is written directly
     std::chrono::steady_clock::time_point publishedAt_;
-    std::chrono::steady_clock::duration publishing_{}; ///< what the last snapshot took
+    std::chrono::steady_clock::duration publishing_{}; ///< duration of the last snapshot
     bool changed_ = false;
 };
 
-/// Brings home what a killed writer left in a copy on this machine; nothing where there is none.
-/// A writer that was killed a moment ago may still be on its way out, with its lock in hand: one that is met
-/// is waited for. Passing over its copy would let a resumed sweep run points again that stand there.
-/// \throws Error  somebody writes the file, still after `patience`; the copy cannot be brought home
+/// Publishes the copy that a killed writer left on this machine; does nothing if there is none. A writer that
+/// was just killed may still hold its lock, so this waits for it: otherwise a resumed sweep would repeat
+/// points that the copy contains.
+/// \throws Error  another process still writes the file after `patience`; the copy cannot be published
 void bringHomeLeftCopy(const std::filesystem::path& file, const WorkingCopy::Log& log,
                        std::chrono::milliseconds patience = std::chrono::seconds(3));
 

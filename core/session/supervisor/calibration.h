@@ -7,12 +7,12 @@
 
 namespace tilescope::session {
 
-/// The file that keeps what this user's devices reach (`tilescope doctor --ceilings`): TILESCOPE_CALIBRATION,
-/// or tilescope/ceilings.tscope in XDG_DATA_HOME or ~/.local/share. Empty where there is no home.
+/// The file with the ceilings of this user's devices (`tilescope doctor --ceilings`): TILESCOPE_CALIBRATION,
+/// or tilescope/ceilings.tscope in XDG_DATA_HOME or ~/.local/share. Empty if there is no home folder.
 std::filesystem::path calibrationFile();
 
-/// Ceilings of all devices that the calibration and `file` hold; those of a file that is not there are none.
-/// \throws Error  a file is no file of Tilescope's
+/// Ceilings of all devices in the calibration and in `file`; none from a file that does not exist.
+/// \throws Error  a file is not a Tilescope file
 std::vector<Ceiling> knownCeilings(const std::filesystem::path& file = {});
 
 } // namespace tilescope::session

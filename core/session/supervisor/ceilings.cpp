@@ -8,7 +8,7 @@ namespace tilescope::session {
 
 namespace {
 
-/// A processor without vector instructions for half precision takes long over its matrices.
+/// A CPU without half-precision vector instructions takes long for matrix products.
 constexpr std::chrono::minutes kLongest{5};
 
 } // namespace
@@ -16,7 +16,7 @@ constexpr std::chrono::minutes kLongest{5};
 bool measureCeilings(const std::filesystem::path& file, const std::string& device,
                      const std::string& commandLine, std::stop_token stop)
 {
-    deviceFrom(device); // says what is wrong with it before an engine is started
+    deviceFrom(device); // reports an invalid device before an engine is started
     SweepOptions options;
     options.file = file;
     options.commandLine = commandLine;

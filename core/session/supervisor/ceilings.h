@@ -6,13 +6,13 @@
 
 namespace tilescope::session {
 
-/// Has an engine measure what a device reaches at most, and store that in a file.
+/// Starts an engine that measures the ceilings of a device, and stores them in a file.
 ///
-/// Blocking, some seconds; one thread. `stop` ends the engine, and nothing is stored.
+/// Blocks for several seconds; one thread. `stop` ends the engine without storing anything.
 /// \param device  auto, cpu, cuda, cuda:1
-/// \return        false where it was stopped
+/// \return        false if it was stopped
 /// \throws Error (Environment)  the engine cannot be started, or the machine has no such device
-/// \throws Error                it could not be measured, or the file not written
+/// \throws Error                the measurement failed, or the file cannot be written
 bool measureCeilings(const std::filesystem::path& file, const std::string& device,
                      const std::string& commandLine, std::stop_token stop);
 

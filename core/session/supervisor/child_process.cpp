@@ -59,7 +59,7 @@ std::vector<char*> pointersTo(std::vector<std::string>& texts)
     return pointers;
 }
 
-/// File actions and attributes of a spawn, freed at the end of the scope.
+/// File actions and attributes of a spawn, released at the end of the scope.
 struct SpawnSettings {
     SpawnSettings()
     {
@@ -101,7 +101,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vect
     posix_spawn_file_actions_adddup2(&settings.actions, in.read.get(), STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&settings.actions, out.write.get(), STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&settings.actions, err.write.get(), STDERR_FILENO);
-    // Signals that this process blocks to take them in its own time must still reach the child.
+    // The child must receive the signals that this process blocks.
     sigset_t none;
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&settings.attributes, &none);

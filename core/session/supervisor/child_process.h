@@ -15,32 +15,32 @@ namespace tilescope::session {
 /// How a process ended.
 struct ExitStatus {
     int code = 0;   ///< exit code; meaningless after a signal
-    int signal = 0; ///< the signal that ended it, 0 where none did
+    int signal = 0; ///< the signal that ended it; 0 if none
 
     /// `SIGSEGV (segmentation fault)` or `exit code 3`.
     std::string text() const;
 };
 
-/// A program that was started with pipes on its three standard streams (ours do not block). It is killed and
-/// reaped when this is destroyed. One thread.
+/// A child process with pipes on its three standard streams (non-blocking on our side). The destructor kills
+/// and reaps it. One thread.
 class ChildProcess {
 public:
     /// \param environment  variables that replace or extend ours
-    /// \throws Error (Environment)  where the program cannot be started
+    /// \throws Error (Environment)  the program cannot be started
     ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                  const std::map<std::string, std::string>& environment);
     ~ChildProcess();
     ChildProcess(const ChildProcess&) = delete;
     ChildProcess& operator=(const ChildProcess&) = delete;
 
-    FileDescriptor input;  ///< its standard input, for us to write
-    FileDescriptor output; ///< its standard output, for us to read
-    FileDescriptor error;  ///< its standard error, for us to read
+    FileDescriptor input;  ///< its standard input, which we write
+    FileDescriptor output; ///< its standard output, which we read
+    FileDescriptor error;  ///< its standard error, which we read
 
     pid_t pid() const { return pid_; }
-    /// Nothing happens where it has ended.
+    /// Does nothing if it has ended.
     void signal(int number);
-    /// Its end, as soon as it has ended. Never waits.
+    /// The exit status once it has ended. Does not wait.
     std::optional<ExitStatus> ended();
 
 private:

@@ -23,8 +23,7 @@ bool isThere(const fs::path& file)
     return fs::exists(file, error) && !(fs::is_regular_file(file, error) && fs::file_size(file, error) == 0);
 }
 
-/// The run that an engine began and did not come to tell of: newer than all that were known, and of this
-/// spec.
+/// The run that an engine began but did not report: newer than all known runs, with this spec.
 RunId untoldRun(const fs::path& file, const ExperimentSpec& spec, RunId lastSeen)
 {
     if (!isThere(file))

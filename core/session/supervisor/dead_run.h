@@ -11,9 +11,9 @@
 
 namespace tilescope::session {
 
-/// What is known of a point whose engine is dead.
+/// What is known of a point whose engine died.
 struct DeadRun {
-    RunId run;              ///< its number; none where the engine did not come to tell it
+    RunId run;              ///< its number; none if the engine did not report it
     std::int64_t point = 0; ///< its position in the whole sweep
     RunId lastSeen;         ///< highest run number in the file before this point
     RunStatus status = RunStatus::Error;
@@ -21,20 +21,19 @@ struct DeadRun {
     Nanoseconds duration{0};
 };
 
-/// Gives the run of a point whose engine died its end: the run that the engine had begun, or a new one where
-/// it had begun none. Opens the file as its writer, so the engine must be gone.
+/// Ends the run of a point whose engine died: the run that the engine began, or a new run if it began none.
+/// Opens the file for writing, so the engine must have ended.
 /// \return        the run's number
-/// \throws Error  where the file cannot be written
+/// \throws Error  the file cannot be written
 RunId recordDeath(const std::filesystem::path& file, const ExperimentSpec& spec, const DeadRun& death,
                   const WorkingCopy::Log& log);
 
-/// Seals a file whose last writer died before it did; nothing where that was done, where the file does not
-/// exist, or while somebody writes it.
-/// \throws Error  where the file cannot be written
+/// Seals a file whose last writer died. Does nothing if the file is sealed, does not exist or has a writer.
+/// \throws Error  the file cannot be written
 void sealLeftOpen(const std::filesystem::path& file, const WorkingCopy::Log& log);
 
-/// The highest run number in a file; 0 where the file does not exist or is empty.
-/// \throws Error  where the file is not ours, newer or damaged
+/// The highest run number in a file; 0 if the file does not exist or is empty.
+/// \throws Error  the file is not a Tilescope file, is newer or is damaged
 RunId lastRunOf(const std::filesystem::path& file);
 
 } // namespace tilescope::session

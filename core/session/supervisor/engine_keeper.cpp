@@ -15,7 +15,7 @@ namespace tilescope::session {
 namespace {
 
 constexpr int kProtocolVersion = 1;
-/// What the dynamic loader and the shell exit with where a program or its libraries are not there.
+/// Exit code of the dynamic loader and the shell if a program or its libraries are missing.
 constexpr int kLoaderExit = 127;
 
 SteadyTime now()
@@ -65,7 +65,7 @@ void EngineKeeper::launch()
     engine_ = std::make_unique<EngineProcess>(program_, arguments, environment_);
 }
 
-/// True where the engine did not load for want of LibTorch and one was found elsewhere.
+/// True if the engine did not load because LibTorch is missing and another one was found.
 bool EngineKeeper::loadOtherTorch()
 {
     if (!endedWith(kLoaderExit))

@@ -15,43 +15,44 @@
 
 namespace tilescope::session {
 
-/// Keeps an engine process for a sweep: starts it with a LibTorch that it can load, waits for what it says
-/// with patience and a deadline, tells it to stop when that is asked for, and kills it where it does not.
-/// One thread; everything it waits for ends in bounded time.
+/// Manages the engine process of a sweep: starts it with a suitable LibTorch, waits for its events up to a
+/// deadline, stops it on request and kills it if it does not react. One thread; every wait is bounded.
 class EngineKeeper {
 public:
-    /// \param devices  what the sweep asks for; looked at by an engine before anything is stored
-    /// \param take     gets every event but hello and fatal ones
+    /// \param devices  requested devices; an engine checks them before anything is stored
+    /// \param take     receives all events except hello and fatal ones
     EngineKeeper(const SweepOptions& options, std::vector<std::string> devices, std::stop_token stop,
                  std::function<void(Event&&)> take);
 
-    /// There is one that has not been cleared away; it may have ended.
+    /// Whether there is an engine that has not been cleared; it may have ended.
     bool present() const { return engine_ != nullptr; }
     bool ended() const { return engine_->ended(); }
 
-    /// Starts an engine and waits until it says hello.
-    /// \return                      false where it did not: it is still present, and howItDied() tells
-    /// \throws Error (Environment)  no engine can be started here, or it lacks what was asked outright
+    /// Starts an engine and waits for its hello event.
+    /// \return                      false if it did not arrive: the engine is still present, and howItDied()
+    ///                              gives the reason
+    /// \throws Error (Environment)  no engine can be started, or it lacks something that was explicitly
+    ///                              requested
     bool start();
-    /// One line for its standard input.
+    /// Sends one line to its standard input.
     void send(std::string_view line) { engine_->send(line); }
-    /// Hands on what it says until `happened`, or until it has ended. Where the deadline passes first it is
-    /// killed, for that reason.
-    /// \throws Error  that the engine said it cannot go on for
+    /// Passes on its events until `happened` returns true or the engine has ended. Kills the engine after the
+    /// deadline, with that reason.
+    /// \throws Error  the reason for which the engine cannot continue
     void pumpUntil(const std::function<bool()>& happened, SteadyTime deadline,
                    const std::string& lateBecause);
     /// Lets it seal its file and end.
-    /// \return        how it died where it did not end in good order
-    /// \throws Error  that it said it could not do that for
+    /// \return        how it died if it did not end normally
+    /// \throws Error  the reason for which it could not seal the file
     std::optional<std::string> finish();
-    /// What is left of an engine that has ended.
+    /// Discards an engine that has ended.
     void clear() { engine_.reset(); }
 
-    // Of an engine that has ended:
+    // For an engine that has ended:
     bool wasKilled() const { return !killedBecause_.empty(); } ///< by us
     bool endedWith(int code) const;
-    bool stoppedAsTold() const; ///< it ended in good order because it had been told to
-    bool cancelled() const;     ///< so, or killed after it had been told to stop
+    bool stoppedAsTold() const; ///< it ended normally after it was told to stop
+    bool cancelled() const;     ///< the same, or it was killed after it was told to stop
     std::string howItDied() const;
 
 private:
@@ -76,13 +77,13 @@ private:
     const std::stop_callback<std::function<void()>> wake_;
     const std::stop_callback<std::function<void()>> wakeAtOnce_;
 
-    // Of the present engine.
+    // The current engine.
     std::unique_ptr<EngineProcess> engine_;
     bool hello_ = false;
     std::optional<FatalEvent> fatal_;
     bool toldToStop_ = false;
     SteadyTime killAt_ = SteadyTime::max();
-    std::string killedBecause_; ///< why we killed it; empty where we did not
+    std::string killedBecause_; ///< why we killed it; empty if we did not
 };
 
 } // namespace tilescope::session

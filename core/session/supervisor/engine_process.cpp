@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// An engine's end shows on its pipes at once; only a process that it left behind can keep them open.
+/// The end of an engine closes its pipes at once, unless a process that it started keeps them open.
 constexpr auto kTick = 100ms;
 constexpr std::size_t kReadSize = std::size_t{1} << 16;
 constexpr std::size_t kDrainReads = 64;
@@ -53,7 +53,7 @@ void EngineProcess::writePending()
         else if (written < 0 && errno == EAGAIN)
             return;
         else
-            pending_.clear(), child_.input.reset(); // it has ended; its exit status tells more
+            pending_.clear(), child_.input.reset(); // it has ended; its exit status gives the reason
     }
     if (closing_)
         child_.input.reset();
@@ -62,7 +62,7 @@ void EngineProcess::writePending()
 bool EngineProcess::readSome(FileDescriptor& from, LineSplitter& lines,
                              const std::function<void(std::string_view)>& take)
 {
-    std::vector<char> buffer(kReadSize); // a shell may leave little stack
+    std::vector<char> buffer(kReadSize); // the stack may be small
     ssize_t length = 0;
     do
         length = read(from.get(), buffer.data(), buffer.size());
@@ -84,7 +84,7 @@ void EngineProcess::takeOutput(std::string_view line, const std::function<void(E
     try {
         event = parseEvent(line);
     } catch (const Error&) {
-        // Some library wrote where only events belong. Said a few times; a flood is not repeated.
+        // A library wrote to standard output. Reported a few times only.
         if (++garbage_ <= kGarbageTold)
             event = LogEvent{"warning",
                              "the engine printed what is no event: " + std::string(line.substr(0, 80))};
@@ -110,7 +110,7 @@ void EngineProcess::pump(SteadyTime until, int wake, const std::function<void(Ev
                                    {writing ? child_.input.get() : -1, POLLOUT, 0},
                                    {wake, POLLIN, 0}}};
     if (poll(watched.data(), watched.size(), static_cast<int>(wait.count())) < 0)
-        return; // interrupted: the caller comes again
+        return; // interrupted: the caller repeats the call
     if (watched[1].revents != 0)
         readSome(child_.error, errorLines_, [this](std::string_view line) { takeError(line); });
     if (watched[0].revents != 0)
@@ -123,7 +123,7 @@ void EngineProcess::pump(SteadyTime until, int wake, const std::function<void(Ev
     }
 }
 
-/// What a dead engine had still said. Bounded, because something it left behind may still be talking.
+/// Reads the remaining output of an ended engine. Bounded, because a process that it started may still write.
 void EngineProcess::drain(const std::function<void(Event&&)>& take)
 {
     for (std::size_t i = 0; i < kDrainReads && child_.output; ++i)

@@ -16,10 +16,10 @@ namespace tilescope::session {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// An engine that runs: lines go in, events come out, whatever it prints. Memory stays bounded. One thread.
+/// A running engine: sends lines and receives events, whatever else it prints. Memory is bounded. One thread.
 class EngineProcess {
 public:
-    /// \throws Error (Environment)  where the program cannot be started
+    /// \throws Error (Environment)  the program cannot be started
     EngineProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                   const std::map<std::string, std::string>& environment);
 
@@ -29,16 +29,16 @@ public:
     void closeInput();
     void signal(int number) { child_.signal(number); }
 
-    /// Waits until the engine says something, ends, `wake` becomes readable or `until` has come, then hands
-    /// the events that were read to `take`. Never waits longer than a tenth of a second.
+    /// Waits until the engine writes, ends, `wake` becomes readable or `until` is reached, then passes the
+    /// received events to `take`. Waits at most a tenth of a second.
     void pump(SteadyTime until, int wake, const std::function<void(Event&&)>& take);
 
-    /// True once it has ended and everything it said was handed on.
+    /// True once it has ended and all its output was passed on.
     bool ended() const { return exit_.has_value(); }
     /// How it ended.
     /// \pre  ended()
     const ExitStatus& exit() const { return *exit_; }
-    /// The last lines of its standard error, joined by ` | `; empty where it said nothing.
+    /// The last lines of its standard error, joined by ` | `; empty if there are none.
     std::string lastWords() const;
 
 private:

@@ -13,17 +13,17 @@ namespace tilescope::session {
 
 namespace {
 
-// What driver and CUDA context keep of a GPU; 1.2 GiB on an H200 with driver 580.
+// Memory of a GPU that driver and CUDA context use: 1.2 GiB on an H200 with driver 580.
 constexpr std::int64_t kKeptByCuda = std::int64_t{1229} << 20;
 
 predict::TargetDevice host()
 {
     predict::TargetDevice device;
     device.name = "cpu";
-    device.uuid = "cpu:" + machine::hostName(); // as ceilings name it
+    device.uuid = "cpu:" + machine::hostName(); // the id in ceilings
     device.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     device.instructionSet = machine::cpuInstructionSet();
-    // The engine's own limit: memory_limit auto on a CPU.
+    // The engine's default: memory_limit auto on a CPU.
     if (const auto available = machine::hostCapacity())
         device.capacity = Bytes{available->count / 5 * 4};
     return device;
@@ -99,7 +99,7 @@ std::vector<PointForecast> forecast(const std::vector<SweepPoint>& points, const
             continue;
         told.memory = predict::predictMemory(point.spec, device);
         const auto time = rates ? predict::predictTime(point.spec, device, *rates) : std::nullopt;
-        // A point that runs out of memory ends soon; how soon is not worth a figure.
+        // A point that runs out of memory ends soon; no time is predicted.
         if (!time || (told.memory && told.memory->outOfMemory))
             continue;
         told.stepSeconds = time->stepSeconds;

@@ -11,34 +11,34 @@
 
 namespace tilescope::session {
 
-/// What to predict for, instead of what each point's spec and this machine say.
+/// Replaces properties of the spec's device and of this machine.
 struct ForecastTarget {
-    std::optional<Bytes> capacity = {};     ///< a GPU with so much memory
-    std::filesystem::path calibration = {}; ///< a file whose ceilings count beside those of this user
+    std::optional<Bytes> capacity = {};     ///< a GPU with this much memory
+    std::filesystem::path calibration = {}; ///< a file with ceilings, in addition to those of this user
 };
 
-/// What a point is expected to take before it is run. What is not known is absent.
+/// Predicted time and memory of a point. Unknown values are absent.
 struct PointForecast {
     std::string device; ///< NVIDIA H200, cpu
-    bool isHere = true; ///< the device is of this machine
+    bool isHere = true; ///< the device is on this machine
     std::optional<std::string> skipped =
-        {}; ///< why the device cannot run the point; then nothing is foretold
+        {}; ///< why the device cannot run the point; then there is no prediction
     std::optional<predict::MemoryPrediction> memory = {};
     std::optional<double> stepSeconds = {};
-    std::optional<double> seconds = {}; ///< of all its steps, warm-up and traced ones too
-    std::optional<double> error =
-        {};                      ///< the share of both times by which they may be off: predict::expectedError
-    bool isFromBusyHost = false; ///< the times rest on ceilings that were measured on a busy host
+    std::optional<double> seconds = {}; ///< of all steps, including warm-up and traced ones
+    std::optional<double> error = {};   ///< relative error of both times: predict::expectedError()
+    bool isFromBusyHost = false;        ///< the times are based on ceilings that were measured on a busy host
 };
 
-/// The device that a request means on this machine. A GPU that is asked for where there is none is the one
-/// that was calibrated last, such as in a file from elsewhere; else a Hopper. Its memory has no end then.
+/// The device that a request selects on this machine. If a GPU is requested and there is none: the GPU that
+/// was calibrated last, for example in a file from another machine, otherwise a Hopper, with unlimited
+/// memory.
 predict::TargetDevice targetDevice(const DeviceRequest& request, const ForecastTarget& target,
                                    const std::vector<Ceiling>& ceilings);
 
-/// One forecast a point, in order; any thread. Time is told for devices that were calibrated.
-/// \throws Error     a calibration cannot be read.
-/// \param cancelled  asked before each point; true: the answer is not wanted any more, and is cut short
+/// One forecast per point, in order; any thread. Times need a calibrated device.
+/// \throws Error     a calibration cannot be read
+/// \param cancelled  checked before each point; true ends the call early
 std::vector<PointForecast> forecast(const std::vector<SweepPoint>& points, const ForecastTarget& target,
                                     const std::function<bool()>& cancelled = {});
 

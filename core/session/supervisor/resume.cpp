@@ -21,7 +21,7 @@ bool isDone(RunStatus status)
     return status == RunStatus::Ok || status == RunStatus::Oom || status == RunStatus::Skipped;
 }
 
-/// A whole number and nothing else; none where the text is not that.
+/// Parses a whole number; none for any other text.
 std::optional<std::int64_t> numberFrom(std::string_view text)
 {
     std::int64_t number = 0;
@@ -46,7 +46,7 @@ void requireThisProgram(const store::RunRecord& run, const std::filesystem::path
                     .mend = "resume with that version, or mix them on purpose with --force"};
 }
 
-/// The runs of a file that need not be run again, by their resolved spec.
+/// The runs of a file that need not be repeated, by resolved spec.
 class DoneRuns {
 public:
     explicit DoneRuns(const store::RunReader& reader) : file_(reader.file())
@@ -56,7 +56,7 @@ public:
                 bySpec_[run.specHash].push_back(std::move(run));
     }
 
-    /// A run of that spec, each once; nullptr where there is none left.
+    /// Returns each run of a spec once; nullptr if there are no more.
     const store::RunRecord* take(const std::string& specHash)
     {
         const auto found = bySpec_.find(specHash);
@@ -65,13 +65,13 @@ public:
         return &found->second[taken_[specHash]++];
     }
 
-    /// Runs that are no points of the sweep, but would be on another device, or had they been made by a
-    /// program that knew all keys of today.
+    /// Rejects runs that would match a point on another device, or if today's new keys are added to their
+    /// spec.
     /// \throws Error
     void requireNoneNearly(const std::vector<SweepPoint>& points) const
     {
         std::unordered_set<std::string> specs;
-        std::unordered_map<std::string, std::string> devices; // by spec on any device
+        std::unordered_map<std::string, std::string> devices; // by spec without device
         for (const SweepPoint& point : points) {
             specs.insert(config::specHash(point.spec));
             devices[hashOnAnyDevice(point.spec)] = toText(point.spec.device);
@@ -141,7 +141,7 @@ Remainder remainderOf(std::vector<SweepPoint> points, const std::filesystem::pat
         if (force)
             continue;
         requireThisProgram(*run, file);
-        // One of each device stands for all: a sweep that was forced once may be mixed.
+        // One run per device is enough: a sweep that was forced before may have several makers.
         if (Maker& maker = left.before[toText(point.spec.device)]; maker.torch.empty())
             maker = makerOf(run->result.device, reader.environment(run->run));
     }

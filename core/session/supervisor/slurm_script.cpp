@@ -11,7 +11,7 @@ namespace tilescope::session {
 
 namespace {
 
-/// Puts `lines` before the line that begins with `mark`.
+/// Inserts `lines` before the line that begins with `mark`.
 void insertBefore(std::string& script, std::string_view mark, const std::string& lines)
 {
     const std::size_t at = script.find("\n" + std::string(mark));
@@ -22,7 +22,7 @@ void insertBefore(std::string& script, std::string_view mark, const std::string&
     script.insert(at + 1, lines);
 }
 
-/// A word that ends a here-document and is no line of it.
+/// A here-document delimiter that is not a line of the text.
 std::string endWord(std::string_view text)
 {
     std::string word = "END_OF_SPEC";
@@ -31,7 +31,7 @@ std::string endWord(std::string_view text)
     return word;
 }
 
-/// What both a file and a job may be called.
+/// A name that is valid for both a file and a job.
 std::string fileWord(std::string_view name)
 {
     std::string word;

@@ -9,17 +9,17 @@
 
 namespace tilescope::session {
 
-/// Command lines and scripts that run a spec without a window; what is copied and saved for people.
+/// Command lines and scripts that run a spec without a window, for copying and saving.
 
 /// `tilescope --batch SPEC -o FILE`
 std::string batchLine(const std::filesystem::path& spec, const std::filesystem::path& file);
 
-/// A job script for `sbatch`: packaging/slurm/array.sbatch with the array's size, the spec itself and the
-/// folder of the results written in, so that it needs nothing beside it but the program.
-/// \param name   of the spec where its text gives none, and of the job
-/// \param yaml   the spec, as it was written
-/// \param folder of one file a task; OUT overrides it
-/// \param tasks  shards of the sweep; 1 up
+/// A job script for `sbatch`: packaging/slurm/array.sbatch with the array size, the spec and the output
+/// folder filled in. It requires only the program.
+/// \param name   name of the job, and of the spec if its text has none
+/// \param yaml   the spec's text
+/// \param folder folder with one file per task; OUT overrides it
+/// \param tasks  shards of the sweep, at least 1
 std::string slurmScript(std::string_view name, std::string_view yaml, const std::filesystem::path& folder,
                         std::int64_t tasks);
 

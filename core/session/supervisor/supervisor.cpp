@@ -19,7 +19,7 @@ namespace tilescope::session {
 namespace {
 
 constexpr int kDeathsThatEndASweep = 3;
-/// Log events of one point that are handed on; the rest of a flood is not.
+/// Maximum number of log events per point that are passed on.
 constexpr int kLogsOfAPoint = 1000;
 
 SteadyTime now()
@@ -27,7 +27,7 @@ SteadyTime now()
     return SteadyTime::clock::now();
 }
 
-/// The devices that a sweep asks for, each once.
+/// The distinct devices that a sweep requests.
 std::vector<std::string> devicesOf(const std::vector<SweepPoint>& points)
 {
     std::set<std::string> devices;
@@ -36,7 +36,7 @@ std::vector<std::string> devicesOf(const std::vector<SweepPoint>& points)
     return {devices.begin(), devices.end()};
 }
 
-/// Takes the points of a sweep to an engine, one after the other, and accounts for each.
+/// Runs the points of a sweep in an engine, one after the other, and reports each.
 class Sweep {
 public:
     Sweep(const std::vector<SweepPoint>& points, const SweepOptions& options,
@@ -52,7 +52,7 @@ private:
     struct Current {
         const SweepPoint* point = nullptr;
         RunId run;
-        bool announced = false; ///< its point event was handed on
+        bool announced = false; ///< its point event was passed on
         std::optional<ResultEvent> result;
         SteadyTime started{};
         int logs = 0;
@@ -75,7 +75,7 @@ private:
 
     EngineKeeper engine_;
     std::int64_t pointsOfEngine_ = 0;
-    int deaths_ = 0; ///< since a point last finished
+    int deaths_ = 0; ///< number since the last finished point
     RunId lastRun_{0};
     Current current_;
     DoneEvent counts_;
@@ -122,7 +122,7 @@ SweepOutcome Sweep::run()
     return {counts_, counts_.cancelled > 0 || (stop_.stop_requested() && !all), notBegun};
 }
 
-/// An engine that waits for a point; false where the sweep is to end.
+/// Ensures that an engine waits for a point; false if the sweep should end.
 bool Sweep::ready(const SweepPoint& point)
 {
     if (engine_.present() &&
@@ -137,7 +137,7 @@ bool Sweep::ready(const SweepPoint& point)
             return true;
         if (stop_.stop_requested())
             break;
-        // It ended before it said hello and without a reason: perhaps the next one comes further.
+        // It ended before its hello event without a reason; another attempt may succeed.
         ++deaths_;
         onEvent_(LogEvent{"warning", "the engine did not start: " + engine_.howItDied()});
         if (deaths_ >= kDeathsThatEndASweep) {
@@ -149,7 +149,7 @@ bool Sweep::ready(const SweepPoint& point)
     return false;
 }
 
-/// \return false where the engine had ended before it began the point: a fresh one may
+/// \return false if the engine ended before it began the point; a new one may succeed
 bool Sweep::runPoint(const SweepPoint& point)
 {
     current_.started = now();
@@ -173,7 +173,7 @@ bool Sweep::runPoint(const SweepPoint& point)
     return true;
 }
 
-/// Marks the current point, whose engine is gone, in the file and tells it.
+/// Records the end of the current point, whose engine is gone, and reports it.
 void Sweep::died()
 {
     DeadRun death{.run = current_.run,
@@ -249,7 +249,7 @@ void Sweep::take(Event&& event)
     }
 }
 
-/// Events of other runs, or out of order, are an engine's mistake and are not handed on.
+/// Ignores events of other runs or out of order, which are errors of the engine.
 void Sweep::takeInPoint(Event&& event)
 {
     if (const auto* point = std::get_if<PointEvent>(&event)) {

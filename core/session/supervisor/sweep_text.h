@@ -7,11 +7,12 @@
 
 namespace tilescope::session {
 
-/// For each point its values of the keys that vary between points of its name, `backend=flash seq_len=1024`.
-/// Empty if it is the only one of that name.
+/// For each point, its values of the keys that vary among points with its name: `backend=flash seq_len=1024`.
+/// Empty if no other point has the name.
 std::vector<std::string> keyLabels(const std::vector<SweepPoint>& points);
 
-/// keyLabels behind the name, if the points have several: `flash-grid backend=flash seq_len=1024`.
+/// The name, followed by keyLabels() if there are several points with it: `flash-grid backend=flash
+/// seq_len=1024`.
 std::vector<std::string> pointLabels(const std::vector<SweepPoint>& points);
 
 bool haveSeveralNames(const std::vector<SweepPoint>& points);
