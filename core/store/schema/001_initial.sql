@@ -1,8 +1,11 @@
--- Version 1 of a .tscope file. resources/help/store.md explains every table, column and view.
+-- Version 1 of a .tscope file. resources/help/store.md describes every table, column and view.
 --
--- Tables are named in the singular and hold what was recorded, with ids for repeated texts; views in the plural show
--- the same rows with their texts and times spelled out. Rows are appended, in start order, and never moved: the
--- indexes that events would need are replaced by `chunk`, one small row for some hundred events.
+-- Tables have singular names and contain the records, with ids for repeated texts. Views have plural names and show the
+-- same rows with texts and times. Rows are appended in start order and never moved, so `chunk`, with one small row per
+-- several hundred events, replaces indexes of event tables.
+--
+-- A file stores the text of each statement, comments within it included, and readers compare it: never change a
+-- published statement or a comment within one.
 
 create table file (
     id integer primary key,  -- always 1
@@ -12,14 +15,14 @@ create table file (
     edition integer not null  -- grows when rows are removed: what a reader remembers of them is void
 );
 
--- Rows per table, and the id that the next one gets (ids are never used twice).
+-- Number of rows per table, and the id of its next row (ids are never reused).
 create table tally (
     source text primary key,
     rows integer not null,
     next integer not null
 ) without rowid;
 
--- Some hundred rows that were written together: where they are, when they happened, and what they add up to.
+-- Several hundred rows that were written together: their ids, time range and sums.
 create table chunk (
     id integer primary key,
     run integer,            -- null: shared by all runs
@@ -33,7 +36,7 @@ create table chunk (
 );
 create index chunk_run on chunk (run, source);
 
--- Every text that rows refer to by id, once.
+-- Every text that rows refer to by id; texts are unique.
 create table string (
     id integer primary key,
     text text not null unique
@@ -108,7 +111,7 @@ create table thread (
     name integer
 );
 
--- How kernels were launched; few launches differ.
+-- The launch configurations of kernels. Many launches share one.
 create table launch (
     id integer primary key,
     grid_x integer not null,
@@ -126,7 +129,7 @@ create table launch (
     local integer not null
 );
 
--- Function name of a kernel, without its namespaces, template arguments and parameters.
+-- The function name of a kernel, without namespaces, template arguments and parameters.
 create table kernel_name (
     id integer primary key, -- string.id of the full name
     short integer not null  -- string.id
@@ -233,7 +236,7 @@ create table allocation (
     op integer
 );
 
--- What people read ------------------------------------------------------------------------------------------------
+-- Views for people -------------------------------------------------------------------------------------------------
 
 create view runs as
 select id as run, uid, name, workload, point, status, reason, device, parameters, before_backward, peak_allocated,
@@ -303,8 +306,9 @@ left join string x on x.id = a.action
 left join string c on c.id = a.category
 left join string p on p.id = a.path;
 
--- What queries written for Nsight Systems' SQLite export read -----------------------------------------------------
--- Times count from the run's start as there; globalTid and globalPid pack the process and thread numbers as there.
+-- Views for queries written for Nsight Systems' SQLite export ------------------------------------------------------
+-- Times count from the start of the run, and globalTid and globalPid combine process and thread numbers, as in the
+-- export.
 
 create view StringIds as
 select id, text as value from string;

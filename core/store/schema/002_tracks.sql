@@ -1,7 +1,7 @@
--- Version 2: what a viewer draws, ready to be read: the boxes of each lane by row, packed, and their sums at several
--- levels of detail. Written when a run ends, made from its events, and left out where a run is small.
+-- Version 2: precomputed data for viewers: the packed boxes of each lane by row, and their sums at several levels of
+-- detail. Computed from the events when a run ends; omitted for small runs.
 
--- A row of boxes in one lane, none of which overlap; or the curve of one device's memory.
+-- A row of non-overlapping boxes in one lane, or the memory curve of a device.
 create table track (
     id integer primary key,
     run integer not null,
@@ -15,7 +15,7 @@ create table track (
     end integer not null
 );
 
--- What some neighbouring boxes of a track add up to.
+-- The sum over several neighbouring boxes of a track.
 create table level (
     id integer primary key,
     run integer not null,
@@ -32,7 +32,7 @@ create table level (
 );
 create index level_track on level (track, level, first);
 
--- The boxes themselves, some thousand in one value.
+-- The boxes, several thousand per value.
 create table track_data (
     id integer primary key,
     run integer not null,

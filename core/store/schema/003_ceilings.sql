@@ -1,6 +1,7 @@
--- Version 3: what devices can reach at most, hardware counters, and how far the clocks of host and device lay apart.
+-- Version 3: ceilings of devices, hardware counters, and the offset between the clocks of host and device.
 
--- How fast a device was measured to be: what achieved rates are held against. Shared by all runs of the file.
+-- The measured maximum performance of a device, to which achieved rates are compared. Shared by all runs of
+-- the file.
 create table ceiling (
     id integer primary key,
     device text not null,      -- UUID
@@ -14,7 +15,7 @@ create table ceiling (
     program text not null
 );
 
--- Hardware counters of a range, added up over its instances.
+-- Hardware counters of a range, summed over its instances.
 create table counter (
     id integer primary key,
     run integer not null,
@@ -26,7 +27,7 @@ create table counter (
     passes integer not null     -- of the step that it took to read the metric
 );
 
--- The least time from a launch to its start, ns, over the first and the last traced step: its change is the drift.
+-- The shortest time from a launch to its start, ns, in the first and the last traced step. Its change is the drift.
 alter table run add column clock_offset_start integer;
 alter table run add column clock_offset_end integer;
 

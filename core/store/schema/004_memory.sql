@@ -1,6 +1,6 @@
--- Version 4: what a run's memory is for, beside its allocation events.
+-- Version 4: the purpose of a run's memory, in addition to its allocation events.
 
--- Blocks that were allocated when the trace began, and free ones between them. Times count from clock_origin.
+-- Blocks that were allocated when the trace began, and free blocks between them. Times count from clock_origin.
 create table memory_block (
     id integer primary key,
     run integer not null,
@@ -16,7 +16,7 @@ create table memory_block (
     dtype text not null
 );
 
--- What the caching allocator had from the driver when the trace began.
+-- Segments that the caching allocator had reserved when the trace began.
 create table memory_segment (
     id integer primary key,
     run integer not null,
@@ -29,7 +29,7 @@ create table memory_segment (
     large integer not null
 );
 
--- What the allocator, the driver and NVML said.
+-- Memory figures of the allocator, the driver and NVML.
 create table memory_reading (
     id integer primary key,
     run integer not null,
@@ -44,7 +44,7 @@ create table memory_reading (
     process integer            -- by this one
 );
 
--- Tensors that autograd nodes held for their backward.
+-- Tensors that autograd nodes saved for backward.
 create table saved_tensor (
     id integer primary key,
     run integer not null,

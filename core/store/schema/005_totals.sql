@@ -1,7 +1,7 @@
--- Version 5: what a run's traced steps add up to, so that a first look at it reads no events. Written when a run ends,
--- made from its events, and left out where a run is small, as tracks are.
+-- Version 5: sums over a run's traced steps, so that summaries read no events. Computed from the events when a run
+-- ends; omitted for small runs, like tracks.
 
--- Kernels, copies and memsets of one name, attributed to one path.
+-- Kernels, copies and memsets with the same name and path.
 create table kernel_total (
     id integer primary key,
     run integer not null,
@@ -15,7 +15,7 @@ create table kernel_total (
     squares real not null       -- sum of the squared durations, ns^2: with the rest it gives the spread
 );
 
--- What happened under a path, from step down, in tree order.
+-- Sums for each path, from step down, in tree order.
 create table range_total (
     id integer primary key,
     run integer not null,
@@ -25,7 +25,7 @@ create table range_total (
     gpu integer                 -- ns in which the GPU was busy with it; null without a GPU
 );
 
--- Where the wall of a step went: the parts are apart and add up to it; all 0 where no GPU was traced.
+-- The parts of the wall time of a step. They do not overlap and add up to it; all 0 if no GPU was traced.
 create table step_total (
     id integer primary key,
     run integer not null,

@@ -1,4 +1,4 @@
--- Version 7: where in the program's code the ranges of a run were opened: the C++ frames of its memory snapshots.
+-- Version 7: the source locations of a run's ranges: the C++ frames of its memory snapshots.
 
 create table code_place (
     id integer primary key,

@@ -1,4 +1,4 @@
--- Version 8: the rows that tell of the others are added up too, and checksums tell null, numbers, texts and bytes apart.
+-- Version 8: checksums also cover the rows of chunk, tally and file, and distinguish null, numbers, texts and bytes.
 
 alter table file add column digest integer; -- how rows are added up: 2; null: as up to version 7
 alter table file add column books integer;  -- sum over the rows of chunk, tally and this one; null: not known

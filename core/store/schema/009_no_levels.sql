@@ -1,3 +1,3 @@
--- Version 9: tracks without sums at several levels of detail, which nothing read.
+-- Version 9: drops the unused sums of tracks at several levels of detail.
 
 drop table level;
