@@ -17,6 +17,8 @@ constexpr ThreadId kAutograd{454};
 constexpr StreamId kStream{7};
 constexpr DeviceIndex kGpu{0};
 constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kParameters = 131 * kMiB;
+constexpr int kTracedBatch = 4; // LmFixture's
 
 constexpr const char* kSgemm = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1_"
                                "ffma_aligna4_alignc4_execute_kernel__5x_"
@@ -69,7 +71,7 @@ public:
 
     TraceBatch record()
     {
-        allocate(131 * kMiB, "parameters");
+        allocate(kParameters, "parameters");
         for (step_ = 0; step_ < fixture_.steps; ++step_) {
             range("step", [this] { step(); });
             now_ += 50'000;
@@ -85,7 +87,7 @@ private:
             op("aten::embedding", kGather, 16'000, 3'000);
             for (int layer = 0; layer < fixture_.layers; ++layer)
                 range("layers." + std::to_string(layer), [this] { forwardLayer(); });
-            op("aten::linear", kCutlass, 22'000, 170'000);
+            op("aten::linear", kCutlass, 22'000, 240'000, "[4, 128, 768] [13000, 768]");
             allocate(20 * kMiB, "activations");
         });
         range("loss", [this] {
@@ -94,6 +96,11 @@ private:
         });
         range("backward", [this] {
             thread_ = kAutograd;
+            path_ = "step/backward/lm_head";
+            backwardOf("step/forward", "aten::linear");
+            op("autograd::engine::evaluate_function: MmBackward0", kSgemmNt, 40'000, 490'000,
+               "[4, 128, 13000] [13000, 768]");
+            path_.clear();
             for (int layer = fixture_.layers - 1; layer >= 0; --layer)
                 backwardLayer(layer);
             thread_ = kMain;
@@ -132,10 +139,10 @@ private:
             allocate(6 * kMiB, "activations");
         });
         range("ffn", [this] {
-            op("aten::linear", kCutlass, 20'000, 60'000);
+            op("aten::linear", kCutlass, 20'000, 76'000, "[4, 128, 768] [4096, 768]");
             op("aten::silu", kMul, 11'000, 3'100);
             op("aten::mul", kMul, 11'000, 3'200);
-            op("aten::linear", kCutlass, 20'000, 62'000);
+            op("aten::linear", kCutlass, 20'000, 40'000, "[4, 128, 2048] [768, 2048]");
             allocate(18 * kMiB, "activations");
         });
     }
@@ -147,7 +154,7 @@ private:
         const std::string module = "step/backward/layers." + std::to_string(layer);
         path_ = module + "/ffn";
         backwardOf(forward + "/ffn", "aten::linear");
-        op("autograd::engine::evaluate_function: MmBackward0", kSgemmNt, 40'000, 65'000);
+        op("autograd::engine::evaluate_function: MmBackward0", kSgemmNt, 40'000, 230'000);
         backwardOf(forward + "/ffn", "aten::silu");
         op("autograd::engine::evaluate_function: SiluBackward0", kMul, 22'000, 4'000);
         allocate(9 * kMiB, "gradients");
@@ -163,7 +170,7 @@ private:
             backwardOf(forward + "/attention/flash", "tilescope::attention");
             op("autograd::engine::evaluate_function: AttentionBackward", kFlashBackward, 40'000, 14'000);
         }
-        op("autograd::engine::evaluate_function: MmBackward0", kSgemmNt, 40'000, 38'000);
+        op("autograd::engine::evaluate_function: MmBackward0", kSgemmNt, 40'000, 116'000);
         op("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", kAdd, 14'000, 2'000);
         allocate(9 * kMiB, "gradients");
         path_.clear();
@@ -192,12 +199,13 @@ private:
         current_ = outer;
     }
 
-    void op(const char* name, const char* kernel, std::int64_t host, std::int64_t device)
+    void op(const char* name, const char* kernel, std::int64_t host, std::int64_t device,
+            const char* shapes = "[4, 128, 768] [768, 768]")
     {
         Op made;
         made.id = OpId{std::uint32_t(batch_.ops.size())};
         made.name = strings_.intern(name);
-        made.shapes = strings_.intern("[4, 128, 768] [768, 768]");
+        made.shapes = strings_.intern(shapes);
         made.path = strings_.intern(path_.empty() ? current_ : path_);
         made.range = open_.back();
         made.thread = thread_;
@@ -325,35 +333,80 @@ private:
     std::uint32_t correlation_ = 1'092'000;
 };
 
-std::string specOf(const std::string& backend)
+// A model of 34 million parameters, whose traced step does 75 GFLOP.
+std::string specOf(const std::string& backend, int batch = kTracedBatch, bool isTraced = true)
 {
     return R"({"workload":"lm","device":"cuda","seed":0,"mode":"train","precision":"fp32","backend":")" +
-           backend +
-           R"(","batch":4,"warmup":5,"steps":12,"trace_steps":2,"trace":"full","size":"small","heads":12,"context":128})";
+           backend + R"(","batch":)" + std::to_string(batch) + R"(,"warmup":5,"steps":12,"trace_steps":)" +
+           (isTraced ? "2" : "0") + R"(,"trace":")" + (isTraced ? "full" : "off") +
+           R"(","size":"small","layers":2,"d_model":768,"d_ff":2048,"vocab":13000,"heads":12,"context":128})";
+}
+
+void writeMachine(store::RunWriter& writer)
+{
+    const std::vector<EnvironmentEntry> environment = {
+        {"gpu.name", "NVIDIA H200", ""},         {"gpu.0.name", "NVIDIA H200", ""},
+        {"gpu.0.compute_capability", "9.0", ""}, {"gpu.0.multiprocessors", "132", ""},
+        {"gpu.0.memory", "150754820096", "B"},   {"libtorch", "2.11.0", ""},
+        {"torch.version", "2.11.0", ""}};
+    writer.writeEnvironment(environment);
+}
+
+// The mean length of the ranges of a path, which are those of the traced steps.
+std::int64_t meanLength(const TraceBatch& batch, const StringTable& strings, std::string_view path)
+{
+    std::int64_t sum = 0;
+    std::int64_t count = 0;
+    for (const Range& range : batch.ranges)
+        if (strings.text(range.path) == path) {
+            sum += (range.end - range.start).count();
+            ++count;
+        }
+    return sum / count;
+}
+
+// Timed steps about a twentieth shorter than the traced ones, which vary by 3 %. A step of a larger batch
+// takes longer, but not in proportion.
+std::vector<Sample> samplesOf(const LmFixture& fixture, const TraceBatch& trace, const StringTable& strings)
+{
+    constexpr double kTracing = 1.05;
+    std::mt19937 random(std::uint32_t(fixture.backend.front() + fixture.batch));
+    const double larger = 0.2 + 0.8 * fixture.batch / kTracedBatch;
+    const std::pair<Phase, const char*> phases[] = {
+        {Phase::Step, "step"}, {Phase::Forward, "step/forward"}, {Phase::Backward, "step/backward"}};
+    std::vector<Sample> samples;
+    for (int i = 0; i < fixture.samples; ++i) {
+        const double noise = 0.985 + 0.03 * double(random() % 1000) / 1000;
+        for (const auto& [phase, path] : phases) {
+            const auto wall = Nanoseconds(
+                std::int64_t(double(meanLength(trace, strings, path)) / kTracing * larger * noise));
+            const bool isStep = phase == Phase::Step;
+            samples.push_back({i, SampleKind::Measure, phase, wall,
+                               isStep ? std::optional(wall - Nanoseconds(20'000)) : std::nullopt});
+        }
+    }
+    return samples;
+}
+
+// Of the timed steps.
+std::int64_t medianStep(const std::vector<Sample>& samples)
+{
+    std::vector<std::int64_t> walls;
+    for (const Sample& sample : samples)
+        if (sample.phase == Phase::Step)
+            walls.push_back(sample.wall.count());
+    std::sort(walls.begin(), walls.end());
+    return (walls[(walls.size() - 1) / 2] + walls[walls.size() / 2]) / 2;
 }
 
 void writeRun(store::RunWriter& writer, const LmFixture& fixture, StringTable& strings)
 {
-    writer.beginRun(
-        {"lm-small2", "lm", specOf(fixture.backend), "hash-" + fixture.backend, "Tilescope test"});
-    const std::vector<EnvironmentEntry> environment = {{"gpu.name", "NVIDIA H200", ""},
-                                                       {"gpu.0.compute_capability", "9.0", ""},
-                                                       {"gpu.0.multiprocessors", "132", ""},
-                                                       {"torch.version", "2.11.0", ""}};
-    writer.writeEnvironment(environment);
-    std::mt19937 random(fixture.backend.size());
-    std::vector<Sample> samples;
-    const std::int64_t base = fixture.backend == "naive" ? 3'400'000 : 3'050'000;
-    for (int i = 0; i < fixture.samples; ++i) {
-        const std::int64_t noise = std::int64_t(random() % 120'000);
-        samples.push_back(
-            {i, SampleKind::Measure, Phase::Step, Nanoseconds(base + noise), Nanoseconds(base / 3)});
-        samples.push_back({i, SampleKind::Measure, Phase::Forward, Nanoseconds(base / 3 + noise / 3), {}});
-        samples.push_back({i, SampleKind::Measure, Phase::Backward, Nanoseconds(base / 2 + noise / 3), {}});
-    }
-    writer.writeSamples(samples);
+    const std::string spec = specOf(fixture.backend, fixture.batch, fixture.isTraced);
+    writer.beginRun({"lm-small2", "lm", spec, "hash-" + spec, "Tilescope test"});
+    writeMachine(writer);
     const TraceBatch batch = lmTrace(fixture, strings);
-    writer.write(batch);
+    const std::vector<Sample> samples = samplesOf(fixture, batch, strings);
+    writer.writeSamples(samples);
     RunResult result;
     result.device = "cuda:0";
     result.parameters = 34'000'000;
@@ -363,7 +416,14 @@ void writeRun(store::RunWriter& writer, const LmFixture& fixture, StringTable& s
         result.peakAllocated = std::max(*result.peakAllocated, Bytes{event.allocated});
         result.peakReserved = std::max(*result.peakReserved, Bytes{event.reserved});
     }
-    result.traceOverhead = 1.06;
+    if (fixture.isTraced) {
+        writer.write(batch);
+        result.traceOverhead = double(meanLength(batch, strings, "step")) / double(medianStep(samples));
+    } else {
+        // Parameters do not grow with the batch.
+        for (std::optional<Bytes>* peak : {&result.peakAllocated, &result.peakReserved})
+            *peak = Bytes{kParameters + ((*peak)->count - kParameters) * fixture.batch / kTracedBatch};
+    }
     result.duration = Nanoseconds(2'000'000'000);
     writer.endRun(result);
 }
@@ -389,6 +449,32 @@ void writeLmFile(const std::filesystem::path& file, int steps)
     result.status = RunStatus::Oom;
     result.reason = "out of memory in forward: asked for 64 GiB";
     result.device = "cuda:0";
+    writer.endRun(result);
+}
+
+void writeGpuFile(const std::filesystem::path& file)
+{
+    StringTable strings;
+    store::RunWriter writer(file, strings);
+    for (const int batch : {kTracedBatch, 8, 16, 32})
+        for (const char* backend : {"naive", "flash"}) {
+            LmFixture fixture;
+            fixture.backend = backend;
+            fixture.batch = batch;
+            fixture.isTraced = batch == kTracedBatch;
+            writeRun(writer, fixture, strings);
+        }
+    const std::string spec = specOf("naive", 65536, false); // its scores take 48 GiB a layer
+    writer.beginRun({"lm-small2", "lm", spec, "hash-" + spec, "Tilescope test"});
+    writeMachine(writer);
+    RunResult result;
+    result.status = RunStatus::Oom;
+    result.reason = "out of memory in forward: asked for 48 GiB with 112 GiB allocated";
+    result.device = "cuda:0";
+    result.oom = OomInfo{.requested = Bytes{48 * 1024 * kMiB},
+                         .allocated = Bytes{112 * 1024 * kMiB},
+                         .reserved = Bytes{112 * 1024 * kMiB},
+                         .phase = "forward"};
     writer.endRun(result);
 }
 

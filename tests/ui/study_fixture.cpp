@@ -155,7 +155,7 @@ void writePoint(store::RunWriter& writer, const Point& point, StringTable& strin
     writer.writeEnvironment(environment);
     std::mt19937 random{std::uint32_t(point.length + point.heads)};
     std::vector<Sample> samples;
-    const std::int64_t perPair = std::string_view(point.backend) == "naive" ? 110 : 40; // nanoseconds
+    const std::int64_t perPair = std::string_view(point.backend) == "naive" ? 740 : 262; // nanoseconds
     const std::int64_t base = std::int64_t(point.length) * point.length * point.heads * perPair;
     for (int i = 0; i < 5; ++i) {
         const auto noise = std::int64_t(random() % std::uint32_t(base / 10));
@@ -163,8 +163,8 @@ void writePoint(store::RunWriter& writer, const Point& point, StringTable& strin
             samples.push_back({i, SampleKind::Measure, phase, Nanoseconds(length + noise), {}});
         };
         add(Phase::Step, base);
-        add(Phase::Forward, base / 3);
-        add(Phase::Backward, base / 2);
+        add(Phase::Forward, base * 2 / 5);
+        add(Phase::Backward, base * 4 / 7);
     }
     writer.writeSamples(samples);
     RunResult result;
@@ -175,8 +175,10 @@ void writePoint(store::RunWriter& writer, const Point& point, StringTable& strin
         for (const AllocEvent& event : batch.allocEvents)
             result.peakAllocated = std::max(*result.peakAllocated, Bytes{event.allocated});
         writer.write(batch);
+        // Noise is up to a tenth of the base.
+        result.traceOverhead =
+            double((batch.ranges.front().end - batch.ranges.front().start).count()) / (1.05 * double(base));
     }
-    result.traceOverhead = 1.02;
     result.duration = Nanoseconds(1'000'000'000);
     writer.endRun(result);
 }

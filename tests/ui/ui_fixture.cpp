@@ -1,5 +1,5 @@
-// Writes the recordings of tests/ui/fixture.h and cpu_fixture.h to a file: `ui_fixture lm FILE`, `ui_fixture
-// study FILE`, `ui_fixture cpu FILE` or `ui_fixture large EVENTS STREAMS FILE`.
+// Writes a recording of tests/ui/fixture.h or cpu_fixture.h to a file: `ui_fixture lm|gpu|study|cpu FILE` or
+// `ui_fixture large EVENTS STREAMS FILE`.
 
 #include "core/base/error.h"
 #include "tests/ui/cpu_fixture.h"
@@ -14,6 +14,8 @@ int main(int argc, char** argv)
     try {
         if (argc == 3 && std::strcmp(argv[1], "lm") == 0)
             tilescope::test::writeLmFile(argv[2]);
+        else if (argc == 3 && std::strcmp(argv[1], "gpu") == 0)
+            tilescope::test::writeGpuFile(argv[2]);
         else if (argc == 3 && std::strcmp(argv[1], "study") == 0)
             tilescope::test::writeStudyFile(argv[2]);
         else if (argc == 3 && std::strcmp(argv[1], "cpu") == 0)
@@ -21,9 +23,8 @@ int main(int argc, char** argv)
         else if (argc == 5 && std::strcmp(argv[1], "large") == 0)
             tilescope::test::writeLargeFile(argv[4], std::atoll(argv[2]), std::atoi(argv[3]));
         else
-            return std::fprintf(
-                       stderr,
-                       "usage: ui_fixture lm FILE | study FILE | cpu FILE | large EVENTS STREAMS FILE\n"),
+            return std::fprintf(stderr,
+                                "usage: ui_fixture lm|gpu|study|cpu FILE | large EVENTS STREAMS FILE\n"),
                    2;
     } catch (...) {
         std::fprintf(stderr, "%s\n", tilescope::currentExceptionSentence().c_str());
