@@ -6,6 +6,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
+#include "ui/kit/tone.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,16 +40,16 @@ double changeOf(const ComparedGroup& group)
     return group.difference.b.value_or(0) - group.difference.a.value_or(0);
 }
 
-// Whether the time differs: new and gone kernels do; a different number of launches is not enough.
+// Whether the time differs. That launches are new, gone or of another number is not enough.
 bool differs(const analysis::GroupDifference& difference)
 {
     const auto& interval = difference.difference95;
     switch (difference.verdict) {
-    case GroupVerdict::New:
-    case GroupVerdict::Gone:
     case GroupVerdict::Slower:
     case GroupVerdict::Faster:
         return true;
+    case GroupVerdict::New:
+    case GroupVerdict::Gone:
     case GroupVerdict::Count:
         return interval && (interval->low > 0 || interval->high < 0);
     case GroupVerdict::NoDifference:
@@ -64,7 +65,7 @@ TableCell change(double value, const Unit& unit, bool seen)
 {
     TableCell cell = makeWords(value == 0 ? QStringLiteral("0") : signedColumnDigits(value, unit));
     cell.sort = std::abs(value);
-    cell.tone = !seen || value == 0 ? Tone::Dim : value < 0 ? Tone::Better : Tone::Worse;
+    cell.tone = toneOf(value, seen);
     return cell;
 }
 
@@ -285,10 +286,10 @@ ComparisonVerdict verdictOf(const Comparison& comparison)
 {
     ComparisonVerdict verdict;
     verdict.sentence = QString::fromStdString(exchange::sentenceOf(comparison));
-    verdict.tone = Tone::Dim;
     for (const std::string& line : exchange::flagLines(comparison))
         verdict.flags << QString::fromStdString(line);
     const analysis::TimeDifference* step = comparison.step();
+    verdict.tone = step != nullptr ? toneOf(step->difference, step->verdict) : Tone::Dim;
     if (step == nullptr) {
         verdict.words = QStringLiteral("Not compared");
     } else if (step->verdict == analysis::Verdict::Inconclusive) {
@@ -297,7 +298,6 @@ ComparisonVerdict verdictOf(const Comparison& comparison)
         verdict.words = QStringLiteral("No difference");
     } else {
         const bool faster = step->verdict == analysis::Verdict::Faster;
-        verdict.tone = faster ? Tone::Better : Tone::Worse;
         verdict.words = QStringLiteral("B is %1, %2×")
                             .arg(faster ? QStringLiteral("faster") : QStringLiteral("slower"),
                                  threeDigits(faster ? 1 / step->ratio : step->ratio));

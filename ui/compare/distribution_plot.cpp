@@ -5,6 +5,7 @@
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_view.h"
 #include "ui/kit/time_axis.h"
+#include "ui/kit/tone.h"
 #include "ui/theme/theme.h"
 
 #include <QContextMenuEvent>
@@ -85,6 +86,11 @@ void drawTicks(QPainter& painter, const QRectF& rect, double from, double to, do
 }
 
 } // namespace
+
+Unit unitOf(const PhaseSamples& phase)
+{
+    return columnUnit({phase.statisticsA.median * 1e6, phase.statisticsB.median * 1e6}, timeUnit);
+}
 
 std::vector<double> densityOf(const std::vector<double>& samples, double from, double to, std::size_t columns)
 {
@@ -188,8 +194,7 @@ void DistributionPlot::drawRatio(QPainter& painter, const PhaseSamples& phase, c
     painter.drawLine(QPointF(x(1), rect.top()), QPointF(x(1), rect.bottom()));
     const analysis::TimeDifference& difference = phase.difference;
     const bool differs = difference.isDifferent();
-    const Tone tone = !differs ? Tone::Dim : difference.difference < 0 ? Tone::Better : Tone::Worse;
-    const Toned toned = tonedBy(tone, p);
+    const Toned toned = tonedBy(toneOf(difference.difference, difference.verdict), p);
     const double y = rect.top() + rect.height() * 0.62;
     painter.setPen(QPen(toned.colour, 1.5));
     if (const auto& interval = difference.ratio95) {
@@ -235,7 +240,7 @@ void DistributionPlot::drawPhase(QPainter& painter, const PhaseSamples& phase, c
                       rect.width() - label - ratio - 3 * pad - sizes().of(40),
                       rect.height() - axis - sizes().of(8));
     const auto [from, to] = rangeOf(phase);
-    const Unit unit = timeUnit(phase.statisticsA.median * 1e6);
+    const Unit unit = unitOf(phase);
     const double scale = 1e6 / unit.size;
     drawTicks(painter, plot, from * scale, to * scale, plot.width() / sizes().of(76),
               QString::fromUtf8(unit.word), true);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ui/compare/comparison_rows.h"
+#include "ui/kit/number_text.h"
 
 #include <QWidget>
 
@@ -11,6 +12,9 @@ namespace tilescope::ui {
 /// \pre  from < to
 std::vector<double> densityOf(const std::vector<double>& samples, double from, double to,
                               std::size_t columns);
+
+/// The unit of the axis that both runs of a phase share.
+Unit unitOf(const PhaseSamples& phase);
 
 /// How the samples of two runs are spread, phase by phase: density, a tick for each sample, median with its
 /// interval; beside them B over A on one axis for all phases. Paints itself; GUI thread.

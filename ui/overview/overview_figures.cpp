@@ -5,6 +5,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/kit/peak_text.h"
 #include "ui/kit/step_text.h"
+#include "ui/kit/tone.h"
 #include "ui/overview/overview_missing.h"
 #include "ui/overview/overview_steps.h"
 
@@ -56,7 +57,7 @@ void setVerdict(KeyFigure& figure, const analysis::TimeDifference& difference)
         break;
     }
     const bool faster = difference.verdict == analysis::Verdict::Faster;
-    figure.tone = faster ? Tone::Better : Tone::Worse;
+    figure.tone = toneOf(difference.difference, difference.verdict);
     figure.verdict = QStringLiteral("%1, %2× %3")
                          .arg(signedTimeText(difference.difference * 1e6),
                               threeDigits(faster ? 1 / difference.ratio : difference.ratio),
@@ -89,7 +90,8 @@ KeyFigure stepTime(const OverviewData& data)
     if (difference)
         setVerdict(figure, *difference);
     else if (data.runs.size() == 1 && data.runs[0].summary->step)
-        figure.verdict = QStringLiteral("with its 95 % interval");
+        figure.verdict = data.runs[0].summary->step->ci95 ? QStringLiteral("with its 95 % interval")
+                                                          : QStringLiteral("n < 6: no interval");
     return figure;
 }
 
@@ -178,7 +180,7 @@ KeyFigure peakMemory(const OverviewData& data)
         const Unit unit = byteUnit(more);
         figure.verdict =
             more == 0 ? QStringLiteral("equal") : withUnit(signedDigits(more / unit.size), unit.word);
-        figure.tone = more < 0 ? Tone::Better : more > 0 ? Tone::Worse : Tone::Dim;
+        figure.tone = toneOf(more, true);
     } else if (data.runs.size() == 1 && data.runs[0].summary->result.peakReserved) {
         figure.verdict = QStringLiteral("peak reserved %1")
                              .arg(byteText(double(data.runs[0].summary->result.peakReserved->count)));
@@ -265,7 +267,7 @@ KeyFigure utilisation(const OverviewData& data)
                      last->measuredCeiling ? QStringLiteral("measured") : QStringLiteral("data sheet"));
     } else {
         figure.title = QStringLiteral("Model FLOP rate");
-        figure.verdict = QStringLiteral("measure ceilings for MFU: doctor --ceilings");
+        figure.verdict = QStringLiteral("MFU: doctor --ceilings");
     }
     return figure;
 }
@@ -299,7 +301,7 @@ KeyFigure tracing(const OverviewData& data)
         figure.lines.push_back(std::move(line));
     }
     if (least < kImplausible) {
-        figure.verdict = QStringLiteral("implausible: traced is faster than bare");
+        figure.verdict = QStringLiteral("implausible: below 1");
         figure.tone = Tone::Warning;
     } else if (worst > kTracingLimit) {
         figure.verdict = QStringLiteral("above the limit of 1.10");

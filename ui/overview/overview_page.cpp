@@ -416,7 +416,9 @@ void OverviewPage::showSelected(const std::vector<SelectedRun>& runs)
 void OverviewPage::showLists(const OverviewData& overview, bool gpu)
 {
     const QString noSteps = whyNoSteps(overview);
-    bars_->show(stepBars(overview), noSteps);
+    bars_->show(stepBars(overview),
+                overview.stepDifference ? overview.stepDifference->verdict : analysis::Verdict::Inconclusive,
+                noSteps);
     showList(*families_, familyShareRows(overview), noSteps);
     showList(*ranges_, rangeShareRows(overview), noSteps);
     showList(*allocations_, allocationRows(overview), whyNoAllocations(overview));
@@ -452,7 +454,7 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
     for (Panel* panel : {stepPanel_, familyPanel_, rangePanel_})
         panel->setVisible(!isSnapshot);
     const bool gpu = std::any_of(overview.runs.begin(), overview.runs.end(), [](const OverviewRun& run) {
-        return run.data->step && run.data->step->onGpu;
+        return run.data->step ? run.data->step->onGpu : run.summary->result.device.starts_with("cuda");
     });
     showSelected(runs);
     showLists(overview, gpu);

@@ -4,6 +4,7 @@
 #include "core/query/memory/memory_difference.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
+#include "ui/kit/tone.h"
 #include "ui/memory/memory_rows.h"
 
 #include <QRegularExpression>
@@ -36,6 +37,7 @@ struct PairTable {
     QString (*exact)(std::int64_t) = exactTime;
     bool counts = false;
     bool difference = false;
+    analysis::Verdict verdict = analysis::Verdict::Inconclusive; ///< on the step times of the pair
     bool swatches = true;
     bool total = false;
 };
@@ -90,12 +92,12 @@ TableCell countCell(double count)
     return cell;
 }
 
-TableCell differenceCell(double difference, const Unit& unit)
+TableCell differenceCell(double difference, const Unit& unit, analysis::Verdict verdict)
 {
     TableCell cell;
     cell.text = difference == 0 ? QStringLiteral("0") : signedColumnDigits(difference, unit);
     cell.sort = difference;
-    cell.tone = difference < 0 ? Tone::Better : difference > 0 ? Tone::Worse : Tone::Dim;
+    cell.tone = toneOf(difference, verdict);
     return cell;
 }
 
@@ -124,7 +126,8 @@ TableRow rowOf(const PairRow& row, const PairTable& table, const Unit& unit, dou
     }
     made.cells.push_back(bar);
     if (pair && table.difference)
-        made.cells.push_back(differenceCell(row.values[1].value_or(0) - row.values[0].value_or(0), unit));
+        made.cells.push_back(
+            differenceCell(row.values[1].value_or(0) - row.values[0].value_or(0), unit, table.verdict));
     if (table.counts) {
         made.cells.push_back(countCell(row.counts[0]));
         if (pair)
@@ -232,6 +235,8 @@ TableData rangeShareRows(const OverviewData& data)
     }
     PairTable table{.first = QStringLiteral("Range"), .detail = {}};
     table.difference = true;
+    if (data.stepDifference)
+        table.verdict = data.stepDifference->verdict;
     table.swatches = false;
     return tableOf(rows.take(), table, data.runs.size() > 1);
 }

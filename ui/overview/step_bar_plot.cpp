@@ -1,9 +1,12 @@
 #include "ui/overview/step_bar_plot.h"
 
 #include "ui/kit/copy_menu.h"
+#include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
+#include "ui/kit/table_delegate.h"
 #include "ui/kit/time_axis.h"
+#include "ui/kit/tone.h"
 #include "ui/theme/theme.h"
 
 #include <QContextMenuEvent>
@@ -51,8 +54,9 @@ StepBarPlot::StepBarPlot(QWidget* parent) : QWidget(parent)
     connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
 }
 
-void StepBarPlot::show(std::vector<StepBar> bars, const QString& otherwise)
+void StepBarPlot::show(std::vector<StepBar> bars, analysis::Verdict verdict, const QString& otherwise)
 {
+    verdict_ = verdict;
     bars_ = std::move(bars);
     otherwise_ = otherwise;
     setAccessibleDescription(bars_.empty() ? otherwise : QString());
@@ -93,7 +97,7 @@ void StepBarPlot::drawBar(QPainter& painter, const Frame& frame, std::size_t i) 
     const QRectF label(sizes().padding, rect.top(), frame.left - sizes().padding - sizes().of(8),
                        rect.height());
     painter.drawText(label, Qt::AlignVCenter | Qt::AlignLeft,
-                     painter.fontMetrics().elidedText(title, Qt::ElideRight, int(label.width())));
+                     elidedText(title, painter.fontMetrics(), Qt::ElideRight, int(label.width())));
     painter.setFont(Theme::instance().small());
     double time = 0;
     for (const StepPart& part : bar.parts) {
@@ -148,6 +152,11 @@ void StepBarPlot::drawAxis(QPainter& painter, const Frame& frame) const
     }
 }
 
+Tone StepBarPlot::savingTone() const
+{
+    return bars_.size() == 2 ? toneOf(bars_[1].total() - bars_[0].total(), verdict_) : Tone::Dim;
+}
+
 // The difference of two bars: an arrow from the longer one's end to the shorter one's.
 void StepBarPlot::drawSaving(QPainter& painter, const Frame& frame) const
 {
@@ -161,7 +170,7 @@ void StepBarPlot::drawSaving(QPainter& painter, const Frame& frame) const
         return;
     const Palette& p = colours();
     const bool less = b < a;
-    const QColor colour = less ? p.faster : p.warning;
+    const QColor colour = tonedBy(savingTone(), p).colour;
     const QRectF bar = frame.bar(less ? 1 : 0);
     const double y = bar.center().y();
     painter.setPen(QPen(p.text, 1, Qt::DotLine));

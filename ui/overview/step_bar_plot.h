@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ui/kit/table_model.h"
 #include "ui/overview/overview_figures.h"
 
 #include <QWidget>
@@ -13,8 +14,11 @@ class StepBarPlot : public QWidget {
 public:
     explicit StepBarPlot(QWidget* parent = nullptr);
 
+    /// \param verdict    on the step times of two runs
     /// \param otherwise  the message without bars
-    void show(std::vector<StepBar> bars, const QString& otherwise = {});
+    void show(std::vector<StepBar> bars, analysis::Verdict verdict, const QString& otherwise = {});
+    /// Of the difference of two bars; Dim unless it has the direction of the verdict.
+    Tone savingTone() const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return {sizeHint().width() / 2, sizeHint().height()}; }
     /// Draws into the logical rectangle (0, 0, size); what exports use too.
@@ -43,6 +47,7 @@ private:
     void drawLegend(QPainter& painter, const Frame& frame, int width) const;
 
     std::vector<StepBar> bars_;
+    analysis::Verdict verdict_ = analysis::Verdict::Inconclusive;
     QString otherwise_;
 };
 

@@ -1,7 +1,10 @@
 #include "ui/timeline/timeline_frame.h"
 
 #include "ui/kit/count_text.h"
+#include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/table_delegate.h"
+#include "ui/kit/tone.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -22,13 +25,17 @@ namespace {
 constexpr int kLeastFont = 6;          // pixels
 constexpr double kLeastShare = 0.0005; // of a step: less is displayed as 0.0 %
 
-// Draws text and moves x behind it.
+// Draws text and moves x behind it. What does not fit as a whole is left out, and all that would follow it.
 void put(QPainter& painter, double& x, const QRect& area, const QFont& font, const QColor& colour,
          const QString& text)
 {
     painter.setFont(font);
     painter.setPen(colour);
     const double width = QFontMetricsF(font).horizontalAdvance(text);
+    if (x + width > area.right()) {
+        x = area.right() + 1;
+        return;
+    }
     painter.drawText(QRectF(x, area.top(), width + 1, area.height()), Qt::AlignVCenter | Qt::AlignLeft, text);
     x += width;
 }
@@ -40,20 +47,21 @@ void putDifference(QPainter& painter, double& x, const QRect& area, const Timeli
     const double difference = double(section.alignedLength - first.alignedLength);
     if (first.alignedLength <= 0 || section.alignedLength <= 0 || difference == 0)
         return;
-    const Palette& p = colours();
-    const QColor colour = difference < 0 ? p.faster : p.warning;
+    const Toned toned = tonedBy(toneOf(difference, section.verdict), colours());
     x += sizes().of(12);
-    const double side = sizes().of(10);
-    paintIcon(painter, difference < 0 ? Icon::Down : Icon::Up,
-              QRectF(x, area.center().y() - side / 2, side, side), colour);
-    x += side + sizes().of(4);
     const bool step = section.step && section.alignAt == double(section.step->start) &&
                       section.alignedLength == section.step->end - section.step->start;
     const double ratio = difference < 0 ? double(first.alignedLength) / double(section.alignedLength)
                                         : double(section.alignedLength) / double(first.alignedLength);
     QString text = signedTimeText(difference) + QStringLiteral(", ") + threeDigits(ratio) + QChar(0x00D7);
     text += step ? QStringLiteral(" traced") : QStringLiteral(" at ") + section.alignedAt;
-    put(painter, x, area, Theme::instance().bold(), colour, text);
+    if (toned.sign && x + sizes().of(14) + QFontMetricsF(Theme::instance().bold()).horizontalAdvance(text) <=
+                          area.right()) {
+        const double side = sizes().of(10);
+        paintIcon(painter, *toned.sign, QRectF(x, area.center().y() - side / 2, side, side), toned.colour);
+        x += side + sizes().of(4);
+    }
+    put(painter, x, area, Theme::instance().bold(), toned.colour, text);
 }
 
 // What the second line of a lane's label says.
@@ -88,6 +96,11 @@ void putIdleShares(QPainter& painter, double& x, const QRect& area, const Timeli
         if (share < kLeastShare)
             continue;
         x += sizes().of(14);
+        const std::string_view hueName = hueWord(hue);
+        const QString word = QString::fromUtf8(hueName.data(), qsizetype(hueName.size())) + QLatin1Char(' ');
+        const QFontMetricsF metrics(Theme::instance().body());
+        if (x + side + sizes().of(6) + metrics.horizontalAdvance(word + percentText(share)) > area.right())
+            return;
         const QRectF swatch(x, area.center().y() - side / 2, side, side);
         if (hue == Hue::GapUnexplained) {
             painter.fillRect(swatch, QBrush(p.hue(hue), Qt::BDiagPattern));
@@ -97,9 +110,7 @@ void putIdleShares(QPainter& painter, double& x, const QRect& area, const Timeli
             painter.fillRect(swatch, p.hue(hue));
         }
         x += side + sizes().of(6);
-        const std::string_view word = hueWord(hue);
-        put(painter, x, area, Theme::instance().body(), p.dimText,
-            QString::fromUtf8(word.data(), qsizetype(word.size())) + QLatin1Char(' '));
+        put(painter, x, area, Theme::instance().body(), p.dimText, word);
         put(painter, x, area, Theme::instance().body(), p.text, percentText(share));
     }
 }
@@ -123,7 +134,7 @@ void paintRuler(QPainter& painter, const TimelineScene& scene, const QRect& area
     const QRect place(area.left() + sizes().of(10), area.top(), scene.sizes.label - sizes().of(14),
                       area.height());
     painter.drawText(place, Qt::AlignVCenter | Qt::AlignLeft,
-                     painter.fontMetrics().elidedText(origin, Qt::ElideRight, place.width()));
+                     elidedText(origin, painter.fontMetrics(), Qt::ElideRight, place.width()));
     painter.save();
     painter.setClipRect(area.adjusted(scene.sizes.label, 0, 0, 0));
     for (const Tick& tick :
@@ -163,7 +174,9 @@ void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& b
         put(painter, x, area, theme.bold(), p.text, section.letter);
         x += sizes().of(8);
     }
-    put(painter, x, area, theme.bold(), p.text, section.title);
+    put(painter, x, area, theme.bold(), p.text,
+        elidedText(section.title, QFontMetrics(theme.bold()), Qt::ElideRight,
+                   int(area.right() - x - sizes().of(12))));
     x = std::max<double>(x + sizes().of(12), scene.sizes.label + sizes().of(4));
     if (section.step) {
         const query::TimelineStep& step = *section.step;
@@ -194,7 +207,7 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
     painter.save();
     painter.setClipRect(column, Qt::IntersectClip);
     if (scene.currentLane && *scene.currentLane == LanePlace{band.section, band.view}) {
-        painter.fillRect(column, p.selectedRow);
+        painter.fillRect(column.adjusted(0, 0, -1, 0), p.selectedRow);
         painter.fillRect(QRect(column.left(), column.top(), sizes().of(3), column.height()), p.accent);
     }
     // In a lane lower than a line of text, what fits of its first.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/stats/run_comparison.h"
 #include "core/query/timeline/timeline.h"
 #include "ui/kit/time_axis.h"
 
@@ -35,7 +36,9 @@ struct TimelineSection {
     std::int64_t alignedLength = 0;          ///< of it, in the timeline's nanoseconds
     double stretch = 1;                      ///< nanoseconds of the axis for one of the timeline
     std::optional<query::TimelineStep> step; ///< the step that the header speaks of
-    std::vector<LaneView> lanes;             ///< in the order of display
+    /// On the step time against that of the first section's run.
+    analysis::Verdict verdict = analysis::Verdict::Inconclusive;
+    std::vector<LaneView> lanes; ///< in the order of display
 
     double toTimeline(double axis) const { return alignAt + axis / stretch; }
     double toAxis(double time) const { return (time - alignAt) * stretch; }

@@ -1,10 +1,21 @@
 #include "ui/timeline/timeline_loading.h"
 
+#include "core/query/tables/compare_tables.h"
+
 namespace tilescope::ui {
 
 namespace {
 
 constexpr std::size_t kMostPaths = 60;
+
+// On the step time of B against that of A, as on the other pages.
+analysis::Verdict stepVerdict(const SelectedRun& a, const SelectedRun& b)
+{
+    auto sessionA = a.file->borrow();
+    auto sessionB = b.file->borrow();
+    const auto difference = query::compareSteps(sessionA->reader(), a.key.run, sessionB->reader(), b.key.run);
+    return difference ? difference->verdict : analysis::Verdict::Inconclusive;
+}
 
 } // namespace
 
@@ -42,6 +53,8 @@ LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
         section.title = runs[i].title;
         section.letter = runs[i].letter;
         section.source = runs[i].source();
+        if (i > 0)
+            section.verdict = stepVerdict(loaded.runs.front(), runs[i]);
         sections.push_back(std::move(section));
     }
     loaded.pairs.resize(sections.size());

@@ -43,13 +43,15 @@ void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int w
     painter.setFont(Theme::instance().body());
     paintLanes(painter, scene, plot, vector);
     paintSpans(painter, scene, width, height);
+    const QRect labelEdge(scene.sizes.label - 1, scene.sizes.overview, 1, height);
+    painter.fillRect(labelEdge, colours().line); // below the heads, whose titles may be longer
     paintBands(painter, scene, width, plot);
     paintSelection(painter, scene, width, height);
     paintLaneDrop(painter, scene, width, height);
     overview_.paint(painter, scene, *colours_, scene.overview(width), vector);
     paintRuler(painter, scene, scene.ruler(width));
     paintNotes(painter, scene, width, height);
-    painter.fillRect(QRect(scene.sizes.label - 1, scene.sizes.overview, 1, height), colours().line);
+    painter.fillRect(labelEdge.intersected(QRect(0, 0, width, plot.top())), colours().line);
 }
 
 void TimelinePainter::paintBands(QPainter& painter, const TimelineScene& scene, int width, const QRect& plot)

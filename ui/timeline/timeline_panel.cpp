@@ -241,9 +241,11 @@ void TimelinePanel::followSpan(const TimelineScene& scene)
                 findRanges(wanted, range->section, range->item);
             Spans spans;
             for (const Wanted& one : wanted) {
-                if (one.shown)
+                if (one.shown) {
                     spans.runs.push_back(
                         spanOf(one.section.timeline, one.stretch, one.section.letter, cancelled));
+                    spans.runs.back().verdict = one.section.verdict;
+                }
                 if (range)
                     spans.ranges.push_back(
                         one.shown ? std::optional(TimeWindow{one.section.toAxis(double(one.stretch.first)),

@@ -3,6 +3,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
+#include "ui/kit/tone.h"
 
 #include <algorithm>
 #include <map>
@@ -46,7 +47,7 @@ struct KernelOfSpan {
 
 // The row of a kernel, or of their sum, for the runs that are shown.
 TableRow spanRow(const KernelOfSpan& kernel, const QString& name, std::size_t shown, const Unit& unit,
-                 std::int64_t most)
+                 std::int64_t most, analysis::Verdict verdict)
 {
     TableRow row;
     row.swatch = Swatch::of(kernel.hue);
@@ -61,14 +62,15 @@ TableRow spanRow(const KernelOfSpan& kernel, const QString& name, std::size_t sh
         TableCell cell =
             makeWords(difference == 0 ? QStringLiteral("0") : signedColumnDigits(difference, unit));
         cell.sort = difference;
-        cell.tone = difference < 0 ? Tone::Better : difference > 0 ? Tone::Worse : Tone::Dim;
+        cell.tone = toneOf(difference, verdict);
         row.cells.push_back(std::move(cell));
     }
     return row;
 }
 
 // What the rows add up to.
-TableRow sumRow(const std::map<QString, KernelOfSpan>& kernels, std::size_t shown, const Unit& unit)
+TableRow sumRow(const std::map<QString, KernelOfSpan>& kernels, std::size_t shown, const Unit& unit,
+                analysis::Verdict verdict)
 {
     KernelOfSpan sum;
     sum.label = QStringLiteral("all %1").arg(wholeNumber(std::int64_t(kernels.size())));
@@ -77,7 +79,7 @@ TableRow sumRow(const std::map<QString, KernelOfSpan>& kernels, std::size_t show
             sum.instances[run] += kernel.instances[run];
             sum.total[run] += kernel.total[run];
         }
-    TableRow row = spanRow(sum, {}, shown, unit, 0);
+    TableRow row = spanRow(sum, {}, shown, unit, 0, verdict);
     row.id = -1;
     row.swatch = {};
     row.cells[1].text.clear();
@@ -144,6 +146,7 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
         }
     }
     const bool pair = shown > 1;
+    const analysis::Verdict verdict = pair ? runs[1].verdict : analysis::Verdict::Inconclusive;
     const Unit unit = timeUnit(double(most));
     const QString word = QString::fromUtf8(unit.word);
     TableData data;
@@ -164,11 +167,11 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
         data.columns.push_back(makeColumn(
             QStringLiteral("%1 − %2, %3").arg(runs[1].letter, runs[0].letter, word), Kind::Number, 92));
     for (const auto& [name, kernel] : kernels) {
-        data.rows.push_back(spanRow(kernel, name, shown, unit, most));
+        data.rows.push_back(spanRow(kernel, name, shown, unit, most, verdict));
         data.rows.back().id = std::int64_t(data.rows.size()) - 1;
     }
     if (data.rows.size() > 1)
-        data.rows.push_back(sumRow(kernels, shown, unit));
+        data.rows.push_back(sumRow(kernels, shown, unit, verdict));
     return data;
 }
 

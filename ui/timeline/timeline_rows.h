@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/stats/run_comparison.h"
 #include "core/query/tables/kernel_stats.h"
 #include "core/query/timeline/timeline_search.h"
 #include "ui/kit/table_model.h"
@@ -18,6 +19,8 @@ struct SpanOfRun {
     /// Their parts inside the stretch: of the device; without one, the host's ops by their own time.
     std::vector<query::KernelStat> kernels;
     bool ofOps = false;
+    /// On the step time against that of the first run.
+    analysis::Verdict verdict = analysis::Verdict::Inconclusive;
     std::optional<query::BusyShare> busy = {};
     std::optional<std::pair<std::int64_t, std::int64_t>> memory = {}; ///< bytes at both ends
 };

@@ -36,7 +36,8 @@ protected:
         bars_->show({{QStringLiteral("A"),
                       QStringLiteral("naive"),
                       {{QStringLiteral("matmul"), query::Hue::Matmul, 3e6},
-                       {QStringLiteral("idle"), query::Hue::GapLaunching, 1e6}}}});
+                       {QStringLiteral("idle"), query::Hue::GapLaunching, 1e6}}}},
+                    analysis::Verdict::Inconclusive);
         histogram_ = new HistogramPlot;
         histogram_->setAccessibleName(QStringLiteral("Durations"));
         histogram_->show(durationsOf({1000, 1100, 1200, 5000}), query::Hue::Matmul);

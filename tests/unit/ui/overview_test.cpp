@@ -124,6 +124,27 @@ TEST_F(OverviewTest, ListsBothRunsOfAPairInOneRow)
     EXPECT_EQ(rangeShareRows(dataOf({0, 1})).columns.size(), 5U);
 }
 
+TEST_F(OverviewTest, DifferencesOfRangesHaveTheToneOfTheVerdict)
+{
+    OverviewData data = dataOf({0, 1});
+    data.stepDifference = query::compareSteps(session_->reader(), snapshot_->runs[0].run, session_->reader(),
+                                              snapshot_->runs[1].run);
+    constexpr std::size_t kDifference = 4;
+    const auto tonesWith = [&](analysis::Verdict verdict) {
+        data.stepDifference->verdict = verdict;
+        std::map<Tone, int> tones;
+        for (const TableRow& row : rangeShareRows(data).rows)
+            ++tones[row.cells[kDifference].tone];
+        return tones;
+    };
+    ASSERT_EQ(rangeShareRows(data).columns[kDifference].title.left(5), QStringLiteral("B − A"));
+    const auto rows = int(rangeShareRows(data).rows.size());
+    EXPECT_EQ(tonesWith(analysis::Verdict::Inconclusive)[Tone::Dim], rows);
+    EXPECT_EQ(tonesWith(analysis::Verdict::NoDifference)[Tone::Dim], rows);
+    EXPECT_GT(tonesWith(analysis::Verdict::Faster)[Tone::Better], 0);
+    EXPECT_EQ(tonesWith(analysis::Verdict::Faster)[Tone::Worse], 0);
+}
+
 TEST_F(OverviewTest, TheStepTimeCardAddsUp)
 {
     OverviewData data = dataOf({0, 1});
@@ -191,7 +212,7 @@ TEST_F(OverviewTest, TracingThatSavesTimeIsImplausible)
         summary.result.traceOverhead = overhead;
         return keyFigures(data).back().verdict;
     };
-    EXPECT_EQ(verdictWith(0.395), QStringLiteral("implausible: traced is faster than bare"));
+    EXPECT_EQ(verdictWith(0.395), QStringLiteral("implausible: below 1"));
     EXPECT_EQ(verdictWith(1.02), QStringLiteral("below the limit of 1.10"));
     EXPECT_EQ(verdictWith(1.4), QStringLiteral("above the limit of 1.10"));
 }

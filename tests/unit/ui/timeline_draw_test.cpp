@@ -8,9 +8,11 @@
 #include "ui/timeline/lane_arrangement.h"
 #include "ui/timeline/link_lines.h"
 #include "ui/timeline/timeline_alignment.h"
+#include "ui/timeline/timeline_frame.h"
 
 #include "core/query/file_session.h"
 
+#include <QPainter>
 #include <QSettings>
 
 #include <gtest/gtest.h>
@@ -188,6 +190,34 @@ protected:
     TimelineScene scene_;
 };
 
+TEST_F(TimelineSceneTest, TheHeadOfARunHasTheToneOfTheVerdict)
+{
+    scene_.sections =
+        alignedAt(std::move(scene_.sections), {timeline().steps.front().step, {}, false}).sections;
+    ASSERT_NE(scene_.sections[0].alignedLength, scene_.sections[1].alignedLength);
+    const bool less = scene_.sections[1].alignedLength < scene_.sections[0].alignedLength;
+    const auto isToned = [&](analysis::Verdict verdict) {
+        scene_.sections[1].verdict = verdict;
+        const auto band = std::ranges::find_if(scene_.layout.bands, [](const Band& one) {
+            return one.kind == Band::Kind::Header && one.section == 1;
+        });
+        QImage image(kWidth, 30, QImage::Format_RGB32);
+        image.fill(colours().surface);
+        QPainter painter(&image);
+        paintRunHeader(painter, scene_, *band, image.rect());
+        painter.end();
+        const QRgb tone = (less ? colours().faster : colours().warning).rgb();
+        for (int y = 0; y < image.height(); ++y)
+            for (int x = 0; x < image.width(); ++x)
+                if (image.pixel(x, y) == tone)
+                    return true;
+        return false;
+    };
+    EXPECT_FALSE(isToned(analysis::Verdict::Inconclusive));
+    EXPECT_FALSE(isToned(analysis::Verdict::NoDifference));
+    EXPECT_TRUE(isToned(less ? analysis::Verdict::Faster : analysis::Verdict::Slower));
+}
+
 TEST_F(TimelineSceneTest, EveryKernelIsTiedToTheCallThatLaunchedIt)
 {
     const std::size_t stream = laneOf(query::Lane::Kind::Stream);
@@ -230,7 +260,7 @@ TEST_F(TimelineSceneTest, ForwardAndBackwardOpsAreTiedByTheirSequenceNumber)
             EXPECT_EQ(nameOf(*links.forward), "aten::silu");
         }
     }
-    EXPECT_EQ(tied, 2 * 2 * 5) << "five ops of two layers in two steps";
+    EXPECT_EQ(tied, 2 * (2 * 5 + 1)) << "five ops of two layers and one of the head in two steps";
 }
 
 TEST_F(TimelineSceneTest, DetailsTellWhatALaunchFillsAndWhatItsOpAchieved)

@@ -128,6 +128,22 @@ TEST_F(TimelineRowsTest, TwoRunsShareTheRowsOfTheirKernels)
     EXPECT_TRUE(both);
 }
 
+TEST_F(TimelineRowsTest, DifferencesOfKernelsHaveTheToneOfTheVerdict)
+{
+    const auto whole = [](const query::Timeline& timeline) { return query::Stretch{0, timeline.length + 1}; };
+    std::vector<SpanOfRun> spans{spanOf(naive_, whole(*naive_), QStringLiteral("A"), kNotCancelled),
+                                 spanOf(flash_, whole(*flash_), QStringLiteral("B"), kNotCancelled)};
+    for (const TableRow& row : spanRows(spans).rows)
+        EXPECT_EQ(row.cells[8].tone, Tone::Dim) << "inconclusive";
+    spans[1].verdict = analysis::Verdict::Faster;
+    bool isBetter = false;
+    for (const TableRow& row : spanRows(spans).rows) {
+        isBetter = isBetter || row.cells[8].tone == Tone::Better;
+        EXPECT_NE(row.cells[8].tone, Tone::Worse);
+    }
+    EXPECT_TRUE(isBetter);
+}
+
 TEST_F(TimelineRowsTest, FindsInBothRunsTheLongestFirst)
 {
     std::vector<FoundInRun> runs{{QStringLiteral("A"), naive_, search(*naive_, "softmax", kNotCancelled)},
