@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the texts for people. A number and its noun come from counted() or plural() (core/base/plural.h,
 ui/kit/count_text.h), not "1 runs" or "2 row(s)". Quantities come from withUnit() or threeDigits() (core/base/quantity.h),
-not from %g, which prints 1e+03. Studies do not call a median a mean.
+not from %g, which prints 1e+03. Texts are elided by elidedText() (ui/kit/elided_text.h), which cuts no number. Studies do not
+call a median a mean.
 
 usage: wording.py ROOT        exit 1 and one line per offence
        wording.py --self-test
@@ -20,6 +21,9 @@ COUNT = re.compile(PLACE + WORDS)
 # A literal behind a number: `<< n << " runs"`, `std::to_string(n) + " more runs"`.
 BEHIND = re.compile(rf'(?:<<|\+|^)\s*"{WORDS}')
 BRACKETED = re.compile(r"[a-z]\(s\)")
+# Qt's own elision, which may cut a number.
+ELIDED = re.compile(r"(?:\.|->)elidedText\(")
+ELIDING = "ui/kit/elided_text.cpp"
 GENERAL = re.compile(r"%[-+ 0#]*\d*\.\d+l?g|\{\d*:[^{}]*\.\d+g\}")
 
 FOLDERS = ("core", "app", "ui")
@@ -42,6 +46,8 @@ def offences(text, name="ui"):
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith(("//", "#include")):
             continue
+        if name != ELIDING and ELIDED.search(line):
+            yield number, "elidedText", "may cut a number; use elidedText() of ui/kit/elided_text.h"
         literals = LITERAL.findall(line)
         counts = [] if any(words in line for words in NEVER_ONE.get(name, ())) else [BEHIND.search(line)]
         if counts:
@@ -65,9 +71,11 @@ def self_test():
     wrong = ['tr("%1 runs selected")', 'QStringLiteral(", %2 level-of-detail buckets")', '"row(s)"',
              'fmt::format("{} of {} points", a, b)', 'out << count << " more rows; --limit 0"', 'text + " more flags"',
              'format("the last %zu steps")', '                                " more runs did not end well"',
-             'format("%.4g ms", x)', 'fmt::format("{:.3g} s", x)', '"{0:>9.6g}"']
+             'format("%.4g ms", x)', 'fmt::format("{:.3g} s", x)', '"{0:>9.6g}"',
+             'metrics.elidedText(text, Qt::ElideRight, width)']
     right = ['counted(n, "run")', 'tr("%1 of %2")', '// "%1 runs"', 'tr("step %1, peak %2")', '"runs %1"',
-             'plural(n, "run", "runs")', 'fmt::format("{:.2f} s", x)', 'fmt::format("{:g} s", x)', 'text += " of runs"']
+             'plural(n, "run", "runs")', 'fmt::format("{:.2f} s", x)', 'fmt::format("{:g} s", x)', 'text += " of runs"',
+             'elidedText(text, metrics, Qt::ElideRight, width)']
     bad = [text for text in wrong if not list(offences(text))] + [text for text in right if list(offences(text))]
     wrong = ['asks: How does the mean change?', '- {rule: spread, value: step, say: "The mean is {range}."}']
     right = ['- {rule: mean, value: step, say: "It is {mean} times as fast."}', '- {value: norm, say: "Its mean is a sum."}']

@@ -1,6 +1,7 @@
 // No number is cut in any table of any page, however narrow the window is and however long the numbers are.
 // The recordings are one of a GPU, a study on a CPU with thousands of ops, and one of a million kernels.
 
+#include "tests/ui/text_recorder.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/charts/charts_page.h"
 #include "ui/kit/controls.h"
@@ -29,17 +30,18 @@ protected:
         files_ = std::make_unique<testing::TemporaryFolder>();
         test::writeStudyFile(*files_ / "study.tscope");
         test::writeLargeFile(*files_ / "large.tscope", kEvents, 3);
+        test::writeGpuFile(*files_ / "gpu.tscope");
     }
     static void TearDownTestSuite() { files_.reset(); }
 
     void SetUp() override
     {
         WindowTest::SetUp();
-        for (const char* name : {"study.tscope", "large.tscope"})
+        for (const char* name : {"study.tscope", "large.tscope", "gpu.tscope"})
             window_.open({QString::fromStdString((*files_ / name).string())});
         waitUntilSettled();
         window_.resize(GetParam());
-        ASSERT_EQ(window_.workspace().files().size(), 3U);
+        ASSERT_EQ(window_.workspace().files().size(), 4U);
     }
 
     void select(std::size_t file, const std::vector<std::int64_t>& runs)
@@ -147,6 +149,15 @@ protected:
         }
     }
 
+    static bool paintsItsOwnWords(const QWidget& widget)
+    {
+        for (const char* kind :
+             {"KeyFigureCard", "FlagList", "StepBarPlot", "DistributionPlot", "MemoryChart", "MemoryLegend"})
+            if (widget.inherits((std::string("tilescope::ui::") + kind).c_str()))
+                return true;
+        return false;
+    }
+
     static std::unique_ptr<testing::TemporaryFolder> files_;
     std::string where_;
     std::int64_t numbers_ = 0;
@@ -171,6 +182,46 @@ TEST_P(NumbersTest, NoneIsCutInAnyTable)
     page<ChartsPage>("charts").setRecipe(recipe);
     expectWholeHoweverItIsShown(QStringLiteral("charts"));
     EXPECT_GT(numbers_, 1000);
+}
+
+TEST_P(NumbersTest, NoneIsCutInAnyPaintedText)
+{
+    static const QRegularExpression cut(QStringLiteral("[0-9]…|…[0-9]"));
+    int elided = 0;
+    int whole = 0;
+    const std::vector<std::pair<std::size_t, std::vector<std::int64_t>>> selections{
+        {0, {1, 2}}, {1, {1, 2}}, {1, {1, 2, 3, 4, 5, 6, 7, 8}}, {1, {9}},
+        {3, {1}},    {3, {3, 4}}, {3, {1, 2, 3, 4, 5, 6, 7, 8}}, {3, {9}}};
+    for (const auto& [file, runs] : selections) {
+        select(file, runs);
+        for (const QString& name : window_.pageNames()) {
+            window_.showPage(name);
+            waitUntilSettled();
+            const std::string where = where_ + name.toStdString();
+            TextRecorder recorder(window_.size());
+            window_.render(&recorder);
+            EXPECT_GT(recorder.texts().size(), 20U) << where;
+            for (const TextRecorder::Text& text : recorder.texts()) {
+                elided += text.words.contains(QChar(0x2026)) ? 1 : 0;
+                EXPECT_FALSE(text.words.contains(cut)) << where << ": " << text.words.toStdString();
+            }
+            // Widgets that place their words themselves: nothing ends beyond their edge.
+            for (const QWidget* widget : window_.page(name)->findChildren<QWidget*>()) {
+                if (!widget->isVisible() || !paintsItsOwnWords(*widget))
+                    continue;
+                TextRecorder own(widget->size());
+                const_cast<QWidget*>(widget)->render(&own);
+                for (const TextRecorder::Text& text : own.texts()) {
+                    ++whole;
+                    EXPECT_GE(text.rect.left(), -1) << where << ": " << text.words.toStdString();
+                    EXPECT_LE(text.rect.right(), widget->width() + 1)
+                        << where << ": " << text.words.toStdString();
+                }
+            }
+        }
+    }
+    EXPECT_GT(elided, 0) << "nothing that could be cut";
+    EXPECT_GT(whole, 100);
 }
 
 TEST_P(NumbersTest, ThoseOfAMillionKernelsHaveSixDigitsInTheTablesOfTheTimelineAndTheKernels)

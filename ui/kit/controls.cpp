@@ -1,5 +1,6 @@
 #include "ui/kit/controls.h"
 
+#include "ui/kit/elided_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -48,7 +49,7 @@ void ComboBox::paintEvent(QPaintEvent* event)
     initStyleOption(&option);
     const int room =
         style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, this).width();
-    const QString words = fontMetrics().elidedText(option.currentText, Qt::ElideRight, room);
+    const QString words = elidedText(option.currentText, fontMetrics(), Qt::ElideRight, room);
     if (words == option.currentText) {
         QComboBox::paintEvent(event);
     } else {
@@ -106,10 +107,13 @@ void ElidedLabel::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.setPen(colours().dimText);
     const QRect inside = contentsRect();
+    if (fontMetrics().horizontalAdvance(text()) > inside.width())
+        painter.setFont(Theme::instance().small());
+    const QFontMetrics metrics = painter.fontMetrics();
     constexpr double kLeastShare = 0.4; // of a text that is worth drawing
-    if (inside.width() >= kLeastShare * fontMetrics().horizontalAdvance(text()))
+    if (inside.width() >= kLeastShare * metrics.horizontalAdvance(text()))
         painter.drawText(inside, int(alignment()),
-                         fontMetrics().elidedText(text(), Qt::ElideRight, inside.width()));
+                         elidedText(text(), metrics, Qt::ElideRight, inside.width()));
 }
 
 bool ElidedLabel::event(QEvent* event)

@@ -1,5 +1,6 @@
 #include "ui/kit/key_value_table.h"
 
+#include "ui/kit/elided_text.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -64,6 +65,7 @@ QFont KeyValueTable::fontOf(const KeyValueRow& row)
 int KeyValueTable::keyWidth() const
 {
     const QFontMetrics metrics(Theme::instance().body());
+    const int all = width() - 3 * sizes().padding;
     int keys = 0;
     int values = 0;
     for (const KeyValueRow& row : rows_) {
@@ -75,9 +77,11 @@ int KeyValueTable::keyWidth() const
         int widest = 0;
         for (const QString& value : row.values)
             widest = std::max(widest, QFontMetrics(fontOf(row)).horizontalAdvance(value) + kBeside);
-        values = std::max(values, widest * int(row.values.size()));
+        // What is elided beside the narrowest keys as well takes nothing from them.
+        if (const int needed = widest * int(row.values.size()); needed <= all - width() / 4)
+            values = std::max(values, needed);
     }
-    const int room = width() - 3 * sizes().padding - values;
+    const int room = all - values;
     return std::min({keys, width() / 2, std::max(width() / 4, room)});
 }
 
@@ -122,7 +126,7 @@ void KeyValueTable::paintEvent(QPaintEvent*)
         const bool isAlone = valuesLeft_ && row.values.isEmpty();
         painter.drawText(rect.adjusted(pad, 0, isAlone ? -pad : 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
                          row.heading || isAlone ? row.key
-                                                : keyMetrics.elidedText(row.key, Qt::ElideRight, keys));
+                                                : elidedText(row.key, keyMetrics, Qt::ElideRight, keys));
         painter.setFont(fontOf(row));
         if (!row.heading)
             painter.setPen(p.text);
@@ -131,7 +135,7 @@ void KeyValueTable::paintEvent(QPaintEvent*)
             const QRect value = valueRect(i, c);
             const int room = value.width() - (valuesLeft_ ? 0 : kBeside);
             painter.drawText(value, Qt::AlignVCenter | (valuesLeft_ ? Qt::AlignLeft : Qt::AlignRight),
-                             metrics.elidedText(row.values[c], Qt::ElideMiddle, room));
+                             elidedText(row.values[c], metrics, Qt::ElideMiddle, room));
         }
     }
 }

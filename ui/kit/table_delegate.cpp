@@ -1,5 +1,6 @@
 #include "ui/kit/table_delegate.h"
 
+#include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_model.h"
 #include "ui/theme/theme.h"
@@ -177,7 +178,7 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     const bool fits = metrics.horizontalAdvance(cell.text) <= rect.width();
     const QString text = fits     ? cell.text
                          : number ? QStringLiteral("…")
-                                  : metrics.elidedText(cell.text, Qt::ElideMiddle, rect.width());
+                                  : elidedText(cell.text, metrics, Qt::ElideMiddle, rect.width());
     painter->drawText(rect, (number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter | Qt::TextSingleLine,
                       text);
     if (toned.sign && !cell.text.isEmpty()) {
@@ -245,7 +246,7 @@ void TableHeader::paintSection(QPainter* painter, const QRect& rect, int section
     if (fits || isText)
         painter->drawText(inner, alignment | Qt::TextSingleLine,
                           fits ? text
-                               : painter->fontMetrics().elidedText(text, Qt::ElideRight, inner.width()));
+                               : elidedText(text, painter->fontMetrics(), Qt::ElideRight, inner.width()));
     painter->restore();
 }
 

@@ -1,5 +1,6 @@
 #include "ui/overview/flag_list.h"
 
+#include "ui/kit/elided_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -133,7 +134,7 @@ void FlagList::paintEvent(QPaintEvent*)
         painter.setPen(p.text);
         painter.drawText(QRect(pad + side + pad, firstLine.top(), titleWidth, firstLine.height()),
                          Qt::AlignVCenter | Qt::AlignLeft,
-                         painter.fontMetrics().elidedText(flag.title, Qt::ElideRight, titleWidth));
+                         elidedText(flag.title, painter.fontMetrics(), Qt::ElideRight, titleWidth));
         painter.setFont(theme.body());
         painter.setPen(p.dimText);
         painter.drawText(rect.adjusted(textLeft(), 0, -pad - linkWidth(flag), 0),

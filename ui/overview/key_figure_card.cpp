@@ -1,5 +1,6 @@
 #include "ui/overview/key_figure_card.h"
 
+#include "ui/kit/elided_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/kit/tool_tip.h"
 #include "ui/theme/icons.h"
@@ -14,6 +15,13 @@ namespace tilescope::ui {
 namespace {
 
 constexpr int kLine = 27;
+
+// The small font where the usual one needs more room.
+QFont fitting(const QString& text, int width)
+{
+    const Theme& theme = Theme::instance();
+    return QFontMetrics(theme.body()).horizontalAdvance(text) <= width ? theme.body() : theme.small();
+}
 
 } // namespace
 
@@ -94,8 +102,11 @@ void KeyFigureCard::paintLine(QPainter& painter, const KeyFigure::Line& line, co
     x += body.horizontalAdvance(line.unit) + sizes().of(8);
     painter.setPen(p.dimText);
     const int left = rect.right() - x;
-    painter.drawText(QRect(x, baseline - body.ascent(), left, body.height()), Qt::AlignRight | Qt::AlignTop,
-                     body.elidedText(line.detail, Qt::ElideRight, left));
+    const QFont font = fitting(line.detail, left);
+    painter.setFont(font);
+    painter.drawText(QRect(x, baseline - body.ascent(), left, body.height()),
+                     Qt::AlignRight | Qt::AlignBottom,
+                     elidedText(line.detail, QFontMetrics(font), Qt::ElideRight, left));
 }
 
 void KeyFigureCard::paintEvent(QPaintEvent*)
@@ -127,10 +138,11 @@ void KeyFigureCard::paintEvent(QPaintEvent*)
                   QRectF(words.left(), words.center().y() - side / 2.0 + 0.5, side, side), toned.colour);
         words.setLeft(words.left() + side + sizes().of(5));
     }
-    painter.setFont(theme.body());
+    const QFont font = fitting(figure_.verdict, words.width());
+    painter.setFont(font);
     painter.setPen(toned.colour);
     painter.drawText(words, Qt::AlignLeft | Qt::AlignVCenter,
-                     body.elidedText(figure_.verdict, Qt::ElideRight, words.width()));
+                     elidedText(figure_.verdict, QFontMetrics(font), Qt::ElideRight, words.width()));
 }
 
 } // namespace tilescope::ui

@@ -1,5 +1,6 @@
 #include "ui/timeline/hover_card.h"
 
+#include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
 
@@ -73,8 +74,8 @@ void paintHoverCard(QPainter& painter, const TimelineScene& scene, const Section
     const QFontMetrics body(Theme::instance().body());
     const int pad = sizes().of(8);
     const int maximum = std::min(view.width() - 2 * pad, sizes().of(420));
-    const QString firstShown = bold.elidedText(words.first, Qt::ElideMiddle, maximum);
-    const QString secondShown = body.elidedText(words.second, Qt::ElideMiddle, maximum);
+    const QString firstShown = elidedText(words.first, bold, Qt::ElideMiddle, maximum);
+    const QString secondShown = elidedText(words.second, body, Qt::ElideMiddle, maximum);
     QRect card(0, 0,
                std::max(bold.horizontalAdvance(firstShown), body.horizontalAdvance(secondShown)) + 2 * pad,
                bold.height() + body.height() + 2 * pad - 4);

@@ -60,6 +60,9 @@ HelpPage::HelpPage(Workspace& workspace, std::function<QString()> keys, QWidget*
     sideLayout->addWidget(find_);
     list_->setAccessibleName(tr("Topics"));
     list_->setFrameShape(QFrame::NoFrame);
+    list_->setWordWrap(true); // long titles take two lines
+    list_->setTextElideMode(Qt::ElideNone);
+    list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     list_->setProperty("kind", "plain");
     sideLayout->addWidget(list_, 1);
     layout->addWidget(side);

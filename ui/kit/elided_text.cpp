@@ -1,0 +1,45 @@
+#include "ui/kit/elided_text.h"
+
+#include <QRegularExpression>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr QChar kEllipsis(0x2026);
+
+// Digits with their sign and separators, and a unit behind a thin space.
+const QRegularExpression& number()
+{
+    static const QRegularExpression expression(
+        QStringLiteral("[+−±<]?[0-9](?:[0-9.,]|\\x{2009}(?=[0-9]))*(?:\\x{2009}\\S+|[%×])?"));
+    return expression;
+}
+
+} // namespace
+
+QString elidedText(const QString& text, const QFontMetrics& metrics, Qt::TextElideMode mode, int width)
+{
+    const QString cut = metrics.elidedText(text, mode, width);
+    if (cut == text)
+        return text;
+    const qsizetype at = mode == Qt::ElideRight  ? cut.lastIndexOf(kEllipsis)
+                         : mode == Qt::ElideLeft ? cut.indexOf(kEllipsis)
+                                                 : cut.indexOf(kEllipsis, cut.size() / 2 - 1);
+    if (at < 0)
+        return cut;                                       // not even the ellipsis fits
+    qsizetype head = at;                                  // characters that stay at the left
+    qsizetype tail = text.size() - (cut.size() - at - 1); // the first one that stays at the right
+    for (QRegularExpressionMatchIterator matches = number().globalMatch(text); matches.hasNext();) {
+        const QRegularExpressionMatch match = matches.next();
+        if (match.capturedStart() < head && head <= match.capturedEnd())
+            head = match.capturedStart();
+        if (match.capturedStart() <= tail && tail < match.capturedEnd())
+            tail = match.capturedEnd();
+    }
+    while (head > 0 && head < at && text[head - 1].isSpace())
+        --head;
+    return text.left(head) + kEllipsis + text.mid(tail);
+}
+
+} // namespace tilescope::ui
