@@ -61,6 +61,33 @@ std::span<const QRgb> coloursOf(ChartRecipe::Palette palette)
     return kColourBlind;
 }
 
+// Words on a veil of paper, above the lines: none crosses them out.
+class VeiledText : public QCPItemText {
+public:
+    explicit VeiledText(QCustomPlot* plot) : QCPItemText(plot) { setLayer(QStringLiteral("overlay")); }
+
+protected:
+    void draw(QCPPainter* painter) override
+    {
+        painter->save();
+        painter->translate(position->pixelPosition());
+        painter->rotate(rotation());
+        painter->setFont(mainFont());
+        QRect words =
+            painter->fontMetrics().boundingRect(0, 0, 0, 0, Qt::TextDontClip | textAlignment(), text());
+        const QMargins pad = padding();
+        const QRectF box = words.marginsAdded(pad);
+        words.moveTopLeft(getTextDrawPoint({0, 0}, box, positionAlignment()).toPoint() +
+                          QPoint(pad.left(), pad.top()));
+        painter->fillRect(words, kVeil);
+        painter->restore();
+        QCPItemText::draw(painter);
+    }
+
+private:
+    inline static const QColor kVeil{255, 255, 255, 225};
+};
+
 bool isLogarithmic(ChartRecipe::Axis axis)
 {
     return axis != ChartRecipe::Axis::Linear;
@@ -158,7 +185,7 @@ void ChartPlot::setAxis(QCPAxis& axis, const QString& title, ChartRecipe::Axis s
 QCPItemText* ChartPlot::addText(QCPAxisRect& panel, double x, double y, const QString& text,
                                 const QColor& colour, Qt::Alignment alignment, bool bold)
 {
-    auto* item = new QCPItemText(this);
+    auto* item = new VeiledText(this);
     item->setClipToAxisRect(false);
     item->setPositionAlignment(alignment);
     item->position->setType(QCPItemPosition::ptPlotCoords);

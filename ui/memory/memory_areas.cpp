@@ -189,20 +189,32 @@ void MemoryAreas::drawPeaks(QPainter& painter, const QRect& plot) const
         painter.setPen(colour);
         painter.drawText(rect, Qt::AlignCenter, text);
     };
+    const auto colourOf = [&](std::size_t i) { return i == 0 ? p.text : outlineOf(i); };
+    const auto peakOf = [](const MemoryRun& run) {
+        return double(run.history->allocated.value(run.history->allocated.peak()));
+    };
+    const auto pointOf = [&](const MemoryRun& run) {
+        return QPointF(xAt(double(run.history->peakTime - run.zero()), plot), yOf(peakOf(run), plot));
+    };
+    const auto isShown = [&plot](QPointF point) {
+        return point.x() >= plot.left() && point.x() <= plot.right();
+    };
+    // All rings first: no label lies over one of them.
+    constexpr double kRing = 3.5;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-        const MemoryRun& run = runs_[i];
-        const auto peak = double(run.history->allocated.value(run.history->allocated.peak()));
-        const double x = xAt(double(run.history->peakTime - run.zero()), plot);
-        if (x < plot.left() || x > plot.right())
+        const QPointF point = pointOf(runs_[i]);
+        if (!isShown(point))
             continue;
-        const double y = yOf(peak, plot);
-        const QColor colour = i == 0 ? p.text : outlineOf(i);
-        painter.setPen(QPen(colour, 1.4));
+        painter.setPen(QPen(colourOf(i), 1.4));
         painter.setBrush(p.surface);
-        painter.drawEllipse(QPointF(x, y), 3.5, 3.5);
-        painter.setFont(Theme::instance().bold());
-        place(titled(run, tr("peak %1 %2").arg(run.countWord(), byteText(peak))), x, y, colour);
+        painter.drawEllipse(point, kRing, kRing);
+        taken.emplace_back(point - QPointF(kRing + 1, kRing + 1), QSizeF(2 * kRing + 2, 2 * kRing + 2));
     }
+    painter.setFont(Theme::instance().bold());
+    for (std::size_t i = 0; i < runs_.size(); ++i)
+        if (const QPointF point = pointOf(runs_[i]); isShown(point))
+            place(titled(runs_[i], tr("peak %1 %2").arg(runs_[i].countWord(), byteText(peakOf(runs_[i])))),
+                  point.x(), point.y(), colourOf(i));
     const MemoryRun& first = runs_.front();
     const TimeWindow& window = axis().window();
     const double end = std::min(window.to, double(first.history->length - first.zero()));

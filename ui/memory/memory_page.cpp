@@ -530,9 +530,9 @@ void MemoryPage::showDetail()
                               .arg(percentText(share), wholeNumber(std::int64_t(layout_->blocks)),
                                    wholeNumber(all), percentText(layout_->byteShare));
     if (!layout_->areas.empty())
-        words += tr(", in %1 %2")
-                     .arg(wholeNumber(std::int64_t(layout_->areas.size())),
-                          main()->history->segments.empty() ? tr("address ranges") : tr("segments"));
+        words += QStringLiteral(", in ") +
+                 counted(std::int64_t(layout_->areas.size()),
+                         main()->history->segments.empty() ? "address range" : "segment");
     blocksPanel_->setSubtitle(words);
 }
 

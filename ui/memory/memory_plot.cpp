@@ -115,8 +115,11 @@ void MemoryPlot::show(std::vector<MemorySeries> series)
         }
         drawn.reserved->setVisible(run.hasReserved());
         drawn.peak->setLineStyle(QCPGraph::lsNone);
+        drawn.label->setLayer(QStringLiteral("overlay")); // above the curves
         drawn_.push_back(drawn);
     }
+    for (const Drawn& drawn : drawn_)
+        drawn.peak->setLayer(QStringLiteral("overlay")); // above every label
     const Unit unit = byteUnit(most);
     unit_ = unit.size;
     yAxis->setLabel(QString::fromUtf8(unit.word));
@@ -229,15 +232,19 @@ void MemoryPlot::placeLabels()
         if (!series_[i].letter.isEmpty())
             text.prepend(series_[i].letter + QLatin1Char(' '));
         label.setText(text);
-        // In the free band at the top, below the names of steps; beside the marker, towards the middle.
-        const bool left = at > shown.center();
+        // In the free band at the top, below the names of steps; beside the marker, and within the axes.
         const int line = sizes().of(16);
-        label.setPositionAlignment((left ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        label.setPositionAlignment(Qt::AlignLeft | Qt::AlignVCenter);
         label.setPadding(QMargins(6, 0, 6, 0));
+        const double width = QFontMetricsF(label.font()).horizontalAdvance(text) + 12;
+        const QRect plot = axisRect()->rect();
+        const double marker = xAxis->coordToPixel(at);
+        const bool isRight = marker + width <= plot.right();
+        const double left = std::max<double>(plot.left(), isRight ? marker : marker - width);
         label.position->setTypeX(QCPItemPosition::ptPlotCoords);
         label.position->setTypeY(QCPItemPosition::ptAxisRectRatio);
         const double height = std::max(1, axisRect()->height());
-        label.position->setCoords(at, (line * (1.5 + double(i)) + 2) / height);
+        label.position->setCoords(xAxis->pixelToCoord(left), (line * (1.5 + double(i)) + 2) / height);
         label.setVisible(shown.contains(at));
     }
     const double perPixel = shown.size() / std::max(1, axisRect()->width());

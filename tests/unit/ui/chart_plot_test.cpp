@@ -5,6 +5,9 @@
 #include "ui/charts/chart_recipe.h"
 #include "ui/theme/theme.h"
 
+#include <QImage>
+#include <QPainter>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -96,6 +99,47 @@ TEST(ChartPlot, NamesOfLinesDoNotLieOnEachOther)
     std::sort(heights.begin(), heights.end());
     EXPECT_GE(heights[1] - heights[0], 8);
     EXPECT_GE(heights[2] - heights[1], 8);
+}
+
+TEST(ChartPlot, NoLineCrossesTheNameOfAnother)
+{
+    // The line of B passes through the name behind the last point of A.
+    const std::vector<query::RunSummary> runs{runOf("naive", 256, 2), runOf("naive", 512, 4),
+                                              runOf("flash", 256, 2), runOf("flash", 512, 4),
+                                              runOf("flash", 1024, 5)};
+    ChartRecipe recipe;
+    recipe.grid = false;
+    ChartPlot plot;
+    plot.show(chartOf(recipe, pointersTo(runs)), recipe);
+    QImage image(ChartPlot::paperSize(recipe), QImage::Format_RGB32);
+    image.fill(Qt::white);
+    QPainter painter(&image);
+    plot.drawVectors(painter, image.size());
+    painter.end();
+    const QCPItemText* name = nullptr;
+    for (int i = 0; i < plot.itemCount(); ++i)
+        if (const auto* words = qobject_cast<QCPItemText*>(plot.item(i));
+            words && words->text() == QLatin1String("naive"))
+            name = words;
+    ASSERT_NE(name, nullptr);
+    const QRectF box = QRectF(name->topLeft->pixelPosition(), name->bottomRight->pixelPosition())
+                           .marginsRemoved(QMarginsF(name->padding()));
+    const QCPGraph* flash = nullptr;
+    for (int i = 0; i < plot.graphCount(); ++i)
+        if (plot.graph(i)->name() == QLatin1String("flash"))
+            flash = plot.graph(i);
+    ASSERT_NE(flash, nullptr);
+    const auto pixel = [&](int at) {
+        return flash->coordsToPixels(flash->dataMainKey(at), flash->dataMainValue(at));
+    };
+    const QLineF line(pixel(1), pixel(2));
+    bool crosses = false;
+    for (double share = 0; share < 1; share += 0.01)
+        crosses = crosses || box.contains(line.pointAt(share));
+    ASSERT_TRUE(crosses) << "nothing to test";
+    for (int y = int(box.top()) + 1; y < int(box.bottom()); ++y)
+        for (int x = int(box.left()) + 1; x < int(box.right()); ++x)
+            ASSERT_NE(image.pixel(x, y), flash->pen().color().rgb()) << x << ", " << y;
 }
 
 TEST(ChartPlot, ErrorBarsEndWithinTheAxes)
