@@ -4,6 +4,7 @@
 #include "tests/support/fake_memory.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/charts/charts_page.h"
+#include "ui/experiment/point_grid_view.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/export_dialog.h"
 #include "ui/kit/number_text.h"
@@ -11,6 +12,7 @@
 #include "ui/memory/memory_areas.h"
 #include "ui/memory/memory_blocks.h"
 #include "ui/memory/memory_page.h"
+#include "ui/memory/memory_plot.h"
 #include "ui/memory/memory_segments.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/lane_arrangement.h"
@@ -20,6 +22,7 @@
 #include <QAbstractSpinBox>
 #include <QComboBox>
 #include <QPainter>
+#include <QPlainTextEdit>
 #include <QPushButton>
 
 #include <cmath>
@@ -91,6 +94,40 @@ TEST_F(PlotsWindow, TimeAndBoxUnderARestingCursorAreThoseOfTheMovedWindow)
     EXPECT_TRUE(view.hoverText().isEmpty());
     key(view, Qt::Key_D);
     EXPECT_TRUE(statusText(0).isEmpty()) << "nothing is under a cursor that is elsewhere";
+}
+
+TEST_F(PlotsWindow, LeavingThePlotOfMemoryOnTheComparePageClearsTheStatusBar)
+{
+    selectOf(study(), {1, 2});
+    clickRail(QStringLiteral("Compare"));
+    auto& plot = *window_.page(QStringLiteral("compare"))->findChild<MemoryPlot*>();
+    ASSERT_TRUE(plot.isVisible());
+    moveTo(plot, plot.axisRect()->rect().center());
+    EXPECT_TRUE(statusText(0).contains(QStringLiteral("allocated"))) << statusText(0).toStdString();
+    moveTo(*window_.statusBar(), window_.statusBar()->rect().center());
+    EXPECT_EQ(statusText(0), QString());
+}
+
+TEST_F(PlotsWindow, LeavingTheGridOfPointsClearsTheStatusBar)
+{
+    clickRail(QStringLiteral("Experiment"));
+    auto& editor =
+        *window_.page(QStringLiteral("experiment"))->findChild<QPlainTextEdit*>(QStringLiteral("spec"));
+    editor.setPlainText(QStringLiteral("name: grid\nworkload: attention\ndevice: cpu\nsteps: 3\n"
+                                       "sweep: {seq_len: [64, 128], heads: [1, 2]}\n"));
+    auto& grid = *window_.page(QStringLiteral("experiment"))->findChild<PointGridView*>();
+    ASSERT_TRUE(
+        QTest::qWaitFor([&] { return grid.isVisible() && grid.grid().cells.size() == 4; }, kPatienceMs));
+    waitUntilSettled();
+    bool isDescribed = false;
+    for (int y = 4; y < grid.wantedHeight() && !isDescribed; y += 8)
+        for (int x = 4; x < grid.viewport()->width() / 2 && !isDescribed; x += 24) {
+            moveTo(*grid.viewport(), {x, y});
+            isDescribed = !statusText(0).isEmpty();
+        }
+    ASSERT_TRUE(isDescribed) << "no cell says what it is";
+    moveTo(*window_.statusBar(), window_.statusBar()->rect().center());
+    EXPECT_EQ(statusText(0), QString());
 }
 
 TEST_F(PlotsWindow, MemoryUnderARestingCursorIsThatOfTheMovedWindow)

@@ -1,6 +1,7 @@
 // The list of runs as a person uses it, by mouse and keyboard.
 
 #include "tests/ui/window_fixture.h"
+#include "tests/unit/report/study_file.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/table_view.h"
 #include "ui/memory/memory_areas.h"
@@ -29,6 +30,18 @@ namespace {
 TEST_F(WindowTest, ManyRunsAreDescribedByWhatVaries)
 {
     const int file = window_.workspace().files()[0].id;
+    const auto keys = [this] {
+        QStringList keys;
+        for (const KeyValueRow& row : window_.dock().findChild<KeyValueTable*>()->rows())
+            keys << row.key;
+        return keys;
+    };
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+    waitUntilSettled();
+    EXPECT_TRUE(keys().contains(QStringLiteral("Differs"))) << "two runs have a column each";
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}, {file, RunId{3}}});
+    waitUntilSettled();
+    EXPECT_TRUE(keys().contains(QStringLiteral("varies"))) << "a third would not be seen";
     const std::filesystem::path other = folder_ / "other.tscope";
     test::writeLmFile(other);
     window_.open({QString::fromStdString(other.string())});
@@ -144,6 +157,45 @@ TEST_F(WindowTest, NamesKeepTheirWidthHoweverNarrowTheListIs)
         EXPECT_GE(other->columnWidth(RunTreeModel::Run), RunDelegate::leastNameWidth());
     another.resizeDocks({&another.dock()}, {sizes().dock}, Qt::Horizontal);
     another.close();
+}
+
+TEST_F(WindowTest, RunsWithDifferentNamesReadDifferentlyAtTheDefaultWidth)
+{
+    const auto result = [](const ExperimentSpec&) { return report::FakeResult{}; };
+    QStringList files;
+    for (const std::string study : {"attention-grid", "flash", "scaling", "mixed-precision", "checkpointing",
+                                    "accumulation", "oom-boundary", "roofline", "memory-decomposition"}) {
+        const std::filesystem::path file = folder_ / (study + ".tscope");
+        report::writeStudyFile(file, study, config::Edition::Full, result, 1);
+        files << QString::fromStdString(file.string());
+    }
+    test::writeGpuFile(folder_ / "gpu.tscope");
+    test::writeStudyFile(folder_ / "study.tscope");
+    for (const char* name : {"gpu.tscope", "study.tscope"})
+        files << QString::fromStdString((folder_ / name).string());
+    for (const QString& file : files)
+        window_.workspace().open(file);
+    waitUntilSettled();
+    window_.resizeDocks({&window_.dock()}, {sizes().dock}, Qt::Horizontal);
+    waitUntilSettled();
+    auto& tree = named<QTreeView>(QStringLiteral("Runs"));
+    const QAbstractItemModel& model = *tree.model();
+    int cut = 0;
+    for (int file = 0; file < model.rowCount(); ++file) {
+        const QModelIndex parent = model.index(file, 0);
+        std::map<QString, QString> titles; // by what is drawn
+        for (int run = 0; run < model.rowCount(parent); ++run) {
+            const QModelIndex index = model.index(run, 0, parent);
+            const QRect cell(0, 0, tree.columnWidth(RunTreeModel::Run), sizes().row);
+            const QString title = index.data().toString();
+            const QString shown = RunDelegate::nameIn(cell, index);
+            cut += shown == title ? 0 : 1;
+            const auto [known, isNew] = titles.emplace(shown, title);
+            EXPECT_EQ(known->second, title)
+                << parent.data().toString().toStdString() << ": both read '" << shown.toStdString() << "'";
+        }
+    }
+    EXPECT_GT(cut, 10) << "names that do not fit";
 }
 
 TEST_F(WindowTest, SizeDockPageAndColumnsSurviveARestart)

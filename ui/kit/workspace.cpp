@@ -26,18 +26,27 @@ QString shortCount(const QString& number)
 
 // Keys that distinguish runs of one file, beside the backend and the columns of the list.
 constexpr const char* kPrecision = "precision"; // the list has a column for it
-constexpr const char* kTelling[] = {"size",   "layers",  "d_model", "heads",   "kv_heads",     "d_head",
-                                    "batch",  "context", "mode",    "grad",    "compile",      "causal",
-                                    "tile_q", "tile_k",  "seed",    "threads", "checkpointing"};
+struct Telling {
+    const char* key;
+    const char* letters; ///< stands for the key before a number in short titles; no two are equal
+};
+constexpr Telling kTelling[] = {{"size", ""},         {"layers", "l"},  {"d_model", "m"}, {"heads", "h"},
+                                {"kv_heads", "kv"},   {"d_head", "d"},  {"batch", "b"},   {"context", "c"},
+                                {"mode", ""},         {"grad", ""},     {"compile", ""},  {"causal", ""},
+                                {"tile_q", "tq"},     {"tile_k", "tk"}, {"seed", "s"},    {"threads", "t"},
+                                {"checkpointing", ""}};
 
 // batch 4, but train and graph without their keys; empty if the value means that something is off.
-QString telling(std::string_view key, std::string_view value)
+QString telling(const Telling& telling, std::string_view value, bool isShort)
 {
+    const std::string_view key = telling.key;
     if (value == "none" || value == "false" || value.empty())
         return {};
     if (value == "true")
         return text(key);
     const bool number = value.find_first_not_of("0123456789.") == std::string_view::npos;
+    if (number && isShort)
+        return QLatin1String(telling.letters) + shortCount(text(value));
     return number ? text(key).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') +
                         shortCount(text(value))
                   : text(value);
@@ -77,6 +86,39 @@ RunTitles::RunTitles(const query::FileSnapshot& runs)
 {
     for (const query::RunSummary& run : runs.runs)
         add(run);
+    findRedundant(runs);
+}
+
+// Leaves out one key after the other, the last first, while as many different titles remain.
+void RunTitles::findRedundant(const query::FileSnapshot& runs)
+{
+    constexpr std::size_t kMostRuns = 2'000; // every key that varies takes a title a run
+    if (runs.runs.size() > kMostRuns)
+        return;
+    const auto countOf = [](std::vector<std::size_t> titles) {
+        std::sort(titles.begin(), titles.end());
+        return std::unique(titles.begin(), titles.end()) - titles.begin();
+    };
+    for (auto& [workload, group] : groups_) {
+        std::vector<const query::RunSummary*> members;
+        for (const query::RunSummary& run : runs.runs)
+            if (run.workload == workload)
+                members.push_back(&run);
+        std::vector<std::size_t> titles;
+        for (const query::RunSummary* run : members)
+            titles.push_back(qHash(titleOf(*run, true, true)));
+        const auto all = countOf(titles);
+        for (std::size_t i = std::size(kTelling); i-- > 0;) {
+            const Telling& one = kTelling[i];
+            if (!group.varying.contains(one.key))
+                continue;
+            group.redundant.insert(one.key);
+            for (std::size_t run = 0; run < members.size(); ++run)
+                titles[run] = qHash(titleOf(*members[run], true, true));
+            if (countOf(titles) < all)
+                group.redundant.erase(one.key);
+        }
+    }
 }
 
 void RunTitles::add(const query::RunSummary& run)
@@ -84,14 +126,24 @@ void RunTitles::add(const query::RunSummary& run)
     Group& group = groups_[run.workload];
     if (group.first == nullptr)
         group.first = &run;
-    for (const char* key : kTelling)
-        if (run.param(key) != group.first->param(key))
-            group.varying.insert(key);
+    for (const Telling& one : kTelling)
+        if (run.param(one.key) != group.first->param(one.key))
+            group.varying.insert(one.key);
     if (run.param(kPrecision) != group.first->param(kPrecision))
         group.varying.insert(kPrecision);
 }
 
 QString RunTitles::of(const query::RunSummary& run, bool withPrecision) const
+{
+    return titleOf(run, withPrecision, false);
+}
+
+QString RunTitles::shortOf(const query::RunSummary& run, bool withPrecision) const
+{
+    return titleOf(run, withPrecision, true);
+}
+
+QString RunTitles::titleOf(const query::RunSummary& run, bool withPrecision, bool isShort) const
 {
     QString title = text(run.param("backend"));
     if (title.isEmpty())
@@ -101,9 +153,10 @@ QString RunTitles::of(const query::RunSummary& run, bool withPrecision) const
     QStringList words{title};
     const auto group = groups_.find(run.workload);
     if (group != groups_.end()) {
-        for (const char* key : kTelling)
-            if (group->second.varying.contains(key) && !isImplied(key, run))
-                words << telling(key, run.param(key));
+        for (const Telling& one : kTelling)
+            if (group->second.varying.contains(one.key) && !isImplied(one.key, run) &&
+                !(isShort && group->second.redundant.contains(one.key)))
+                words << telling(one, run.param(one.key), isShort);
         if (withPrecision && group->second.varying.contains(kPrecision))
             words << text(run.param(kPrecision));
     }

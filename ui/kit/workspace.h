@@ -58,12 +58,20 @@ public:
     explicit RunTitles(const query::FileSnapshot& runs);
     void add(const query::RunSummary& run);
     QString of(const query::RunSummary& run, bool withPrecision) const;
+    /// The same for narrow places: keys are one or two letters, and those that follow from others are left out:
+    /// "flash-torch 4k h2 d64". Runs of a file whose titles differ have different short titles.
+    QString shortOf(const query::RunSummary& run, bool withPrecision) const;
 
 private:
     struct Group {
         const query::RunSummary* first = nullptr;
-        std::set<std::string_view> varying; ///< keys
+        std::set<std::string_view> varying;   ///< keys
+        std::set<std::string_view> redundant; ///< of these, the ones that short titles do without
     };
+    void findRedundant(const query::FileSnapshot& runs);
+
+    QString titleOf(const query::RunSummary& run, bool withPrecision, bool isShort) const;
+
     std::map<std::string, Group> groups_; ///< by workload
 };
 

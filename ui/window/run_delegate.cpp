@@ -1,6 +1,7 @@
 #include "ui/window/run_delegate.h"
 
 #include "core/model/run.h"
+#include "ui/kit/elided_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/window/run_tree_model.h"
@@ -56,6 +57,52 @@ int RunDelegate::leastNameWidth()
 
 namespace {
 
+int numberWidth(const QModelIndex& index)
+{
+    const QFontMetrics metrics(Theme::instance().body());
+    const QString number = QString::number(index.data(RunTreeModel::RunNumberRole).toLongLong());
+    return std::max(metrics.horizontalAdvance(QStringLiteral("00")), metrics.horizontalAdvance(number));
+}
+
+// Between the number and the letter, if the run has one.
+QRectF placeOfName(const QRect& cell, const QModelIndex& index)
+{
+    const int pad = sizes().of(6);
+    const double left = cell.left() + sizes().of(10) + sizes().of(12) + 2 + numberWidth(index) + pad;
+    const bool badge = !index.data(RunTreeModel::LetterRole).toString().isEmpty();
+    return {left, double(cell.top()), cell.right() - left - (badge ? sizes().of(16) + pad : 0),
+            double(cell.height())};
+}
+
+} // namespace
+
+QString RunDelegate::nameIn(const QRect& cell, const QModelIndex& index)
+{
+    const QFontMetrics metrics(Theme::instance().body());
+    const int room = int(placeOfName(cell, index).width());
+    const QString title = index.data().toString();
+    if (metrics.horizontalAdvance(title) <= room)
+        return title;
+    const QString name = index.data(RunTreeModel::ShortTitleRole).toString();
+    const QString backend = name.section(QLatin1Char(' '), 0, 0);
+    const QString rest = name.mid(backend.size());
+    const int left = room - metrics.horizontalAdvance(rest);
+    const QStringList words = backend.split(QLatin1Char('-'));
+    if (words.size() == 1 && left >= metrics.horizontalAdvance(QStringLiteral("n…n")))
+        return elidedText(backend, metrics, Qt::ElideMiddle, left) + rest;
+    // Of the backend's words the first letters: fla-tor, fl-to, f-t.
+    for (qsizetype letters = backend.size(); letters > 0; --letters) {
+        QStringList cut;
+        for (const QString& word : words)
+            cut << word.left(letters);
+        if (const QString shown = cut.join(QLatin1Char('-')); metrics.horizontalAdvance(shown) <= left)
+            return shown + rest;
+    }
+    return elidedText(name, metrics, Qt::ElideMiddle, room);
+}
+
+namespace {
+
 // Status, number, title and letter of a run.
 void paintRun(QPainter* painter, const QRect& rect, const QModelIndex& index)
 {
@@ -70,21 +117,18 @@ void paintRun(QPainter* painter, const QRect& rect, const QModelIndex& index)
     paintIcon(*painter, sign.icon, QRectF(x, rect.center().y() - side / 2.0 + 1, side, side), sign.colour);
     x += side + 2;
     const QString number = QString::number(index.data(RunTreeModel::RunNumberRole).toLongLong());
-    const int numberWidth =
-        std::max(metrics.horizontalAdvance(QStringLiteral("00")), metrics.horizontalAdvance(number));
     painter->setPen(p.dimText);
-    painter->drawText(QRectF(x, rect.top(), numberWidth, rect.height()), Qt::AlignVCenter | Qt::AlignRight,
-                      number);
-    x += numberWidth + pad;
-    const QString letter = index.data(RunTreeModel::LetterRole).toString();
-    const int badge = letter.isEmpty() ? 0 : sizes().of(16);
-    const double room = rect.right() - x - (badge > 0 ? badge + pad : 0);
-    const QString title = metrics.elidedText(index.data().toString(), Qt::ElideRight, int(room));
+    painter->drawText(QRectF(x, rect.top(), numberWidth(index), rect.height()),
+                      Qt::AlignVCenter | Qt::AlignRight, number);
+    const QRectF place = placeOfName(rect, index);
+    const QString name = RunDelegate::nameIn(rect, index);
     painter->setPen(p.text);
-    painter->drawText(QRectF(x, rect.top(), room, rect.height()), Qt::AlignVCenter | Qt::AlignLeft, title);
-    if (badge == 0)
+    painter->drawText(place, Qt::AlignVCenter | Qt::AlignLeft, name);
+    const QString letter = index.data(RunTreeModel::LetterRole).toString();
+    if (letter.isEmpty())
         return;
-    x += metrics.horizontalAdvance(title) + pad;
+    const int badge = sizes().of(16);
+    x = place.left() + metrics.horizontalAdvance(name) + pad;
     const QRectF box(x, rect.center().y() - badge / 2.0 + 1, badge, badge);
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);
@@ -123,9 +167,8 @@ void RunDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
         return;
     }
     if (index.column() != RunTreeModel::Run) {
-        const QString text =
-            QFontMetrics(theme.body())
-                .elidedText(index.data().toString(), Qt::ElideRight, option.rect.width() - pad);
+        const QString text = elidedText(index.data().toString(), QFontMetrics(theme.body()), Qt::ElideRight,
+                                        option.rect.width() - pad);
         painter->setPen(text == QLatin1String("OOM")          ? p.warning
                         : index.column() < RunTreeModel::Step ? p.dimText
                                                               : p.text);
@@ -161,7 +204,7 @@ void RunTreeView::drawRow(QPainter* painter, const QStyleOptionViewItem& option,
     const QRect name = rect.adjusted(left + chevron + sizes().of(6), 0, -rightWidth - sizes().of(6), 0);
     painter->drawText(
         name, Qt::AlignVCenter | Qt::AlignLeft,
-        painter->fontMetrics().elidedText(index.data().toString(), Qt::ElideMiddle, name.width()));
+        elidedText(index.data().toString(), painter->fontMetrics(), Qt::ElideMiddle, name.width()));
 }
 
 } // namespace tilescope::ui

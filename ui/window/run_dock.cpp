@@ -55,7 +55,7 @@ constexpr int kGoing[] = {RunTreeModel::Precision, RunTreeModel::Workload, RunTr
                           RunTreeModel::Peak,      RunTreeModel::Step};
 constexpr const char* kHiddenKey = "runs/hidden";
 constexpr std::size_t kMostLetters = 6; // more runs have no letters
-constexpr std::size_t kMostBeside = 4;  // of more runs only the varying keys are listed
+constexpr std::size_t kMostBeside = 2;  // of more runs only the varying keys are listed
 
 QSet<int> hiddenColumns()
 {
@@ -113,6 +113,7 @@ RunTreeRow rowOf(const query::RunSummary& run, const RunTitles& titles, bool wit
     RunTreeRow row;
     row.run = run.run.value;
     row.title = titles.of(run, withPrecision);
+    row.shortTitle = titles.shortOf(run, withPrecision);
     row.status = run.result.status;
     row.reason = QString::fromStdString(run.result.reason);
     row.workload = QString::fromStdString(run.workload);
@@ -153,10 +154,9 @@ std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
 // Of several runs: the differences side by side, then what they share.
 std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
 {
-    constexpr std::size_t kColumns = 2;
     KeyValueRow heading{QStringLiteral("Differs"), {}, true};
-    for (std::size_t i = 0; i < std::min(kColumns, runs.size()); ++i)
-        heading.values << QStringLiteral("%1 %2").arg(runs[i].run->run.value).arg(runs[i].title);
+    for (const SelectedRun& run : runs)
+        heading.values << QStringLiteral("%1 %2").arg(run.run->run.value).arg(run.title);
     std::vector<KeyValueRow> rows{heading};
     std::vector<KeyValueRow> same;
     for (const char* key : kKeys) {
@@ -170,15 +170,15 @@ std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
             values << value;
         }
         if (differs)
-            rows.push_back({QString::fromLatin1(key), values.mid(0, kColumns), false, true});
+            rows.push_back({QString::fromLatin1(key), values, false, true});
         else if (!values.front().isEmpty())
             same.push_back({QString::fromLatin1(key), {values.front()}});
     }
     QStringList steps;
     QStringList peaks;
-    for (std::size_t i = 0; i < std::min(kColumns, runs.size()); ++i) {
-        steps << measuredStep(*runs[i].run);
-        peaks << peakOf(*runs[i].run);
+    for (const SelectedRun& run : runs) {
+        steps << measuredStep(*run.run);
+        peaks << peakOf(*run.run);
     }
     rows.push_back({QStringLiteral("step"), steps, false, true});
     rows.push_back({peakName(*runs.front().run), peaks, false, true});

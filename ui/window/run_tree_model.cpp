@@ -159,6 +159,8 @@ QVariant RunTreeModel::runData(const RunTreeFile& file, const RunTreeRow& run, i
         return int(run.status);
     case LetterRole:
         return run.letter;
+    case ShortTitleRole:
+        return run.shortTitle;
     case SearchRole:
         return searchText(run);
     case Qt::TextAlignmentRole:

@@ -15,6 +15,7 @@ namespace tilescope::ui {
 struct RunTreeRow {
     std::int64_t run = 0;
     QString title;
+    QString shortTitle; ///< where the title does not fit
     RunStatus status = RunStatus::Ok;
     QString reason;
     QString workload, backend, precision, size, mode, device;
@@ -44,6 +45,7 @@ public:
         RunNumberRole, ///< none for a file's row
         StatusRole,
         LetterRole,
+        ShortTitleRole, ///< where the title does not fit
         SortRole,
         SearchRole ///< everything that a filter can find, as "key:value" words
     };
