@@ -90,22 +90,24 @@ int exportCommand(int argc, char** argv)
 
 int importCommand(int argc, char** argv)
 {
-    std::string file;
+    std::vector<std::string> named;
     std::string output;
-    Arguments arguments(
-        "import FILE.pickle -o OUT.tscope",
-        "Reads a memory snapshot of torch.cuda.memory._dump_snapshot (PyTorch 2.1 or later) and\n"
-        "adds it to a file as a run. Reads plain data; cannot execute code from the file. A snapshot is a\n"
-        "regular file of at most 2 GiB.",
-        "tilescope import snapshot.pickle -o t.tscope");
-    arguments.positional("FILE", file, "the snapshot");
+    Arguments arguments("import FILE|FOLDER… -o OUT.tscope",
+                        "Reads recordings of other programs and adds them to a file as one run. Several "
+                        "files are the ranks of\n"
+                        "one program, or a trace and the memory snapshot of the same process; a folder "
+                        "stands for its files.\n"
+                        "Tilescope recognises a format by its content and writes nothing to the source.",
+                        "tilescope import rank0.json.gz rank1.json.gz -o t.tscope");
+    arguments.positionals("FILE", named, "traces, snapshots, or folders of them");
     arguments.output("-o,--output", output, "the .tscope file to add to; created if it does not exist");
     if (!arguments.parse(argc, argv))
         return 0;
-    if (file.empty() || output.empty())
+    if (named.empty() || output.empty())
         throw Error{
             .what = "needs a file and -o OUT.tscope", .where = "tilescope import", .mend = "see --help"};
-    const exchange::ImportResult imported = exchange::importerFor(file).run(file, output);
+    const std::vector<std::filesystem::path> paths(named.begin(), named.end());
+    const exchange::ImportResult imported = exchange::importFiles(exchange::importableFiles(paths), output);
     std::cout << escapeForTerminal(imported.summary) << " -> run " << imported.run.value << " of "
               << escapeForTerminal(output) << '\n';
     return 0;

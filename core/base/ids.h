@@ -21,7 +21,8 @@ using RangeId = Id<struct RangeTag, std::uint32_t>;   ///< number of a host rang
 using OpId = Id<struct OpTag, std::uint32_t>;         ///< number of an op in its run, from 0
 using StreamId = Id<struct StreamTag, std::uint32_t>; ///< CUPTI's stream number
 using ThreadId = Id<struct ThreadTag, std::uint32_t>; ///< host thread, by the kernel's thread number (gettid)
-using DeviceIndex = Id<struct DeviceTag, std::int16_t>; ///< CUDA device number; none: the CPU
+using ProcessIndex = Id<struct ProcessTag, std::int32_t>; ///< number of a process in its run, from 0
+using DeviceIndex = Id<struct DeviceTag, std::int16_t>;   ///< CUDA device number; none: the CPU
 using CorrelationId =
     Id<struct CorrelationTag, std::uint32_t, 0>; ///< CUPTI's number that connects a launch and its
                                                  ///< activity

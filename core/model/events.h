@@ -138,10 +138,64 @@ struct AllocEvent {
     std::int32_t step = kNoStep;
 };
 
-/// What a host thread is called in the timeline.
-struct ThreadName {
+/// A call of a function, from the stack of an interpreter (Python).
+struct Frame {
+    StringId name = {}; ///< train.py(96): step
     ThreadId thread = {};
-    StringId name = {}; ///< main, autograd, …
+    std::int32_t step = kNoStep;
+    Timestamp start{};
+    Timestamp end{};
+};
+
+/// A collective or point-to-point operation between processes.
+struct Collective {
+    ProcessIndex process = {};
+    StringId op = {};    ///< all_reduce
+    StringId group = {}; ///< name of the process group
+    StringId ranks = {}; ///< "0,1,2,3"; none where unknown
+    StringId dtype = {};
+    std::int64_t sequence = -1; ///< number within the group, the same on every rank; -1: unknown
+    std::int64_t bytes = -1;    ///< message of one rank; -1: unknown
+    std::int32_t groupSize = 0; ///< 0: unknown
+    std::int32_t peer = -1;     ///< rank, of point-to-point operations
+    DeviceIndex device = {};    ///< none: on the host
+    StreamId stream = {};
+    ThreadId thread = {};           ///< that started it
+    CorrelationId correlation = {}; ///< of its kernel
+    RangeId range = {};
+    StringId path = {};
+    std::int32_t step = kNoStep;
+    Timestamp start{};
+    Timestamp end{};
+};
+
+enum class WaitKind : std::uint8_t {
+    Event,      ///< the host waits for an event
+    StreamWait, ///< a stream waits for an event of another stream
+    Stream,     ///< the host waits for a stream
+    Context,    ///< the host waits for a device
+};
+
+/// A wait that orders streams, or host and device: an edge of the critical path.
+struct Wait {
+    WaitKind kind = WaitKind::Event;
+    ProcessIndex process = {};
+    DeviceIndex device = {};
+    StreamId stream = {};                 ///< that waits, or that the host waits for
+    StreamId waitedFor = {};              ///< StreamWait: the stream that recorded the event
+    CorrelationId correlation = {};       ///< of the call that waits
+    CorrelationId recordCorrelation = {}; ///< of the call that recorded the event
+    std::int32_t step = kNoStep;
+    Timestamp start{};
+    Timestamp end{};
+};
+
+/// A host thread and its name in the timeline.
+struct ThreadName {
+    ThreadId thread = {};      ///< in the run
+    StringId name = {};        ///< main, autograd, …
+    ProcessIndex process = {}; ///< none: the process of the run
+    std::int64_t native = -1;  ///< the operating system's number; -1: that of `thread`
 };
 
 enum class LossSeverity : std::uint8_t { Info, Warning, Error };
@@ -161,6 +215,9 @@ struct TraceBatch {
     std::vector<ApiCall> apiCalls;
     std::vector<DeviceEvent> deviceEvents;
     std::vector<AllocEvent> allocEvents;
+    std::vector<Frame> frames;
+    std::vector<Collective> collectives;
+    std::vector<Wait> waits;
     std::vector<ThreadName> threads;
     std::vector<Loss> losses;
     std::int64_t recordsChecked = 0; ///< for "Nothing lost (N records checked)"
@@ -168,7 +225,8 @@ struct TraceBatch {
     bool empty() const
     {
         return ranges.empty() && ops.empty() && apiCalls.empty() && deviceEvents.empty() &&
-               allocEvents.empty() && threads.empty() && losses.empty();
+               allocEvents.empty() && frames.empty() && collectives.empty() && waits.empty() &&
+               threads.empty() && losses.empty();
     }
 };
 

@@ -17,8 +17,7 @@ namespace tilescope {
 // process, the kernel numbers threads within a host, and every process may call its device 0. The records
 // below give the native numbers behind the numbers of the run, which are unique.
 
-using ProcessIndex = Id<struct ProcessTag, std::int32_t>; ///< number of a process in its run, from 0
-using ClockIndex = Id<struct ClockTag, std::int32_t>;     ///< number of a clock domain in its run, from 0
+using ClockIndex = Id<struct ClockTag, std::int32_t>; ///< number of a clock domain in its run, from 0
 
 /// A clock that time stamps were taken from. Times in a run are on one axis, the first clock's.
 struct ClockDomain {
@@ -62,20 +61,15 @@ struct TracedStream {
     std::string name = {};
 };
 
-struct TracedThread {
-    ThreadId id = {}; ///< in the run
-    ProcessIndex process = {};
-    std::int64_t native = 0; ///< the operating system's number
-    std::string name = {};
-};
-
-/// Everything that took part in a run of several processes, or in a run that another program recorded.
+/// Who took part in a run of several processes, or in a run that another program recorded. Its threads are
+/// in the run's list of ThreadName.
 struct RunParties {
     std::vector<ClockDomain> clocks;
     std::vector<TracedProcess> processes;
     std::vector<TracedDevice> devices;
     std::vector<TracedStream> streams;
-    std::vector<TracedThread> threads;
+
+    bool empty() const { return processes.empty() && devices.empty() && streams.empty() && clocks.empty(); }
 };
 
 } // namespace tilescope

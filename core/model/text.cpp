@@ -140,6 +140,15 @@ template <> std::span<const EnumWord<CpuInstructionSet>> enumWords()
     return words;
 }
 
+template <> std::span<const EnumWord<WaitKind>> enumWords()
+{
+    static constexpr EnumWord<WaitKind> words[] = {{WaitKind::Event, "event"},
+                                                   {WaitKind::StreamWait, "stream_wait"},
+                                                   {WaitKind::Stream, "stream"},
+                                                   {WaitKind::Context, "context"}};
+    return words;
+}
+
 template <> std::span<const EnumWord<AllocAction>> enumWords()
 {
     static constexpr EnumWord<AllocAction> words[] = {{AllocAction::Alloc, "alloc"},

@@ -36,6 +36,7 @@ template <> std::span<const EnumWord<CopyKind>> enumWords();
 template <> std::span<const EnumWord<ApiKind>> enumWords();
 template <> std::span<const EnumWord<OpScope>> enumWords();
 template <> std::span<const EnumWord<AllocAction>> enumWords();
+template <> std::span<const EnumWord<WaitKind>> enumWords();
 template <> std::span<const EnumWord<LossSeverity>> enumWords();
 template <> std::span<const EnumWord<MemoryCategory>> enumWords();
 

@@ -3,6 +3,7 @@
 #include "core/model/text.h"
 #include "core/store/rows/columns.h"
 #include "core/store/rows/memory_rows.h"
+#include "core/store/rows/party_rows.h"
 #include "core/store/rows/stored_rows.h"
 #include "core/store/tracks/packed_track.h"
 #include "core/store/tracks/totals_reader.h"
@@ -148,15 +149,22 @@ std::vector<EnvironmentEntry> RunReader::environment(RunId run) const
 
 std::vector<ThreadName> RunReader::threads(RunId run) const
 {
-    return impl_->use([&] {
-        std::vector<ThreadName> threads;
-        impl_->eachRow(run, Source::Thread, [&](SQLite::Statement& row) {
-            const auto name = integer(row, "name");
-            threads.push_back({ThreadId{row.getColumn("thread").getUInt()},
-                               name ? StringId{static_cast<std::uint32_t>(*name)} : StringId::none()});
-        });
-        return threads;
-    });
+    return impl_->use([&] { return readThreads(*impl_, run); });
+}
+
+RunParties RunReader::parties(RunId run) const
+{
+    return impl_->use([&] { return readParties(*impl_, run); });
+}
+
+std::vector<Collective> RunReader::collectives(RunId run) const
+{
+    return impl_->use([&] { return readCollectives(*impl_, run); });
+}
+
+std::vector<Wait> RunReader::waits(RunId run) const
+{
+    return impl_->use([&] { return readWaits(*impl_, run); });
 }
 
 std::vector<CounterValue> RunReader::counters(RunId run) const
@@ -275,6 +283,16 @@ std::vector<AllocEvent> RunReader::allocEvents(const EventWindow& window) const
     return collected<AllocEvent>([&](const Take<AllocEvent>& take) { eachAllocEvent(window, take); });
 }
 
+void RunReader::eachFrame(const EventWindow& window, const Take<Frame>& take) const
+{
+    impl_->use([&] { impl_->eachEvent<Frame>(EventKind::Frame, window, frameFrom, take); });
+}
+
+std::vector<Frame> RunReader::frames(const EventWindow& window) const
+{
+    return collected<Frame>([&](const Take<Frame>& take) { eachFrame(window, take); });
+}
+
 void RunReader::eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take) const
 {
     impl_->use([&] { impl_->eachDeviceEvent(window, take); });
@@ -344,7 +362,8 @@ EventCounts RunReader::counts(RunId run) const
                            .ops = rows(Source::Op),
                            .apiCalls = rows(Source::ApiCall),
                            .deviceEvents = rows(Source::Kernel) + rows(Source::Copy),
-                           .allocEvents = rows(Source::Allocation)};
+                           .allocEvents = rows(Source::Allocation),
+                           .frames = rows(Source::Frame)};
     });
 }
 

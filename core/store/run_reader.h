@@ -4,6 +4,7 @@
 #include "core/base/units.h"
 #include "core/model/events.h"
 #include "core/model/memory.h"
+#include "core/model/processes.h"
 #include "core/model/run.h"
 #include "core/store/rows/lanes.h"
 #include "core/store/rows/run_record.h"
@@ -53,6 +54,11 @@ public:
     std::vector<Phase> timedPhases() const;
     std::vector<EnvironmentEntry> environment(RunId run) const;
     std::vector<ThreadName> threads(RunId run) const;
+    /// Processes, devices, streams and clocks; empty for a run of one process that Tilescope ran itself.
+    RunParties parties(RunId run) const;
+    /// In the order of writing.
+    std::vector<Collective> collectives(RunId run) const;
+    std::vector<Wait> waits(RunId run) const;
     std::vector<CounterValue> counters(RunId run) const;
     /// What is known of its memory beside the events; empty where that was not recorded.
     MemoryFacts memory(RunId run) const;
@@ -78,6 +84,7 @@ public:
     std::vector<ApiCall> apiCalls(const EventWindow& window) const;
     std::vector<DeviceEvent> deviceEvents(const EventWindow& window) const;
     std::vector<AllocEvent> allocEvents(const EventWindow& window) const;
+    std::vector<Frame> frames(const EventWindow& window) const;
 
     /// The same, one by one and nearly in start order, for those who need not keep them; ends early where
     /// `take` returns false. `take` may call this reader.
@@ -87,6 +94,7 @@ public:
     void eachApiCall(const EventWindow& window, const Take<ApiCall>& take) const;
     void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take) const;
     void eachAllocEvent(const EventWindow& window, const Take<AllocEvent>& take) const;
+    void eachFrame(const EventWindow& window, const Take<Frame>& take) const;
 
     /// Events that were committed since `mark`, each once and in no order of time; moves the mark. At least
     /// `most` where there are so many (then call again), and not many more; empty where there are no new

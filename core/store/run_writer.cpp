@@ -5,6 +5,7 @@
 #include "core/model/text.h"
 #include "core/store/file/database.h"
 #include "core/store/rows/memory_rows.h"
+#include "core/store/rows/party_rows.h"
 #include "core/store/rows/row_inserter.h"
 #include "core/store/rows/writable_file.h"
 #include "core/store/tracks/track_writer.h"
@@ -72,6 +73,7 @@ public:
     void writeCounters(std::span<const CounterValue> counters);
     void writeCeilings(std::span<const Ceiling> ceilings);
     void writeMemory(const MemoryFacts& facts);
+    void writeParties(const RunParties& parties);
     void write(const TraceBatch& batch);
     void endRun(const RunResult& result);
     void commit();
@@ -134,7 +136,6 @@ private:
                 (std::is_same_v<Record, Op> ? lastOp_ : lastRange_) = std::max(
                     std::is_same_v<Record, Op> ? lastOp_ : lastRange_, std::int64_t{record.parent.value});
     }
-    void writeThreads(std::span<const ThreadName> threads);
     void writeLoss(std::string_view kind, LossSeverity severity, std::int64_t count, std::string_view detail);
 
     RowInserter runs_{target.database(),
@@ -148,7 +149,6 @@ private:
                          target.ledger(),
                          Source::Sample,
                          {"id", "run", "step", "kind", "phase", "wall_ns", "gpu_ns"}};
-    RowInserter threads_{target.database(), target.ledger(), Source::Thread, {"id", "run", "thread", "name"}};
     RowInserter losses_{target.database(),
                         target.ledger(),
                         Source::Loss,
@@ -163,6 +163,7 @@ private:
         Source::Ceiling,
         {"id", "device", "device_name", "kind", "value", "unit", "n", "spread", "measured", "program"}};
     MemoryRows memory_{target.database(), target.ledger(), target.strings()};
+    PartyRows parties_{target.database(), target.ledger(), target.strings()};
     std::size_t rowsSinceCommit_ = 0;
     std::int64_t lastOp_ = -1; ///< highest numbers that the open run's records refer to
     std::int64_t lastRange_ = -1;
@@ -250,13 +251,10 @@ void RunWriter::Impl::writeMemory(const MemoryFacts& facts)
     memory_.insert(facts, frame);
 }
 
-void RunWriter::Impl::writeThreads(std::span<const ThreadName> threads)
+void RunWriter::Impl::writeParties(const RunParties& parties)
 {
-    for (const ThreadName& thread : threads) {
-        const std::int64_t name = target.strings().text(thread.name);
-        threads_.insert(frame.run,
-                        {frame.run, std::int64_t{thread.thread.value}, name == kNull ? Cell() : Cell(name)});
-    }
+    target.begin();
+    parties_.insert(parties, frame);
 }
 
 void RunWriter::Impl::writeLoss(std::string_view kind, LossSeverity severity, std::int64_t count,
@@ -278,7 +276,14 @@ void RunWriter::Impl::write(const TraceBatch& batch)
         append(kindOf(event), event);
     for (const AllocEvent& event : batch.allocEvents)
         append(EventKind::Allocation, event);
-    writeThreads(batch.threads);
+    for (const Frame& call : batch.frames)
+        append(EventKind::Frame, call);
+    for (const Collective& collective : batch.collectives)
+        parties_.insert(collective, frame);
+    for (const Wait& wait : batch.waits)
+        parties_.insert(wait, frame);
+    for (const ThreadName& thread : batch.threads)
+        parties_.insert(thread, frame);
     for (const Loss& loss : batch.losses)
         writeLoss(target.strings().textOf(loss.kind), loss.severity, loss.count,
                   target.strings().textOf(loss.detail));
@@ -441,6 +446,12 @@ void RunWriter::writeMemory(const MemoryFacts& facts)
 {
     impl_->requireRun();
     impl_->guarded([&] { impl_->writeMemory(facts); });
+}
+
+void RunWriter::writeParties(const RunParties& parties)
+{
+    impl_->requireRun();
+    impl_->guarded([&] { impl_->writeParties(parties); });
 }
 
 void RunWriter::write(const TraceBatch& batch)

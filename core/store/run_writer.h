@@ -14,7 +14,8 @@
 
 namespace tilescope {
 struct MemoryFacts;
-}
+struct RunParties;
+} // namespace tilescope
 
 namespace tilescope::store {
 
@@ -56,9 +57,11 @@ public:
     void writeSamples(std::span<const Sample> samples);
     void writeCounters(std::span<const CounterValue> counters);
     void writeMemory(const MemoryFacts& facts);
+    /// Processes, devices, streams and clocks; once a run at most.
+    void writeParties(const RunParties& parties);
     /// Belong to the file, not to a run: none need be open.
     void writeCeilings(std::span<const Ceiling> ceilings);
-    /// Events, ranges, ops, allocations and losses. Each call is part of the current transaction.
+    /// Events, threads and losses. Each call is part of the current transaction.
     void write(const TraceBatch& batch);
     /// Makes everything so far durable and visible to readers; also renews the heartbeat.
     void commit();

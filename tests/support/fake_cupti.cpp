@@ -1,7 +1,7 @@
 #include "tests/support/fake_cupti.h"
 
 #include "core/base/units.h"
-#include "core/trace/host/api_class.h"
+#include "core/model/api_class.h"
 
 #include <cstring>
 #include <stdexcept>

@@ -3,10 +3,14 @@
 #include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "core/exchange/import/snapshot_importer.h"
+#include "core/exchange/text.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tilescope::exchange {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -21,6 +25,39 @@ std::string formats()
     return names;
 }
 
+const Importer* knownImporterFor(const fs::path& file)
+{
+    const std::string head = readInputHead(file, Importer::kHead, "trace or snapshot");
+    for (const Importer* importer : kImporters)
+        if (importer->matches(head, file))
+            return importer;
+    return nullptr;
+}
+
+std::vector<fs::path> filesIn(const fs::path& folder)
+{
+    std::vector<fs::path> files;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+        if (entry.is_regular_file() && knownImporterFor(entry.path()))
+            files.push_back(entry.path());
+    if (files.empty())
+        throw Error{.what = "the folder has no file of a known format",
+                    .where = folder.string(),
+                    .mend = "Tilescope imports: " + formats()};
+    std::ranges::sort(files);
+    return files;
+}
+
+/// "trace.json", or "rank0.json and 7 more".
+std::string nameOf(std::span<const fs::path> files)
+{
+    constexpr std::size_t kMostName = 80;
+    std::string name = validUtf8(files.front().filename().string().substr(0, kMostName));
+    if (files.size() > 1)
+        name += " and " + std::to_string(files.size() - 1) + " more";
+    return name;
+}
+
 } // namespace
 
 std::span<const Importer* const> importers()
@@ -28,16 +65,51 @@ std::span<const Importer* const> importers()
     return kImporters;
 }
 
-const Importer& importerFor(const std::filesystem::path& file)
+const Importer& importerFor(const fs::path& file)
 {
-    const std::string head = readInputHead(file, Importer::kHead, "trace or snapshot");
-    for (const Importer* importer : kImporters)
-        if (importer->matches(head))
-            return *importer;
+    if (const Importer* importer = knownImporterFor(file))
+        return *importer;
     throw Error{.what = "the format of this file is not known",
                 .where = file.string(),
                 .mend = "Tilescope imports: " + formats(),
                 .kind = ErrorKind::Usage};
+}
+
+std::vector<fs::path> importableFiles(std::span<const fs::path> named)
+{
+    std::vector<fs::path> files;
+    for (const fs::path& path : named)
+        if (fs::is_directory(path))
+            std::ranges::copy(filesIn(path), std::back_inserter(files));
+        else
+            files.push_back(path);
+    return files;
+}
+
+ImportResult importFiles(std::span<const fs::path> files, const fs::path& output, const ImportWatch& watch)
+{
+    if (files.empty())
+        throw Error{.what = "there is no file to import", .kind = ErrorKind::Usage};
+    std::vector<const Importer*> importers;
+    for (const fs::path& file : files)
+        importers.push_back(&importerFor(file));
+    if (files.size() == 1 && importers.front() == &kSnapshots)
+        return kSnapshots.importAlone(files.front(), output);
+    // Reading takes about as long as writing.
+    constexpr double kReading = 0.5;
+    TraceBuilder builder;
+    ImportResult result;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        const double before = kReading * static_cast<double>(i) / static_cast<double>(files.size());
+        const auto watchFile = [&](double done) {
+            return !watch || watch(before + kReading * done / static_cast<double>(files.size()));
+        };
+        result.summary += (i == 0 ? "" : "\n") + importers[i]->read(files[i], builder, watchFile);
+    }
+    const auto watchRun = [&](double done) { return !watch || watch(kReading + (1 - kReading) * done); };
+    result.run = builder.finish({.name = nameOf(files), .format = std::string(importers.front()->format())},
+                                output, watchRun);
+    return result;
 }
 
 } // namespace tilescope::exchange

@@ -2,21 +2,23 @@
 
 #include "core/base/ids.h"
 #include "core/base/units.h"
+#include "core/exchange/import/trace_builder.h"
 
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tilescope::exchange {
 
 /// What an import added to a recording.
 struct ImportResult {
-    RunId run;           ///< the run that the file became
-    std::string summary; ///< its contents in one line: `x.pickle: 20 events, 3 segments, …`
+    RunId run;           ///< the run that the files became
+    std::string summary; ///< their contents, a line each: `x.pickle: 20 events, 3 segments, …`
 };
 
-/// Reads the files of one format and appends each to a recording as a run.
+/// Reads the files of one format.
 ///
 /// To add a format, implement this class in a folder or file of its own and add it to importers(). An
 /// importer keeps no state: one object serves all threads.
@@ -28,13 +30,15 @@ public:
     virtual std::string_view format() const = 0;
     /// Whether a file may be of this format. Decides by content, since names lie.
     /// \param head  the first kHead bytes of the file, or all of a shorter file; untrusted
-    virtual bool matches(std::string_view head) const = 0;
-    /// \param file    a regular file that matches; untrusted
-    /// \param output  a .tscope file, created if it does not exist
-    /// \throws Error  the file is damaged or too large, or the output cannot be written; `output` is
-    ///                unchanged then
-    virtual ImportResult run(const std::filesystem::path& file,
-                             const std::filesystem::path& output) const = 0;
+    /// \param file  for formats that the head does not tell apart
+    virtual bool matches(std::string_view head, const std::filesystem::path& file) const = 0;
+    /// Reads a file into a run that may take in several.
+    /// \param file   a regular file that matches; untrusted
+    /// \param watch  see ImportWatch; empty: nobody watches
+    /// \return  the file's contents in one line: `x.json.gz: 400 kernels, 2,702 ops, …`
+    /// \throws Error  the file is damaged or too large, or the watch cancelled
+    virtual std::string read(const std::filesystem::path& file, TraceBuilder& builder,
+                             const ImportWatch& watch) const = 0;
 
     static constexpr Bytes kHead{4096};
 };
@@ -46,5 +50,17 @@ std::span<const Importer* const> importers();
 /// \throws Error (Usage)  the file cannot be read, is not a regular file, or has no known format; lists the
 ///                        formats
 const Importer& importerFor(const std::filesystem::path& file);
+
+/// The files behind what a user names: a folder stands for its regular files of a known format, sorted by name.
+/// \throws Error (Usage)  something named does not exist, or a folder has no such file
+std::vector<std::filesystem::path> importableFiles(std::span<const std::filesystem::path> named);
+
+/// Reads files and appends all of them to a recording as one run: ranks, or a trace and the memory snapshot of
+/// the same process. A memory snapshot alone becomes a run of the workload `snapshot`.
+/// \param output  a .tscope file, created if it does not exist; has no new run after an error
+/// \throws Error  a file is of no known format, damaged or too large, the output cannot be written, or the watch
+///                cancelled
+ImportResult importFiles(std::span<const std::filesystem::path> files, const std::filesystem::path& output,
+                         const ImportWatch& watch = {});
 
 } // namespace tilescope::exchange

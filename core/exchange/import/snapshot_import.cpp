@@ -433,17 +433,23 @@ ImportedSnapshot importSnapshot(const PickleDocument& document, const std::strin
     return SnapshotReader(document, strings).read(name);
 }
 
-RunId importSnapshotFile(const std::filesystem::path& file, const std::filesystem::path& output,
-                         ImportedSnapshot* imported)
+ImportedSnapshot readSnapshotFile(const std::filesystem::path& file, StringTable& strings)
 {
     std::string bytes = readInputFile(file, kLargestSnapshot, "snapshot");
     const std::string hash = sha256(bytes);
-    StringTable strings;
     constexpr std::size_t kMostName = 80;
     ImportedSnapshot snapshot =
         importSnapshot(PickleDocument(std::move(bytes), file.filename().string()),
                        validUtf8(file.filename().string().substr(0, kMostName)), strings);
     snapshot.header.specHash = hash;
+    return snapshot;
+}
+
+RunId importSnapshotFile(const std::filesystem::path& file, const std::filesystem::path& output,
+                         ImportedSnapshot* imported)
+{
+    StringTable strings;
+    ImportedSnapshot snapshot = readSnapshotFile(file, strings);
     store::RunWriter writer(output, strings);
     const RunId run = writer.beginRun(snapshot.header);
     writer.writeEnvironment(snapshot.environment);

@@ -41,6 +41,10 @@ struct ImportedSnapshot {
 ImportedSnapshot importSnapshot(const PickleDocument& document, const std::string& name,
                                 StringTable& strings);
 
+/// Reads a snapshot file.
+/// \throws Error  the file is not a regular file, too large, no snapshot or damaged
+ImportedSnapshot readSnapshotFile(const std::filesystem::path& file, StringTable& strings);
+
 /// Reads a snapshot file and appends it to `output`, a .tscope file, as a run.
 /// \throws Error  the file is not a regular file, too large, no snapshot or damaged, the output cannot be
 /// written;

@@ -19,6 +19,9 @@
 
 namespace tilescope::exchange {
 
+/// The workload of a run that was imported from a trace of another program.
+inline constexpr std::string_view kTraceWorkload = "trace";
+
 /// Called now and then during an import with the share of the work that is done, 0 to 1.
 /// \return  false to cancel
 using ImportWatch = std::function<bool(double done)>;
@@ -70,19 +73,6 @@ struct ForeignCollective {
     std::int32_t peer = -1;     ///< of a point-to-point operation
 };
 
-/// A wait that orders streams or host and device; the edges of a critical path.
-struct ForeignSync {
-    enum class Kind : std::uint8_t { Event, StreamWait, Stream, Context };
-    Kind kind = Kind::Event;
-    DeviceIndex device = {};
-    StreamId stream = {};                ///< that waits, or that is waited for by the host
-    StreamId waitedFor = {};             ///< StreamWait: the stream whose event it waits for
-    std::uint32_t correlation = 0;       ///< of the API call that waits
-    std::uint32_t recordCorrelation = 0; ///< of the call that recorded the event
-    Timestamp start;
-    Timestamp end;
-};
-
 /// Facts of an import that are not events.
 struct ForeignHeader {
     std::string name;         ///< of the run: the file's name
@@ -112,6 +102,8 @@ public:
     TracedProcess& process(ProcessIndex index);
     /// Adds a clock; `id` is assigned. Processes without a clock share one.
     ClockIndex addClock(ClockDomain clock);
+    /// The clock's record, to complete what the file says later (offset).
+    ClockDomain& clock(ClockIndex index);
     /// The run's number of a native thread; the same for the same arguments. Sets its name unless empty.
     ThreadId thread(ProcessIndex process, std::int64_t native, std::string_view name = {});
     /// The run's number of a device, by UUID where known, otherwise by process and CUDA's number.
@@ -134,12 +126,14 @@ public:
                     Timestamp end);
     /// Time that the profiler itself took.
     void addOverhead(ThreadId thread, std::string_view name, Timestamp start, Timestamp end);
-    void addActivity(ProcessIndex process, const ForeignActivity& activity);
+    void addActivity(const ForeignActivity& activity);
     /// A collective that runs as the kernel of this correlation.
     void addCollective(ProcessIndex process, const ForeignCollective& collective, std::uint32_t correlation);
     /// A collective on the host (gloo), or whose kernel is not in the recording.
+    /// \param thread  that started it
     void addCollective(ThreadId thread, const ForeignCollective& collective, Timestamp start, Timestamp end);
-    void addSync(ProcessIndex process, const ForeignSync& sync);
+    /// A wait. Its correlation ids are native; device and stream are those of device() and stream().
+    void addWait(Wait wait);
     /// An event of an allocator in the process of `thread`, which gives the event its clock, op and path.
     void addAllocation(ThreadId thread, AllocEvent event);
     /// A memory snapshot of one of the processes: its events, blocks and segments.

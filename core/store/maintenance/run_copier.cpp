@@ -83,6 +83,8 @@ std::vector<const char*> textColumnsOf(Source source)
         return {"name"};
     if (source == Source::CodePlace)
         return {"path", "file", "function"};
+    if (source == Source::Collective)
+        return {"op", "grp", "ranks", "dtype", "path"};
     return {};
 }
 
@@ -94,9 +96,11 @@ std::int64_t RunCopier::copy(RunId run, std::optional<std::int64_t> number)
         try {
             target_.begin();
             const std::int64_t copied = copyRunRow(run, number);
-            for (const Source source : {Source::Environment, Source::Sample, Source::Loss, Source::Thread,
-                                        Source::Counter, Source::MemoryBlock, Source::MemorySegment,
-                                        Source::MemoryReading, Source::SavedTensor, Source::CodePlace})
+            for (const Source source :
+                 {Source::Environment, Source::Sample, Source::Loss, Source::Thread, Source::Counter,
+                  Source::MemoryBlock, Source::MemorySegment, Source::MemoryReading, Source::SavedTensor,
+                  Source::CodePlace, Source::Clock, Source::Process, Source::Device, Source::Stream,
+                  Source::Collective, Source::Wait})
                 copyRows(run, source);
             for (std::size_t kind = 0; kind < kEventKinds; ++kind)
                 copyEvents(run, static_cast<EventKind>(kind));
@@ -144,6 +148,9 @@ void RunCopier::copyRows(RunId run, Source source)
         if (!copy)
             copy.emplace(row, nameOf(source));
         std::vector<RowCopy::Change> changes{{"id", ledger.takeId(source)}, {"run", to_.run}};
+        if (source == Source::Collective)
+            if (const auto range = integer(row, "range"))
+                changes.push_back({"range", *range - from_.firstRange + to_.firstRange});
         for (const char* column : textColumnsOf(source))
             if (const auto text = integer(row, column))
                 changes.push_back({column, textOf(*text, false)});

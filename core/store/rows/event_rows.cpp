@@ -26,11 +26,13 @@ constexpr Names kCopy[] = {"id",          "run",   "step",      "start",  "durat
 constexpr Names kAllocation[] = {"id",     "run",     "step",     "start",     "action",
                                  "device", "address", "bytes",    "allocated", "reserved",
                                  "stream", "pool",    "category", "path",      "op"};
+constexpr Names kFrame[] = {"id", "run", "step", "start", "duration", "name", "thread"};
 static_assert(std::size(kCopy) == kMostColumns);
 
 constexpr EventTable kTables[kEventKinds] = {{"range", kRange, 3, 4},      {"op", kOp, 3, 4},
                                              {"api_call", kApiCall, 3, 4}, {"kernel", kKernel, 3, 4},
-                                             {"copy", kCopy, 3, 4},        {"allocation", kAllocation, 3}};
+                                             {"copy", kCopy, 3, 4},        {"allocation", kAllocation, 3},
+                                             {"frame", kFrame, 3, 4}};
 
 template <class Tag, class Rep, Rep None> std::int64_t orNull(Id<Tag, Rep, None> id)
 {
@@ -349,6 +351,21 @@ AllocEvent allocationFrom(const std::int64_t* row, const RowFrame& frame, RowRes
     event.path = idFrom<StringId>(row[13], "path");
     event.op = idFrom<OpId>(row[14], "op", frame.firstOp);
     return event;
+}
+
+void toRow(const Frame& call, const RowFrame& frame, RowInterner& interner, std::int64_t* row)
+{
+    beginRow(call, frame, row);
+    row[5] = interner.text(call.name);
+    row[6] = orNull(call.thread);
+}
+
+Frame frameFrom(const std::int64_t* row, const RowFrame& frame, RowResolver&)
+{
+    auto call = beginRecord<Frame>(row, frame);
+    call.name = idFrom<StringId>(row[5], "name");
+    call.thread = idFrom<ThreadId>(row[6], "thread");
+    return call;
 }
 
 std::string_view shortKernelName(std::string_view demangled)

@@ -23,8 +23,8 @@ struct EventTable {
 };
 
 /// How many events of which kind there are: an index into eventTables().
-enum class EventKind : std::uint8_t { Range, Op, ApiCall, Kernel, Copy, Allocation };
-inline constexpr std::size_t kEventKinds = 6;
+enum class EventKind : std::uint8_t { Range, Op, ApiCall, Kernel, Copy, Allocation, Frame };
+inline constexpr std::size_t kEventKinds = 7;
 inline constexpr std::size_t kMostColumns = 18;
 
 const EventTable& eventTable(EventKind kind);
@@ -87,6 +87,7 @@ void toRow(const ApiCall& call, const RowFrame& frame, RowInterner& interner, st
 /// Kernels, and copies and memsets: see kindOf.
 void toRow(const DeviceEvent& event, const RowFrame& frame, RowInterner& interner, std::int64_t* row);
 void toRow(const AllocEvent& event, const RowFrame& frame, RowInterner& interner, std::int64_t* row);
+void toRow(const Frame& call, const RowFrame& frame, RowInterner& interner, std::int64_t* row);
 
 inline EventKind kindOf(const DeviceEvent& event)
 {
@@ -100,6 +101,7 @@ ApiCall apiCallFrom(const std::int64_t* row, const RowFrame& frame, RowResolver&
 DeviceEvent kernelFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver);
 DeviceEvent copyFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver);
 AllocEvent allocationFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver);
+Frame frameFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver);
 
 /// Function name of a demangled kernel: without return type, namespaces, template arguments and parameters.
 std::string_view shortKernelName(std::string_view demangled);

@@ -17,7 +17,7 @@ constexpr std::size_t kMostNumbers = std::size_t{1} << 31;
 std::size_t sizeOf(const TraceBatch& batch)
 {
     return batch.ranges.size() + batch.ops.size() + batch.apiCalls.size() + batch.deviceEvents.size() +
-           batch.allocEvents.size();
+           batch.allocEvents.size() + batch.frames.size();
 }
 
 void put(EventKind kind, const std::int64_t* row, const RowFrame& frame, RowResolver& resolver,
@@ -36,6 +36,8 @@ void put(EventKind kind, const std::int64_t* row, const RowFrame& frame, RowReso
         return batch.deviceEvents.push_back(copyFrom(row, frame, resolver));
     case EventKind::Allocation:
         return batch.allocEvents.push_back(allocationFrom(row, frame, resolver));
+    case EventKind::Frame:
+        return batch.frames.push_back(frameFrom(row, frame, resolver));
     }
 }
 

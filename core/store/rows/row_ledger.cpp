@@ -9,13 +9,39 @@ namespace tilescope::store {
 
 std::string_view nameOf(Source source)
 {
-    static constexpr std::array<std::string_view, kSources> names{
-        "string",         "run",          "environment",  "sample",       "loss",
-        "thread",         "launch",       "kernel_name",  "range",        "op",
-        "api_call",       "kernel",       "copy",         "allocation",   "track",
-        "track_data",     "ceiling",      "counter",      "memory_block", "memory_segment",
-        "memory_reading", "saved_tensor", "kernel_total", "range_total",  "step_total",
-        "code_place"};
+    static constexpr std::array<std::string_view, kSources> names{"string",
+                                                                  "run",
+                                                                  "environment",
+                                                                  "sample",
+                                                                  "loss",
+                                                                  "thread",
+                                                                  "launch",
+                                                                  "kernel_name",
+                                                                  "range",
+                                                                  "op",
+                                                                  "api_call",
+                                                                  "kernel",
+                                                                  "copy",
+                                                                  "allocation",
+                                                                  "frame",
+                                                                  "track",
+                                                                  "track_data",
+                                                                  "ceiling",
+                                                                  "counter",
+                                                                  "memory_block",
+                                                                  "memory_segment",
+                                                                  "memory_reading",
+                                                                  "saved_tensor",
+                                                                  "kernel_total",
+                                                                  "range_total",
+                                                                  "step_total",
+                                                                  "code_place",
+                                                                  "clock",
+                                                                  "process",
+                                                                  "device",
+                                                                  "stream",
+                                                                  "collective",
+                                                                  "wait"};
     return names[static_cast<std::size_t>(source)];
 }
 
@@ -186,7 +212,16 @@ namespace {
 int firstColumns(Source source)
 {
     constexpr int kAll = 1000;
-    return source == Source::Run ? 32 : source == Source::MemorySegment ? 9 : kAll;
+    switch (source) {
+    case Source::Run:
+        return 32;
+    case Source::MemorySegment:
+        return 9;
+    case Source::Thread:
+        return 4;
+    default:
+        return kAll;
+    }
 }
 
 } // namespace

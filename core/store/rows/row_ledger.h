@@ -30,6 +30,7 @@ enum class Source : std::uint8_t {
     Kernel,
     Copy,
     Allocation,
+    Frame,
     Track,
     TrackData,
     Ceiling,
@@ -41,9 +42,15 @@ enum class Source : std::uint8_t {
     KernelTotal,
     RangeTotal,
     StepTotal,
-    CodePlace
+    CodePlace,
+    Clock,
+    Process,
+    Device,
+    Stream,
+    Collective,
+    Wait
 };
-inline constexpr std::size_t kSources = 26;
+inline constexpr std::size_t kSources = 33;
 std::string_view nameOf(Source source); ///< the table; ends with a null character
 /// The table that version 9 removed. Its rows in `chunk` and `tally` stay in files of earlier versions.
 inline constexpr std::string_view kRemovedTable = "level";

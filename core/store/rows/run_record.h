@@ -44,8 +44,9 @@ struct EventCounts {
     std::int64_t apiCalls = 0;
     std::int64_t deviceEvents = 0;
     std::int64_t allocEvents = 0;
+    std::int64_t frames = 0;
 
-    std::int64_t total() const { return ranges + ops + apiCalls + deviceEvents + allocEvents; }
+    std::int64_t total() const { return ranges + ops + apiCalls + deviceEvents + allocEvents + frames; }
 };
 
 /// How far somebody who follows a run has come: what newEvents() gave already.

@@ -4,7 +4,7 @@
 #include "core/model/strings.h"
 #include "core/trace/cupti/activity_buffers.h"
 #include "core/trace/cupti/cupti_api.h"
-#include "core/trace/host/api_class.h"
+#include "core/model/api_class.h"
 #include "core/trace/host/losses.h"
 #include "core/trace/host/recording.h"
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tilescope::trace {
+namespace tilescope {
 
-/// What a function of the CUDA runtime or driver does, as far as tracing cares.
+/// What a function of the runtime or driver of CUDA or HIP does, as far as tracing cares.
 enum class ApiClass : std::uint8_t {
     Ignored,     ///< says nothing about time or memory
     Launch,      ///< puts kernels on the device
@@ -32,4 +32,4 @@ ApiKind apiKindOf(ApiClass kind);
 /// The function's own name: without CUPTI's version and per-thread-stream suffixes.
 std::string_view functionNameOf(std::string_view callbackName);
 
-} // namespace tilescope::trace
+} // namespace tilescope

@@ -1,9 +1,9 @@
-#include "core/trace/host/api_class.h"
+#include "core/model/api_class.h"
 
 #include <algorithm>
 #include <array>
 
-namespace tilescope::trace {
+namespace tilescope {
 
 namespace {
 
@@ -41,22 +41,24 @@ ApiClass classifyApi(std::string_view callbackName)
 {
     constexpr std::array<std::string_view, 4> kChatter = {"cudaGetDevice", "cudaGetLastError",
                                                           "cudaPeekAtLastError", "cudaStreamIsCapturing"};
-    constexpr std::array<std::string_view, 6> kAllocations = {"Malloc",    "MemAlloc",  "cudaFree",
-                                                              "cuMemFree", "HostAlloc", "cuMemHostAlloc"};
+    constexpr std::array<std::string_view, 7> kAllocations = {
+        "Malloc", "MemAlloc", "cudaFree", "cuMemFree", "HostAlloc", "cuMemHostAlloc", "hipFree"};
+    constexpr std::array<std::string_view, 6> kCopies = {"cudaMemcpy", "cudaMemset", "cuMemcpy",
+                                                         "cuMemset",   "hipMemcpy",  "hipMemset"};
     constexpr std::array<std::string_view, 6> kMappings = {
         "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap", "cudaHostRegister", "cudaHostUnregister"};
     const std::string_view name = functionNameOf(callbackName);
     if (isOneOf(name, kChatter))
         return ApiClass::Chatter;
-    if (name == "cudaGraphLaunch" || name == "cuGraphLaunch")
+    if (name == "cudaGraphLaunch" || name == "cuGraphLaunch" || name == "hipGraphLaunch")
         return ApiClass::Launch;
     // Building a graph runs nothing.
     if (has(name, "Graph") || has(name, "HostFunc") || has(name, "Attribute"))
         return ApiClass::Ignored;
-    if (name.starts_with("cudaLaunch") || name.starts_with("__cudaLaunch") || name.starts_with("cuLaunch"))
+    if (name.starts_with("cudaLaunch") || name.starts_with("__cudaLaunch") || name.starts_with("cuLaunch") ||
+        (name.starts_with("hip") && has(name, "Launch")))
         return ApiClass::Launch;
-    if (name.starts_with("cudaMemcpy") || name.starts_with("cudaMemset") || name.starts_with("cuMemcpy") ||
-        name.starts_with("cuMemset"))
+    if (std::ranges::any_of(kCopies, [&](std::string_view start) { return name.starts_with(start); }))
         return ApiClass::Copy;
     if (name.ends_with("Synchronize") || name.ends_with("StreamWaitEvent"))
         return ApiClass::Synchronize;
@@ -83,4 +85,4 @@ ApiKind apiKindOf(ApiClass kind)
     }
 }
 
-} // namespace tilescope::trace
+} // namespace tilescope

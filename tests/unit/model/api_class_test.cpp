@@ -1,8 +1,8 @@
-#include "core/trace/host/api_class.h"
+#include "core/model/api_class.h"
 
 #include <gtest/gtest.h>
 
-namespace tilescope::trace {
+namespace tilescope {
 namespace {
 
 struct Case {
@@ -60,4 +60,4 @@ TEST(FunctionName, LosesVersionsAndStreamSuffixes)
 }
 
 } // namespace
-} // namespace tilescope::trace
+} // namespace tilescope

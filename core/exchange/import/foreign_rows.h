@@ -1,0 +1,103 @@
+#pragma once
+
+#include "core/base/ids.h"
+#include "core/exchange/import/trace_builder.h"
+#include "core/model/events.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilescope::exchange {
+
+// What TraceBuilder keeps of each event until finish(): small, since there may be tens of millions. Times are
+// nanoseconds of the process' clock; processes, threads, devices and streams are indices into lists of the
+// builder.
+
+enum class HostKind : std::uint8_t { Step, Module, Range, Frame, Op, ApiCall, Overhead, Allocation };
+
+struct HostRow {
+    std::int64_t start = 0;
+    std::int64_t end = 0;
+    std::uint32_t name = 0;   ///< StringId
+    std::uint32_t thread = 0; ///< index of a KnownThread
+    std::uint32_t extra = 0;  ///< ops: index of OpFacts; API calls: native correlation; allocations: index
+    HostKind kind = HostKind::Range;
+};
+
+struct OpFacts {
+    StringId shapes = {};
+    bool isBackward = false;
+    std::int64_t sequence = -1;
+    std::uint64_t externalId = 0;
+};
+
+struct DeviceRow {
+    std::int64_t start = 0;
+    std::int64_t end = 0;
+    std::uint32_t name = 0;        ///< StringId
+    std::uint32_t launch = 0;      ///< index of a LaunchConfig
+    std::uint32_t correlation = 0; ///< native
+    std::uint32_t stream = 0;      ///< index of a KnownStream
+    std::uint32_t extra = 0;       ///< index of ActivityFacts; 0: none
+    DeviceEventKind kind = DeviceEventKind::Kernel;
+    CopyKind copy = CopyKind::None;
+};
+
+/// What few activities have. Entry 0 stands for none.
+struct ActivityFacts {
+    std::int64_t bytes = 0;
+    std::uint64_t graphNode = 0;
+    std::uint64_t externalId = 0;
+};
+
+struct KnownThread {
+    ProcessIndex process;
+    std::int64_t native = 0;
+    StringId name = {};
+    ThreadId number = {}; ///< in the run; by finish()
+};
+
+struct KnownDevice {
+    ProcessIndex process;
+    TracedDevice facts = {};
+    DeviceIndex number = {}; ///< in the run; by finish()
+};
+
+struct KnownStream {
+    ProcessIndex process;
+    std::uint32_t device = 0; ///< index of a KnownDevice
+    std::int64_t native = 0;
+    std::optional<std::int64_t> context = {};
+    StreamId number = {}; ///< in the run; by finish()
+};
+
+/// Everything that the importers added, in the order of adding.
+struct ForeignTrace {
+    StringTable strings;
+    RunParties parties; ///< processes and clocks; devices and streams are added by the assembly
+    std::vector<KnownThread> threads;
+    std::vector<KnownDevice> devices;
+    std::vector<KnownStream> streams;
+    std::vector<HostRow> host;
+    std::vector<OpFacts> ops;
+    std::vector<DeviceRow> activities;
+    std::vector<LaunchConfig> launches;
+    std::vector<ActivityFacts> activityFacts{ActivityFacts{}};
+    std::vector<AllocEvent> allocations;
+    std::vector<Collective> collectives;
+    std::vector<Wait> waits;
+    std::optional<std::pair<TraceBatch, MemoryFacts>> memory; ///< of a snapshot
+    std::vector<EnvironmentEntry> environment;
+    std::map<std::pair<RecordLoss, std::string>, std::int64_t> losses; ///< by kind and detail
+    std::int64_t records = 0;
+    std::int64_t kernels = 0;
+};
+
+/// The most devices that a run may have.
+inline constexpr std::size_t kMostDevices = 4096;
+
+} // namespace tilescope::exchange

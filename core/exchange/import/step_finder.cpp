@@ -1,0 +1,162 @@
+#include "core/exchange/import/step_finder.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <utility>
+
+namespace tilescope::exchange {
+
+namespace {
+
+constexpr std::string_view kOptimizerStep = "Optimizer.step#";
+
+std::string lowered(std::string_view text)
+{
+    std::string lower(text);
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    return lower;
+}
+
+/// The name without a number at its end and what separates it: "train_step" of "train_step #12".
+std::string_view stemOf(std::string_view name)
+{
+    std::size_t end = name.size();
+    while (end > 0 && std::isdigit(static_cast<unsigned char>(name[end - 1])))
+        --end;
+    while (end > 0 && std::string_view(" _#:=-/").find(name[end - 1]) != std::string_view::npos)
+        --end;
+    return name.substr(0, end);
+}
+
+std::optional<std::int32_t> numberOf(std::string_view name)
+{
+    std::size_t begin = name.size();
+    while (begin > 0 && std::isdigit(static_cast<unsigned char>(name[begin - 1])))
+        --begin;
+    std::int32_t number = 0;
+    const auto [end, error] = std::from_chars(name.data() + begin, name.data() + name.size(), number);
+    if (begin == name.size() || error != std::errc{})
+        return std::nullopt;
+    return number;
+}
+
+bool isNamedLikeStep(std::string_view name)
+{
+    static constexpr std::array<std::string_view, 12> kStems{
+        "step",       "steps",      "iteration", "iter",       "train_step",    "training_step",
+        "train step", "train iter", "batch",     "train_iter", "training step", "profilerstep"};
+    return std::ranges::find(kStems, lowered(stemOf(name))) != kStems.end();
+}
+
+/// Numbers as the names give them if all differ and ascend, otherwise by position.
+void numberSteps(std::vector<FoundStep>& steps, std::span<const std::optional<std::int32_t>> numbers)
+{
+    bool areNumbered = true;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        areNumbered = areNumbered && numbers[i] && (i == 0 || *numbers[i - 1] < *numbers[i]);
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        steps[i].number = areNumbered ? *numbers[i] : static_cast<std::int32_t>(i);
+}
+
+/// Those of the thread that has the most; nested ones count as their outermost.
+FoundSteps stepsOf(std::span<const StepCandidate> ranges, std::string source)
+{
+    std::map<std::uint32_t, std::size_t> byThread;
+    for (const StepCandidate& range : ranges)
+        ++byThread[range.thread];
+    if (byThread.empty())
+        return {};
+    const auto most = std::ranges::max_element(byThread, {}, [](const auto& entry) { return entry.second; });
+    FoundSteps found{.source = std::move(source)};
+    std::vector<std::optional<std::int32_t>> numbers;
+    for (const StepCandidate& range : ranges) {
+        if (range.thread != most->first || range.end <= range.start)
+            continue;
+        if (!found.steps.empty() && range.start < found.steps.back().end)
+            continue;
+        found.steps.push_back({0, range.start, range.end, range.range});
+        numbers.push_back(numberOf(range.name));
+    }
+    numberSteps(found.steps, numbers);
+    return found;
+}
+
+} // namespace
+
+bool mayDelimitSteps(std::string_view name)
+{
+    constexpr std::size_t kLongest = 64;
+    return name.size() <= kLongest && (name.starts_with(kOptimizerStep) || isNamedLikeStep(name));
+}
+
+FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t first)
+{
+    std::vector<StepCandidate> marked;
+    std::vector<StepCandidate> named;
+    std::vector<StepCandidate> updates;
+    for (const StepCandidate& range : ranges)
+        (range.isMarked ? marked : range.name.starts_with(kOptimizerStep) ? updates : named).push_back(range);
+    if (!marked.empty())
+        return stepsOf(marked, std::string(stemOf(marked.front().name)));
+    if (named.size() >= 2)
+        if (FoundSteps found = stepsOf(named, "ranges named " + std::string(stemOf(named.front().name)));
+            found.steps.size() >= 2)
+            return found;
+    FoundSteps found = stepsOf(updates, "Optimizer.step");
+    if (found.steps.size() < 2)
+        return {};
+    std::int64_t start = first;
+    for (FoundStep& step : found.steps) {
+        step.start = std::exchange(start, step.end);
+        step.range.reset();
+    }
+    found.isInferred = true;
+    return found;
+}
+
+FoundSteps stepsFromKernels(std::span<const KernelInstant> kernels)
+{
+    constexpr std::size_t kFewest = 12;
+    const std::size_t count = kernels.size();
+    if (count < kFewest)
+        return {};
+    // The period of the middle half: its length less its longest border (Knuth, Morris and Pratt).
+    const std::size_t from = count / 4;
+    const auto middle = kernels.subspan(from, count / 2);
+    std::vector<std::uint32_t> border(middle.size(), 0);
+    for (std::size_t i = 1; i < middle.size(); ++i) {
+        std::uint32_t k = border[i - 1];
+        while (k > 0 && middle[i].name != middle[k].name)
+            k = border[k - 1];
+        border[i] = middle[i].name == middle[k].name ? k + 1 : k;
+    }
+    const std::size_t period = middle.size() - border.back();
+    constexpr std::size_t kShortest = 2;
+    if (period < kShortest || 2 * period > middle.size())
+        return {};
+    std::size_t begin = from;
+    while (begin > 0 && kernels[begin - 1].name == kernels[begin - 1 + period].name)
+        --begin;
+    std::size_t end = from + middle.size();
+    while (end < count && kernels[end].name == kernels[end - period].name)
+        ++end;
+    // The kernel of the period before which the stream pauses longest, in sum.
+    std::vector<std::int64_t> pauses(period, 0);
+    for (std::size_t i = begin + 1; i < end; ++i)
+        pauses[(i - begin) % period] += std::max<std::int64_t>(0, kernels[i].start - kernels[i - 1].end);
+    const auto phase = static_cast<std::size_t>(std::ranges::max_element(pauses) - pauses.begin());
+    FoundSteps found{.source = "period of the kernels", .isInferred = true};
+    for (std::size_t i = begin + phase; i + period <= end; i += period) {
+        const std::int64_t stop =
+            i + period < count ? kernels[i + period].start : kernels[i + period - 1].end;
+        found.steps.push_back({static_cast<std::int32_t>(found.steps.size()), kernels[i].start, stop, {}});
+    }
+    if (found.steps.size() < 3)
+        return {};
+    return found;
+}
+
+} // namespace tilescope::exchange

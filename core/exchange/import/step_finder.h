@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::exchange {
+
+/// A step of a foreign program: half open, in nanoseconds of one process' clock.
+struct FoundStep {
+    std::int32_t number = 0;
+    std::int64_t start = 0;
+    std::int64_t end = 0;
+    std::optional<std::size_t> range =
+        {}; ///< index of the range that is the step; none: the step was computed
+};
+
+/// A host range that may delimit steps.
+struct StepCandidate {
+    std::string_view name;
+    std::size_t range = 0; ///< the caller's index of the range
+    std::uint32_t thread = 0;
+    std::int64_t start = 0;
+    std::int64_t end = 0;
+    bool isMarked = false; ///< its recorder calls it a step
+};
+
+/// The steps of one process and how they were found.
+struct FoundSteps {
+    std::vector<FoundStep> steps;
+    std::string source;      ///< "ProfilerStep", "Optimizer.step", "range step", "period of the kernels"
+    bool isInferred = false; ///< no range of the recording is a step: the steps were computed
+};
+
+/// Whether ranges of this name may delimit steps: step, iteration, train_step_12, Optimizer.step#AdamW.step.
+bool mayDelimitSteps(std::string_view name);
+
+/// Steps from ranges: those marked as steps (ProfilerStep#3), otherwise ranges that are named like steps, at
+/// least two on one thread, otherwise from one Optimizer.step to the next. Empty if none of these is there.
+/// \param ranges  in start order, of one process; all that are marked or whose name mayDelimitSteps()
+/// \param first   start of the first event of the process
+FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t first);
+
+/// A kernel of one stream, for its sequence.
+struct KernelInstant {
+    std::uint32_t name = 0;
+    std::int64_t start = 0;
+    std::int64_t end = 0;
+};
+
+/// Steps from the sequence of kernels of the busiest stream: the shortest period with which the middle half of
+/// the sequence repeats exactly, extended to both sides as far as it holds. A step begins where the mean
+/// pause before a kernel of the period is longest. Empty if fewer than three periods are found. O(n).
+/// \param kernels  in start order
+FoundSteps stepsFromKernels(std::span<const KernelInstant> kernels);
+
+} // namespace tilescope::exchange

@@ -1,0 +1,340 @@
+#include "core/exchange/import/trace_builder.h"
+
+#include "core/base/error.h"
+#include "core/exchange/import/foreign_rows.h"
+#include "core/exchange/import/run_assembly.h"
+#include "core/model/api_class.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+namespace tilescope::exchange {
+
+namespace {
+
+/// A number of a native object within its process.
+struct NativeKey {
+    std::int32_t process = 0;
+    std::int64_t a = 0;
+    std::int64_t b = 0;
+
+    bool operator==(const NativeKey&) const = default;
+};
+
+struct NativeHash {
+    std::size_t operator()(const NativeKey& key) const
+    {
+        std::uint64_t hash = static_cast<std::uint64_t>(key.process) * 0x9E3779B97F4A7C15ULL;
+        hash = (hash ^ static_cast<std::uint64_t>(key.a)) * 0xBF58476D1CE4E5B9ULL;
+        hash = (hash ^ static_cast<std::uint64_t>(key.b)) * 0x94D049BB133111EBULL;
+        return hash ^ (hash >> 32);
+    }
+};
+
+/// Sums of times stay in range if each is.
+constexpr std::int64_t kLatest = std::int64_t{1} << 61;
+
+bool isTime(Timestamp time)
+{
+    return nanosecondsOf(time) > -kLatest && nanosecondsOf(time) < kLatest;
+}
+
+} // namespace
+
+class TraceBuilder::Impl {
+public:
+    /// Counts a span that cannot be stored; corrects one that ends before it starts.
+    bool accepts(Timestamp start, Timestamp& end)
+    {
+        if (!isTime(start) || !isTime(end)) {
+            lose(RecordLoss::TimeOutOfRange, 1, {});
+            return false;
+        }
+        if (end < start) {
+            lose(RecordLoss::NegativeDuration, 1, {});
+            end = start;
+        }
+        return true;
+    }
+
+    void addHost(HostKind kind, ThreadId thread, std::string_view name, Timestamp start, Timestamp end,
+                 std::uint32_t extra = 0)
+    {
+        if (!accepts(start, end))
+            return;
+        trace.host.push_back({.start = nanosecondsOf(start),
+                              .end = nanosecondsOf(end),
+                              .name = trace.strings.intern(name).value,
+                              .thread = thread.value,
+                              .extra = extra,
+                              .kind = kind});
+    }
+
+    void lose(RecordLoss kind, std::int64_t count, std::string_view detail)
+    {
+        trace.losses[{kind, std::string(detail)}] += count;
+    }
+
+    std::uint32_t launchIndex(const LaunchConfig& launch)
+    {
+        if (!trace.launches.empty() && trace.launches[lastLaunch_] == launch)
+            return lastLaunch_;
+        const auto [place, isNew] =
+            launches_.try_emplace(launch, static_cast<std::uint32_t>(trace.launches.size()));
+        if (isNew)
+            trace.launches.push_back(launch);
+        return lastLaunch_ = place->second;
+    }
+
+    ForeignTrace trace;
+    std::unordered_map<NativeKey, std::uint32_t, NativeHash> threads;
+    std::unordered_map<NativeKey, std::uint32_t, NativeHash> devices;
+    std::unordered_map<NativeKey, std::uint32_t, NativeHash> streams;
+
+private:
+    std::map<LaunchConfig, std::uint32_t> launches_;
+    std::uint32_t lastLaunch_ = 0;
+};
+
+TraceBuilder::TraceBuilder() : impl_(std::make_unique<Impl>()) {}
+TraceBuilder::~TraceBuilder() = default;
+
+ProcessIndex TraceBuilder::addProcess(TracedProcess process)
+{
+    process.id = ProcessIndex{static_cast<std::int32_t>(impl_->trace.parties.processes.size())};
+    impl_->trace.parties.processes.push_back(std::move(process));
+    return impl_->trace.parties.processes.back().id;
+}
+
+TracedProcess& TraceBuilder::process(ProcessIndex index)
+{
+    return impl_->trace.parties.processes.at(static_cast<std::size_t>(index.value));
+}
+
+ClockIndex TraceBuilder::addClock(ClockDomain clock)
+{
+    clock.id = ClockIndex{static_cast<std::int32_t>(impl_->trace.parties.clocks.size())};
+    impl_->trace.parties.clocks.push_back(std::move(clock));
+    return impl_->trace.parties.clocks.back().id;
+}
+
+ClockDomain& TraceBuilder::clock(ClockIndex index)
+{
+    return impl_->trace.parties.clocks.at(static_cast<std::size_t>(index.value));
+}
+
+ThreadId TraceBuilder::thread(ProcessIndex process, std::int64_t native, std::string_view name)
+{
+    std::vector<KnownThread>& known = impl_->trace.threads;
+    const auto [place, isNew] = impl_->threads.try_emplace(NativeKey{process.value, native, 0},
+                                                           static_cast<std::uint32_t>(known.size()));
+    if (isNew)
+        known.push_back({.process = process, .native = native});
+    if (!name.empty())
+        known[place->second].name = impl_->trace.strings.intern(name);
+    return ThreadId{place->second};
+}
+
+DeviceIndex TraceBuilder::device(ProcessIndex process, std::int32_t ordinal)
+{
+    std::vector<KnownDevice>& known = impl_->trace.devices;
+    const NativeKey key{process.value, ordinal, 0};
+    if (const auto found = impl_->devices.find(key); found != impl_->devices.end())
+        return DeviceIndex{static_cast<std::int16_t>(found->second)};
+    if (known.size() >= kMostDevices)
+        throw Error{.what = "refers to more than " + std::to_string(kMostDevices) + " devices"};
+    impl_->devices.emplace(key, static_cast<std::uint32_t>(known.size()));
+    known.push_back({.process = process, .facts = {.ordinal = ordinal}});
+    return DeviceIndex{static_cast<std::int16_t>(known.size() - 1)};
+}
+
+DeviceIndex TraceBuilder::addDevice(ProcessIndex process, TracedDevice facts)
+{
+    const DeviceIndex index = device(process, facts.ordinal);
+    impl_->trace.devices[static_cast<std::size_t>(index.value)].facts = std::move(facts);
+    return index;
+}
+
+StreamId TraceBuilder::stream(ProcessIndex process, DeviceIndex device, std::int64_t native,
+                              std::optional<std::int64_t> context)
+{
+    std::vector<KnownStream>& known = impl_->trace.streams;
+    const auto [place, isNew] = impl_->streams.try_emplace(NativeKey{process.value, device.value, native},
+                                                           static_cast<std::uint32_t>(known.size()));
+    if (isNew)
+        known.push_back({.process = process,
+                         .device = static_cast<std::uint32_t>(device.value),
+                         .native = native,
+                         .context = context});
+    return StreamId{place->second};
+}
+
+void TraceBuilder::addRange(ThreadId thread, std::string_view name, Timestamp start, Timestamp end,
+                            SpanKind kind)
+{
+    const HostKind host = kind == SpanKind::Step     ? HostKind::Step
+                          : kind == SpanKind::Module ? HostKind::Module
+                                                     : HostKind::Range;
+    impl_->addHost(host, thread, name, start, end);
+}
+
+void TraceBuilder::addOp(const ForeignOp& op)
+{
+    ForeignTrace& trace = impl_->trace;
+    trace.ops.push_back({.shapes = op.shapes.empty() ? StringId{} : trace.strings.intern(op.shapes),
+                         .isBackward = op.isBackward,
+                         .sequence = op.sequence,
+                         .externalId = op.externalId});
+    impl_->addHost(HostKind::Op, op.thread, op.name, op.start, op.end,
+                   static_cast<std::uint32_t>(trace.ops.size() - 1));
+}
+
+void TraceBuilder::addFrame(ThreadId thread, std::string_view name, Timestamp start, Timestamp end)
+{
+    impl_->addHost(HostKind::Frame, thread, name, start, end);
+}
+
+void TraceBuilder::addApiCall(ThreadId thread, std::string_view name, std::uint32_t correlation,
+                              Timestamp start, Timestamp end)
+{
+    impl_->addHost(HostKind::ApiCall, thread, functionNameOf(name), start, end, correlation);
+}
+
+void TraceBuilder::addOverhead(ThreadId thread, std::string_view name, Timestamp start, Timestamp end)
+{
+    impl_->addHost(HostKind::Overhead, thread, name, start, end);
+}
+
+void TraceBuilder::addActivity(const ForeignActivity& activity)
+{
+    Timestamp end = activity.end;
+    if (!impl_->accepts(activity.start, end))
+        return;
+    ForeignTrace& trace = impl_->trace;
+    std::uint32_t extra = 0; // entry 0: none of these facts
+    if (activity.bytes != 0 || activity.graphNode != 0 || activity.externalId != 0) {
+        extra = static_cast<std::uint32_t>(trace.activityFacts.size());
+        trace.activityFacts.push_back({activity.bytes, activity.graphNode, activity.externalId});
+    }
+    trace.activities.push_back({.start = nanosecondsOf(activity.start),
+                                .end = nanosecondsOf(end),
+                                .name = trace.strings.intern(activity.name).value,
+                                .launch = impl_->launchIndex(activity.launch),
+                                .correlation = activity.correlation,
+                                .stream = activity.stream.value,
+                                .extra = extra,
+                                .kind = activity.kind,
+                                .copy = activity.copy});
+    trace.kernels += activity.kind == DeviceEventKind::Kernel ? 1 : 0;
+}
+
+namespace {
+
+Collective collectiveOf(const ForeignCollective& collective, ProcessIndex process, StringTable& strings)
+{
+    const auto word = [&](std::string_view text) { return text.empty() ? StringId{} : strings.intern(text); };
+    return {.process = process,
+            .op = strings.intern(collective.op),
+            .group = word(collective.group),
+            .ranks = word(collective.ranks),
+            .dtype = word(collective.dtype),
+            .sequence = collective.sequence,
+            .bytes = collective.bytes,
+            .groupSize = collective.groupSize,
+            .peer = collective.peer};
+}
+
+} // namespace
+
+void TraceBuilder::addCollective(ProcessIndex process, const ForeignCollective& collective,
+                                 std::uint32_t correlation)
+{
+    Collective stored = collectiveOf(collective, process, impl_->trace.strings);
+    stored.correlation = CorrelationId{correlation};
+    impl_->trace.collectives.push_back(stored);
+}
+
+void TraceBuilder::addCollective(ThreadId thread, const ForeignCollective& collective, Timestamp start,
+                                 Timestamp end)
+{
+    if (!impl_->accepts(start, end))
+        return;
+    Collective stored =
+        collectiveOf(collective, impl_->trace.threads.at(thread.value).process, impl_->trace.strings);
+    stored.thread = thread;
+    stored.start = start;
+    stored.end = end;
+    impl_->trace.collectives.push_back(stored);
+}
+
+void TraceBuilder::addWait(Wait wait)
+{
+    if (impl_->accepts(wait.start, wait.end))
+        impl_->trace.waits.push_back(wait);
+}
+
+void TraceBuilder::addAllocation(ThreadId thread, AllocEvent event)
+{
+    if (!isTime(event.time)) {
+        impl_->lose(RecordLoss::TimeOutOfRange, 1, {});
+        return;
+    }
+    ForeignTrace& trace = impl_->trace;
+    trace.allocations.push_back(event);
+    impl_->addHost(HostKind::Allocation, thread, {}, event.time, event.time,
+                   static_cast<std::uint32_t>(trace.allocations.size() - 1));
+}
+
+void TraceBuilder::addMemory(TraceBatch&& events, MemoryFacts&& facts)
+{
+    ForeignTrace& trace = impl_->trace;
+    if (trace.memory)
+        throw Error{.what = "a run holds one memory snapshot",
+                    .mend = "import the other snapshot into a run of its own",
+                    .kind = ErrorKind::Usage};
+    trace.memory.emplace(std::move(events), std::move(facts));
+}
+
+void TraceBuilder::addEnvironment(EnvironmentEntry entry)
+{
+    const auto isSame = [&](const EnvironmentEntry& known) {
+        return known.key == entry.key && known.value == entry.value;
+    };
+    if (std::ranges::none_of(impl_->trace.environment, isSame))
+        impl_->trace.environment.push_back(std::move(entry));
+}
+
+void TraceBuilder::addLoss(RecordLoss kind, std::int64_t count, std::string_view detail)
+{
+    impl_->lose(kind, count, detail);
+}
+
+void TraceBuilder::countRecord(std::int64_t count)
+{
+    impl_->trace.records += count;
+}
+
+StringTable& TraceBuilder::strings()
+{
+    return impl_->trace.strings;
+}
+
+std::int64_t TraceBuilder::kernels() const
+{
+    return impl_->trace.kernels;
+}
+
+std::int64_t TraceBuilder::hostEvents() const
+{
+    return static_cast<std::int64_t>(impl_->trace.host.size());
+}
+
+RunId TraceBuilder::finish(const ForeignHeader& header, const std::filesystem::path& output,
+                           const ImportWatch& watch)
+{
+    return assembleRun(impl_->trace, header, output, watch);
+}
+
+} // namespace tilescope::exchange
