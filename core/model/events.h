@@ -145,6 +145,8 @@ struct Frame {
     std::int32_t step = kNoStep;
     Timestamp start{};
     Timestamp end{};
+
+    bool operator==(const Frame&) const = default;
 };
 
 /// A collective or point-to-point operation between processes.
@@ -167,6 +169,8 @@ struct Collective {
     std::int32_t step = kNoStep;
     Timestamp start{};
     Timestamp end{};
+
+    bool operator==(const Collective&) const = default;
 };
 
 enum class WaitKind : std::uint8_t {
@@ -188,6 +192,8 @@ struct Wait {
     std::int32_t step = kNoStep;
     Timestamp start{};
     Timestamp end{};
+
+    bool operator==(const Wait&) const = default;
 };
 
 /// A host thread and its name in the timeline.

@@ -26,6 +26,8 @@ struct ClockDomain {
     Nanoseconds offset{0};                       ///< added to its time stamps to place them on the run's axis
     std::optional<Nanoseconds> uncertainty = {}; ///< half width of the interval of the offset; none: unknown
     std::string method; ///< how the offset was found: same clock, wall clock, ends of collectives
+
+    bool operator==(const ClockDomain&) const = default;
 };
 
 struct TracedProcess {
@@ -39,6 +41,8 @@ struct TracedProcess {
     std::optional<std::int64_t> startedUnixNs = {};
     ClockIndex clock = {};
     std::uint32_t firstCorrelation = 0; ///< run's correlation = native correlation + this
+
+    bool operator==(const TracedProcess&) const = default;
 };
 
 struct TracedDevice {
@@ -50,6 +54,8 @@ struct TracedDevice {
     std::optional<Bytes> memory = {};
     std::optional<std::int32_t> multiprocessors = {};
     std::string capability = {}; ///< 9.0
+
+    bool operator==(const TracedDevice&) const = default;
 };
 
 struct TracedStream {
@@ -59,6 +65,8 @@ struct TracedStream {
     std::int64_t native = 0; ///< CUPTI's number in the process
     std::optional<std::int64_t> context = {};
     std::string name = {};
+
+    bool operator==(const TracedStream&) const = default;
 };
 
 /// Who took part in a run of several processes, or in a run that another program recorded. Its threads are

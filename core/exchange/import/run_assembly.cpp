@@ -636,12 +636,12 @@ private:
 
     store::RunHeader runHeader() const
     {
-        store::RunHeader header{.name = validUtf8(header_.name),
-                                .workload = std::string(kTraceWorkload),
-                                .specJson = fmt::format(R"({{"workload":"{}","format":{},"file":{}}})",
-                                                        kTraceWorkload, jsonString(header_.format),
-                                                        jsonString(header_.name)),
-                                .program = header_.program.empty() ? programBanner() : header_.program};
+        store::RunHeader header;
+        header.name = validUtf8(header_.name);
+        header.workload = kTraceWorkload;
+        header.specJson = fmt::format(R"({{"workload":"{}","format":{},"file":{}}})", kTraceWorkload,
+                                      jsonString(header_.format), jsonString(header_.name));
+        header.program = header_.program.empty() ? programBanner() : header_.program;
         header.specHash = sha256(header.specJson + std::to_string(first_));
         header.clockOrigin = timestampAt(first_);
         // Recordings carry the wall clock or count from their own start.

@@ -30,7 +30,7 @@ struct StepCandidate {
 
 /// The steps of one process and how they were found.
 struct FoundSteps {
-    std::vector<FoundStep> steps;
+    std::vector<FoundStep> steps = {};
     std::string source;      ///< "ProfilerStep", "Optimizer.step", "range step", "period of the kernels"
     bool isInferred = false; ///< no range of the recording is a step: the steps were computed
 };

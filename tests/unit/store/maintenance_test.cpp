@@ -60,7 +60,9 @@ protected:
         batch.threads = {{ThreadId{5}, strings.intern("thread " + mark)}};
         batch.losses = {{strings.intern("loss"), LossSeverity::Warning, 3, strings.intern(mark)}};
         batch.recordsChecked = 9;
+        addPartyEvents(batch, strings, make, mark);
         writer.write(batch);
+        writer.writeParties(partiesOf(mark));
         const CounterValue counters[] = {{"step/" + mark, "sm_active", 12.5, "%", 3, 1}};
         writer.writeCounters(counters);
         MemoryFacts facts;
@@ -76,6 +78,29 @@ protected:
     {
         return {"step/" + mark, "core/" + mark + ".cpp", static_cast<std::int64_t>(mark.size()),
                 "f::" + mark};
+    }
+
+    static void expectParties(const RunReader& reader, RunId run, const std::string& mark)
+    {
+        const RunParties expected = partiesOf(mark);
+        const RunParties read = reader.parties(run);
+        EXPECT_EQ(read.clocks, expected.clocks);
+        EXPECT_EQ(read.processes, expected.processes);
+        EXPECT_EQ(read.devices, expected.devices);
+        EXPECT_EQ(read.streams, expected.streams);
+        const auto collectives = reader.collectives(run);
+        ASSERT_EQ(collectives.size(), 2u);
+        EXPECT_EQ(reader.text(collectives[0].op), "all_reduce");
+        EXPECT_EQ(reader.text(collectives[0].group), "group " + mark);
+        EXPECT_EQ(reader.text(collectives[0].ranks), "0,1");
+        EXPECT_EQ(reader.text(collectives[0].dtype), "float");
+        EXPECT_EQ(reader.text(collectives[0].path), "step/" + mark);
+        EXPECT_EQ(collectives[0].range, RangeId{2});
+        EXPECT_EQ(reader.waits(run).size(), 2u);
+        const auto frames = reader.frames({.run = run});
+        ASSERT_EQ(frames.size(), 1u);
+        EXPECT_EQ(reader.text(frames[0].name), "train.py(96): " + mark);
+        EXPECT_EQ(reader.text(reader.threads(run).at(1).name), "autograd of " + mark);
     }
 
     /// Everything of the run that writeRun() made carries its mark.
@@ -97,6 +122,7 @@ protected:
         EXPECT_EQ(reader.samples(run).at(0).wall, Nanoseconds(mark.size()));
         EXPECT_EQ(reader.losses(run).at(0).detail, mark);
         EXPECT_EQ(reader.text(reader.threads(run).at(0).name), "thread " + mark);
+        expectParties(reader, run, mark);
         const auto ranges = reader.ranges({.run = run});
         ASSERT_EQ(ranges.size(), 600u);
         const auto ops = reader.ops({.run = run});
@@ -251,7 +277,7 @@ TEST_F(Maintenance, DeletingARunLeavesTheOthersAndItsNumber)
     writeRun(a, "two2");
     writeRun(a, "three");
     const RunReader reader(a);
-    EXPECT_EQ(reader.counts(RunId{3}).total(), 2402);
+    EXPECT_EQ(reader.counts(RunId{3}).total(), 2403);
     deleteRuns(a, std::array{RunId{3}});
     EXPECT_EQ(reader.runs().size(), 2u) << "a reader that was open sees it too";
     EXPECT_EQ(reader.counts(RunId{3}).total(), 0);

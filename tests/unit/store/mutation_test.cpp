@@ -59,7 +59,9 @@ void writeRun(const fs::path& file, std::uint32_t events)
     batch.apiCalls = {call};
     batch.threads = {{ThreadId{5}, strings.intern("main")}};
     batch.losses = {{strings.intern("dropped"), LossSeverity::Warning, 3, strings.intern("some")}};
+    addPartyEvents(batch, strings, make, "a");
     writer.write(batch);
+    writer.writeParties(partiesOf("a"));
     writer.writeCounters(std::array{CounterValue{"step", "sm_active", 12.5, "%", 3, 1}});
     MemoryFacts facts;
     facts.segments = {{.device = DeviceIndex{0}, .address = 4096, .bytes = 2 << 20, .pool = 3}};

@@ -374,4 +374,54 @@ TEST_F(RoundTrip, KeepsWhatIsKnownOfTheMemory)
     EXPECT_THROW(reader.memory(RunId{9}), Error) << "no such run";
 }
 
+TEST_F(RoundTrip, KeepsProcessesDevicesStreamsAndClocks)
+{
+    const RunParties parties = partiesOf("a");
+    const RunReader reader = written([&](RunWriter& writer) { writer.writeParties(parties); });
+    const RunParties read = reader.parties(run);
+    EXPECT_EQ(read.clocks, parties.clocks);
+    EXPECT_EQ(read.processes, parties.processes);
+    EXPECT_EQ(read.devices, parties.devices);
+    EXPECT_EQ(read.streams, parties.streams);
+    EXPECT_THROW(reader.parties(RunId{9}), Error) << "no such run";
+}
+
+TEST_F(RoundTrip, ARunOfOneProcessHasNoParties)
+{
+    const RunReader reader = written([](RunWriter&) {});
+    EXPECT_TRUE(reader.parties(run).empty());
+    EXPECT_TRUE(reader.collectives(run).empty());
+    EXPECT_TRUE(reader.waits(run).empty());
+}
+
+TEST_F(RoundTrip, KeepsCollectivesWaitsAndFrames)
+{
+    TraceBatch batch;
+    addPartyEvents(batch, strings, make, "a");
+    const RunReader reader = writtenBatch(batch);
+    auto collectives = reader.collectives(run);
+    ASSERT_EQ(collectives.size(), 2u);
+    for (std::size_t i = 0; i < collectives.size(); ++i) {
+        Collective& read = collectives[i];
+        const Collective& expected = batch.collectives[i];
+        for (const auto word : {&Collective::op, &Collective::group, &Collective::ranks, &Collective::dtype,
+                                &Collective::path}) {
+            EXPECT_EQ(reader.text(read.*word), strings.text(expected.*word));
+            read.*word = expected.*word; // ids of the file and of the table differ
+        }
+        EXPECT_EQ(read, expected);
+    }
+    EXPECT_EQ(reader.waits(run), batch.waits);
+    const auto frames = reader.frames({.run = run});
+    ASSERT_EQ(frames.size(), 1u);
+    EXPECT_EQ(reader.text(frames[0].name), "train.py(96): a");
+    EXPECT_EQ(frames[0].start, make.at(1));
+    EXPECT_EQ(frames[0].end, make.at(9));
+    const auto threads = reader.threads(run);
+    ASSERT_EQ(threads.size(), 1u);
+    EXPECT_EQ(threads[0].process, ProcessIndex{1});
+    EXPECT_EQ(threads[0].native, 5);
+    EXPECT_EQ(reader.counts(run).frames, 1);
+}
+
 } // namespace tilescope::store

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/model/events.h"
+#include "core/model/processes.h"
 #include "core/model/strings.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
@@ -106,6 +107,93 @@ inline RunHeader header(std::string name = "test")
             .specJson = R"({"workload":"attention"})",
             .specHash = "abc123",
             .program = "Tilescope test"};
+}
+
+/// Two ranks on two devices with clocks of their own; `mark` makes those of one run differ from another's.
+inline RunParties partiesOf(const std::string& mark)
+{
+    return {
+        .clocks = {{.id = ClockIndex{0}, .name = mark, .method = "same clock"},
+                   {.id = ClockIndex{1},
+                    .name = "b",
+                    .offset = Nanoseconds(-5),
+                    .uncertainty = Nanoseconds(3),
+                    .method = "ends of collectives"}},
+        .processes = {{.id = ProcessIndex{0}, .host = "a", .name = mark, .clock = ClockIndex{0}},
+                      {.id = ProcessIndex{1},
+                       .pid = 77,
+                       .host = "b",
+                       .name = "python",
+                       .commandLine = "python train.py --token=***",
+                       .rank = 1,
+                       .worldSize = 2,
+                       .startedUnixNs = 5,
+                       .clock = ClockIndex{1},
+                       .firstCorrelation = 4'000'000'000}},
+        .devices = {{.id = DeviceIndex{0}, .name = "NVIDIA H200"},
+                    {.id = DeviceIndex{1},
+                     .ordinal = 0,
+                     .uuid = "GPU-" + mark,
+                     .name = "NVIDIA H200",
+                     .host = "b",
+                     .memory = Bytes{1 << 20},
+                     .multiprocessors = 132,
+                     .capability = "9.0"}},
+        .streams = {{.device = DeviceIndex{0}, .id = StreamId{7}, .process = ProcessIndex{0}, .native = 7},
+                    {.device = DeviceIndex{1},
+                     .id = StreamId{1'000'000},
+                     .process = ProcessIndex{1},
+                     .native = 7,
+                     .context = 1,
+                     .name = mark}}};
+}
+
+/// A collective, a wait and a frame of the second process.
+inline void addPartyEvents(TraceBatch& batch, StringTable& strings, const Builder& make,
+                           const std::string& mark)
+{
+    batch.collectives = {{.process = ProcessIndex{1},
+                          .op = strings.intern("all_reduce"),
+                          .group = strings.intern("group " + mark),
+                          .ranks = strings.intern("0,1"),
+                          .dtype = strings.intern("float"),
+                          .sequence = 3,
+                          .bytes = 1 << 20,
+                          .groupSize = 2,
+                          .peer = 0,
+                          .device = DeviceIndex{1},
+                          .stream = StreamId{1'000'000},
+                          .thread = ThreadId{9},
+                          .correlation = CorrelationId{4'000'000'001},
+                          .range = RangeId{2},
+                          .path = strings.intern("step/" + mark),
+                          .step = 0,
+                          .start = make.at(5),
+                          .end = make.at(8)},
+                         {.process = ProcessIndex{0},
+                          .op = strings.intern("barrier"),
+                          .start = make.at(6),
+                          .end = make.at(6)}};
+    batch.waits = {{.kind = WaitKind::StreamWait,
+                    .process = ProcessIndex{1},
+                    .device = DeviceIndex{1},
+                    .stream = StreamId{1'000'000},
+                    .waitedFor = StreamId{8},
+                    .correlation = CorrelationId{9},
+                    .recordCorrelation = CorrelationId{8},
+                    .step = 0,
+                    .start = make.at(4),
+                    .end = make.at(5)},
+                   {.kind = WaitKind::Context, .start = make.at(9), .end = make.at(10)}};
+    batch.frames = {{.name = strings.intern("train.py(96): " + mark),
+                     .thread = ThreadId{9},
+                     .step = 0,
+                     .start = make.at(1),
+                     .end = make.at(9)}};
+    batch.threads.push_back({.thread = ThreadId{9},
+                             .name = strings.intern("autograd of " + mark),
+                             .process = ProcessIndex{1},
+                             .native = 5});
 }
 
 } // namespace tilescope::store::testing

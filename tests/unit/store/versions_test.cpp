@@ -295,6 +295,37 @@ TEST_F(FirstVersion, FilesOfVersionEightAreReadUpgradedAndEdited)
     expectSound(older);
 }
 
+// Files of version 9 know one process and one device.
+TEST_F(FirstVersion, FilesOfVersionNineHaveNoPartiesUntilTheyAreUpgraded)
+{
+    const fs::path older = folder / "version-9.tscope";
+    copyOf("version-9.tscope", older);
+    const std::string before = contentsOf(older);
+    const auto expectNoParties = [this](const fs::path& path) {
+        const RunReader reader(path);
+        EXPECT_TRUE(reader.parties(RunId{1}).empty());
+        EXPECT_TRUE(reader.collectives(RunId{1}).empty());
+        EXPECT_TRUE(reader.waits(RunId{1}).empty());
+        EXPECT_TRUE(reader.frames({.run = RunId{1}}).empty());
+        for (const ThreadName& thread : reader.threads(RunId{1})) {
+            EXPECT_FALSE(thread.process);
+            EXPECT_EQ(thread.native, -1);
+        }
+        expectSound(path);
+    };
+    expectNoParties(older);
+    EXPECT_EQ(contentsOf(older), before);
+    {
+        RunWriter writer(older, strings);
+        writer.beginRun(header("new"));
+        writer.writeParties(partiesOf("new"));
+        writer.endRun({});
+    }
+    EXPECT_EQ(readHeader(older).version, newestVersion());
+    expectNoParties(older);
+    EXPECT_EQ(RunReader(older).parties(RunId{3}).processes, partiesOf("new").processes);
+}
+
 TEST_F(FirstVersion, ANewerFileIsRefused)
 {
     {
