@@ -90,7 +90,7 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
                [](const Row& row) { return row.onGpu ? cellOf(explain(row.partition)) : Cell(); },
                {.keep = 0, .elidable = true})};
     table.whyEmpty =
-        steps->runs.empty() ? "The file has no runs." : whyNoEvents(steps->runs.back(), "traced steps");
+        steps->last ? whyNoEvents(*steps->last, "traced steps") : "The file has no runs.";
     if (std::any_of(steps->rows.begin(), steps->rows.end(), [](const Row& row) { return row.onGpu; }))
         table.notes.push_back("Traced steps; GPU busy and the four kinds of idle add up to the wall.");
     return table;

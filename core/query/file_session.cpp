@@ -1,5 +1,6 @@
 #include "core/query/file_session.h"
 
+#include "core/query/runs/json_members.h"
 #include "core/query/runs/run_list.h"
 #include "core/query/timeline/timeline_reader.h"
 #include "core/store/run_reader.h"
@@ -15,6 +16,18 @@ namespace {
 std::vector<std::pair<std::string, std::string>> paramsOf(const std::string& specJson)
 {
     std::vector<std::pair<std::string, std::string>> params;
+    // A file may have very many runs: only what has escapes is parsed.
+    if (specJson.find('\\') == std::string::npos && nlohmann::json::accept(specJson)) {
+        const auto isQuoted = [](std::string_view text) { return text.starts_with('"'); };
+        JsonMembers members(specJson);
+        while (const auto member = members.next()) {
+            const auto [key, value] = *member;
+            params.emplace_back(key.substr(1, key.size() - 2),
+                                isQuoted(value) ? value.substr(1, value.size() - 2) : value);
+        }
+        params.shrink_to_fit();
+        return params;
+    }
     const auto spec = nlohmann::ordered_json::parse(specJson, nullptr, /*allow_exceptions=*/false);
     if (!spec.is_object())
         return params;

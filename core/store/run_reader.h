@@ -50,6 +50,8 @@ public:
     void eachSample(std::span<const RunId> runs, const std::function<void(RunId, const Sample&)>& take) const;
     /// The numbers of all runs, ascending.
     std::vector<RunId> runIds() const;
+    /// Those of runIds() that recorded ranges.
+    std::vector<RunId> runsWithRanges() const;
     /// Phases of which some run has timed steps. O(samples).
     std::vector<Phase> timedPhases() const;
     std::vector<EnvironmentEntry> environment(RunId run) const;

@@ -105,17 +105,36 @@ std::string identityOf(const store::RunRecord& run, bool anySeed)
     return keys.empty() ? run.uid : run.program + '\n' + run.result.device + '\n' + keys;
 }
 
-/// The run and the finished repeats of its point.
-std::vector<store::RunRecord> repeatsOf(const store::RunReader& reader, const store::RunRecord& run)
+/// A run whose identity is that of another, whatever their seeds.
+struct AlikeRun {
+    store::RunRecord record;
+    bool hasSameSeed = false;
+};
+
+/// The run and the finished runs like it, in one pass.
+std::vector<AlikeRun> alikeRuns(const store::RunReader& reader, const store::RunRecord& run)
 {
-    std::vector<store::RunRecord> repeats;
-    const std::string identity = identityOf(run, false);
+    std::vector<AlikeRun> alike;
+    const std::string anySeed = identityOf(run, true);
+    const std::string sameSeed = identityOf(run, false);
     reader.eachRun([&](store::RunRecord&& candidate) {
-        if (candidate.uid == run.uid ||
-            (candidate.result.status == RunStatus::Ok && identityOf(candidate, false) == identity))
-            repeats.push_back(std::move(candidate));
+        const bool isItself = candidate.uid == run.uid;
+        if (!isItself && (candidate.result.status != RunStatus::Ok || identityOf(candidate, true) != anySeed))
+            return true;
+        const bool hasSameSeed = isItself || identityOf(candidate, false) == sameSeed;
+        alike.push_back({std::move(candidate), hasSameSeed});
         return true;
     });
+    return alike;
+}
+
+/// The run and the finished repeats of its point.
+std::vector<store::RunRecord> repeatsIn(const std::vector<AlikeRun>& alike)
+{
+    std::vector<store::RunRecord> repeats;
+    for (const AlikeRun& run : alike)
+        if (run.hasSameSeed)
+            repeats.push_back(run.record);
     return repeats;
 }
 
@@ -160,8 +179,11 @@ public:
     ComparedSides(const store::RunReader& a, const store::RunRecord& runA, const store::RunReader& b,
                   const store::RunRecord& runB)
     {
-        std::vector<store::RunRecord> runsA = repeatsOf(a, runA);
-        std::vector<store::RunRecord> runsB = repeatsOf(b, runB);
+        const std::vector<AlikeRun> alikeA = alikeRuns(a, runA);
+        const bool areAlike = a.file() == b.file() && identityOf(runA, true) == identityOf(runB, true);
+        const std::vector<AlikeRun> alikeB = alikeRuns(b, runB);
+        std::vector<store::RunRecord> runsA = repeatsIn(alikeA);
+        std::vector<store::RunRecord> runsB = repeatsIn(alikeB);
         const bool onePoint = std::any_of(runsA.begin(), runsA.end(),
                                           [&](const store::RunRecord& run) { return holds(runsB, run); });
         if (onePoint) {
@@ -171,9 +193,9 @@ public:
         sides_[0] = samplesOf(a, runsA);
         sides_[1] = samplesOf(b, runsB);
         records_ = {std::move(runsA), std::move(runsB)};
-        addRepeats(a, runA);
-        if (a.file() != b.file() || identityOf(runA, true) != identityOf(runB, true))
-            addRepeats(b, runB);
+        addRepeats(a, alikeA);
+        if (!areAlike)
+            addRepeats(b, alikeB);
     }
 
     const std::vector<store::RunRecord>& runs(int side) const
@@ -208,20 +230,14 @@ private:
         return samples;
     }
 
-    /// Runs of the spec of `run`, whatever their seed, that are on neither side.
-    void addRepeats(const store::RunReader& reader, const store::RunRecord& run)
+    /// The finished runs among them that are on neither side.
+    void addRepeats(const store::RunReader& reader, const std::vector<AlikeRun>& alike)
     {
-        const std::string identity = identityOf(run, true);
-        std::vector<store::RunRecord> others;
-        reader.eachRun([&](store::RunRecord&& candidate) {
-            if (candidate.result.status == RunStatus::Ok && identityOf(candidate, true) == identity &&
-                !holds(records_[0], candidate) && !holds(records_[1], candidate))
-                others.push_back(std::move(candidate));
-            return true;
-        });
         std::vector<RunSamples>& repeats = repeats_.emplace_back();
-        for (const store::RunRecord& other : others)
-            repeats.push_back({.samples = reader.samples(other.run)});
+        for (const AlikeRun& run : alike)
+            if (run.record.result.status == RunStatus::Ok && !holds(records_[0], run.record) &&
+                !holds(records_[1], run.record))
+                repeats.push_back({.samples = reader.samples(run.record.run)});
     }
 
     std::array<std::vector<store::RunRecord>, 2> records_;

@@ -7,30 +7,43 @@
 
 namespace tilescope::query {
 
+namespace {
+
+void addSteps(const store::RunReader& reader, RunId run, std::vector<StepRow>& rows)
+{
+    std::vector<Range> stepRanges;
+    reader.eachRange({.run = run}, [&](const Range& range) {
+        if (range.step != kNoStep && analysis::fromStepDown(reader.text(range.path)) == "step")
+            stepRanges.push_back(range);
+        return true;
+    });
+    std::ranges::sort(stepRanges, {}, &Range::start);
+    const bool onGpu = reader.counts(run).deviceEvents > 0;
+    for (const Range& range : stepRanges) {
+        StepRow row{.run = run, .step = range.step, .onGpu = onGpu};
+        row.partition.wall = {range.start, range.end};
+        if (onGpu) {
+            const store::EventWindow window{.run = run, .from = range.start, .to = range.end};
+            row.partition = analysis::partitionStep(row.partition.wall, reader.deviceEvents(window),
+                                                    reader.apiCalls(window));
+        }
+        rows.push_back(row);
+    }
+}
+
+} // namespace
+
 StepsTable steps(const store::RunReader& reader, const EventQuery& query)
 {
-    StepsTable table{.rows = {}, .runs = chooseRuns(reader, query.run)};
-    for (const store::RunRecord& record : table.runs) {
-        std::vector<Range> stepRanges;
-        reader.eachRange({.run = record.run}, [&](const Range& range) {
-            if (range.step != kNoStep && analysis::fromStepDown(reader.text(range.path)) == "step")
-                stepRanges.push_back(range);
-            return true;
-        });
-        std::sort(stepRanges.begin(), stepRanges.end(),
-                  [](const Range& a, const Range& b) { return a.start < b.start; });
-        const bool onGpu = reader.counts(record.run).deviceEvents > 0;
-        for (const Range& range : stepRanges) {
-            StepRow row{.run = record.run, .step = range.step, .onGpu = onGpu};
-            row.partition.wall = {range.start, range.end};
-            if (onGpu) {
-                const store::EventWindow window{.run = record.run, .from = range.start, .to = range.end};
-                row.partition = analysis::partitionStep(row.partition.wall, reader.deviceEvents(window),
-                                                        reader.apiCalls(window));
-            }
-            table.rows.push_back(row);
-        }
-    }
+    StepsTable table;
+    reader.atOnce([&] {
+        const std::vector<RunId> asked = chooseRunIds(reader, query.run);
+        if (asked.empty())
+            return;
+        table.last = reader.run(asked.back());
+        for (const RunId run : query.run ? asked : reader.runsWithRanges())
+            addSteps(reader, run, table.rows);
+    });
     return table;
 }
 

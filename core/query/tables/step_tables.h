@@ -5,6 +5,7 @@
 #include "core/store/run_reader.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace tilescope::query {
@@ -18,8 +19,8 @@ struct StepRow {
 };
 
 struct StepsTable {
-    std::vector<StepRow> rows = {}; ///< by run and step
-    std::vector<store::RunRecord> runs = {};
+    std::vector<StepRow> rows = {};            ///< by run and step
+    std::optional<store::RunRecord> last = {}; ///< of the runs in question; none: the file has no runs
 };
 
 /// Of one run or of all.

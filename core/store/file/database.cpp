@@ -109,6 +109,11 @@ void harden(SQLite::Database& database)
 std::int64_t integerOf(SQLite::Database& database, const char* sql)
 {
     SQLite::Statement query(database, sql);
+    return integerOf(query);
+}
+
+std::int64_t integerOf(SQLite::Statement& query)
+{
     return query.executeStep() ? query.getColumn(0).getInt64() : 0;
 }
 

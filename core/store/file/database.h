@@ -38,5 +38,6 @@ void harden(SQLite::Database& database);
 
 /// An integer that a query of one row and one column gives.
 std::int64_t integerOf(SQLite::Database& database, const char* sql);
+std::int64_t integerOf(SQLite::Statement& query);
 
 } // namespace tilescope::store

@@ -9,6 +9,7 @@
 #include "core/store/rows/writable_file.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -46,15 +47,15 @@ std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row)
     const std::string status = text(row, "status");
     digest.add(std::string_view(status == "running" ? "interrupted" : status));
     digest.add(std::string_view(status == "running" ? kWriterDied : text(row, "reason")));
-    SQLite::Statement rows(file.database(),
-                           "select source, sum(rows), min(start), max(end) from chunk where run = ? "
-                           "and source not in ('track', 'level', 'track_data', 'kernel_total', "
-                           "'range_total', 'step_total') "
-                           "group by source order by source");
-    rows.bind(1, row.getColumn("id").getInt64());
-    while (rows.executeStep())
+    const StatementCache::Loan rows =
+        file.connection.query("select source, sum(rows), min(start), max(end) from chunk where run = ? "
+                              "and source not in ('track', 'level', 'track_data', 'kernel_total', "
+                              "'range_total', 'step_total') "
+                              "group by source order by source");
+    rows->bind(1, row.getColumn("id").getInt64());
+    while (rows->executeStep())
         for (int i = 0; i < 4; ++i)
-            digest.add(std::string_view(rows.getColumn(i).getString()));
+            digest.add(std::string_view(rows->getColumn(i).getString()));
     return digest.value();
 }
 
@@ -91,9 +92,8 @@ void order(std::vector<Candidate>& runs)
         runs, {}, [&sweeps](const Candidate& run) { return std::pair(sweeps.at(run.name), *run.point); });
 }
 
-/// What is to be copied where the target has `present`; counts what it has already.
-std::vector<Candidate> missingFrom(std::vector<Candidate> present,
-                                   const std::vector<std::unique_ptr<StoredRows>>& sources,
+/// What of the sources' runs is to be copied where the target has `present`; counts what it has already.
+std::vector<Candidate> missingFrom(std::vector<Candidate> present, const std::vector<Candidate>& offered,
                                    MergeOutcome& outcome)
 {
     std::unordered_map<std::string, Candidate> known;
@@ -101,16 +101,15 @@ std::vector<Candidate> missingFrom(std::vector<Candidate> present,
         known.emplace(run.uid, std::move(run));
     outcome = {};
     std::vector<Candidate> missing;
-    for (const auto& source : sources)
-        for (Candidate& run : runsOf(*source)) {
-            const auto [place, isNew] = known.try_emplace(run.uid, run);
-            if (!isNew && place->second.fingerprint != run.fingerprint)
-                throw disagreement(run, place->second.source->file());
-            if (isNew)
-                missing.push_back(std::move(run));
-            else
-                ++outcome.present;
-        }
+    for (const Candidate& run : offered) {
+        const auto [place, isNew] = known.try_emplace(run.uid, run);
+        if (!isNew && place->second.fingerprint != run.fingerprint)
+            throw disagreement(run, place->second.source->file());
+        if (isNew)
+            missing.push_back(run);
+        else
+            ++outcome.present;
+    }
     order(missing);
     return missing;
 }
@@ -142,14 +141,17 @@ MergeOutcome merge(std::span<const fs::path> sources, const fs::path& target)
                         .mend = "merge it when its run has ended"};
         files.push_back(translating(source, [&source] { return std::make_unique<StoredRows>(source); }));
     }
+    std::vector<Candidate> offered;
+    for (const auto& source : files)
+        std::ranges::move(runsOf(*source), std::back_inserter(offered));
     MergeOutcome outcome;
     std::unique_ptr<StoredRows> present;
     // Asked once before the target is touched, so that a refusal leaves no trace, and again with its lock
     // held.
-    missingFrom(runsIn(target, present), files, outcome);
+    missingFrom(runsIn(target, present), offered, outcome);
     const StringTable noStrings;
     WritableFile output(target, noStrings);
-    const std::vector<Candidate> missing = missingFrom(runsIn(target, present), files, outcome);
+    const std::vector<Candidate> missing = missingFrom(runsIn(target, present), offered, outcome);
     std::unordered_map<StoredRows*, RunCopier> copiers;
     for (const Candidate& run : missing) {
         copiers.try_emplace(run.source, *run.source, output).first->second.copy(run.run);

@@ -35,23 +35,22 @@ public:
         Cell cell;
     };
 
-    void insert(SQLite::Database& database, RowLedger& ledger, Source source, std::optional<std::int64_t> run,
+    void insert(WritableFile& target, Source source, std::optional<std::int64_t> run,
                 std::span<const Change> changes)
     {
-        if (!insert_)
-            insert_.emplace(database, sql_);
+        RowLedger& ledger = target.ledger();
+        const StatementCache::Loan insert = target.query(sql_);
         RowDigest digest(ledger.rule());
         std::int64_t id = 0;
         for (int i = 0; i < row_.getColumnCount(); ++i) {
             const auto change = std::ranges::find_if(changes, [&](const Change& each) {
                 return std::string_view(each.column) == row_.getColumnName(i);
             });
-            bindCell(*insert_, i + 1, change == changes.end() ? cellAt(i) : change->cell, source, digest);
+            bindCell(*insert, i + 1, change == changes.end() ? cellAt(i) : change->cell, source, digest);
             if (i == 0)
                 id = std::get<std::int64_t>(change == changes.end() ? cellAt(0) : change->cell);
         }
-        insert_->exec();
-        insert_->reset();
+        insert->exec();
         ledger.add(source, run, id, digest);
     }
 
@@ -73,7 +72,6 @@ private:
 
     SQLite::Statement& row_;
     std::string sql_;
-    std::optional<SQLite::Statement> insert_;
 };
 
 /// Columns that refer to strings, of tables that are no event tables.
@@ -126,7 +124,8 @@ std::int64_t RunCopier::copyRunRow(RunId run, std::optional<std::int64_t> number
            .firstRange = ledger.nextId(Source::Range),
            .firstOp = ledger.nextId(Source::Op)};
     ledger.reserve(Source::Run, to_.run);
-    SQLite::Statement row(source_.database(), "select * from run where id = ?");
+    const StatementCache::Loan query = source_.connection.query("select * from run where id = ?");
+    SQLite::Statement& row = *query;
     row.bind(1, run.value);
     row.executeStep();
     std::vector<RowCopy::Change> changes{
@@ -135,7 +134,7 @@ std::int64_t RunCopier::copyRunRow(RunId run, std::optional<std::int64_t> number
         changes.push_back({"status", std::string_view("interrupted")});
         changes.push_back({"reason", std::string_view(kWriterDied)});
     }
-    RowCopy(row, "run").insert(target_.database(), ledger, Source::Run, to_.run, changes);
+    RowCopy(row, "run").insert(target_, Source::Run, to_.run, changes);
     target_.updateRunChecksum(to_.run);
     return to_.run;
 }
@@ -154,7 +153,7 @@ void RunCopier::copyRows(RunId run, Source source)
         for (const char* column : textColumnsOf(source))
             if (const auto text = integer(row, column))
                 changes.push_back({column, textOf(*text, false)});
-        copy->insert(target_.database(), ledger, source, to_.run, changes);
+        copy->insert(target_, source, to_.run, changes);
     });
 }
 
@@ -178,7 +177,7 @@ void RunCopier::copyCeilings()
                 copy.emplace(row, nameOf(Source::Ceiling));
             const std::int64_t id = target_.ledger().takeId(Source::Ceiling);
             const RowCopy::Change changes[] = {{"id", id}};
-            copy->insert(target_.database(), target_.ledger(), Source::Ceiling, {}, changes);
+            copy->insert(target_, Source::Ceiling, {}, changes);
         });
         target_.commit();
     });

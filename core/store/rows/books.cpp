@@ -38,6 +38,39 @@ void addColumn(sqlite3_stmt* row, int column, RowDigest& digest)
     }
 }
 
+void addColumn(const SQLite::Column& value, RowDigest& digest)
+{
+    const auto bytes = [&value] {
+        const auto* data = static_cast<const char*>(value.getBlob());
+        return data ? std::string_view(data, static_cast<std::size_t>(value.getBytes())) : std::string_view();
+    };
+    switch (value.getType()) {
+    case SQLITE_INTEGER:
+        return digest.add(std::int64_t{value.getInt64()});
+    case SQLITE_FLOAT:
+        return digest.add(value.getDouble());
+    case SQLITE_NULL:
+        return digest.addNull();
+    case SQLITE_TEXT:
+        return digest.add(bytes());
+    default:
+        return digest.addBlob(bytes());
+    }
+}
+
+std::uint64_t sumOfRows(SQLite::Statement& query)
+{
+    const int columns = query.getColumnCount();
+    std::uint64_t sum = 0;
+    while (query.executeStep()) {
+        RowDigest digest(DigestRule::Typed);
+        for (int column = 0; column < columns; ++column)
+            addColumn(query.getColumn(column), digest);
+        sum += digest.value();
+    }
+    return sum;
+}
+
 std::uint64_t sumOfRows(SQLite::Database& database, std::string_view sql)
 {
     sqlite3_stmt* row = nullptr;
@@ -58,7 +91,7 @@ std::uint64_t sumOfRows(SQLite::Database& database, std::string_view sql)
 
 std::uint64_t sumOfFileRow(SQLite::Database& database)
 {
-    return sumOfRows(database, "select id, created, program, sealed, edition, digest from file");
+    return sumOfRows(database, kFileRow);
 }
 
 std::uint64_t sumOfBooks(SQLite::Database& database)

@@ -20,11 +20,14 @@ DigestRule digestRuleOf(SQLite::Database& database);
 
 /// Adds the value of a column that a query stands on, by its type.
 void addColumn(sqlite3_stmt* row, int column, RowDigest& digest);
+void addColumn(const SQLite::Column& value, RowDigest& digest);
 
 /// Sum of the rows that a query gives.
 std::uint64_t sumOfRows(SQLite::Database& database, std::string_view sql);
+std::uint64_t sumOfRows(SQLite::Statement& query);
 
-/// Of the rows of `file`, without what the books say of themselves.
+/// The rows of `file`, without what the books say of themselves.
+inline constexpr const char* kFileRow = "select id, created, program, sealed, edition, digest from file";
 std::uint64_t sumOfFileRow(SQLite::Database& database);
 
 /// What the three tables add up to now.

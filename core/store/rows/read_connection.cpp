@@ -108,6 +108,7 @@ void ReadConnection::close() noexcept
             sqlite3_finalize(statement);
         shelf.clear();
     }
+    statements_.clear();
     database_.reset();
 }
 
@@ -119,7 +120,7 @@ void ReadConnection::enter()
                 open();
             database_->exec("begin");
             // A transaction begins with the first reading.
-            const std::int64_t version = integerOf(*database_, "pragma data_version");
+            const std::int64_t version = integerOf(*query("pragma data_version"));
             if (version != dataVersion_) {
                 dataVersion_ = version;
                 ++generation_;

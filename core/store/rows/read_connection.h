@@ -2,6 +2,7 @@
 
 #include "core/store/file/database.h"
 #include "core/store/file/file_check.h"
+#include "core/store/file/statement_cache.h"
 #include "core/store/rows/books.h"
 #include "core/store/rows/event_rows.h"
 
@@ -60,6 +61,8 @@ public:
     SQLite::Database& database() { return *database_; }
     /// `select <columns> from <table> where id between ?1 and ?2`. Only within a Use.
     ShelvedStatement eventQuery(EventKind kind);
+    /// Compiled once. Only within a Use.
+    StatementCache::Loan query(std::string_view sql) { return statements_.get(*database_, sql); }
 
     const std::filesystem::path& file() const { return file_; }
     DigestRule rule() const { return rule_; } ///< of the file
@@ -85,6 +88,7 @@ private:
     FileHeader header_;
     DigestRule rule_ = DigestRule::Typed;
     std::unique_ptr<SQLite::Database> database_;
+    StatementCache statements_; ///< of the database
     std::array<std::vector<sqlite3_stmt*>, kEventKinds> shelves_;
     int depth_ = 0;
     bool checked_ = false;

@@ -43,7 +43,7 @@ void bindCell(SQLite::Statement& statement, int position, const Cell& cell, Sour
 
 RowInserter::RowInserter(SQLite::Database& database, RowLedger& ledger, Source source,
                          std::initializer_list<const char*> columns)
-    : ledger_(ledger), source_(source), statement_(database, insertSql(source, columns))
+    : database_(database), ledger_(ledger), source_(source), sql_(insertSql(source, columns))
 {
 }
 
@@ -57,14 +57,16 @@ std::int64_t RowInserter::insert(std::optional<std::int64_t> run, std::initializ
 void RowInserter::insertAs(std::int64_t id, std::optional<std::int64_t> run,
                            std::initializer_list<Cell> cells)
 {
+    if (!statement_)
+        statement_.emplace(database_, sql_);
     RowDigest digest(ledger_.rule());
     digest.add(id);
-    statement_.bind(1, id);
+    statement_->bind(1, id);
     int position = 1;
     for (const Cell& cell : cells)
-        bindCell(statement_, ++position, cell, source_, digest);
-    statement_.exec();
-    statement_.reset();
+        bindCell(*statement_, ++position, cell, source_, digest);
+    statement_->exec();
+    statement_->reset();
     ledger_.add(source_, run, id, digest);
 }
 

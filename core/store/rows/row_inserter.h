@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -43,9 +44,11 @@ public:
     void insertAs(std::int64_t id, std::optional<std::int64_t> run, std::initializer_list<Cell> cells);
 
 private:
+    SQLite::Database& database_;
     RowLedger& ledger_;
     const Source source_;
-    SQLite::Statement statement_;
+    const std::string sql_;
+    std::optional<SQLite::Statement> statement_; ///< compiled for the first row
 };
 
 } // namespace tilescope::store

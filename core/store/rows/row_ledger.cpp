@@ -129,20 +129,19 @@ void RowLedger::insert(const Chunk& chunk)
 
 void RowLedger::replaceRunRow(std::int64_t run, const RowDigest& digest)
 {
-    constexpr std::string_view kOwn = " and source = 'run'";
-    chunkSum_ -= sumOfChunks(run, kOwn);
-    SQLite::Statement update(database_, "update chunk set checksum = ? where run = ? and source = 'run'");
-    update.bind(1, static_cast<std::int64_t>(digest.value()));
-    update.bind(2, run);
-    update.exec();
-    chunkSum_ += sumOfChunks(run, kOwn);
+    const auto sumOfChunk = [&] {
+        const StatementCache::Loan chunk = query("select * from chunk where run = ? and source = 'run'");
+        chunk->bind(1, run);
+        return sumOfRows(*chunk);
+    };
+    chunkSum_ -= sumOfChunk();
+    const StatementCache::Loan update =
+        query("update chunk set checksum = ? where run = ? and source = 'run'");
+    update->bind(1, static_cast<std::int64_t>(digest.value()));
+    update->bind(2, run);
+    update->exec();
+    chunkSum_ += sumOfChunk();
     balance();
-}
-
-std::uint64_t RowLedger::sumOfChunks(std::int64_t run, std::string_view which)
-{
-    return sumOfRows(database_,
-                     "select * from chunk where run = " + std::to_string(run) + std::string(which));
 }
 
 std::uint64_t RowLedger::sumOfTallies() const
@@ -164,26 +163,29 @@ void RowLedger::balance()
 {
     if (rule_ == DigestRule::Untyped)
         return;
-    const std::uint64_t books = chunkSum_ + sumOfTallies() + sumOfFileRow(database_);
-    SQLite::Statement update(database_, "update file set books = ? where id = 1");
-    update.bind(1, static_cast<std::int64_t>(books));
-    update.exec();
+    const std::uint64_t books = chunkSum_ + sumOfTallies() + sumOfRows(*query(kFileRow));
+    const StatementCache::Loan update = query("update file set books = ? where id = 1");
+    update->bind(1, static_cast<std::int64_t>(books));
+    update->exec();
 }
 
 void RowLedger::removeRun(std::int64_t run)
 {
-    SQLite::Statement rows(database_, "select source, sum(rows) from chunk where run = ? group by source");
-    rows.bind(1, run);
-    while (rows.executeStep())
+    const StatementCache::Loan rows =
+        query("select source, sum(rows) from chunk where run = ? group by source");
+    rows->bind(1, run);
+    while (rows->executeStep())
         for (std::size_t i = 0; i < kSources; ++i)
-            if (nameOf(static_cast<Source>(i)) == rows.getColumn(0).getString()) {
-                tallies_[i].rows -= rows.getColumn(1).getInt64();
+            if (nameOf(static_cast<Source>(i)) == rows->getColumn(0).getString()) {
+                tallies_[i].rows -= rows->getColumn(1).getInt64();
                 tallies_[i].changed = true;
             }
-    chunkSum_ -= sumOfChunks(run);
-    SQLite::Statement remove(database_, "delete from chunk where run = ?");
-    remove.bind(1, run);
-    remove.exec();
+    const StatementCache::Loan chunks = query("select * from chunk where run = ?");
+    chunks->bind(1, run);
+    chunkSum_ -= sumOfRows(*chunks);
+    const StatementCache::Loan remove = query("delete from chunk where run = ?");
+    remove->bind(1, run);
+    remove->exec();
 }
 
 void RowLedger::flush()
@@ -253,21 +255,7 @@ RowDigest digestOf(SQLite::Statement& row, int columns, Source source, DigestRul
         const SQLite::Column value = row.getColumn(i);
         if (!beginColumn(i, value.isNull(), source, digest))
             continue;
-        const auto bytes = [&value] {
-            const auto* data = static_cast<const char*>(value.getBlob());
-            return data ? std::string_view(data, static_cast<std::size_t>(value.getBytes()))
-                        : std::string_view();
-        };
-        if (value.isInteger())
-            digest.add(std::int64_t{value.getInt64()});
-        else if (value.isFloat())
-            digest.add(value.getDouble());
-        else if (value.isNull())
-            digest.addNull();
-        else if (value.isText())
-            digest.add(bytes());
-        else
-            digest.addBlob(bytes());
+        addColumn(value, digest);
     }
     return digest;
 }

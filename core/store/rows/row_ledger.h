@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/store/file/statement_cache.h"
 #include "core/store/rows/books.h"
 #include "core/store/rows/event_rows.h"
 
@@ -106,13 +107,14 @@ private:
     };
     static std::size_t index(Source source) { return static_cast<std::size_t>(source); }
     void insert(const Chunk& chunk);
-    std::uint64_t sumOfChunks(std::int64_t run, std::string_view which = {});
+    StatementCache::Loan query(std::string_view sql) { return statements_.get(database_, sql); }
     std::uint64_t sumOfTallies() const;
     void balance();
 
     SQLite::Database& database_;
     const DigestRule rule_;
     std::uint64_t chunkSum_ = 0; ///< of the rows of `chunk`
+    StatementCache statements_;
     SQLite::Statement insertChunk_;
     SQLite::Statement updateTally_;
     std::array<Tally, kSources> tallies_{};

@@ -25,48 +25,102 @@ std::optional<Source> sourceNamed(std::string_view name)
     return {};
 }
 
-RunResult resultFrom(SQLite::Statement& row)
+/// The numbers of the columns of `run`: a file may have many runs.
+struct RunColumns {
+    explicit RunColumns(SQLite::Statement& row)
+        : beforeBackward(row.getColumnIndex("before_backward")),
+          clockOffsetEnd(row.getColumnIndex("clock_offset_end")),
+          clockOffsetStart(row.getColumnIndex("clock_offset_start")),
+          clockOrigin(row.getColumnIndex("clock_origin")), device(row.getColumnIndex("device")),
+          duration(row.getColumnIndex("duration")), flags(row.getColumnIndex("flags")),
+          id(row.getColumnIndex("id")), loss(row.getColumnIndex("loss")), name(row.getColumnIndex("name")),
+          note(row.getColumnIndex("note")), oomAllocated(row.getColumnIndex("oom_allocated")),
+          oomPhase(row.getColumnIndex("oom_phase")), oomRequested(row.getColumnIndex("oom_requested")),
+          oomReserved(row.getColumnIndex("oom_reserved")), parameters(row.getColumnIndex("parameters")),
+          peakAllocated(row.getColumnIndex("peak_allocated")),
+          peakReserved(row.getColumnIndex("peak_reserved")), point(row.getColumnIndex("point")),
+          program(row.getColumnIndex("program")), reason(row.getColumnIndex("reason")),
+          recordsChecked(row.getColumnIndex("records_checked")), spec(row.getColumnIndex("spec")),
+          specHash(row.getColumnIndex("spec_hash")), started(row.getColumnIndex("started")),
+          tag(row.getColumnIndex("tag")), traceOverhead(row.getColumnIndex("trace_overhead")),
+          uid(row.getColumnIndex("uid")), workload(row.getColumnIndex("workload"))
+    {
+    }
+    int beforeBackward;
+    int clockOffsetEnd;
+    int clockOffsetStart;
+    int clockOrigin;
+    int device;
+    int duration;
+    int flags;
+    int id;
+    int loss;
+    int name;
+    int note;
+    int oomAllocated;
+    int oomPhase;
+    int oomRequested;
+    int oomReserved;
+    int parameters;
+    int peakAllocated;
+    int peakReserved;
+    int point;
+    int program;
+    int reason;
+    int recordsChecked;
+    int spec;
+    int specHash;
+    int started;
+    int tag;
+    int traceOverhead;
+    int uid;
+    int workload;
+};
+
+RunResult resultFrom(SQLite::Statement& row, const RunColumns& at)
 {
     RunResult result;
-    result.reason = text(row, "reason");
-    result.device = text(row, "device");
-    result.parameters = integer(row, "parameters");
-    result.beforeBackward = bytes(row, "before_backward");
-    result.peakAllocated = bytes(row, "peak_allocated");
-    result.peakReserved = bytes(row, "peak_reserved");
-    result.traceOverhead = real(row, "trace_overhead");
-    result.loss = real(row, "loss");
-    if (!row.getColumn("oom_phase").isNull())
-        result.oom = OomInfo{bytes(row, "oom_requested"), bytes(row, "oom_allocated"),
-                             bytes(row, "oom_reserved"), text(row, "oom_phase")};
-    const auto flags = nlohmann::json::parse(text(row, "flags"), nullptr, false);
-    if (flags.is_array())
-        for (const auto& flag : flags)
-            result.flags.push_back(flag.is_string() ? flag.get<std::string>() : flag.dump());
-    result.duration = Nanoseconds(integer(row, "duration").value_or(0));
-    if (const auto offset = integer(row, "clock_offset_start"))
+    result.reason = text(row, at.reason);
+    result.device = text(row, at.device);
+    result.parameters = integer(row, at.parameters);
+    result.beforeBackward = bytes(row, at.beforeBackward);
+    result.peakAllocated = bytes(row, at.peakAllocated);
+    result.peakReserved = bytes(row, at.peakReserved);
+    result.traceOverhead = real(row, at.traceOverhead);
+    result.loss = real(row, at.loss);
+    if (!row.getColumn(at.oomPhase).isNull())
+        result.oom = OomInfo{bytes(row, at.oomRequested), bytes(row, at.oomAllocated),
+                             bytes(row, at.oomReserved), text(row, at.oomPhase)};
+    if (const std::string text = store::text(row, at.flags); text != "[]") {
+        const auto flags = nlohmann::json::parse(text, nullptr, false);
+        if (flags.is_array())
+            for (const auto& flag : flags)
+                result.flags.push_back(flag.is_string() ? flag.get<std::string>() : flag.dump());
+    }
+    result.duration = Nanoseconds(integer(row, at.duration).value_or(0));
+    if (const auto offset = integer(row, at.clockOffsetStart))
         result.clockOffsetStart = Nanoseconds(*offset);
-    if (const auto offset = integer(row, "clock_offset_end"))
+    if (const auto offset = integer(row, at.clockOffsetEnd))
         result.clockOffsetEnd = Nanoseconds(*offset);
     return result;
 }
 
-RunRecord recordFrom(SQLite::Statement& row)
+RunRecord recordFrom(SQLite::Statement& row, const RunColumns& at)
 {
-    return {.run = RunId{row.getColumn("id").getInt64()},
-            .uid = text(row, "uid"),
-            .name = text(row, "name"),
-            .workload = text(row, "workload"),
-            .specJson = text(row, "spec"),
-            .specHash = text(row, "spec_hash"),
-            .program = text(row, "program"),
-            .startedUnixNs = row.getColumn("started").getInt64(),
-            .clockOrigin = timestampAt(row.getColumn("clock_origin").getInt64()),
-            .point = integer(row, "point"),
-            .recordsChecked = row.getColumn("records_checked").getInt64(),
-            .result = resultFrom(row),
-            .note = text(row, "note"),
-            .tag = text(row, "tag")};
+    return {.run = RunId{row.getColumn(at.id).getInt64()},
+            .uid = text(row, at.uid),
+            .name = text(row, at.name),
+            .workload = text(row, at.workload),
+            .specJson = text(row, at.spec),
+            .specHash = text(row, at.specHash),
+            .program = text(row, at.program),
+            .startedUnixNs = row.getColumn(at.started).getInt64(),
+            .clockOrigin = timestampAt(row.getColumn(at.clockOrigin).getInt64()),
+            .point = integer(row, at.point),
+            .recordsChecked = row.getColumn(at.recordsChecked).getInt64(),
+            .result = resultFrom(row, at),
+            .note = text(row, at.note),
+            .tag = text(row, at.tag)};
 }
 
 } // namespace
@@ -85,15 +139,19 @@ std::vector<RunRecord> StoredRows::runs(std::optional<std::int64_t> only)
 void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::function<bool(RunRecord&&)>& take)
 {
     // The last column is what the run's row should add up to.
-    SQLite::Statement row(database(), "select *, (select checksum from chunk where chunk.run = run.id and "
-                                      "source = 'run') from run where id between ? and ? order by id");
+    const StatementCache::Loan query =
+        connection.query("select *, (select checksum from chunk where chunk.run = run.id and "
+                         "source = 'run') from run where id between ? and ? order by id");
+    SQLite::Statement& row = *query;
     row.bind(1, first);
     row.bind(2, last);
     const int columns = row.getColumnCount() - 1;
+    const RunColumns at(row);
+    const int statusColumn = row.getColumnIndex("status");
     std::optional<std::int64_t> before;
     std::optional<bool> written; // by a writer that lives
     while (row.executeStep()) {
-        const std::optional<RunStatus> status = fromWord<RunStatus>(store::text(row, "status"));
+        const std::optional<RunStatus> status = fromWord<RunStatus>(store::text(row, statusColumn));
         if (!status ||
             static_cast<std::int64_t>(digestOf(row, columns, Source::Run, connection.rule()).value()) !=
                 row.getColumn(columns).getInt64())
@@ -103,7 +161,7 @@ void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::funct
         if (before && id <= *before)
             damaged("its runs are not in their order");
         before = id;
-        RunRecord record = recordFrom(row);
+        RunRecord record = recordFrom(row, at);
         record.result.status = *status;
         if (*status == RunStatus::Running) {
             // Looked at after the snapshot that says `running` was taken: a writer that ended since did so in
@@ -136,18 +194,20 @@ std::vector<IdInterval> StoredRows::intervalsOf(SQLite::Statement& chunk, RunId 
 
 RowFrame StoredRows::frameOf(RunId run)
 {
-    SQLite::Statement row(database(), "select clock_origin, first_range, first_op from run where id = ?");
-    row.bind(1, run.value);
-    if (!row.executeStep())
+    const StatementCache::Loan row =
+        connection.query("select clock_origin, first_range, first_op from run where id = ?");
+    row->bind(1, run.value);
+    if (!row->executeStep())
         throw Error{.what = "no run " + std::to_string(run.value),
                     .where = file().string(),
                     .mend = "see its runs with `tilescope show " + shellPath(file()) + "`"};
-    return {run.value, row.getColumn(0).getInt64(), row.getColumn(1).getInt64(), row.getColumn(2).getInt64()};
+    return {run.value, row->getColumn(0).getInt64(), row->getColumn(1).getInt64(),
+            row->getColumn(2).getInt64()};
 }
 
 const ChunkDirectory& StoredRows::directory(RunId run, Source source)
 {
-    const std::int64_t edition = integerOf(database(), "select edition from file where id = 1");
+    const std::int64_t edition = integerOf(*connection.query("select edition from file where id = 1"));
     // Who goes through all runs of a file needs none of them twice.
     if (edition != edition_ || directories_.size() > kMostDirectories)
         directories_.clear();
@@ -164,8 +224,10 @@ void StoredRows::refresh(std::int64_t run, Directories& directories)
     std::int64_t newest = 0;
     for (const ChunkDirectory& directory : directories.bySource)
         newest = std::max(newest, directory.newest());
-    SQLite::Statement row(database(), "select source, id, first, last, rows, checksum, start, end from chunk "
-                                      "where run = ? and id > ? order by id");
+    const StatementCache::Loan query =
+        connection.query("select source, id, first, last, rows, checksum, start, end from chunk "
+                         "where run = ? and id > ? order by id");
+    SQLite::Statement& row = *query;
     row.bind(1, run);
     row.bind(2, newest);
     while (row.executeStep()) {
@@ -229,7 +291,8 @@ const LaunchConfig& StoredRows::launch(std::int64_t id)
     const auto known = launches_.find(id);
     if (known != launches_.end())
         return known->second;
-    SQLite::Statement row(database(), "select * from launch where id = ?");
+    const StatementCache::Loan query = connection.query("select * from launch where id = ?");
+    SQLite::Statement& row = *query;
     row.bind(1, id);
     if (!row.executeStep())
         damaged("a kernel was launched in a way that it does not hold");
@@ -260,7 +323,8 @@ std::string_view StoredRows::text(std::int64_t id)
     const auto known = texts_.find(id);
     if (known != texts_.end())
         return known->second;
-    SQLite::Statement row(database(), "select text from string where id = ?");
+    const StatementCache::Loan query = connection.query("select text from string where id = ?");
+    SQLite::Statement& row = *query;
     row.bind(1, id);
     if (!row.executeStep())
         damaged("it lacks the text " + std::to_string(id));

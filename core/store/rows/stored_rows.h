@@ -111,14 +111,16 @@ template <class TakeRow> void StoredRows::eachRow(RunId run, Source source, Take
 
 template <class TakeRow> void StoredRows::eachRow(std::span<const RunId> runs, Source source, TakeRow&& take)
 {
-    SQLite::Statement chunk(database(), "select id, first, last, rows, checksum from chunk "
-                                        "where run = ? and source = ? order by id");
-    chunk.bind(2, nameOf(source).data());
-    SQLite::Statement row(database(), std::string("select * from ") + nameOf(source).data() +
-                                          " where id between ? and ? and run = ? order by id");
+    const StatementCache::Loan chunk = connection.query("select id, first, last, rows, checksum from chunk "
+                                                        "where run = ? and source = ? order by id");
+    chunk->bind(2, nameOf(source).data());
+    const StatementCache::Loan query =
+        connection.query(std::string("select * from ") + nameOf(source).data() +
+                         " where id between ? and ? and run = ? order by id");
+    SQLite::Statement& row = *query;
     const int columns = row.getColumnCount();
     for (const RunId run : runs)
-        for (const IdInterval& ids : intervalsOf(chunk, run)) {
+        for (const IdInterval& ids : intervalsOf(*chunk, run)) {
             row.bind(1, ids.first);
             row.bind(2, ids.last);
             row.bind(3, run.value);

@@ -114,7 +114,7 @@ void WritableFile::open()
 void WritableFile::begin()
 {
     if (sqlite3_get_autocommit(database_->getHandle()) != 0)
-        database_->exec("begin immediate");
+        query("begin immediate")->exec();
 }
 
 void WritableFile::commit()
@@ -123,7 +123,7 @@ void WritableFile::commit()
         return;
     requireInPlace();
     flush();
-    database_->exec("commit");
+    query("commit")->exec();
 }
 
 void WritableFile::flush()
@@ -180,13 +180,10 @@ void WritableFile::updateRunChecksum(std::int64_t run)
 {
     // The run's chunk may still wait in the ledger.
     ledger_->flush();
-    sqlite3_stmt* row = nullptr;
-    check(database_->getHandle(),
-          sqlite3_prepare_v2(database_->getHandle(), "select * from run where id = ?", -1, &row, nullptr));
-    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owner(row, &sqlite3_finalize);
-    sqlite3_bind_int64(row, 1, run);
-    if (sqlite3_step(row) == SQLITE_ROW)
-        ledger_->replaceRunRow(run, digestOf(row, Source::Run, ledger_->rule()));
+    const StatementCache::Loan row = query("select * from run where id = ?");
+    row->bind(1, run);
+    if (row->executeStep())
+        ledger_->replaceRunRow(run, digestOf(*row, row->getColumnCount(), Source::Run, ledger_->rule()));
 }
 
 void WritableFile::seal()

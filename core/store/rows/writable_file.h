@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/store/file/database.h"
+#include "core/store/file/statement_cache.h"
 #include "core/store/file/writer_lock.h"
 #include "core/store/rows/event_rows.h"
 #include "core/store/rows/row_appender.h"
@@ -47,6 +48,8 @@ public:
 
     const std::filesystem::path& file() const { return file_; }
     SQLite::Database& database() { return *database_; }
+    /// Compiled once.
+    StatementCache::Loan query(std::string_view sql) { return statements_.get(*database_, sql); }
     RowLedger& ledger() { return *ledger_; }
     StringMap& strings() { return *strings_; }
     RowAppender& appender(EventKind kind) { return *appenders_[static_cast<std::size_t>(kind)]; }
@@ -60,6 +63,7 @@ private:
     const std::filesystem::path file_;
     std::optional<WriterLock> lock_; // taken before the database is opened, let go after it is closed
     std::unique_ptr<SQLite::Database> database_;
+    StatementCache statements_;
     std::unique_ptr<RowLedger> ledger_;
     std::unique_ptr<StringMap> strings_;
     std::array<std::unique_ptr<RowAppender>, kEventKinds> appenders_;

@@ -91,7 +91,6 @@ TotalsWriter::TotalsWriter(WritableFile& target, std::int64_t run)
       stepRows_(target.database(), target.ledger(), Source::StepTotal,
                 {"id", "run", "step", "start", "end", "gpu_busy", "launching", "synchronizing", "tracing",
                  "unexplained"}),
-      findText_(target.database(), "select text from string where id = ?"),
       textOf_([this](StringId id) { return text(id); }), paths_(textOf_)
 {
 }
@@ -102,10 +101,10 @@ std::string_view TotalsWriter::text(StringId id)
 {
     const auto [known, isNew] = texts_.try_emplace(id);
     if (isNew && id) {
-        findText_.bind(1, static_cast<std::int64_t>(id.value));
-        if (findText_.executeStep())
-            known->second = findText_.getColumn(0).getString();
-        findText_.reset();
+        const StatementCache::Loan row = target_.query("select text from string where id = ?");
+        row->bind(1, static_cast<std::int64_t>(id.value));
+        if (row->executeStep())
+            known->second = row->getColumn(0).getString();
     }
     return known->second;
 }

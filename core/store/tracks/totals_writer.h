@@ -59,7 +59,6 @@ private:
     RowInserter kernelRows_;
     RowInserter pathRows_;
     RowInserter stepRows_;
-    SQLite::Statement findText_;
     std::unordered_map<StringId, std::string> texts_;
     const analysis::TextOf textOf_;
     analysis::RangeTotals paths_;

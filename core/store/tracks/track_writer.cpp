@@ -85,12 +85,11 @@ void TrackWriter::write()
 
 std::int64_t TrackWriter::events() const
 {
-    SQLite::Statement query(target_.database(),
-                            "select coalesce(sum(rows), 0) from chunk where run = ? and source in "
-                            "('range', 'op', 'api_call', 'kernel', 'copy', 'allocation')");
-    query.bind(1, run_);
-    query.executeStep();
-    return query.getColumn(0).getInt64();
+    const StatementCache::Loan query =
+        target_.query("select coalesce(sum(rows), 0) from chunk where run = ? and source in "
+                      "('range', 'op', 'api_call', 'kernel', 'copy', 'allocation')");
+    query->bind(1, run_);
+    return integerOf(*query);
 }
 
 /// The run's rows lie together: by its chunks they are found without a look at the others.
