@@ -7,8 +7,12 @@
 #include <QLoggingCategory>
 #include <QString>
 
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -49,24 +53,72 @@ Error noDisplay()
     return error;
 }
 
+[[noreturn]] void giveUp()
+{
+    const Error error = noDisplay();
+    std::fprintf(stderr, "tilescope-gui: %s\n", error.sentence().c_str());
+    std::fflush(stderr);
+    // Qt is partially constructed; destructors must not run.
+    _exit(error.exitCode());
+}
+
 void keepBack(QtMsgType type, const QMessageLogContext& context, const QString& text)
 {
-    if (type == QtFatalMsg) {
-        const Error error = noDisplay();
-        std::fprintf(stderr, "tilescope-gui: %s\n", error.sentence().c_str());
-        std::fflush(stderr);
-        // Qt is partially constructed; destructors must not run.
-        _exit(error.exitCode());
-    }
+    if (type == QtFatalMsg)
+        giveUp();
     const MutexLock lock(keeping);
     if (keptBack != nullptr)
         keptBack->append(qFormatLogMessage(type, context, text));
+}
+
+/// Whether the X server at an address accepts a connection within a few seconds.
+bool answers(const addrinfo& address)
+{
+    constexpr int kPatienceMs = 5000;
+    const int server = socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK, address.ai_protocol);
+    if (server < 0)
+        return false;
+    int error = connect(server, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
+    if (pollfd waiting{server, POLLOUT, 0}; error == EINPROGRESS && poll(&waiting, 1, kPatienceMs) == 1) {
+        socklen_t size = sizeof error;
+        getsockopt(server, SOL_SOCKET, SO_ERROR, &error, &size);
+    }
+    close(server);
+    return error == 0;
+}
+
+/// Ends the program if DISPLAY names an X server by `host:number` that cannot be reached. Qt would wait until
+/// the connection times out, for minutes.
+void requireReachableServer()
+{
+    const std::string platform = variable("QT_QPA_PLATFORM");
+    if (!variable("WAYLAND_DISPLAY").empty() || !(platform.empty() || platform.starts_with("xcb")))
+        return;
+    const std::string display = variable("DISPLAY");
+    const std::size_t colon = display.rfind(':');
+    const std::string host = display.substr(0, colon);
+    if (colon == std::string::npos || host.empty() || host == "unix" || host.find('/') != std::string::npos)
+        return; // a local socket
+    constexpr int kFirstPort = 6000;
+    const std::string port = std::to_string(kFirstPort + std::atoi(display.c_str() + colon + 1));
+    addrinfo wanted{};
+    wanted.ai_socktype = SOCK_STREAM;
+    addrinfo* addresses = nullptr;
+    if (getaddrinfo(host.c_str(), port.c_str(), &wanted, &addresses) != 0)
+        return; // Qt says so at once
+    bool isReachable = false;
+    for (const addrinfo* each = addresses; each && !isReachable; each = each->ai_next)
+        isReachable = answers(*each);
+    freeaddrinfo(addresses);
+    if (!isReachable)
+        giveUp();
 }
 
 } // namespace
 
 DisplayGuard::DisplayGuard()
 {
+    requireReachableServer();
     keptBack = new QStringList;
     isGuarding = true;
     before = qInstallMessageHandler(keepBack);

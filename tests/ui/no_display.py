@@ -5,6 +5,7 @@ usage: tests/ui/no_display.py TILESCOPE TILESCOPE_GUI UI_FIXTURE
 """
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,16 @@ SITUATIONS = {
     "a Wayland session whose server is gone": ({"XDG_SESSION_TYPE": "wayland", "WAYLAND_DISPLAY": "gone"}, "gone"),
     "a platform that does not exist": ({"QT_QPA_PLATFORM": "nonsense"}, "QT_QPA_PLATFORM=nonsense"),
 }
+# An X server by TCP that answers nobody: its queue is full, so that further connections wait.
+SILENT = socket.socket()
+SILENT.bind(("127.0.0.1", 0))
+SILENT.listen(0)
+WAITING = [socket.socket() for _ in range(3)]
+for client in WAITING:
+    client.setblocking(False)
+    client.connect_ex(SILENT.getsockname())
+NUMBER = SILENT.getsockname()[1] - 6000
+TCP_TIMES_OUT = 100  # seconds; Linux gives up after 127
 failures = []
 
 
@@ -27,16 +38,16 @@ def expect(true, what):
         failures.append(what)
 
 
-def run(command, variables, folder):
+def run(command, variables, folder, timeout=300):
     environment = {name: value for name, value in os.environ.items()
                    if name not in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_SESSION_TYPE") and not name.startswith("QT_")}
     environment.update({"HOME": str(folder), "XDG_RUNTIME_DIR": str(folder), "TILESCOPE_GUI": WINDOW, **variables})
     return subprocess.run(command, cwd=folder, env=environment, text=True, stdin=subprocess.DEVNULL,
-                          capture_output=True, timeout=300)
+                          capture_output=True, timeout=timeout)
 
 
-def refused(command, variables, folder, code, about):
-    ended = run(command, variables, folder)
+def refused(command, variables, folder, code, about, timeout=300):
+    ended = run(command, variables, folder, timeout)
     what = f"{about}: {' '.join(map(str, command))}"
     expect(ended.returncode == code, f"{what}: exit {ended.returncode}, expected {code}")
     expect(len(ended.stderr.splitlines()) == 1 and not ended.stdout, f"{what}: printed {ended.stdout + ended.stderr!r}")
@@ -54,6 +65,8 @@ with tempfile.TemporaryDirectory() as name:
                         [WINDOW, "a.tscope", "--page", "memory"]):
             said = refused(command, variables, folder, 4, about)
             expect(word in said, f"{about}: {said!r} does not say {word!r}")
+    said = refused([WINDOW], {"DISPLAY": f"127.0.0.1:{NUMBER}"}, folder, 4, "a silent X server", TCP_TIMES_OUT)
+    expect(f"DISPLAY=127.0.0.1:{NUMBER}" in said, f"a silent X server: {said!r}")
     # What needs no display works in every situation.
     for about, (variables, _) in SITUATIONS.items():
         expect(run([WINDOW, "--version"], variables, folder).returncode == 0, f"{about}: --version")
