@@ -194,11 +194,18 @@ exchange::Table tableOf(const std::vector<SweepPoint>& points, const std::vector
                 return Cell(std::string("not known"));
             return Cell(m->outOfMemory ? "out of memory in " + m->outOfMemory->phase : std::string("yes"));
         })};
-    table.columns[1].elidable = true;
-    table.columns[0].keep = table.columns[1].keep = table.columns[5].keep = table.columns.back().keep = 2;
+    exchange::Column& what = table.columns[1];
+    exchange::Column& peak = table.columns[5];
+    exchange::Column& reserved = table.columns[6];
+    exchange::Column& fits = table.columns.back();
+    what.elidable = what.hasPairs = fits.elidable = true;
+    what.keep = fits.keep = 2;
+    reserved.keep = 0;
+    peak.sharesUnit = reserved.sharesUnit = true;
     if (areNamed) {
         exchange::Column name =
             column("name", "name", [&points](std::size_t row) { return Cell(points[row].spec.name); });
+        name.elidable = true;
         name.keep = 2;
         table.columns.insert(table.columns.begin() + 1, std::move(name));
     }

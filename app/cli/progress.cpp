@@ -111,8 +111,8 @@ std::string Progress::remarks(const std::string& reason, std::size_t used) const
     if (widthOf(label) + widthOf(why) > room) {
         // The reason is more important: the label shrinks down to a third.
         if (!why.empty())
-            label = exchange::elideMiddle(label, std::max(room / 3, room - std::min(room, widthOf(why))) - 2);
-        label = exchange::elideMiddle(label, room - kGap.size());
+            label = exchange::elidePairs(label, std::max(room / 3, room - std::min(room, widthOf(why))) - 2);
+        label = exchange::elidePairs(label, room - kGap.size());
         why = exchange::elideMiddle(why, room - std::min(room, widthOf(label) + kGap.size()));
     }
     std::string text;
@@ -243,7 +243,7 @@ void Progress::drawBar(bool now)
     const std::size_t room = (style_.width > 1 ? style_.width : kUnknownWidth) - 1;
     if (const std::size_t used = exchange::displayWidth(text) + 2;
         used + kLabelWorthShowing <= room && !label.empty())
-        text += "  " + exchange::elideMiddle(label, room - used);
+        text += "  " + exchange::elidePairs(label, room - used);
     else
         text = exchange::elideMiddle(text, room);
     err_ << "\r\033[K" << text << std::flush;

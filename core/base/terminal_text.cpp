@@ -1,18 +1,20 @@
 #include "core/base/terminal_text.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace tilescope {
 
 namespace {
 
-std::string hex(std::uint32_t value, int digits)
+/// At least `digits` digits.
+std::string hex(std::uint32_t value, std::size_t digits)
 {
-    static constexpr std::string_view figures = "0123456789abcdef";
-    std::string text;
-    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
-        text += figures[(value >> shift) & 0xf];
-    return text;
+    std::array<char, 8> text{};
+    const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value, 16);
+    const std::string figures(text.data(), end);
+    return std::string(digits - std::min(digits, figures.size()), '0') + figures;
 }
 
 } // namespace
@@ -44,11 +46,22 @@ bool reordersText(std::uint32_t point)
            (point >= 0x2060 && point <= 0x206f) || point == 0xfeff || point == 0x061c;
 }
 
+std::size_t plainPrefix(std::string_view text)
+{
+    const auto isPlain = [](char character) { return character >= 0x20 && character < 0x7f; };
+    return static_cast<std::size_t>(std::ranges::find_if_not(text, isPlain) - text.begin());
+}
+
 std::string escapeJsonForTerminal(std::string_view json)
 {
     std::string escaped;
     escaped.reserve(json.size());
     while (!json.empty()) {
+        if (const std::size_t plain = plainPrefix(json); plain > 0) {
+            escaped += json.substr(0, plain);
+            json.remove_prefix(plain);
+            continue;
+        }
         const DecodedCharacter character = decodeUtf8(json);
         // Valid JSON contains no control characters below a space except white space between values.
         const bool obeyed =
@@ -67,6 +80,11 @@ std::string escapeForTerminal(std::string_view text)
     std::string escaped;
     escaped.reserve(text.size());
     while (!text.empty()) {
+        if (const std::size_t plain = plainPrefix(text); plain > 0) {
+            escaped += text.substr(0, plain);
+            text.remove_prefix(plain);
+            continue;
+        }
         const DecodedCharacter character = decodeUtf8(text);
         if (!character.valid)
             escaped += "\\x" + hex(character.point, 2);

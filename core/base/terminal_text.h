@@ -21,6 +21,9 @@ DecodedCharacter decodeUtf8(std::string_view text);
 /// Whether a character reorders or hides the text around it, so that a name may be misread.
 bool reordersText(std::uint32_t point);
 
+/// The number of printable ASCII characters at the beginning of a text: they need no decoding and no escape.
+std::size_t plainPrefix(std::string_view text);
+
 /// Escapes everything that a terminal may interpret: control characters as \n, \t or \x1b, marks that reorder
 /// text as \u202e, invalid UTF-8 as \xff. Escaping twice changes nothing.
 std::string escapeForTerminal(std::string_view text);

@@ -20,7 +20,6 @@ namespace tilescope::exchange {
 
 namespace {
 
-using analysis::ConfidenceInterval;
 using analysis::GroupVerdict;
 using analysis::TimeDifference;
 using query::ComparedFact;
@@ -30,6 +29,8 @@ using query::ComparedTime;
 using query::Comparison;
 using ComparisonPtr = std::shared_ptr<const Comparison>;
 
+// A, B and their difference are the only columns with a unit, and share it.
+
 template <class Row>
 Column column(const ComparisonPtr& comparison, std::vector<Row> Comparison::*rows, std::string key,
               std::string title, std::function<Cell(const Row&)> get, Unit unit = Unit::None)
@@ -37,18 +38,14 @@ Column column(const ComparisonPtr& comparison, std::vector<Row> Comparison::*row
     return {.key = std::move(key),
             .title = std::move(title),
             .cell = [comparison, rows, get](std::size_t row) { return get(((*comparison).*rows)[row]); },
-            .unit = unit};
+            .unit = unit,
+            .sharesUnit = true};
 }
 
 Column only(Audience audience, Column made)
 {
     made.audience = audience;
     return made;
-}
-
-RawJson intervalJson(const std::optional<ConfidenceInterval>& interval)
-{
-    return {interval ? "[" + jsonNumber(interval->low) + ", " + jsonNumber(interval->high) + "]" : "null"};
 }
 
 std::string ratioInterval(const TimeDifference& difference)
@@ -130,12 +127,11 @@ Table timesTable(const ComparisonPtr& comparison)
             Unit::Milliseconds),
         only(Audience::Programs,
              add("difference_ci95", "",
-                 [](const ComparedTime& t) { return Cell(intervalJson(t.difference.difference95)); })),
+                 [](const ComparedTime& t) { return cellOf(t.difference.difference95); })),
         only(Audience::Programs,
              add("ratio", "", [](const ComparedTime& t) { return Cell(t.difference.ratio); })),
         only(Audience::Programs,
-             add("ratio_ci95", "",
-                 [](const ComparedTime& t) { return Cell(intervalJson(t.difference.ratio95)); })),
+             add("ratio_ci95", "", [](const ComparedTime& t) { return cellOf(t.difference.ratio95); })),
         only(Audience::People,
              add("ratio", "B / A",
                  [](const ComparedTime& t) { return cellOf(fmt::format("{:.3f}", t.difference.ratio)); })),
@@ -270,7 +266,8 @@ Table heldTable(const ComparisonPtr& comparison, const HeldTable& held)
                       .title = std::move(title),
                       .cell = [comparison, rows = held.rows,
                                get](std::size_t row) { return Cell(get(((*comparison->held).*rows)[row])); },
-                      .unit = unit};
+                      .unit = unit,
+                      .sharesUnit = true};
     };
     Table table{.heading = fmt::format("Memory {} at A's {} and B's {}, by {}", heldWords(*comparison),
                                        wordOf(comparison->held->a.moment), wordOf(comparison->held->b.moment),

@@ -2,18 +2,27 @@
 
 #include "core/exchange/text.h"
 
+#include <algorithm>
 #include <array>
 #include <ostream>
+#include <utility>
+#include <vector>
 
 namespace tilescope::exchange {
 
 namespace {
 
+using analysis::ConfidenceInterval;
 using analysis::Statistics;
 
 std::string jsonOptional(const std::optional<double>& value)
 {
     return value ? jsonNumber(*value) : "null";
+}
+
+std::string jsonInterval(const ConfidenceInterval& interval)
+{
+    return "[" + jsonNumber(interval.low) + ", " + jsonNumber(interval.high) + "]";
 }
 
 std::string jsonStatistics(const Statistics& statistics)
@@ -23,12 +32,7 @@ std::string jsonStatistics(const Statistics& statistics)
     text += ", \"median\": " + jsonNumber(statistics.median);
     text += ", \"min\": " + jsonNumber(statistics.min) + ", \"max\": " + jsonNumber(statistics.max);
     text += ", \"p95\": " + jsonNumber(statistics.p95) + ", \"n\": " + std::to_string(statistics.n);
-    text += ", \"ci95\": ";
-    if (statistics.ci95)
-        text += "[" + jsonNumber(statistics.ci95->low) + ", " + jsonNumber(statistics.ci95->high) + "]";
-    else
-        text += "null";
-    return text + "}";
+    return text + ", \"ci95\": " + (statistics.ci95 ? jsonInterval(*statistics.ci95) : "null") + "}";
 }
 
 struct JsonCell {
@@ -38,6 +42,7 @@ struct JsonCell {
     std::string operator()(double value) const { return jsonNumber(value); }
     std::string operator()(const std::string& value) const { return jsonString(value); }
     std::string operator()(const Statistics& value) const { return jsonStatistics(value); }
+    std::string operator()(const ConfidenceInterval& value) const { return jsonInterval(value); }
     std::string operator()(const RawJson& value) const { return escapeJsonForTerminal(value.text); }
 };
 
@@ -52,6 +57,7 @@ struct CsvCell {
     }
     std::string operator()(const std::string& value) const { return csvField(value); }
     std::string operator()(const Statistics& value) const { return csvField(jsonStatistics(value)); }
+    std::string operator()(const ConfidenceInterval& value) const { return csvField(jsonInterval(value)); }
     std::string operator()(const RawJson& value) const { return csvField(escapeJsonForTerminal(value.text)); }
 };
 
@@ -85,49 +91,53 @@ std::string cellJson(const Cell& cell)
 
 void writeJson(std::ostream& out, const Table& table)
 {
+    std::vector<std::pair<std::string, const Column*>> members;
+    for (const Column& column : table.columns)
+        if (column.audience != Audience::People)
+            members.emplace_back((members.empty() ? "" : ", ") + jsonString(column.key) + ": ", &column);
     out << "[";
+    std::string line;
     for (std::size_t row = 0; row < table.rows; ++row) {
-        out << (row == 0 ? "\n  {" : ",\n  {");
-        bool first = true;
-        for (const Column& column : table.columns) {
-            if (column.audience == Audience::People)
-                continue;
-            out << (first ? "" : ", ") << jsonString(column.key) << ": " << cellJson(column.cell(row));
-            first = false;
-        }
-        out << "}";
+        line = row == 0 ? "\n  {" : ",\n  {";
+        for (const auto& [key, column] : members)
+            line.append(key).append(cellJson(column->cell(row)));
+        out << line << "}";
     }
     out << (table.rows == 0 ? "]\n" : "\n]\n");
 }
 
 void writeCsv(std::ostream& out, const Table& table)
 {
-    const auto eachField = [&](auto&& plain, auto&& statistic) {
-        bool first = true;
-        for (const Column& column : table.columns) {
-            if (column.audience == Audience::People)
-                continue;
-            out << (first ? "" : ",");
-            first = false;
-            if (column.statistic)
-                statistic(column);
-            else
-                plain(column);
-        }
-        out << "\r\n";
+    std::string line;
+    bool first = true;
+    const auto add = [&](const std::string& field) {
+        line.append(std::exchange(first, false) ? "" : ",").append(field);
     };
-    eachField([&](const Column& column) { out << csvField(column.key); },
-              [&](const Column& column) {
-                  for (std::size_t i = 0; i < kFigures.size(); ++i)
-                      out << (i ? "," : "") << csvField(column.key + "." + kFigures[i]);
-              });
-    for (std::size_t row = 0; row < table.rows; ++row)
-        eachField([&](const Column& column) { out << std::visit(CsvCell{}, column.cell(row)); },
-                  [&](const Column& column) {
-                      const auto figures = figuresOf(column.cell(row));
-                      for (std::size_t i = 0; i < figures.size(); ++i)
-                          out << (i ? "," : "") << std::visit(CsvCell{}, figures[i]);
-                  });
+    const auto end = [&] {
+        out << line << "\r\n";
+        line.clear();
+        first = true;
+    };
+    std::vector<const Column*> columns;
+    for (const Column& column : table.columns)
+        if (column.audience != Audience::People)
+            columns.push_back(&column);
+    for (const Column* column : columns)
+        if (column->statistic)
+            for (const std::string_view figure : kFigures)
+                add(csvField(column->key + "." + std::string(figure)));
+        else
+            add(csvField(column->key));
+    end();
+    for (std::size_t row = 0; row < table.rows; ++row) {
+        const auto value = [&](const Cell& cell) { add(std::visit(CsvCell{}, cell)); };
+        for (const Column* column : columns)
+            if (column->statistic)
+                std::ranges::for_each(figuresOf(column->cell(row)), value);
+            else
+                value(column->cell(row));
+        end();
+    }
 }
 
 } // namespace tilescope::exchange

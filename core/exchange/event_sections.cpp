@@ -36,9 +36,10 @@ Table tableOf(std::shared_ptr<const query::KernelsTable> kernels)
              column("instances", "count", &Row::instances),
              column("steps", "steps", &Row::steps, {.keep = 0}),
              column("instances_per_step", "per step", &Row::instancesPerStep),
-             column("total_ns", "total", &Row::total, {.keep = 2}), column("avg_ns", "avg", &Row::average),
-             column("min_ns", "min", &Row::shortest, {.keep = 0}),
-             column("max_ns", "max", &Row::longest, {.keep = 0}),
+             column("total_ns", "total", &Row::total, {.keep = 2}),
+             column("avg_ns", "avg", &Row::average, {.sharesUnit = true}),
+             column("min_ns", "min", &Row::shortest, {.keep = 0, .sharesUnit = true}),
+             column("max_ns", "max", &Row::longest, {.keep = 0, .sharesUnit = true}),
              column("percent", "GPU time", &Row::percent, {.unit = Unit::Percent, .keep = 2})})
         table.columns.push_back(std::move(each));
     if (byName)
@@ -67,15 +68,18 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
     using analysis::StepPartition;
     const auto column = columnsOf(steps);
     const auto part = [&column](std::string key, std::string title, Nanoseconds StepPartition::*member) {
-        return column(std::move(key), std::move(title), [member](const Row& row) {
-            return row.onGpu ? std::optional(row.partition.*member) : std::nullopt;
-        });
+        return column(std::move(key), std::move(title),
+                      [member](const Row& row) {
+                          return row.onGpu ? std::optional(row.partition.*member) : std::nullopt;
+                      },
+                      {.sharesUnit = true});
     };
     Table table{.rows = steps->rows.size()};
     table.columns = {
         column("run", "run", [](const Row& row) { return row.run.value; }),
         column("step", "step", &Row::step),
-        column("wall_ns", "wall", [](const Row& row) { return row.partition.wall.length(); }, {.keep = 2}),
+        column("wall_ns", "wall", [](const Row& row) { return row.partition.wall.length(); },
+               {.keep = 2, .sharesUnit = true}),
         part("gpu_busy_ns", "GPU busy", &StepPartition::gpuBusy),
         part("idle_launch_ns", "idle: launching", &StepPartition::launching),
         part("sync_ns", "idle: sync", &StepPartition::synchronizing),
@@ -89,8 +93,7 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
         column("why", "why",
                [](const Row& row) { return row.onGpu ? cellOf(explain(row.partition)) : Cell(); },
                {.keep = 0, .elidable = true})};
-    table.whyEmpty =
-        steps->last ? whyNoEvents(*steps->last, "traced steps") : "The file has no runs.";
+    table.whyEmpty = steps->last ? whyNoEvents(*steps->last, "traced steps") : "The file has no runs.";
     if (std::any_of(steps->rows.begin(), steps->rows.end(), [](const Row& row) { return row.onGpu; }))
         table.notes.push_back("Traced steps; GPU busy and the four kinds of idle add up to the wall.");
     return table;
@@ -104,8 +107,8 @@ Table tableOf(std::shared_ptr<const query::OpsTable> ops)
     const std::string group = titleOf(ops->grouping);
     table.columns = {column(group, group == "name" ? "op" : group, &Row::key, {.keep = 2, .elidable = true}),
                      column("instances", "count", &Row::instances),
-                     column("total_ns", "total", &Row::total),
-                     column("self_ns", "self", &Row::self, {.keep = 2}),
+                     column("total_ns", "total", &Row::total, {.sharesUnit = true}),
+                     column("self_ns", "self", &Row::self, {.keep = 2, .sharesUnit = true}),
                      column("avg_ns", "avg", &Row::average, {.keep = 0}),
                      column("percent", "self time", &Row::percent, {.unit = Unit::Percent, .keep = 2})};
     if (ops->events > 0)
@@ -124,8 +127,9 @@ Table tableOf(std::shared_ptr<const query::RangesTable> ranges)
     Table table{.heading = describeRun(ranges->run) + "; traced steps", .rows = ranges->rows.size()};
     const auto column = columnsOf(ranges);
     table.columns = {column("path", "range", &Row::path, {.keep = 2, .elidable = true}),
-                     column("instances", "count", &Row::instances), column("wall_ns", "wall", &Row::wall),
-                     column("gpu_ns", "GPU", &Row::gpu, {.keep = ranges->hasGpu ? 2 : 0}),
+                     column("instances", "count", &Row::instances),
+                     column("wall_ns", "wall", &Row::wall, {.sharesUnit = true}),
+                     column("gpu_ns", "GPU", &Row::gpu, {.keep = ranges->hasGpu ? 2 : 0, .sharesUnit = true}),
                      column("percent", ranges->hasGpu ? "of GPU time" : "of step", &Row::percent,
                             {.unit = Unit::Percent, .keep = 2})};
     table.whyEmpty = whyNoEvents(ranges->run, "ranges (that match)");

@@ -90,12 +90,13 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
     using Row = query::MemoryGroupRow;
     // Categories and ops are not stretches of time: the table then leaves out columns without a value.
     const bool timed = std::ranges::any_of(groups->rows, [](const Row& row) { return row.peak.has_value(); });
-    const Shown stretch{.unit = Unit::Bytes, .audience = timed ? Audience::Everyone : Audience::Programs};
+    const Shown stretch{
+        .unit = Unit::Bytes, .audience = timed ? Audience::Everyone : Audience::Programs, .sharesUnit = true};
     const auto column = columnsOf(groups);
     Table table{.heading = describeRun(groups->run), .rows = groups->rows.size()};
     table.columns = {column("key", titleOf(groups->grouping), &Row::key, {.keep = 2, .elidable = true}),
-                     column("at_peak", "at peak", &Row::atPeak, {.keep = 2}),
-                     column("max", "max", &Row::max),
+                     column("at_peak", "at peak", &Row::atPeak, {.keep = 2, .sharesUnit = true}),
+                     column("max", "max", &Row::max, {.sharesUnit = true}),
                      column("allocations", "allocations", &Row::allocations),
                      column("before", "before", &Row::before, stretch),
                      column("after", "after", &Row::after, stretch),
@@ -233,7 +234,7 @@ Table tableOf(std::shared_ptr<const query::SavedTable> saved)
                           const auto& at = row.tensor.*member;
                           return at ? std::optional(*at - origin) : std::nullopt;
                       },
-                      {.keep = 0});
+                      {.keep = 0, .sharesUnit = true});
     };
     Table table{.heading = describeRun(saved->run) + "; held for backward by one step",
                 .rows = saved->rows.size()};
@@ -244,8 +245,9 @@ Table tableOf(std::shared_ptr<const query::SavedTable> saved)
         tensor("tensor", "tensor", &SavedTensor::tensor, {.elidable = true}),
         tensor("shape", "shape", &SavedTensor::shape),
         tensor("dtype", "dtype", &SavedTensor::dtype),
-        tensor("bytes", "bytes", &SavedTensor::bytes, {.unit = Unit::Bytes, .keep = 2}),
-        tensor("storage_bytes", "storage", &SavedTensor::storageBytes, {.unit = Unit::Bytes}),
+        tensor("bytes", "bytes", &SavedTensor::bytes, {.unit = Unit::Bytes, .keep = 2, .sharesUnit = true}),
+        tensor("storage_bytes", "storage", &SavedTensor::storageBytes,
+               {.unit = Unit::Bytes, .sharesUnit = true}),
         tensor("shared_with", "shared with", &SavedTensor::sharedWith),
         column("category", "category", [](const Row& row) { return wordOf(row.tensor.category); }),
         time("from_ns", "from", &SavedTensor::from),
@@ -263,10 +265,11 @@ Table totalsOf(std::shared_ptr<const query::SavedTable> saved)
     const ColumnsOf column(saved, saved->totals);
     Table table{.heading = describeRun(saved->run) + "; held for backward by one step",
                 .rows = saved->totals.size()};
-    table.columns = {column("key", titleOf(saved->grouping), &Total::path, {.keep = 2, .elidable = true}),
-                     column("tensors", "tensors", &Total::tensors),
-                     column("activations", "activations", &Total::activations, {.keep = 2}),
-                     column("others", "there anyway", &Total::others)};
+    table.columns = {
+        column("key", titleOf(saved->grouping), &Total::path, {.keep = 2, .elidable = true}),
+        column("tensors", "tensors", &Total::tensors),
+        column("activations", "activations", &Total::activations, {.keep = 2, .sharesUnit = true}),
+        column("others", "there anyway", &Total::others, {.sharesUnit = true})};
     table.whyEmpty = whyNothingSaved(*saved);
     table.notes.push_back(savedNote(*saved));
     return table;

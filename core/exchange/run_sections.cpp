@@ -116,20 +116,16 @@ std::optional<double> phaseMedian(const RunRow& row, Phase phase)
     return {};
 }
 
-/// The interval of a median; why there is none below six values.
-std::string intervalText(const analysis::Statistics& statistics, const Scale& scale)
-{
-    if (!statistics.ci95)
-        return "n < 6: no interval";
-    return scale.text(statistics.ci95->low) + " to " + scale.text(statistics.ci95->high);
-}
+constexpr std::string_view kNoInterval = "n < 6: no interval";
 
 /// The median of a phase with its interval, and its extremes, in one unit.
 std::string statisticText(const analysis::Statistics& statistics)
 {
     const Scale scale = scaleFor(Unit::Milliseconds, statistics.median);
     std::string text = scale.text(statistics.median) + " " + scale.suffix;
-    text += (statistics.ci95 ? " (95 % " : " (") + intervalText(statistics, scale) + ")";
+    const auto& interval = statistics.ci95;
+    text += interval ? " (95 % " + scale.text(interval->low) + " to " + scale.text(interval->high) + ")"
+                     : " (" + std::string(kNoInterval) + ")";
     text += ", min " + scale.text(statistics.min) + ", max " + scale.text(statistics.max) + ", p95 " +
             scale.text(statistics.p95);
     return text + ", n " + std::to_string(statistics.n);
@@ -178,7 +174,7 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     if (runs->anyVarying())
         add(column.people("what differs",
                           [runs](const RunRow& r) { return labelOf(runs->varying(r.record)); },
-                          {.keep = 2, .elidable = true}));
+                          {.keep = 2, .elidable = true, .hasPairs = true}));
     add(column("status", "status", [](const RunRow& r) { return wordOf(r.record.result.status); },
                {.keep = 2, .meaning = Meaning::Status}));
     add(column.programs("reason", [](const RunRow& r) { return cellOrNull(r.record.result.reason); }));
@@ -186,26 +182,27 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     add(column.programs("params", [](const RunRow& r) { return paramsJson(r.record); }));
     add(column.programs("parameters", [](const RunRow& r) { return r.record.result.parameters; }));
     add(column("step_ms", "median step", [](const RunRow& r) { return r.stepMs(); },
-               {.unit = Unit::Milliseconds, .keep = 2}));
-    add(column.people("95 % interval", [](const RunRow& r) {
-        if (!r.stepMs())
-            return Cell();
-        const Scale scale = scaleFor(Unit::Milliseconds, r.stepMs()->median);
-        const std::string text = intervalText(*r.stepMs(), scale);
-        return cellOf(r.stepMs()->ci95 ? text + " " + scale.suffix : text);
-    }));
+               {.unit = Unit::Milliseconds, .keep = 2, .sharesUnit = true}));
+    add(column.people("95 % interval",
+                      [](const RunRow& r) {
+                          if (!r.stepMs())
+                              return Cell();
+                          return r.stepMs()->ci95 ? Cell(*r.stepMs()->ci95) : cellOf(kNoInterval);
+                      },
+                      {.unit = Unit::Milliseconds, .sharesUnit = true}));
     add(column.people("n", [](const RunRow& r) { return r.stepMs() ? Cell(r.stepMs()->n) : Cell(); },
                       {.keep = 0}));
     for (const Phase phase : runs->timedPhases())
         if (phase != Phase::Step)
             add(column.people(std::string(wordOf(phase)),
                               [phase](const RunRow& r) { return phaseMedian(r, phase); },
-                              {.unit = Unit::Milliseconds}));
+                              {.unit = Unit::Milliseconds, .sharesUnit = true}));
     add(column.programs("phases", phasesJson));
     add(column.programs("warmup_ms", [](const RunRow& r) { return numbersJson(r.warmupMs); }));
-    add(result("before_backward", "before backward", &RunResult::beforeBackward, {.keep = 0}));
-    add(result("peak_allocated", "peak", &RunResult::peakAllocated));
-    add(result("peak_reserved", "reserved", &RunResult::peakReserved, {.keep = 0}));
+    add(result("before_backward", "before backward", &RunResult::beforeBackward,
+               {.keep = 0, .sharesUnit = true}));
+    add(result("peak_allocated", "peak", &RunResult::peakAllocated, {.sharesUnit = true}));
+    add(result("peak_reserved", "reserved", &RunResult::peakReserved, {.keep = 0, .sharesUnit = true}));
     add(result("trace_overhead", "traced/bare", &RunResult::traceOverhead, {.keep = 0}));
     add(column.programs("loss", [](const RunRow& r) { return r.record.result.loss; }));
     add(column.programs("oom", [](const RunRow& r) { return oomJson(r.record.result.oom); }));
@@ -289,12 +286,13 @@ Table tableOf(std::shared_ptr<const query::SamplesTable> samples)
     using Row = query::SampleRow;
     const auto column = columnsOf(samples);
     Table table{.rows = samples->rows.size()};
-    table.columns = {column("run", "run", [](const Row& row) { return row.run.value; }),
-                     column("step", "step", [](const Row& row) { return row.sample.step; }),
-                     column("kind", "kind", [](const Row& row) { return wordOf(row.sample.kind); }),
-                     column("phase", "phase", [](const Row& row) { return wordOf(row.sample.phase); }),
-                     column("wall_ns", "wall", [](const Row& row) { return row.sample.wall; }),
-                     column("gpu_ns", "GPU", [](const Row& row) { return row.sample.gpu; })};
+    table.columns = {
+        column("run", "run", [](const Row& row) { return row.run.value; }),
+        column("step", "step", [](const Row& row) { return row.sample.step; }),
+        column("kind", "kind", [](const Row& row) { return wordOf(row.sample.kind); }),
+        column("phase", "phase", [](const Row& row) { return wordOf(row.sample.phase); }),
+        column("wall_ns", "wall", [](const Row& row) { return row.sample.wall; }, {.sharesUnit = true}),
+        column("gpu_ns", "GPU", [](const Row& row) { return row.sample.gpu; }, {.sharesUnit = true})};
     table.whyEmpty = "No step was measured.";
     return table;
 }

@@ -22,6 +22,8 @@ struct Shown {
     Audience audience = Audience::Everyone;
     Meaning meaning = Meaning::Plain;
     bool elidable = false;
+    bool hasPairs = false;
+    bool sharesUnit = false;
 };
 
 /// Makes the columns of a table, one entry each: key, title, and a getter that returns a typed value of a row.
@@ -49,7 +51,9 @@ public:
                 .meaning = shown.meaning,
                 .statistic = std::is_same_v<Value, std::optional<analysis::Statistics>>,
                 .elidable = shown.elidable,
-                .keep = shown.keep};
+                .hasPairs = shown.hasPairs,
+                .keep = shown.keep,
+                .sharesUnit = shown.sharesUnit};
     }
     /// For programs only.
     template <class Get> Column programs(std::string key, Get get) const

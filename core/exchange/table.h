@@ -19,9 +19,9 @@ struct RawJson {
 };
 
 /// One value of a table. monostate means not measured: null in JSON, an empty field in CSV, a dash on a
-/// terminal.
-using Cell =
-    std::variant<std::monostate, bool, std::int64_t, double, std::string, analysis::Statistics, RawJson>;
+/// terminal. An interval is `[low, high]` in JSON and CSV and `low to high` on a terminal.
+using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string, analysis::Statistics,
+                          analysis::ConfidenceInterval, RawJson>;
 
 // The unit determines how a terminal shows a number; JSON and CSV contain the plain value.
 using quantity::Unit;
@@ -44,8 +44,12 @@ struct Column {
     Audience audience = Audience::Everyone;
     Meaning meaning = Meaning::Plain;
     bool statistic = false; ///< cells are Statistics or null; CSV has a field for each figure
-    bool elidable = false;  ///< long text that may be shortened in the middle to fit the terminal
+    bool elidable = false;  ///< long text that may be shortened to fit the terminal, as elideMiddle() does
+    bool hasPairs = false;  ///< an elidable text is `key=value` pairs and is shortened as elidePairs() does
     int keep = 1;           ///< narrow terminals drop columns with the lowest value first; 2: never
+    /// The values are compared with those of the table's other columns that share a unit: on a terminal, all
+    /// such columns whose `unit` is the same get one scale.
+    bool sharesUnit = false;
 };
 
 /// A table for a terminal, JSON or CSV. Columns compute their cells on demand, so a million rows need no
@@ -70,7 +74,11 @@ struct TerminalStyle {
 TerminalStyle styleOfStandardOutput();
 
 /// Writes the table as aligned text: numbers right-aligned with three significant digits and one unit per
-/// column. Shortens names in the middle, then drops columns (and lists them) until the table fits.
+/// column. Columns that share a unit use that of their largest value, or the next smaller one if some column
+/// would have only values below 0.1: 1,234 and 1,235 ms differ by 0.312 ms. Shortens names, then drops columns
+/// (and lists them) until the table fits.
+///
+/// Reads each cell once, row by row.
 void writeTerminal(std::ostream& out, const Table& table, const TerminalStyle& style);
 
 /// One value as JSON.

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <ostream>
 #include <string_view>
 
@@ -17,73 +19,123 @@ namespace tilescope::exchange {
 
 namespace {
 
-constexpr std::size_t kGap = 2;        // blanks between columns
-constexpr std::size_t kNarrowest = 16; // drop columns before shortening names below this
+constexpr std::size_t kGap = 2; // blanks between columns
+/// Widths to which texts are shortened.
+struct Least {
+    std::size_t name;
+    std::size_t pairs; ///< `key=value` pairs: enough for a whole one
+};
+
+constexpr Least kNarrow{16, 24};   // columns are dropped before texts become narrower
+constexpr Least kNarrowest{8, 20}; // if no more columns can be dropped
 
 /// A column ready for printing: every cell as text, and the width.
 struct Printed {
     const Column* column = nullptr;
     std::string title;
     std::vector<std::string> cells;
+    double largest = 0; ///< absolute value
     std::size_t width = 0;
     bool right = false;
+    bool hasValues = false;
     std::size_t padded = 0; ///< width to which cells are padded; longer cells shift the rest of their
                             ///< row
 };
 
-std::optional<double> numberIn(const Cell& cell)
-{
-    if (const auto* whole = std::get_if<std::int64_t>(&cell))
-        return static_cast<double>(*whole);
-    if (const auto* real = std::get_if<double>(&cell))
-        return *real;
-    if (const auto* statistics = std::get_if<analysis::Statistics>(&cell))
-        return statistics->median;
-    return {};
-}
+/// A cell before its column's unit is known: text, or what a scale makes a text of.
+using Unscaled = std::variant<std::string, std::int64_t, double, analysis::ConfidenceInterval>;
 
-struct TerminalCell {
-    const Scale& scale;
-
-    std::string operator()(std::monostate) const { return "-"; }
-    std::string operator()(bool value) const { return value ? "yes" : "no"; }
-    std::string operator()(std::int64_t value) const { return scale.text(value); }
-    std::string operator()(double value) const { return scale.text(value); }
-    std::string operator()(const std::string& value) const { return escapeForTerminal(value); }
-    std::string operator()(const analysis::Statistics& value) const { return scale.text(value.median); }
-    std::string operator()(const RawJson& value) const { return escapeForTerminal(value.text); }
+struct ToUnscaled {
+    Unscaled operator()(std::monostate) const { return "-"; }
+    Unscaled operator()(bool value) const { return value ? "yes" : "no"; }
+    Unscaled operator()(std::int64_t value) const { return value; }
+    Unscaled operator()(double value) const { return value; }
+    Unscaled operator()(const std::string& value) const { return escapeForTerminal(value); }
+    Unscaled operator()(const analysis::Statistics& value) const { return value.median; }
+    Unscaled operator()(const analysis::ConfidenceInterval& value) const { return value; }
+    Unscaled operator()(const RawJson& value) const { return escapeForTerminal(value.text); }
 };
 
-/// Reads the rows twice: first for the largest value of each column, which determines its unit. A table may
-/// compute its rows on demand.
+/// The absolute value that determines the unit; none for a text.
+struct Size {
+    std::optional<double> operator()(const std::string&) const { return {}; }
+    std::optional<double> operator()(std::int64_t value) const
+    {
+        return std::abs(static_cast<double>(value));
+    }
+    std::optional<double> operator()(double value) const { return std::abs(value); }
+    std::optional<double> operator()(const analysis::ConfidenceInterval& value) const
+    {
+        return std::max(std::abs(value.low), std::abs(value.high));
+    }
+};
+
+struct Scaled {
+    const Scale& scale;
+
+    std::string operator()(std::string& text) const { return std::move(text); }
+    std::string operator()(std::int64_t value) const { return scale.text(value); }
+    std::string operator()(double value) const { return scale.text(value); }
+    std::string operator()(const analysis::ConfidenceInterval& value) const
+    {
+        return scale.text(value.low) + " to " + scale.text(value.high);
+    }
+};
+
+Scale scaleOf(const Printed& column, const std::vector<Printed>& columns)
+{
+    const Unit unit = column.column->unit;
+    double largest = column.largest;
+    if (!column.column->sharesUnit)
+        return scaleFor(unit, largest);
+    const auto isCompared = [unit](const Printed& other) {
+        return other.column->sharesUnit && other.column->unit == unit && other.largest > 0;
+    };
+    double least = largest > 0 ? largest : std::numeric_limits<double>::infinity();
+    for (const Printed& other : columns)
+        if (isCompared(other)) {
+            largest = std::max(largest, other.largest);
+            least = std::min(least, other.largest);
+        }
+    constexpr double kNextUnit = 1000; // units differ by this factor or 1024
+    const Scale scale = scaleFor(unit, largest);
+    return least / scale.divisor < 0.1 ? scaleFor(unit, largest / kNextUnit) : scale;
+}
+
+/// Reads each cell once, because a table may compute its rows on demand. The largest value of a column is known
+/// at the end, and determines the unit.
 std::vector<Printed> print(const Table& table, std::size_t rows)
 {
     std::vector<Printed> columns;
     for (const Column& column : table.columns)
         if (column.audience != Audience::Programs)
             columns.push_back({.column = &column, .title = column.title, .cells = {}});
-    std::vector<double> largest(columns.size());
+    std::vector<std::vector<Unscaled>> unscaled(columns.size());
+    for (std::vector<Unscaled>& cells : unscaled)
+        cells.reserve(rows);
     for (std::size_t row = 0; row < rows; ++row)
-        for (std::size_t c = 0; c < columns.size(); ++c)
-            if (const auto number = numberIn(columns[c].column->cell(row))) {
-                largest[c] = std::max(largest[c], std::abs(*number));
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            const Cell value = columns[c].column->cell(row);
+            columns[c].hasValues = columns[c].hasValues || !std::holds_alternative<std::monostate>(value);
+            const Unscaled& cell = unscaled[c].emplace_back(std::visit(ToUnscaled{}, value));
+            if (const auto size = std::visit(Size{}, cell)) {
+                columns[c].largest = std::max(columns[c].largest, *size);
                 columns[c].right = true;
             }
-    std::vector<Scale> scales;
+        }
     for (std::size_t c = 0; c < columns.size(); ++c) {
         Printed& printed = columns[c];
-        const Scale& scale = scales.emplace_back(scaleFor(printed.column->unit, largest[c]));
+        const Scale scale = scaleOf(printed, columns);
         if (!scale.suffix.empty() && printed.right)
             printed.title += " (" + scale.suffix + ")";
         printed.width = displayWidth(printed.title);
         printed.cells.reserve(rows);
-    }
-    for (std::size_t row = 0; row < rows; ++row)
-        for (std::size_t c = 0; c < columns.size(); ++c) {
-            Printed& printed = columns[c];
-            printed.cells.push_back(std::visit(TerminalCell{scales[c]}, printed.column->cell(row)));
+        for (Unscaled& cell : unscaled[c]) {
+            printed.cells.push_back(std::visit(Scaled{scale}, cell));
             printed.width = std::max(printed.width, displayWidth(printed.cells.back()));
         }
+        unscaled[c] = {};
+    }
     return columns;
 }
 
@@ -95,13 +147,14 @@ std::size_t widthOf(const std::vector<Printed>& columns)
     return width;
 }
 
-/// Removes `excess` characters of width from elidable columns, widest first, none below kNarrowest.
-void narrow(std::vector<Printed>& columns, std::size_t excess)
+/// Removes `excess` characters of width from elidable columns, widest first, none below its least width.
+void narrow(std::vector<Printed>& columns, std::size_t excess, const Least& least)
 {
     while (excess > 0) {
         Printed* widest = nullptr;
         for (Printed& column : columns)
-            if (column.column->elidable && column.width > kNarrowest &&
+            if (column.column->elidable &&
+                column.width > (column.column->hasPairs ? least.pairs : least.name) &&
                 (!widest || column.width > widest->width))
                 widest = &column;
         if (!widest)
@@ -109,6 +162,12 @@ void narrow(std::vector<Printed>& columns, std::size_t excess)
         --widest->width;
         --excess;
     }
+}
+
+/// Columns with the lowest rank are dropped first: those without a value, then by `keep`.
+int rankOf(const Printed& column)
+{
+    return column.hasValues || column.column->keep >= 2 ? column.column->keep : -1;
 }
 
 /// Makes the columns fit: shortens names first, then drops the least important column, the rightmost of
@@ -121,16 +180,17 @@ std::vector<std::string> fit(std::vector<Printed>& columns, std::size_t width)
     const std::vector<Printed> wide = columns;
     for (;;) {
         if (const std::size_t now = widthOf(columns); now > width)
-            narrow(columns, now - width);
+            narrow(columns, now - width, kNarrow);
         if (widthOf(columns) <= width)
             return dropped;
         auto least = columns.end();
         for (auto column = columns.begin(); column != columns.end(); ++column)
-            if (column->column->keep < 2 &&
-                (least == columns.end() || column->column->keep <= least->column->keep))
+            if (rankOf(*column) < 2 && (least == columns.end() || rankOf(*column) <= rankOf(*least)))
                 least = column;
-        if (least == columns.end())
+        if (least == columns.end()) {
+            narrow(columns, widthOf(columns) - width, kNarrowest);
             return dropped;
+        }
         dropped.push_back(least->column->title);
         columns.erase(least);
         // Without the dropped column, names may have more space again.
@@ -180,7 +240,8 @@ std::string_view colourOf(Meaning meaning, std::string_view text)
 void writeCell(std::ostream& out, const Printed& column, std::string_view cell, std::string_view colour,
                bool last)
 {
-    const std::string text = elideMiddle(cell, column.width);
+    const std::string text =
+        column.column->hasPairs ? elidePairs(cell, column.width) : elideMiddle(cell, column.width);
     const std::size_t taken = displayWidth(text);
     const std::size_t padding = column.padded > taken ? column.padded - taken : 0;
     if (column.right)

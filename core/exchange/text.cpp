@@ -1,23 +1,17 @@
 #include "core/exchange/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 namespace tilescope::exchange {
 
 namespace {
-
-std::string hex(std::uint32_t value, int digits)
-{
-    static constexpr std::string_view figures = "0123456789abcdef";
-    std::string text;
-    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
-        text += figures[(value >> shift) & 0xf];
-    return text;
-}
 
 bool isCombining(std::uint32_t point)
 {
@@ -57,6 +51,11 @@ std::string jsonString(std::string_view text)
 {
     std::string quoted = "\"";
     while (!text.empty()) {
+        const std::size_t plain = plainPrefix(text.substr(0, text.find_first_of("\"\\")));
+        quoted += text.substr(0, plain);
+        text.remove_prefix(plain);
+        if (text.empty())
+            break;
         const DecodedCharacter character = decodeUtf8(text);
         if (!character.valid)
             quoted += "\xef\xbf\xbd";
@@ -69,7 +68,7 @@ std::string jsonString(std::string_view text)
         // Valid in JSON, but a terminal would interpret them.
         else if (character.point < 0x20 || (character.point >= 0x7f && character.point < 0xa0) ||
                  reordersText(character.point))
-            quoted += "\\u" + hex(character.point, 4);
+            quoted += fmt::format("\\u{:04x}", character.point);
         else
             quoted += text.substr(0, character.length);
         text.remove_prefix(character.length);
@@ -125,12 +124,52 @@ std::size_t displayWidth(std::string_view text)
 {
     std::size_t width = 0;
     while (!text.empty()) {
+        if (const std::size_t plain = plainPrefix(text); plain > 0) {
+            width += plain;
+            text.remove_prefix(plain);
+            continue;
+        }
         const DecodedCharacter character = decodeUtf8(text);
         width += widthOf(character.point);
         text.remove_prefix(character.length);
     }
     return width;
 }
+
+namespace {
+
+/// The beginning of a text, in at most `width` columns.
+std::string_view beginningOf(std::string_view text, std::size_t width)
+{
+    std::size_t used = 0;
+    for (std::string_view rest = text; !rest.empty();) {
+        const DecodedCharacter character = decodeUtf8(rest);
+        used += widthOf(character.point);
+        if (used > width)
+            return text.substr(0, text.size() - rest.size());
+        rest.remove_prefix(character.length);
+    }
+    return text;
+}
+
+/// `a=1`, `b=2 GiB` of `a=1 b=2 GiB`.
+std::vector<std::string_view> pairsOf(std::string_view text)
+{
+    std::vector<std::string_view> pairs;
+    std::size_t begin = 0;
+    for (std::size_t space = text.find(' '); space != std::string_view::npos;) {
+        const std::size_t next = text.find(' ', space + 1);
+        if (text.substr(space + 1, next - space - 1).find('=') != std::string_view::npos) {
+            pairs.push_back(text.substr(begin, space - begin));
+            begin = space + 1;
+        }
+        space = next;
+    }
+    pairs.push_back(text.substr(begin));
+    return pairs;
+}
+
+} // namespace
 
 std::string elideMiddle(std::string_view text, std::size_t width)
 {
@@ -140,16 +179,7 @@ std::string elideMiddle(std::string_view text, std::size_t width)
         return {};
     const std::size_t head = width / 2;        // columns before the ellipsis
     const std::size_t tail = width - head - 1; // columns after it
-    std::string elided;
-    std::size_t used = 0;
-    for (std::string_view rest = text; !rest.empty();) {
-        const DecodedCharacter character = decodeUtf8(rest);
-        if (used + widthOf(character.point) > head)
-            break;
-        used += widthOf(character.point);
-        elided += rest.substr(0, character.length);
-        rest.remove_prefix(character.length);
-    }
+    std::string elided(beginningOf(text, head));
     elided += "\u2026";
     std::size_t skip = displayWidth(text);
     while (!text.empty() && skip > tail) {
@@ -158,6 +188,23 @@ std::string elideMiddle(std::string_view text, std::size_t width)
         text.remove_prefix(character.length);
     }
     return elided += text;
+}
+
+std::string elidePairs(std::string_view text, std::size_t width)
+{
+    if (displayWidth(text) <= width)
+        return std::string(text);
+    const std::vector<std::string_view> pairs = pairsOf(text);
+    for (std::size_t kept = pairs.size() - 1; kept > 0; --kept) {
+        const std::size_t end = static_cast<std::size_t>(pairs[kept - 1].end() - text.begin());
+        const std::string elided = fmt::format("{} \u2026 +{}", text.substr(0, end), pairs.size() - kept);
+        if (displayWidth(elided) <= width)
+            return elided;
+    }
+    const std::string count = pairs.size() > 1 ? fmt::format("\u2026 +{}", pairs.size() - 1) : "\u2026";
+    if (displayWidth(count) > width)
+        return std::string(width > 0 ? "\u2026" : "");
+    return std::string(beginningOf(pairs.front(), width - displayWidth(count))) + count;
 }
 
 } // namespace tilescope::exchange

@@ -35,4 +35,9 @@ std::size_t displayWidth(std::string_view text);
 /// differ at their beginning and end.
 std::string elideMiddle(std::string_view text, std::size_t width);
 
+/// A text of `key=value` pairs that are separated by spaces, in at most `width` columns. A longer text keeps its
+/// first pairs whole and ends with the number of pairs that are left out: `backend=flash … +2`. If not even the
+/// first pair fits, its end is cut. Words without `=` belong to the pair before them.
+std::string elidePairs(std::string_view text, std::size_t width);
+
 } // namespace tilescope::exchange

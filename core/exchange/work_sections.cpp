@@ -72,8 +72,8 @@ Table tableOf(std::shared_ptr<const query::RooflineTable> roofline)
     table.columns = {
         column(group, group, &Row::key, {.keep = 2, .elidable = true}),
         column("instances", "count", &Row::instances, {.keep = 0}),
-        column("time_ns", roofline->onGpu ? "GPU time" : "time", &Row::time, {.keep = 2}),
-        column("counted_ns", "counted", &Row::counted, {.keep = 0}),
+        column("time_ns", roofline->onGpu ? "GPU time" : "time", &Row::time, {.keep = 2, .sharesUnit = true}),
+        column("counted_ns", "counted", &Row::counted, {.keep = 0, .sharesUnit = true}),
         column("flops", "FLOP",
                [](const Row& row) { return row.work ? Cell(row.work->flops.count) : Cell(); },
                {.unit = Unit::Operations}),
@@ -136,9 +136,9 @@ Table tableOf(std::shared_ptr<const query::MfuTable> mfu)
         column("step", "step", &Row::step, {.keep = 2}),
         column("wall_ns", "wall", &Row::wall, {.keep = 2}),
         column("model_flops", "model FLOP", [flops](const Row& row) { return flops(row.model); },
-               {.unit = Unit::Operations}),
+               {.unit = Unit::Operations, .sharesUnit = true}),
         column("hardware_flops", "done FLOP", [flops](const Row& row) { return flops(row.hardware); },
-               {.unit = Unit::Operations, .keep = 0}),
+               {.unit = Unit::Operations, .keep = 0, .sharesUnit = true}),
         column("tflops", "",
                [](const Row& row) {
                    return row.model ? cellOf(per(analysis::flopsPerSecond({*row.model, {}}, row.wall), kTera))

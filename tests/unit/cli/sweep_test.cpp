@@ -2,11 +2,19 @@
 // machines.
 
 #include "command_line.h"
+#include "core/exchange/text.h"
 #include "core/store/run_reader.h"
 
 #include <gmock/gmock.h>
 
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <csignal>
+#include <iterator>
+#include <set>
 
 namespace tilescope {
 
@@ -206,6 +214,72 @@ TEST_F(Sweep, AQuickEditionHasNoPointTwice)
     ASSERT_EQ(tilescope({"--batch", "steps.yaml", "--quick", "-o", "a.tscope"}).code, 0);
     EXPECT_THAT(tilescope({"--batch", "steps.yaml", "--quick", "-o", "a.tscope", "--resume"}).out,
                 HasSubstr("4 of 4 points already in the file; nothing was run"));
+}
+
+/// The lines that the program prints on a terminal of a width.
+std::vector<std::string> linesOnTerminal(std::vector<std::string> command,
+                                         const std::map<std::string, std::string>& environment, int width)
+{
+    int terminal = -1;
+    const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (child == 0) {
+        for (const auto& [name, value] : environment)
+            setenv(name.c_str(), value.c_str(), 1);
+        setenv("COLUMNS", std::to_string(width).c_str(), 1);
+        setenv("NO_COLOR", "1", 1);
+        std::vector<char*> words;
+        for (std::string& word : command)
+            words.push_back(word.data());
+        words.push_back(nullptr);
+        execv(words.front(), words.data());
+        _exit(127);
+    }
+    std::string text;
+    std::array<char, 4096> buffer{};
+    for (ssize_t count = 0; (count = read(terminal, buffer.data(), buffer.size())) > 0;)
+        text.append(buffer.data(), static_cast<std::size_t>(count));
+    close(terminal);
+    waitpid(child, nullptr, 0);
+    std::erase(text, '\r');
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+std::vector<std::string> wordsOf(const std::string& line)
+{
+    std::istringstream in(line);
+    return {std::istream_iterator<std::string>(in), {}};
+}
+
+TEST_F(Sweep, ADryRunOnANarrowTerminalShowsWholeKeys)
+{
+    const auto dryRun = [this](int width) {
+        return linesOnTerminal(command({"--batch", "study:all", "--set", "device=cpu", "--dry-run"}),
+                               environment, width);
+    };
+    std::set<std::string> pairs;
+    for (const std::string& line : dryRun(1000))
+        for (const std::string& word : wordsOf(line))
+            if (word.find('=') != std::string::npos)
+                pairs.insert(word);
+    ASSERT_GT(pairs.size(), 20u);
+    for (const int width : {40, 60, 80}) {
+        std::size_t elided = 0;
+        for (const std::string& line : dryRun(width)) {
+            if (line.starts_with("Columns not shown"))
+                break; // the sentences below the table
+            EXPECT_LE(exchange::displayWidth(line), static_cast<std::size_t>(width)) << line;
+            elided += line.find("\u2026 +") != std::string::npos ? 1 : 0;
+            for (const std::string& word : wordsOf(line))
+                EXPECT_TRUE(word.find('=') == std::string::npos || pairs.contains(word) ||
+                            word.ends_with("\u2026"))
+                    << width << ": " << line;
+        }
+        EXPECT_GT(elided, 0u) << width;
+    }
 }
 
 TEST_F(Sweep, AResumedSweepContainsEveryPointOnce)

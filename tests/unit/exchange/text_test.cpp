@@ -64,4 +64,26 @@ TEST(ElideMiddle, KeepsBothEnds)
         EXPECT_LE(displayWidth(elideMiddle("\u4e2d\u6587x\u4e2d\u6587y", width)), width);
 }
 
+TEST(ElidePairs, LeavesOutWholePairsAndCountsThem)
+{
+    const std::string pairs = "backend=flash memory_limit=64 MiB size=tiny";
+    EXPECT_EQ(elidePairs(pairs, 43), pairs);
+    EXPECT_EQ(elidePairs(pairs, 42), "backend=flash memory_limit=64 MiB \u2026 +1");
+    EXPECT_EQ(elidePairs(pairs, 37), "backend=flash \u2026 +2");
+    EXPECT_EQ(elidePairs(pairs, 18), "backend=flash \u2026 +2");
+    EXPECT_EQ(elidePairs(pairs, 17), "backend=flash\u2026 +2");
+    EXPECT_EQ(elidePairs(pairs, 10), "backen\u2026 +2") << "a pair that does not fit loses its end";
+    EXPECT_EQ(elidePairs("name-of-a-sweep size=tiny", 20), "name-of-a-sweep \u2026 +1");
+    EXPECT_EQ(elidePairs("seq_len=1048576", 8), "seq_len\u2026");
+    for (std::size_t width = 0; width < 43; ++width)
+        EXPECT_LE(displayWidth(elidePairs(pairs, width)), width);
+}
+
+TEST(Escapes, HaveFourDigitsAndLeaveOtherPlanesAsTheyAre)
+{
+    EXPECT_EQ(jsonString("\u200b\x01"), R"("\u200b\u0001")");
+    EXPECT_EQ(jsonString("\U0001f600"), "\"\U0001f600\"");
+    EXPECT_EQ(escapeForTerminal("\U0001f600\u202e"), "\U0001f600\\u202e");
+}
+
 } // namespace tilescope::exchange
