@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kHelp =
     "usage: tilescope-engine --file OUT [--command TEXT] [--device auto|cpu|cuda|cuda:N]…\n"
-    "Runs the points that come on standard input, one JSON object a line, and appends them to OUT.\n"
+    "Reads points from standard input, one JSON object per line, and appends their runs to OUT.\n"
     "`tilescope --batch` and the window start it; an example by hand:\n"
     "  echo '{\"index\": 0, \"of\": 1, \"params\": {\"workload\": \"attention\", \"device\": \"cpu\"}}' |"
     " tilescope-engine --file a.tscope\n";

@@ -249,7 +249,7 @@ private:
         const auto [seen, isNew] =
             seenPoints_.emplace(fmt::format("{}", fmt::join(signature, "\n")), place.position);
         if (!isNew)
-            refuse(place, "the same point stands in sweep twice",
+            refuse(place, "sweep lists the same point twice",
                    fmt::format("it is given at line {} already; remove one", seen->second.line));
     }
 

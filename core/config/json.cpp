@@ -73,7 +73,7 @@ Json parsed(std::string_view text)
     try {
         return Json::parse(text);
     } catch (const nlohmann::json::exception& exception) {
-        refuse("", std::string("is no JSON: ") + exception.what(), "give {\"workload\": …}");
+        refuse("", std::string("is not JSON: ") + exception.what(), "give {\"workload\": …}");
     }
 }
 
@@ -114,7 +114,7 @@ ExperimentSpec fromJson(std::string_view json)
 ExperimentSpec fromJson(const Json& object)
 {
     if (!object.is_object())
-        refuse("", "is no JSON object", "give {\"workload\": …}");
+        refuse("", "is not a JSON object", "give {\"workload\": …}");
     const auto workload = object.find("workload");
     if (workload == object.end() || !workload->is_string() ||
         !fromWord<Workload>(workload->get_ref<const std::string&>()))
@@ -144,7 +144,7 @@ std::optional<ExperimentSpec> specOf(std::string_view json, std::string* why)
         return fromJson(json);
     } catch (const Error& error) {
         if (why)
-            *why = "the run's spec is not understood (" + error.sentence() + ")";
+            *why = "the run's spec cannot be read (" + error.sentence() + ")";
         return {};
     }
 }

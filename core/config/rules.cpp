@@ -41,12 +41,12 @@ Broken headWidthRule(const ExperimentSpec& spec, std::int64_t width,
     keys.insert(keys.end(), {"backend", "precision"});
     if (width > limits.maximum)
         return BrokenRule{
-            fmt::format("backend {} has no head width {}", wordOf(spec.backend), width),
-            fmt::format("it takes up to {}; {} take any", limits.maximum, backendsOfAnyHeadDim()),
+            fmt::format("backend {} does not support head width {}", wordOf(spec.backend), width),
+            fmt::format("it supports up to {}; {} support any", limits.maximum, backendsOfAnyHeadDim()),
             std::move(keys)};
-    return BrokenRule{fmt::format("backend {} in {} has no head width {}", wordOf(spec.backend),
+    return BrokenRule{fmt::format("backend {} in {} does not support head width {}", wordOf(spec.backend),
                                   wordOf(spec.precision), width),
-                      fmt::format("it takes multiples of {}", multiple), std::move(keys)};
+                      fmt::format("it supports multiples of {}", multiple), std::move(keys)};
 }
 
 Broken attentionRule(const ExperimentSpec& spec)
@@ -75,7 +75,7 @@ Broken lmRule(const ExperimentSpec& spec)
     if (width % 2 != 0)
         return BrokenRule{
             fmt::format("a head is {} wide (d_model {} / heads {})", width, spec.dModel, spec.heads),
-            "rotary embedding turns pairs, so the width must be even",
+            "rotary embedding rotates pairs, so the width must be even",
             {"heads", "d_model", "size"}};
     if (spec.checkpointing.kind == Checkpointing::Kind::Block && spec.checkpointing.every > spec.layers)
         return BrokenRule{fmt::format("checkpointing {} with {}", toText(spec.checkpointing),
@@ -157,7 +157,7 @@ std::optional<BrokenRule> brokenDeviceRule(const ExperimentSpec& spec)
     if (Broken broken = cpuRule(spec))
         return broken;
     if (!spec.counters.empty())
-        return BrokenRule{"counters are those of a GPU, and device is cpu",
+        return BrokenRule{"counters need a GPU, and device is cpu",
                           "remove counters or write device: cuda",
                           {"counters", "device"}};
     return {};

@@ -52,46 +52,43 @@ void addExperiment(std::vector<KeyRow>& rows)
                                      .minimum = 1,
                                      .maximum = 80,
                                      .defaultText = "the file's name",
-                                     .help = "label of the runs; not a path, and no part of what is measured",
+                                     .help = "label of the runs; not a path; does not affect measurements",
                                      .example = "my first sweep",
                                      .studies = true,
                                      .sweepable = false}));
-    rows.push_back(
-        row<&Spec::workload>({.name = "workload",
-                              .type = Choice,
-                              .choices = words<Workload>(),
-                              .defaultText = "required",
-                              .help = "what is run: one attention operator, a language model, or a "
-                                      "study of number formats",
-                              .example = "lm",
-                              .studies = true,
-                              .sweepable = false}));
-    rows.push_back(
-        row<&Spec::device>({.name = "device",
-                            .type = Device,
-                            .choices = {"auto", "cpu", "cuda"},
-                            .defaultText = "auto",
-                            .help = "where it runs; auto is the first GPU, or the CPU where there is none",
-                            .example = "cuda:1",
-                            .studies = true}));
-    rows.push_back(
-        row<&Spec::seed>({.name = "seed",
-                          .type = Integer,
-                          .minimum = 0,
-                          .maximum = kMaximumSeed,
-                          .defaultText = "0",
-                          .help = "of weights and inputs; the same seed and device give the same losses",
-                          .example = "42",
-                          .studies = true}));
-    rows.push_back(
-        row<&Spec::mode>({.name = "mode",
-                          .type = Choice,
-                          .choices = words<Mode>(),
-                          .defaultText = "both",
-                          .help = "what a step does; backward runs the forward pass untimed, train "
-                                  "(lm) adds the optimizer",
-                          .example = "forward",
-                          .lmChoices = {"train"}}));
+    rows.push_back(row<&Spec::workload>(
+        {.name = "workload",
+         .type = Choice,
+         .choices = words<Workload>(),
+         .defaultText = "required",
+         .help = "one attention operator, a language model, or a study of number formats",
+         .example = "lm",
+         .studies = true,
+         .sweepable = false}));
+    rows.push_back(row<&Spec::device>({.name = "device",
+                                       .type = Device,
+                                       .choices = {"auto", "cpu", "cuda"},
+                                       .defaultText = "auto",
+                                       .help = "device; auto is the first GPU, or the CPU if there is none",
+                                       .example = "cuda:1",
+                                       .studies = true}));
+    rows.push_back(row<&Spec::seed>(
+        {.name = "seed",
+         .type = Integer,
+         .minimum = 0,
+         .maximum = kMaximumSeed,
+         .defaultText = "0",
+         .help = "random seed of weights and inputs; the same seed and device give the same losses",
+         .example = "42",
+         .studies = true}));
+    rows.push_back(row<&Spec::mode>(
+        {.name = "mode",
+         .type = Choice,
+         .choices = words<Mode>(),
+         .defaultText = "both",
+         .help = "work of a step; backward runs the forward pass untimed, train (lm) adds the optimizer",
+         .example = "forward",
+         .lmChoices = {"train"}}));
     rows.push_back(
         row<&Spec::grad>({.name = "grad",
                           .type = Boolean,
@@ -102,7 +99,7 @@ void addExperiment(std::vector<KeyRow>& rows)
                                      .type = Choice,
                                      .choices = words<LossKind>(),
                                      .defaultText = "sum; cross_entropy for train",
-                                     .help = "what backward starts from; cross_entropy is for the lm",
+                                     .help = "loss that backward starts from; cross_entropy is for the lm",
                                      .example = "cross_entropy",
                                      .lmChoices = {"cross_entropy"}}));
     rows.push_back(
@@ -132,15 +129,16 @@ void addExperiment(std::vector<KeyRow>& rows)
 
 void addMeasurement(std::vector<KeyRow>& rows)
 {
-    rows.push_back(row<&Spec::warmup>({.name = "warmup",
-                                       .type = Integer,
-                                       .group = Measurement,
-                                       .minimum = 0,
-                                       .maximum = 10'000,
-                                       .defaultText = "5",
-                                       .help = "steps before the timed ones; kept, but not in the statistics",
-                                       .example = "0",
-                                       .studies = true}));
+    rows.push_back(
+        row<&Spec::warmup>({.name = "warmup",
+                            .type = Integer,
+                            .group = Measurement,
+                            .minimum = 0,
+                            .maximum = 10'000,
+                            .defaultText = "5",
+                            .help = "steps before the timed ones; stored, but not in the statistics",
+                            .example = "0",
+                            .studies = true}));
     rows.push_back(row<&Spec::steps>({.name = "steps",
                                       .type = Integer,
                                       .group = Measurement,
@@ -150,18 +148,17 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                       .help = "timed steps, never traced",
                                       .example = "100",
                                       .studies = true}));
-    rows.push_back(
-        row<&Spec::repeat>({.name = "repeat",
-                            .type = Integer,
-                            .group = Measurement,
-                            .minimum = 1,
-                            .maximum = 1'000,
-                            .defaultText = "1",
-                            .help = "runs of every point, interleaved over the sweep; compare needs "
-                                    "them to know how much runs differ",
-                            .example = "5",
-                            .studies = true,
-                            .sweepable = false}));
+    rows.push_back(row<&Spec::repeat>({.name = "repeat",
+                                       .type = Integer,
+                                       .group = Measurement,
+                                       .minimum = 1,
+                                       .maximum = 1'000,
+                                       .defaultText = "1",
+                                       .help = "runs of every point, interleaved over the sweep; compare "
+                                               "estimates from them how much runs differ",
+                                       .example = "5",
+                                       .studies = true,
+                                       .sweepable = false}));
     rows.push_back(row<&Spec::traceSteps>({.name = "trace_steps",
                                            .type = Integer,
                                            .group = Tracing,
@@ -209,51 +206,49 @@ void addMeasurement(std::vector<KeyRow>& rows)
 
 void addExecution(std::vector<KeyRow>& rows)
 {
-    rows.push_back(row<&Spec::compile>({.name = "compile",
-                                        .type = Compile,
-                                        .choices = {"none", "graph"},
-                                        .defaultText = "none",
-                                        .help = "graph replays the step as one CUDA graph; package runs what "
-                                                "AOTInductor made",
-                                        .example = "graph"}));
+    rows.push_back(row<&Spec::compile>(
+        {.name = "compile",
+         .type = Compile,
+         .choices = {"none", "graph"},
+         .defaultText = "none",
+         .help = "graph replays the step as one CUDA graph; package runs a package of AOTInductor",
+         .example = "graph"}));
     rows.push_back(row<&Spec::deterministic>({.name = "deterministic",
                                               .type = Boolean,
                                               .defaultText = "false",
-                                              .help = "only kernels that give the same bits every time",
+                                              .help = "only kernels with bitwise reproducible results",
                                               .example = "true",
                                               .studies = true}));
-    rows.push_back(
-        row<&Spec::isolate>({.name = "isolate",
-                             .type = Choice,
-                             .group = Process,
-                             .choices = words<Isolation>(),
-                             .defaultText = "sweep",
-                             .help = "one engine process for the sweep, or a fresh one a point, which "
-                                     "shows start-up effects",
-                             .example = "process",
-                             .studies = true,
-                             .sweepable = false}));
+    rows.push_back(row<&Spec::isolate>(
+        {.name = "isolate",
+         .type = Choice,
+         .group = Process,
+         .choices = words<Isolation>(),
+         .defaultText = "sweep",
+         .help = "one engine process for the sweep, or one per point, which shows start-up effects",
+         .example = "process",
+         .studies = true,
+         .sweepable = false}));
     rows.push_back(row<&Spec::timeoutSeconds>({.name = "timeout",
                                                .type = Duration,
                                                .group = Process,
                                                .minimum = 0.001,
                                                .maximum = 31'536'000,
                                                .defaultText = "600",
-                                               .help = "seconds that a point may take",
+                                               .help = "time limit of a point in seconds",
                                                .example = "60",
                                                .studies = true}));
-    rows.push_back(
-        row<&Spec::memoryLimit>({.name = "memory_limit",
-                                 .type = Size,
-                                 .group = Process,
-                                 .choices = {"auto"},
-                                 .minimum = kSmallestLimit,
-                                 .maximum = kLargestLimit,
-                                 .defaultText = "auto",
-                                 .help = "memory that a point may take; auto is the GPU's, or 80 % of "
-                                         "what the host has available",
-                                 .example = "8 GiB",
-                                 .studies = true}));
+    rows.push_back(row<&Spec::memoryLimit>(
+        {.name = "memory_limit",
+         .type = Size,
+         .group = Process,
+         .choices = {"auto"},
+         .minimum = kSmallestLimit,
+         .maximum = kLargestLimit,
+         .defaultText = "auto",
+         .help = "memory limit of a point; auto is the GPU's memory, or 80 % of the host's available memory",
+         .example = "8 GiB",
+         .studies = true}));
     rows.push_back(row<&Spec::threads>({.name = "threads",
                                         .type = Integer,
                                         .group = Process,
@@ -261,7 +256,7 @@ void addExecution(std::vector<KeyRow>& rows)
                                         .minimum = 1,
                                         .maximum = 4'096,
                                         .defaultText = "auto",
-                                        .help = "CPU threads that LibTorch computes with",
+                                        .help = "number of CPU threads of LibTorch",
                                         .example = "4",
                                         .studies = true}));
     rows.push_back(
@@ -269,7 +264,7 @@ void addExecution(std::vector<KeyRow>& rows)
                                        .type = Boolean,
                                        .group = Tracing,
                                        .defaultText = "false",
-                                       .help = "ranges scores, softmax and output inside attention",
+                                       .help = "add the ranges scores, softmax and output within attention",
                                        .example = "true"}));
 }
 
@@ -293,8 +288,8 @@ void addAttention(std::vector<KeyRow>& rows)
     rows.push_back(row<&Spec::heads>(heads));
     rows.push_back(row<&Spec::kvHeads>(
         integer("kv_heads", 1, 65'536, "heads", "heads of keys and values; they divide heads", "2")));
-    rows.push_back(row<&Spec::headDim>(
-        integer("d_head", 1, 256, "64", "width of a head; a backend may take fewer widths", "128")));
+    rows.push_back(row<&Spec::headDim>(integer(
+        "d_head", 1, 256, "64", "width of a head; some backends support only certain widths", "128")));
     rows.push_back(
         row<&Spec::seqLen>(integer("seq_len", 1, kMillion, "1024", "queries in a sequence", "4096")));
     rows.push_back(
@@ -304,7 +299,7 @@ void addAttention(std::vector<KeyRow>& rows)
                                        .type = Boolean,
                                        .group = Attention,
                                        .defaultText = "true",
-                                       .help = "a query sees no later key",
+                                       .help = "a query does not see later keys",
                                        .example = "false",
                                        .lm = false}));
     rows.push_back(
@@ -342,7 +337,7 @@ void addModel(std::vector<KeyRow>& rows)
     rows.push_back(
         row<&Spec::layers>(integer("layers", 1, 1'024, "that of size", "transformer blocks", "6")));
     rows.push_back(
-        row<&Spec::vocab>(integer("vocab", 2, kMillion, "10000", "tokens that there are", "50257")));
+        row<&Spec::vocab>(integer("vocab", 2, kMillion, "10000", "size of the vocabulary", "50257")));
     rows.push_back(
         row<&Spec::context>(integer("context", 1, kMillion, "128", "tokens in a sequence", "512")));
     rows.push_back(row<&Spec::ropeTheta>({.name = "rope_theta",

@@ -71,7 +71,7 @@ std::string readBounded(const std::filesystem::path& file)
     struct stat status {};
     if (descriptor.number() < 0 || ::fstat(descriptor.number(), &status) != 0) {
         if (errno == ENOENT)
-            refuseFile(file, "no such file", "name a spec, or study:NAME for one that comes with Tilescope");
+            refuseFile(file, "no such file", "name a spec, or study:NAME for a study of Tilescope");
         refuseFile(file, std::string("cannot be read: ") + std::strerror(errno), mendOfUnreadable(errno));
     }
     if (S_ISDIR(status.st_mode))
@@ -80,7 +80,7 @@ std::string readBounded(const std::filesystem::path& file)
         refuseFile(
             file,
             fmt::format("too large for a spec ({:.1f} MiB)", static_cast<double>(status.st_size) / (1 << 20)),
-            "at most 4 MiB; a sweep is written as one list a key, not as every point");
+            "at most 4 MiB; write a sweep as one list per key, not as every point");
     return readAll(descriptor.number(), file);
 }
 

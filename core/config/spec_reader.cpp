@@ -78,11 +78,10 @@ private:
     {
         const auto seen = positions.find(entry.key);
         if (seen != positions.end())
-            refuse(
-                entry.position, "the key " + shown(entry.key) + " is given twice",
-                fmt::format("it stands at line {} already; a key stands at top level, under fixed or under "
-                            "sweep, once only",
-                            seen->second.line));
+            refuse(entry.position, "the key " + shown(entry.key) + " is given twice",
+                   fmt::format("it is given at line {} already; give each key once: at top level, under "
+                               "fixed or under sweep",
+                               seen->second.line));
     }
 
     void addFixed(const YamlEntry& entry, bool underFixed)

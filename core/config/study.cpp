@@ -52,7 +52,7 @@ public:
         Study study;
         readHeader(documents.front(), study);
         if (study.name != name)
-            refuse("the study calls itself '" + study.name + "'", origin_, "give it its file's name");
+            refuse("the study is named '" + study.name + "'", origin_, "use the file's name");
         if (study.title.empty() || study.asks.empty() || documents.size() < 2)
             refuse("a study has a title, a question and a part", origin_, "write title:, asks: and a spec");
         for (std::size_t i = 1; i < documents.size(); ++i)

@@ -176,7 +176,7 @@ Value parseCompile(const KeyInfo& key, const SpecValue& written)
     if (!text.starts_with("package:"))
         return parseChoice(key, written);
     if (!text.ends_with(".pt2") || text.size() <= std::string_view("package:.pt2").size())
-        refuse(key, "names no package in " + shown(text), "the file that AOTInductor writes ends in .pt2");
+        refuse(key, "names no package in " + shown(text), "packages of AOTInductor end in .pt2");
     if (!isPrintable(text))
         refuse(key, "has characters that cannot be shown in " + shown(text));
     return text;
@@ -218,7 +218,7 @@ Value parseList(const KeyInfo& key, const SpecValue& written)
     for (const SpecValue& item : items) {
         if (item.kind != SpecValue::Kind::Scalar || item.text.empty() || item.text.size() > 200 ||
             !isPrintable(item.text))
-            refuse(key, "has an entry that is no name");
+            refuse(key, "has an entry that is not a name");
         if (std::ranges::find(words, item.text) != words.end())
             refuse(key, "names " + shown(item.text) + " twice");
         words.push_back(item.text);

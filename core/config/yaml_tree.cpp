@@ -143,8 +143,8 @@ private:
     void requireWeight(const YAML::Mark& mark)
     {
         if (weight_ > kMaximumYamlNodes)
-            refuse(mark, "more than 1,000,000 values, aliases written out",
-                   "a sweep is written as one list a key, not as every point");
+            refuse(mark, "more than 1,000,000 values, counting aliases in full",
+                   "write a sweep as one list per key, not as every point");
     }
 
     std::shared_ptr<YamlNode> makeNode(YamlNode::Kind kind, const YAML::Mark& mark)
@@ -220,7 +220,7 @@ private:
                 .what = "a key is missing", .where = placeOf(where_, position), .mend = "write `key: value`"};
         const auto [seen, isNew] = frame.seen.emplace(node.text, position);
         if (!isNew)
-            throw Error{.what = "the key " + shown(node.text) + " stands here twice",
+            throw Error{.what = "the key " + shown(node.text) + " is given twice",
                         .where = placeOf(where_, position),
                         .mend = fmt::format("it is given at line {} already; remove one", seen->second.line)};
         if (frame.seen.size() > kMaximumYamlKeys)
@@ -268,7 +268,7 @@ void requireText(std::string_view text, std::string_view where)
         throw Error{.what = fmt::format("too large for a spec ({:.1f} MiB)",
                                         static_cast<double>(text.size()) / (1 << 20)),
                     .where = std::string(where),
-                    .mend = "at most 4 MiB; a sweep is written as one list a key, not as every point"};
+                    .mend = "at most 4 MiB; write a sweep as one list per key, not as every point"};
     const std::size_t bad = firstNonText(text);
     if (bad == std::string_view::npos)
         return;
@@ -292,10 +292,10 @@ std::string mendFor(std::string_view message, std::string_view lineText)
     if (contains(message, "end of map") || contains(message, "end of sequence"))
         return "check the indentation and the closing bracket";
     if (contains(message, "illegal map value"))
-        return "check the indentation; a value that holds ': ' is written in quotes";
+        return "check the indentation; quote values that contain ': '";
     if (contains(message, "anchor"))
-        return "'&name' before a value makes the anchor that '*name' repeats";
-    return "a spec is written as `key: value`, one a line";
+        return "define the anchor that '*name' repeats with '&name' before a value";
+    return "write one `key: value` per line";
 }
 
 /// Translates an error of the parser for authors of specs.

@@ -69,10 +69,10 @@ RawJson suggestionsJson(const OomReport& report)
 void writeSuggestions(std::ostream& out, const OomReport& report)
 {
     if (report.suggestions.empty()) {
-        out << "\nNo change that was tried would make it fit, by the predictor's word.\n";
+        out << "\nAccording to the predictor, none of the changes tried makes it fit.\n";
         return;
     }
-    out << "\nWhat would fit, by the predictor's word:\n";
+    out << "\nAccording to the predictor, these changes make it fit:\n";
     for (const predict::Suggestion& suggestion : report.suggestions)
         out << fmt::format("  {:>12}  {}\n", sizeText(suggestion.peakAllocated), suggestion.flags());
 }
@@ -105,11 +105,11 @@ std::string whatIsToBlame(const OomReport& report)
     const std::string free = sizeText(*report.reserved - *report.allocated);
     if (*blame)
         return fmt::format(
-            "Fragmentation is to blame: {} were reserved and free, but the largest block of it "
-            "had {}.",
-            free, sizeText(*report.largestFree));
-    return fmt::format("Fragmentation is not to blame: only {} were reserved and free, the largest block {}.",
-                       free, sizeText(*report.largestFree));
+            "The cause is fragmentation: {} were reserved and free, but the largest free block had {}.", free,
+            sizeText(*report.largestFree));
+    return fmt::format(
+        "The cause is not fragmentation: only {} were reserved and free, the largest free block had {}.",
+        free, sizeText(*report.largestFree));
 }
 
 } // namespace
@@ -166,7 +166,7 @@ void writeOom(std::ostream& out, const OomReport& report)
     if (const std::string blame = whatIsToBlame(report); !blame.empty())
         out << blame << '\n';
     if (report.holders.empty()) {
-        out << "Who had the rest is not known: it was not recorded (memory: false).\n";
+        out << "The holders of the rest are unknown: they were not recorded (memory: false).\n";
         return writeSuggestions(out, report);
     }
     out << "\nBy category:\n";

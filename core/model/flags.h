@@ -37,29 +37,29 @@ struct FlagInfo {
 /// Every flag that there is, in the order of FlagKind. Nothing else is stored.
 inline constexpr FlagInfo kFlags[] = {
     {FlagKind::WarmUpTooShort, "warm-up-too-short", LossSeverity::Warning,
-     "The timed steps had not settled when they began"},
-    {FlagKind::Unsteady, "unsteady", LossSeverity::Warning, "The timed steps never settled"},
-    {FlagKind::Drift, "drift", LossSeverity::Warning, "The step time drifted while it was timed"},
+     "The step times had not settled when timing began"},
+    {FlagKind::Unsteady, "unsteady", LossSeverity::Warning, "The step times never settled"},
+    {FlagKind::Drift, "drift", LossSeverity::Warning, "The step time drifted during the timed steps"},
     {FlagKind::Throttled, "throttled", LossSeverity::Warning,
-     "The GPU held its clocks back while it was timed"},
+     "The GPU reduced its clocks during the timed steps"},
     {FlagKind::ClockChanged, "clock-changed", LossSeverity::Warning,
-     "The GPU's clock changed while it was timed"},
+     "The GPU's clock changed during the timed steps"},
     {FlagKind::BusyHost, "busy-host", LossSeverity::Warning,
-     "Other programs took processor time while it was timed"},
+     "Other programs used the CPU during the timed steps"},
     {FlagKind::MemoryGrows, "memory-grows", LossSeverity::Warning,
      "Each traced step left more memory allocated than the one before"},
     {FlagKind::Untraced, "untraced", LossSeverity::Warning, "The GPU's activities could not be traced"},
     {FlagKind::CountersNotRecorded, "counters-not-recorded", LossSeverity::Warning,
-     "Hardware counters were asked for and not recorded"},
+     "The requested hardware counters were not recorded"},
     {FlagKind::SavedUnread, "saved-unread", LossSeverity::Warning,
      "Some of the tensors that backward needs could not be listed"},
     {FlagKind::OomNotSeen, "oom-not-seen", LossSeverity::Warning,
-     "What ran out of memory did not do so again when it was recorded"},
+     "The recorded repetition did not run out of memory"},
     {FlagKind::DeviceLost, "device-lost", LossSeverity::Error, "The device failed during the run"},
     {FlagKind::DevelopmentBuild, "debug-build", LossSeverity::Info,
      "Made by a development build: the program's own code is not fully optimised"},
     {FlagKind::SmallKernelSet, "small-kernel-set", LossSeverity::Warning,
-     "Made with a part of Tilescope's CUDA kernels: others may be faster on this GPU"},
+     "The build has only some of Tilescope's CUDA kernels: others may be faster on this GPU"},
 };
 
 const FlagInfo& infoOf(FlagKind kind);
@@ -73,7 +73,7 @@ std::string flagText(FlagKind kind, std::string_view detail = {});
 /// The name of a stored flag: what comes before the colon.
 std::string_view flagName(std::string_view text);
 
-/// A stored flag for people: "The step time drifted while it was timed (+2.1 % over the timed steps)". A name
+/// A stored flag for people: "The step time drifted during the timed steps (+2.1 % over the timed steps)". A name
 /// that this version does not know stays as it is.
 std::string describeFlag(std::string_view text);
 

@@ -104,9 +104,8 @@ std::vector<Caution> cautionsOf(const StudyRuns& study)
 {
     std::vector<Caution> cautions;
     if (study.quick)
-        cautions.emplace_back(
-            "This is the quick edition of the study: few steps and small sizes, made to see that "
-            "everything works. Its figures are not to be quoted.");
+        cautions.emplace_back("This is the quick edition of the study: few steps and small sizes, to check "
+                              "that everything works. Do not quote its figures.");
     for (const PartRuns& part : study.parts)
         if (part.runs.size() < part.points)
             cautions.push_back(fmt::format("Of the part {}, {} of {} {} ran.", part.name, part.runs.size(),

@@ -129,7 +129,7 @@ void RunReader::eachSample(std::span<const RunId> runs,
             const auto phase = fromWord<Phase>(row.getColumn(PhaseWord).getText());
             if (!kind || !phase)
                 impl_->damaged("a sample of run " + std::to_string(run.value) +
-                               " has no known kind and phase");
+                               " has an unknown kind or phase");
             const SQLite::Column gpu = row.getColumn(Gpu);
             take(run,
                  {row.getColumn(Step).getInt(), *kind, *phase, Nanoseconds(row.getColumn(Wall).getInt64()),
@@ -324,7 +324,7 @@ std::vector<TrackInfo> RunReader::tracks(RunId run) const
         impl_->eachRow(run, Source::Track, [&](SQLite::Statement& row) {
             const auto kind = laneKindOf(store::text(row, "kind"));
             if (!kind)
-                impl_->damaged("a track of run " + std::to_string(run.value) + " is of no known kind");
+                impl_->damaged("a track of run " + std::to_string(run.value) + " has an unknown kind");
             const auto id = [&row]<class IdType>(const char* column, IdType) {
                 const auto value = integer(row, column);
                 return value ? IdType{static_cast<decltype(IdType::value)>(*value)} : IdType::none();

@@ -37,7 +37,7 @@ NEVER_ONE = {
     "core/report/findings.cpp": ['" runs --format json"', "(all {} points)", "{:.2f}, {} points)"],
     "core/report/setting.cpp": ["Fewer than {} timed steps"],
     "core/store/rows/stored_rows.h": [" the rows of run "],
-    "core/trace/counters/counter_reader.cpp": ['" kernels, and counters are kept of "'],
+    "core/trace/counters/counter_reader.cpp": ['" kernels, and counters are stored for "'],
     "ui/window/run_tree_model.cpp": ["flags:%8"],
 }
 

@@ -38,7 +38,7 @@ public:
             for (const query::RunSummary& run : snapshots_[i]->runs)
                 if (run.uid == uid.toStdString())
                     return {{int(i), run.run}, files_[i], snapshots_[i], &run, {}, {}};
-        throw Error{.what = "no recording that was given holds the run " + uid.toStdString(),
+        throw Error{.what = "none of the given recordings contains the run " + uid.toStdString(),
                     .where = "timeline"};
     }
 

@@ -159,8 +159,8 @@ std::vector<TableColumn> columnsOf(const KernelTitles& titles, const Units& unit
     TableColumn tensor = makeColumn(QStringLiteral("Tensor, %"), Kind::Number, 66);
     tensor.tip =
         titles.noTensor.isEmpty()
-            ? QStringLiteral("share of the time in which tensor cores worked, by hardware counter; read by "
-                             "range, and so known of a kernel only where it ran alone in its ranges")
+            ? QStringLiteral("share of the time in which tensor cores worked, from a hardware counter; read "
+                             "per range, so known only for kernels that ran alone in their ranges")
             : titles.noTensor;
     set(KernelColumn::Tensor, tensor);
     return columns;

@@ -118,7 +118,7 @@ std::vector<TimelineNote> readNotes(const QString& file)
         return {};
     // A pipe or a device would block or never end.
     if (!info.isFile())
-        throw refusal("the notes are no regular file", file);
+        throw refusal("the notes are not a regular file", file);
     QFile input(file);
     if (!input.open(QIODevice::ReadOnly))
         throw Error{.what = "the notes cannot be read: " + input.errorString().toStdString(),
@@ -129,10 +129,10 @@ std::vector<TimelineNote> readNotes(const QString& file)
     QJsonParseError problem;
     const QJsonDocument document = QJsonDocument::fromJson(text, &problem);
     if (problem.error != QJsonParseError::NoError || !document.isObject())
-        throw refusal("the notes are no JSON object", file);
+        throw refusal("the notes are not a JSON object", file);
     const QJsonObject root = document.object();
     if (root[QLatin1String("version")].toInt() != kVersion)
-        throw refusal("the notes are of a version that this program does not know", file);
+        throw refusal("the notes have a version that this program does not support", file);
     std::vector<TimelineNote> notes;
     for (const auto& value : root[QLatin1String("notes")].toArray()) {
         TimelineNote note = noteOf(value.toObject());
@@ -169,7 +169,7 @@ std::vector<TimelineNote> changeNotes(const QString& file, const std::vector<Not
     try {
         writeOutput(file.toStdString(), QJsonDocument(root).toJson().toStdString());
     } catch (const Error& error) {
-        throw Error{.what = "the notes are not kept: " + error.what,
+        throw Error{.what = "the notes are not saved: " + error.what,
                     .where = file.toStdString(),
                     .mend = "notes are kept beside the recording: its folder must be writable"};
     }

@@ -22,9 +22,9 @@ void requireRotatable(const ExperimentSpec& spec)
         throw Error{.what = c10::str(spec.heads, " heads do not divide d_model ", spec.dModel),
                     .mend = "choose heads that divide it"};
     if (spec.dModel / spec.heads % 2 != 0)
-        throw Error{
-            .what = c10::str("a head dim of ", spec.dModel / spec.heads, " cannot carry rotary positions"),
-            .mend = "choose d_model and heads with an even quotient"};
+        throw Error{.what = c10::str("a head dim of ", spec.dModel / spec.heads,
+                                     " does not support rotary positions"),
+                    .mend = "choose d_model and heads with an even quotient"};
 }
 
 } // namespace

@@ -164,7 +164,7 @@ std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, cons
     observer.memoryLearnt(std::move(facts));
     if (!otherwise.empty())
         result.flags.push_back(
-            flagText(FlagKind::OomNotSeen, c10::str("the setup ", otherwise, " when it was made again")));
+            flagText(FlagKind::OomNotSeen, c10::str("the setup ", otherwise, " when it was repeated")));
     return nullptr;
 }
 

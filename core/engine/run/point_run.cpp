@@ -225,7 +225,7 @@ void PointRun::rehearse()
     if (memory_->unreadNodes() > 0)
         result_.flags.push_back(
             flagText(FlagKind::SavedUnread,
-                     c10::str(memory_->unreadNodes(), " nodes do not say what they hold for backward; ",
+                     c10::str(memory_->unreadNodes(), " nodes do not list their tensors for backward; ",
                               memory_->unreadReason())));
 }
 
@@ -273,7 +273,7 @@ void PointRun::autopsy()
         observer_.consume(std::move(batch));
     if (!otherwise.empty())
         result_.flags.push_back(
-            flagText(FlagKind::OomNotSeen, c10::str("the step ", otherwise, " when it was run again")));
+            flagText(FlagKind::OomNotSeen, c10::str("the step ", otherwise, " when it was repeated")));
 }
 
 void PointRun::noteMemoryAfter()

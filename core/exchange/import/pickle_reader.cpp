@@ -72,9 +72,9 @@ public:
             refuse("has more than 2 GiB; a memory snapshot has less");
         refuseOther();
         if (take(1) != 0x80)
-            refuse("is no pickle of protocol 2 or later");
+            refuse("is not a pickle of protocol 2 or later");
         if (const std::uint64_t protocol = take(1); protocol < 2 || protocol > 5)
-            refuse(fmt::format("is a pickle of protocol {}; 2 to 5 are known", protocol));
+            refuse(fmt::format("is a pickle of protocol {}; 2 to 5 are supported", protocol));
         for (;;) {
             opcodeAt_ = at_;
             const auto opcode = static_cast<unsigned char>(take(1));
@@ -98,11 +98,11 @@ private:
     {
         const auto begins = [this](std::string_view with) { return bytes_.starts_with(with); };
         if (begins("version https://git-lfs"))
-            throw Error{.what = "stands for a file that Git LFS has not fetched",
+            throw Error{.what = "is a pointer to a file that Git LFS has not fetched",
                         .where = document_.file_,
-                        .mend = "git lfs pull fetches it"};
+                        .mend = "fetch it with git lfs pull"};
         if (begins("\x1f\x8b"))
-            throw Error{.what = "is compressed", .where = document_.file_, .mend = "gunzip unpacks it"};
+            throw Error{.what = "is compressed", .where = document_.file_, .mend = "unpack it with gunzip"};
         if (begins("PK\x03\x04"))
             throw Error{.what = "is a zip archive, as torch.save writes one",
                         .where = document_.file_,
@@ -114,7 +114,8 @@ private:
         const std::string_view name = forbiddenName(opcode);
         refuse(name.empty()
                    ? fmt::format("has opcode 0x{:02x}, which plain data does not need", opcode)
-                   : fmt::format("has opcode {}, which could run code; a snapshot holds plain data", name));
+                   : fmt::format("has opcode {}, which could run code; a snapshot contains only plain data",
+                                 name));
     }
 
     void require(std::uint64_t bytes) const
@@ -145,7 +146,7 @@ private:
     PickleValue pop()
     {
         if (stack_.empty() || stack_.back().kind == Kind::Mark)
-            refuse("takes a value where there is none");
+            refuse("takes a value from an empty stack");
         const PickleValue value = stack_.back();
         stack_.pop_back();
         return value;
@@ -154,7 +155,7 @@ private:
     const PickleValue& top() const
     {
         if (stack_.empty() || stack_.back().kind == Kind::Mark)
-            refuse("needs a value where there is none");
+            refuse("needs a value on an empty stack");
         return stack_.back();
     }
 
@@ -162,7 +163,7 @@ private:
     std::vector<PickleValue> popToMark()
     {
         if (marks_.empty())
-            refuse("has no mark where one is needed");
+            refuse("lacks a mark");
         const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
         std::vector<PickleValue> values(first + 1, stack_.end());
         stack_.erase(first, stack_.end());
@@ -181,7 +182,8 @@ private:
     void addTo(Kind kind, const std::vector<PickleValue>& values)
     {
         if (top().kind != kind)
-            refuse(kind == Kind::List ? "appends to what is no list" : "sets items of what is no dict");
+            refuse(kind == Kind::List ? "appends to a value that is not a list"
+                                      : "sets items of a value that is not a dict");
         if (kind == Kind::Dict)
             requirePairs(values);
         auto& into = containers_[top().bits];
@@ -206,7 +208,7 @@ private:
     {
         constexpr std::uint64_t kWithSign = 9;
         if (length > kWithSign)
-            refuse(fmt::format("has a number of {} bytes; those of snapshots have 8", length));
+            refuse(fmt::format("has a number of {} bytes; snapshots have numbers of 8", length));
         require(length);
         std::uint64_t value = take(static_cast<int>(std::min<std::uint64_t>(length, 8)));
         if (length == kWithSign) {
@@ -225,7 +227,7 @@ private:
     {
         // Picklers count. Another number would only serve to make a table of any size.
         if (index > memo_.size())
-            refuse(fmt::format("keeps value {} where it has kept {}", index, memo_.size()));
+            refuse(fmt::format("stores value {} after {} values", index, memo_.size()));
         const PickleValue value = top();
         if (index == memo_.size())
             memo_.push_back(value);
@@ -236,7 +238,7 @@ private:
     void get(std::uint64_t index)
     {
         if (index >= memo_.size())
-            refuse(fmt::format("refers to value {} where it has kept {}", index, memo_.size()));
+            refuse(fmt::format("refers to value {} of {}", index, memo_.size()));
         push(memo_[index]);
     }
 
@@ -382,7 +384,7 @@ private:
     PickleValue result() const
     {
         if (stack_.size() != 1 || !marks_.empty())
-            refuse(fmt::format("ends with {} values where one is the snapshot", stack_.size()));
+            refuse(fmt::format("ends with {} values instead of one", stack_.size()));
         return stack_.front();
     }
 

@@ -45,7 +45,7 @@ public:
         const PickleValue& root = document_.root();
         const auto segments = root.isSequence() ? std::optional(root) : document_.find(root, "segments");
         if (!segments || !segments->isSequence())
-            refuse("has no list `segments`: it is no memory snapshot", {});
+            refuse("has no list `segments`, so it is not a memory snapshot", {});
         readSegments(*segments);
         if (const auto traces = document_.find(root, "device_traces"); traces && traces->isSequence())
             readTraces(*traces);
@@ -78,7 +78,7 @@ private:
     {
         const auto bytes = PickleDocument::integer(value);
         if (!bytes || *bytes < 0 || *bytes > kMostBytes)
-            refuse(fmt::format("`{}` is no size in bytes", key), where);
+            refuse(fmt::format("`{}` is not a size in bytes", key), where);
         if (__builtin_add_overflow(total_, *bytes, &total_) || total_ > kMostTotal)
             refuse("its sizes add up to more than 2^62 bytes", where);
         return *bytes;
@@ -94,7 +94,7 @@ private:
     {
         const auto bytes = PickleDocument::integer(field(event, "size", where));
         if (!bytes || *bytes < 0 || *bytes > kMostTotal)
-            refuse("`size` is no size in bytes", where);
+            refuse("`size` is not a size in bytes", where);
         return *bytes;
     }
 
@@ -103,7 +103,7 @@ private:
         const auto address = PickleDocument::address(value);
         // Its end must be an address too.
         if (!address || *address > std::numeric_limits<std::uint64_t>::max() / 2)
-            refuse(fmt::format("`{}` is no address", key), where);
+            refuse(fmt::format("`{}` is not an address", key), where);
         return *address;
     }
 
@@ -112,9 +112,9 @@ private:
     void countRow(const PickleValue& row, const std::string& where)
     {
         if (row.kind != Kind::Dict)
-            refuse("is no dict", where);
+            refuse("is not a dict", where);
         if (seen_[row.bits])
-            refuse("the file has it in another place already", where);
+            refuse("the file contains it already", where);
         seen_[row.bits] = true;
         ++rows_;
     }
@@ -181,7 +181,7 @@ private:
                     const std::string& where)
     {
         if (!list.isSequence())
-            refuse("`blocks` is no list", where);
+            refuse("`blocks` is not a list", where);
         std::uint64_t at = segment.address;
         for (const PickleValue& value : document_.items(list)) {
             countRow(value, where);
@@ -197,7 +197,8 @@ private:
             memory.after.blocks.push_back(std::move(block));
         }
         if (at != segment.address + static_cast<std::uint64_t>(segment.bytes))
-            refuse(fmt::format("its blocks come to {} bytes, it has {}", at - segment.address, segment.bytes),
+            refuse(fmt::format("its blocks have {} bytes in total, and it has {}", at - segment.address,
+                               segment.bytes),
                    where);
     }
 
@@ -228,7 +229,7 @@ private:
         std::int64_t index = 0;
         for (const PickleValue& trace : document_.items(list)) {
             if (!trace.isSequence())
-                refuse("`device_traces` has what is no list", {});
+                refuse("an entry of `device_traces` is not a list", {});
             if (!document_.items(trace).empty())
                 readTrace(device(index, "device_traces"), trace, index);
             ++index;

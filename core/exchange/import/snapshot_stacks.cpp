@@ -84,7 +84,7 @@ SnapshotStacks::Stack SnapshotStacks::read(const PickleValue& value)
     }
     textBytes_ += path.size() + op.size();
     if (textBytes_ > kMostText)
-        throw Error{.what = "its stacks come to more than 512 MiB of text", .where = document_.file()};
+        throw Error{.what = "its stacks have more than 512 MiB of text", .where = document_.file()};
     stack.path = strings_.intern(path);
     if (!op.empty())
         stack.op = opOf(stack.path, op);

@@ -174,11 +174,11 @@ Answer topKernel(const Subject& subject)
     answer.sentence = "The costliest " + subject.what(false) + " of forward is " + first.name + " (" +
                       number(share.value_or(0)) + " %, " +
                       countText(static_cast<double>(first.instances) / steps) + " times a forward); ";
-    answer.sentence +=
-        first.name == ofBoth.name
-            ? "it is also that of forward and backward together (" + number(shareOfBoth.value_or(0)) + " %)."
-            : "of forward and backward together it is another, " + ofBoth.name + " (" +
-                  number(shareOfBoth.value_or(0)) + " %).";
+    answer.sentence += first.name == ofBoth.name
+                           ? "it is also the costliest of forward and backward together (" +
+                                 number(shareOfBoth.value_or(0)) + " %)."
+                           : "the costliest of forward and backward together is " + ofBoth.name + " (" +
+                                 number(shareOfBoth.value_or(0)) + " %).";
     return answer;
 }
 
@@ -248,11 +248,11 @@ Answer softmaxInAttention(const Subject& subject)
     const auto spec = config::specOf(subject.run.specJson, &why);
     if (spec && !traitsOf(spec->backend).keepsScores)
         why = "Softmax has no time of its own: " + std::string(wordOf(spec->backend)) +
-              " computes attention in one piece. Take backend: naive.";
+              " computes attention in one kernel. Use backend: naive.";
     const AttentionTimes times = spec && why.empty() ? attentionTimes(subject, *spec) : AttentionTimes{};
     if (why.empty() && (times.softmax.count() == 0 || times.matmuls.count() == 0))
-        why = "Softmax and the two matmuls of attention cannot be told from its projections: run with "
-              "--annotate-attention true, or with --trace full.";
+        why = "Softmax and the two matmuls of attention cannot be distinguished from its projections: run "
+              "with --annotate-attention true, or with --trace full.";
     if (!why.empty()) {
         answer.sentence = why;
         return answer;
@@ -346,7 +346,7 @@ struct Question {
 };
 
 constexpr std::array kQuestions{
-    Question{"matmul-share", "Which share of the time are matmuls, in forward and in a whole step?",
+    Question{"matmul-share", "What share of the time is spent in matmuls, in forward and in a whole step?",
              matmulShare},
     Question{"top-kernel", "Which kernel of forward takes the most time, and is it the same with backward?",
              topKernel},
@@ -356,7 +356,7 @@ constexpr std::array kQuestions{
     Question{"softmax-in-attention",
              "How does softmax compare with the two matmuls of attention, by time and FLOPs?",
              softmaxInAttention},
-    Question{"phase-time", "How much of the wall of each phase are kernels running?", phaseTime},
+    Question{"phase-time", "For what share of the wall time of each phase do kernels run?", phaseTime},
     Question{"instances", "How many kernels does each phase of a step run?", instances}};
 
 constexpr auto kNames = [] {

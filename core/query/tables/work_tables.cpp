@@ -67,10 +67,10 @@ std::string whyNoWork(const RooflineTable& table, const std::string& key)
     if (table.grouping != Grouping::Op)
         return "no rule counts these ops";
     if (key == kUnattributed)
-        return "the op that launched it is not known";
+        return "the op that launched it is unknown";
     const auto rule = analysis::ruleOf(key);
     return !rule         ? "no rule counts " + key
-           : rule->moves ? "its shapes are not known"
+           : rule->moves ? "its shapes are unknown"
                          : "a view: it does nothing";
 }
 

@@ -271,7 +271,7 @@ RunResult EngineLoop::runGuarded(const ExperimentSpec& spec, LivePoint& live)
         result.status = RunStatus::Error;
         result.reason = fmt::format("timed out after {:g} s; its steps so far are kept", spec.timeoutSeconds);
     } else if (result.status == RunStatus::Cancelled && result.reason.empty()) {
-        result.reason = orphaned_ ? "the program that watched over it was killed" : "stopped on request";
+        result.reason = orphaned_ ? "the program that started it was killed" : "stopped on request";
     }
     return result;
 }

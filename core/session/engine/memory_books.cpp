@@ -71,7 +71,7 @@ std::vector<std::string> MemoryBooks::flags() const
     const auto growth = growth_.perStep();
     if (!growth)
         return {};
-    return {flagText(FlagKind::MemoryGrows, std::to_string(growth->count) + " bytes a step on average")};
+    return {flagText(FlagKind::MemoryGrows, std::to_string(growth->count) + " bytes per step on average")};
 }
 
 MemoryFacts MemoryBooks::facts() const

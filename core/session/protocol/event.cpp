@@ -217,7 +217,7 @@ std::optional<Event> parseEvent(std::string_view line)
     const Json object = Json::parse(line, nullptr, false);
     const auto kind = object.is_object() ? object.find("event") : object.end();
     if (!object.is_object() || kind == object.end() || !kind->is_string())
-        throw Error{.what = "this line is no event: " + std::string(line.substr(0, 80)),
+        throw Error{.what = "this line is not an event: " + std::string(line.substr(0, 80)),
                     .kind = ErrorKind::Failure};
     const auto& name = kind->get_ref<const std::string&>();
     if (name == "hello")

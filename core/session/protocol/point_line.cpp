@@ -56,7 +56,7 @@ PointLine parsePointLine(std::string_view line)
     const Json object = Json::parse(line, nullptr, false);
     if (!object.is_object() || !object.value("index", Json()).is_number_integer() ||
         !object.value("of", Json()).is_number_integer() || !object.value("params", Json()).is_object())
-        throw Error{.what = "this line is no point: " + std::string(line.substr(0, 80)),
+        throw Error{.what = "this line is not a point: " + std::string(line.substr(0, 80)),
                     .mend = R"(write {"index": 0, "of": 1, "params": {…}})"};
     return {object["index"], object["of"], config::fromJson(object["params"])};
 }

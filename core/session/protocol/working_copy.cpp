@@ -36,7 +36,7 @@ std::string setting()
     const char* value = std::getenv("TILESCOPE_SCRATCH");
     const std::string word = value ? value : "";
     if (!word.empty() && word != "always" && word != "never" && word != "auto")
-        throw Error{.what = "'" + word + "' is none of auto, always, never", .where = "TILESCOPE_SCRATCH"};
+        throw Error{.what = "'" + word + "' is not one of auto, always, never", .where = "TILESCOPE_SCRATCH"};
     return word;
 }
 
@@ -54,7 +54,7 @@ std::optional<std::string> reasonForCopy(const fs::path& file)
     if (word == "always")
         return "TILESCOPE_SCRATCH=always";
     if (const auto kind = machine::networkFilesystem(folderOf(file)))
-        return "it lies on " + *kind;
+        return "it is on " + *kind;
     return {};
 }
 
@@ -65,7 +65,7 @@ fs::path localFolder(const fs::path& file)
          {fs::temp_directory_path(error), fs::path("/tmp"), fs::path("/var/tmp"), fs::path("/dev/shm")})
         if (fs::is_directory(folder, error) && !machine::networkFilesystem(folder))
             return folder;
-    throw Error{.what = "lies on a network filesystem, and no folder on a local disk was found to write in",
+    throw Error{.what = "is on a network filesystem, and there is no folder on a local disk to write to",
                 .where = file.string(),
                 .mend = "name one in TMPDIR, or write in place with TILESCOPE_SCRATCH=never",
                 .kind = ErrorKind::Environment};
@@ -223,7 +223,7 @@ WorkingCopy::WorkingCopy(const fs::path& file, Log log, const Timing& timing)
                     .mend = "name another local folder in TMPDIR",
                     .kind = ErrorKind::Environment};
     }
-    log_(fmt::format("{} is written in {} and brought home every {:g} s, as {}", file.string(),
+    log_(fmt::format("{} is written to {} and copied to its place every {:g} s, because {}", file.string(),
                      copy_.string(), std::chrono::duration<double>(timing_.between).count(), *reason));
 }
 
@@ -241,7 +241,7 @@ void WorkingCopy::lookForLeftCopy()
     copy_ = left;
     if (recordNames(folder_, identityOf(file_))) {
         changed_ = true;
-        log_(fmt::format("going on with what a killed writer of {} left in {}", file_.string(),
+        log_(fmt::format("continuing the copy of {} that a killed writer left in {}", file_.string(),
                          left.string()));
     } else {
         putAside();
@@ -257,8 +257,8 @@ void WorkingCopy::putAside()
     for (int number = 1; beside.empty() || fs::exists(beside); ++number)
         beside = fs::path(file_).replace_extension(fmt::format(".left-{}.tscope", number));
     copyDurably(whole, beside, permissionsOf(file_));
-    log_(fmt::format("{} was changed since a writer on this machine was killed; what that one left is in {} "
-                     "(tilescope merge brings them together)",
+    log_(fmt::format("{} has changed since a writer on this machine was killed; the copy of that writer is "
+                     "saved as {} (tilescope merge combines them)",
                      file_.string(), beside.string()));
     fs::remove_all(folder_);
     copy_.clear();
@@ -301,8 +301,7 @@ void WorkingCopy::publishIfDue()
         publish(whole);
     } catch (const Error& error) {
         changed_ = true;
-        log_(fmt::format("a snapshot could not be brought home and will be tried again: {}",
-                         error.sentence()));
+        log_(fmt::format("the file could not be updated; the next attempt follows: {}", error.sentence()));
     }
     publishedAt_ = std::chrono::steady_clock::now();
     publishing_ = publishedAt_ - began;
@@ -332,9 +331,9 @@ void WorkingCopy::bringHome()
         }
     } catch (Error& failure) {
         failure.mend += failure.mend.empty() ? "" : "; ";
-        failure.mend += "everything is in " + copy_.string() +
-                        ": mend it and run with --resume on this machine, "
-                        "or copy that file home";
+        failure.mend +=
+            "everything is in " + copy_.string() +
+            ": fix the cause and run with --resume on this machine, or copy that file to its place";
         throw;
     }
     std::error_code ignored; // what remains is already published, and its record says so

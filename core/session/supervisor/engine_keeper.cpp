@@ -152,8 +152,8 @@ void EngineKeeper::take(Event&& event)
 void EngineKeeper::greet(const HelloEvent& hello)
 {
     if (hello.version != kProtocolVersion || hello.programVersion != version())
-        throw Error{.what = fmt::format("the engine is of version {}, this program of {}",
-                                        hello.programVersion, version()),
+        throw Error{.what = fmt::format("the engine has version {}, this program {}", hello.programVersion,
+                                        version()),
                     .where = program_.string(),
                     .mend = "install both from one release",
                     .kind = ErrorKind::Environment};

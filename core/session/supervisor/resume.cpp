@@ -111,7 +111,7 @@ Shard parseShard(std::string_view text)
     const auto index = numberFrom(text.substr(0, slash));
     const auto count = slash == std::string_view::npos ? std::nullopt : numberFrom(text.substr(slash + 1));
     if (!index || !count || *index < 0 || *index >= *count)
-        throw Error{.what = "'" + std::string(text) + "' is no shard",
+        throw Error{.what = "'" + std::string(text) + "' is not a shard",
                     .where = "--shard",
                     .mend = "write I/N with 0 <= I < N: --shard 0/4 … --shard 3/4"};
     return {*index, *count};

@@ -113,7 +113,7 @@ SweepOutcome Sweep::run()
     finishEngine();
     if (deaths_ >= kDeathsThatEndASweep) {
         const std::int64_t left = static_cast<std::int64_t>(points_.size()) - finished_;
-        onEvent_(LogEvent{"error", fmt::format("the engine died {} times running; {} {} not run", deaths_,
+        onEvent_(LogEvent{"error", fmt::format("the engine died {} times in a row; {} {} not run", deaths_,
                                                left, plural(left, "point was", "points were"))});
     }
     counts_.seconds = std::chrono::duration<double>(now() - startedAt).count();

@@ -46,7 +46,7 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
     case SQLITE_CORRUPT:
         return {.what = "the file is damaged",
                 .where = where,
-                .mend = "use a copy of it, or see with `tilescope verify` what is left"};
+                .mend = "use a copy of it, or run `tilescope verify` to see what is intact"};
     case SQLITE_FULL:
         return {.what = "the disk is full; what was committed is safe",
                 .where = where,
@@ -80,8 +80,7 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
                 .mend = "check the disk and the file's folder",
                 .kind = ErrorKind::Failure};
     default:
-        return {
-            .what = "SQLite cannot go on: " + wordsOf(exception), .where = where, .kind = ErrorKind::Failure};
+        return {.what = "SQLite failed: " + wordsOf(exception), .where = where, .kind = ErrorKind::Failure};
     }
 }
 

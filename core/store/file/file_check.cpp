@@ -148,10 +148,10 @@ void undoHalfMadeChange(const fs::path& file)
         const int code = exception.getErrorCode() & 0xff;
         if (code != SQLITE_READONLY && code != SQLITE_CANTOPEN && code != SQLITE_PERM)
             throw translated(exception, file);
-        throw unusable(file,
-                       "its writer died while it sealed the file, and mending that needs leave to write",
-                       "open it once as a user who may write it and its folder, or copy it together with " +
-                           file.filename().string() + "-journal");
+        throw unusable(
+            file, "its writer died while it sealed the file, and a repair needs write permission",
+            "open it once as a user with write permission for it and its folder, or copy it together with " +
+                file.filename().string() + "-journal");
     }
 }
 
@@ -209,7 +209,7 @@ FileHeader requireTilescopeFile(const fs::path& file, int newestVersion)
         throw unusable(file,
                        "the file is damaged: it was cut to " + std::to_string(header.size) + " of its " +
                            std::to_string(header.wholeSize) + " bytes",
-                       "use a copy of it, or see with `tilescope verify` what is left");
+                       "use a copy of it, or run `tilescope verify` to see what is intact");
     return header;
 }
 

@@ -44,7 +44,7 @@ std::map<std::string, std::string> schemaOf(SQLite::Database& database)
 
 Error foreignSchema(const std::filesystem::path& file, std::string what)
 {
-    return Error{.what = "not a schema of Tilescope's: " + std::move(what),
+    return Error{.what = "not a Tilescope schema: " + std::move(what),
                  .where = file.string(),
                  .mend = "open it with sqlite3 if you trust it, or run the experiment again"};
 }
@@ -91,7 +91,7 @@ void requireOurSchema(SQLite::Database& database, const std::filesystem::path& f
         if (ours == expected.end())
             throw foreignSchema(file, "unknown " + name);
         if (ours->second != sql)
-            throw foreignSchema(file, name + " is not as Tilescope makes it");
+            throw foreignSchema(file, name + " differs from Tilescope's");
     }
     for (const auto& [name, sql] : expected)
         if (!found.contains(name))

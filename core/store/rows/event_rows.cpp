@@ -61,8 +61,8 @@ template <class Event> void beginRow(const Event& event, const RowFrame& frame, 
 [[noreturn]] void damaged(std::string_view what, std::int64_t value)
 {
     throw Error{.what = "an event has " + std::string(what) + " " + std::to_string(value) +
-                        ", which no program of ours writes",
-                .mend = "see with `tilescope verify` what is damaged"};
+                        ", which Tilescope does not write",
+                .mend = "run `tilescope verify` to see what is damaged"};
 }
 
 template <class T> T narrowed(std::int64_t value, std::string_view what)

@@ -94,7 +94,7 @@ void StoredRows::readNew(EventKind kind, const IdInterval& ids, const RowFrame& 
         if (isNumbered) {
             const auto number = static_cast<std::uint64_t>(values[0]) - static_cast<std::uint64_t>(first);
             if (number >= kMostNumbers)
-                damaged("a range or op has a number that no writer gives");
+                damaged("a range or op has an invalid number");
             if (number >= seen.size())
                 seen.resize(std::max<std::size_t>(number + 1, 2 * seen.size()));
             if (seen[number])

@@ -27,7 +27,7 @@ Error missingRows(const std::filesystem::path& file, std::string_view table, std
     return Error{.what = "the file is damaged: its table " + std::string(table) + " should hold " +
                          counted(expected, "row") + " and holds " + std::to_string(found),
                  .where = file.string(),
-                 .mend = "use a copy of it, or see with `tilescope verify` what is left"};
+                 .mend = "use a copy of it, or run `tilescope verify` to see what is intact"};
 }
 
 bool isSource(std::string_view table)

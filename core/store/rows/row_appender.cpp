@@ -73,7 +73,7 @@ void RowAppender::assignIds()
         if (!hasOwnIds())
             id = ledger_.takeId(source);
         else if (id == kNull)
-            throw Error{.what = "a record without a number came for the table " + std::string(table_.name),
+            throw Error{.what = "a record without a number for the table " + std::string(table_.name),
                         .kind = ErrorKind::Failure};
         else
             ledger_.reserve(source, id);

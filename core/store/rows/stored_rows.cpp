@@ -155,7 +155,7 @@ void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::funct
         if (!status ||
             static_cast<std::int64_t>(digestOf(row, columns, Source::Run, connection.rule()).value()) !=
                 row.getColumn(columns).getInt64())
-            damaged("what it says of run " + row.getColumn(0).getString() + " is not as it was written");
+            damaged("the row of run " + row.getColumn(0).getString() + " is not as it was written");
         // Pages in each other's place: every row is whole, and a look-up by number would miss some.
         const std::int64_t id = row.getColumn(0).getInt64();
         if (before && id <= *before)
@@ -295,7 +295,7 @@ const LaunchConfig& StoredRows::launch(std::int64_t id)
     SQLite::Statement& row = *query;
     row.bind(1, id);
     if (!row.executeStep())
-        damaged("a kernel was launched in a way that it does not hold");
+        damaged("a kernel refers to a missing launch configuration");
     const auto number = [&row](const char* column) { return row.getColumn(column).getUInt(); };
     return launches_[id] = {{number("grid_x"), number("grid_y"), number("grid_z")},
                             {number("block_x"), number("block_y"), number("block_z")},

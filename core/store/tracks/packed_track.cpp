@@ -58,7 +58,7 @@ private:
 [[noreturn]] void damaged()
 {
     throw Error{.what = "the file is damaged: packed events are not as they were written",
-                .mend = "use a copy of it, or see with `tilescope verify` what is left"};
+                .mend = "use a copy of it, or run `tilescope verify` to see what is intact"};
 }
 
 /// Reads what a Packer put. The sum has been compared: what follows was put so.

@@ -29,7 +29,7 @@ std::string runPasses(CounterApi& api, const std::function<void()>& step, std::i
 {
     for (bool complete = false; !complete; ++passes) {
         if (passes == kMostPasses)
-            return "the counters need more than " + std::to_string(kMostPasses) + " passes; ask for fewer";
+            return "the counters need more than " + std::to_string(kMostPasses) + " passes; request fewer";
         std::string whyNot = api.beginPass();
         if (!whyNot.empty())
             return whyNot;
@@ -64,7 +64,8 @@ CounterReading readCounters(std::span<const std::string> counters, Tracer& trace
     if (launches.paths.size() > kMostKernels) {
         return {.values = {},
                 .whyNot = "the step launches " + std::to_string(launches.paths.size()) +
-                          " kernels, and counters are kept of " + std::to_string(kMostKernels) + " at most"};
+                          " kernels, and counters are stored for " + std::to_string(kMostKernels) +
+                          " at most"};
     }
 
     const CounterPlan plan(counters);
@@ -77,7 +78,7 @@ CounterReading readCounters(std::span<const std::string> counters, Tracer& trace
     if (whyNot.empty())
         whyNot = api.read(values);
     if (whyNot.empty() && values.size() != launches.paths.size()) {
-        whyNot = "counters were read of " + counted(static_cast<std::int64_t>(values.size()), "kernel") +
+        whyNot = "counters were read for " + counted(static_cast<std::int64_t>(values.size()), "kernel") +
                  ", and the step launches " + std::to_string(launches.paths.size());
     }
     if (!whyNot.empty())

@@ -36,7 +36,7 @@ std::string refusal(CUptiResult result, std::string_view what)
         return "the driver lets only administrators read hardware counters; set "
                "NVreg_RestrictProfilingToAdminUsers=0 for the nvidia module, or run as root";
     case CUPTI_ERROR_INVALID_METRIC_NAME:
-        return "this GPU has no such counter among those asked for";
+        return "this GPU does not have one of the requested counters";
     default: {
         const char* text = nullptr;
         cuptiGetResultString(result, &text);
@@ -128,7 +128,7 @@ std::string RealCounters::openHost()
     for (int turn = 0; turn < 2; ++turn) { // asked for its size first
         result = cuptiProfilerGetCounterAvailability(&available);
         if (result != CUPTI_SUCCESS)
-            return refusal(result, "say which counters there are");
+            return refusal(result, "list the counters");
         availability_.resize(available.counterAvailabilityImageSize);
         available.pCounterAvailabilityImage = availability_.data();
     }
@@ -149,7 +149,7 @@ std::string RealCounters::openHost()
     add.numMetrics = names_.size();
     result = cuptiProfilerHostConfigAddMetrics(&add);
     if (result != CUPTI_SUCCESS)
-        return refusal(result, "take the counters asked for");
+        return refusal(result, "accept the requested counters");
     auto size = sized<CUpti_Profiler_Host_GetConfigImageSize_Params>(
         CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
     size.pHostObject = host_;
@@ -183,7 +183,7 @@ std::string RealCounters::openDevice(std::size_t kernels)
     size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(kernels);
     result = cuptiRangeProfilerGetCounterDataSize(&size);
     if (result != CUPTI_SUCCESS)
-        return refusal(result, "say how much it will count");
+        return refusal(result, "report the size of its results");
     data_.assign(size.counterDataSize, 0);
     auto prepare = sized<CUpti_RangeProfiler_CounterDataImage_Initialize_Params>(
         CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
@@ -192,7 +192,7 @@ std::string RealCounters::openDevice(std::size_t kernels)
     prepare.pCounterData = data_.data();
     result = cuptiRangeProfilerCounterDataImageInitialize(&prepare);
     if (result != CUPTI_SUCCESS)
-        return refusal(result, "prepare for what it counts");
+        return refusal(result, "prepare the measurement");
     auto config =
         sized<CUpti_RangeProfiler_SetConfig_Params>(CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
     config.pRangeProfilerObject = device_;
@@ -236,7 +236,7 @@ std::string RealCounters::read(std::vector<std::vector<double>>& kernels)
     decode.pRangeProfilerObject = device_;
     CUptiResult result = cuptiRangeProfilerDecodeData(&decode);
     if (result != CUPTI_SUCCESS)
-        return refusal(result, "read what was counted");
+        return refusal(result, "read the counters");
     if (decode.numOfRangeDropped > 0) {
         return "counters of " + counted(static_cast<std::int64_t>(decode.numOfRangeDropped), "kernel") +
                " were lost: the step did not launch the same kernels twice";
@@ -247,7 +247,7 @@ std::string RealCounters::read(std::vector<std::vector<double>>& kernels)
     info.counterDataImageSize = data_.size();
     result = cuptiRangeProfilerGetCounterDataInfo(&info);
     if (result != CUPTI_SUCCESS)
-        return refusal(result, "say of how many kernels it counted");
+        return refusal(result, "report the number of measured kernels");
     for (std::size_t kernel = 0; kernel < info.numTotalRanges; ++kernel) {
         auto evaluate = sized<CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
             CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
@@ -261,7 +261,7 @@ std::string RealCounters::read(std::vector<std::vector<double>>& kernels)
         evaluate.pMetricValues = values.data();
         result = cuptiProfilerHostEvaluateToGpuValues(&evaluate);
         if (result != CUPTI_SUCCESS)
-            return refusal(result, "evaluate what was counted");
+            return refusal(result, "evaluate the counters");
     }
     return {};
 }

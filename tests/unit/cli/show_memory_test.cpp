@@ -77,7 +77,7 @@ TEST_F(Show, OutOfMemoryShowsAllRecordedFigures)
     EXPECT_TRUE(told[0]["op"].is_null()) << "no step was recorded";
     EXPECT_EQ(told[0]["holders"], json::array());
     EXPECT_EQ(told[0]["suggestions"], json::array()) << "the spec has unknown keys";
-    EXPECT_THAT(run({"oom", "--run", "3"}), HasSubstr("No change that was tried would make it fit"));
+    EXPECT_THAT(run({"oom", "--run", "3"}), HasSubstr("none of the changes tried makes it fit"));
     EXPECT_THAT(run({"oom", "--run", "3"}), HasSubstr("forward asked for 1.00 GiB with 1.00 MiB allocated"));
     EXPECT_EQ(valid({"oom", "--run", "1"}, "oom"), json::array());
     EXPECT_THAT(run({"oom", "--run", "1"}), HasSubstr("did not run out of memory"));

@@ -216,7 +216,8 @@ TEST_F(Show, AnswersHaveTheirSentenceFiguresAndCommand)
     EXPECT_THAT(
         answers[1]["answer"],
         HasSubstr("The costliest kernel of forward is nvjet gemm bf16 128x64x64 TNT (75.0 %, 1 times"));
-    EXPECT_THAT(answers[1]["answer"], HasSubstr("it is also that of forward and backward together (83.3 %)"));
+    EXPECT_THAT(answers[1]["answer"],
+                HasSubstr("it is also the costliest of forward and backward together (83.3 %)"));
     EXPECT_EQ(
         answers[2]["answer"],
         "Besides matmuls, 1 kernel takes 0.5 % of the time of forward or more: softmax forward fp32 25.0 %.");

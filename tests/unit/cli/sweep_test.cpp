@@ -161,7 +161,7 @@ TEST_F(Sweep, AFileOnANetworkDiskIsWrittenLocallyAndEveryPointIsCopiedOnce)
     environment["FAKE_SCRIPT"] = "ok";
     const ProgramResult last = tilescope(resume);
     EXPECT_EQ(last.code, 0) << last.err;
-    EXPECT_THAT(last.out, HasSubstr("a.tscope is written in " + local.string()));
+    EXPECT_THAT(last.out, HasSubstr("a.tscope is written to " + local.string()));
     std::map<std::string, int> ok;
     for (const store::RunRecord& record : store::RunReader(folder / "a.tscope").runs())
         ok[record.specHash] += record.result.status == RunStatus::Ok ? 1 : 0;
@@ -361,7 +361,7 @@ TEST_F(Sweep, ShardsMergeIntoTheSweepInItsOrder)
         const ProgramResult refused =
             tilescope({"--batch", "sweep.yaml", "-o", "x.tscope", std::string("--shard=") + wrong});
         EXPECT_EQ(refused.code, 2) << wrong;
-        EXPECT_THAT(refused.err, HasSubstr("is no shard")) << wrong;
+        EXPECT_THAT(refused.err, HasSubstr("is not a shard")) << wrong;
     }
 }
 

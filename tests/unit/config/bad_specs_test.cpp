@@ -71,21 +71,20 @@ const BadSpec kKeys[] = {
     {"KeyOfARunInAStudyOfNumbers", "workload: dtypes\nbackend: naive\n",
      "s.yaml:2:1: the key 'backend' is not for workload dtypes; …"},
     {"KeyTwiceInAMap", "workload: lm\nbatch: 8\nsteps: 3\nbatch: 9\n",
-     "s.yaml:4:1: the key 'batch' stands here twice; it is given at line 2 already; remove one"},
+     "s.yaml:4:1: the key 'batch' is given twice; it is given at line 2 already; remove one"},
     {"KeyTwiceInAFlowMap", "workload: lm\nfixed: {batch: 8, batch: 9}\n",
-     "s.yaml:2:19: the key 'batch' stands here twice; …"},
+     "s.yaml:2:19: the key 'batch' is given twice; …"},
     {"SectionTwice", "workload: lm\nfixed: {batch: 8}\nfixed: {steps: 9}\n",
-     "s.yaml:3:1: the key 'fixed' stands here twice; …"},
+     "s.yaml:3:1: the key 'fixed' is given twice; …"},
     {"KeyAtTopLevelAndFixed", "workload: lm\nbatch: 8\nfixed: {batch: 9}\n",
-     "s.yaml:3:9: the key 'batch' is given twice; it stands at line 2 already; a key stands at top level, "
-     "under "
-     "fixed or under sweep, once only"},
+     "s.yaml:3:9: the key 'batch' is given twice; it is given at line 2 already; give each key once: at "
+     "top level, under fixed or under sweep"},
     {"KeyFixedAndSwept", "workload: lm\nfixed: {batch: 8}\nsweep: {batch: [1, 2]}\n",
-     "s.yaml:3:9: the key 'batch' is given twice; it stands at line 2 already; …"},
+     "s.yaml:3:9: the key 'batch' is given twice; it is given at line 2 already; …"},
     {"KeyFixedAndInAPoint", "workload: lm\nbatch: 8\nsweep: [{batch: 1}]\n",
      "s.yaml:3:10: the key 'batch' is given twice; …"},
     {"KeyInAPointAndThenFixed", "workload: lm\nsweep: [{batch: 1}]\nbatch: 8\n",
-     "s.yaml:3:1: the key 'batch' is given twice; it stands at line 2 already; …"},
+     "s.yaml:3:1: the key 'batch' is given twice; it is given at line 2 already; …"},
     {"NoColon", "workload: lm\nbatch 3\n", "s.yaml:2:1: no colon in 'batch 3'; write batch: 3"},
     {"MergeKey", "workload: lm\n<<: {batch: 3}\n",
      "s.yaml:2:1: YAML's merge key has no meaning here; write the keys out"},
@@ -184,8 +183,7 @@ const BadSpec kValues[] = {
     {"CompileWithASlip", "workload: lm\ncompile: grpah\n",
      "s.yaml:2:10: unknown compile 'grpah'; did you mean 'graph'? allowed: none, graph, package:FILE.pt2"},
     {"PackageOfAnotherKind", "workload: lm\ncompile: package:model.so\n",
-     "s.yaml:2:10: compile names no package in 'package:model.so'; the file that AOTInductor writes ends in "
-     ".pt2; …"},
+     "s.yaml:2:10: compile names no package in 'package:model.so'; packages of AOTInductor end in .pt2; …"},
     {"CheckpointingOfNoBlock", "workload: lm\ncheckpointing: block:0\n",
      "s.yaml:2:16: checkpointing has no K from 1 to 1,024 in 'block:0'; allowed: none, block, block:K, "
      "attention"},
@@ -205,7 +203,7 @@ const BadSpec kValues[] = {
     {"CounterTwice", "workload: lm\ncounters: [a, b, a]\n",
      "s.yaml:2:11: counters names 'a' twice; allowed: …"},
     {"CounterIsAMap", "workload: lm\ncounters: [a, {b: 1}]\n",
-     "s.yaml:2:11: counters has an entry that is no name; allowed: a list of up to 64 names"},
+     "s.yaml:2:11: counters has an entry that is not a name; allowed: a list of up to 64 names"},
 };
 
 // Sweeps.
@@ -227,7 +225,7 @@ const BadSpec kSweeps[] = {
      "s.yaml:2:31: sweep gives memory_limit the value 1073741824 twice; remove one"},
     {"PointTwice",
      "workload: lm\nsweep:\n- {batch: 1, size: tiny}\n- {batch: 2, size: tiny}\n- {size: tiny, batch: 1}\n",
-     "s.yaml:5:4: the same point stands in sweep twice; it is given at line 3 already; remove one"},
+     "s.yaml:5:4: sweep lists the same point twice; it is given at line 3 already; remove one"},
     {"NoValueInSweep", "workload: lm\nsweep: {batch: [1, ~]}\n",
      "s.yaml:2:20: batch has no value; allowed: 1 to 65,536"},
 };
@@ -239,8 +237,8 @@ const BadSpec kCombinations[] = {
     {"ModelNotDividedByHeads", "workload: lm\nsize: small\nd_model: 770\n",
      "s.yaml:3:10: heads 12 does not divide d_model 770; …"},
     {"OddHead", "workload: lm\nd_model: 36\nheads: 12\n",
-     "s.yaml:3:8: a head is 3 wide (d_model 36 / heads 12); rotary embedding turns pairs, so the width must "
-     "be even"},
+     "s.yaml:3:8: a head is 3 wide (d_model 36 / heads 12); rotary embedding rotates pairs, so the width "
+     "must be even"},
     {"SweptHeads", "workload: lm\nsize: tiny\nsweep:\n  heads: [1, 2, 4,\n    5]\n",
      "s.yaml:5:5: heads 5 does not divide d_model 128; …"},
     {"KeyHeadsNotDividingHeads", "workload: attention\nheads: 8\nkv_heads: 3\n",
@@ -249,23 +247,24 @@ const BadSpec kCombinations[] = {
     {"MoreKeyHeadsThanHeads", "workload: attention\nkv_heads: 2\n",
      "s.yaml:2:11: kv_heads 2 does not divide heads 1; …"},
     {"HeadThatEfficientLacks", "workload: attention\nbackend: sdpa-efficient\nprecision: bf16\nd_head: 20\n",
-     "s.yaml:4:9: backend sdpa-efficient in bf16 has no head width 20; it takes multiples of 8"},
+     "s.yaml:4:9: backend sdpa-efficient in bf16 does not support head width 20; it supports multiples of 8"},
     {"HeadThatEfficientLacksInFp32", "workload: attention\nbackend: sdpa-efficient\nd_head: 30\n",
-     "s.yaml:3:9: backend sdpa-efficient in fp32 has no head width 30; it takes multiples of 4"},
+     "s.yaml:3:9: backend sdpa-efficient in fp32 does not support head width 30; it supports multiples of 4"},
     {"HeadThatCudnnLacks",
      "workload: attention\nprecision: fp16\nd_head: 100\nsweep: {backend: [naive, sdpa-cudnn]}\n",
-     "s.yaml:3:9: backend sdpa-cudnn in fp16 has no head width 100; it takes multiples of 8"},
+     "s.yaml:3:9: backend sdpa-cudnn in fp16 does not support head width 100; it supports multiples of 8"},
     {"HeadThatFlashLacks", "workload: lm\nbackend: flash\nheads: 2\n",
-     "s.yaml:3:8: backend flash has no head width 384; it takes up to 256; naive, flash-torch, sdpa and "
+     "s.yaml:3:8: backend flash does not support head width 384; it supports up to 256; naive, flash-torch, "
+     "sdpa and "
      "sdpa-math "
-     "take any"},
+     "support any"},
     {"Tf32OnTheCpu", "workload: lm\ndevice: cpu\nprecision: tf32\n",
      "s.yaml:3:12: precision tf32 is a format of GPUs, and device is cpu; write precision: fp32 or device: "
      "cuda"},
     {"GraphOnTheCpu", "workload: lm\ncompile: graph\ndevice: cpu\n",
      "s.yaml:2:10: compile graph is a CUDA graph, and device is cpu; write compile: none or device: cuda"},
     {"CountersOnTheCpu", "workload: lm\ncounters: [dram__bytes.sum]\ndevice: cpu\n",
-     "s.yaml:2:11: counters are those of a GPU, and device is cpu; remove counters or write device: cuda"},
+     "s.yaml:2:11: counters need a GPU, and device is cpu; remove counters or write device: cuda"},
     {"TrainingAttention", "workload: attention\nmode: train\n",
      "s.yaml:2:7: mode train is for workload lm: attention has nothing to train; allowed: forward, backward, "
      "both"},
@@ -300,9 +299,7 @@ const BadSpec kForms[] = {
     {"TabUnderFixed", "workload: lm\nfixed:\n\tbatch: 3\n",
      "s.yaml:3:7: not valid YAML: illegal map value; indent with spaces, not tabs"},
     {"BadIndentation", "workload: lm\n batch: 3\n",
-     "s.yaml:2:7: not valid YAML: illegal map value; check the indentation; a value that holds ': ' is "
-     "written in "
-     "quotes"},
+     "s.yaml:2:7: not valid YAML: illegal map value; check the indentation; quote values that contain ': '"},
     {"ColonInAValue", "workload: lm\nname: a: b\n", "s.yaml:2:8: not valid YAML: illegal map value; …"},
     {"OpenBracket", "workload: lm\nsweep: {batch: [1, 2}\n", "s.yaml:2:21: not valid YAML: …"},
     {"OpenQuotes", "workload: lm\nname: \"abc\n",

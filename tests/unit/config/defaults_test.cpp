@@ -165,7 +165,7 @@ TEST_F(SpecFiles, ThatAreNoneAreRefused)
 {
     EXPECT_EQ(refusal(folder_ / "none.yaml"),
               (folder_ / "none.yaml").string() +
-                  ": no such file; name a spec, or study:NAME for one that comes with Tilescope");
+                  ": no such file; name a spec, or study:NAME for a study of Tilescope");
     EXPECT_EQ(refusal(folder_), folder_.string() + ": is a folder, not a spec; name a YAML file in it");
     EXPECT_EQ(
         refusal(write("empty.yaml", "")).find((folder_ / "empty.yaml").string() + ": the spec is empty"), 0);
@@ -176,9 +176,8 @@ TEST_F(SpecFiles, ThatAreHugeAreRefusedUnread)
 {
     const auto file = write("huge.yaml", "");
     std::filesystem::resize_file(file, 100'000'000);
-    EXPECT_EQ(refusal(file), file.string() +
-                                 ": too large for a spec (95.4 MiB); at most 4 MiB; a sweep is written as "
-                                 "one list a key, not as every point");
+    EXPECT_EQ(refusal(file), file.string() + ": too large for a spec (95.4 MiB); at most 4 MiB; write a "
+                                             "sweep as one list per key, not as every point");
 }
 
 TEST_F(SpecFiles, WithoutAnEndAreReadOnlySoFar)

@@ -124,10 +124,10 @@ TEST(Json, RefusesWhatIsNoSpec)
             return error.sentence();
         }
     };
-    EXPECT_EQ(refusal("[]"), "parameters: is no JSON object; give {\"workload\": …}");
+    EXPECT_EQ(refusal("[]"), "parameters: is not a JSON object; give {\"workload\": …}");
     EXPECT_EQ(refusal("{}"),
               "parameters.workload: is missing or unknown; allowed: attention, lm, accumulation, dtypes");
-    EXPECT_TRUE(refusal("{").starts_with("parameters: is no JSON: "));
+    EXPECT_TRUE(refusal("{").starts_with("parameters: is not JSON: "));
     EXPECT_TRUE(
         refusal(R"({"workload":"lm","contxt":1})")
             .starts_with("parameters: unknown key 'contxt'; did you mean 'context'? allowed here: name, "));

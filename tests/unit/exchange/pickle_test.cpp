@@ -185,7 +185,7 @@ TEST(Pickle, FilesThatAreTakenForSnapshotsAreNamed)
                 HasSubstr("git lfs pull"));
     EXPECT_THAT(refusalOf("\x1f\x8b\x08\0"s), AllOf(HasSubstr("is compressed"), HasSubstr("gunzip")));
     EXPECT_THAT(refusalOf("PK\x03\x04\0"s), AllOf(HasSubstr("zip archive"), HasSubstr("pickle.dump")));
-    EXPECT_THAT(refusalOf("(dp0\nS'segments'\n."), HasSubstr("no pickle of protocol 2"))
+    EXPECT_THAT(refusalOf("(dp0\nS'segments'\n."), HasSubstr("not a pickle of protocol 2"))
         << "protocol 0 is text";
 }
 
@@ -206,7 +206,7 @@ TEST(Pickle, FramesMustBeWhole)
 TEST(Pickle, WhatIsCutOffOrOutOfPlaceIsRefusedWithItsByte)
 {
     EXPECT_THAT(refusalOf(""), HasSubstr("cut off"));
-    EXPECT_THAT(refusalOf("hello"), HasSubstr("no pickle of protocol 2"));
+    EXPECT_THAT(refusalOf("hello"), HasSubstr("not a pickle of protocol 2"));
     EXPECT_THAT(refusalOf("\x80\x07."), HasSubstr("protocol 7"));
     EXPECT_THAT(refusalOf(pickle("X\xff\xff\xff\xff")), AllOf(HasSubstr("cut off"), HasSubstr("byte 2")));
     EXPECT_THAT(refusalOf("\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\xff."), HasSubstr("cut off"));
@@ -216,10 +216,10 @@ TEST(Pickle, WhatIsCutOffOrOutOfPlaceIsRefusedWithItsByte)
     EXPECT_THAT(refusalOf(pickle(".")), HasSubstr("ends with 0 values"));
     EXPECT_THAT(refusalOf(pickle("]].")), HasSubstr("ends with 2 values"));
     EXPECT_THAT(refusalOf(pickle("(].")), HasSubstr("ends with"));
-    EXPECT_THAT(refusalOf(pickle("a.")), HasSubstr("where there is none"));
-    EXPECT_THAT(refusalOf(pickle("](a.")), HasSubstr("where there is none"));
-    EXPECT_THAT(refusalOf(pickle("}]a.")), HasSubstr("appends to what is no list"));
-    EXPECT_THAT(refusalOf(pickle("]NNs.")), HasSubstr("sets items of what is no dict"));
+    EXPECT_THAT(refusalOf(pickle("a.")), HasSubstr("empty stack"));
+    EXPECT_THAT(refusalOf(pickle("](a.")), HasSubstr("empty stack"));
+    EXPECT_THAT(refusalOf(pickle("}]a.")), HasSubstr("appends to a value that is not a list"));
+    EXPECT_THAT(refusalOf(pickle("]NNs.")), HasSubstr("sets items of a value that is not a dict"));
     EXPECT_THAT(refusalOf(pickle("}(Nu.")), HasSubstr("key without a value"));
     EXPECT_THAT(refusalOf(pickle("(Nd.")), HasSubstr("key without a value"));
     EXPECT_THAT(refusalOf(pickle("]e.")), HasSubstr("no mark"));
@@ -227,11 +227,11 @@ TEST(Pickle, WhatIsCutOffOrOutOfPlaceIsRefusedWithItsByte)
 
 TEST(Pickle, BombsAreRefusedBeforeTheyGrow)
 {
-    EXPECT_THAT(refusalOf(pickle("Nr\xff\xff\xff\xff.")), HasSubstr("keeps value 4294967295"));
-    EXPECT_THAT(refusalOf(pickle("h\x05.")), HasSubstr("refers to value 5 where it has kept 0"));
+    EXPECT_THAT(refusalOf(pickle("Nr\xff\xff\xff\xff.")), HasSubstr("stores value 4294967295"));
+    EXPECT_THAT(refusalOf(pickle("h\x05.")), HasSubstr("refers to value 5 of 0"));
     EXPECT_THAT(refusalOf(pickle(std::string(2000, '('))), HasSubstr("nested deeper than 1000"));
     EXPECT_THAT(refusalOf(pickle("N" + std::string("q\x01.", 3))),
-                HasSubstr("keeps value 1 where it has kept 0"));
+                HasSubstr("stores value 1 after 0 values"));
     EXPECT_THAT(refusalOf(pickle("j\xff\xff\xff\x7f.")), HasSubstr("refers to value 2147483647"));
     // Counts that only say that much will follow.
     EXPECT_THAT(refusalOf("\x80\x04\x8d\0\0\0\x01\0\0\0\0x."s), HasSubstr("cut off"));

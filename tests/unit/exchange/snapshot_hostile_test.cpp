@@ -63,8 +63,7 @@ TEST_F(Snapshot, WhatIsReferredToAgainAndAgainIsRefused)
         });
     };
     EXPECT_EQ(refusalOf(withEvents(1)), "");
-    EXPECT_EQ(refusalOf(withEvents(2)),
-              "x.pickle, device 0, event 1: the file has it in another place already");
+    EXPECT_EQ(refusalOf(withEvents(2)), "x.pickle, device 0, event 1: the file contains it already");
 }
 
 TEST_F(Snapshot, NeitherFlippedNorShuffledBytesDoHarm)
@@ -155,7 +154,7 @@ TEST_F(Snapshot, SharedListsDoNotMultiply)
 
 TEST_F(Snapshot, WhatIsNoSnapshotIsRefusedWithAReason)
 {
-    EXPECT_THAT(refusalOf(built([](PickleWriter& w) { w.integer(3); })), HasSubstr("no memory snapshot"));
+    EXPECT_THAT(refusalOf(built([](PickleWriter& w) { w.integer(3); })), HasSubstr("not a memory snapshot"));
     EXPECT_THAT(refusalOf(built([](PickleWriter& w) {
                     w.beginList();
                     w.endList();
@@ -179,10 +178,11 @@ TEST_F(Snapshot, WhatIsNoSnapshotIsRefusedWithAReason)
         });
     };
     EXPECT_EQ(refusalOf(withSegment(2048, 2048, "active_allocated")), "") << "a list of segments is one";
-    EXPECT_THAT(refusalOf(withSegment(2048, 1024, "inactive")), HasSubstr("its blocks come to 1024 bytes"));
+    EXPECT_THAT(refusalOf(withSegment(2048, 1024, "inactive")),
+                HasSubstr("its blocks have 1024 bytes in total"));
     EXPECT_THAT(refusalOf(withSegment(2048, 2048, "gone")), HasSubstr("unknown state 'gone'"));
-    EXPECT_THAT(refusalOf(withSegment(-1, -1, "inactive")), HasSubstr("no size in bytes"));
-    EXPECT_THAT(refusalOf(withSegment(1LL << 60, 1LL << 60, "inactive")), HasSubstr("no size in bytes"));
+    EXPECT_THAT(refusalOf(withSegment(-1, -1, "inactive")), HasSubstr("not a size in bytes"));
+    EXPECT_THAT(refusalOf(withSegment(1LL << 60, 1LL << 60, "inactive")), HasSubstr("not a size in bytes"));
 }
 
 TEST_F(Snapshot, RefusedOneLeavesNoRun)

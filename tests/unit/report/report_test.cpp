@@ -90,7 +90,7 @@ TEST_F(Report, OutOfMemoryIsShownInItsCellWithItsBytes)
 TEST_F(Report, DoubtfulRunsAreMarked)
 {
     EXPECT_THAT(document().sections[0].cautions,
-                Contains("The GPU held its clocks back while it was timed (4 runs)"));
+                Contains("The GPU reduced its clocks during the timed steps (4 runs)"));
 }
 
 TEST_F(Report, PointsThatWereNotRunAreCounted)

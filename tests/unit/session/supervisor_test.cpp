@@ -244,7 +244,7 @@ TEST_F(Supervised, ThreeDeathsRunningEndTheSweep)
     const SweepOutcome outcome = run("ok,segv,ok,segv,abort,segv,ok,ok");
     EXPECT_EQ(outcome.exitCode(), 3);
     EXPECT_THAT(statusesTold(), ElementsAre("ok", "error", "ok", "error", "error", "error"));
-    EXPECT_THAT(all<LogEvent>().back().text, HasSubstr("died 3 times running; 2 points were not run"));
+    EXPECT_THAT(all<LogEvent>().back().text, HasSubstr("died 3 times in a row; 2 points were not run"));
 }
 
 TEST_F(Supervised, AHangIsEndedByForceAfterItsTimeout)
@@ -384,7 +384,7 @@ TEST_F(Supervised, AnEngineOfAnotherVersionIsRefused)
         FAIL() << "it ran";
     } catch (const Error& error) {
         EXPECT_EQ(error.exitCode(), 4);
-        EXPECT_THAT(error.sentence(), HasSubstr("the engine is of version 9.9"));
+        EXPECT_THAT(error.sentence(), HasSubstr("the engine has version 9.9"));
     }
 }
 

@@ -123,7 +123,7 @@ TEST_F(WorkingCopyTest, IsBroughtHomeWholeAndClearedAway)
     EXPECT_THAT(namesIn(local), IsEmpty());
     EXPECT_EQ(runsIn(file), 2U);
     EXPECT_TRUE(store::verify(file).ok());
-    EXPECT_THAT(told.front(), HasSubstr("a.tscope is written in " + local.string()));
+    EXPECT_THAT(told.front(), HasSubstr("a.tscope is written to " + local.string()));
     writeRuns(1);
     EXPECT_EQ(runsIn(file), 3U) << "what is there is gone on with";
 }
@@ -185,7 +185,7 @@ TEST_F(WorkingCopyTest, WhatAKilledWriterLeftIsGoneOnWith)
     dieAfter(1);
     writeRuns(1);
     EXPECT_EQ(runsIn(file), 5U);
-    EXPECT_THAT(told, ::testing::Contains(HasSubstr("going on with what a killed writer")));
+    EXPECT_THAT(told, ::testing::Contains(HasSubstr("continuing the copy of")));
     EXPECT_TRUE(store::verify(file).ok());
 }
 
@@ -242,7 +242,7 @@ TEST_F(WorkingCopyTest, AHomeThatIsGoneForAWhileIsTriedAgainAndInTheEndNamed)
         fs::rename(network, folder / "unplugged");
         copy.touched();
         copy.publishIfDue();
-        EXPECT_THAT(told.back(), HasSubstr("will be tried again"));
+        EXPECT_THAT(told.back(), HasSubstr("the next attempt follows"));
         EXPECT_TRUE(copy.due());
     }
     try {

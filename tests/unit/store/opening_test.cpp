@@ -208,7 +208,7 @@ TEST_F(Opening, RefusesSchemasThatAreNotOurs)
         put(file, ours);
         sql(file, change);
         SCOPED_TRACE(change);
-        expectRefused("not a schema of Tilescope's");
+        expectRefused("not a Tilescope schema");
     }
 }
 
