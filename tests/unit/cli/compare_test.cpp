@@ -345,7 +345,7 @@ TEST_F(Compare, TheVerdictListsFlagsOfTheRuns)
     EXPECT_EQ(compared["verdict"], "inconclusive") << "50 % longer, but on a busy host";
     std::ostringstream out;
     compare({.a = a, .b = b}, out);
-    EXPECT_THAT(out.str(), HasSubstr("flagged  B, run 1: Other programs took processor time"));
+    EXPECT_THAT(out.str(), HasSubstr("flagged  B, run 1: Other programs used the CPU"));
     const std::string quiet = fileOf(folder_ / "c.tscope", "large", {{300.0, 0}}, "debug-build");
     EXPECT_EQ(comparedFiles(a, quiet)["verdict"], "slower") << "flags that do not concern times do not count";
     EXPECT_EQ(comparedFiles(a, quiet)["flags"], json::array());

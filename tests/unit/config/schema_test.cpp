@@ -145,7 +145,7 @@ TEST(Json, RefusesWhatIsNoSpec)
         "parameters.name: name has the wrong type (number); allowed: 1 to 80 printable characters, no path");
     EXPECT_EQ(refusal(R"({"workload":"lm","counters":[1]})"),
               "parameters.counters: counters takes a list of texts; allowed: a list of up to 64 names");
-    EXPECT_TRUE(refusal(std::string(100'000, '[')).starts_with("parameters: is no JSON"));
+    EXPECT_TRUE(refusal(std::string(100'000, '[')).starts_with("parameters: is not JSON"));
 }
 
 // Hashes name points in files that people keep: these may only change with a reason.

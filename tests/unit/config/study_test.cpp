@@ -88,7 +88,7 @@ TEST(Study, OverridesReachThePartsThatHaveTheKey)
 TEST(Study, MistakesAreNamedWithTheirPlaceInTheFile)
 {
     EXPECT_THAT(sentenceOf("study: other\ntitle: t\nasks: a\n---\nname: x\nworkload: lm\n"),
-                HasSubstr("calls itself 'other'"));
+                HasSubstr("is named 'other'"));
     EXPECT_THAT(sentenceOf("study: mine\ntitle: t\nasks: a\n"),
                 HasSubstr("a study has a title, a question and a part"));
     EXPECT_THAT(sentenceOf("study: mine\ntitle: t\nasks: a\nwhy: b\n"),

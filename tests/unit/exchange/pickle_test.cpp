@@ -222,7 +222,7 @@ TEST(Pickle, WhatIsCutOffOrOutOfPlaceIsRefusedWithItsByte)
     EXPECT_THAT(refusalOf(pickle("]NNs.")), HasSubstr("sets items of a value that is not a dict"));
     EXPECT_THAT(refusalOf(pickle("}(Nu.")), HasSubstr("key without a value"));
     EXPECT_THAT(refusalOf(pickle("(Nd.")), HasSubstr("key without a value"));
-    EXPECT_THAT(refusalOf(pickle("]e.")), HasSubstr("no mark"));
+    EXPECT_THAT(refusalOf(pickle("]e.")), HasSubstr("lacks a mark"));
 }
 
 TEST(Pickle, BombsAreRefusedBeforeTheyGrow)
