@@ -48,7 +48,7 @@ template <class Event, class Each> std::vector<Event> collected(Each&& each)
         events.push_back(event);
         return true;
     });
-    // Nearly in order already: only what was open for long comes late.
+    // Nearly sorted already: only events that were open for long are late.
     const auto start = [](const Event& event) { return startOf(event); };
     if (!std::ranges::is_sorted(events, {}, start))
         std::ranges::stable_sort(events, {}, start);

@@ -22,10 +22,11 @@ namespace tilescope::store {
 
 /// A read-only connection. One thread at a time may use it; open one per thread.
 ///
-/// Opening checks that the file is ours, its version and its counts; a schema that is not ours is refused.
-/// Each member sees what was committed when it was called; while a writer is at work, the next call sees
+/// Opening checks the schema, the version and the counts, and refuses a schema that is not Tilescope's. Each
+/// member sees the data that was committed when it is called; while there is a writer, the next call sees
 /// more.
-/// \throws Error  from any member: nothing is harmed, and nothing is silently left out of a damaged file
+/// \throws Error  from any member; the file is not changed, and nothing is omitted silently from a damaged
+///                file
 class RunReader {
 public:
     explicit RunReader(const std::filesystem::path& file);
@@ -62,7 +63,7 @@ public:
     std::vector<Collective> collectives(RunId run) const;
     std::vector<Wait> waits(RunId run) const;
     std::vector<CounterValue> counters(RunId run) const;
-    /// What is known of its memory beside the events; empty where that was not recorded.
+    /// Facts about its memory besides the events; empty if not recorded.
     MemoryFacts memory(RunId run) const;
     /// Of all devices that the file knows, in the order in which they were measured.
     std::vector<Ceiling> ceilings() const;
@@ -98,13 +99,12 @@ public:
     void eachAllocEvent(const EventWindow& window, const Take<AllocEvent>& take) const;
     void eachFrame(const EventWindow& window, const Take<Frame>& take) const;
 
-    /// Events that were committed since `mark`, each once and in no order of time; moves the mark. At least
-    /// `most` where there are so many (then call again), and not many more; empty where there are no new
-    /// ones.
+    /// Events that were committed since `mark`, each once, in any order of time; advances the mark. Returns
+    /// about `most` if there are that many (then call again); empty if there are no new ones.
     TraceBatch newEvents(RunId run, EventMark& mark, std::size_t most = 200'000) const;
 
-    /// What a viewer draws of a run, ready made; none where the run is small, still being written, or an
-    /// older program's: then it follows from the events. Steps, ranges, threads, streams, devices, memory.
+    /// The precomputed tracks of a run: steps, ranges, threads, streams, devices, memory. None if the run is
+    /// small, is still being written, or is from an older program; compute them from the events then.
     std::vector<TrackInfo> tracks(RunId run) const;
     /// The boxes of such a track, some thousand at a time, in start order; ends early where `take` returns
     /// false.
@@ -114,7 +114,7 @@ public:
     void eachPoints(RunId run, const TrackInfo& track,
                     const std::function<bool(std::span<const MemoryPoint>)>& take) const;
 
-    /// What its traced steps add up to, without reading events; none where the file does not have it, as with
+    /// The totals of its traced steps, without reading events; none if the file does not have them, like
     /// tracks().
     std::optional<RunTotals> totals(RunId run) const;
 
@@ -123,10 +123,10 @@ public:
 
     /// Text of a file's string id; cached, valid as long as the reader.
     std::string_view text(StringId id) const;
-    /// The file's id of a text; none where no event has it.
+    /// The file's id of a text; none if no event has it.
     StringId find(std::string_view text) const;
 
-    /// First and one past the last time of any event of the run; none where it has no events.
+    /// The earliest start and the latest end + 1 of all events of the run; none if it has no events.
     std::optional<std::pair<Timestamp, Timestamp>> span(RunId run) const;
 
     const std::filesystem::path& file() const;

@@ -29,8 +29,8 @@ using namespace std::string_view_literals;
 
 namespace {
 
-/// Events of one transaction at most: what a killed writer can lose, and what SQLite keeps in its log before
-/// it may clear it.
+/// Maximum number of events per transaction: what a killed writer can lose, and what SQLite keeps in its log
+/// until it may be cleared.
 constexpr std::size_t kRowsPerCommit = 200'000;
 
 std::int64_t unixNs()
@@ -170,7 +170,7 @@ private:
     std::int64_t eventCap_ = 0;
     std::int64_t recordsChecked_ = 0; ///< since the last commit
     std::int64_t events_ = 0;         ///< of the open run, stored
-    std::int64_t eventsDropped_ = 0;  ///< over the cap and not yet told
+    std::int64_t eventsDropped_ = 0;  ///< over the cap and not yet reported
 };
 
 void RunWriter::Impl::beginRun(const RunHeader& header)
@@ -378,7 +378,7 @@ void RunWriter::Impl::endRun(const RunResult& result)
     uid.clear();
 }
 
-/// A run that nobody ended is called interrupted; then the file becomes one plain file.
+/// Marks a run that was not ended as interrupted, then seals the file.
 void RunWriter::Impl::seal()
 {
     if (frame.run != 0) {
@@ -397,7 +397,7 @@ RunWriter::RunWriter(const fs::path& file, const StringTable& strings)
 
 RunWriter::~RunWriter()
 {
-    // After a failure what was committed is in the file and its log; the next writer seals it.
+    // After a failure, committed data is in the file and its log; the next writer seals it.
     if (impl_->failure)
         return;
     try {

@@ -27,10 +27,10 @@ struct RunHeader {
     std::string specHash;                   ///< config::specHash
     std::string program;                    ///< "Tilescope 0.1.0 (commit)"
     std::optional<std::int64_t> point = {}; ///< position in its sweep, from 0; keeps merged shards in order
-    /// When a recording that is taken over began, and what its clock said then; none: now.
+    /// When an imported recording began, and its clock at that moment; none: now.
     std::optional<std::int64_t> startedUnixNs = {};
     std::optional<Timestamp> clockOrigin = {};
-    /// Events beyond this many are counted and told as the loss `event_cap`, not stored.
+    /// Events beyond this number are not stored; they are counted as the loss `event_cap`.
     std::int64_t eventCap = 50'000'000;
     /// beginRun() refuses to start with less free space than this on the file's disk.
     Bytes freeBytesNeeded{64LL << 20};
@@ -50,8 +50,8 @@ public:
 
     /// Starts a run with status `running` and returns its number. One run is open at a time.
     RunId beginRun(const RunHeader& header);
-    /// Opens a run again whose writer died, so that endRun can say how it ended.
-    /// \throws Error  where no run of that number is interrupted
+    /// Reopens a run whose writer died, so that endRun() can end it.
+    /// \throws Error  there is no interrupted run with that number
     void reopenRun(RunId run);
     void writeEnvironment(std::span<const EnvironmentEntry> entries);
     void writeSamples(std::span<const Sample> samples);

@@ -12,15 +12,14 @@ namespace tilescope::store {
 
 namespace {
 
-/// What SQLite says of it; its message may be of a later call that went well.
+/// SQLite's description of the exception's code. Its message may belong to a later, successful call.
 std::string wordsOf(const SQLite::Exception& exception)
 {
     const std::string said = exception.what();
     return said == "not an error" ? sqlite3_errstr(exception.getErrorCode()) : said;
 }
 
-/// Whether this process may not let a file grow without end (`ulimit -f`); SQLite does not tell why it could
-/// not write.
+/// Whether this process has a limit on file sizes (`ulimit -f`). SQLite does not report why a write failed.
 bool fileSizeIsLimited()
 {
     rlimit limit{};
@@ -39,7 +38,7 @@ bool growsAFile(int extendedCode)
 Error translated(const SQLite::Exception& exception, const std::filesystem::path& file)
 {
     const std::string where = file.string();
-    // The low byte says what happened, the rest where in SQLite it did.
+    // The low byte is the error, the others give its place in SQLite.
     switch (exception.getErrorCode() & 0xff) {
     case SQLITE_NOTADB:
         return {.what = "not a Tilescope file", .where = where, .mend = mendOfWrongFile(file)};

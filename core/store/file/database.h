@@ -10,10 +10,10 @@
 
 namespace tilescope::store {
 
-/// The reason of a run whose status is interrupted because its process ended without a word.
+/// The reason of an interrupted run whose process ended without giving one.
 inline constexpr const char* kWriterDied = "its writer died";
 
-/// SQLite's complaint as a sentence: what it means for the user, about `file`.
+/// Converts an SQLite error to a sentence for the user about `file`.
 Error translated(const SQLite::Exception& exception, const std::filesystem::path& file);
 
 /// Runs `work`; an exception of SQLite's leaves it as our Error.
@@ -26,14 +26,15 @@ template <class Work> decltype(auto) translating(const std::filesystem::path& fi
     }
 }
 
-/// Tells the user what a destructor could not throw; on standard error, as standard output may carry JSON.
+/// Reports an error that a destructor cannot throw. On standard error, because standard output may carry
+/// JSON.
 void warn(const std::string& sentence) noexcept;
 
 /// Throws SQLite's last error on `database` unless `code` is one of success.
 void check(sqlite3* database, int code);
 
-/// Settings of every connection to a file that may come from anywhere: its schema may call no function that
-/// has side effects, its internals may not be written, cells are checked as they are read.
+/// Settings of every connection to an untrusted file: its schema may call no function with side effects, its
+/// internals are read-only, and cells are checked when read.
 void harden(SQLite::Database& database);
 
 /// An integer that a query of one row and one column gives.

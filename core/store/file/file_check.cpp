@@ -113,7 +113,7 @@ Beginning beginningOf(const fs::path& file)
     return beginning;
 }
 
-/// A path as SQLite's `file:` URIs want it.
+/// A path as a `file:` URI of SQLite.
 std::string uriOf(const fs::path& file, std::string_view parameters)
 {
     constexpr std::string_view kHex = "0123456789ABCDEF";
@@ -135,8 +135,8 @@ bool exists(fs::path file, const char* suffix)
     return fs::file_size(file, error) > 0 && !error;
 }
 
-/// A writer that died while it changed the file in place, which is what sealing does, left a log beside it
-/// that undoes the half-made change. SQLite undoes it for whoever may write, and keeps others out.
+/// Sealing changes the file in place. A writer that dies meanwhile leaves a rollback log beside it. SQLite
+/// rolls back for users with write permission and refuses others.
 void undoHalfMadeChange(const fs::path& file)
 {
     constexpr int kBusyMs = 5000;
@@ -219,8 +219,8 @@ std::unique_ptr<SQLite::Database> openForReading(const fs::path& link, const Fil
     constexpr int kBusyMs = 5000;
     const int flags = SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX;
     const fs::path folder = fs::absolute(file).parent_path();
-    // A copy of a file whose writer was at work: SQLite would want to make a -shm beside it, and there is no
-    // log to read. Nobody can be writing it where we may not write.
+    // A copy of a file that was being written: SQLite would create a -shm file, and there is no log to read.
+    // Without write permission for the folder, nobody here can be writing it.
     const bool frozen = header.isWal && !exists(file, "-wal") && access(folder.c_str(), W_OK) != 0;
     auto database = std::make_unique<SQLite::Database>(
         uriOf(file, frozen ? "mode=ro&immutable=1" : "mode=ro"), flags, kBusyMs);

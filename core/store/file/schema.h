@@ -15,10 +15,10 @@ namespace tilescope::store {
 /// "TSCP": how `file` and we know a .tscope file from other SQLite databases.
 inline constexpr int kApplicationId = kRecordingId;
 
-/// One step of the schema's history: `upgrade` turns a file of the version before into one of this version.
+/// One step of the schema's history: `upgrade` converts a file of the previous version to this one.
 ///
-/// `reading` lets this program's queries run on a file of the version before without writing to it: TEMP
-/// views that stand before the file's tables of the same name and add what they lack.
+/// `reading` lets this program's queries run on a file of the previous version without writing to it: TEMP
+/// views replace the file's tables of the same name and add what is missing.
 struct Migration {
     std::string_view upgrade;
     std::string_view reading = {};

@@ -48,7 +48,8 @@ std::optional<Holder> readHolder(int descriptor)
     return Holder{pid, host.data(), beat};
 }
 
-/// A clock set back makes a heartbeat lie ahead; only a beat that is too old says that its writer is gone.
+/// If the clock was set back, heartbeats are in the future; only an old heartbeat shows that the writer is
+/// gone.
 bool alive(const Holder& holder)
 {
     return unixNs() - holder.beatUnixNs < kDeadAfter / 1ns;
@@ -61,7 +62,7 @@ std::string hostName()
     return host[0] ? host.data() : "localhost";
 }
 
-/// A process of this host that is no more need not be waited for until its heartbeat is old.
+/// For a process of this host that no longer exists, there is no need to wait until the heartbeat is old.
 bool diedHere(const Holder& holder)
 {
     return holder.host == hostName() && kill(static_cast<pid_t>(holder.pid), 0) != 0 && errno == ESRCH;
@@ -80,14 +81,14 @@ bool lockingIsUnsupported(int error)
     return error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL;
 }
 
-/// Whether somebody holds the lock on an open side file.
+/// Whether another process holds the lock on an open side file.
 bool heldByAnother(int descriptor)
 {
     struct flock range = wholeFile();
     const std::optional<Holder> holder = readHolder(descriptor);
     if (fcntl(descriptor, F_OFD_GETLK, &range) == 0)
         return range.l_type != F_UNLCK && (!holder || alive(*holder));
-    // A filesystem without locks: the heartbeat alone has to do.
+    // A filesystem without locks: only the heartbeat counts.
     return holder && alive(*holder) && !diedHere(*holder);
 }
 
@@ -142,7 +143,8 @@ WriterLock::WriterLock(const std::filesystem::path& file) : side_(sideFile(file)
 
 void WriterLock::take(const std::filesystem::path& file)
 {
-    // A writer that ends removes the side file: whoever locked the removed one starts again with a new one.
+    // A writer that ends removes the side file. A process that locked the removed file retries with a new
+    // one.
     for (;;) {
         descriptor_ = open(side_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
         if (descriptor_ < 0)

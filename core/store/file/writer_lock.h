@@ -8,11 +8,11 @@
 
 namespace tilescope::store {
 
-/// The right to write one .tscope file, held on FILE-lock beside it from construction to destruction.
+/// The right to write one .tscope file: a lock on FILE-lock beside it, held from construction to destruction.
 ///
-/// The operating system ends it with the process, however that ends; a heartbeat in the file, renewed every
-/// two seconds by a thread of its own, tells a living writer from one on a host that is gone (network
-/// filesystems). A side file, because closing any descriptor of the database itself would drop SQLite's
+/// The operating system releases it when the process ends in any way. A separate thread writes a heartbeat to
+/// the file every two seconds, which distinguishes a living writer from one on a host that is gone (network
+/// filesystems). A side file, because closing any descriptor of the database itself would release SQLite's
 /// locks. The constructing thread owns it.
 class WriterLock {
 public:
@@ -34,7 +34,7 @@ private:
 
     std::filesystem::path side_;
     int descriptor_ = -1;
-    Mutex mutex_; // only what the waiting thread sleeps on
+    Mutex mutex_; // protects only the condition of the waiting thread
     StoppableCondition wake_;
     std::jthread heart_; // last: it ends before the rest goes
 };

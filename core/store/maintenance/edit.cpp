@@ -87,7 +87,7 @@ void deleteRuns(const fs::path& file, std::span<const RunId> runs)
         for (const RunId run : numbers)
             requireRun(target, run);
         for (const Source source : kOfOneRun) {
-            // The run's rows lie together: by its chunks they are found without a look at the others.
+            // The run's rows are contiguous: its chunks give their ids, so other rows are not read.
             const std::string table(nameOf(source));
             SQLite::Statement remove(target.database(),
                                      "delete from " + table +
@@ -127,7 +127,7 @@ CompactOutcome compact(const fs::path& link)
     requireTilescopeFile(file, static_cast<int>(embeddedMigrations().size()));
     std::error_code error;
     const StringTable noStrings;
-    // Held until the new file is in place: nobody writes to the old one meanwhile.
+    // Held until the new file is in place, so that nobody writes to the old one.
     WritableFile old(file, noStrings);
     fs::path log = file;
     log += "-wal";

@@ -43,7 +43,7 @@ std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row)
         if (std::ranges::find(kOwnColumns, std::string_view(row.getColumnName(i))) == std::end(kOwnColumns))
             digest.add(
                 std::string_view(row.getColumn(i).isNull() ? "\x01null" : row.getColumn(i).getString()));
-    // A dead writer's run is called interrupted once somebody else opens the file for writing.
+    // The run of a dead writer becomes interrupted when the file is next opened for writing.
     const std::string status = text(row, "status");
     digest.add(std::string_view(status == "running" ? "interrupted" : status));
     digest.add(std::string_view(status == "running" ? kWriterDied : text(row, "reason")));
@@ -79,8 +79,8 @@ Error disagreement(const Candidate& run, const fs::path& other)
                  .mend = "one of the two was changed: merge without it, or delete that run from one of them"};
 }
 
-/// Runs of one sweep that was split over several files come in the order of its points; sweeps in that of the
-/// sources.
+/// Runs of one sweep that is split over several files are in the order of its points; sweeps are in the order
+/// of the sources.
 void order(std::vector<Candidate>& runs)
 {
     if (!std::ranges::all_of(runs, [](const Candidate& run) { return run.point.has_value(); }))

@@ -15,7 +15,7 @@ namespace tilescope::store {
 
 namespace {
 
-/// Inserts a copy of the row that `row` stands on, with some of its columns changed.
+/// Inserts a copy of the current row of `row`, with some of its columns changed.
 class RowCopy {
 public:
     RowCopy(SQLite::Statement& row, std::string_view table) : row_(row)
@@ -74,7 +74,7 @@ private:
     std::string sql_;
 };
 
-/// Columns that refer to strings, of tables that are no event tables.
+/// Columns that refer to strings, in tables other than event tables.
 std::vector<const char*> textColumnsOf(Source source)
 {
     if (source == Source::Thread)

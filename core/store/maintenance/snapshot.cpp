@@ -21,7 +21,7 @@ void copyPages(SQLite::Database& from, SQLite::Database& to)
         sqlite3_backup_init(to.getHandle(), "main", from.getHandle(), "main"), &sqlite3_backup_finish);
     if (!backup)
         throw SQLite::Exception(to.getHandle());
-    // All pages in one go: what another writer commits meanwhile belongs to the next snapshot.
+    // All pages at once, so that later commits belong to the next snapshot.
     constexpr int kAllPages = -1;
     if (const int code = sqlite3_backup_step(backup.get(), kAllPages); code != SQLITE_DONE)
         throw SQLite::Exception(to.getHandle(), code);
@@ -37,10 +37,10 @@ void snapshot(const fs::path& file, const fs::path& copy)
         fs::remove(copy);
         const auto from = openForReading(file, header);
         SQLite::Database to(copy.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-        // The copy is private until it is whole, and whoever moves it syncs it.
+        // The copy is private until it is complete; the caller syncs it.
         to.exec("pragma journal_mode = off; pragma synchronous = off");
         copyPages(*from, to);
-        // The pages say that there is a log beside them: not beside these.
+        // The pages say that there is a log; the copy has none.
         to.exec("pragma journal_mode = delete");
     });
 }

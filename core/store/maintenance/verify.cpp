@@ -29,7 +29,7 @@ std::string writtenAndFound(std::int64_t written, std::int64_t found)
            plural(found, " is", " are") + " there";
 }
 
-/// Chunks whose ids overlap. Only the sum of all their rows can be checked.
+/// Chunks with overlapping ids. Only the sum of all their rows can be checked.
 struct Group {
     std::int64_t first = 0;
     std::int64_t last = 0;
@@ -59,7 +59,7 @@ public:
         guarded("table " + table, [&] { readTable(source, table); });
     }
 
-    /// The rows that tell of all others.
+    /// The rows that describe all others.
     void checkBooks()
     {
         guarded("tables file, chunk and tally", [this] {

@@ -103,7 +103,7 @@ std::uint64_t sumOfBooks(SQLite::Database& database)
 std::optional<std::uint64_t> storedBooks(SQLite::Database& database)
 {
     SQLite::Statement row(database, "select books from file where id = 1");
-    // A text or a number that is no integer is what nobody wrote.
+    // No writer produces a text or a non-integer number here.
     if (!row.executeStep() || !row.getColumn(0).isInteger())
         return {};
     return static_cast<std::uint64_t>(row.getColumn(0).getInt64());

@@ -12,13 +12,13 @@ struct sqlite3_stmt;
 
 namespace tilescope::store {
 
-// The books of a file: its rows in `chunk` and `tally`, which tell of all others, and in `file`. Their sum
-// stands in file.books, so that a change of any of them is noticed. Files of version 7 and before have none.
+// The books of a file are its rows in `chunk` and `tally`, which describe all others, and in `file`. Their
+// sum is file.books, so that changes of them are detected. Files of version 7 and older have none.
 
-/// How the rows of a file are added up; DigestRule::Typed where it has no row in `file` yet.
+/// The checksum rule of a file; DigestRule::Typed if `file` has no row yet.
 DigestRule digestRuleOf(SQLite::Database& database);
 
-/// Adds the value of a column that a query stands on, by its type.
+/// Adds the value of a column of the query's current row, by its type.
 void addColumn(sqlite3_stmt* row, int column, RowDigest& digest);
 void addColumn(const SQLite::Column& value, RowDigest& digest);
 
@@ -33,7 +33,7 @@ std::uint64_t sumOfFileRow(SQLite::Database& database);
 /// What the three tables add up to now.
 std::uint64_t sumOfBooks(SQLite::Database& database);
 
-/// What they added up to when they were written; none where that is not known.
+/// The stored sum; none if it is unknown.
 std::optional<std::uint64_t> storedBooks(SQLite::Database& database);
 
 } // namespace tilescope::store

@@ -7,7 +7,7 @@
 
 namespace tilescope::store {
 
-/// Ids from `first` to `last`, both included, among which `rows` rows lie that add up to `checksum`.
+/// The ids `first` to `last`, inclusive, which contain `rows` rows with sum `checksum`.
 struct IdInterval {
     std::int64_t first = 0;
     std::int64_t last = 0;
@@ -15,13 +15,12 @@ struct IdInterval {
     std::uint64_t checksum = 0;
 };
 
-/// Where the rows of one table and run lie, and when their events happened: what stands in for an index on
-/// time.
+/// The ids of one table's rows of a run, and the times of their events. Replaces an index on time.
 class ChunkDirectory {
 public:
     struct Entry {
         IdInterval ids;
-        std::int64_t start = kNull; ///< of the earliest event; kNull for rows that are no events
+        std::int64_t start = kNull; ///< of the earliest event; kNull for other rows
         std::int64_t end = kNull;
     };
 
@@ -42,7 +41,7 @@ public:
 
 private:
     std::vector<Entry> chunks_; // by first id
-    // Chunks whose ids overlap are read together: only then do rows and checksum come out exactly.
+    // Chunks with overlapping ids are read together, because only their combined rows and checksum are exact.
     std::vector<Entry> groups_;           // by start
     std::vector<std::int64_t> latestEnd_; // of the groups up to each
     std::int64_t newest_ = 0;

@@ -18,10 +18,10 @@ struct RowWindow {
     std::optional<std::int32_t> step;
 };
 
-/// Walks over the rows of one event table that lie in a window, in id order.
+/// Iterates over the rows of one event table in a window, in id order.
 ///
 /// Reads whole chunks and compares them with the file's books. Only within a ReadConnection::Use.
-/// \throws Error  where rows are missing or not as they were written
+/// \throws Error  rows are missing or changed
 class EventCursor {
 public:
     EventCursor(ReadConnection& connection, EventKind kind, std::vector<IdInterval> intervals,
@@ -43,7 +43,7 @@ private:
     ShelvedStatement query_;
     std::size_t interval_ = 0;
     bool running_ = false;
-    IdInterval seen_; ///< what the running interval turned out to hold so far
+    IdInterval seen_; ///< accumulated contents of the current interval
     std::array<std::int64_t, kMostColumns> row_{};
 };
 

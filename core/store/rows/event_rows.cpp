@@ -370,9 +370,9 @@ Frame frameFrom(const std::int64_t* row, const RowFrame& frame, RowResolver&)
 
 std::string_view shortKernelName(std::string_view demangled)
 {
-    // The name ends where, outside any brackets, template arguments or parameters begin; it begins after the
+    // The name ends outside any brackets, where template arguments or parameters begin. It begins after the
     // last space or colon outside brackets before that. Brackets of "(anonymous namespace)" and of a return
-    // type's template arguments belong to what comes before the name.
+    // type's template arguments belong to the text before the name.
     int depth = 0;
     std::size_t begin = 0;
     std::size_t end = std::string_view::npos;
@@ -384,7 +384,7 @@ std::string_view shortKernelName(std::string_view demangled)
         } else if (c == '>' || c == ')') {
             --depth;
         } else if (depth == 0 && (c == ' ' || c == ':')) {
-            // What follows a parameter list is no name ("const", "[clone .1]").
+            // Text after a parameter list is not a name ("const", "[clone .1]").
             if (c == ' ' && end != std::string_view::npos && demangled[i - 1] == ')')
                 break;
             begin = i + 1;

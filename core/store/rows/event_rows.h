@@ -11,8 +11,8 @@
 
 namespace tilescope::store {
 
-// Event tables hold integers and nulls only. This file alone knows which column of which table holds what of
-// which record; writer, reader, verify and merge move rows of integers.
+// Event tables contain only integers and nulls. Only this file knows the meaning of their columns; writer,
+// reader, verify and merge copy rows of integers.
 
 /// One event table: its name and columns, in the order of the rows' integers.
 struct EventTable {
@@ -32,7 +32,7 @@ const EventTable& eventTable(EventKind kind);
 /// What the integers of a column mean: how they change when a row moves to another file.
 enum class ColumnRole : std::uint8_t {
     Value,
-    RowId, ///< column 0 of tables whose rows nobody refers to
+    RowId, ///< column 0 of tables whose rows are never referenced
     Run,
     Text,
     KernelName,
@@ -50,7 +50,7 @@ struct RowFrame {
     std::int64_t firstOp = 0;
 };
 
-/// The enumerations whose values events name; a file keeps their words among its strings.
+/// The enumerations of events; a file stores their words in its string table.
 enum class WordSet : std::uint8_t { OpScope, ApiKind, DeviceEventKind, CopyKind, AllocAction };
 inline constexpr std::size_t kWordSets = 5;
 inline constexpr std::size_t kMostWords = 16;
@@ -74,7 +74,7 @@ protected:
 class RowResolver {
 public:
     virtual const LaunchConfig& launch(std::int64_t id) = 0;
-    virtual int value(WordSet set, std::int64_t id) = 0; ///< -1 where no value of the set has this word
+    virtual int value(WordSet set, std::int64_t id) = 0; ///< -1 if no value of the set has this word
 
 protected:
     ~RowResolver() = default;

@@ -36,7 +36,7 @@ inline std::optional<LaneKind> laneKindOf(std::string_view word)
                                      : std::optional(static_cast<LaneKind>(found - kLaneWords.begin()));
 }
 
-/// A row of one lane, none of whose boxes overlap, as a file keeps it.
+/// A row of non-overlapping boxes in one lane, as stored.
 struct TrackInfo {
     std::int64_t id = 0; ///< in the file
     LaneKind kind = LaneKind::Range;
@@ -47,10 +47,10 @@ struct TrackInfo {
     std::int64_t events = 0;
 };
 
-/// What a box stands for, besides its times: a text and what kind of thing has it.
+/// What a box represents, besides its times: a text and a detail.
 ///
-/// Range: the path. Thread: the name; detail 0 for an op, else a CallDetail. Stream: the name; detail is the
-/// DeviceEventKind. Busy: only detail, a BusyReason. Step: only detail, the step's number.
+/// Range: the path. Thread: the name; detail 0 for an op, otherwise a CallDetail. Stream: the name; detail is
+/// the DeviceEventKind. Busy: only detail, a BusyReason. Step: only detail, the step's number.
 struct BoxCode {
     static constexpr std::uint64_t of(std::uint64_t text, std::uint64_t detail) { return text << 2 | detail; }
     static constexpr StringId text(std::uint64_t code)
@@ -60,7 +60,7 @@ struct BoxCode {
     static constexpr unsigned detail(std::uint64_t code) { return code & 3; }
 };
 
-/// The kinds of CUDA calls that a thread's boxes tell apart.
+/// The kinds of CUDA calls that a thread's boxes distinguish.
 enum class CallDetail : std::uint8_t {
     Call = 1,
     Waits = 2,   ///< for the device
@@ -85,9 +85,9 @@ struct MemoryPoint {
     bool operator==(const MemoryPoint&) const = default;
 };
 
-/// The row of a box: the first below all that are still open. Boxes come in start order, of two that start
-/// together the longer first. O(rows), mostly 1.
-/// \param endOf  of the last box of a row
+/// Assigns a box to a row: the first one whose last box has ended. Boxes are in start order; of two that
+/// start together, the longer one is first. O(rows), usually 1.
+/// \param endOf  end of the last box of a row
 template <class EndOf> std::size_t rowFor(std::int64_t start, std::size_t rows, const EndOf& endOf)
 {
     while (rows > 0 && endOf(rows - 1) <= start)
@@ -97,8 +97,8 @@ template <class EndOf> std::size_t rowFor(std::int64_t start, std::size_t rows, 
 
 enum class BusyReason : std::uint8_t { Busy, Launching, Unexplained };
 
-/// What an event is in a timeline: its lane, whose row is still open, and its box. The tracks of a file and the
-/// timeline of a run that is still being written are both made of these.
+/// An event in a timeline: its lane, before a row is chosen, and its box. Used both for stored tracks and for
+/// the timeline of a run that is being written.
 struct LaneBox {
     TrackInfo lane;
     Box box;
@@ -148,15 +148,15 @@ private:
     }
 };
 
-/// The device's own lane: stretches in which anything ran, and the gaps between them by reason. A gap is the
-/// host's where the kernel that ended it was launched only after the device had fallen idle; else nothing
-/// here explains it.
+/// Builds the GPU activity lane: busy intervals, and the gaps between them by reason. A gap is attributed to
+/// the host if the kernel that ended it was launched after the device had become idle; otherwise its reason
+/// is unknown here.
 class BusySpans {
 public:
     static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
 
-    /// \param launched  of the host's launch call, kUnknown where that was not seen
-    /// \param emit      (start, end, BusyReason), for what is settled
+    /// \param launched  time of the host's launch call, kUnknown if not recorded
+    /// \param emit      called with (start, end, BusyReason) for completed intervals
     template <class Emit>
     void add(std::int64_t start, std::int64_t end, std::int64_t launched, const Emit& emit)
     {

@@ -9,7 +9,7 @@ namespace tilescope::store {
 class StoredRows;
 class StringMap;
 
-/// Writes what is known of a run's memory beside its events. Belongs to the write connection.
+/// Writes the facts about a run's memory other than its events. Belongs to the write connection.
 class MemoryRows {
 public:
     MemoryRows(SQLite::Database& database, RowLedger& ledger, StringMap& strings);

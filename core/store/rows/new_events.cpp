@@ -105,7 +105,7 @@ void StoredRows::readNew(EventKind kind, const IdInterval& ids, const RowFrame& 
         put(kind, values.data(), frame, *this, batch);
     }
     check(database().getHandle(), code);
-    // Numbers between those of a chunk may be of one that comes later: it finds them taken.
+    // Numbers within a chunk's range may belong to a later chunk, which must skip those already read.
     if (rows != ids.rows && !isNumbered)
         damaged("rows of run " + std::to_string(frame.run) + " are missing");
 }

@@ -56,7 +56,7 @@ ShelvedStatement::~ShelvedStatement()
 
 ReadConnection::ReadConnection(std::filesystem::path file) : file_(std::move(file))
 {
-    // The first use checks all; what is wrong shall be known now.
+    // The first use checks everything, so that problems are reported now.
     const Use use(*this);
 }
 
@@ -143,7 +143,7 @@ void ReadConnection::leave() noexcept
         close();
 }
 
-/// A file whose tables are shorter than its books say shall not pass for whole.
+/// Rejects a file whose tables are shorter than its books state.
 void ReadConnection::requireCounts()
 {
     struct Account {
@@ -163,7 +163,7 @@ void ReadConnection::requireCounts()
         accounts[chunks.getColumn(0).getString()].inChunks = chunks.getColumn(1).getInt64();
     accounts.erase(std::string(kRemovedTable));
     for (const auto& [table, account] : accounts) {
-        // The name comes from the file: only ours are looked up.
+        // The name comes from the file, so only known tables are looked up.
         if (!isSource(table))
             throw Error{.what = "the file is damaged: it counts rows of an unknown table",
                         .where = file_.string(),
@@ -171,7 +171,7 @@ void ReadConnection::requireCounts()
         if (account.inChunks != account.rows)
             throw missingRows(file_, table, account.rows, account.inChunks);
         if (account.rows < kCountedRows) {
-            // Counted in the table itself: an index may be whole where its table is not.
+            // Counts in the table itself: an index may be intact when its table is not.
             const std::int64_t found =
                 integerOf(*database_, ("select count(*) from " + table + " not indexed").c_str());
             if (found != account.rows)

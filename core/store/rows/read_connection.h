@@ -16,7 +16,7 @@ struct sqlite3_stmt;
 
 namespace tilescope::store {
 
-/// A compiled query that goes back to its connection's shelf when it is no longer needed.
+/// A compiled query that returns to its connection's pool when it is destroyed.
 class ShelvedStatement {
 public:
     ShelvedStatement(sqlite3_stmt* statement, std::vector<sqlite3_stmt*>& shelf)
@@ -33,10 +33,12 @@ private:
     std::vector<sqlite3_stmt*>* shelf_;
 };
 
-/// The read-only connection of a RunReader: checked when it opens, let go of while a writer is at work.
+/// The read-only connection of a RunReader. It is checked when it opens, and not kept open while the file has
+/// a writer.
 ///
-/// A connection to a file in WAL mode keeps its writer from sealing it, even when it idles. So as long as a
-/// writer lives, each use opens and closes one of its own. One thread at a time may use it.
+/// An open connection to a file in WAL mode, even an idle one, prevents its writer from sealing it. While
+/// there is a writer, each use therefore opens and closes its own connection. One thread at a time may use
+/// it.
 class ReadConnection {
 public:
     /// \throws Error  for a file that is not ours, newer, damaged or not to be opened

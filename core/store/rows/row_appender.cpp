@@ -103,9 +103,9 @@ void RowAppender::insertRows()
     }
 }
 
-/// A chunk is read whole by its lowest and highest id. A range or op that was open for long comes later than
-/// its number says: it becomes a chunk of its own, or it would stretch the chunk over thousands of others'
-/// rows.
+/// A chunk is read from its lowest to its highest id. A range or op that was open for long arrives later than
+/// its number suggests. It gets its own chunk, because otherwise the chunk would span thousands of rows of
+/// others.
 std::size_t RowAppender::chunkEnd(std::size_t begin)
 {
     if (!hasOwnIds())

@@ -27,8 +27,8 @@ public:
     void flush();
 
 private:
-    /// Events of a chunk: few enough that a window reads little besides its own, many enough that the chunk's
-    /// own row costs nothing.
+    /// Events per chunk: few enough that a window reads few rows outside it, many enough that the cost of the
+    /// chunk's row is negligible.
     static constexpr std::size_t kChunkRows = 512;
 
     bool hasOwnIds() const;

@@ -26,7 +26,7 @@ public:
     void add(std::int64_t value) { mix(static_cast<std::uint64_t>(value), kInteger); }
     void add(double value)
     {
-        // SQLite keeps neither the sign of zero nor what is not a number.
+        // SQLite preserves neither the sign of zero nor NaN.
         if (typed_ && value != value)
             return addNull();
         mix(std::bit_cast<std::uint64_t>(typed_ && value == 0 ? 0.0 : value), typed_ ? kNumber : kInteger);

@@ -13,7 +13,7 @@
 
 namespace tilescope::store {
 
-/// Bytes that are no text.
+/// Bytes that are not text.
 struct Blob {
     std::string_view bytes;
 };
@@ -29,15 +29,15 @@ template <class T> Cell cellOf(const std::optional<T>& value)
 /// Binds a cell of a row of `source`, the position's column from 1, and adds it to the row's digest.
 void bindCell(SQLite::Statement& statement, int position, const Cell& cell, Source source, RowDigest& digest);
 
-/// Inserts rows into a table that is no event table and accounts for them.
+/// Inserts rows into tables other than event tables and accounts for them.
 class RowInserter {
 public:
     /// \param columns  all of the table's, in its order
     RowInserter(SQLite::Database& database, RowLedger& ledger, Source source,
                 std::initializer_list<const char*> columns);
 
-    /// \param run    to whose chunk the row belongs; none for tables that all runs share
-    /// \param cells  of the columns after `id`, in the table's order
+    /// \param run    the run to whose chunk the row belongs; none for tables that all runs share
+    /// \param cells  values of the columns after `id`, in the table's order
     /// \return       the row's id
     std::int64_t insert(std::optional<std::int64_t> run, std::initializer_list<Cell> cells);
     /// The same with an id that the caller chose.

@@ -158,7 +158,7 @@ std::uint64_t RowLedger::sumOfTallies() const
     return sum;
 }
 
-/// Writes what the books add up to.
+/// Stores the sum of the books.
 void RowLedger::balance()
 {
     if (rule_ == DigestRule::Untyped)

@@ -15,7 +15,7 @@ struct sqlite3_stmt;
 
 namespace tilescope::store {
 
-/// The tables whose rows are counted and summed up.
+/// The tables with counts and checksums.
 enum class Source : std::uint8_t {
     String,
     Run,
@@ -86,7 +86,7 @@ public:
     /// Ids that a tracer chose itself, or that rows merely refer to: no other run may get them.
     void reserve(Source source, std::int64_t id);
 
-    /// Accounts for one row of a table that is no event table. Rows of one chunk have one run.
+    /// Accounts for one row of a table other than an event table. Rows of one chunk belong to one run.
     void add(Source source, std::optional<std::int64_t> run, std::int64_t id, const RowDigest& digest);
     /// Accounts for events.
     void add(const Chunk& chunk);
@@ -118,16 +118,16 @@ private:
     SQLite::Statement insertChunk_;
     SQLite::Statement updateTally_;
     std::array<Tally, kSources> tallies_{};
-    std::array<Chunk, kSources> open_{}; ///< of the tables that are no event tables; rows 0: none
+    std::array<Chunk, kSources> open_{}; ///< of tables other than event tables; rows 0: none
 };
 
-/// Before a column of a row is added up: whether it counts. One that a later version of the table added
-/// counts with its place, and only where it holds something.
+/// Decides before a column is added whether it counts. A column that a later version of the table added
+/// counts with its position, and only if it is not null.
 bool beginColumn(int column, bool isNull, Source source, RowDigest& digest);
 
-/// Adds up the row that a query stands on, all columns of its table in their order: the same for the values
-/// that were bound as for those read back. Columns that a later version added count only where they hold
-/// something, so that a row adds up to the same before and after its file was upgraded.
+/// Returns the checksum of the query's current row, over all columns of its table in order. Bound values and
+/// values that are read back have the same sum. Columns that a later version added count only if they are not
+/// null, so that upgrading a file does not change the sum of a row.
 RowDigest digestOf(sqlite3_stmt* row, Source source, DigestRule rule);
 /// \param columns  of the table; the query may have more behind them
 RowDigest digestOf(SQLite::Statement& row, int columns, Source source, DigestRule rule);

@@ -24,7 +24,7 @@ struct RunRecord {
     Timestamp clockOrigin{};                ///< the trace clock at that moment
     std::optional<std::int64_t> point = {}; ///< position in its sweep
     std::int64_t recordsChecked = 0;        ///< by the tracer, for "Nothing lost (N records checked)"
-    RunResult result = {};                  ///< status is Interrupted where the writer died
+    RunResult result = {};                  ///< status is Interrupted if the writer died
     std::string note = {};
     std::string tag = {};
 };
@@ -49,12 +49,12 @@ struct EventCounts {
     std::int64_t total() const { return ranges + ops + apiCalls + deviceEvents + allocEvents + frames; }
 };
 
-/// How far somebody who follows a run has come: what newEvents() gave already.
+/// The position of a reader that follows a run: what newEvents() has already returned.
 class EventMark {
 private:
     friend class StoredRows;
     std::int64_t chunk_ = 0; ///< newest that was read
-    // Ranges and ops, which come when they end, by number: a row between newer ones may be an old one.
+    // Ranges and ops, which are stored when they end, by number: a row among newer ones may be an old one.
     std::vector<bool> ranges_;
     std::vector<bool> ops_;
 };

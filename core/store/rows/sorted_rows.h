@@ -13,9 +13,9 @@ struct sqlite3_stmt;
 
 namespace tilescope::store {
 
-/// Reads rows of integers by their first column, the start, where the table has them nearly in that order.
+/// Reads rows of integers sorted by their first column, the start, from a table that is nearly in that order.
 ///
-/// Holds some ten thousand rows and sorts them: a row that comes later than that much comes out late.
+/// Buffers and sorts about ten thousand rows: a row that is displaced by more is returned late.
 class SortedRows {
 public:
     static constexpr std::size_t kMostColumns = 8;

@@ -164,8 +164,8 @@ void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::funct
         RunRecord record = recordFrom(row, at);
         record.result.status = *status;
         if (*status == RunStatus::Running) {
-            // Looked at after the snapshot that says `running` was taken: a writer that ended since did so in
-            // a later one.
+            // Checked after the snapshot that contains `running` was taken, so a writer that has ended since
+            // did so in a later one.
             if (!written)
                 written = WriterLock::isHeld(file());
             if (!*written) {
@@ -266,7 +266,7 @@ EventCursor StoredRows::allOf(EventKind kind, RunId run)
     return cursor(kind, {.run = run}, frameOf(run));
 }
 
-/// Kernels and copies lie in two tables, each in start order.
+/// Kernels and copies are in two tables, each in start order.
 void StoredRows::eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take)
 {
     const RowFrame frame = frameOf(window.run);

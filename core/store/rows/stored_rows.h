@@ -19,8 +19,8 @@
 
 namespace tilescope::store {
 
-/// What a file holds of each run, checked against its books as it is read: the inside of RunReader, and where
-/// merging and compacting copy from.
+/// The rows of a file, checked against its books when read. The implementation of RunReader, and the source
+/// for merging and compacting.
 ///
 /// One thread. Only use() and knownText() may be called outside a use().
 class StoredRows : public RowResolver {
@@ -46,7 +46,7 @@ public:
     void eachRun(std::int64_t first, std::int64_t last, const std::function<bool(RunRecord&&)>& take);
     RowFrame frameOf(RunId run);
     const ChunkDirectory& directory(RunId run, Source source);
-    /// Rows of a table that is no event table.
+    /// Rows of a table other than an event table.
     template <class TakeRow> void eachRow(RunId run, Source source, TakeRow&& take);
     /// The same of several runs, one after the other.
     template <class TakeRow> void eachRow(std::span<const RunId> runs, Source source, TakeRow&& take);
@@ -61,7 +61,7 @@ public:
 
     TraceBatch newEvents(RunId run, EventMark& mark, std::size_t most);
     /// The packed boxes or points of a track.
-    /// \throws Error  where they are not all there
+    /// \throws Error  some are missing
     template <class Item, class Unpack, class TakeItems>
     void eachPacked(RunId run, const TrackInfo& track, Unpack&& unpack, TakeItems&& take);
 
@@ -92,7 +92,7 @@ private:
         std::array<ChunkDirectory, kSources> bySource;
     };
     void refresh(std::int64_t run, Directories& directories);
-    /// Where rows of a run lie, by a query of chunks whose first value is the run.
+    /// The ids of a run's rows, from a query of chunks whose first value is the run.
     static std::vector<IdInterval> intervalsOf(SQLite::Statement& chunk, RunId run);
     void readNew(EventKind kind, const IdInterval& ids, const RowFrame& frame, EventMark& mark,
                  TraceBatch& batch);

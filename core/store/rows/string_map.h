@@ -16,8 +16,8 @@ struct LaunchHash {
     std::size_t operator()(const LaunchConfig& launch) const noexcept;
 };
 
-/// The writer's map from the process' strings, enumerations and launches to the file's ids; adds what the
-/// file lacks.
+/// The writer's map from the strings, enumerations and launches of the process to the ids of the file. Adds
+/// those that the file lacks.
 class StringMap final : public RowInterner {
 public:
     StringMap(SQLite::Database& database, RowLedger& ledger, const StringTable& strings);
@@ -34,7 +34,7 @@ public:
     std::string_view textOf(StringId id) const { return strings_.text(id); }
     /// The file's id of a text.
     std::int64_t intern(std::string_view text);
-    /// The same for a kernel's name, whose short name the file keeps too.
+    /// Like id(), for a kernel's name; the file also stores its short name.
     std::int64_t internKernel(std::string_view text);
 
 private:
@@ -49,7 +49,7 @@ private:
     RowInserter insertKernelName_;
     RowInserter insertLaunch_;
     SQLite::Database& database_;
-    std::vector<std::int64_t> ids_;  ///< by the process' id; 0: not asked for yet
+    std::vector<std::int64_t> ids_;  ///< by the process's id; 0: not looked up yet
     std::vector<bool> hasShortName_; ///< by the process' id
     std::array<std::array<std::int64_t, kMostWords>, kWordSets> words_{};
     std::unordered_map<LaunchConfig, std::int64_t, LaunchHash> launches_;

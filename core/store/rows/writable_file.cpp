@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kBusyMs = 10'000;
-/// How long to wait for programs that have the file open before it is left with its log beside it.
+/// How long to wait for other programs that have the file open before its log is left beside it.
 constexpr auto kSealWithin = std::chrono::seconds(3);
 constexpr auto kSealAgain = std::chrono::milliseconds(10);
 
@@ -33,7 +33,7 @@ std::int64_t unixNs()
 
 WritableFile::WritableFile(const fs::path& path, const StringTable& strings) : file_(outputPath(path))
 {
-    // Looked at before the lock leaves its trace beside it: a foreign file and its folder stay untouched.
+    // Checked before the lock file is created, so that a foreign file and its folder stay untouched.
     std::error_code error;
     if (fs::exists(file_, error) && fs::file_size(file_, error) > 0)
         requireTilescopeFile(file_, static_cast<int>(embeddedMigrations().size()));
@@ -70,7 +70,7 @@ WritableFile::~WritableFile()
     }
 }
 
-/// A new file appears whole: whoever is killed meanwhile leaves none, or an empty one that was there before.
+/// A new file appears atomically: a killed process leaves no file, or an empty one that existed before.
 void WritableFile::create()
 {
     const TemporaryPath folder(file_, TemporaryPath::Kind::Folder);
@@ -87,7 +87,7 @@ void WritableFile::create()
     moveIntoPlace(draft, file_);
 }
 
-/// Opens the database of a file whose writer lock is held, creating or upgrading it.
+/// Opens the database of a file whose writer lock is held, and creates or upgrades it.
 void WritableFile::open()
 {
     std::error_code error;
@@ -104,8 +104,8 @@ void WritableFile::open()
     requireOurSchema(*database, file_, version, migrations);
     if (version < newest)
         migrate(*database, version, migrations);
-    // Rows are only ever appended, so a small cache does: a large one would fill with pages that nobody reads
-    // again, and look like a leak while it does.
+    // Rows are only appended, so a small cache suffices. A large one would fill with pages that are never
+    // read again, and resemble a leak.
     database->exec("pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000;"
                    "pragma cache_size = -8192; pragma temp_store = memory");
     database_ = std::move(database);
@@ -153,7 +153,7 @@ void WritableFile::abandon() noexcept
         database_->tryExec("rollback");
 }
 
-/// Takes the file over: it is unsealed from now on, and runs whose writer died are called so.
+/// Takes over the file: marks it as unsealed, and the runs of a dead writer as interrupted.
 void WritableFile::adopt()
 {
     SQLite::Statement row(*database_, "insert into file (id, created, program, sealed, edition, digest) "
@@ -194,7 +194,8 @@ void WritableFile::seal()
     database_->exec("update file set sealed = 1");
     ledger_->flush();
     database_->exec("commit");
-    // SQLite's own waiting does not cover this step. Readers that know of a writer come and go; others stay.
+    // SQLite's timeout does not cover this step. Readers that know about writers close their connections;
+    // others do not.
     const auto deadline = std::chrono::steady_clock::now() + kSealWithin;
     while (database_->tryExec("pragma journal_mode = delete") != SQLITE_OK) {
         if (database_->getErrorCode() != SQLITE_BUSY)

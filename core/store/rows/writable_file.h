@@ -16,14 +16,14 @@
 namespace tilescope::store {
 
 /// A .tscope file that this process may write: lock, connection, accounts, strings, and a row appender for
-/// each event table. What RunWriter and the maintenance functions stand on.
+/// each event table. The base of RunWriter and the maintenance functions.
 ///
-/// One thread. Everything is written within begin() and commit(). seal() ends it; so does destruction, which
-/// gives up what was not committed.
+/// One thread. All writes happen between begin() and commit(). seal() ends writing; the destructor does so
+/// too and discards what was not committed.
 class WritableFile {
 public:
-    /// Opens, creates or upgrades; calls runs interrupted whose writer died. A foreign file is left alone,
-    /// its folder too.
+    /// Opens, creates or upgrades the file; marks runs of a dead writer as interrupted. A foreign file and
+    /// its folder stay untouched.
     /// \throws Error
     WritableFile(const std::filesystem::path& file, const StringTable& strings);
     ~WritableFile();
@@ -36,11 +36,11 @@ public:
     void flush();
     /// The same, and commits.
     void commit();
-    /// After a failure: gives up what was not committed; nothing is written any more, sealing included. The
-    /// next writer finds all that was committed.
+    /// Call after a failure: discards what was not committed and writes nothing more, not even the seal. The
+    /// next writer finds all committed data.
     void abandon() noexcept;
-    /// Makes the file one plain file: checkpointed, no log beside it. A program that has it open may hinder
-    /// that; then the log stays until the next writer, and a warning says so.
+    /// Seals the file: checkpoints it and removes the log. If another program has the file open, the log may
+    /// stay until the next writer, with a warning.
     void seal();
 
     /// After any change of the run's own row.
@@ -61,7 +61,7 @@ private:
     void requireInPlace();
 
     const std::filesystem::path file_;
-    std::optional<WriterLock> lock_; // taken before the database is opened, let go after it is closed
+    std::optional<WriterLock> lock_; // taken before the database is opened, released after it is closed
     std::unique_ptr<SQLite::Database> database_;
     StatementCache statements_;
     std::unique_ptr<RowLedger> ledger_;

@@ -61,7 +61,7 @@ private:
                 .mend = "use a copy of it, or run `tilescope verify` to see what is intact"};
 }
 
-/// Reads what a Packer put. The sum has been compared: what follows was put so.
+/// Reads the output of a Packer. The checksum was verified, so the format is valid.
 class Unpacker {
 public:
     explicit Unpacker(std::string_view bytes)

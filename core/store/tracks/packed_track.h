@@ -10,13 +10,13 @@
 
 namespace tilescope::store {
 
-// Boxes and points as a file keeps them: differences, seven bits a byte, the codes of a stretch listed once.
-// Five to six bytes a box. A check sum stands in front.
+// Storage format of boxes and points: differences with seven bits per byte, and a list of distinct codes per
+// block. Five to six bytes per box. A checksum comes first.
 
 /// \pre boxes in start order that do not overlap
 std::string packBoxes(std::span<const Box> boxes);
 /// Appends to `boxes`.
-/// \throws Error  where the bytes are not as they were packed
+/// \throws Error  the bytes are damaged
 void unpackBoxes(std::string_view bytes, std::vector<Box>& boxes);
 
 /// \pre points in time order

@@ -6,8 +6,8 @@ namespace tilescope::store {
 
 class StoredRows;
 
-/// All three lists are empty where the file has no totals of the run. Within a use of `rows`.
-/// \throws Error  where they are not as they were written
+/// All three lists are empty if the file has no totals of the run. Within a use of `rows`.
+/// \throws Error  they are damaged
 RunTotals readTotals(StoredRows& rows, RunId run);
 
 } // namespace tilescope::store

@@ -35,7 +35,7 @@ Timestamp at(std::int64_t time)
 
 } // namespace
 
-/// A step and what is known of it so far.
+/// A step and its state so far.
 struct TotalsWriter::Step {
     /// A stretch in which the device was busy, and the last launch of what ran in it.
     struct Busy {
@@ -47,7 +47,7 @@ struct TotalsWriter::Step {
     std::int32_t number = 0;
     std::int64_t start = 0;
     std::int64_t end = 0;
-    std::vector<Busy> busy;      ///< apart, where they came in order
+    std::vector<Busy> busy;      ///< disjoint intervals in start order
     std::vector<ApiCall> calls;  ///< that wait, and tracing's own work
     std::int64_t launch = kNull; ///< end of the last one
 

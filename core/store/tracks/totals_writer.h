@@ -12,12 +12,12 @@
 
 namespace tilescope::store {
 
-/// Writes what a run's traced steps add up to (`kernel_total`, `range_total`, `step_total`), from rows that
-/// somebody else reads: ranges first, then ops and calls, then device events, each in start order. Part of
-/// the transaction in which the run is sealed.
+/// Writes the totals of a run's traced steps (`kernel_total`, `range_total`, `step_total`). The caller passes
+/// the rows: ranges first, then ops and calls, then device events, each in start order. Part of the
+/// transaction in which the run is sealed.
 ///
-/// Values are the tables' own: times count from the run's start, kNull stands for null. What grows is the
-/// number of names, paths and steps, and of the gaps between what the device did.
+/// Values are those of the tables: times count from the run's start, kNull represents null. Memory grows with
+/// the number of names, paths, steps and gaps in device activity.
 class TotalsWriter {
 public:
     TotalsWriter(WritableFile& target, std::int64_t run);
@@ -47,7 +47,7 @@ private:
 
     std::string_view text(StringId id);
     bool isStep(std::int64_t path);
-    /// Calls `visit` for each step that [start, end) overlaps; starts come in order within a pass.
+    /// Calls `visit` for each step that [start, end) overlaps; starts must be ascending within a pass.
     template <class Visit> void inSteps(std::int64_t start, std::int64_t end, Visit&& visit);
     void beginPass();
     void writeKernels();

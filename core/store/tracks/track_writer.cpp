@@ -92,7 +92,7 @@ std::int64_t TrackWriter::events() const
     return integerOf(*query);
 }
 
-/// The run's rows lie together: by its chunks they are found without a look at the others.
+/// The run's rows are contiguous: its chunks give their ids, so other rows are not read.
 std::string TrackWriter::select(Source source, const char* columns) const
 {
     const std::string table(nameOf(source));

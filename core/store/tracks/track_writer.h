@@ -13,12 +13,12 @@
 
 namespace tilescope::store {
 
-/// Writes what a viewer draws of a run: its boxes by lane and row, packed (`track`, `track_data`).
+/// Writes the tracks of a run: its boxes by lane and row, packed (`track`, `track_data`).
 ///
-/// Hands what it reads to a TotalsWriter on the way.
+/// Passes the rows to a TotalsWriter as it reads them.
 ///
 /// Reads the run's events from the file that is being written, in start order, table by table; memory does
-/// not grow with them. Part of the transaction in which the run is sealed.
+/// not grow with their number. Part of the transaction in which the run is sealed.
 class TrackWriter {
 public:
     /// Runs of fewer events get no tracks: a reader makes them as fast as it would read them.
