@@ -1,7 +1,7 @@
 #pragma once
 
-// Locks that clang's thread safety analysis understands: a member says which mutex guards it, a function which
-// one its caller holds, and clang-tidy checks both. Other compilers see plain members.
+// Locks that clang's thread safety analysis understands: a member declares which mutex guards it, a function
+// which one its caller must hold, and clang-tidy checks both. Other compilers ignore the annotations.
 
 #include <chrono>
 #include <condition_variable>
@@ -52,7 +52,8 @@ private:
     std::unique_lock<std::mutex> lock_;
 };
 
-/// std::condition_variable. Predicates say REQUIRES(their mutex): they are called with the lock held.
+/// std::condition_variable. Annotate predicates with REQUIRES(their mutex): they are called with the lock
+/// held.
 class Condition {
 public:
     void notifyAll() noexcept { condition_.notify_all(); }

@@ -83,7 +83,7 @@ bool isRecording(const fs::path& path)
     return std::string_view(bytes.data(), kMagic.size()) == kMagic && id == kRecordingId;
 }
 
-/// Write-ahead logs and locks lie beside a recording and hold data that it does not contain yet.
+/// Write-ahead logs and locks are beside a recording and contain data that it does not contain yet.
 bool belongsToRecording(const fs::path& path)
 {
     const std::string name = path.string();

@@ -21,7 +21,7 @@ template <std::size_t N> bool isOneOf(std::string_view name, const std::array<st
 
 std::string_view functionNameOf(std::string_view callbackName)
 {
-    // _v7000 is CUPTI's; _v2 is part of a driver function's name, but says nothing to a reader.
+    // _v7000 is added by CUPTI; _v2 is part of a driver function's name, but not useful to readers.
     const auto dropSuffix = [&](std::string_view mark) {
         const std::size_t at = callbackName.rfind(mark);
         if (at == std::string_view::npos || at == 0)

@@ -9,7 +9,7 @@ namespace tilescope {
 
 /// What a function of the runtime or driver of CUDA or HIP does, as far as tracing cares.
 enum class ApiClass : std::uint8_t {
-    Ignored,     ///< says nothing about time or memory
+    Ignored,     ///< irrelevant for time and memory
     Launch,      ///< puts kernels on the device
     Copy,        ///< puts copies or memsets on the device
     Memory,      ///< allocates, frees or maps memory

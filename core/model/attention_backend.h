@@ -40,7 +40,7 @@ struct BackendTraits {
     Backend backend = Backend::Naive;
     std::string_view name; ///< as specs and tables write it
     std::string_view description;
-    /// Writes the score matrix to memory: softmax is an operation of its own, and backward reads its result.
+    /// Writes the score matrix to memory: softmax is a separate operation, and backward reads its result.
     bool keepsScores = false;
     bool isFused = false;  ///< one kernel computes attention, not several operations of LibTorch
     bool isOurs = false;   ///< its kernels are those of kernels/; a build may have only some for GPUs

@@ -5,10 +5,10 @@
 
 namespace tilescope {
 
-/// Where in the program's own code the range of a path was opened.
+/// The place in the program's code that opened the range of a path.
 ///
-/// Of a backward path (step/backward/layers.3) it is where the forward's range was: autograd runs its ops,
-/// and what a reader of a stack looks for is the module that made them.
+/// A backward path (step/backward/layers.3) has the place of the forward range, because autograd runs its ops
+/// and the module that created them is of interest.
 struct CodePlace {
     std::string path = {};     ///< step/forward/layers.3/ffn
     std::string file = {};     ///< within the source tree: core/engine/lm/lm.cpp

@@ -29,8 +29,9 @@ enum class FlagKind : std::uint8_t {
 
 struct FlagInfo {
     FlagKind kind;
-    std::string_view name; ///< in files; never changes
-    LossSeverity severity; ///< Info: the figures stand; Warning: they are doubtful; Error: they are not there
+    std::string_view name;     ///< in files; never changes
+    LossSeverity severity;     ///< Info: the figures are valid; Warning: they are doubtful; Error: they are
+                               ///< missing
     std::string_view sentence; ///< without the full stop, for people
 };
 
@@ -70,11 +71,11 @@ const FlagInfo* findFlag(std::string_view text);
 /// `drift: +2.1 % over the timed steps`, as a run stores it.
 std::string flagText(FlagKind kind, std::string_view detail = {});
 
-/// The name of a stored flag: what comes before the colon.
+/// The name of a stored flag: the text before the colon.
 std::string_view flagName(std::string_view text);
 
-/// A stored flag for people: "The step time drifted during the timed steps (+2.1 % over the timed steps)". A name
-/// that this version does not know stays as it is.
+/// A stored flag as displayed: "The step time drifted during the timed steps (+2.1 % over the timed steps)".
+/// Unknown names are returned unchanged.
 std::string describeFlag(std::string_view text);
 
 bool hasFlag(std::span<const std::string> flags, FlagKind kind);

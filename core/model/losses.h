@@ -50,7 +50,7 @@ struct LossInfo {
     RecordLoss kind;
     std::string_view name; ///< in files; never changes
     LossSeverity
-        severity; ///< Info: the figures stand; Warning: they are doubtful; Error: records are missing
+        severity; ///< Info: the figures are valid; Warning: they are doubtful; Error: records are missing
     std::string_view sentence; ///< what is counted, without the full stop
 };
 

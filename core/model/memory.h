@@ -33,14 +33,14 @@ struct SavedTensor {
     std::string dtype = {};
     std::int64_t bytes = 0;        ///< of the tensor
     std::uint64_t address = 0;     ///< of its storage in the step that was looked at
-    std::int64_t storageBytes = 0; ///< of its storage, of which it may be a part
+    std::int64_t storageBytes = 0; ///< of its storage, which may be larger
     /// Number, among the ledger's, of the first tensor with the same storage, which counts it. None: this
     /// one.
     std::optional<std::int64_t> sharedWith = {};
     MemoryCategory category = MemoryCategory::Activations; ///< of the storage
     Timestamp time{};                                      ///< when the graph was looked at
-    std::optional<Timestamp> from = {}; ///< in the first traced step; none where it is older
-    std::optional<Timestamp> to = {};   ///< none where it outlives the trace
+    std::optional<Timestamp> from = {};                    ///< in the first traced step; none if older
+    std::optional<Timestamp> to = {};                      ///< none if it outlives the trace
 
     bool operator==(const SavedTensor&) const = default;
 };
@@ -50,7 +50,7 @@ struct MemoryBlock {
     Timestamp time{};
     DeviceIndex device = {};
     std::uint64_t address = 0;
-    std::int64_t bytes = 0; ///< that were asked for; 0 where it is free
+    std::int64_t bytes = 0; ///< requested; 0 if free
     std::int64_t size = 0;  ///< that it takes in its segment
     bool isFree = false;
     MemoryCategory category = MemoryCategory::Unattributed;
@@ -85,16 +85,16 @@ struct MemorySegment {
     bool operator==(const MemorySegment&) const = default;
 };
 
-/// The moment of a reading that tells how much a captured step held at most in its graph's private pool:
-/// what each of its replays works in. The allocator counts most of that as free.
+/// The moment of a reading of the maximum that a captured step used in its graph's private pool, which is the
+/// memory that its replays use. The allocator counts most of it as free.
 inline constexpr const char* kReplayMoment = "a replay works in";
 
-/// What the allocator, the driver and NVML say at an instant.
+/// Figures of the allocator, the driver and NVML at an instant.
 struct MemoryReading {
     Timestamp time{};
     DeviceIndex device = {};
     std::string moment = {};                     ///< before set-up, trace begins, trace ends, kReplayMoment
-    std::int64_t requested = 0;                  ///< the program asked for and holds
+    std::int64_t requested = 0;                  ///< requested by the program and not yet freed
     std::int64_t allocated = 0;                  ///< with what rounding adds
     std::int64_t reserved = 0;                   ///< from the driver
     std::optional<std::int64_t> deviceUsed = {}; ///< by all processes
@@ -104,8 +104,8 @@ struct MemoryReading {
     bool operator==(const MemoryReading&) const = default;
 };
 
-/// What holders of memory are called that lies in the private pool of a CUDA graph, where replayed steps
-/// work. Alone, it says that no more is known; else it stands behind what is.
+/// Holder of memory in the private pool of a CUDA graph, which replayed steps use. Appended to the holder if
+/// that is known.
 inline constexpr const char* kGraphPool = "pool of a CUDA graph";
 
 /// What a step allocated while it was captured as a CUDA graph. Replays allocate nothing: they work in this
@@ -117,7 +117,7 @@ struct CapturedStep {
     std::vector<SavedTensor> saved = {}; ///< likewise, before backward was captured
 };
 
-/// What a run's allocation events do not tell by themselves.
+/// Facts about a run's memory that its allocation events do not contain.
 struct MemoryFacts {
     std::vector<AllocEvent> rehearsed = {};   ///< of one step before those that are traced
     std::vector<HeldStorage> held = {};       ///< at instants of that step
@@ -125,7 +125,7 @@ struct MemoryFacts {
     std::vector<MemoryBlock> blocks = {};     ///< when the trace began, by address
     std::vector<MemorySegment> segments = {}; ///< likewise; none on a CPU
     std::vector<MemoryReading> readings = {};
-    std::vector<CodePlace> places = {}; ///< of the ranges that allocations were asked for in
+    std::vector<CodePlace> places = {}; ///< of the ranges that allocated
     CapturedStep captured = {};         ///< before `blocks` were looked at
 
     bool empty() const

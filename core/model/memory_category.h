@@ -4,8 +4,8 @@
 
 namespace tilescope {
 
-/// What bytes of a device are for; CONTRACT.md, "Memory categories". The last three are no block of the
-/// program's: together with the others they make up what the device lost to the process.
+/// The purpose of a device's bytes; CONTRACT.md, "Memory categories". The last three are not blocks of the
+/// program; with the others they add up to the memory that the process uses on the device.
 enum class MemoryCategory : std::uint8_t {
     Parameters,
     Gradients,
@@ -15,7 +15,7 @@ enum class MemoryCategory : std::uint8_t {
     Temporaries, ///< made by a step and held by nothing that is known
     Workspace,   ///< of cuBLAS and cuDNN
     Unattributed,
-    Fragmentation, ///< given out but not asked for, and free between blocks of a segment that is in use
+    Fragmentation, ///< rounding, and free memory between blocks of a segment in use
     ReservedFree,  ///< whole segments in which nothing is
     Context        ///< of the process, but outside the allocator: CUDA context, modules, libraries
 };

@@ -22,7 +22,7 @@ using ClockIndex = Id<struct ClockTag, std::int32_t>; ///< number of a clock dom
 /// A clock that time stamps were taken from. Times in a run are on one axis, the first clock's.
 struct ClockDomain {
     ClockIndex id = {};
-    std::string name;                            ///< host or file whose clock it is
+    std::string name;                            ///< host or file of the clock
     Nanoseconds offset{0};                       ///< added to its time stamps to place them on the run's axis
     std::optional<Nanoseconds> uncertainty = {}; ///< half width of the interval of the offset; none: unknown
     std::string method; ///< how the offset was found: same clock, wall clock, ends of collectives

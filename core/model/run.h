@@ -27,7 +27,7 @@ struct Sample {
     std::optional<Nanoseconds> gpu = {}; ///< none on a CPU
 };
 
-/// What the device's allocator had given out when a step was over, before anything of it was let go.
+/// The memory figures of the device's allocator at the end of a step, before its tensors are freed.
 struct HeldMemory {
     std::int32_t step = 0; ///< counted from 0 within its kind
     SampleKind kind = SampleKind::Measure;
@@ -36,7 +36,7 @@ struct HeldMemory {
     std::optional<Bytes> peakAllocated = {}; ///< of the timed steps so far
 };
 
-/// Where memory ran out. Sizes that the allocator did not tell are absent.
+/// Out-of-memory figures. Sizes that the allocator did not report are absent.
 struct OomInfo {
     std::optional<Bytes> requested = {};
     std::optional<Bytes> allocated = {};
@@ -44,7 +44,7 @@ struct OomInfo {
     std::string phase; ///< setup, forward, …
 };
 
-/// What is known once a run has ended, besides its samples and events.
+/// The result of a run, besides its samples and events.
 struct RunResult {
     RunStatus status = RunStatus::Ok;
     std::string reason;                          ///< why it is not ok; one sentence

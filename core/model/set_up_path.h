@@ -8,8 +8,8 @@
 
 namespace tilescope {
 
-// Ranges of an experiment's making are named after the tensors that are made in them:
-// setup/parameters/layers.3/ffn/down. Before the first step nobody else can tell who has which memory.
+// Names of ranges during the set-up of an experiment, from the tensors created in them:
+// setup/parameters/layers.3/ffn/down. Before the first step, only these identify the holders of memory.
 
 /// The range in which an experiment is made.
 inline constexpr std::string_view kSetUpRange = "setup";
@@ -23,7 +23,7 @@ struct SetUpTensor {
 /// The component of a range, below `setup`, in which a tensor is made.
 std::string setUpComponent(MemoryCategory category, std::string_view name);
 
-/// What a range of set-up makes; none where the path is no such range. O(length).
+/// The tensor that a range of set-up creates; none if the path is not such a range. O(length).
 std::optional<SetUpTensor> setUpTensor(std::string_view path);
 
 } // namespace tilescope

@@ -17,7 +17,7 @@ enum class Backend { Naive, FlashTorch, Flash, Sdpa, SdpaFlash, SdpaEfficient, S
 enum class TraceLevel { Off, Kernels, Full };
 enum class Isolation { Sweep, Process };
 
-/// Which device a spec asks for. `Auto` is CUDA where there is a GPU, else the CPU.
+/// The requested device. `Auto` is CUDA if there is a GPU, otherwise the CPU.
 struct DeviceRequest {
     enum class Kind { Auto, Cpu, Cuda } kind = Kind::Auto;
     std::optional<int> index = {}; ///< cuda:N
@@ -69,7 +69,7 @@ struct ExperimentSpec {
     bool deterministic = false;
     Isolation isolate = Isolation::Sweep;
     double timeoutSeconds = 600;
-    int repeat = 1;                        ///< runs of this point; no part of what a run does
+    int repeat = 1;                        ///< runs of this point; does not affect the work of a run
     std::optional<Bytes> memoryLimit = {}; ///< none: auto
     std::optional<int> threads = {};       ///< none: auto
     bool annotateAttention = false;

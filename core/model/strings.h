@@ -10,9 +10,9 @@
 
 namespace tilescope {
 
-/// Names seen by this process, each kept once; ids are dense from 0 and never change.
+/// Names seen by this process, each stored once; ids are dense from 0 and never change.
 ///
-/// Any thread may call any member. Views stay valid as long as the table. A file has ids of its own: the
+/// Any thread may call any member. Views stay valid as long as the table. A file has separate ids; the
 /// store's writer maps these to those.
 class StringTable {
 public:

@@ -18,7 +18,7 @@ template <class E> struct EnumWord {
     std::string_view word;
 };
 
-/// All values of `E` with their words, in the order in which people should see them.
+/// All values of `E` with their words, in display order.
 template <class E> std::span<const EnumWord<E>> enumWords();
 
 template <> std::span<const EnumWord<Workload>> enumWords();
@@ -49,7 +49,7 @@ template <class E> std::string_view wordOf(E value)
     return {};
 }
 
-/// The value of a word; none where no value has it.
+/// The value of a word; none if there is none.
 template <class E> std::optional<E> fromWord(std::string_view word)
 {
     for (const EnumWord<E>& entry : enumWords<E>())

@@ -9,7 +9,7 @@ namespace tilescope {
 
 namespace {
 
-/// A key that adds no information where it follows another one.
+/// A key that adds no information because it follows another one.
 struct Follower {
     std::string_view key;
     std::string_view leader;

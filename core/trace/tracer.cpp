@@ -116,8 +116,8 @@ public:
             std::rethrow_exception(std::exchange(failure_, nullptr));
         // The tracer's thread rests now: its part may be played here.
         drain();
-        // The steps that follow a rehearsal are traced too, and counters are read by a CUPTI that is in
-        // place; what is timed follows the others.
+        // Traced steps follow a rehearsal, and counters need CUPTI in place. Timed steps follow other
+        // recordings.
         const bool timedFollows = recording_ == Recording::Events || recording_ == Recording::Capture;
         if (cupti_ && options_.detach && timedFollows)
             cupti_->detach();
@@ -163,7 +163,7 @@ private:
         recordCpuAllocations(false);
         if (allocations_)
             allocations_->stop();
-        // Before CUPTI, whose own waiting is no part of the program.
+        // Before CUPTI, whose waiting is not part of the program.
         HostLogs::instance().stop();
         if (cupti_)
             cupti_->stop(cuptiLosses_);
@@ -197,8 +197,8 @@ private:
         }
     }
 
-    /// Whether what is noted must be taken before the step is over. Making events of it beside the step would
-    /// slow the step down: it takes caches, and the other half of a core.
+    /// Whether records must be processed before the step ends. Processing them during the step would slow it
+    /// down, because it uses caches and possibly the same core.
     bool pressed() const
     {
         return HostLogs::instance().pressed() || (cupti_ && cupti_->buffers().pressed()) ||

@@ -54,16 +54,16 @@ public:
     Tracer& operator=(const Tracer&) = delete;
 
     void start(Recording recording = Recording::Events);
-    /// Says which step the following events belong to. kNoStep between steps: waits until what the step noted
-    /// has been read, so that this does not happen beside the next.
+    /// Sets the step of the following events. kNoStep between steps: waits until the step's records have been
+    /// processed, so that this does not happen during the next step.
     void setStep(std::int32_t step);
-    /// Ends recording: waits for the device, flushes every buffer, attributes what is open and delivers the
-    /// last batch with the losses.
-    /// \throws whatever the sink threw meanwhile
+    /// Ends the recording: waits for the device, flushes every buffer, attributes open events and delivers
+    /// the last batch with the losses.
+    /// \throws exceptions of the sink
     void stop();
 
-    /// Least time from a launch to its start in the first and in the last step of the recording that stop()
-    /// ended: where the clocks of host and device drift apart, so do the two.
+    /// Shortest time from a launch to its start in the first and in the last step of the last recording. The
+    /// difference shows the drift between host and device clock.
     struct ClockOffsets {
         Nanoseconds start{0};
         Nanoseconds end{0};
@@ -85,8 +85,8 @@ public:
     /// Kernel launches of the step of the last Recording::Launches.
     LaunchList launches() const;
 
-    /// Why device activities are not recorded although asked for (a rival profiler, no permission); empty
-    /// when they are.
+    /// Why device activities are not recorded although requested (another profiler, no permission); empty if
+    /// they are.
     const std::string& untracedReason() const;
 
 private:

@@ -4,7 +4,7 @@
 
 namespace tilescope::analysis {
 
-/// What an allocator had given out before an event, by the count that the event tells of after it.
+/// The allocated bytes before an event, from the count that the event reports after it.
 inline std::int64_t allocatedBefore(const AllocEvent& event)
 {
     switch (event.action) {
@@ -12,7 +12,7 @@ inline std::int64_t allocatedBefore(const AllocEvent& event)
         return event.allocated - event.bytes;
     case AllocAction::FreeRequested:
         return event.allocated + event.bytes;
-    case AllocAction::FreeCompleted: // on a GPU the count fell when the free was asked for
+    case AllocAction::FreeCompleted: // on a GPU the count fell when the free was requested
         return event.allocated + (event.device ? 0 : event.bytes);
     default:
         return event.allocated;

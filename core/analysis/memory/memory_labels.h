@@ -15,7 +15,7 @@ namespace tilescope::analysis {
 /// What an allocation of a step was for.
 struct AllocationUse {
     MemoryCategory category = MemoryCategory::Unattributed;
-    std::optional<std::size_t> saved = {}; ///< number of the saved tensor whose storage it is
+    std::optional<std::size_t> saved = {}; ///< number of the saved tensor with this storage
 };
 
 /// What each allocation of a rehearsed step was for; default values for other events.
@@ -40,10 +40,10 @@ public:
 
     /// From the rehearsed step.
     void learn(const MemoryFacts& facts);
-    /// From what was allocated when the trace began.
+    /// Uses the blocks that were allocated when the trace began.
     void begin(std::span<const MemoryBlock> blocks);
-    /// Fills `category`, and `op` where the event has none and the rehearsed one had. In time order, also
-    /// from call to call.
+    /// Fills `category`, and `op` if the event has none and the rehearsed one had. Events must be in time
+    /// order, also across calls.
     void label(std::span<AllocEvent> events);
 
     /// The saved tensors of the rehearsed step, with the times at which the first traced step allocated and

@@ -117,7 +117,7 @@ private:
     {
         const auto [block, isNew] = blocks_.try_emplace(event.address, blockOf(event, event.bytes));
         if (isNew)
-            return; // its allocator does not say when a free is complete
+            return; // its allocator does not report when a free is complete
         inconsistent_ += block->second.bytes == 0 ? 0 : 1;
         block->second.bytes = event.bytes;
     }

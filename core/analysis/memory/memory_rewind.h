@@ -16,11 +16,11 @@ struct MemoryStock {
     std::int64_t inconsistent = 0;
 };
 
-/// What the allocator had before `events`, from what it had after them: they are followed backwards.
+/// Computes the state of the allocator before `events` from the state after them, by undoing them in reverse.
 ///
-/// A block that was freed among them reached to where a later one was put behind it, else it is taken to have
-/// had the size that rounding what was asked for gives; what lies between blocks was free. A block that
-/// waited for its free to complete has no bytes.
+/// A block that was freed among them extended to the start of a later neighbour; otherwise it is assumed to
+/// have the requested size with rounding. The space between blocks was free. A block that waited for its free
+/// to complete has no bytes.
 /// \param after   segments and blocks of one device; names of blocks that outlive the events are kept
 /// \param events  of that device, in time order
 /// O(n log n).

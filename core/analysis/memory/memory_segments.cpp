@@ -24,8 +24,8 @@ std::uint64_t endOf(const PlacedBlock& block)
     return block.address + static_cast<std::uint64_t>(block.size);
 }
 
-/// Bytes of the pages of an expandable segment that lie in `block` as a whole. Mapped ranges begin with a
-/// page.
+/// Bytes of the pages of an expandable segment that are entirely within `block`. Mapped ranges begin at a
+/// page boundary.
 std::int64_t wholePages(const MemorySegment& segment, const PlacedBlock& block)
 {
     const std::int64_t page = segment.isLarge ? AllocatorRules::kLargeSegment : AllocatorRules::kSmallSegment;
@@ -136,8 +136,8 @@ void SegmentMap::apply(const AllocEvent& event)
     }
 }
 
-/// The free block that begins there. Where none was known to, but could if the block before took more than
-/// rounding says, or less than its whole free block, it did.
+/// The free block that begins there. If none is known, but the block before it can end there because it took
+/// more than rounding suggests or less than its whole free block, that is assumed.
 PlacedBlock* SegmentMap::freeBlockAt(Segment& segment, std::uint64_t address)
 {
     const auto after = segment.blocks.upper_bound(address);
@@ -278,7 +278,7 @@ void SegmentMap::addSegment(const AllocEvent& event)
         joinSegment(std::prev(added));
 }
 
-/// Makes one of an expandable segment and the one that begins where it ends.
+/// Joins an expandable segment with the one that begins at its end.
 void SegmentMap::joinSegment(std::map<std::uint64_t, Segment>::iterator first)
 {
     const auto second = std::next(first);
@@ -293,7 +293,7 @@ void SegmentMap::joinSegment(std::map<std::uint64_t, Segment>::iterator first)
     segment.used += second->second.used;
     segment.blocks.merge(second->second.blocks);
     segments_.erase(second);
-    // Its pages are counted from where the first begins.
+    // Its pages are counted from the start of the first.
     for (auto block = hasSeam ? std::next(seam) : segment.blocks.begin(); block != segment.blocks.end();
          ++block)
         count(segment, block->second, 1);
@@ -312,7 +312,7 @@ void SegmentMap::removeSegment(const AllocEvent& event)
     segments_.erase(found);
 }
 
-/// Takes pages out of a segment: what is left of it before and behind them are two.
+/// Removes pages from a segment; the remains before and after them become two segments.
 void SegmentMap::unmap(const AllocEvent& event)
 {
     Segment* segment = segmentOf(event.address);

@@ -9,12 +9,12 @@
 
 namespace tilescope::analysis {
 
-/// How the memory that a caching allocator took from the driver is used, all of it: the sum of the members
-/// is what is reserved.
+/// The use of the memory that a caching allocator reserved: the sum of the members is the reserved memory.
 struct SegmentUse {
     std::int64_t requested = 0; ///< of blocks that are allocated
     std::int64_t rounding = 0;  ///< that those blocks have beyond it
-    std::int64_t freeInUse = 0; ///< free, or not yet done with, where the driver cannot have it back
+    std::int64_t freeInUse = 0; ///< free, or waiting for a free to complete, where the driver cannot reclaim
+                                ///< it
     std::int64_t freeSegments =
         0; ///< of segments in which nothing is, of whole free pages of expandable ones
 
@@ -28,7 +28,7 @@ struct PlacedBlock {
     enum class State : std::uint8_t { Free, Allocated, Pending }; ///< pending: freed, but a stream uses it
     std::uint64_t address = 0;
     std::int64_t size = 0;  ///< that it takes
-    std::int64_t bytes = 0; ///< that were asked for; 0 where it is free
+    std::int64_t bytes = 0; ///< requested; 0 if free
     State state = State::Free;
 };
 
@@ -36,19 +36,18 @@ struct PlacedBlock {
 /// the first segment of all.
 bool canFollow(std::span<const MemorySegment> segments, std::span<const AllocEvent> events);
 
-/// Segments of LibTorch's CUDA caching allocator and the blocks in them, followed from event to event.
+/// Segments of LibTorch's CUDA caching allocator and the blocks in them, updated event by event.
 ///
-/// Events tell what was asked for, not what a block takes: that follows from the allocator's rules
-/// (c10/cuda/CUDACachingAllocator.cpp). A size is rounded up to 512 bytes, and the rest of the free block
-/// that it came from is split off if it is at least 512 bytes, in segments for large blocks if it is over
-/// 1 MiB. Neighbours that are free are one. Settings of the allocator change the first two
-/// (roundup_power2_divisions, max_split_size_mb): what a block took is then seen when another is put behind
-/// it.
+/// Events contain requested sizes, not block sizes; those follow from the allocator's rules
+/// (c10/cuda/CUDACachingAllocator.cpp). A size is rounded up to 512 bytes, and the rest of the free block is
+/// split off if it is at least 512 bytes, or in segments for large blocks if it is over 1 MiB. Free
+/// neighbours are merged. Allocator settings change the first two rules (roundup_power2_divisions,
+/// max_split_size_mb); the size of a block is then known once another is placed behind it.
 ///
-/// An expandable segment (expandable_segments:True) is what is mapped of a range of addresses without a gap.
-/// It grows and shrinks by pages of 2 MiB, for large blocks 20 MiB; where pages are taken from its middle, it
-/// becomes two. Rests of 512 bytes are split off whatever it is for, and pages that are free as a whole can
-/// go back to the driver while others are in use.
+/// An expandable segment (expandable_segments:True) is a contiguous mapped range of addresses. It grows and
+/// shrinks by pages of 2 MiB, or 20 MiB for large blocks; if pages in its middle are unmapped, it becomes
+/// two. Rests of 512 bytes are always split off, and free whole pages can return to the driver while others
+/// are in use.
 class SegmentMap {
 public:
     /// \param segments, blocks  of one device at one instant: each segment is full of blocks
@@ -60,11 +59,10 @@ public:
     SegmentUse use() const { return use_; }
     /// Largest block that could be had without asking the driver, of those for blocks over 1 MiB or not.
     std::int64_t largestFree() const;
-    /// All segments as they are, by address; their blocks.
+    /// All current segments by address, and their blocks.
     std::vector<MemorySegment> segments() const;
     std::vector<PlacedBlock> blocksOf(const MemorySegment& segment) const;
-    /// Events that did not fit what was known: of a segment that nobody told of, of a block that was not
-    /// there.
+    /// Number of events that did not fit the known state: of an unknown segment or of a missing block.
     std::int64_t inconsistent() const { return inconsistent_; }
 
 private:

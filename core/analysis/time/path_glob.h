@@ -19,8 +19,7 @@ public:
     /// Whether the whole path matches. O(components of path x components of pattern).
     bool matches(std::string_view path) const;
 
-    /// Whether the path or one of its ancestors matches, so that something at `path` lies in a matching
-    /// range.
+    /// Whether the path or one of its ancestors matches, so that `path` is within a matching range.
     bool contains(std::string_view path) const;
 
 private:

@@ -37,7 +37,7 @@ void addSteadiness(std::vector<RunFlag>& flags, const RunConditions& run)
     if (state.reached && state.from <= warm)
         return;
     const double settled = state.levels.back().median;
-    // The level that ends where the settled one begins.
+    // The level that ends when the settled one begins.
     const auto before = std::find_if(state.levels.begin(), state.levels.end(),
                                      [&state](const Level& level) { return level.end == state.from; });
     const double earlier = before == state.levels.end() ? settled : before->median;

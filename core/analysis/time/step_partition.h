@@ -25,8 +25,8 @@ struct StepPartition {
 /// Partitions the wall time of a step by recorded events, without fitting.
 ///
 /// An instant at which the GPU is idle belongs to the first matching part: a tracing overhead covers it; the
-/// host is in a synchronising call; it lies before the return of the step's last launch or the start of its
-/// last synchronising call, so that the host is on its way to the next call (preparing a launch, or freeing
+/// host is in a synchronising call; it is before the return of the step's last launch or the start of its
+/// last synchronising call, so that the host has not reached its next call (preparing a launch, or freeing
 /// the graph after backward); otherwise it is unexplained.
 ///
 /// \param wall    the step's host range

@@ -41,7 +41,7 @@ DeviceSheet sheetOf(const YAML::Node& node, const std::filesystem::path& file)
     return sheet;
 }
 
-/// Whether the word stands in the name by itself: `L4` not in `L40S`, `A10` not in `A100`.
+/// Whether the name contains the word as a whole: `L4` is not in `L40S`, nor `A10` in `A100`.
 bool hasWord(std::string_view name, std::string_view word)
 {
     const auto inWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };

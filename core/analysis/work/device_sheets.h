@@ -23,7 +23,7 @@ struct DeviceSheet {
     Ceilings ceilings(Precision precision) const;
 };
 
-/// The data sheets in resources/devices.yaml; the head of that file says how one is written. Immutable; any
+/// The data sheets in resources/devices.yaml; the head of that file describes the format. Immutable; any
 /// thread.
 class DeviceSheets {
 public:
@@ -33,8 +33,8 @@ public:
     /// Those in Tilescope's resources, loaded once.
     static const DeviceSheets& standard();
 
-    /// The sheet of a device as its driver calls it (`NVIDIA H200`): the one that matches by the most words;
-    /// nullptr where none does. O(sheets).
+    /// The sheet with the most words in the name that the driver reports (`NVIDIA H200`); nullptr if none
+    /// matches. O(sheets).
     const DeviceSheet* find(std::string_view driverName) const;
 
     const std::vector<DeviceSheet>& all() const { return sheets_; }

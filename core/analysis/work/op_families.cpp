@@ -23,8 +23,8 @@ constexpr std::array kNodes{Name{"AccumulateGrad", Family::Elementwise},
                             Name{"MeanBackward", Family::Elementwise},
                             Name{"SumBackward", Family::Elementwise}};
 
-// What the components of longer names give away: `aten::_scaled_dot_product_attention_math`,
-// `aten::cudnn_batch_norm`. Whole components only: `exp` is no part of `expand`.
+// Components that identify the family of longer names: `aten::_scaled_dot_product_attention_math`,
+// `aten::cudnn_batch_norm`. Whole components only: `exp` does not match `expand`.
 constexpr std::array kComponents{Name{"attention", Family::Attention}, Name{"softmax", Family::Softmax},
                                  Name{"layer_norm", Family::Norm},     Name{"rms_norm", Family::Norm},
                                  Name{"batch_norm", Family::Norm},     Name{"group_norm", Family::Norm},
@@ -72,7 +72,7 @@ bool hasComponent(std::string_view base, std::string_view part)
     return false;
 }
 
-/// The family of what is called `base` apart from its namespace and the underscores around it.
+/// The family of the op `base`, without namespace and surrounding underscores.
 std::optional<Family> familyOfBase(std::string_view base)
 {
     while (!base.empty() && base.front() == '_')

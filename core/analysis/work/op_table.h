@@ -24,9 +24,9 @@ enum class OpKind : std::uint8_t {
     Rows,              ///< reads rows, writes rows: softmax, norms
     RowsBackward,      ///< reads two tensors of rows, writes one
     Gather,            ///< rows of a table
-    Scatter,           ///< gradients of rows into a table, whose zeros are an op beneath it
+    Scatter,           ///< gradients of rows into a table; a nested op fills its zeros
     Pick,              ///< one value of each row, by index
-    PickBackward,      ///< gradients of those into rows, whose zeros are an op beneath it
+    PickBackward,      ///< gradients of those into rows; a nested op fills their zeros
     Copy,              ///< destination, source
     Fill,              ///< writes its first operand
     Adam,              ///< lists of parameters, gradients and two moments

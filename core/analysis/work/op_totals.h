@@ -30,13 +30,13 @@ struct OpTotal {
     Nanoseconds average() const { return total / instances; }
 };
 
-/// Adds up ops one by one: what it holds are the ops that are open on each thread.
+/// Adds up ops one by one. Memory is limited to the open ops of each thread.
 ///
 /// An op whose parent ended before it started counts as one without a parent.
 class OpTotals {
 public:
-    /// \param group  that the op counts for; none: only its parent's self time
-    /// \pre ops come in start order, a parent before its children
+    /// \param group  the op's group; none: it affects only its parent's self time
+    /// \pre ops are in start order, a parent before its children
     void add(const Op& op, std::optional<std::uint32_t> group);
     /// The most self time first; equal ones by group. Ends all ops: nothing may be added after.
     std::vector<OpTotal> finish();

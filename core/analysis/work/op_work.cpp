@@ -124,7 +124,7 @@ private:
         const auto& v = shapes_[first + 2].sizes;
         if (q.size() < 3 || q.size() != k.size() || k.size() != v.size() || q.back() != k.back())
             return {};
-        const std::size_t at = q.size() - (byRow && q.size() > 3 ? 3 : 2); // where the length stands
+        const std::size_t at = q.size() - (byRow && q.size() > 3 ? 3 : 2); // position of the length
         const std::int64_t rows = elements(first) / std::max<std::int64_t>(1, q.back());
         const std::int64_t heads = rows / std::max<std::int64_t>(1, q[at]);
         const std::int64_t pairs = heads * visiblePairs(q[at], k[at], context_.causal);
@@ -133,7 +133,7 @@ private:
         const std::int64_t inputs = bytesOf(first) + bytesOf(first + 1) + bytesOf(first + 2);
         if (!backward)
             return work(2 * pairs * (q.back() + v.back()), inputs + output + statistics);
-        // Scores again, dP, dV, dQ, dK; reads dO and o besides, writes the gradients of q, k and v.
+        // Recomputed scores, dP, dV, dQ, dK; also reads dO and o, and writes the gradients of q, k and v.
         return work(2 * pairs * (3 * q.back() + 2 * v.back()), 2 * inputs + 2 * output + statistics);
     }
 
@@ -186,7 +186,8 @@ private:
         return has(2) ? work(0, bytesOf(0) + bytesOf(1)) : std::nullopt;
     }
 
-    /// Lists unfold into one: parameters, gradients and both moments are the tensors that are no numbers.
+    /// Lists are flattened: parameters, gradients and both moments are the tensors with at least one
+    /// dimension.
     std::optional<Work> adam() const
     {
         std::int64_t elements = 0;

@@ -12,13 +12,13 @@
 
 namespace tilescope::analysis {
 
-/// What the shapes of an op do not tell.
+/// Properties of an op that its shapes do not contain.
 struct WorkContext {
-    int elementBytes = 4; ///< of tensors whose type was not recorded
+    int elementBytes = 4; ///< of tensors without a recorded type
     bool causal = false;  ///< whether fused attention hides later keys
 };
 
-/// What op_table.h says about an op whose work is counted.
+/// The entry in op_table.h of an op with known work.
 struct OpRule {
     KernelFamily family = KernelFamily::Other;
     bool moves = true; ///< false: a view, which computes nothing and moves nothing
@@ -30,13 +30,13 @@ std::optional<OpRule> ruleOf(std::string_view op);
 /// The names of all ops with a rule, sorted.
 std::vector<std::string_view> opsWithRules();
 
-/// What an op computes and moves, from the shapes of its tensors; resources/help/analysis.md has the rules.
+/// The FLOPs and bytes of an op, from the shapes of its tensors; resources/help/analysis.md has the rules.
 ///
-/// Matmuls and attention count two per multiply-add, as PyTorch's FlopCounterMode does; fused attention
-/// counts only the pairs that a causal mask leaves, and in backward the scores that it computes again. Other
-/// ops count each arithmetic operation and each elementary function as one. Bytes are the operands once and
-/// the result once; a tensor that was expanded counts in full, because shapes do not tell strides.
-/// \return  none where there is no rule, or the shapes do not fit it
+/// Matmuls and attention count two per multiply-add, like PyTorch's FlopCounterMode. Fused attention counts
+/// only the visible pairs under a causal mask, and in backward the recomputed scores. Other ops count each
+/// arithmetic operation and each elementary function as one. Bytes are the operands once and the result once;
+/// an expanded tensor counts in full, because shapes do not contain strides.
+/// \return  none if there is no rule, or the shapes do not fit it
 /// O(length of shapes).
 std::optional<Work> workOfOp(std::string_view op, std::string_view shapes, const WorkContext& context);
 

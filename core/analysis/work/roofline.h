@@ -21,25 +21,24 @@ enum class Bound : std::uint8_t { Compute, Memory };
 
 std::string_view wordOf(Bound bound); ///< compute, memory
 
-/// Where some work lies under the roof of a device.
+/// The position of some work under the roofline of a device.
 struct RooflinePoint {
     Bound bound = Bound::Compute;
-    double fraction =
-        0; ///< of what the device could reach at this intensity; above 1 where data came from a cache
+    double fraction = 0; ///< of the maximum at this intensity; above 1 if data came from a cache
 };
 
-/// Places work that took `time` under a roof: it cannot be done faster than its flops at the one ceiling, nor
-/// than its bytes at the other (Williams, Waterman and Patterson, 2009), so the least time is the larger of
-/// the two, and the fraction is that over the time it took.
-/// \return  none where the time or the work is 0, or a ceiling that the work needs is not known
+/// Places work that took `time` under a roofline. It takes at least its flops over the one ceiling and its
+/// bytes over the other (Williams, Waterman and Patterson, 2009); the fraction is the larger of the two over
+/// `time`.
+/// \return  none if the time or the work is 0, or a required ceiling is unknown
 /// O(1).
 std::optional<RooflinePoint> placeUnder(const Ceilings& ceilings, Work work, Nanoseconds time);
 
-/// Rates of work that took `time`; none where the time is 0.
+/// Rates of work that took `time`; none if the time is 0.
 std::optional<double> flopsPerSecond(Work work, Nanoseconds time);
 std::optional<double> bytesPerSecond(Work work, Nanoseconds time);
 
-/// FLOPs per byte; none where nothing was moved.
+/// FLOPs per byte; none if no bytes were moved.
 std::optional<double> intensityOf(Work work);
 
 } // namespace tilescope::analysis

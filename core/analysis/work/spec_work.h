@@ -17,19 +17,19 @@ struct SpecWork {
     std::string what; ///< qkv, scores, output, projection, attention, gate_up, down, lm_head
     Phase phase = Phase::Forward;
     KernelFamily family = KernelFamily::Matmul;
-    Work work{};             ///< what the backend computes and moves
-    Flops model{};           ///< what the model needs: causal pairs only, nothing computed twice
+    Work work{};             ///< performed by the backend
+    Flops model{};           ///< required by the model: causal pairs only, without recomputation
     bool recomputed = false; ///< done again in backward by checkpointing
 };
 
-/// The matmuls and attention of one step of the spec, as core/engine builds its workloads: in the order of
-/// the step, phases before the timed ones too (mode backward). Element-wise work, norms, softmax as an op of
-/// its own, loss and optimizer are not among them.
+/// The matmuls and attention of one step of the spec, in the order in which core/engine runs them, including
+/// phases that are not timed (mode backward). Excludes element-wise work, norms, softmax as a separate op,
+/// loss and optimizer.
 ///
 /// A linear map of n rows from k to m is 2nkm; its backward is the same again for either operand. Attention
-/// that keeps scores (naive, sdpa-math) computes all pairs; fused attention those that the mask leaves, and
-/// in backward the scores once more. For `flash-torch` and `sdpa`, whose kernels depend on tiles or on
-/// PyTorch's choice, it is what fused attention needs. Empty for workloads other than lm and attention.
+/// that keeps scores (naive, sdpa-math) computes all pairs; fused attention only visible ones, and in
+/// backward the scores again. The kernels of `flash-torch` and `sdpa` depend on tiles or on PyTorch's choice,
+/// so they count like fused attention. Empty for workloads other than lm and attention.
 /// O(layers).
 std::vector<SpecWork> specWork(const ExperimentSpec& spec);
 
@@ -39,10 +39,10 @@ struct StepFlops {
     Flops hardware{}; ///< for HFU: recomputation and hidden pairs that are computed count
 };
 
-/// None for a workload without matmuls that the spec tells.
+/// None for a workload without matmuls known from the spec.
 std::optional<StepFlops> stepFlops(const ExperimentSpec& spec);
 
-/// How StepFlops are made, in one line for people: the formula with the spec's numbers named.
+/// The formula of StepFlops on one line, in terms of the spec's keys.
 std::string stepFlopsFormula(const ExperimentSpec& spec);
 
 /// Bytes of a value in the matmuls of a spec.

@@ -13,7 +13,7 @@ namespace tilescope::analysis {
 
 namespace {
 
-/// Ops by id, and what the rules say of each.
+/// Ops by id, with their rules.
 class OpTree {
 public:
     OpTree(std::span<const Op> ops, const TextOf& textOf, const WorkContext& context)
@@ -34,8 +34,8 @@ public:
                 entry->second = workOfOp(textOf(ops[i].name), textOf(ops[i].shapes), context);
             work_[i] = entry->second;
         }
-        // Autocast calls an op of the same name with converted operands: the conversions are ops of their
-        // own, and the inner one knows what it really read.
+        // Autocast calls an op of the same name with converted operands. The conversions are separate ops,
+        // and the inner op has the operands that were read.
         for (std::size_t i = 0; i < ops.size(); ++i)
             if (const auto caller = work_[i] ? parentOf(i) : std::nullopt;
                 caller && ops[*caller].name == ops[i].name)
@@ -135,7 +135,7 @@ struct KernelTime {
     }
 };
 
-/// Items of equal place, op and family, added up as they come.
+/// Items with equal place, op and family, accumulated.
 class Gathered {
 public:
     void add(const TimedWork& item)

@@ -13,10 +13,10 @@
 
 namespace tilescope::analysis {
 
-/// Time that a traced step took at one place, and the work that was done in it, where that is known.
+/// The time of a traced step at one place, and the work done in it, if known.
 struct TimedWork {
     std::string_view path = {}; ///< from step down
-    std::string_view op = {};   ///< empty where it could not be told
+    std::string_view op = {};   ///< empty if unknown
     KernelFamily family = KernelFamily::Other;
     std::int32_t step = kNoStep;
     std::int64_t instances = 0; ///< ops, or kernels without a known op
@@ -30,21 +30,20 @@ using FamilyOf = std::function<KernelFamily(const DeviceEvent&)>;
 
 /// Time and work of the traced steps, from the shapes of their ops.
 ///
-/// Ops nest: the work that counts is that of the outermost ops with a rule (op_work.h), each with the time of
-/// everything within it and the memory that it fills there, in the family that most of its kernels' time
-/// belongs to; of an op that calls one of its own name (autocast's) the inner one counts. What other ops
-/// take, and ops whose shapes are missing, comes without work. Without device events the ops' own time
-/// counts.
-/// \param ops     in any order. Of one untraced step they serve the kernels of every traced one. The views
-///                are those of textOf.
-/// \param device  in any order; events outside a step are left out
+/// Ops nest. The outermost ops with a rule (op_work.h) count, each with the time of everything within it and
+/// the memory that it fills there, in the family with most of its kernels' time. If an op calls another of
+/// the same name (autocast's), the inner one counts. The time of other ops, and of ops without shapes, has no
+/// work. Without device events the ops' self time counts.
+/// \param ops     in any order. Ops of one untraced step represent those of every traced step. The views are
+///                those of textOf.
+/// \param device  in any order; events outside a step are ignored
 /// O(n x depth of nesting).
 std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device,
                                       const TextOf& textOf, const FamilyOf& familyOf,
                                       const WorkContext& context);
 
-/// The same where shapes were not recorded: the spec tells the matmuls and attention of each step, so the
-/// time of those two families counts, and that of the others comes without work.
+/// Like timedWorkOfOps() without recorded shapes: the spec gives the matmuls and attention of each step. The
+/// time of those two families has work, that of the others has none.
 /// \param spec   kept by the caller: paths refer to it
 /// \param steps  traced steps
 /// O(n + steps x spec).
@@ -63,20 +62,20 @@ struct KernelWork {
     Work work{};
 };
 
-/// The work of each op that counts (timedWorkOfOps), told of the kernels it was done by: those of the one
-/// name that took most of the op's time, of the family that the op's rule names where there are any. What
-/// else it launched, to convert operands or to add up parts, has none of its own. In the order of the ops,
-/// then of the steps. O(n x depth of nesting).
+/// The work of each counted op (timedWorkOfOps), assigned to its kernels: those with the name that took most
+/// of the op's time, among the kernels of the family that the op's rule names, if any. Its other kernels,
+/// which convert operands or add up parts, have no work. In the order of the ops, then of the steps. O(n x
+/// depth of nesting).
 std::vector<KernelWork> workOfKernels(std::span<const Op> ops, std::span<const DeviceEvent> device,
                                       const TextOf& textOf, const FamilyOf& familyOf,
                                       const WorkContext& context);
 
-/// What the items of one group come to.
+/// The totals of the items of one group.
 struct WorkTotal {
     std::string key = {};
     std::int64_t instances = 0;
     Nanoseconds time{0};
-    Nanoseconds countedTime{0}; ///< of it, the time whose work is known
+    Nanoseconds countedTime{0}; ///< the part of the time with known work
     Work work{};
 };
 

@@ -16,7 +16,7 @@ namespace tilescope::trace {
 namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
-// The block's size stands in front of it. 64 bytes keep LibTorch's alignment.
+// The block's size is stored before it. 64 bytes keep LibTorch's alignment.
 constexpr std::size_t kHeader = 64;
 
 std::atomic<std::int64_t> allocated{0};

@@ -9,18 +9,18 @@ namespace tilescope::trace {
 /// Why an allocation on the CPU failed last.
 struct CpuOutOfMemory {
     Bytes requested;
-    Bytes allocated;                 ///< held when it was asked for
+    Bytes allocated;                 ///< at the time of the request
     std::optional<Bytes> limit = {}; ///< none: the system refused
 };
 
-/// LibTorch's CPU allocator with a count, a limit and allocation events.
+/// Wraps LibTorch's CPU allocator with a count, a limit and allocation events.
 ///
-/// Wraps whatever allocator LibTorch has. install() comes before the first tensor of the process, as blocks
-/// from before it are not counted; everything else may be called by any thread at any time. Idle, it costs
-/// two atomic additions a block. While a tracer records memory, each block also gives an AllocEvent.
+/// Call install() before the first tensor of the process, because earlier blocks are not counted. All other
+/// members may be called by any thread at any time. When idle, costs two atomic additions per block. While a
+/// tracer records memory, each block also produces an AllocEvent.
 class CpuAllocator {
 public:
-    /// Idempotent; there is no way back.
+    /// Idempotent; cannot be undone.
     static void install();
 
     static Bytes current(); ///< bytes of tensors alive now, as requested

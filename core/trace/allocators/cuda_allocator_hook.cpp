@@ -50,7 +50,7 @@ void note(const TraceEntry& entry)
 bool CudaAllocatorHook::attach()
 {
     static bool attached = false;
-    // Before CUDA is initialised there is no allocator to attach to, and LibTorch would not say so.
+    // Before CUDA is initialised there is no allocator to attach to, and LibTorch would fail silently.
     if (!attached && at::globalContext().hasCUDA() && c10::cuda::CUDACachingAllocator::get()->initialized()) {
         c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(&note);
         attached = true;

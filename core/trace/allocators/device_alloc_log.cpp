@@ -19,7 +19,7 @@ void DeviceAllocLog::start(std::size_t capacity, std::int64_t allocated, std::in
 {
     if (!ring_ || ring_->capacity() < capacity)
         ring_ = std::make_unique<Ring<DeviceAllocRecord>>(capacity);
-    // What was noted while the last recording was being stopped belongs to nobody.
+    // Discard records noted while the last recording was being stopped.
     ring_->drain([](const DeviceAllocRecord&) {});
     allocated_ = allocated;
     reserved_ = reserved;

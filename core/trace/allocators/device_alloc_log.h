@@ -24,14 +24,14 @@ struct DeviceAllocRecord {
     AllocAction action{};
 };
 
-/// What the caching allocator of one device does, from its trace hook to the tracer's thread.
+/// Passes the events of one device's caching allocator from its trace hook to the tracer's thread.
 ///
-/// note() is called on allocating threads under the allocator's per-device lock, which makes them one
-/// producer: it takes no lock, allocates nothing and asks LibTorch nothing but thread-local state. The hook
-/// cannot be detached, so logs are never destroyed and note() returns at once while nothing records.
+/// note() is called on allocating threads under the allocator's per-device lock, which makes them a single
+/// producer. It takes no lock, allocates nothing and accesses only thread-local state of LibTorch. The hook
+/// cannot be detached, so logs are never destroyed, and note() returns immediately if nothing is recorded.
 class DeviceAllocLog {
 public:
-    /// The log of a device, which lives as long as the process. Null for numbers beyond what is kept.
+    /// The log of a device, which lives as long as the process. Null if the index is beyond the maximum.
     static DeviceAllocLog* of(DeviceIndex device);
 
     /// Session thread, while nothing allocates on the device.

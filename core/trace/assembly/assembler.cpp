@@ -12,7 +12,7 @@ namespace {
 
 template <class Event> void sortByStart(std::vector<Event>& events)
 {
-    // Most lists come sorted; ranges and ops are noted when they end.
+    // Most lists are sorted; ranges and ops are noted when they end.
     if (!std::ranges::is_sorted(events, {}, &Event::start))
         std::ranges::stable_sort(events, {}, &Event::start);
 }
@@ -94,7 +94,7 @@ void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
     if (recording_ != Recording::Events)
         return;
     if (record.kind == HostRecord::Kind::Step) {
-        // Activities come late, but not by this many steps.
+        // Activities are delayed, but by fewer steps than this.
         constexpr std::size_t kStepsKept = 4096;
         stepChanges_.emplace_back(record.change.time, record.step);
         if (stepChanges_.size() > kStepsKept)
@@ -130,7 +130,7 @@ void Assembler::rehearse(std::uint32_t thread, const HostRecord& record)
             addOp(thread, record);
             Op& op = rehearsedOps_.emplace_back(batch_.ops.back());
             batch_.ops.pop_back();
-            // The rehearsed step and its ranges are no part of what is recorded.
+            // The rehearsed step and its ranges are not part of the recording.
             op.step = kNoStep;
             op.range = RangeId::none();
         }
@@ -181,7 +181,7 @@ void Assembler::list(const HostRecord& record)
 
 LaunchList Assembler::launchList() const
 {
-    // Each thread's come in order; across threads the ids tell it.
+    // The records of each thread are in order; across threads the ids give the order.
     auto launches = listedLaunches_;
     std::ranges::sort(launches);
     const auto pathOfNode = [](std::uint32_t node) {
@@ -274,7 +274,7 @@ void Assembler::addApi(std::uint32_t thread, const HostRecord& record)
 void Assembler::noteWait(const ApiCall& call)
 {
     constexpr std::size_t kWaitsKept = 1024;
-    // A wait for one stream or event says nothing of the others.
+    // A wait for one stream or event does not concern the others.
     const std::string_view name = call.kind == ApiKind::Synchronize ? strings_.text(call.name) : "";
     if (name != "cudaDeviceSynchronize" && name != "cuCtxSynchronize")
         return;
@@ -333,7 +333,7 @@ void Assembler::keepAllocation(const AllocEvent& event)
 {
     if (recording_ == Recording::Rehearsal) {
         rehearsedAllocations_.push_back(event);
-        // Ops of a rehearsal have no row where the recording has its own.
+        // Ops of a rehearsal are not stored if the recording has its own.
         if (wanted_.ops)
             rehearsedAllocations_.back().op = OpId::none();
     } else if (recording_ == Recording::Capture) {

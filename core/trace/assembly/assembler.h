@@ -22,20 +22,20 @@
 
 namespace tilescope::trace {
 
-/// Makes the model's events out of what the capture noted: numbers become ids, paths and names become
-/// strings, device activities are joined to their launches. Knows neither threads nor CUPTI nor LibTorch.
+/// Converts captured records to the events of the model: numbers become ids, paths and names become strings,
+/// device activities are joined to their launches. Independent of threads, CUPTI and LibTorch.
 ///
-/// One thread at a time. Records of the launches go in before the activities they caused.
+/// One thread at a time. Add the records of launches before the activities that they caused.
 class Assembler {
 public:
     /// \param firstRange, firstOp  numbers in the process of the first range and op of this run
     Assembler(StringTable& strings, std::uint32_t firstRange, std::uint32_t firstOp);
 
-    /// A recording begins: launches, losses and counts of earlier ones are forgotten.
+    /// Starts a recording: discards launches, losses and counts of earlier ones.
     ///
-    /// A rehearsal and a capture leave no events; what they taught serves the recordings after them.
+    /// A rehearsal and a capture produce no events; their results are used by later recordings.
     struct Wanted {
-        bool ops = true;     ///< the recordings to come have ops of their own
+        bool ops = true;     ///< the following recordings have their own ops
         bool shapes = false; ///< else launches get the ops of the rehearsal
     };
     void begin(Recording recording, Wanted wanted);

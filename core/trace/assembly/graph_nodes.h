@@ -7,16 +7,17 @@
 
 namespace tilescope::trace {
 
-/// Where the nodes of CUDA graphs were made: a replay launches hundreds of kernels by one call, and only the
-/// capture knows which module asked for which. One thread at a time.
+/// The origin of CUDA graph nodes: a replay launches hundreds of kernels with one call, and only the capture
+/// shows which module requested each. One thread at a time.
 ///
-/// Instantiation copies a captured node into an executable graph; kernels name the copy. Notes of nodes and
-/// of copies may come in any order, as they come from several threads.
+/// Instantiation copies a captured node into an executable graph, and kernels refer to the copy. Records of
+/// nodes and of copies may arrive in any order, because they come from several threads.
 class GraphNodes {
 public:
     void created(std::uint64_t node, const HostContext& context) { nodes_[node].context = context; }
     void cloned(std::uint64_t node, std::uint64_t original) { nodes_[node].original = original; }
-    /// Where the node, or the one it is a copy of, was made; null where that was not seen. O(copies).
+    /// The place where the node, or the node that it was copied from, was created; null if unknown.
+    /// O(copies).
     const HostContext* find(std::uint64_t node) const;
     bool empty() const { return nodes_.empty(); }
 

@@ -10,8 +10,9 @@ LaunchTable::LaunchTable(std::size_t capacity)
 {
 }
 
-// Four neighbouring ids take every other of eight neighbouring slots, and where those lie is anyone's guess:
-// ids without gaps would otherwise fill one long run of slots, and erase() walks to the end of a run.
+// Groups of four neighbouring ids map to every other of eight neighbouring slots, and the groups are
+// scattered. Otherwise consecutive ids would fill one long run of slots, and erase() scans to the end of a
+// run.
 std::size_t LaunchTable::homeOf(std::uint32_t correlation) const
 {
     const std::uint64_t block = (std::uint64_t{correlation} >> 2) * 0x9E3779B97F4A7C15ULL >> 32;

@@ -9,11 +9,11 @@
 
 namespace tilescope::trace {
 
-/// Who launched what: from the correlation id of a launch to where and when the host made it. One thread.
+/// Maps the correlation id of a launch to where and when the host made it. One thread.
 ///
-/// A launch may have any number of activities (a graph's), so none is forgotten when one is found, but only
-/// once `capacity` newer ones have come: memory stays flat. Open addressing with linear probing; ids come in
-/// rising order, so neighbours lie together. O(1) on average.
+/// A launch may have any number of activities (of a graph), so an entry is not removed when found, but after
+/// `capacity` newer ones: memory is constant. Open addressing with linear probing; ids arrive in ascending
+/// order, so neighbours are adjacent. O(1) on average.
 class LaunchTable {
 public:
     struct Launch {

@@ -23,7 +23,7 @@ public:
     };
     /// Shapes of the op that ran in the place of this one.
     Found shapesOf(std::uint32_t thread, const HostRecord::OpBody& op) const;
-    /// Op that launched what was launched in the place of this launch; for recordings that have no ops.
+    /// The op that launched the corresponding work in the rehearsal; for recordings without ops.
     Found opOf(std::uint32_t thread, const HostRecord& launch) const;
 
 private:

@@ -6,11 +6,10 @@
 
 namespace tilescope::trace {
 
-/// The part of CUPTI's range profiler that reading counters uses, so that a machine without a GPU can test
-/// what is made of them. Every kernel is a range of its own, in the order of launching. Session thread, CUDA
-/// initialised.
+/// The part of CUPTI's range profiler that reading counters uses, so that tests can replace it on machines
+/// without a GPU. Every kernel is a separate range, in launch order. Session thread, CUDA initialised.
 ///
-/// Members return why they could not do it, in one sentence; empty if they did.
+/// Members return a sentence if they fail; empty on success.
 class CounterApi {
 public:
     virtual ~CounterApi() = default;

@@ -13,16 +13,16 @@ namespace tilescope::trace {
 
 /// What the hardware counted while one kernel ran.
 struct KernelCounters {
-    std::string path;           ///< range that launched it; empty where it belongs to none
+    std::string path;           ///< range that launched it; empty if none
     std::vector<double> values; ///< of CounterPlan::metrics()
 };
 
-/// Which metrics of the hardware the counters of a spec are made of, and how those of kernels make that of a
-/// range.
+/// The hardware metrics that the counters of a spec require, and how values of kernels are combined to those
+/// of a range.
 ///
-/// tensor_active, sm_active, dram_read, dram_write and l2_hit are ours, all from one pass on a Hopper GPU;
-/// any other name is a metric of CUPTI's and goes through as it is: one that ends in `.sum` is added up, any
-/// other is averaged over the time of the kernels.
+/// tensor_active, sm_active, dram_read, dram_write and l2_hit are Tilescope's names; all need a single pass
+/// on a Hopper GPU. Any other name is a CUPTI metric: one that ends in `.sum` is summed, any other is
+/// averaged over the time of the kernels.
 class CounterPlan {
 public:
     explicit CounterPlan(std::span<const std::string> counters);
@@ -43,7 +43,7 @@ private:
         std::string unit;
         Kind kind;
         std::size_t value;  ///< index of a metric
-        std::size_t of = 0; ///< Percent: of which other
+        std::size_t of = 0; ///< Percent: index of the denominator
     };
     std::size_t metric(std::string_view name);
     void add(const std::string& name);

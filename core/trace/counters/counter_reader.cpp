@@ -10,7 +10,7 @@ namespace {
 
 // Some 35 KB of memory each.
 constexpr std::size_t kMostKernels = 20'000;
-// More would mean that the profiler never says it is done.
+// More would mean that the profiler never completes.
 constexpr int kMostPasses = 64;
 
 /// Closes what was opened, whatever happens in between.

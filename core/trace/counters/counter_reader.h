@@ -15,13 +15,14 @@ class Tracer;
 /// What came of reading counters.
 struct CounterReading {
     std::vector<CounterValue> values;
-    std::string whyNot; ///< one sentence; empty where they were read
+    std::string whyNot; ///< one sentence; empty if they were read
 };
 
-/// Reads hardware counters of every range of a step, in steps of their own: one that tells which range
-/// launches what, then as many as the metrics need, in which each kernel runs alone. Session thread.
-/// \param tracer  knows ranges; it must not record
-/// \param step    runs a step and leaves the device idle; the same kernels in the same order each time
+/// Reads hardware counters of every range of a step, in separate steps: one that records which range launches
+/// what, then as many as the metrics need, in which each kernel runs alone. Session thread.
+/// \param tracer  provides the ranges; it must not be recording
+/// \param step    runs a step and leaves the device idle; must run the same kernels in the same order each
+///                time
 CounterReading readCounters(std::span<const std::string> counters, Tracer& tracer,
                             const std::function<void()>& step, CounterApi& api = realCounters());
 

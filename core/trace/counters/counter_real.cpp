@@ -45,8 +45,8 @@ std::string refusal(CUptiResult result, std::string_view what)
     }
 }
 
-/// CUPTI opens its metric library by bare name, which the loader does not find: loaded from beside CUPTI it
-/// is there.
+/// CUPTI opens its metric library by bare name, which the loader does not find; loading it from CUPTI's
+/// folder first helps.
 void loadMetrics()
 {
     static const bool loaded = [] {
@@ -56,7 +56,7 @@ void loadMetrics()
         const auto library = std::filesystem::path(info.dli_fname).parent_path() / "libnvperf_host.so";
         return dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr;
     }();
-    static_cast<void>(loaded); // if not, CUPTI says what it misses
+    static_cast<void>(loaded); // if it fails, CUPTI reports what is missing
 }
 
 /// The context that the session thread's launches go to; null if the driver cannot be asked.
@@ -125,7 +125,7 @@ std::string RealCounters::openHost()
     auto available = sized<CUpti_Profiler_GetCounterAvailability_Params>(
         CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE);
     available.ctx = currentContext();
-    for (int turn = 0; turn < 2; ++turn) { // asked for its size first
+    for (int turn = 0; turn < 2; ++turn) { // the first call returns the size
         result = cuptiProfilerGetCounterAvailability(&available);
         if (result != CUPTI_SUCCESS)
             return refusal(result, "list the counters");
@@ -284,7 +284,7 @@ void RealCounters::close()
         auto end = sized<CUpti_Profiler_DeInitialize_Params>(CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE);
         cuptiProfilerDeInitialize(&end);
     }
-    // CUPTI slows launches as long as it is in the process; the next point is timed without it.
+    // CUPTI slows launches while it is loaded, and the next point is timed without it.
     cuptiFinalize();
     data_ = {};
     config_ = {};

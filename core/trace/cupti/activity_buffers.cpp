@@ -10,7 +10,7 @@ namespace tilescope::trace {
 
 namespace {
 
-// CUPTI wants 8; a page keeps buffers of different threads apart and lets each be given back on its own.
+// CUPTI requires 8; a page separates buffers of different threads and allows each to be returned separately.
 constexpr std::size_t kAlignment = 4096;
 constexpr std::size_t kWarm = 16;
 
@@ -83,8 +83,8 @@ std::optional<ActivityBuffers::Filled> ActivityBuffers::take()
 
 void ActivityBuffers::giveBack(const Filled& filled)
 {
-    // CUPTI takes zeroed buffers as they are; zeroing them here spares the launching thread. What only a
-    // burst needed goes back to the system, which hands out zeroes too.
+    // CUPTI uses zeroed buffers as they are; zeroing them here relieves the launching thread. Memory that
+    // only a burst needed returns to the system, which also provides zeroed pages.
     const bool warm = indexOf(filled.data) < kWarm;
     if (warm)
         std::memset(filled.data, 0, filled.bytes);

@@ -11,16 +11,14 @@
 
 namespace tilescope::trace {
 
-/// The memory CUPTI writes activity records into: a fixed number of buffers in one stretch of addresses that
-/// is reserved beforehand.
+/// The memory for CUPTI's activity records: a fixed number of buffers in one reserved address range.
 ///
-/// The first few are touched beforehand too and are handed out first: a steady trace never needs another.
-/// Records come in bursts though (all kernels of a step at its end, say), so there are many more, which take
-/// memory only while a burst lasts.
+/// The first few are committed in advance and are used first: a steady trace never needs others. Records
+/// arrive in bursts, for example all kernels of a step at its end, so there are many more buffers, which use
+/// memory only during a burst.
 ///
-/// CUPTI's threads call request() and complete(), which only move ownership: decoding there would hold up the
-/// program that is traced, and CUPTI's own locks may be held. The tracer's thread calls take() and
-/// giveBack().
+/// CUPTI's threads call request() and complete(), which only move ownership: decoding there would delay the
+/// traced program, possibly while CUPTI holds locks. The tracer's thread calls take() and giveBack().
 class ActivityBuffers {
 public:
     struct Filled {
@@ -34,7 +32,7 @@ public:
     ActivityBuffers(std::size_t count, std::size_t bytes);
 
     std::size_t bytesEach() const { return bytes_; }
-    /// How many there are: fewer than asked for where the process may not reserve that much.
+    /// Number of buffers: fewer than requested if the process may not reserve that much.
     std::size_t count() const { return count_; }
 
     /// A zeroed buffer, null if all are in use: CUPTI then drops records and counts them.
@@ -46,7 +44,7 @@ public:
     /// Makes a decoded buffer ready for use again.
     void giveBack(const Filled& filled);
 
-    /// Whether so many wait to be decoded that it should be done soon.
+    /// Whether enough buffers wait that they should be decoded soon.
     bool pressed() const;
     /// Buffers that CUPTI holds now.
     std::size_t lent() const;
@@ -72,7 +70,7 @@ private:
     mutable Mutex mutex_;
     // Room for every buffer is reserved, so that no call from CUPTI allocates.
     std::vector<std::uint8_t*> warm_ GUARDED_BY(mutex_); // free, their memory is there
-    std::vector<std::uint8_t*> cold_ GUARDED_BY(mutex_); // free, their memory comes with the first write
+    std::vector<std::uint8_t*> cold_ GUARDED_BY(mutex_); // free; their memory is committed on first write
     std::vector<Filled> filled_ GUARDED_BY(mutex_);      // a ring: filledCount_ entries from firstFilled_
     std::size_t firstFilled_ GUARDED_BY(mutex_) = 0;
     std::size_t filledCount_ GUARDED_BY(mutex_) = 0;

@@ -19,8 +19,7 @@ public:
     void begin();
     void decode(const ActivityBuffers::Filled& buffer, Assembler& assembler);
 
-    /// The readable form of a kernel's name as the compiler wrote it; the name itself where it is no such
-    /// thing.
+    /// The demangled form of a kernel's name; the name itself if it is not mangled.
     static std::string demangled(const char* name);
 
 private:

@@ -8,14 +8,14 @@
 
 namespace tilescope::trace {
 
-/// The part of CUPTI that tracing uses, so that fake activities in fake buffers can drive the whole pipeline
-/// on a machine without a GPU. Members mean what the CUPTI functions of their names mean.
+/// The part of CUPTI that tracing uses, so that tests can supply activities on machines without a GPU.
+/// Members correspond to the CUPTI functions of the same name.
 class CuptiApi {
 public:
     virtual ~CuptiApi() = default;
 
     virtual CUptiResult setAttribute(CUpti_ActivityAttribute attribute, std::size_t value) = 0;
-    /// \param rival  name of who holds CUPTI already, where that is why it failed
+    /// \param rival  receives the name of another user of CUPTI if that is the reason for failure
     virtual CUptiResult subscribe(CUpti_SubscriberHandle& subscriber, CUpti_CallbackFunc callback,
                                   void* owner, std::string& rival) = 0;
     virtual CUptiResult unsubscribe(CUpti_SubscriberHandle subscriber) = 0;
@@ -37,7 +37,7 @@ public:
     virtual std::string resultName(CUptiResult result) = 0;
     /// Takes CUPTI out of the process until it is used again.
     virtual CUptiResult finalize() = 0;
-    /// Waits until the current device is idle; false if it cannot tell.
+    /// Waits until the current device is idle; false if that is unknown.
     virtual bool synchronizeDevice() = 0;
 };
 

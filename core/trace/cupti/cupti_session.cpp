@@ -10,7 +10,7 @@ namespace tilescope::trace {
 
 namespace {
 
-// Buffers go to whichever session is on: CUPTI's buffer callbacks know no owner.
+// CUPTI's buffer callbacks have no context argument, so buffers go to the active session.
 std::atomic<ActivityBuffers*> activeBuffers{nullptr};
 
 std::uint64_t CUPTIAPI traceClock()
@@ -72,20 +72,20 @@ std::string CuptiSession::enableActivities()
 {
     // CUPTI may not know this attribute any more or not yet take it; it only saves time.
     api_.setAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
-    // The clock comes first: kinds that are enabled already keep theirs.
+    // Set the clock first, because kinds that are already enabled keep theirs.
     CUptiResult result = api_.registerTimestamps(&traceClock);
     if (result != CUPTI_SUCCESS)
         return refusal(result, "take the host's clock", {});
     result = api_.registerBuffers(&onBufferRequested, &onBufferCompleted);
     if (result != CUPTI_SUCCESS)
         return refusal(result, "take buffers", {});
-    // What CUPTI could not place while an earlier recording was being switched off is no part of this one.
+    // Discard records that CUPTI dropped while an earlier recording was being stopped.
     std::size_t earlier = 0;
     api_.dropped(nullptr, 0, earlier);
 
-    // Not CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, nor the runtime's and the driver's calls: for them CUPTI goes
-    // a longer way through every call of the runtime (cudaGetDevice, of which a step makes thousands, takes
-    // five times as long), and calls that wait are called back on in any case.
+    // Does not use CUPTI_ACTIVITY_KIND_SYNCHRONIZATION or the activity kinds of runtime and driver calls:
+    // they make CUPTI process every call of the runtime more slowly (cudaGetDevice, called thousands of times
+    // per step, takes five times as long). Waiting calls have a callback in any case.
     for (const CUpti_ActivityKind kind :
          {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
           CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_OVERHEAD}) {

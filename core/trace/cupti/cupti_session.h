@@ -28,9 +28,9 @@ public:
     CuptiSession(const CuptiSession&) = delete;
     CuptiSession& operator=(const CuptiSession&) = delete;
 
-    /// A rehearsal switches on what the recording will, and counts chatter besides; a capture only listens
-    /// for nodes of graphs.
-    /// \return  why device activities cannot be recorded, in one sentence; empty if they are
+    /// A rehearsal enables what the recording will need, and also counts chatter; a capture only records
+    /// nodes of graphs.
+    /// \return  why device activities cannot be recorded, in one sentence; empty on success
     std::string start(TraceLevel level, Recording recording = Recording::Events);
     /// Waits for the device, fetches every record into the buffers and switches everything off.
     void stop(Losses& losses);

@@ -17,7 +17,7 @@ void removeAll(std::string& text, std::string_view part)
         text.erase(at, part.size());
 }
 
-/// Where the parameters of a signature begin, its end where there are none, and where its name does.
+/// The start of a signature's parameters, or its end if there are none, and the start of its name.
 struct NameBounds {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -50,8 +50,8 @@ NameBounds nameIn(std::string_view signature)
 
 std::string_view fileInTree(std::string_view file)
 {
-    // The compiler is told of a file from the root or from where it builds, and a cache of compilations
-    // changes the one into the other: what stays is the tree's own folders.
+    // The compiler sees a path relative to the root or to the build folder, and a compiler cache may replace
+    // one with the other. Only the part within the source tree is kept.
     constexpr std::array<std::string_view, 4> kFolders{"/core/", "/kernels/", "/app/", "/tests/"};
     std::size_t begin = std::string_view::npos;
     for (const std::string_view folder : kFolders)

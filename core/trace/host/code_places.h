@@ -14,12 +14,12 @@ struct PathNode;
 /// A file of this program as its source tree names it: without the folder that it was compiled in.
 std::string_view fileInTree(std::string_view file);
 
-/// A function's qualified name, of what the compiler tells of it: without return type, parameters and unnamed
-/// namespaces. Of a lambda that of the function around it.
+/// The qualified name of a function, from the compiler's signature: without return type, parameters and
+/// unnamed namespaces. For a lambda, that of the enclosing function.
 std::string functionName(std::string_view signature);
 
-/// Where the ranges of `nodes` and of those around them were opened, each once, in the order of their paths.
-/// Those of which no place is known are left out.
+/// The places that opened the ranges of `nodes` and their ancestors, without duplicates, in path order.
+/// Ranges without a known place are omitted.
 std::vector<CodePlace> codePlaces(const std::vector<const PathNode*>& nodes);
 
 } // namespace tilescope::trace

@@ -53,7 +53,7 @@ std::uint32_t openRange(std::string_view component, std::string_view nvtxName, s
     if (ThreadLog* log = HostLogs::mine())
         token = log->openRange(component, nvtxName, where);
     if (const auto push = nvtxPush.load(std::memory_order_relaxed)) {
-        // NVTX wants a terminated string; interned names are.
+        // NVTX requires a terminated string; interned names are terminated.
         PathTree& tree = PathTree::instance();
         push(tree.child(tree.names(), nvtxName)->component.c_str());
     }
@@ -170,7 +170,7 @@ std::span<ThreadLog* const> HostLogs::logs() const
 void HostLogs::start(std::size_t ringCapacity, std::size_t spareLogs)
 {
     ringCapacity_.store(ringCapacity, std::memory_order_relaxed);
-    // What a thread noted while the last recording was being stopped belongs to nobody.
+    // Discard records that a thread noted while the last recording was being stopped.
     drain([](const ThreadLog&, const HostRecord&) {});
     std::size_t free = 0;
     for (ThreadLog* log : logs()) {

@@ -15,7 +15,8 @@
 /// rings. Nothing here locks or allocates in steady state; no LibTorch, no CUPTI.
 namespace tilescope::trace {
 
-/// All threads' logs and what they share. One, never destroyed; any thread may call where not said otherwise.
+/// The logs of all threads and their shared state. A singleton that is never destroyed; any thread may call
+/// it unless stated otherwise.
 class HostLogs {
 public:
     static HostLogs& instance();
@@ -29,10 +30,10 @@ public:
     static HostContext here() noexcept;
 
     // --- the tracer, on the session thread ---
-    /// Starts a recording with the calling thread as session thread: where it sits is where events of threads
-    /// without an open range belong. `spareLogs` more threads will find a log ready for them.
+    /// Starts a recording with the calling thread as session thread. Events of threads without an open range
+    /// belong to the session thread's current range. Prepares logs for `spareLogs` more threads.
     void start(std::size_t ringCapacity, std::size_t spareLogs);
-    /// Ends it, closing what the calling thread has open.
+    /// Ends the recording and closes the open ranges of the calling thread.
     void stop();
     void setStep(std::int32_t step);
     /// How autograd is asked; set once, before the first recording that needs it.
@@ -45,8 +46,8 @@ public:
 
     // --- the tracer's thread ---
     std::span<ThreadLog* const> logs() const;
-    /// Hands out every record noted so far, each thread's in the order of noting, and takes back the logs of
-    /// threads that have ended.
+    /// Passes on every record noted so far, in order per thread, and recycles the logs of threads that have
+    /// ended.
     template <class Take> void drain(Take&& take)
     {
         for (ThreadLog* log : logs()) {
@@ -87,8 +88,8 @@ private:
     std::atomic<std::uint32_t> nextRange_{0};
     std::atomic<std::uint32_t> nextOp_{0};
     std::atomic<std::uint64_t> refused_{0};
-    // Where the session thread sits. A thread without a range of its own reads both while the session thread
-    // waits for it, so the pair need not be one atomic.
+    // The session thread's current range. A thread without its own range reads both values while the session
+    // thread waits for it, so the pair need not be atomic.
     std::atomic<std::uint32_t> sessionRange_{kNone};
     std::atomic<const PathNode*> sessionPath_{nullptr};
     std::atomic<const AutogradProbe*> probe_{nullptr};
@@ -99,10 +100,10 @@ private:
     Mutex addMutex_; // held by add(): one thread at a time appends to logs_
 };
 
-/// Notes an allocation of the CPU allocator if a recording wants them.
+/// Notes an allocation of the CPU allocator if a recording requests them.
 /// \param allocated  bytes after it
 void noteCpuAllocation(AllocAction action, const void* address, std::int64_t bytes, std::int64_t allocated);
-/// Whether the current and coming recordings want allocations of the CPU.
+/// Whether the current and following recordings include CPU allocations.
 void recordCpuAllocations(bool wanted) noexcept;
 
 } // namespace tilescope::trace

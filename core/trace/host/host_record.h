@@ -8,7 +8,7 @@ namespace tilescope::trace {
 
 inline constexpr std::uint32_t kNone = ~0U;
 
-/// What an event belongs to, told at the moment it happens.
+/// The owner of an event, determined when it occurs.
 struct HostContext {
     std::uint32_t path = kNone;  ///< PathNode::id
     std::uint32_t range = kNone; ///< numbered over the life of the process
@@ -20,13 +20,13 @@ struct HostRecord {
     enum class Kind : std::uint8_t { Range, Op, Launch, Api, Alloc, Step, GraphNode };
     struct RangeBody {
         std::uint32_t id, parent;
-        std::uint32_t name; ///< PathNode whose component it is
+        std::uint32_t name; ///< PathNode with this component
         std::int64_t start, end;
     };
     struct OpBody {
         std::uint32_t id, name; ///< its parent is context.op
         std::uint32_t ordinal;  ///< ops that this thread had started before in this step
-        std::uint32_t shapes;   ///< name; kNone where they were not taken
+        std::uint32_t shapes;   ///< name; kNone if not recorded
         std::int64_t sequence, start, end;
     };
     struct LaunchBody {

@@ -10,7 +10,7 @@
 
 namespace tilescope::trace {
 
-/// Counts of what did not reach the trace as it was, by kind. One thread at a time.
+/// Counts of records that were lost or changed, by kind. One thread at a time.
 class Losses {
 public:
     /// \param addition  to the kind's sentence; kept from the first time the kind is seen

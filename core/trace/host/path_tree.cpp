@@ -73,7 +73,7 @@ const PathNode* PathTree::backward(const PathNode* forward)
         return known == root_ ? nullptr : known;
     const MutexLock lock(mutex_);
     const PathNode* twin = backwardLocked(forward);
-    // The root stands for "there is none", so that this is asked once only.
+    // The root represents "none", so that the search happens only once.
     forward->backwardTwin.store(twin ? twin : root_, std::memory_order_release);
     return twin;
 }

@@ -19,7 +19,7 @@ struct PathNode {
     const PathNode* parent = nullptr; ///< none at a root
     std::string component;            ///< last component; NVTX shows it as a C string
     std::string path;                 ///< components joined by `/`
-    /// Where the backward of this path's ops is told (see PathTree::backward); null until first asked for.
+    /// The backward path of this path's ops (see PathTree::backward); null until first requested.
     mutable std::atomic<const PathNode*> backwardTwin{nullptr};
 
     /// Where a range of this path, or the forward of this backward one, was opened last; line 0: none was.
@@ -41,16 +41,15 @@ public:
     static PathTree& instance();
 
     const PathNode* root() const { return root_; }
-    /// Below this stand plain names (ops, NVTX names), so that they need no table of their own.
+    /// Parent of plain names (ops, NVTX names), which therefore need no separate table.
     const PathNode* names() const { return names_; }
 
-    /// The node of `component` under `parent`; the component `step` starts a path of its own, whatever is
-    /// open around it.
+    /// The node of `component` under `parent`; the component `step` always starts a new path.
     const PathNode* child(const PathNode* parent, std::string_view component);
 
-    /// Where the backward of ops created under `forward` belongs: step/forward/layers.3 gives
-    /// step/backward/layers.3, step/loss gives step/backward/loss, and what lies under step/backward already
-    /// (a recomputed forward) stays. Null for paths outside a phase of a step.
+    /// The backward path of ops created under `forward`: step/forward/layers.3 gives step/backward/layers.3,
+    /// step/loss gives step/backward/loss, and paths under step/backward (a recomputed forward) stay. Null
+    /// for paths outside a phase of a step.
     const PathNode* backward(const PathNode* forward);
 
     /// The same if backward() was asked before, else null. Neither locks nor allocates.
@@ -74,7 +73,7 @@ private:
     };
 
     mutable Mutex mutex_;
-    // A deque, so that nodes stay where they are.
+    // A deque, so that addresses of nodes do not change.
     std::deque<PathNode> nodes_ GUARDED_BY(mutex_);
     std::unordered_map<Key, const PathNode*, KeyHash> children_ GUARDED_BY(mutex_);
     // Set by the constructor.
@@ -85,7 +84,7 @@ private:
     const PathNode* stepBackward_ = nullptr;
 };
 
-/// One thread's memory of PathTree::child: no lock and no allocation for what it has seen before.
+/// A per-thread cache of PathTree::child: no lock and no allocation for known components.
 class PathCache {
 public:
     const PathNode* child(const PathNode* parent, std::string_view component)

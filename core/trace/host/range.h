@@ -15,12 +15,11 @@ std::uint32_t openRange(std::string_view component, std::string_view nvtxName, s
 void closeRange(std::uint32_t token) noexcept;
 } // namespace detail
 
-/// A named stretch of host time: opened here, closed at the end of the scope, in the calling thread.
+/// A named interval of host time: from construction to the end of the scope, in the calling thread.
 ///
-/// Nested ranges form paths (`step/forward/layers.3/attention`); the component `step` starts a path of its
-/// own, whatever is open around it. NVTX shows the last component in the domain `tilescope`. A path keeps
-/// where in the code it was opened last (CodePlace). Costs one relaxed load while nobody listens. Any thread
-/// may use it.
+/// Nested ranges form paths (`step/forward/layers.3/attention`); the component `step` always starts a new
+/// path. NVTX shows the last component in the domain `tilescope`. A path records where in the code it was
+/// last opened (CodePlace). Costs one relaxed load while nothing records. Any thread may use it.
 class ScopedRange {
 public:
     /// \param component  the path's component; must live until the call returns
@@ -30,7 +29,7 @@ public:
         : ScopedRange(component, component, where)
     {
     }
-    /// \param nvtxName   what NVTX shows where it differs from the component: `step_3` for `step`
+    /// \param nvtxName   name in NVTX if it differs from the component: `step_3` for `step`
     ScopedRange(std::string_view component, std::string_view nvtxName,
                 std::source_location where = std::source_location::current())
     {

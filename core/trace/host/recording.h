@@ -6,16 +6,16 @@ namespace tilescope::trace {
 
 /// What a recording is for.
 enum class Recording : std::uint8_t {
-    Events, ///< everything the options ask for goes to the sink
-    /// One step under all that Events switches on, so that what happens but once is behind the steps that
-    /// count. Takes what one step suffices for: shapes of ops if wanted, the step's allocations
-    /// (Tracer::rehearsedAllocations) with the ops that made them, and how often the host calls what is not
-    /// stored. Nothing goes to the sink before the next Events.
+    Events, ///< everything that the options request goes to the sink
+    /// One step with everything enabled that Events uses, so that one-time costs precede the steps that
+    /// count. Records what a single step suffices for: shapes of ops if requested, the step's allocations
+    /// with their ops (Tracer::rehearsedAllocations), and how often the host makes calls that are not stored.
+    /// Nothing goes to the sink before the next Events.
     Rehearsal,
-    /// While CUDA graphs are captured: which range each of their nodes was made in, and what was allocated
-    /// for them (Tracer::captured). Nothing goes to the sink.
+    /// During the capture of CUDA graphs: the range of each node, and the allocations made for them
+    /// (Tracer::captured). Nothing goes to the sink.
     Capture,
-    /// One step of which only the order of its kernel launches is kept. Nothing goes to the sink.
+    /// One step, recording only the order of its kernel launches. Nothing goes to the sink.
     Launches,
 };
 

@@ -8,10 +8,11 @@
 
 namespace tilescope::trace {
 
-/// A queue of plain records between one producer and one consumer: no lock, no allocation after construction.
+/// A queue of plain records between one producer and one consumer: no lock, and no allocation after
+/// construction.
 ///
-/// "One" means one at a time: producers that follow each other under a lock of their own (the caching
-/// allocator's, say) are one. A push into a full ring is dropped and counted; what is already there stays.
+/// "One" means one at a time: producers that are serialized by a lock, such as the caching allocator's, count
+/// as one. A push into a full ring is dropped and counted; existing records stay.
 template <class T> class Ring {
 public:
     /// \param capacity  records held at most; rounded up to a power of two
@@ -42,8 +43,8 @@ public:
                 return false;
             }
         }
-        // The line to be written some pushes from now was last read by the consumer, on another core: fetched
-        // ahead, nobody waits for it.
+        // The consumer on another core last read the line that will be written some pushes from now;
+        // prefetching it avoids the wait.
         __builtin_prefetch(&slots_[(head + kAhead) & mask_], 1);
         slots_[head & mask_] = record;
         head_.store(head + 1, std::memory_order_release);
@@ -80,7 +81,7 @@ private:
 
     std::unique_ptr<T[]> slots_;
     std::uint64_t mask_ = 0;
-    // The producer's line, the consumer's line: neither writes where the other spins.
+    // Separate cache lines for producer and consumer, to avoid false sharing.
     alignas(64) std::atomic<std::uint64_t> head_{0};
     std::uint64_t tailSeen_ = 0;
     std::atomic<std::uint64_t> dropped_{0};

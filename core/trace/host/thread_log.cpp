@@ -67,14 +67,14 @@ std::uint32_t ThreadLog::openRange(std::string_view component, std::string_view 
         if (node && !(own && own->node == node)) {
             if (const PathNode* backward = backwardPath(running)) {
                 above = backward;
-                // A module that is recomputed, or whose backward opens its own range again, is still one
+                // A module that is recomputed, or whose backward opens its range again, is still a single
                 // module.
                 repeats = backward->component == component;
             }
         }
     }
     const PathNode* path = repeats ? above : names_.child(above ? above : tree.root(), component);
-    // Known from here on, so that what is noted under an allocator's lock finds it without one of its own.
+    // Registered now, so that records under an allocator's lock find it without taking another lock.
     const PathNode* twin = tree.backward(path);
     path->noteOpened(where);
     // Backward's modules are entered by autograd, at no place of ours; its phase is opened like any range.
@@ -155,7 +155,7 @@ void ThreadLog::openOp(std::string_view name, std::int64_t sequence, OpScope sco
     op.kind = HostRecord::Kind::Op;
     op.detail = static_cast<std::uint8_t>(scope);
     op.step = step;
-    // A backward node is an op that says itself where it belongs.
+    // A backward node is an op that knows its own path.
     op.context = scope == OpScope::Backward ? probedContext() : context();
     opRangeDepths_[static_cast<std::size_t>(opDepth_)] = rangeDepth_;
     op.op = {.id = nextOpId(),
@@ -289,7 +289,7 @@ void ThreadLog::noteAllocation(AllocAction action, const void* address, std::int
 
 HostContext ThreadLog::context() noexcept
 {
-    // What an op does belongs where the op does, unless it opened a range of its own.
+    // Nested ops belong to the op's path unless it opened its own range.
     if (opDepth_ > 0 && opDepth_ <= kDeepestOp) {
         const auto top = static_cast<std::size_t>(opDepth_ - 1);
         if (opRangeDepths_[top] == rangeDepth_) {
@@ -318,7 +318,7 @@ HostContext ThreadLog::probedContext() noexcept
     }
     if (const AutogradProbe* probe = logs.probe_.load(std::memory_order_acquire)) {
         const AutogradProbe::Node node = probe->running();
-        // A range that the node itself opened says more than the node.
+        // A range that the node opened takes precedence over the node.
         if (node.identity && !(own && own->node == node.identity)) {
             if (const PathNode* backward = backwardPath(node))
                 path = backward;
@@ -328,11 +328,10 @@ HostContext ThreadLog::probedContext() noexcept
     return where;
 }
 
-// --- from a backward node back to the path its forward op ran in
-// ----------------------------------------------
+// --- path of the forward op of a backward node -----------------------------------------------------
 //
-// Autograd numbers the nodes a thread creates one after another. The numbers at which the thread's innermost
-// range changed are therefore enough to tell the range any node was created in, at no cost per op.
+// Autograd numbers the nodes of a thread consecutively. The numbers at which the thread's innermost range
+// changed therefore determine the range in which any node was created, without a cost per op.
 
 void ThreadLog::noteBoundary()
 {

@@ -55,8 +55,8 @@ public:
     /// Where an event of this moment belongs. Neither locks nor allocates.
     HostContext context() noexcept;
 
-    /// The path under which a thread, by its logical number, made the autograd node of that sequence number;
-    /// null where that is not known. Any thread.
+    /// The path under which a thread, given by its logical number, created the autograd node with that
+    /// sequence number; null if unknown. Any thread.
     static const PathNode* pathCreating(std::uint64_t thread, std::uint64_t sequence) noexcept;
 
     Ring<HostRecord> ring;
@@ -91,7 +91,7 @@ private:
 
     void adopt();                    ///< the calling thread becomes the owner
     void enterRecording();           ///< forgets what an earlier recording left open
-    void closeAll(std::int64_t now); ///< ends what is open: for the thread that ends the recording
+    void closeAll(std::int64_t now); ///< closes everything open; for the thread that ends the recording
     HostContext probedContext() noexcept;
     std::uint32_t nextOpId();
     std::uint32_t opName(std::string_view name, OpScope scope);
@@ -124,19 +124,19 @@ private:
     std::uint32_t nextOpId_ = 0;                         ///< ids are taken from the process' in blocks
     std::uint32_t lastOpId_ = 0;
     PathCache names_;
-    /// Names of operators stay where they are: found by their address, which touches less memory than their
-    /// text.
+    /// Names of operators have fixed addresses and are looked up by address, which touches less memory than
+    /// their text.
     struct KnownName {
         const char* text = nullptr;
         std::size_t size = 0;
-        // Its first and last bytes: another name may come to stand at the same address.
+        // Its first and last bytes, because another name may reuse the address.
         std::uint64_t head = 0;
         std::uint64_t tail = 0;
         std::uint32_t id = kNone;
     };
     static constexpr std::size_t kKnownNames = 1024;
     std::array<KnownName, kKnownNames> opNames_{};
-    // The node this thread evaluated last and where it belongs: events of one node come in a row.
+    // The node that this thread evaluated last and its path: events of one node are consecutive.
     AutogradProbe::Node lastNode_;
     const PathNode* lastNodePath_ = nullptr;
 
