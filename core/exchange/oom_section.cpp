@@ -86,7 +86,7 @@ std::string whoAsked(const OomReport& report)
     return report.info.phase;
 }
 
-/// `layers.3/ffn/down [512, 128]`, or what asked for it.
+/// `layers.3/ffn/down [512, 128]`, or the op or range that allocated it.
 std::string describe(const MemoryHistory& history, const MemoryLife& block)
 {
     std::string text(history.text(block.name == 0 ? block.path : block.name));

@@ -83,7 +83,7 @@ inline bool isCpuRun(const store::RunRecord& run)
     return run.result.device == "cpu";
 }
 
-/// Why a run has no events of a kind, as far as its record tells.
+/// Why a run has no events of a kind, according to its record.
 std::string whyNoEvents(const store::RunRecord& run, const std::string& what);
 
 inline std::string titleOf(query::Grouping grouping)

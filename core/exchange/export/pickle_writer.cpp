@@ -31,7 +31,7 @@ constexpr char kLongBinPut = 'r';
 constexpr char kBinGet = 'h';
 constexpr char kLongBinGet = 'j';
 
-/// Values that a reader has to hold before it puts them into their container: as many as Python writes.
+/// Number of values that a reader must hold before adding them to their container; the same as Python's.
 constexpr std::uint32_t kBatch = 2000;
 
 } // namespace
@@ -133,7 +133,7 @@ void PickleWriter::text(std::string_view value)
 void PickleWriter::pair(std::int64_t first, std::int64_t second)
 {
     open();
-    // What stands in it is not yet in the container around it.
+    // Its values are not yet in the enclosing container.
     containers_.push_back({.append = 0, .waiting = 1});
     integer(first);
     integer(second);

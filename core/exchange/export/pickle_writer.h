@@ -9,11 +9,11 @@
 
 namespace tilescope::exchange {
 
-/// Writes one value as a plain pickle of protocol 2: dicts, lists, pairs, texts and numbers, nothing that a
-/// reader would have to run. It goes to the stream as it comes; a text that comes again is a reference to the
-/// first.
+/// Writes one value as a plain pickle of protocol 2: dicts, lists, pairs, texts and numbers, and nothing that
+/// a reader would have to execute. Writes to the stream immediately; a repeated text becomes a reference to
+/// the first.
 ///
-/// In a dict, keys (texts) and values take turns. One thread.
+/// In a dict, keys (texts) and values alternate. One thread.
 class PickleWriter {
 public:
     /// A value that was written, to be referred to.
@@ -31,12 +31,12 @@ public:
     void beginList();
     void endList();
 
-    /// Keeps the list or dict that was just begun, so that it can stand elsewhere too once it has ended.
+    /// Memoizes the list or dict that was just begun, so that it can be referenced after it has ended.
     Memo remember();
     void recall(Memo memo);
 
     /// Ends the pickle.
-    /// \throws Error  where the stream could not be written
+    /// \throws Error  the stream could not be written
     void finish();
 
     // A key and its value.
@@ -47,15 +47,15 @@ public:
 
 private:
     struct Container {
-        char append = 0;           ///< opcode that takes what stands after the mark into it
+        char append = 0;           ///< opcode that adds the values after the mark
         std::uint32_t waiting = 0; ///< values after the mark; none: there is no mark
     };
 
     void begin(char opcode, char append);
     void end();
-    /// Before each value: opens a batch where none is open.
+    /// Call before each value: opens a batch if none is open.
     void open();
-    /// After each value: closes the batch where it is full.
+    /// Call after each value: closes the batch if it is full.
     void close();
     void put(char byte);
     void put(std::uint64_t value, int bytes);

@@ -63,7 +63,7 @@ public:
         });
     }
 
-    /// Where ranges were opened; told before the first stack.
+    /// The places where ranges were opened; set before the first stack.
     void know(std::vector<CodePlace> places) { places_ = query::CodePlaces(std::move(places)); }
 
     void none()
@@ -110,8 +110,7 @@ private:
     {
         if (isStack_)
             return stack(path);
-        // The op, then the ranges around it, each with the function that opened it: what a stack of calls
-        // would be.
+        // The op, then its ranges, each with the function that opened it, as an equivalent of a call stack.
         frame(op.empty() ? "-" : op, path.empty() ? kOwnFrames : path, 0);
         while (!path.empty()) {
             if (const CodePlace* place = places_.of(path))
@@ -212,7 +211,7 @@ private:
         }
     }
 
-    /// GPUs where there are any, else the CPU: what a GPU run allocates on the host is not what it is about.
+    /// GPUs if there are any, otherwise the CPU: host allocations of a GPU run are not of interest.
     void chooseDevices(std::vector<AllocEvent> events)
     {
         std::map<DeviceIndex, DeviceState> byDevice;
@@ -284,7 +283,7 @@ private:
         }
         if (state.unknown <= 0)
             return;
-        // Nobody knows where it lies: behind everything else it is in nobody's way.
+        // Its address is unknown, so it is placed behind everything else.
         constexpr std::uint64_t kPage = 2 << 20;
         MemoryBlock block;
         block.name = query::kOlderGroup;
@@ -374,7 +373,7 @@ private:
             }
             pickle_.beginList();
             for (const AllocEvent& event : state.events) {
-                // Readers pair frees in two parts, and a CPU's allocator only tells of the second.
+                // Readers expect frees in two parts, but a CPU's allocator records only the second.
                 if (!state.device && event.action == AllocAction::FreeCompleted)
                     writeEvent(event, AllocAction::FreeRequested);
                 writeEvent(event, event.action);

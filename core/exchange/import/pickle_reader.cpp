@@ -124,7 +124,7 @@ private:
             refuse("is cut off");
     }
 
-    /// A little-endian number of so many bytes.
+    /// Reads a little-endian number with this number of bytes.
     std::uint64_t take(int bytes)
     {
         require(static_cast<std::uint64_t>(bytes));
@@ -159,7 +159,7 @@ private:
         return stack_.back();
     }
 
-    /// Index of what stands after the innermost mark, which goes.
+    /// Returns the values after the innermost mark and removes both.
     std::vector<PickleValue> popToMark()
     {
         if (marks_.empty())
@@ -203,7 +203,7 @@ private:
         at_ += length;
     }
 
-    /// A number of so many bytes, two's complement.
+    /// Reads a two's complement number with this number of bytes.
     void longInteger(std::uint64_t length)
     {
         constexpr std::uint64_t kWithSign = 9;
@@ -242,7 +242,7 @@ private:
         push(memo_[index]);
     }
 
-    /// \return  false where the opcode is none of those that are known
+    /// \return  false if the opcode is unknown
     bool step(unsigned char opcode) { return scalar(opcode) || container(opcode) || place(opcode); }
 
     bool scalar(unsigned char opcode)
@@ -392,7 +392,7 @@ private:
     const std::string& bytes_;
     std::vector<std::vector<PickleValue>>& containers_;
     std::size_t at_ = 0;
-    std::size_t opcodeAt_ = 0; ///< where the opcode that is being run begins
+    std::size_t opcodeAt_ = 0; ///< position of the current opcode
     std::vector<PickleValue> stack_;
     std::vector<std::size_t> marks_; ///< places of the marks in the stack
     std::vector<PickleValue> memo_;

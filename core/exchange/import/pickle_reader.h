@@ -10,14 +10,14 @@
 
 namespace tilescope::exchange {
 
-/// A value of a pickle: plain data only. Lists, tuples and dicts are numbers of their document's containers,
-/// texts lie in its bytes.
+/// A value of a pickle: plain data only. Lists, tuples and dicts are indices of their document's containers;
+/// texts are positions in its bytes.
 struct PickleValue {
     enum class Kind : std::uint8_t { None, Boolean, Integer, Unsigned, Real, Text, List, Tuple, Dict, Mark };
 
     Kind kind = Kind::None;
     std::uint32_t length = 0; ///< of a text
-    std::uint64_t bits = 0;   ///< the number, where the text begins, or which container it is
+    std::uint64_t bits = 0;   ///< the number, the position of the text, or the index of the container
 
     bool isSequence() const { return kind == Kind::List || kind == Kind::Tuple; }
 };
@@ -31,14 +31,14 @@ struct PickleValue {
 class PickleDocument {
 public:
     /// \param bytes  are kept
-    /// \param file   how errors name it
-    /// \throws Error  what is wrong and at which byte
+    /// \param file   names the file in errors
+    /// \throws Error  what is wrong, and at which byte
     PickleDocument(std::string bytes, std::string file);
 
     const PickleValue& root() const { return root_; }
 
-    /// Values of a list or tuple; of a dict, key and value in turns. The same container may stand in several
-    /// places, even in itself.
+    /// Values of a list or tuple; for a dict, keys and values alternate. A container may occur several times,
+    /// even within itself.
     std::span<const PickleValue> items(const PickleValue& container) const;
     /// The last value that a dict has for a key.
     std::optional<PickleValue> find(const PickleValue& dict, std::string_view key) const;

@@ -9,7 +9,7 @@ namespace tilescope::exchange {
 namespace {
 
 constexpr std::string_view kSlash = "\xe2\x88\x95"; // U+2215
-/// Longer names are cut: of C++ templates the end tells least.
+/// Longer names are cut: the end of a C++ template is least informative.
 constexpr std::size_t kMostLength = 300;
 
 std::string withoutSlashes(std::string_view text)

@@ -7,8 +7,8 @@
 
 namespace tilescope::exchange {
 
-// Stacks of frames as paths of ranges: a component is `file:line:function`, the outermost first. A slash in a
-// name would end the component, so that it stands there as U+2215, which reads the same.
+// Converts stacks of frames to paths of ranges: a component is `file:line:function`, the outermost first. A
+// slash in a name would separate components, so it is replaced by U+2215, which looks the same.
 
 struct SnapshotFrame {
     std::string name;
@@ -16,16 +16,15 @@ struct SnapshotFrame {
     std::int64_t line = 0;
 };
 
-/// \param file  everything up to site-packages/ or dist-packages/ goes: it says where Python is, not what ran
+/// \param file  everything up to site-packages/ or dist-packages/ is removed, because it depends on the
+///              installation
 std::string frameText(std::string_view name, std::string_view file, std::int64_t line);
 
-/// Whether a frame tells nothing of who asked for memory: it is of the stack's own unwinding, of the
-/// allocator, of Python's interpreter or of the dispatcher's wrappers. Stacks with C++ frames (PyTorch's
-/// default) have more of them than of others.
+/// Whether a frame is not informative: part of the stack's own unwinding, the allocator, Python's interpreter
+/// or the dispatcher's wrappers. In stacks with C++ frames (PyTorch's default) these are the majority.
 bool isMachinery(const SnapshotFrame& frame);
 
-/// The frames of a path that is made of such texts, the innermost first. A component that is none is a
-/// frame's name.
+/// The frames of such a path, the innermost first. A component in another format becomes a frame's name.
 std::vector<SnapshotFrame> framesOf(std::string_view path);
 
 /// The op of a C++ frame: `aten::mm` of `at::_ops::mm::call(at::Tensor const&, at::Tensor const&)`; empty for

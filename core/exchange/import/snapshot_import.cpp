@@ -89,7 +89,7 @@ private:
         return size(field(dict, key, where), key, where);
     }
 
-    /// What an allocation that failed asked for: more than there ever was.
+    /// The size of a failed allocation, which exceeds all others.
     std::int64_t askedFor(const PickleValue& event, const std::string& where) const
     {
         const auto bytes = PickleDocument::integer(field(event, "size", where));
@@ -320,7 +320,7 @@ private:
     Timestamp latest_{};          ///< of all devices' events
 };
 
-/// Adds what the allocator counted to the events of a device, and what was there before them.
+/// Adds allocated bytes to the events of a device, and its state before them.
 void SnapshotReader::finishDevice(DeviceIndex index, DeviceMemory& memory)
 {
     const SkippedActions skipped = addSkipped(memory.events, memory.after);
@@ -369,7 +369,7 @@ void SnapshotReader::addLosses()
         add(RecordLoss::SnapshotUntimed, static_cast<std::int64_t>(imported_.trace.allocEvents.size()));
 }
 
-/// A trace whose last allocation failed is of a run that was out of memory.
+/// A trace that ends with a failed allocation is of a run that ran out of memory.
 void SnapshotReader::noteEnd(const AllocEvent& last)
 {
     RunResult& result = imported_.result;

@@ -25,19 +25,18 @@ struct ImportedSnapshot {
     MemoryFacts facts = {};
     std::int64_t segments = 0; ///< at the end, of all devices
     std::int64_t blocks = 0;   ///< likewise, that were allocated
-    Bytes allocated{};         ///< likewise; as asked for
+    Bytes allocated{};         ///< likewise; requested bytes
     Bytes reserved{};
 };
 
-/// Reads what torch.cuda.memory._dump_snapshot wrote, of any PyTorch from 2.1 (and what 2.0 wrote), or what
-/// we export.
+/// Reads a file of torch.cuda.memory._dump_snapshot, of PyTorch 2.1 or later (or 2.0), or an exported one.
 ///
-/// What was allocated before the trace begins follows from the segments at its end and the events between.
-/// What the versions write differently: resources/help/memory.md, PyTorch's snapshots.
-/// Stacks become paths: `train.py:96:<module>/…/module.py:1370:convert`, the outermost frame first.
+/// The state before the trace follows from the segments at its end and the events between.
+/// resources/help/memory.md, PyTorch's snapshots, lists the differences between versions. Stacks become
+/// paths: `train.py:96:<module>/…/module.py:1370:convert`, the outermost frame first.
 /// \param document  untrusted
 /// \param name      of the run
-/// \throws Error    it is no such snapshot, or damaged; names the device, segment or event
+/// \throws Error    it is not such a snapshot, or is damaged; names the device, segment or event
 ImportedSnapshot importSnapshot(const PickleDocument& document, const std::string& name,
                                 StringTable& strings);
 

@@ -12,7 +12,7 @@ namespace {
 
 /// Frames of one stack that are kept, from the innermost.
 constexpr std::size_t kMostFrames = 256;
-constexpr std::size_t kMostListed = 4096; ///< of which most may be the interpreter's
+constexpr std::size_t kMostListed = 4096; ///< most of which may belong to the interpreter
 /// Text of all stacks together. A list may hold one frame a million times: a small file must not become a
 /// large one.
 constexpr std::size_t kMostText = std::size_t{512} << 20;

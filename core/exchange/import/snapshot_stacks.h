@@ -15,8 +15,8 @@
 
 namespace tilescope::exchange {
 
-/// What we write as the file of a stack's outermost frame: its frames are an op and ranges, whose file is the
-/// path around them and whose line is 0, and within each range the function that opened it, where it is
+/// The file name that an exported stack has in its outermost frame. The frames of such a stack are an op and
+/// ranges, with the enclosing path as file and line 0, and after each range the function that opened it, if
 /// known.
 inline constexpr std::string_view kOwnFrames = "tilescope";
 
@@ -34,10 +34,10 @@ public:
     /// \param ops  where each stack's op is appended
     SnapshotStacks(const PickleDocument& document, StringTable& strings, std::vector<Op>& ops);
 
-    /// Of a list of frames, the innermost first; nothing where it is no list, or empty.
-    /// \throws Error  the stacks come to more text than a snapshot has
+    /// The path of a list of frames, the innermost first; none if it is not a list or is empty.
+    /// \throws Error  the stacks have more text than any snapshot
     const Stack& of(const PickleValue& frames);
-    /// Where ranges were opened, by what our own stacks so far said; by path.
+    /// The places where ranges were opened, by path, according to the exported stacks so far.
     std::vector<CodePlace> places() const;
 
 private:

@@ -46,7 +46,7 @@ Lacking lackingIn(const std::vector<AllocEvent>& events)
             .allocations = allocations == 0 && freesAgain};
 }
 
-/// Blocks whose free was requested and not completed.
+/// Blocks whose free was requested but not completed.
 std::unordered_set<std::uint64_t> waitingIn(const analysis::MemoryStock& stock)
 {
     std::unordered_set<std::uint64_t> waiting;
@@ -89,7 +89,8 @@ SkippedActions addSkipped(std::vector<AllocEvent>& events, const analysis::Memor
             ++skipped.completions;
         }
     }
-    // A block that waits at the end and whose request is nowhere: it was given back by then.
+    // A block that waits for its free at the end, without a recorded request: the request is placed at the
+    // end.
     if (lacking.requests)
         for (std::size_t i = 0; i < events.size(); ++i)
             if (events[i].action == AllocAction::Alloc && last[events[i].address] == i &&
@@ -119,7 +120,7 @@ analysis::MemoryStock countThrough(std::vector<AllocEvent>& events, const analys
         allocated -= lives.apply(event, [&] { return event.bytes; }).value_or(0);
         map.apply(event);
         event.allocated = allocated;
-        // A CPU's allocator has no segments: it reserves what it hands out.
+        // A CPU's allocator has no segments: reserved equals allocated.
         event.reserved = std::max(map.use().reserved(), allocated);
     }
     before.inconsistent = std::max(before.inconsistent, map.inconsistent());

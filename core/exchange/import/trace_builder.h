@@ -80,13 +80,13 @@ struct ForeignHeader {
     std::string program = {}; ///< that recorded it: "Nsight Systems 2026.1.1"
 };
 
-/// Collects what the importers read from foreign recordings and stores all of it as one run.
+/// Collects the records that importers read from foreign recordings and stores them as one run.
 ///
-/// Importers add processes, then events in any order; every time stamp is integer nanoseconds of the
-/// process' clock. finish() nests the host events of each thread, connects activities to launches, ops and
-/// ranges, finds the steps, attributes paths (backward by autograd's sequence numbers) and writes the run.
-/// What cannot be connected or stored is counted as a loss, by kind. One thread. Holds the events in
-/// memory, about 40 bytes each.
+/// Importers add processes, then events in any order; time stamps are integer nanoseconds of the process's
+/// clock. finish() nests the host events of each thread, connects activities to launches, ops and ranges,
+/// finds the steps, attributes paths (backward by autograd's sequence numbers) and writes the run. Records
+/// that cannot be connected or stored are counted as losses, by kind. One thread. Holds the events in memory,
+/// about 40 bytes each.
 class TraceBuilder {
 public:
     TraceBuilder();
@@ -98,7 +98,7 @@ public:
 
     /// Adds a process; `id` and `firstCorrelation` are assigned.
     ProcessIndex addProcess(TracedProcess process);
-    /// The process' record, to complete what the file says later (rank, name).
+    /// The process's record, for adding facts that the file contains later (rank, name).
     TracedProcess& process(ProcessIndex index);
     /// Adds a clock; `id` is assigned. Processes without a clock share one.
     ClockIndex addClock(ClockDomain clock);
@@ -108,7 +108,7 @@ public:
     ThreadId thread(ProcessIndex process, std::int64_t native, std::string_view name = {});
     /// The run's number of a device, by UUID where known, otherwise by process and CUDA's number.
     DeviceIndex device(ProcessIndex process, std::int32_t ordinal);
-    /// States facts of a device: all but `id` count. Call it before events of the device.
+    /// Sets facts of a device; all but `id` are optional. Call it before adding events of the device.
     DeviceIndex addDevice(ProcessIndex process, TracedDevice facts);
     /// The run's number of a native stream of a device.
     StreamId stream(ProcessIndex process, DeviceIndex device, std::int64_t native,
@@ -140,7 +140,8 @@ public:
     void addMemory(TraceBatch&& events, MemoryFacts&& facts);
     void addEnvironment(EnvironmentEntry entry);
 
-    /// Counts what is not stored or doubtful. `detail` says which ("cat: mtia_runtime"); a few distinct ones.
+    /// Counts a record that is not stored or doubtful. `detail` identifies it ("cat: mtia_runtime"); keep the
+    /// number of distinct details small.
     void addLoss(RecordLoss kind, std::int64_t count = 1, std::string_view detail = {});
     /// Records of the source that were read, stored or not: for "Nothing lost (N records checked)".
     void countRecord(std::int64_t count = 1);

@@ -6,8 +6,8 @@
 
 namespace tilescope::query {
 
-/// What the bytes of a run's blocks are called. A snapshot tells what its program asked for; PyTorch's
-/// "allocated" is that, rounded up.
+/// The word for the bytes of a run's blocks. A snapshot contains requested sizes; "allocated" in PyTorch
+/// includes rounding.
 constexpr std::string_view heldWord(std::string_view workload)
 {
     return workload == kSnapshotWorkload ? "requested" : "allocated";

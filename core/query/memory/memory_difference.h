@@ -38,8 +38,8 @@ struct HeldDifference {
     std::string_view verdict() const;
 };
 
-/// What run B holds against run A. Each list adds up to what the allocators counted; the largest change
-/// first.
+/// The memory of run B compared with run A. Each list adds up to what the allocators counted; the largest
+/// change is first.
 struct MemoryDifference {
     HeldSide a = {};
     HeldSide b = {};

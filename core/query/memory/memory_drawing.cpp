@@ -69,7 +69,7 @@ void MemoryDrawer::State::sort(const MemoryLayout& layout, std::span<const std::
         const double top = std::max(0.0, above);
         const double bottom = std::min<double>(frame.height, below);
         const std::uint8_t group = groupOf[box.block];
-        // By its own size, not by what the frame's edges leave of it.
+        // By its full size, not by the part within the frame.
         if (to - from >= seen && below - above >= seen) {
             drawing.boxes.push_back({left, right, top, bottom, static_cast<std::uint32_t>(i), group});
             return;
@@ -83,7 +83,7 @@ void MemoryDrawer::State::sort(const MemoryLayout& layout, std::span<const std::
 /// Cuts merged blocks into rows of pixels. A tall block becomes one piece, not one for each row that it fills.
 void MemoryDrawer::State::cut(int rows)
 {
-    // Each sliver goes where its row's are: counted first, then placed.
+    // Adds each sliver to its row: counted first, then placed.
     const auto eachSliver = [&](auto part, auto stay) {
         for (const Merged& box : merged) {
             const float bottom = box.top + box.height;
@@ -123,7 +123,7 @@ void MemoryDrawer::State::cut(int rows)
         });
 }
 
-/// What the rows of a level have in a row of pixels, by the parts that lie in it.
+/// The bytes of each row of a level within a row of pixels.
 void MemoryDrawer::State::addRuns(const MemoryLevel& level, const MemoryFrame& frame, int pixel)
 {
     const double rowsOfPixel = frame.bytesOfRow() / level.frame.bytesOfRow();

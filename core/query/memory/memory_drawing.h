@@ -30,14 +30,14 @@ struct DrawnMemory {
     std::uint8_t group = 0;
 };
 
-/// What is drawn of a layout: together they cover what the boxes do, at any zoom.
+/// The drawn form of a layout: it covers the same area as the boxes at any zoom.
 struct MemoryDrawing {
     std::vector<MergedMemory> merged; ///< row by row, each from left to right
     std::vector<DrawnMemory> boxes;
 };
 
-/// A whole layout as it is seen from afar, of columns and rows that are at most half a pixel of what is drawn
-/// from it: the boxes that no such picture draws by themselves are merged.
+/// A layout at reduced resolution, with columns and rows of at most half a pixel: boxes that would not be
+/// visible individually are merged.
 struct MemoryLevel {
     /// Columns [from, to) of a row, covered by this much, most of it by `group`.
     struct Run {
@@ -82,13 +82,14 @@ public:
     ~MemoryDrawer();
 
     /// \param groupOf  of each block of the history
-    /// \param levels   of this layout and these groups; null: without
+    /// \param levels   of this layout and these groups; null: none
     /// \return         valid until the next frame
-    /// O(pixels) where a level serves, else O(boxes that are seen + pixels).
+    /// O(pixels) if a level is suitable, otherwise O(visible boxes + pixels).
     const MemoryDrawing& draw(const MemoryLayout& layout, std::span<const std::uint8_t> groupOf,
                               const MemoryFrame& frame, const MemoryLevels* levels = nullptr);
 
-    /// The same without levels; drawn by themselves are boxes that have so many pixels either way.
+    /// Like draw() without levels; only boxes with at least this many pixels in both directions are drawn
+    /// individually.
     const MemoryDrawing& drawMerged(const MemoryLayout& layout, std::span<const std::uint8_t> groupOf,
                                     const MemoryFrame& frame, double pixels);
 

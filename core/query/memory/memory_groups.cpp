@@ -12,7 +12,7 @@ namespace tilescope::query {
 
 namespace {
 
-/// As they lie on each other: what stays below what comes and goes, so that it has level edges.
+/// Stacking order: persistent groups below changing ones, so that their edges are level.
 constexpr std::array kStackOrder{MemoryCategory::Parameters,  MemoryCategory::Optimizer,
                                  MemoryCategory::Inputs,      MemoryCategory::Workspace,
                                  MemoryCategory::Gradients,   MemoryCategory::Activations,
@@ -33,7 +33,7 @@ std::string_view kindOfModule(std::string_view module)
     return module.substr(0, module.find_first_of("/ "));
 }
 
-/// File and function of the frame that asked for memory in a program whose snapshot was imported.
+/// File and function of the frame that allocated, in a program with an imported snapshot.
 std::string callerOf(std::string_view path)
 {
     const std::string_view frame = callerFrame(path);
@@ -46,7 +46,7 @@ std::string callerOf(std::string_view path)
     return std::string(file) + ' ' + std::string(frame.substr(frame.find(':', line + 4) + 1));
 }
 
-/// Numbers for keys in the order in which they first come.
+/// Numbers keys in order of first occurrence.
 class Names {
 public:
     explicit Names(MemoryGroups& groups) : groups_(groups) {}
@@ -125,8 +125,7 @@ void groupByModule(const MemoryHistory& history, MemoryGroups& groups)
                                                    : byPath[block.path]);
 }
 
-/// Each group's bytes, and what is left over of the allocator's count: whenever a block comes or goes or the
-/// count changes.
+/// Updates the bytes of each group, and the remainder of the allocator's count, at each change.
 void drawCurves(const MemoryHistory& history, MemoryGroups& groups)
 {
     const StepCurve& count = history.allocated;

@@ -8,20 +8,20 @@ namespace tilescope::query {
 
 /// The property by which the blocks of a history are grouped.
 enum class MemoryGrouping {
-    Category, ///< what they are for
-    Phase,    ///< in which phase of a step they were asked for
+    Category, ///< purpose
+    Phase,    ///< phase of a step that allocated them
     Module,   ///< for which kind of module: all layers' attention is one
 };
 
-/// The blocks of a history in groups, and each group's bytes over time. At every instant the groups add up to
-/// what the allocator counted. Published once, never changed after; any thread.
+/// The blocks of a history in groups, and the bytes of each group over time. At every instant the groups add
+/// up to what the allocator counted. Immutable; any thread.
 struct MemoryGroups {
     MemoryGrouping grouping = MemoryGrouping::Category;
-    std::vector<std::string> names;    ///< as they lie on each other, the lowest first
+    std::vector<std::string> names;    ///< in stacking order, the lowest first
     std::vector<std::uint8_t> groupOf; ///< by block
     /// By group; empty of those that never had a byte.
     std::vector<std::shared_ptr<const StepCurve>> curves;
-    std::uint8_t rest = 0; ///< group of what the allocator counts and no block accounts for
+    std::uint8_t rest = 0; ///< group of the bytes that the allocator counts and no block accounts for
 
     std::int64_t at(std::size_t group, std::int64_t time) const;
 };
@@ -34,8 +34,8 @@ std::shared_ptr<const MemoryGroups> memoryGroups(const std::shared_ptr<const Mem
                                                  MemoryGrouping grouping,
                                                  const std::function<bool()>& cancelled = {});
 
-/// The module that a block belongs to: that of the range that asked for it, or of the tensor that is known to
-/// lie in it; empty where there is none.
+/// The module of a block: that of the range that allocated it, or of its tensor if known; empty if there is
+/// none.
 std::string_view moduleOf(const MemoryHistory& history, const MemoryLife& block);
 
 /// The innermost Python frame of a stack that is not PyTorch's own, `train.py:96:step` with U+2215 for slashes

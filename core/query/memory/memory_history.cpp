@@ -59,7 +59,7 @@ private:
         if (span)
             history_->origin = span->first;
         std::vector<AllocEvent> events;
-        constexpr std::int64_t kMostAtOnce = 1 << 22; // as far as a file's word is taken for it
+        constexpr std::int64_t kMostAtOnce = 1 << 22; // limits what a file can claim
         events.reserve(static_cast<std::size_t>(
             std::clamp<std::int64_t>(reader_.counts(run).allocEvents, 0, kMostAtOnce)));
         std::size_t untilAsked = 0;
@@ -75,7 +75,7 @@ private:
         if (!std::ranges::is_sorted(events, {}, &AllocEvent::time))
             std::ranges::stable_sort(events, {}, &AllocEvent::time);
         MemoryFacts facts = reader_.memory(run);
-        // Replayed steps allocate nothing, nor does a step whose first request fails: what there was when
+        // Replayed steps allocate nothing, nor does a step whose first request fails: what was allocated when
         // they began stays until they end.
         const bool changesNothing = std::ranges::all_of(
             events, [](const AllocEvent& event) { return event.action == AllocAction::Oom; });
@@ -133,7 +133,7 @@ private:
         history.length = fromOrigin(std::max(history.events.back().time, unchangedUntil_));
     }
 
-    /// Bytes by category that change at each event, and what is left over of the allocator's count.
+    /// Bytes by category that change at each event, and the remainder of the allocator's count.
     void drawCurves()
     {
         MemoryHistory& history = *history_;

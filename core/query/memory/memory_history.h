@@ -67,7 +67,7 @@ public:
     std::int64_t peakTime = 0;
     std::vector<MemorySegment> segments = {}; ///< when the trace began
     std::vector<MemoryBlock> older = {};      ///< likewise, free ones too
-    CodePlaces places = {};                   ///< where the blocks' ranges were opened
+    CodePlaces places = {};                   ///< the places where the blocks' ranges were opened
     /// Of the device; ids are the file's. Their times are distinct: an event at the time of the one before
     /// is put later, so that each state of the allocator has an instant.
     std::vector<AllocEvent> events = {};
@@ -103,7 +103,7 @@ std::optional<AllocEvent> countOfBlocks(const MemoryFacts& facts);
 /// Which parts of a history are read.
 enum class MemoryParts {
     All,
-    /// Without the names of ops (memoryOps() has them), and without events where no segments need them.
+    /// Without the names of ops (see memoryOps()), and without events if no segments need them.
     WithoutOps
 };
 

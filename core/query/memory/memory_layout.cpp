@@ -9,7 +9,7 @@ namespace tilescope::query {
 namespace {
 
 constexpr std::size_t kMostBoxes = 400'000;
-constexpr std::int64_t kClose = 64 << 10; ///< blocks no farther apart lie in one area
+constexpr std::int64_t kClose = 64 << 10; ///< blocks with at most this distance are in one area
 
 /// When a block begins and ends within the history.
 std::pair<std::int64_t, std::int64_t> lifeOf(const MemoryHistory& history, const MemoryLife& block)
@@ -37,7 +37,7 @@ std::vector<std::uint32_t> largest(const MemoryHistory& history, std::size_t mos
     return order;
 }
 
-/// Ranges of addresses as they come, to be joined where they overlap.
+/// Collects ranges of addresses and joins those that overlap.
 std::vector<MemoryArea> joined(std::vector<MemoryArea> ranges, std::uint64_t gap)
 {
     std::ranges::sort(ranges, {}, &MemoryArea::address);
@@ -70,7 +70,7 @@ void addMapped(std::vector<MemoryArea>& ranges, const MemoryHistory& history)
     std::ranges::move(joined(std::move(mapped), 1), std::back_inserter(ranges));
 }
 
-/// The segments that there ever were; where an allocator has none, where its blocks were.
+/// All segments; for an allocator without segments, the addresses of its blocks.
 std::vector<MemoryArea> areasOf(const MemoryHistory& history, const std::vector<std::uint32_t>& shown)
 {
     std::vector<MemoryArea> ranges;
@@ -119,7 +119,7 @@ void placeByAddress(MemoryLayout& layout, const MemoryHistory& history,
     }
 }
 
-/// Blocks that lie on each other now.
+/// Blocks that are currently stacked.
 class Stack {
 public:
     explicit Stack(std::vector<MemoryBox>& boxes) : boxes_(boxes) {}
@@ -165,7 +165,7 @@ private:
     std::int64_t top_ = 0;
 };
 
-/// False where that takes more boxes than can be looked at.
+/// False if that takes more boxes than the limit.
 bool placeStacked(MemoryLayout& layout, const MemoryHistory& history, const std::vector<std::uint32_t>& shown)
 {
     layout.boxes.clear();

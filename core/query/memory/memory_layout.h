@@ -6,20 +6,20 @@
 
 namespace tilescope::query {
 
-/// Where blocks stand in a picture of memory over time.
+/// Vertical position of blocks in a picture of memory over time.
 enum class MemoryPlacing {
     Address, ///< at their addresses; stretches of addresses that hold nothing are left out
-    Stacked, ///< on each other in the order of their allocations: what a block's end frees, those above fall
+    Stacked, ///< in the order of their allocation; when a block ends, those above it move down
 };
 
 /// A stretch of addresses: a segment, or neighbouring blocks where an allocator has no segments.
 struct MemoryArea {
     std::uint64_t address = 0;
     std::int64_t bytes = 0;
-    std::int64_t low = 0; ///< where it stands in the picture
+    std::int64_t low = 0; ///< vertical position in the picture
 };
 
-/// A block, or the part of its life in which it stays where it is: a rectangle of time and bytes.
+/// A block, or the part of its life with a constant position: a rectangle of time and bytes.
 struct MemoryBox {
     std::int64_t from = 0;
     std::int64_t to = 0;
@@ -28,8 +28,7 @@ struct MemoryBox {
     std::uint32_t block = 0; ///< index into the history's blocks
 };
 
-/// The largest blocks of a history, each where it stands, and the rest as a band. Published once, never
-/// changed after; any thread.
+/// The largest blocks of a history with their positions, and the rest as a band. Immutable; any thread.
 class MemoryLayout {
 public:
     MemoryPlacing placing = MemoryPlacing::Address;
@@ -42,7 +41,7 @@ public:
     std::int64_t restMost = 0;
     std::int64_t height = 1; ///< of the picture, bytes
 
-    /// Allocated bytes that no box stands for.
+    /// Allocated bytes without a box.
     /// \param history  the one that was laid out
     std::int64_t restAt(const MemoryHistory& history, std::int64_t time) const;
 
@@ -62,10 +61,10 @@ public:
     }
     /// The box at a place; within the slack the nearest in time.
     std::optional<std::size_t> hit(double time, double bytes, double slackTime, double slackBytes) const;
-    /// The area that an address lies in; none where there is none.
+    /// The area that contains an address; none if there is none.
     const MemoryArea* areaOf(std::uint64_t address) const;
 
-    /// What restAt() tells, of these blocks: sets restMost too.
+    /// Computes restAt() for these blocks; also sets restMost.
     void setRest(const MemoryHistory& history, const std::vector<std::uint32_t>& shown);
     /// Call once everything above is set.
     void index();
@@ -73,7 +72,7 @@ public:
 private:
     static constexpr std::size_t kStretch = 256;
     // Of few blocks their bytes change less often than the rest does, of all of them the rest: one is empty.
-    StepCurve told_; // bytes that boxes stand for
+    StepCurve told_; // bytes represented by boxes
     StepCurve rest_;
     std::vector<std::int64_t> latestEnds_; // of each kStretch boxes
 };

@@ -1,4 +1,4 @@
-// A layout as it is seen from afar, made once so that frames need not look at every box.
+// A layout at reduced resolution, computed once so that frames need not process every box.
 
 #include "core/query/memory/memory_drawing.h"
 
@@ -16,7 +16,7 @@ constexpr int kMostColumns = 1 << 16;
 constexpr int kFiner = 4;            ///< times as many columns has the next level
 constexpr double kUsualWidth = 1100; ///< pixels of a plot
 
-/// Boxes that are seen on average where a level of so many columns is just too coarse.
+/// Average number of boxes to process if a level of this many columns is slightly too coarse.
 double seenBehind(std::size_t boxes, int columns)
 {
     return static_cast<double>(boxes) * 2 * kUsualWidth / columns;

@@ -9,7 +9,7 @@ namespace tilescope::query {
 
 namespace {
 
-/// A memory track's curves; empty ones where it has no points.
+/// The curves of a memory track; empty if it has no points.
 std::pair<StepCurve, StepCurve> curvesOf(const store::RunReader& reader, RunId run,
                                          const store::TrackInfo& track, std::int64_t shift)
 {

@@ -9,8 +9,8 @@
 
 namespace tilescope::query {
 
-/// Allocated and reserved bytes of the device with the highest peak, as a long run's file keeps them ready
-/// made: a history without blocks, there long before the whole one. Null where the file keeps none.
+/// Allocated and reserved bytes of the device with the highest peak, from the file's precomputed track: a
+/// history without blocks, available long before the complete one. Null if the file has none.
 /// \throws Error  no such run
 std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reader, RunId run);
 
@@ -30,12 +30,12 @@ struct OutsideAllocator {
 /// None on a CPU, and if nothing measured it. O(readings).
 std::optional<OutsideAllocator> outsideOf(std::span<const MemoryReading> readings, DeviceIndex device);
 
-/// Ops by which the blocks of a history were asked for. Immutable; any thread.
+/// Ops that allocated the blocks of a history. Immutable; any thread.
 struct MemoryOps {
     struct Op {
         OpId id;
         std::uint32_t name = 0;   ///< index into texts
-        std::uint32_t shapes = 0; ///< of what it was given; 0 where not recorded
+        std::uint32_t shapes = 0; ///< of its inputs; 0 if not recorded
     };
     std::vector<std::string> texts{{}};
     std::vector<Op> ops = {}; ///< by id

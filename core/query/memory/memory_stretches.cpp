@@ -14,7 +14,7 @@ struct Interval {
     std::int64_t to = 0;
 };
 
-/// The group that a range is an instance of; empty where it is none.
+/// The group of which a range is an instance; empty if there is none.
 std::string keyOf(Grouping grouping, std::string_view path, std::int32_t step)
 {
     const std::string_view below = analysis::fromStepDown(path);
@@ -23,7 +23,7 @@ std::string keyOf(Grouping grouping, std::string_view path, std::int32_t step)
     case Grouping::Step:
         return below == "step" ? "step " + std::to_string(step) : std::string();
     case Grouping::Phase:
-        // The phase itself, not what lies in it.
+        // The phase itself, without its children.
         return below.ends_with(phase) && below.size() == phase.size() + 5 ? std::string(phase)
                                                                           : std::string();
     case Grouping::Range:

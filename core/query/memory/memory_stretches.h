@@ -18,9 +18,9 @@ struct MemoryStretch {
     std::int64_t churn = 0;  ///< bytes that were allocated within an instance, on average
 };
 
-/// By the key of the group: of each range of the traced steps, and of the backward of each module, which no
-/// range covers: from its first to its last allocation event. Empty for groupings that are no stretch of
-/// time.
+/// The time intervals of each group, by key: those of the ranges of the traced steps. The backward of a
+/// module has no range, so its interval is from its first to its last allocation event. Empty for groupings
+/// without time intervals.
 std::map<std::string, MemoryStretch> memoryStretches(const store::RunReader& reader,
                                                      const MemoryHistory& history, Grouping grouping);
 

@@ -6,7 +6,7 @@
 
 namespace tilescope::query {
 
-/// A segment at an instant and what lies in it, from its first byte to its last.
+/// A segment at an instant and its contents, from its first to its last byte.
 struct MemoryStrip {
     struct Part {
         std::int64_t offset = 0; ///< from the segment's address

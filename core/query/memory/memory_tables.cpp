@@ -13,7 +13,7 @@ namespace tilescope::query {
 
 namespace {
 
-/// Counts what the allocator has and no block accounts for.
+/// Counts allocated bytes that no block accounts for.
 void addUnattributed(MemoryGroupsTable& table, Bytes bytes)
 {
     if (bytes == Bytes{})
@@ -28,7 +28,7 @@ void addUnattributed(MemoryGroupsTable& table, Bytes bytes)
     std::ranges::stable_sort(table.rows, std::ranges::greater{}, &MemoryGroupRow::atPeak);
 }
 
-/// What lies in the private pools of CUDA graphs.
+/// The contents of the private pools of CUDA graphs.
 void addGraphPool(MemoryGroupsTable& table, std::span<const MemoryBlock> blocks,
                   std::span<const MemoryReading> readings)
 {
@@ -44,7 +44,7 @@ void addGraphPool(MemoryGroupsTable& table, std::span<const MemoryBlock> blocks,
             table.graphPool.replay = Bytes{reading.requested};
 }
 
-/// What a device lost to the process beyond what the allocator counts as allocated.
+/// Memory that the process uses on a device beyond the allocator's reserved memory.
 void addBeyondTheCount(MemoryGroupsTable& table, const MemoryHistory& history)
 {
     for (const MemoryCategory category : {MemoryCategory::Fragmentation, MemoryCategory::ReservedFree}) {

@@ -44,8 +44,9 @@ struct MemoryGroupRow {
 /// What the private pools of CUDA graphs hold, in which replayed steps work without allocating.
 struct GraphPool {
     Bytes held{};                     ///< allocated there; part of the categories
-    Bytes unknown{};                  ///< of it, unattributed: nobody saw it allocated
-    std::optional<Bytes> replay = {}; ///< most that the captured step held there at once; none where not seen
+    Bytes unknown{};                  ///< part of it that is unattributed: its allocation was not recorded
+    std::optional<Bytes> replay = {}; ///< maximum that the captured step used there at once; none if not
+                                      ///< recorded
 };
 
 struct MemoryGroupsTable {
@@ -56,7 +57,7 @@ struct MemoryGroupsTable {
     std::optional<Nanoseconds> peak = {}; ///< from the run's first event; none without events
     Bytes allocated{}; ///< at the peak: the sum of the rows, less those beyond the allocator's count
     Bytes reserved{};
-    std::optional<OutsideAllocator> outside = {}; ///< none where it was not measured
+    std::optional<OutsideAllocator> outside = {}; ///< none if not measured
     GraphPool graphPool = {};
 };
 

@@ -32,7 +32,7 @@ void addScene(OomReport& report, const store::RunReader& reader, const MemoryHis
         report.largestFree = Bytes{map.largestFree()};
         report.fragmentation = Bytes{map.use().fragmentation()};
         report.reserved = Bytes{map.use().reserved()};
-        // LibTorch puts what the driver has left where other events have their address.
+        // LibTorch stores the driver's free memory in the address of such events.
         report.deviceFree = Bytes{static_cast<std::int64_t>(failure.address)};
     }
     report.holders = history.aliveAt(time);
@@ -56,8 +56,8 @@ std::optional<std::int64_t> numberIn(const std::vector<EnvironmentEntry>& facts,
     return number;
 }
 
-/// The device of the run, with what its allocator may have had: what it had when it failed and the driver had
-/// left.
+/// The device of the run. Its capacity is what the allocator had reserved at the failure plus the driver's
+/// free memory.
 predict::TargetDevice deviceOf(const OomReport& report, const std::vector<EnvironmentEntry>& facts)
 {
     predict::TargetDevice device;

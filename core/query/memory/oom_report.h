@@ -13,24 +13,23 @@ namespace tilescope::query {
 struct OomReport {
     store::RunRecord run = {};
     OomInfo info = {};
-    // From the step that was run once more to see it; absent where that did not run out, or no memory was
+    // From the recorded repetition of the step; absent if that did not run out of memory, or memory was not
     // recorded.
     std::string path = {}; ///< range that asked
     std::string op = {};   ///< op that asked
     std::optional<Bytes> asked = {};
     std::optional<Bytes> allocated = {};
     std::optional<Bytes> reserved = {};
-    std::optional<Bytes> largestFree = {};   ///< block; none on a CPU, whose allocator keeps none
+    std::optional<Bytes> largestFree = {};   ///< block; none on a CPU, which has no caching allocator
     std::optional<Bytes> fragmentation = {}; ///< lost to rounding, and free between blocks
     std::optional<Bytes> deviceFree = {};    ///< by the driver's word
     std::shared_ptr<const MemoryHistory> history = {};
     std::vector<std::uint32_t> holders = {};                       ///< the ten largest blocks of the history
-    std::vector<std::pair<MemoryCategory, Bytes>> categories = {}; ///< what was allocated, the most first
+    std::vector<std::pair<MemoryCategory, Bytes>> categories = {}; ///< allocated bytes, the largest first
 
     std::vector<predict::Suggestion> suggestions = {}; ///< what would fit, by the predictor's word
 
-    /// Whether what was free among the reserved would have done, had it been one block. None where it is not
-    /// known.
+    /// Whether the reserved free memory would have sufficed as a single block. None if unknown.
     std::optional<bool> fragmentationIsToBlame() const;
 };
 

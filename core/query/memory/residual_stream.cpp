@@ -27,7 +27,7 @@ std::optional<ResidualStream> residualStream(const store::RunRecord& run, std::s
     ResidualStream stream{.batch = spec->batch, .context = spec->context, .dModel = spec->dModel};
     const std::string shape = analysis::shapeText(std::array{stream.batch * stream.context, stream.dModel});
     for (const SavedTensor& tensor : saved) {
-        // What a norm made itself is scaled already; the stream is what it was given.
+        // The result of a norm is scaled; the stream is its input.
         if (!isNorm(tensor.path) || tensor.shape != shape || tensor.tensor == "own output" ||
             tensor.sharedWith || tensor.category != MemoryCategory::Activations)
             continue;

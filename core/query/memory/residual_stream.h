@@ -9,7 +9,7 @@
 
 namespace tilescope::query {
 
-/// One activation of an lm's residual stream: what it ought to take, and what a norm was seen to hold.
+/// One activation of an lm's residual stream: its expected size, and the tensor that a norm saved.
 struct ResidualStream {
     std::int64_t batch = 0;
     std::int64_t context = 0;
@@ -23,8 +23,8 @@ struct ResidualStream {
     Bytes formula() const { return {batch * context * dModel * elementBytes}; }
 };
 
-/// \param saved  the run's ledger
-/// \return       none where the run is no lm or its norms hold no such tensor
+/// \param saved  the run's saved tensors
+/// \return       none if the run is not an lm or its norms save no such tensor
 std::optional<ResidualStream> residualStream(const store::RunRecord& run, std::span<const SavedTensor> saved);
 
 } // namespace tilescope::query

@@ -33,8 +33,8 @@ struct SavedTable {
     std::optional<ResidualStream> residual = {}; ///< of the whole run
 };
 
-/// What the activations come to is, to the byte, what the timeline has as activations before backward.
-/// \throws Error  no such run, a pattern that is none
+/// The sum of the activations equals, to the byte, the activations on the timeline before backward.
+/// \throws Error  no such run; the pattern is invalid
 SavedTable saved(const store::RunReader& reader, const EventQuery& query);
 
 } // namespace tilescope::query

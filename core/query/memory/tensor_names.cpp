@@ -20,7 +20,7 @@ std::vector<TensorShape> operandsOf(std::string_view shapes)
     return analysis::parseShapes(shapes).value_or(std::vector<TensorShape>{});
 }
 
-/// The operands of a batched product and what it gives; none for other ops.
+/// The operands and the result of a batched product; none for other ops.
 struct Product {
     TensorShape first;
     TensorShape second;
@@ -41,7 +41,7 @@ std::optional<Product> productOf(std::string_view op, const std::vector<TensorSh
     return product;
 }
 
-/// Names the blocks of one attention module in one step, as they are allocated.
+/// Names the blocks of one attention module in one step, in order of allocation.
 class AttentionStep {
 public:
     AttentionStep(const MemoryHistory& history, std::vector<TensorName>& names, bool isOwnKernel,
@@ -67,7 +67,7 @@ public:
             name(index, "P", scores_);
         } else if (!sawWeights_ && scores_.empty() && queryBytes_ > 0 &&
                    block.category == MemoryCategory::Activations) {
-            // A fused op, whose scores never stand in memory: what it keeps is its output and the rows' sums.
+            // A fused op, which has no scores in memory: it saves its output and the row statistics.
             name(index, block.bytes == queryBytes_ ? "O" : "LSE", {});
         }
     }
@@ -129,7 +129,8 @@ private:
                                  product.first.sizes[1] == scores_[2] && product.first.sizes[2] == scores_[1];
         if (mayBeWeights != mayBeValues)
             return mayBeWeights ? "dP" : "dV";
-        // All alike: autograd asks for the second operand's gradient first, and a gradient is known as such.
+        // All shapes are equal: autograd computes the second operand's gradient first, and gradients are
+        // identified by that order.
         const bool isValues = block.category == MemoryCategory::Gradients || !sawFirst_;
         sawFirst_ = true;
         return isValues ? "dV" : "dP";
@@ -145,7 +146,7 @@ private:
         return isQueries ? "dQ" : "dK";
     }
 
-    /// Whether an op only scales, lays out or copies what the last product gave.
+    /// Whether an op only scales, rearranges or copies the result of the last product.
     bool isCopy(std::string_view op, const std::vector<TensorShape>& operands, const MemoryLife& block) const
     {
         if (op == "aten::mul")
@@ -176,7 +177,7 @@ private:
     const MemoryHistory& history_;
     std::vector<TensorName>& names_;
     const bool isOwnKernel_;
-    const std::int64_t queryBytes_; ///< of the q that is an input; 0 where it is no attention alone
+    const std::int64_t queryBytes_; ///< of the q that is an input; 0 if this is not attention alone
     Dims scores_;                   ///< [batch * heads, queries, keys]
     bool sawWeights_ = false;       ///< softmax has run
     bool sawScoresGradient_ = false;
@@ -187,7 +188,7 @@ private:
     std::size_t fused_ = 0;
 };
 
-/// The attention module that a path lies in: layers.3/attention; empty where it lies in none.
+/// The attention module that contains a path: layers.3/attention; empty if there is none.
 std::string_view attentionOf(std::string_view path)
 {
     const std::string_view module = analysis::moduleOf(path);

@@ -8,12 +8,12 @@
 
 namespace tilescope::query {
 
-/// What a block of an attention step holds, in the letters of the papers: Q, K, V, S (scores), P (weights),
-/// O, dO, dP, dS, dQ, dK, dV; besides `P * dP`, LSE, and workspaces of single ops.
+/// The content of a block of an attention step, in the letters of the papers: Q, K, V, S (scores), P
+/// (weights), O, dO, dP, dS, dQ, dK, dV; also `P * dP`, LSE, and workspaces of single ops.
 struct TensorName {
-    std::string name = {};  ///< the holder's, where it is none of those; empty: not known
+    std::string name = {};  ///< that of the holder if it is none of these; empty: unknown
     std::string shape = {}; ///< [8, 256, 256]; empty: not known
-    /// Blocks of the run that had (part of) the same memory before, the latest first: what it reuses.
+    /// Earlier blocks of the run at (partly) the same addresses, the latest first: the memory that it reuses.
     std::vector<std::uint32_t> reuses = {};
 };
 
@@ -49,7 +49,7 @@ struct NamedMemory {
 };
 
 /// \param at    a time of the history; none: the first traced step
-/// \param glob  only blocks that were asked for in ranges that match; empty: all
+/// \param glob  only blocks allocated in matching ranges; empty: all
 NamedMemory namedMemory(std::shared_ptr<const MemoryHistory> history, std::optional<std::int64_t> at,
                         const std::string& glob = {});
 

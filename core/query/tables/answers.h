@@ -14,14 +14,14 @@ struct AnswerFigure {
     std::string label;
     std::optional<double> value = {};
     std::string unit = {}; ///< %, ns, FLOP, 1; empty for a count
-    std::string note = {}; ///< what a kernel does
+    std::string note = {}; ///< what the kernel computes
 };
 
-/// One question that people ask of a trace, answered for a run.
+/// A common question about a trace, answered for a run.
 struct Answer {
     std::string name = {}; ///< matmul-share
     std::string question = {};
-    std::string sentence = {}; ///< the answer; why there is none where there are no figures
+    std::string sentence = {}; ///< the answer; without figures, the reason
     std::vector<AnswerFigure> figures = {};
     std::string command = {}; ///< that shows the rows behind it
 };

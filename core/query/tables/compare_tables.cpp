@@ -78,9 +78,9 @@ std::vector<std::pair<std::string, std::string>> parametersOf(const store::RunRe
     return parameters;
 }
 
-/// What a run's environment says about the machine and the software. What changes by itself (loads, clocks,
-/// free memory, anything measured before and after) says nothing about why two runs differ that their samples
-/// do not.
+/// The facts of a run's environment about the machine and the software. Values that always change (loads,
+/// clocks, free memory, anything measured before and after) do not explain a difference between runs beyond
+/// their samples.
 std::vector<std::pair<std::string, std::string>> environmentOf(const store::RunReader& reader, RunId run)
 {
     std::vector<std::pair<std::string, std::string>> facts;
@@ -173,7 +173,7 @@ struct RunSamples {
     bool disturbed = false;
 };
 
-/// The runs of both sides and those that only tell how much runs differ.
+/// The runs of both sides, and those used only to estimate the deviation between runs.
 class ComparedSides {
 public:
     ComparedSides(const store::RunReader& a, const store::RunRecord& runA, const store::RunReader& b,

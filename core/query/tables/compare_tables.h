@@ -15,8 +15,7 @@ namespace tilescope::query {
 struct ComparedRun {
     std::string file = {};
     store::RunRecord run = {};
-    /// The runs whose times are compared: `run` and the finished repeats of its point, in the order of the
-    /// file.
+    /// The compared runs: `run` and the finished repeats of its point, in file order.
     std::vector<RunId> runs = {};
 };
 
@@ -27,7 +26,7 @@ struct ComparedTime {
     analysis::TimeDifference difference = {};
 };
 
-/// A flag of one of the compared runs: it says how far their times are to be trusted.
+/// A flag of one of the compared runs, which affects how reliable their times are.
 struct ComparedFlag {
     char side = 'A'; ///< A or B
     RunId run = {};
@@ -43,11 +42,11 @@ struct ComparedMemory {
 /// A fact that the runs do not share: a parameter, or something about the machine.
 struct ComparedFact {
     std::string key = {};
-    std::string a = {}; ///< empty where the run has no such fact
+    std::string a = {}; ///< empty if the run has no such fact
     std::string b = {};
 };
 
-/// One row of kernels, ops, families or ranges, with what a reader wants to know of it.
+/// One row of kernels, ops, families or ranges, with its description.
 struct ComparedGroup {
     analysis::GroupDifference difference = {};
     std::string shortName = {}; ///< of kernels
@@ -63,13 +62,13 @@ struct Comparison {
     std::vector<ComparedFact> environment = {};
     std::vector<ComparedTime> times = {}; ///< the step first; those that both runs measured
     std::vector<ComparedMemory> memory = {};
-    std::optional<MemoryDifference> held = {}; ///< only where it was asked for: memoryDifference()
+    std::optional<MemoryDifference> held = {}; ///< only if requested: memoryDifference()
     std::vector<ComparedGroup> families = {};  ///< of kernels, or of ops where neither ran on a GPU
     std::vector<ComparedGroup> kernels = {};   ///< ops where neither ran on a GPU
     std::vector<ComparedGroup> ranges = {};
     bool opsForKernels = false;
 
-    /// The step's wall; none where either side has no timed step.
+    /// The wall time of the step; none if a side has no timed step.
     const analysis::TimeDifference* step() const;
 };
 
@@ -77,14 +76,14 @@ struct Comparison {
 analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunRecord& run, Phase phase,
                             bool onGpu);
 
-/// Compares two sides, of one file or of two. Reads samples, and the events of the traced steps.
+/// Compares two sides, from one file or two. Reads samples, and the events of the traced steps.
 ///
-/// A side is a run together with the finished repeats of its point: runs of the same device, program and
-/// spec but for name, timeout and repeat. Two runs of one point are compared as single runs, since all
-/// repeats of either are those of the other. Further runs that differ from a side by their seed only, and
-/// further repeats of that one point, tell how much runs differ.
+/// A side is a run together with the finished repeats of its point: runs of the same device, program and spec
+/// except for name, timeout and repeat. Two runs of one point are compared as single runs, since they share
+/// all repeats. Other runs that differ from a side only by their seed, and further repeats of that one point,
+/// are used to estimate the deviation between runs.
 /// \param runA, runB  none: the file's only point
-/// \param runToRun    deviation between runs, as a fraction; none: what the runs show
+/// \param runToRun    deviation between runs, as a fraction; none: estimate it from the runs
 /// \throws Error  no such run; no run is named and the file has several points
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
                    std::optional<RunId> runB, std::optional<double> runToRun = {});

@@ -53,7 +53,7 @@ std::pair<std::size_t, std::size_t> startingIn(const Track& row, const std::opti
     return {first, std::max(first, row.firstFrom(stretch->second))};
 }
 
-// The part of an event that lies within the stretch; of no length where none does.
+// The part of an event within the interval; of length 0 if there is none.
 Stretch insideOf(const Track& row, std::size_t i, const Stretch& stretch)
 {
     const std::int64_t from = std::max(row.start(i), stretch.first);

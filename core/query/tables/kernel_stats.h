@@ -35,9 +35,9 @@ std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stre
 std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
                                       const std::function<bool()>& cancelled);
 
-/// The same of a host's ops by their own time, that of the ops they call taken off: what a CPU did. The times
-/// of one thread add up to the time in which it was inside an op; an op whose callees fill the stretch counts
-/// as an instance that takes no time. Ops lie below those that call them in the rows of their thread.
+/// Like the function above, for a host's ops by self time (without the ops that they call), which is the
+/// activity of a CPU. The times of one thread add up to the time within any op; an op that only calls other
+/// ops counts as an instance without time. Ops are in rows below their callers.
 std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
                                   const std::function<bool()>& cancelled);
 
@@ -49,12 +49,12 @@ std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats);
 std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const std::vector<bool>& names,
                                     std::optional<Stretch> stretch, const std::function<bool()>& cancelled);
 
-/// Where a device activity of that text ran first, or else a host's op; none where neither did, or where
+/// Where a device activity with that name first ran, otherwise a host op; none if there is neither, or if
 /// cancelled.
 std::optional<TimelineItem> firstInstance(const Timeline& timeline, std::string_view text,
                                           const std::function<bool()>& cancelled);
 
-/// The name of that text among the timeline's; none where it does not occur.
+/// The timeline's name with that text; none if there is none.
 std::optional<std::uint32_t> findName(const Timeline& timeline, std::string_view text);
 
 /// What the device did within a stretch: time by hue of its busy lane, its gaps among them.
@@ -65,7 +65,7 @@ struct BusyShare {
     double busy() const { return length > 0 ? double(time[std::size_t(Hue::Busy)]) / double(length) : 0; }
 };
 
-/// The first device's. None where no device was traced.
+/// For the first device. None if no device was traced.
 std::optional<BusyShare> busyShare(const Timeline& timeline, Stretch stretch);
 
 /// Allocated bytes at both ends of a stretch, on the device with the greatest peak.

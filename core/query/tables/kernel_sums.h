@@ -14,7 +14,7 @@ namespace tilescope::query {
 /// The kernels, copies or memsets of one name that were attributed to one path.
 struct KernelSum : store::KernelTotal {
     StringId op = {};                  ///< name of the op that launched them; only if the sums are by op
-    std::set<std::int32_t> steps = {}; ///< in which they ran; empty if they come from the stored totals
+    std::set<std::int32_t> steps = {}; ///< steps in which they ran; empty if they come from the stored totals
 };
 
 /// Sums device events by kind, name, path and op. One hash look-up an event.
@@ -38,7 +38,7 @@ private:
     };
     struct Entry {
         KernelSum sum = {};
-        std::int32_t lastStep = kNoStep; ///< events mostly come in step order
+        std::int32_t lastStep = kNoStep; ///< events are mostly in step order
     };
     std::unordered_map<Key, std::uint32_t, Hash> places_;
     std::vector<Entry> entries_;
@@ -49,7 +49,7 @@ struct KernelSelection {
     RunId run = {};
     std::optional<std::int32_t> step = {};
     bool byOp = false;
-    bool countSteps = false; ///< the sums tell in which steps they ran
+    bool countSteps = false; ///< the sums include the steps in which they ran
 };
 
 struct SummedKernels {
@@ -59,8 +59,8 @@ struct SummedKernels {
     std::set<StringId> otherPaths = {}; ///< of traced steps that are not selected
 };
 
-/// From the totals that the file keeps of the run. Reads the events only if there are none, or if they do not
-/// tell what is asked: one step, the ops, or the steps of each kernel where there are several.
+/// Uses the totals that the file stores for the run. Reads the events only if there are none, or if they are
+/// insufficient: for one step, the ops, or the steps of each kernel if there are several.
 /// \return  nothing if cancelled
 std::optional<SummedKernels> sumKernels(const store::RunReader& reader, const KernelSelection& selection,
                                         const std::function<bool()>& cancelled);

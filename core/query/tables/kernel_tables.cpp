@@ -213,7 +213,7 @@ private:
         }
     }
 
-    /// The spec tells the matmuls and attention of a place, not which kernel did them.
+    /// The spec gives the matmuls and attention of a place, but not their kernels.
     void addWorkOfSpec(const std::optional<ExperimentSpec>& spec, const std::vector<Op>& ops,
                        const std::vector<DeviceEvent>& device)
     {
@@ -291,7 +291,7 @@ private:
                 return a.second < b.second;
             })->first;
         row.percent = percentOf(row.total, table_.total);
-        // What the spec asks for may have no kernel in the selection: work without time is no rate.
+        // Work of the spec may have no kernel in the selection: without time there is no rate.
         if (row.counted == Nanoseconds{0})
             row.work.reset();
         if (query_.work)

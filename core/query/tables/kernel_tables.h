@@ -19,16 +19,16 @@ struct KernelRow {
     analysis::KernelFamily family = analysis::KernelFamily::Other; ///< of most of its time
     std::int64_t kernels = 1;                                      ///< distinct names in the group
     std::int64_t instances = 0;
-    std::int64_t steps = 0; ///< in which the group occurs; only if the query asks for it
+    std::int64_t steps = 0; ///< in which the group occurs; only if requested by the query
     Nanoseconds total{0};   ///< sum of durations; streams that overlap count each
     Nanoseconds shortest{0};
     Nanoseconds longest{0};
     std::optional<double> standardDeviation = {}; ///< of the sample, ns; none for one instance
     double percent = 0;                           ///< of the GPU time in the selection
 
-    // Only if the query asks for work.
+    // Only if the query requests work.
     std::optional<analysis::Work> work = {};
-    Nanoseconds counted{0}; ///< the part of the total whose work is known
+    Nanoseconds counted{0}; ///< the part of the total with known work
     std::optional<double> tensorActive =
         {}; ///< measured share of the time with active tensor cores, per cent
 
@@ -43,7 +43,7 @@ struct KernelRow {
 /// Which kernels a table is about.
 struct KernelQuery {
     std::optional<RunId> run = {};         ///< none: the file's last
-    std::string rangeGlob = {};            ///< only what lies in a range that matches; empty: all
+    std::string rangeGlob = {};            ///< only events within a matching range; empty: all
     Grouping grouping = Grouping::Name;    ///< Name, Family, Range, Module, Phase or, without work, Op
     std::optional<std::int32_t> step = {}; ///< none: all traced steps
     std::string range = {};                ///< a path; only kernels within it; empty: all
@@ -59,25 +59,24 @@ struct KernelsTable {
     std::int64_t outsideSteps = 0;
     Nanoseconds total{0};
     std::vector<std::pair<analysis::KernelFamily, std::int64_t>> families = {}; ///< ns, costliest first
-    std::vector<std::string> ranges = {}; ///< all paths that kernels lie in, from step down
+    std::vector<std::string> ranges = {}; ///< all paths of kernels, from step down
 
-    // Only if the query asks for work.
+    // Only if the query requests work.
     DeviceCeilings ceilings = {};
     std::string whyNoWork = {};   ///< why rows lack work; empty where all have what can be counted
     std::string whyNoTensor = {}; ///< why rows lack measured use of the tensor cores
 };
 
-/// Kernels of the traced steps by group: their times, and if the query asks for it their work and their
-/// measured use of the tensor cores.
+/// Kernels of the traced steps by group: their times and, if requested, their work and measured use of the
+/// tensor cores.
 ///
 /// Work comes from the shapes of the ops that launched the kernels or, for groups of places and families,
-/// from the spec. The hardware counter `tensor_active` is kept by range. A kernel has those of the ranges it
-/// ran in where nothing else took more than a twentieth of their time, or where none of them used tensor
-/// cores at all.
-/// \param cancelled  asked now and then; true gives an empty table
-/// \throws Error  no such run, a pattern that is none
-/// O(kernel names x paths) from the stored totals, O(events) where sumKernels() reads events. Work takes
-/// memory for the ops and kernels of the run.
+/// from the spec. The hardware counter `tensor_active` is recorded per range. A kernel has the value of its
+/// ranges if other kernels took at most a twentieth of their time, or if none of them used tensor cores.
+/// \param cancelled  checked regularly; true returns an empty table
+/// \throws Error  no such run; the pattern is invalid
+/// O(kernel names x paths) from the stored totals, O(events) if sumKernels() reads events. Work takes memory
+/// for the ops and kernels of the run.
 KernelsTable kernels(
     const store::RunReader& reader, const KernelQuery& query,
     const std::function<bool()>& cancelled = [] { return false; });

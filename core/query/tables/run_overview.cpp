@@ -17,7 +17,7 @@ namespace tilescope::query {
 
 namespace {
 
-/// Out of what the file keeps of its steps.
+/// From the totals that the file stores for its steps.
 StepsTable stepsOf(const store::RunTotals& totals, const RunOverview& overview, bool onGpu)
 {
     StepsTable table;
@@ -129,7 +129,7 @@ RangesTable rangesOf(const store::RunReader& reader, const store::RunTotals& tot
     return table;
 }
 
-// The phase whose host range holds the instant: step/forward is "forward".
+// The phase whose host range contains the instant: step/forward is "forward".
 std::string phaseAt(const store::RunReader& reader, RunId run, Timestamp at)
 {
     std::string phase;

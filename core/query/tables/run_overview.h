@@ -48,23 +48,23 @@ struct Utilisation {
     }
 };
 
-/// All that the first look at a run shows, besides what RunSummary has.
+/// Everything that the overview of a run shows, in addition to RunSummary.
 struct RunOverview {
     store::RunRecord run = {};
     std::optional<MeanStep> step = {};      ///< none without traced steps
     std::vector<FamilyShare> families = {}; ///< costliest first
     RangesTable ranges = {};
     std::optional<LiveMemoryTable> live = {}; ///< at the peak; none without allocation events
-    std::string peakPhase = {};               ///< backward, …; empty where no traced phase holds the peak
+    std::string peakPhase = {};               ///< backward, …; empty if the peak is in no traced phase
     LossesTable losses = {};
     EnvironmentTable environment = {};
-    std::optional<Utilisation> utilisation = {}; ///< none where the spec does not tell the FLOPs
-    /// The second half of the timed steps against the first; none where there are too few.
+    std::optional<Utilisation> utilisation = {}; ///< none if the FLOPs are not known from the spec
+    /// The second half of the timed steps relative to the first; none if there are too few.
     std::optional<analysis::SeriesDifference> drift = {};
 
     bool isWhole = false; ///< else it has only what needs no event, and traced steps may be there or not
 
-    /// An environment entry's value; empty where there is none.
+    /// The value of an environment entry; empty if there is none.
     std::string_view fact(std::string_view key) const;
 };
 
@@ -72,7 +72,7 @@ struct RunOverview {
 /// \throws Error  no such run
 RunOverview runBasics(const store::RunReader& reader, RunId run);
 
-/// Reads what the overview of a run shows; ends early, with what it has, where cancelled.
+/// Reads the overview of a run; if cancelled, returns early with the data so far.
 /// \throws Error  no such run
 RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled);
 

@@ -71,7 +71,7 @@ private:
     std::unordered_map<StringId, std::pair<Nanoseconds, std::int64_t>> sums_;
 };
 
-/// What the traced steps of one run took, of which only one is in memory at a time.
+/// The totals of the traced steps of one run, of which only one is in memory at a time.
 class RunSums {
 public:
     RunSums(const store::RunReader& reader, RunId run) : reader_(reader)

@@ -10,10 +10,10 @@ namespace tilescope::query {
 
 /// What kernels, families, ops and ranges took in the traced steps of some runs.
 struct TracedGroups {
-    std::vector<analysis::GroupTimes> families = {}; ///< of kernels; where no run had a GPU, of ops
+    std::vector<analysis::GroupTimes> families = {}; ///< of kernels; of ops if no run had a GPU
     std::vector<analysis::GroupTimes> kernels = {};  ///< none on a CPU
     std::vector<analysis::GroupTimes> ops = {};      ///< self time; only of runs without a GPU
-    std::vector<analysis::GroupTimes> ranges = {};   ///< GPU time, or wall where there is none
+    std::vector<analysis::GroupTimes> ranges = {};   ///< GPU time, or wall time without a GPU
     bool hasSteps = false;
     bool onGpu = false;
 };

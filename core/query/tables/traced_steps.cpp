@@ -16,7 +16,7 @@ struct Stretch {
     void add(Timestamp start, Timestamp end)
     {
         from = std::min(from, start);
-        // An event without a length overlaps a window that goes on after it.
+        // An event of length 0 overlaps a window that continues after it.
         to = std::max(to, std::max(start, end) + Nanoseconds(1));
     }
 };

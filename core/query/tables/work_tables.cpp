@@ -35,7 +35,7 @@ void readMeasured(DeviceCeilings& ceilings, const store::RunReader& reader, cons
     const std::string matmul = "matmul_" + std::string(wordOf(precision));
     bool isBusy[2] = {}; // the matrix products, the copy
     const std::vector<Ceiling> all = reader.ceilings();
-    for (const Ceiling& ceiling : all) { // as they were measured: the last of a kind holds
+    for (const Ceiling& ceiling : all) { // in order of measurement: the last of a kind is valid
         if (ceiling.device != device)
             continue;
         if (ceiling.kind == matmul)
@@ -59,7 +59,7 @@ void because(std::string& why, std::string_view reason)
         why += (why.empty() ? "" : "; ") + std::string(reason);
 }
 
-/// What a group's missing work comes from.
+/// The reason for missing work of a group.
 std::string whyNoWork(const RooflineTable& table, const std::string& key)
 {
     if (!table.fromShapes)
@@ -164,7 +164,7 @@ MfuRow mfuRow(const Sample& sample, RunId run, const std::optional<analysis::Ste
     return row;
 }
 
-/// What a run's spec says of a step.
+/// The work of a step according to the run's spec.
 struct StepWork {
     std::optional<ExperimentSpec> spec = {};
     std::optional<analysis::StepFlops> flops = {};

@@ -12,11 +12,11 @@
 
 namespace tilescope::query {
 
-/// What a run's device can reach, as it was measured and as its data sheet says.
+/// The measured ceilings of a run's device and those of its data sheet.
 struct DeviceCeilings {
     analysis::Ceilings measured = {};
     analysis::Ceilings sheet = {};
-    std::string measuredFrom = {}; ///< which figures these are; why there are none where there are none
+    std::string measuredFrom = {}; ///< source of the figures; without figures, the reason
     std::string sheetFrom = {};
 };
 
@@ -30,11 +30,11 @@ struct RooflineRow {
     std::string key = {};
     std::int64_t instances = 0;
     Nanoseconds time{0};
-    Nanoseconds counted{0}; ///< of it, the time whose work is known: rates are over that
+    Nanoseconds counted{0}; ///< part of it with known work: rates are over that
     std::optional<analysis::Work> work = {};
     std::optional<analysis::RooflinePoint> measured = {};
     std::optional<analysis::RooflinePoint> sheet = {};
-    std::string why = {}; ///< why something is missing; empty where nothing is
+    std::string why = {}; ///< why a value is missing; empty if none is
 };
 
 struct RooflineTable {
@@ -46,8 +46,8 @@ struct RooflineTable {
     DeviceCeilings ceilings = {};
 };
 
-/// By family (the default), op, range, phase or module; a range holds what lies beneath it.
-/// \throws Error  no such run, a pattern that is none
+/// By family (the default), op, range, phase or module; a range includes its children.
+/// \throws Error  no such run; the pattern is invalid
 RooflineTable roofline(const store::RunReader& reader, const EventQuery& query);
 
 /// How much of its device one timed step used.
