@@ -106,7 +106,7 @@ void Draft::writeAll(std::string_view format, const report::Document& document,
         writeTables(document);
 }
 
-/// The template describes what a figure shows; the program that draws it adds the data behind it.
+/// The template describes what a figure shows; the program that draws it adds the facts about its data.
 void addCaptions(report::Document& document, const report::Drawings& drawings)
 {
     for (report::Section& section : document.sections)

@@ -51,13 +51,13 @@ private:
     engine::Engine engine_;
 };
 
-/// \return false where only help was asked for
+/// \return false if only help was requested
 bool parse(std::span<char*> arguments, session::EngineOptions& options)
 {
     for (std::size_t i = 1; i < arguments.size(); ++i) {
         const std::string_view flag = arguments[i];
         if (flag == "--help" || flag == "--version") {
-            if (flag == "--version") // so that doctor hears of it
+            if (flag == "--version") // for tilescope doctor
                 machine::requireLoadedTorch();
             std::fputs(flag == "--help" ? kHelp : (programBanner() + "\n").c_str(), stdout);
             return false;
@@ -83,15 +83,15 @@ int run(std::span<char*> arguments)
     session::EngineOptions options;
     if (!parse(arguments, options))
         return 0;
-    // Ctrl-C at a terminal reaches this process too; the supervisor decides what it means. By hand there is
-    // none.
+    // Ctrl-C at a terminal also reaches this process, but the supervisor decides. When started by hand, there
+    // is no supervisor.
     std::signal(SIGPIPE, SIG_IGN);
     if (isatty(STDIN_FILENO) == 0) {
         std::signal(SIGINT, SIG_IGN);
         std::signal(SIGHUP, SIG_IGN);
     }
     const session::StopSignals signals{SIGTERM, SIGINT};
-    // Libraries print where they like; only events may reach the pipe.
+    // Libraries may print anything; only events may reach the pipe.
     options.output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     dup2(STDERR_FILENO, STDOUT_FILENO);
 

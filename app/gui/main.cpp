@@ -155,7 +155,7 @@ int run(int argc, char** argv)
     window.open(files);
     if (std::ranges::any_of(files,
                             [](const QString& file) { return file.endsWith(QLatin1String(".tscope")); }))
-        window.showPage(QStringLiteral("overview")); // what a file opens on, whatever page was left
+        window.showPage(QStringLiteral("overview")); // the page for opened files, whatever page was last used
     if (parser.isSet(spec))
         window.openSpec(parser.value(spec));
     if (parser.isSet(page) && !window.showPage(parser.value(page)))

@@ -20,7 +20,8 @@ QStringList separatingKeys(const std::vector<ChartPlace>& places, const QString&
 /// not their steps; absent if there are too few.
 ChartPoint merged(const std::vector<ChartPoint>& repeats, ChartRecipe::Centre centre, ChartRecipe::Bars bars);
 
-/// `recipe` with an x and a series that suit the runs: what the experiment varied. Other members stay.
+/// `recipe` with x and series that suit the runs: the keys that the experiment varies. Other members are
+/// kept.
 ChartRecipe suggested(ChartRecipe recipe, const std::vector<const query::RunSummary*>& runs);
 
 } // namespace tilescope::ui

@@ -48,7 +48,7 @@ std::optional<Phase> phaseOf(const QString& word)
     return {};
 }
 
-// The name in axes and captions, where the wall clock is implied.
+// The name in axes and captions, which leave out that wall time is meant.
 QString wordsOf(const QString& quantity)
 {
     const qsizetype comma = quantity.indexOf(QStringLiteral(", "));
@@ -59,7 +59,7 @@ QString wordsOf(const QString& quantity)
            (clock == QLatin1String("wall") ? QStringLiteral(" time") : QStringLiteral(" %1 time").arg(clock));
 }
 
-// The same of what lies along x: a quantity, or a key of the spec.
+// The same for x: a quantity, or a key of the spec.
 QString wordsOfX(const QString& x)
 {
     if (ChartRecipe::quantities().contains(x))
@@ -111,7 +111,7 @@ std::optional<ChartPoint> valueOf(const query::RunSummary& run, const QString& q
     return {};
 }
 
-// Those that the recipe names; all where it names none.
+// The runs that the recipe names; all if it names none.
 std::vector<const query::RunSummary*> namedRuns(const ChartRecipe& recipe,
                                                 std::vector<const query::RunSummary*> runs)
 {
@@ -122,7 +122,7 @@ std::vector<const query::RunSummary*> namedRuns(const ChartRecipe& recipe,
     return runs;
 }
 
-// Where a run lies along x: the value of a key, or of a quantity.
+// The x of a run: the value of a key, or of a quantity.
 std::optional<double> placeOf(const query::RunSummary& run, const ChartRecipe& recipe)
 {
     if (!ChartRecipe::quantities().contains(recipe.x))

@@ -22,7 +22,7 @@ namespace {
 
 const QColor kInk(0x1B, 0x20, 0x26);
 const QColor kGrid(0xE6, 0xE8, 0xEB);
-constexpr double kReferenceText = 8; // points: what lengths are given for
+constexpr double kReferenceText = 8; // points: the text size to which lengths refer
 constexpr double kPixelsPerInch = 96;
 constexpr std::size_t kMostInRow = 3;
 constexpr double kMostZoom = 1.6;
@@ -220,7 +220,7 @@ void ChartPlot::addFit(const ChartSeries& series, QCPAxisRect& panel, const QPen
     line->setName(tr("fit of %1").arg(series.name));
     if (!recipe_.formula)
         return;
-    // A law that the points do not follow says so itself.
+    // A law that does not fit the points is visible as such.
     constexpr double kFollowed = 0.95;
     QString law = series.fit->formula(chart_.xWord, chart_.unit);
     if (series.fit->r2 < kFollowed)

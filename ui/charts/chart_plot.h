@@ -27,7 +27,7 @@ public:
     static QCPScatterStyle::ScatterShape shapeOf(std::size_t series);
     /// Panels of the figure, a facet each.
     const std::vector<QCPAxisRect*>& panels() const { return panels_; }
-    /// Whether each of so many lines of a palette differs from the others when it is printed in grey.
+    /// Whether each of this many lines of a palette differs from the others in grey.
     static bool staysApartInGrey(ChartRecipe::Palette palette, std::size_t series);
 
 private:

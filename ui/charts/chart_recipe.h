@@ -69,7 +69,7 @@ struct ChartPoint {
     QString label = {};
 };
 
-/// y = c x^exponent, by least squares on the logarithms' scale of what it is shown on.
+/// y = c x^exponent, fitted by least squares on logarithms.
 struct ChartFit {
     double c = 0;
     double exponent = 1;
@@ -96,15 +96,16 @@ struct Chart {
     QStringList names;               ///< of the series: one colour each, whatever the facet
     QStringList facets;              ///< values of the facets' key; one empty one without
     QString facetKey;
-    QStringList separatedBy; ///< keys beside the recipe's series that separate lines: no line has an x twice
+    QStringList separatedBy; ///< keys besides the recipe's series that separate lines, so that no line has
+                             ///< two points at one x
     QString caption;
     QString empty; ///< why there is nothing to draw; empty if there is something
 };
 
-/// Makes the chart of a recipe from runs. Runs that the filter leaves are drawn; those of them that lack x or
-/// y are left out, and the caption says how many. A line has an x once: different experiments at one x become
-/// lines of their own, repeats of one experiment become one point.
-/// \param machine  what the runs were recorded on, for the caption
+/// Makes the chart of a recipe from runs. Draws the runs that pass the filter; those without x or y are
+/// omitted, and the caption gives their number. A line has at most one point per x: different experiments at
+/// one x become separate lines, repeats of one experiment become one point.
+/// \param machine  the machine of the runs, for the caption
 /// O(runs log runs).
 Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& runs,
               const QString& machine = {});
@@ -115,8 +116,8 @@ QString machineWords(const std::vector<query::EnvironmentTable>& environments);
 /// Whether a run has every word of a recipe's filter.
 bool hasWords(const query::RunSummary& run, const QString& filter);
 
-/// c of y = c x^exponent through the tail of the points (their larger half by x, two at least); the exponent
-/// too where the fit is a power law. None with fewer than two points.
+/// c of y = c x^exponent through the tail of the points (their larger half by x, at least two); also the
+/// exponent if the fit is a power law. None with fewer than two points.
 std::optional<ChartFit> fitOf(const std::vector<ChartPoint>& points, ChartRecipe::Fit kind);
 
 /// Keys that differ among runs and are numbers in all of them: what can be x.

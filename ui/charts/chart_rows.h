@@ -15,7 +15,7 @@ using LineColour = std::function<QColor(std::size_t)>;
 /// The values behind a chart: one row per series, one column per x.
 TableData chartRows(const Chart& chart, const LineColour& colour = {});
 
-/// Its fits, with what they predict at the largest x of the chart; no rows where there are none.
+/// Its fits, with their predictions at the largest x of the chart; no rows if there are none.
 TableData fitRows(const Chart& chart, const LineColour& colour = {});
 
 } // namespace tilescope::ui

@@ -16,15 +16,16 @@ void writeTextFile(const QString& path, const QString& text);
 /// \throws Error  the file cannot be read, or is none
 ChartRecipe readRecipe(const QString& path);
 
-/// Writes a figure at its size on paper, as PDF, SVG or PNG by the name's suffix, and its caption as text
-/// beside it.
-/// \throws Error  it cannot be written, or the suffix is another
+/// Writes a figure at its size on paper, as PDF, SVG or PNG according to the suffix, and its caption as a
+/// text file beside it.
+/// \throws Error  it cannot be written, or the suffix is unknown
 void writeFigure(ChartPlot& plot, const Chart& chart, const ChartRecipe& recipe, const QString& path);
 
 /// Draws every recipe, of a chart or of timelines, from the runs of the recordings into `folder`, named after
-/// the recipes: PDF, SVG, PNG and a caption, of a chart the data as CSV too. What `tilescope-gui --charts`
-/// does. Every process writes the same bytes, for which hashes of this process lose their random seed.
-/// \throws Error  as above, and where a recipe finds nothing to draw
+/// the recipes: PDF, SVG, PNG and a caption, and for charts the data as CSV. The implementation of
+/// `tilescope-gui --charts`. Disables the random seed of hashes in this process, so that output is
+/// reproducible.
+/// \throws Error  as above, or a recipe has nothing to draw
 void writeCharts(const QStringList& recipes, const QStringList& recordings, const QString& folder);
 
 } // namespace tilescope::ui

@@ -485,7 +485,7 @@ void ChartsPage::fillKeys()
         box.setCurrentIndex(box.findData(wanted));
     };
     const QStringList numeric = numericKeys(runs);
-    // A recipe that was not chosen by hand follows what the experiment varies; one that was keeps its series.
+    // A default recipe follows the varied keys of the experiment; one that the user changed keeps its series.
     if (!chosen_)
         recipe_ = suggested(recipe_, runs);
     else if (!numeric.isEmpty() && !numeric.contains(recipe_.x))

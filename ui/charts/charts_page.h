@@ -20,9 +20,9 @@ class Segments;
 class TableView;
 class ToolBar;
 
-/// A figure from the selected runs: what is x, y and series, axes, error bars and fits on the left, the
-/// figure at the proportions of paper, its data, fits and caption below. Recipes are files that
-/// `tilescope-gui --charts` draws too.
+/// A figure from the selected runs. On the left: x, y, series, axes, error bars and fits. On the right: the
+/// figure at its proportions on paper, with data, fits and caption below. Recipes are files that
+/// `tilescope-gui --charts` also draws.
 class ChartsPage : public Page {
     Q_OBJECT
 public:

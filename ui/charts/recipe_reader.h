@@ -10,7 +10,7 @@ namespace tilescope::ui {
 /// not fit is an Error that names the key and the file.
 class RecipeReader {
 public:
-    /// \param kind  the key that says what the file is and holds its version
+    /// \param kind  the key that identifies the kind of file and contains its version
     RecipeReader(const QByteArray& json, QString origin, const char* kind, int version);
 
     /// Whether the text is a recipe of that kind, of whatever version.

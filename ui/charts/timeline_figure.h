@@ -5,14 +5,13 @@
 
 namespace tilescope::ui {
 
-/// Timelines of runs, one above the other, as a figure: what the Timeline page shows when they are opened
-/// there.
+/// Timelines of runs, one above the other, as a figure: like the Timeline page with these runs.
 struct TimelineRecipe {
     QString title;
     QStringList runs;          ///< uids, from the top
     QString alignAt;           ///< path of a range within the first traced step; empty: the step itself
-    bool equalLengths = false; ///< what they are aligned at is drawn equally long in all
-    double memoryHeight = 1;   ///< of the lane of memory, in what it has by nature
+    bool equalLengths = false; ///< draws the aligned parts at equal length in all runs
+    double memoryHeight = 1;   ///< height of the memory lane, relative to the default
     int width = 960;           ///< logical pixels; 96 of them are an inch on paper
 
     static bool isOne(const QByteArray& json);
@@ -20,9 +19,9 @@ struct TimelineRecipe {
     static TimelineRecipe fromJson(const QByteArray& json, const QString& origin);
 };
 
-/// Draws it as `base`.pdf, .svg and .png, with `base`.caption.txt beside them. GUI thread.
-/// \param machine  what the runs were recorded on, for the caption
-/// \throws Error   a run is in none of the recordings or was not traced, a file cannot be read or written
+/// Writes `base`.pdf, .svg and .png, and `base`.caption.txt. GUI thread.
+/// \param machine  the machine of the runs, for the caption
+/// \throws Error   a run is in none of the recordings or was not traced; a file cannot be read or written
 void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& recordings, const QString& machine,
                          const QString& base);
 

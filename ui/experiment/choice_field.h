@@ -11,8 +11,8 @@ class QAbstractButton;
 
 namespace tilescope::ui {
 
-/// A field for a key with a few words: check boxes, of which several sweep the key and none leaves the
-/// default, which is half set then; radio buttons where it cannot be swept.
+/// A field for a key with a few words: check boxes, where several sweep the key and none means the default
+/// (partially checked); radio buttons if the key cannot be swept.
 class ChoiceField : public QWidget {
     Q_OBJECT
 public:

@@ -37,7 +37,7 @@ public:
     /// Stops the running sweep after its step (a second call: at once) and clears the queue.
     void stopAll();
     /// Writes a job script that runs the spec as that many Slurm tasks.
-    /// \return  false if that failed; why is said on the page
+    /// \return  false if it failed; the page shows the reason
     bool writeSlurmScript(const QString& path, int tasks);
 
 signals:

@@ -17,7 +17,7 @@ constexpr std::size_t kMostColumns = 64;
 constexpr std::size_t kMostRows = 40;
 constexpr double kLeastSpan = 1.5; // slowest to fastest, for the darkest shade
 
-// Words of a label `backend=flash seq_len=1024`, by key. Values hold no spaces in what is swept as a grid.
+// Words of a label `backend=flash seq_len=1024`, by key. Values in grids contain no spaces.
 std::map<QString, QString> wordsOf(const std::string& label)
 {
     std::map<QString, QString> words;
@@ -31,7 +31,7 @@ std::map<QString, QString> wordsOf(const std::string& label)
 
 struct Key {
     QString name;
-    QStringList values; ///< in the order in which they come
+    QStringList values; ///< in order of occurrence
     bool numbers = true;
 };
 
@@ -39,7 +39,7 @@ struct Key {
 std::vector<Key> keysOf(const std::vector<std::map<QString, QString>>& points)
 {
     std::map<QString, Key> found;
-    std::vector<std::pair<std::size_t, QString>> order; // by where the second value comes first
+    std::vector<std::pair<std::size_t, QString>> order; // order of first occurrence of the second value
     for (std::size_t i = 0; i < points.size(); ++i) {
         for (const auto& [name, value] : points[i]) {
             Key& key = found[name];

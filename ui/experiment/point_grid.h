@@ -18,7 +18,7 @@ struct PointGrid {
     QStringList rows;                  ///< values of rowKey, in order
     QStringList columnKeys;            ///< the outermost first; none: one column
     std::vector<QStringList> columns;  ///< a value for each of columnKeys
-    std::vector<std::ptrdiff_t> cells; ///< row after row: position of the point, -1 where there is none
+    std::vector<std::ptrdiff_t> cells; ///< row by row: position of the point, -1 if there is none
 
     std::ptrdiff_t at(std::size_t row, std::size_t column) const
     {
@@ -41,7 +41,7 @@ struct GridCell {
 /// All cells of a grid, row after row, times in the unit that suits most of them.
 struct GridCells {
     std::vector<GridCell> cells;
-    QString unit; ///< ms; empty while there is no time
+    QString unit; ///< ms; empty if there is no time
 };
 /// A sweep prepared for display. The cost grows with its length: not for the GUI thread.
 struct SweepPlan {

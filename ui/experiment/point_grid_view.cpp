@@ -169,7 +169,7 @@ void PointGridView::paintHeader(QPainter& painter, const Layout& layout) const
             const bool first = level == 0 && levels > 1;
             painter.setFont(first ? Theme::instance().bold() : Theme::instance().small());
             painter.setPen(first ? p.text : p.dimText);
-            // The first of a row of numbers says what they are.
+            // The first number of a row has the unit.
             const QString value = grid_.columns[column][level];
             const bool named =
                 innermost && (level == 0 ? column == 0 : beginsGroup(grid_, column, level - 1));

@@ -21,9 +21,8 @@ class Panel;
 class SpecFormView;
 class YamlEditor;
 
-/// A spec as form and as text, each following the other. What the text holds is what is run; the form shows
-/// and edits it. If the text cannot be read, the form keeps its state and is locked until the text is fixed
-/// or undone.
+/// A spec as form and as text, kept in step. The text is what runs; the form shows and edits it. If the text
+/// cannot be read, the form keeps its state and is locked until the text is fixed or undone.
 class SpecEditor : public QWidget {
     Q_OBJECT
 public:
@@ -40,7 +39,7 @@ public:
     QString text() const;
     QWidget* textField() const;
     /// Replaces the text; can be undone.
-    /// \param origin  what stands for the file in sentences
+    /// \param origin  replaces the file name in messages
     void setText(const QString& text, const QString& origin);
     void setOrigin(const QString& origin);
     bool isModified() const;

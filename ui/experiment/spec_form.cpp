@@ -28,7 +28,7 @@ bool isEmptyYaml(const std::string& yaml)
     return true;
 }
 
-// Keys that stand above `fixed`: they name the experiment, the others describe it.
+// Keys above `fixed`: they name the experiment, the others describe it.
 bool standsAtTop(const KeyInfo& key)
 {
     return key.name == "name" || key.name == "workload" || key.name == "device";
@@ -161,7 +161,7 @@ void SpecForm::setOnce(const KeyInfo& key, SpecValue value)
     }
     document_.remove(key.name);
     std::vector<SpecDocument::Entry>& fixed = document_.fixed;
-    const auto under = std::ranges::find_if(fixed, &SpecDocument::Entry::underFixed); // they stand last
+    const auto under = std::ranges::find_if(fixed, &SpecDocument::Entry::underFixed); // they come last
     entry.underFixed = under != fixed.end() && !standsAtTop(key);
     const auto from = entry.underFixed ? under : fixed.begin();
     insertInOrder(fixed, from, entry.underFixed ? fixed.end() : under, std::move(entry));

@@ -13,13 +13,13 @@
 
 namespace tilescope::ui {
 
-/// A spec as a form shows it: for each key of the schema the values that the document gives it, as people
-/// write them (`64`, `8 GiB`, `a, b`). The document is what is edited; text comes from it and goes into it.
+/// A spec as a form shows it: for each key of the schema its values in the document, as text (`64`, `8 GiB`,
+/// `a, b`). Edits change the document, which converts from and to text.
 ///
-/// A plain value. Values need not be valid: config::problemsOf checks them.
+/// A plain value. Values need not be valid: config::problemsOf() checks them.
 class SpecForm {
 public:
-    /// Where a key's values come from.
+    /// The source of a key's values.
     enum class Given {
         Default, ///< it is not written
         Once,    ///< one value
@@ -29,8 +29,7 @@ public:
 
     SpecForm() = default;
     explicit SpecForm(config::SpecDocument document) : document_(std::move(document)) {}
-    /// \throws Error  where the text has not the form of a spec. A text without anything in it is an empty
-    /// form.
+    /// \throws Error  the text does not have the structure of a spec. An empty text is an empty form.
     static SpecForm fromYaml(const std::string& yaml, const std::string& origin);
 
     const config::SpecDocument& document() const { return document_; }
@@ -67,7 +66,7 @@ private:
 config::SpecValue valueFromText(const config::KeyInfo& key, const QString& text);
 QString textOfValue(const config::SpecValue& value);
 
-/// Several values typed into one field, parted by commas, and by spaces where a value of the key has none.
+/// Several values typed into one field, separated by commas, and by spaces if values of the key contain none.
 QStringList splitValues(const config::KeyInfo& key, const QString& typed);
 
 /// "1 to 65,536, default 8 (attention), 4 (lm)": the allowed values and the default.

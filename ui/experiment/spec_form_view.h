@@ -15,8 +15,8 @@ namespace tilescope::ui {
 
 class KeyField;
 
-/// The form of a spec, made from the schema: a field for every key of the workload, in groups. Groups that
-/// few people change are folded until one of their keys is written.
+/// The form of a spec, made from the schema: a field for every key of the workload, in groups. Rarely used
+/// groups are folded unless one of their keys is set.
 class SpecFormView : public QScrollArea {
     Q_OBJECT
 public:

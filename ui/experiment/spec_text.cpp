@@ -37,7 +37,7 @@ std::string yamlOf(const SpecDocument::Axis& axis)
     return config::toYaml(SpecValue{.kind = SpecValue::Kind::List, .items = axis.values});
 }
 
-/// The lines of a text, of which some are changed, taken out or put in.
+/// The lines of a text, with changed, removed and inserted lines.
 class Lines {
 public:
     explicit Lines(const std::string& text)
@@ -49,7 +49,7 @@ public:
         }
     }
 
-    /// The text of a value that stands on the line of its key and ends there.
+    /// The text of a value that is completely on the line of its key.
     struct Extent {
         std::size_t from = 0;
         std::size_t to = 0;
@@ -126,7 +126,7 @@ private:
         std::vector<std::string> behind = {};
     };
 
-    // Just behind a value; npos where it goes on in the next line.
+    // The position after a value; npos if it continues on the next line.
     static std::size_t endOfValue(const std::string& line, std::size_t at, bool block)
     {
         int depth = 0;

@@ -169,7 +169,7 @@ QString SweepProgress::take(const session::SampleEvent& event)
                                 : state == QLatin1String("trace") ? spec().warmup + spec().steps
                                                                   : 0;
     stepsDone_ = std::min(before + event.step + 1, stepsOf(spec()));
-    if (begun_ && state != QLatin1String("trace")) // traced steps are not what is measured
+    if (begun_ && state != QLatin1String("trace")) // traced steps are not part of the measurement
         keep(steps_, {numbered(event.step), double(event.wallNs)}, stepStride_, stepsSeen_);
     return {};
 }

@@ -36,7 +36,7 @@ public:
     struct PointState {
         QString label; ///< what distinguishes it from the others
         Standing standing = Standing::Waiting;
-        QString state; ///< what it is doing: warmup, measure, …
+        QString state; ///< current activity: warmup, measure, …
         session::ResultEvent result;
         std::int64_t run = 0; ///< of the file; 0 until it has begun, and of a point that the file held before
     };
@@ -76,7 +76,7 @@ public:
 
     /// The point that runs, or ran last; null before the first.
     const PointState* current() const;
-    /// Timed steps that it has to do.
+    /// Number of timed steps to do.
     std::int64_t stepsToDo() const;
     /// Steps of the current point; of very many evenly some.
     const std::vector<Step>& steps() const { return steps_; }
@@ -115,7 +115,7 @@ private:
     bool begun_ = false;
     std::vector<Step> steps_;
     std::vector<Memory> memory_;
-    std::int64_t memoryStride_ = 1; ///< of so many readings one is kept
+    std::int64_t memoryStride_ = 1; ///< every so many readings, one is kept
     std::int64_t stepStride_ = 1;
     std::int64_t stepsSeen_ = 0;
     std::int64_t memorySeen_ = 0;

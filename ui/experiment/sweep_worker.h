@@ -23,8 +23,8 @@ struct SweepEnd {
     QString failure = {};  ///< why it could not start or continue; empty if it could
 };
 
-/// Runs one sweep at a time in engine processes, from a thread of its own. Its signals come in the thread
-/// that it lives in (the GUI's), never during a call to it; only the destructor blocks.
+/// Runs one sweep at a time in engine processes, from a separate thread. Emits signals in its own thread (the
+/// GUI's), never during a call to it; only the destructor blocks.
 class SweepWorker : public QObject {
     Q_OBJECT
 public:

@@ -140,7 +140,7 @@ void ValuesField::typed(const QString& text)
     }
 }
 
-// Takes what is typed in list mode as a value.
+// Accepts the text typed in list mode as a value.
 void ValuesField::commit()
 {
     if (!list_)

@@ -12,14 +12,14 @@ namespace tilescope::ui {
 
 class FlowLayout;
 
-/// A field for the values of a key: one value as text, several as chips beside each other. A comma (and a
-/// space, where values have none) begins the next value, Enter ends it, Backspace takes the last one back.
+/// A field for the values of a key: one value as text, several as chips. A comma (and a space, if values
+/// contain none) begins the next value, Enter ends it, Backspace returns the last one for editing.
 class ValuesField : public QFrame {
     Q_OBJECT
 public:
     explicit ValuesField(const config::KeyInfo& key, QWidget* parent = nullptr);
 
-    /// Shows these values without emitting a signal; text that is being typed and says the same stays.
+    /// Shows these values without emitting a signal; equivalent text that is being typed stays.
     void setValues(const QStringList& values, bool swept);
     const QStringList& values() const { return values_; }
     void setReadOnly(bool readOnly);

@@ -23,12 +23,11 @@ void finishBackgroundWork();
 /// The sentence of the exception that is being handled.
 QString failureSentence();
 
-/// Background work for one owner: job(cancelled) -> value on a pool thread, its value delivered queued in the
-/// owner's (GUI) thread. Starting a new job makes the one before stale: it sees cancelled() and what it still
-/// returns is dropped.
+/// Background work for one owner: job(cancelled) -> value on a pool thread; the value is delivered by a
+/// queued call in the owner's (GUI) thread. Starting a new job makes the previous one stale: cancelled()
+/// becomes true for it, and its result is dropped.
 ///
-/// Made, used and destroyed in the owner's thread; destroying it drops what is still running, without
-/// waiting.
+/// Created, used and destroyed in the owner's thread. Destruction drops running jobs without waiting.
 class JobTracker {
 public:
     explicit JobTracker(QObject* owner)
@@ -42,7 +41,7 @@ public:
 
     /// \param job     called as job(cancelled) on a pool thread; may throw
     /// \param done    called with its value in the owner's thread, unless stale
-    /// \param failed  called with the sentence of what it threw
+    /// \param failed  called with the sentence of its exception
     template <class Job, class Done>
     void start(Job job, Done done, std::function<void(const QString&)> failed)
     {

@@ -373,7 +373,7 @@ QStringList rangeChoices(const std::vector<std::string>& paths, int most)
             all.insert(parts.mid(0, depth).join(QLatin1Char('/')));
     }
     QStringList choices(all.begin(), all.end());
-    // layers.10 comes after layers.9, and of too many the outer ones stay.
+    // layers.10 comes after layers.9; if there are too many, the outer ones are kept.
     const auto depthOf = [](const QString& path) { return path.count(QLatin1Char('/')); };
     std::stable_sort(choices.begin(), choices.end(),
                      [&](const QString& a, const QString& b) { return depthOf(a) < depthOf(b); });

@@ -75,8 +75,8 @@ struct FamilyTime {
 };
 TableData familyRows(const std::vector<FamilyTime>& families);
 
-/// Ranges that a table can be limited to: those that kernels lie in and all above them, outer ones first and
-/// then by name; at most `most`.
+/// Ranges to which a table can be limited: those with kernels and all above them, outer ones first, then by
+/// name; at most `most`.
 QStringList rangeChoices(const std::vector<std::string>& paths, int most);
 
 } // namespace tilescope::ui

@@ -40,7 +40,7 @@ QString words(std::string_view text)
     return QString::fromUtf8(text.data(), qsizetype(text.size()));
 }
 
-// The figures of an answer as rows: times in one unit, ratios as they are.
+// The figures of an answer as rows: times in one unit, ratios unchanged.
 std::vector<KeyValueRow> rowsOf(const query::Answer& answer)
 {
     std::vector<KeyValueRow> rows;
@@ -448,7 +448,7 @@ void KernelsPage::followKernel()
     showDurations({}, query::Hue::Other, tr("Select a row to see how long its instances took."));
 }
 
-// `otherwise` says why there is no histogram.
+// `otherwise` is the reason why there is no histogram.
 void KernelsPage::showDurations(const Durations& durations, query::Hue hue, const QString& otherwise)
 {
     const bool any = !durations.histogram.counts.empty();

@@ -44,7 +44,7 @@ private:
         std::shared_ptr<const query::Timeline> timeline;
         std::vector<query::KernelStat> stats;
     };
-    // From the events; ops where there are no kernels.
+    // From the events; uses ops if there are no kernels.
     struct Full {
         query::KernelsTable kernels;
         std::optional<query::OpsTable> ops;

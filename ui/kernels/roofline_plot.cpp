@@ -15,12 +15,12 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr std::size_t kLabels = 6; // of the costliest; the current one comes on top
+constexpr std::size_t kLabels = 6; // for the costliest; the current one is on top
 constexpr double kGreatestRadius = 15;
 constexpr double kLeastRadius = 2.5;
 constexpr double kWorthShowing = 0.01; // of the costliest's time
 constexpr double kRoomForWords = 8;    // above the highest roof
-constexpr double kReach = 4;           // pixels beside a bubble that still hit it
+constexpr double kReach = 4;           // distance in pixels at which a bubble is still hit
 
 QString rateText(double rate, const char* what)
 {

@@ -13,7 +13,7 @@ class QVBoxLayout;
 
 namespace tilescope::ui {
 
-/// A combo box whose arrow is our chevron.
+/// A combo box with our own arrow.
 class ComboBox : public QComboBox {
     Q_OBJECT
 public:
@@ -35,8 +35,8 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 };
 
-/// Dim text of one line that takes the room that others leave. It is elided where that is too little, and
-/// hidden if less than two fifths of it would fit; the tooltip then shows it whole.
+/// Dim text on one line that takes the remaining space. It is elided if it does not fit, and hidden if less
+/// than two fifths of it would fit; the tooltip then shows it whole.
 class ElidedLabel : public QLabel {
     Q_OBJECT
 public:
@@ -59,7 +59,7 @@ QLabel* makeMessage();
 /// A vertical layout without margins and gaps.
 QVBoxLayout* makePlainColumn(QWidget* parent);
 
-/// A segmented control: a row of buttons of which one is checked.
+/// A segmented control: a row of buttons, one of which is checked.
 class Segments : public QWidget {
     Q_OBJECT
 public:

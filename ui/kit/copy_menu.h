@@ -11,10 +11,10 @@ class QWidget;
 namespace tilescope::ui {
 
 /// Opens a view's menu: copy it as an image, or its data as a table.
-/// \param table  its data; no columns where it has none
+/// \param table  its data; no columns if it has none
 void openCopyMenu(QWidget& view, const QPoint& at, const std::function<TableData()>& table);
 
-/// The values that a plot shows: one row per point, by line. No rows where it shows none.
+/// The values that a plot shows: one row per point, by line. No rows if there are none.
 TableData tableOf(const QCustomPlot& plot);
 
 } // namespace tilescope::ui

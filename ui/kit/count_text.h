@@ -5,8 +5,8 @@
 
 namespace tilescope::ui {
 
-/// "1 run", "0 runs", "12 480 runs": a number with the word that goes with it.
-/// \param several  where it is more than the word with an s
+/// "1 run", "0 runs", "12 480 runs": a number with its noun.
+/// \param several  the plural if it is not the noun with an s
 inline QString counted(std::int64_t count, const char* one, const char* several = "")
 {
     return wholeNumber(count) + QLatin1Char(' ') + QString::fromStdString(plural(count, one, several));

@@ -23,7 +23,7 @@ public:
     /// \param names  the first parts of file names, see fileNameOf()
     ExportDialog(std::vector<Exportable> all, const QString& title, QStringList names, QWidget* parent);
 
-    /// The name that is proposed for what is chosen now, with its suffix.
+    /// The proposed file name for the current choice, with its suffix.
     QString fileName() const;
 
 protected:
@@ -49,7 +49,7 @@ private:
     QDoubleSpinBox* scale_;
     QCheckBox* paper_;
     QLabel* preview_;
-    QLabel* holds_; ///< what the CSV has in it
+    QLabel* holds_; ///< describes the contents of the CSV
     QLabel* problem_;
 };
 

@@ -69,8 +69,8 @@ void writePdf(const Exportable& what, const ExportOptions& options, const QStrin
     drawInto(painter, what, options.size, true);
     if (!painter.end())
         fail(file, out.errorString());
-    // The same drawing gives the same bytes: both entries are optional, and say when and which time it was
-    // drawn.
+    // Removed so that output is reproducible: both entries are optional and contain the time and the number
+    // of the drawing.
     QByteArray bytes = buffer.data();
     blankOut(bytes, "/CreationDate (", ")");
     blankOut(bytes, "/ID [", "]");
@@ -171,7 +171,7 @@ QImage imageOf(const Exportable& what, const QSize& size, double scale)
 
 QImage previewOf(const Exportable& what, const QSize& size, const QSize& box, double ratio)
 {
-    constexpr double kMostPixels = 3e7; // of what is drawn to be made smaller
+    constexpr double kMostPixels = 3e7; // of the drawing that is scaled down
     constexpr double kReadable = 0.6;
     const auto fitting = [&box](const QSize& wanted) {
         return std::min({1.0, double(box.width()) / wanted.width(), double(box.height()) / wanted.height()});
@@ -220,7 +220,7 @@ QSize sizeOfTable(const TableData& table, int width)
 
 void drawTable(QPainter& painter, const TableData& table, const QSize& size)
 {
-    // The view's own delegate draws: what is exported looks as it did on screen.
+    // Painted by the view's own delegate, so that the export looks as on screen.
     TableView view;
     view.setAttribute(Qt::WA_DontShowOnScreen);
     view.setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

@@ -22,7 +22,7 @@ struct Exportable {
     /// Draws it into the logical rectangle (0, 0, size); `vector` where shapes must stay shapes. None for a
     /// table that is drawn as one.
     std::function<void(QPainter& painter, const QSize& size, bool vector)> draw = {};
-    std::optional<TableData> table = {};  ///< what it shows, for CSV
+    std::optional<TableData> table = {};  ///< its contents, for CSV
     std::function<TableText()> text = {}; ///< makes the CSV of data too long for a TableData
 
     bool hasTable() const { return table || text; }
@@ -55,9 +55,9 @@ QImage imageOf(const Exportable& what, const QSize& size, double scale);
 /// \param ratio  pixels of the screen for a logical one
 QImage previewOf(const Exportable& what, const QSize& size, const QSize& box, double ratio);
 
-/// A name for a file that says what is in it, without spaces: {"demo", "run 1", "Kernels of the span"} is
-/// demo-run-1-kernels-of-the-span. The first part keeps its capitals; parts that repeat the one before are
-/// left out.
+/// A descriptive file name without spaces: {"demo", "run 1", "Kernels of the span"} gives
+/// demo-run-1-kernels-of-the-span. The first part keeps its capitals; parts that repeat the previous one are
+/// omitted.
 QString fileNameOf(const QStringList& parts);
 
 /// Draws a table as text and bars, one row under the other.

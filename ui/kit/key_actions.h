@@ -19,8 +19,8 @@ QAction* addKey(QWidget& owner, const QString& text, const QList<QKeySequence>& 
                 const std::function<void()>& does, Qt::ShortcutContext context = Qt::WidgetShortcut,
                 const QString& group = {});
 
-/// Puts what an action does into its tool tip, with its key: "Fit (F)".
-/// \param tip  more than the action's text says; empty: the text
+/// Sets the tool tip to the action's text with its key: "Fit (F)".
+/// \param tip  used instead of the action's text; empty: the text
 void setKeyTip(QAction& action, const QString& tip = {});
 
 /// Binds a button to an action: it triggers it and takes its enabled state and tooltip.

@@ -17,17 +17,17 @@ public:
 
     /// What the page does when `/` is pressed.
     virtual void startFind() {}
-    /// Moves the focus to the content of the page, as soon as it is there.
+    /// Moves the focus to the content of the page as soon as it exists.
     void takeFocus();
     /// Shows the target of a link from another page, as soon as the page has its data.
     virtual void goTo(const PageTarget&) {}
 
 signals:
-    /// The user wants to export what the page shows.
+    /// The user wants to export the page.
     void exportWanted();
-    /// Left of the status bar: what is under the cursor.
+    /// For the left of the status bar: the item under the cursor.
     void cursorText(const QString& text);
-    /// Beside it: what is selected.
+    /// For the status bar, after it: the selection.
     void selectionText(const QString& text);
 
 protected:
@@ -51,7 +51,7 @@ private:
 
     Workspace& workspace_;
     bool stale_ = true;
-    bool behind_ = false; // what it shows is right but not complete any more
+    bool behind_ = false; // its content is correct but no longer complete
 };
 
 } // namespace tilescope::ui

@@ -34,8 +34,7 @@ public:
     void paint(QPainter* painter, const QStyleOptionViewItem& option,
                const QModelIndex& index) const override;
 
-    /// What a text needs beside its own width, in pixels: the space at both sides of a cell, and the sign of
-    /// its tone.
+    /// Additional width of a text, in pixels: the padding of a cell, and the sign of its tone.
     static int padding(int column);
     static int signWidth(Tone tone);
     static QFont fontOf(const TableRow& row, const TableCell& cell);

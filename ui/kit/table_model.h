@@ -18,11 +18,10 @@
 
 namespace tilescope::ui {
 
-/// How a cell's text is toned, beside its words: a sign as well as a colour.
+/// The tone of a cell's text: a sign in addition to a colour.
 enum class Tone { Plain, Dim, Strong, Better, Worse, Warning, Link };
 
-/// What a swatch or a bar is coloured by: a hue, one of the memory categories by name, or a colour of its
-/// own.
+/// The colour of a swatch or a bar: a hue, a memory category by name, or an individual colour.
 struct Swatch {
     enum class Kind { None, Hue, Category, Neutral, Own } kind = Kind::None;
     query::Hue hue = query::Hue::Other;
@@ -40,7 +39,7 @@ struct Swatch {
 
 struct TableCell {
     QString text;
-    double sort = std::numeric_limits<double>::quiet_NaN(); ///< by text where it is no number
+    double sort = std::numeric_limits<double>::quiet_NaN(); ///< sorted by text if it is not a number
     QString exact; ///< full value, on hover and on copy; empty: the text
     Tone tone = Tone::Plain;
     double bar = -1;       ///< 0 to 1 of the column's width; below 0: none
@@ -63,7 +62,7 @@ struct TableColumn {
     QString title;
     Kind kind = Kind::Text;
     double width = 0;    ///< design pixels; 0: takes the remaining width
-    bool swatch = false; ///< the row's colour stands before its text
+    bool swatch = false; ///< a swatch with the row's colour precedes its text
     bool dim = false;
     bool sortable = true;
     QString tip;
@@ -75,7 +74,7 @@ struct TableData {
     std::vector<TableRow> rows;
 };
 
-/// A table as text, and in words what it holds.
+/// A table as text, and a description of its contents.
 struct TableText {
     QByteArray text;
     QString holds;
@@ -126,7 +125,7 @@ private:
     QCollator order_ = naturalOrder();
 };
 
-/// Tab-separated, with a header; `exact` texts where there are any.
+/// Tab-separated, with a header; uses `exact` texts if present.
 QString tableText(const TableData& data, QChar separator);
 
 } // namespace tilescope::ui

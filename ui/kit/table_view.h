@@ -61,7 +61,7 @@ private:
     TableModel* model_;
     TableFilter* filter_;
     QAction* copy_;
-    QSet<QString> hidden_;          // titles without units: units change with what is shown
+    QSet<QString> hidden_;          // titles without units, because units change with the data
     QHash<QString, int> dragged_;   // widths set by the user, by the same titles
     std::vector<int> numberWidths_; // of the columns; 0 for those without numbers
     bool quiet_ = false;

@@ -30,8 +30,8 @@ public:
 };
 
 /// Ticks of a logarithmic axis, labelled by tickText(): at whole powers of its base, such as 0.01, 1, 4096.
-/// Where base 10 has too few powers in the range they are 1, 2 and 5 times a power; where that still is too
-/// few, or base 2 has too few powers, they are the round numbers of a linear axis.
+/// If base 10 has too few powers in the range, at 1, 2 and 5 times a power; if those are still too few, or
+/// base 2 has too few powers, at the round numbers of a linear axis.
 class PowerTicker : public QCPAxisTickerLog {
 public:
     explicit PowerTicker(double base);

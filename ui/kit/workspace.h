@@ -157,7 +157,7 @@ private:
     QTimer timer_;
     std::vector<RunKey> selection_;
     std::vector<int> wanted_; // files that the user opened, until a run of the first readable one is shown
-    std::set<int> untold_;    // those whose failure is to be reported
+    std::set<int> untold_;    // failures that are still to be reported
     QString kernel_;
     int nextFile_ = 1;
 };

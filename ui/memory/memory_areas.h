@@ -5,8 +5,8 @@
 
 namespace tilescope::ui {
 
-/// Memory over time: the groups of the first run as areas on each other, what is reserved above them,
-/// hatched, its peak marked; other runs as outlines with peaks of their own. GUI thread.
+/// Memory over time: the groups of the first run as stacked areas, the reserved memory above them hatched,
+/// and its peak marked; other runs as outlines with their peaks. GUI thread.
 class MemoryAreas : public MemoryChart {
     Q_OBJECT
 public:

@@ -27,7 +27,7 @@ public:
     /// Index into the history's blocks; none: nothing.
     void select(std::optional<std::uint32_t> block);
     std::optional<std::uint32_t> selected() const { return selected_; }
-    /// Marks a segment by its address where blocks stand at theirs, and no block.
+    /// Marks a segment by its address if blocks are placed by address, and no block.
     void selectSegment(std::optional<std::uint64_t> address);
     std::optional<std::uint64_t> selectedSegment() const { return segment_; }
     /// The visible byte range, from 0 at the bottom to the layout's height.

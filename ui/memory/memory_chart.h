@@ -30,13 +30,13 @@ public:
     virtual TableData table() const = 0;
     /// \param named  their names are written beside their lines
     void setSteps(std::vector<MemoryStepMark> steps, bool named);
-    /// Where the data stands.
+    /// The area of the data.
     QRect plot() const { return plotOf(size()); }
     double timeAt(double x) const;
     double xAt(double time) const { return xAt(time, plot()); }
 
 signals:
-    /// In words, what is under the cursor; empty if it left.
+    /// A description of the item under the cursor; empty if there is none.
     void hovered(const QString& text);
     /// An instant was chosen, by a click.
     void instantClicked(double time);
@@ -44,15 +44,15 @@ signals:
 protected:
     /// The data within `plot`, and the labels to the left of it.
     virtual void drawData(QPainter& painter, const QRect& plot, bool vector) = 0;
-    /// What lies on the data and moves with cursor or selection.
+    /// Paints what changes with cursor or selection, over the data.
     virtual void drawMarks(QPainter&, const QRect&) {}
     virtual bool isEmpty() const = 0;
     virtual QString reading(QPointF at) const = 0;
-    /// A few lines about what is under the cursor, for a tooltip; empty for none.
+    /// A few lines about the item under the cursor, for a tooltip; empty if there is none.
     virtual QString tip(QPointF) const { return {}; }
     virtual void clicked(QPointF at);
     virtual void doubleClicked(QPointF at);
-    /// Zooming and moving in bytes; true where there is such a thing.
+    /// Zooms and moves along the bytes; true if supported.
     virtual bool zoomBytes(double, double) { return false; }
     virtual bool scrollBytes(double) { return false; }
     virtual void zoomToSelection();

@@ -8,7 +8,7 @@
 
 namespace tilescope::ui {
 
-/// Colours and names of what a plot shows, each with its bytes at an instant, in as many rows as they need.
+/// Colours and names of a plot's contents, each with its bytes at an instant, in as many rows as needed.
 /// Paints itself; GUI thread.
 class MemoryLegend : public QWidget {
     Q_OBJECT

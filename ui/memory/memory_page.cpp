@@ -46,7 +46,7 @@ QSplitter* makeSplitter(Qt::Orientation orientation)
 
 /// Blocks drawn individually by default, which keeps frames short.
 constexpr std::size_t kBoxesAtFirst = 20'000;
-constexpr int kSegmentsPlaced = 2; ///< of the choices of where blocks stand
+constexpr int kSegmentsPlaced = 2; ///< index in the choices of block positions
 
 /// The slider's positions are finer where few blocks are shown.
 double shareAt(int position)

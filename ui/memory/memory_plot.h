@@ -42,7 +42,7 @@ public:
     /// Marks an instant; none: no mark.
     /// \param time  nanoseconds from the first traced step
     void mark(std::optional<double> time);
-    /// The colour of a run of so many.
+    /// The colour of a run among this number of runs.
     static QColor colourOf(std::size_t run, std::size_t runs);
 
 signals:
@@ -85,7 +85,7 @@ private:
     TimeWindow bounds_;
     double unit_ = 1;
     QCPItemStraightLine* cursor_;
-    std::optional<int> hoverX_; // where the mouse is, in pixels
+    std::optional<int> hoverX_; // position of the mouse in pixels
     QCPItemStraightLine* mark_;
 };
 

@@ -33,7 +33,7 @@ struct MemoryRun {
     /// PyTorch's allocated_size at an instant: requested bytes plus rounding. Null if that is the run's own
     /// count, or if segments were not recorded. O(events until then).
     std::optional<std::int64_t> allocatedSize(std::int64_t time) const;
-    /// The step that an instant lies in; none between steps.
+    /// The step that contains an instant; none between steps.
     const query::TimelineStep* stepAt(std::int64_t time) const;
 };
 
@@ -73,7 +73,7 @@ enum class BlockColumn { Name, Category, Bytes, Place, From, Lives, Count };
 /// Which blocks a table lists.
 struct BlockChoice {
     std::optional<std::int64_t> time = {}; ///< alive then; none: at any time
-    std::size_t most = 1000;               ///< the largest come first
+    std::size_t most = 1000;               ///< the largest first
 };
 /// The largest of them; ids are indices into the history's blocks.
 struct BlockList {
@@ -85,7 +85,7 @@ BlockList blockRows(const MemoryRun& run, const BlockChoice& choice);
 
 enum class SegmentColumn { Address, Size, Used, Free, Bar, Blocks, LargestFree, Stream, Kind, Count };
 
-/// The segments at an instant with what is used and free in them; ids are their addresses.
+/// The segments at an instant with their used and free bytes; ids are their addresses.
 struct SegmentRows {
     TableData table;
     QString summary;

@@ -18,11 +18,11 @@ public:
               std::vector<query::MemoryStrip> strips);
     /// The message shown instead of segments.
     void showMessage(const QString& text);
-    /// Marks a block and the segment that it lies in.
+    /// Marks a block and its segment.
     void select(std::optional<std::uint32_t> block);
     /// Marks a segment by its address, and no block.
     void selectSegment(std::optional<std::uint64_t> address);
-    /// The segment that is marked, or that the marked block lies in; none if it is not among those shown.
+    /// The marked segment, or that of the marked block; none if it is not shown.
     std::optional<std::uint64_t> selectedSegment() const;
     const std::vector<query::MemoryStrip>& strips() const { return strips_; }
     /// Where a part of a segment is drawn, on the viewport.
@@ -31,9 +31,9 @@ public:
 signals:
     /// A block was clicked; negative: none.
     void blockClicked(std::int64_t block);
-    /// A segment was clicked where no block is.
+    /// A segment was clicked outside its blocks.
     void segmentClicked(std::uint64_t address);
-    /// In words, what is under the cursor.
+    /// A description of the item under the cursor.
     void hovered(const QString& text);
 
 protected:

@@ -16,9 +16,9 @@ struct StepPoint {
     bool operator==(const StepPoint&) const = default;
 };
 
-/// The corners that draw a curve over a window `pixels` wide. Every change where there are few; else at most
-/// three per pixel, among them each pixel's least and greatest value, so that no peak is lost.
-/// \param end  how long the last value holds; nothing is drawn before the first change or after it
+/// The corners of a step curve in a window `pixels` wide. Every change if there are few; otherwise at most
+/// three per pixel, including each pixel's minimum and maximum, so that no peak is lost.
+/// \param end  end of the last value; nothing is drawn before the first change or after this
 /// O(pixels log n).
 std::vector<StepPoint> stepPoints(const query::StepCurve& curve, std::int64_t end, const TimeWindow& window,
                                   int pixels);

@@ -33,7 +33,7 @@ struct RowBoxes {
     std::vector<BoxSpan> spans; ///< single events of at least kMinimumSpan columns
 };
 
-/// Pixel columns from which a box is one of its own, with a seam to its neighbour.
+/// Minimum width in pixel columns of an individual box with a seam to its neighbour.
 inline constexpr int kMinimumSpan = 5;
 
 /// The boxes of `track` in columns of `perColumn` nanoseconds from `from` on. Adjacent columns that look

@@ -30,7 +30,7 @@ void drawOutline(QPainter& painter, int left, const std::vector<ColumnBand>& ban
     painter.drawPolygon(outline);
 }
 
-/// Lines run on from image to image: they are where a device pixel's column and row add up to a multiple.
+/// Lines continue across images: they are at device pixels whose column and row add up to a multiple.
 QImage hatched(const std::vector<ColumnBand>& bands, int left, int top, int bottom, double ratio, QRgb lines,
                QRgb ground)
 {
@@ -100,7 +100,7 @@ void hatchBands(QPainter& painter, int left, const std::vector<ColumnBand>& band
             drawOutline(painter, left, bands, *ground);
         return drawOutline(painter, left, bands, QBrush(lines, Qt::BDiagPattern));
     }
-    // What lies outside the painter's clip need not be made.
+    // Nothing is drawn outside the painter's clip.
     if (painter.hasClipping()) {
         const QRect clip = painter.clipBoundingRect().toAlignedRect();
         top = std::max(top, clip.top());

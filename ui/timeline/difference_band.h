@@ -17,7 +17,7 @@ struct DifferenceShape {
     QPolygonF outline; ///< upper left, upper right, lower right, lower left
     query::Hue hue = query::Hue::Range;
     QString text;   ///< name and signed difference; empty if it does not fit
-    QPointF centre; ///< of the text, which lies within the area as a whole
+    QPointF centre; ///< of the text, which is entirely within the area
 };
 
 /// The shapes between two runs: the phases, and the ranges of attention that are wide enough. Plain values;

@@ -11,11 +11,11 @@ namespace tilescope::ui {
 /// Two lines about a box.
 struct ItemWords {
     QString first;  ///< name and duration
-    QString second; ///< what it is; of a gap, what the GPU waits for
+    QString second; ///< its kind; for a gap, what the GPU waits for
 };
 ItemWords wordsOf(const TimelineScene& scene, const SectionItem& item);
 
-/// Frames a box and draws its words on a card beside the cursor.
+/// Frames a box and draws its description on a card beside the cursor.
 /// \param view  size of the view
 void paintHoverCard(QPainter& painter, const TimelineScene& scene, const SectionItem& item, QPoint cursor,
                     const QSize& view);

@@ -39,8 +39,8 @@ std::string laneKey(const query::Timeline& timeline, std::size_t lane);
 /// \pre there is such a lane
 void changeLane(std::vector<TimelineSection>& sections, LanePlace place,
                 const std::function<void(LaneView&)>& change);
-/// Moves a lane to where another lane of its section is, in every run that has both. False if there is no
-/// such place.
+/// Moves a lane to the position of another lane of its section, in every run that has both. False if there is
+/// no such position.
 bool moveLane(std::vector<TimelineSection>& sections, LanePlace place, std::size_t to);
 
 LaneArrangement arrangementOf(const TimelineSection& section);

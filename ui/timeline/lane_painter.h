@@ -82,7 +82,7 @@ struct MemoryRange {
     int yOf(double bytes, int top, int bottom) const;
 };
 
-/// Fills a memory lane: the area under what is allocated, with its edge.
+/// Fills a memory lane: the area under the allocated bytes, with its edge.
 void fillCurve(BoxTarget& target, const query::StepCurve& curve, double from, double perColumn, int columns,
                const MemoryRange& range, int top, int bottom, QRgb area, QRgb edge);
 

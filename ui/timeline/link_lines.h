@@ -17,8 +17,8 @@ struct LinkLine {
     bool operator==(const LinkLine&) const = default;
 };
 
-/// The arrows that cross what is on screen, from the edge of one box to the facing edge of the other: the
-/// draw list. Coinciding arrows are merged; a link to a hidden lane has none. O(links * lanes).
+/// The draw list of visible arrows, from the edge of one box to the facing edge of the other. Coinciding
+/// arrows are merged; a link to a hidden lane has none. O(links * lanes).
 std::vector<LinkLine> linkLines(const std::vector<SceneLink>& links, const TimelineScene& scene, int width,
                                 int height);
 

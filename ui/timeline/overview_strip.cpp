@@ -30,7 +30,7 @@ std::vector<const Track*> overviewTracks(const query::Timeline& timeline)
     return tracks;
 }
 
-// With no room for a letter beside each row, the first and the last letter.
+// If there is no space for a letter beside each row, the first and the last letter.
 void paintLetters(QPainter& painter, const TimelineScene& scene, const QRect& rows, int rowHeight)
 {
     const int right = scene.sizes.label - sizes().of(8);
@@ -44,7 +44,7 @@ void paintLetters(QPainter& painter, const TimelineScene& scene, const QRect& ro
                          Qt::AlignVCenter | Qt::AlignRight, scene.sections[s].letter);
 }
 
-// What lies outside of the window is dimmed.
+// The part outside the window is dimmed.
 void paintWindow(QPainter& painter, const QRect& rows, double from, double to)
 {
     const Palette& p = colours();

@@ -17,7 +17,7 @@ struct Alignment {
     bool operator==(const Alignment&) const = default;
 };
 
-/// Sections aligned, and the window that shows what they are aligned at.
+/// Aligned sections, and the window that shows the aligned part.
 struct AlignedSections {
     std::vector<TimelineSection> sections;
     std::optional<TimeWindow> window; ///< null if no run has it

@@ -22,18 +22,17 @@ struct TimelineExcerpt {
     std::vector<std::size_t> lanes;
 };
 
-/// What the view's window shows, for timelineCsv: every lane that is not hidden, folded ones too. Times count
-/// from where the runs are aligned.
+/// The visible window for timelineCsv(): every lane that is not hidden, including folded ones. Times are
+/// relative to the alignment of the runs.
 std::vector<TimelineExcerpt> excerptsOf(const TimelineScene& scene);
 
-/// Above so many events a table has level-of-detail buckets instead.
+/// Maximum number of events; beyond it a table has level-of-detail buckets.
 inline constexpr std::size_t kMostCsvEvents = 50'000;
 
-/// The events that overlap the excerpts, one a line, whole: start and duration, and what their lane, depth
-/// and family are. Memory is written as the value from one change to the next. Where there are more than
-/// `most` of them in all, each row of boxes is cut into buckets of equal length, and a line tells how many
-/// events touch a bucket, how much of it they cover, and the family that covers most; such lines are of the
-/// kind `level-of-detail bucket`.
+/// The events that overlap the excerpts, one per line, uncut: start and duration, and their lane, depth and
+/// family. Memory is written as the value from one change to the next. If there are more than `most` in
+/// total, each row of boxes is divided into buckets of equal length. A line of the kind `level-of-detail
+/// bucket` gives the number of events in a bucket, the time that they cover, and the family that covers most.
 /// \param separator  a comma for files, a tab for the clipboard
 TableText timelineCsv(const std::vector<TimelineExcerpt>& excerpts, char separator = ',',
                       std::size_t most = kMostCsvEvents);

@@ -64,7 +64,7 @@ void putDifference(QPainter& painter, double& x, const QRect& area, const Timeli
     put(painter, x, area, Theme::instance().bold(), toned.colour, text);
 }
 
-// What the second line of a lane's label says.
+// The second line of a lane's label.
 QString detailOf(const TimelineSection& section, const Lane& lane)
 {
     if (lane.kind != Lane::Kind::Stream)

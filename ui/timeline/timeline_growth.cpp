@@ -50,7 +50,7 @@ double growSection(TimelineSection& section, std::shared_ptr<const query::Timeli
             lanes.push_back(view);
             lanes.back().lane = *lane;
         }
-    // A new lane comes behind the one before it in the timeline's own order.
+    // A new lane is placed behind its predecessor in the timeline's own order.
     for (const LaneView& view : grown.lanes) {
         const auto isThis = [](std::size_t lane) {
             return [lane](const LaneView& other) { return other.lane == lane; };
@@ -101,7 +101,7 @@ void growScene(TimelineScene& scene, const std::vector<std::shared_ptr<const que
     scene.selectedRange.clear(); // computed again with the selection
     if (scene.selected)
         scene.selected = follow(*scene.selected);
-    double shift = 0; // of the first section, whose axis the window is on
+    double shift = 0; // of the first section, whose axis the window uses
     for (std::size_t s = 0; s < timelines.size(); ++s)
         if (const double moved = growSection(scene.sections[s], timelines[s]); s == 0)
             shift = moved;

@@ -28,7 +28,7 @@ LaneSizes sizesFor(double room)
     result.ruler = s.of(24);
     result.header = pick(20, 22, 24, 24);
     result.difference = pick(28, 30, 36, 36);
-    result.range = pick(15, 15, 16, 21); // names stand in them
+    result.range = pick(15, 15, 16, 21); // they contain names
     result.op = pick(3, 6, 11, 16);
     result.stream = pick(16, 20, 30, 32);
     result.busy = pick(14, 15, 16, 20);

@@ -31,7 +31,7 @@ struct TimelineSection {
     QString title;                           ///< naive
     QString letter;                          ///< A, B; empty if one run is alone
     QString source;                          ///< lm-small2 #1
-    double alignAt = 0;                      ///< instant of the timeline that lies at 0 of the shared axis
+    double alignAt = 0;                      ///< instant of the timeline at 0 of the shared axis
     QString alignedAt;                       ///< what begins there: step 2, attention; empty: the run
     std::int64_t alignedLength = 0;          ///< of it, in the timeline's nanoseconds
     double stretch = 1;                      ///< nanoseconds of the axis for one of the timeline
@@ -65,7 +65,7 @@ struct LaneSizes {
     int label, overview, ruler, header, difference;
     int range, op, stream, busy, memory; ///< a row of each kind
     int folded, gap;
-    int labelled;     ///< the least of a lane whose label has a second line
+    int labelled;     ///< minimum height of a lane with a second line in its label
     double share = 1; ///< of these heights, if all lanes are to be seen at once
     int spare = 0;    ///< pixels that each run has left: its memory lane, or its last one, is higher by them
 
@@ -101,7 +101,7 @@ struct Band {
     bool operator==(const Band&) const = default;
 };
 
-/// Where everything lies, from the top of the lanes down.
+/// All positions, from the top of the lanes down.
 struct TimelineLayout {
     std::vector<Band> bands;
     int height = 0;

@@ -44,7 +44,7 @@ void paintVeil(QPainter& painter, const QRectF& area)
     painter.drawLine(area.topRight(), area.bottomRight());
 }
 
-// A flag whose pole is the moment.
+// A flag; its pole is at the moment.
 QPainterPath flagAt(double x, double top, double size)
 {
     QPainterPath flag(QPointF(x, top));

@@ -8,7 +8,7 @@ namespace tilescope::ui {
 
 // What is drawn over or between the lanes of a timeline. Sizes are those of the view. GUI thread.
 
-/// The bounds of steps, in the section whose steps they are; below the boxes.
+/// The bounds of steps, in the section of the steps; below the boxes.
 void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio);
 /// The selected span, otherwise the selected range of each run.
 void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int height);

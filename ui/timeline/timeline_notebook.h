@@ -43,7 +43,7 @@ public:
 
     void setRuns(std::vector<SelectedRun> runs);
 
-    /// Asks for a note where the view's commands are: about the selected span or box, else the moment.
+    /// Asks for a note on the selected span or box, or otherwise on the instant at the cursor.
     void startNote();
     /// Asks for the text of one again.
     void startEdit(const QString& id);

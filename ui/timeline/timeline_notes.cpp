@@ -51,7 +51,7 @@ QString harmless(QString text, qsizetype longest)
     return clean.trimmed();
 }
 
-// A time as nanoseconds; -1 where it is none.
+// A time in nanoseconds; -1 if it is invalid.
 std::int64_t timeOf(const QJsonValue& value)
 {
     const double number = value.toDouble(-1);
@@ -148,7 +148,7 @@ std::vector<TimelineNote> readNotes(const QString& file)
 
 std::vector<TimelineNote> changeNotes(const QString& file, const std::vector<NoteEdit>& edits)
 {
-    // Two windows may look at one recording. Where the folder cannot be written, saving says so below.
+    // Two windows may show one recording. If the folder is not writable, saving reports it below.
     QLockFile lock(file + QStringLiteral(".lock"));
     if (!lock.tryLock(kLockMs) && lock.error() == QLockFile::LockFailedError)
         throw Error{.what = "the notes are being changed by another window",

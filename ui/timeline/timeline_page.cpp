@@ -198,7 +198,7 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
         [this](const QString& sentence) { showMessage(sentence); });
 }
 
-// The job that reads runs. Those that are shown already keep what they are aligned at.
+// The job that reads runs. Runs that are already shown keep their alignment.
 std::function<LoadedTimelines(const query::Cancelled&)>
 TimelinePage::loadingOf(const std::vector<SelectedRun>& runs) const
 {
@@ -283,7 +283,7 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
     fillAlignments(made);
     scale_->setEnabled(runs_.size() > 1);
     stack_->setCurrentIndex(1);
-    // One run is shown with all its steps, several at what they are aligned at.
+    // A single run is shown with all its steps, several at their aligned part.
     if (runs_.size() < 2)
         made.aligned.window.reset();
     show(std::move(made.aligned), std::move(made.pairs), same);

@@ -24,7 +24,7 @@ class TimelinePanel;
 class TimelineTies;
 class ToolBar;
 
-/// The timelines of the selected runs, one above the other, with what is known about the selection below.
+/// The timelines of the selected runs, one above the other, with details of the selection below.
 class TimelinePage : public Page {
     Q_OBJECT
 public:
@@ -84,7 +84,7 @@ private:
     std::vector<SelectedRun> runs_; ///< of the view's sections
     Found found_;
     std::size_t currentFound_ = 0;
-    PageTarget target_; // where a link leads, while runs are being read
+    PageTarget target_; // target of a link while runs are being read
     bool reading_ = false;
     QComboBox* alignment_;
     Segments* scale_;

@@ -182,7 +182,7 @@ struct Wanted {
     bool shown = true;
 };
 
-// Where a range lies in every run that has it.
+// The positions of a range in every run that has it.
 void findRanges(std::vector<Wanted>& wanted, std::size_t own, const query::TimelineItem& item)
 {
     const query::Timeline& from = *wanted[own].section.timeline;

@@ -22,17 +22,17 @@ struct TimelineLink {
     QAction* does = nullptr;
 };
 
-/// What lies below a timeline: on the left the kernels of the selected span, what a search found, or the
-/// notes; on the right everything known about the selected box. Owned by the page; GUI thread.
+/// The panel below a timeline: on the left the kernels of the selected span, the results of a search, or the
+/// notes; on the right details of the selected box. Owned by the page; GUI thread.
 class TimelinePanel : public QWidget {
     Q_OBJECT
 public:
     explicit TimelinePanel(Workspace& workspace, QWidget* parent = nullptr);
 
     void setRuns(std::vector<SelectedRun> runs);
-    /// Follows what is selected in the scene: the table shows its span, the details its box.
+    /// Follows the selection in the scene: the table shows its span, the details its box.
     void follow(const TimelineScene& scene);
-    /// Shows what a search found in place of the span, until something is selected.
+    /// Shows the results of a search in place of the span, until something is selected.
     void showFound(const QString& words, const std::vector<FoundInRun>& runs,
                    const std::vector<FoundBox>& boxes);
     /// Shows notes in place of the span, until something is selected.
@@ -40,7 +40,7 @@ public:
     bool showsNotes() const { return shows_ == Shows::Notes; }
     /// The table shows the span again, from the next follow() on.
     void showSpan() { shows_ = Shows::Span; }
-    /// Keeps what the table shows through the following changes of the selection.
+    /// Keeps the content of the table through the following changes of the selection.
     void keep(bool keeps) { keeps_ = keeps; }
     /// Links from the selected box to others.
     void setLinks(const std::vector<TimelineLink>& links);
@@ -54,7 +54,7 @@ signals:
     void noteChosen(std::size_t note);
     void noteEdited(std::size_t note);
     void noteRemoved(std::size_t note);
-    /// Where the selected range lies in each run, on the axis; empty if no range is selected.
+    /// The position of the selected range in each run, on the axis; empty if no range is selected.
     void rangesFound(const std::vector<std::optional<TimeWindow>>& ranges);
     /// In words, for the status bar.
     void selectionText(const QString& text);

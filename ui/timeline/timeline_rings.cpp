@@ -39,7 +39,7 @@ std::size_t BoxSet::size() const
 
 namespace {
 
-// Where a box stands in the order of boxes.
+// The position of a box in the order of boxes.
 struct Place {
     std::size_t section;
     std::int64_t start;

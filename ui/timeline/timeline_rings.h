@@ -11,14 +11,14 @@
 
 namespace tilescope::ui {
 
-/// Boxes that are marked on a timeline: what a search found, or all instances of a kernel. Immutable once
-/// made; any thread.
+/// Boxes that are marked on a timeline: the results of a search, or all instances of a kernel. Immutable; any
+/// thread.
 class BoxSet {
 public:
     BoxSet() = default;
     explicit BoxSet(const std::vector<SectionItem>& items); ///< in any order
 
-    /// Those of a row come in ascending order.
+    /// Boxes of a row must be in ascending order.
     void add(std::size_t section, const query::TimelineItem& item);
 
     /// The same boxes of other timelines; those that are not there are left out.
@@ -29,7 +29,7 @@ public:
     /// Indices of the marked boxes of a row, ascending.
     std::span<const std::uint32_t> of(std::size_t section, std::size_t lane, std::size_t row) const;
 
-    /// How many boxes stand before `item`, by section and start. O(rows log n).
+    /// Number of boxes before `item`, by section and start. O(rows log n).
     std::size_t rank(const std::vector<TimelineSection>& sections, const SectionItem& item) const;
     /// The box after it (`by` 1) or before it (-1) in that order, wrapping around; null if there is no box.
     /// `item` itself need not be marked; without one it is the first or the last. O(rows log n).

@@ -25,8 +25,8 @@ struct SpanOfRun {
     std::optional<std::pair<std::int64_t, std::int64_t>> memory = {}; ///< bytes at both ends
 };
 
-/// Adds up what the device did, or the host where there is none. Reads the timeline's rows; empty if
-/// cancelled.
+/// Sums up the activity of the device, or of the host if there is no device. Reads the timeline's rows; empty
+/// if cancelled.
 SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
                  const QString& letter, const std::function<bool()>& cancelled);
 

@@ -41,7 +41,7 @@ struct TimelineScene {
     std::optional<SectionItem> selected;
     std::optional<TimeWindow> span;                       ///< selected stretch of the shared axis
     std::vector<std::optional<TimeWindow>> selectedRange; ///< the selected range in each section, on the axis
-    std::shared_ptr<const BoxSet> found;                  ///< what a search found: ringed
+    std::shared_ptr<const BoxSet> found;                  ///< results of a search: ringed
     std::shared_ptr<const BoxSet> instances;              ///< of the selected kernel: ringed
     std::vector<SceneLink> links;                         ///< of the selected box
     std::vector<SceneLink> launches;                      ///< of all that ran in the window; pale
@@ -49,7 +49,7 @@ struct TimelineScene {
     std::vector<std::shared_ptr<const std::vector<RangePair>>>
         pairs;                            ///< [s]: of section s with the one above
     std::optional<LanePlace> currentLane; ///< that the keyboard's lane commands are about
-    std::optional<int> laneDropAt;        ///< where a dragged lane would go, in the layout
+    std::optional<int> laneDropAt;        ///< target of a dragged lane, in the layout
 
     /// Parts of a view of `width` x `height` pixels.
     QRect plot(int width, int height) const; ///< the lanes' boxes
@@ -62,11 +62,11 @@ struct TimelineScene {
 
     double axisAt(double x, int width) const;
     double xOf(double axis, int width) const;
-    /// The box at a point of the view, or a narrow one beside it.
+    /// The box at a point of the view, or a narrow one near it.
     std::optional<SectionItem> itemAt(QPoint point, int width, int height) const;
     /// The lane, header or difference at a point of the view; null between them and above the lanes.
     const Band* bandAt(QPoint point, int width, int height) const;
-    /// Where a box lies in the view; empty when it is not on screen.
+    /// The position of a box in the view; empty if it is not on screen.
     QRect rectOf(const SectionItem& item, int width, int height) const;
 };
 

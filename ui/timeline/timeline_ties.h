@@ -20,7 +20,7 @@ public:
     /// The same runs, which have grown.
     void grow(std::vector<SelectedRun> runs);
 
-    /// From what ran to its launch, and from a launch or op to what it launched.
+    /// From an activity to its launch, and from a launch or op to its activities.
     std::optional<SectionItem> acrossLaunch() const;
     /// From forward to backward or back.
     std::optional<SectionItem> acrossAutograd() const;
@@ -52,7 +52,7 @@ private:
     std::vector<SelectedRun> runs_;
     std::optional<SectionItem> of_; ///< that links_ belong to
     query::ItemLinks links_;
-    std::string kernel_; ///< whose instances are ringed
+    std::string kernel_; ///< its instances are ringed
     std::shared_ptr<const BoxSet> instances_;
 };
 

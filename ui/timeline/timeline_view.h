@@ -28,8 +28,8 @@ public:
     /// Shows these runs, fitted. Keeps window and history where `keepWindow` is set.
     /// \param pairs  as in TimelineScene
     void setSections(std::vector<TimelineSection> sections, bool keepWindow = false, Pairs pairs = {});
-    /// The same runs, of which some have grown: keeps what the user chose, and the window unless it showed
-    /// all.
+    /// The same runs, some of which have grown: keeps the user's choices, and the window unless it showed
+    /// everything.
     void growSections(const std::vector<std::shared_ptr<const query::Timeline>>& timelines, Pairs pairs);
     const TimelineScene& scene() const { return scene_; }
     /// The scene for an export: all lanes from the top, without keyboard marks; and its size.
@@ -46,9 +46,9 @@ public:
     /// Scales the window by `factor`, around the cursor if it is over the lanes, otherwise around the
     /// middle.
     void zoomBy(double factor);
-    /// By a share of the window; to later times where it is positive.
+    /// By a share of the window; positive: to later times.
     void pan(double share);
-    /// Scrolls the lanes by a step, down where it is positive.
+    /// Scrolls the lanes by a step; positive: down.
     void scrollLanes(int by);
     void back();
     void forward();
@@ -61,14 +61,14 @@ public:
     void setSpan(std::optional<TimeWindow> span);
     /// Makes the span that of the selected box.
     void measureSelection();
-    /// Rings these boxes: what a search found; null for none.
+    /// Rings these boxes, the results of a search; null for none.
     void setFound(std::shared_ptr<const BoxSet> found);
     /// Rings these boxes: the instances of the selected kernel; null for none.
     void setInstances(std::shared_ptr<const BoxSet> instances);
     void setLinks(std::vector<SceneLink> links);
     void setLaunches(std::vector<SceneLink> launches);
     void setNotes(std::vector<SceneNote> notes);
-    /// Where the selected range lies in each section, on the axis.
+    /// The position of the selected range in each section, on the axis.
     void setSelectedRange(std::vector<std::optional<TimeWindow>> ranges);
 
     // Changes of a lane apply to the same lane of every run.
@@ -161,7 +161,7 @@ private:
     TimeWindow pressedWindow_;
     std::optional<LanePlace> pressedLane_;
     double pressedTall_ = 1;
-    QPoint cursor_{-1, -1}; // where it was last
+    QPoint cursor_{-1, -1}; // last position
     bool isOver_ = false;   // the cursor is over the view
     std::optional<SectionItem> hovered_;
 };

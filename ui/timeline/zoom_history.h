@@ -15,7 +15,7 @@ class ZoomHistory {
 public:
     /// Moves that follow each other within `burst`, such as turns of the wheel, count as one step.
     void setBurst(std::chrono::milliseconds burst) { burst_ = burst; }
-    /// The next move is a step of its own.
+    /// The next move is a separate step.
     void endBurst() { sinceMove_.invalidate(); }
 
     /// Adds the window that is left by a move.

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kFirst[] = {"start",  "keys",    "overview", "experiment", "timeline", "kernels",
                                   "memory", "compare", "charts",   "machine",    "spec",     "store"};
 
-constexpr const char* kKeys = "{{keys}}"; // where the tables of keys go
+constexpr const char* kKeys = "{{keys}}"; // replaced by the tables of keys
 
 QString titleOf(const QString& markdown, const QString& name)
 {

@@ -18,7 +18,7 @@ public:
     explicit HelpPage(Workspace& workspace, std::function<QString()> keys = {}, QWidget* parent = nullptr);
 
     void startFind() override;
-    /// Shows a topic by the name of its file without suffix; the contents where there is none of that name.
+    /// Shows a topic by its file name without suffix; the contents if there is none.
     void showTopic(const QString& name);
     QString topic() const { return topic_; }
 

@@ -170,7 +170,7 @@ void MainWindow::showEvent(QShowEvent* event)
 {
     QMainWindow::showEvent(event);
     showRuns_->setVisible(dock_->isHidden());
-    if (!event->spontaneous()) // not where it was only iconified
+    if (!event->spontaneous()) // not if it was only minimized
         currentPage()->takeFocus();
 }
 
