@@ -307,7 +307,7 @@ void KernelsPage::summarize()
     summary_->setText(QStringLiteral("%1, %2").arg(number, timeText(total)));
     summary_->setToolTip(tr("%1, %2, %3 %4")
                              .arg(number, counted(instances, "instance"), timeText(total),
-                                  ops ? tr("own time") : tr("GPU time")));
+                                  ops ? tr("self time") : tr("GPU time")));
 }
 
 void KernelsPage::showFamilies()

@@ -153,7 +153,7 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
     const bool ops = !runs.empty() &&
                      std::all_of(runs.begin(), runs.end(), [](const SpanOfRun& run) { return run.ofOps; });
     data.columns = {
-        makeColumn(ops ? QStringLiteral("Op, own time") : QStringLiteral("Kernel"), Kind::Text, 0),
+        makeColumn(ops ? QStringLiteral("Op, self time") : QStringLiteral("Kernel"), Kind::Text, 0),
         makeColumn(QStringLiteral("Family"), Kind::Text, 88, true)};
     data.columns[0].swatch = true;
     for (std::size_t run = 0; run < shown; ++run) {

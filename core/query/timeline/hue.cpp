@@ -21,7 +21,7 @@ static_assert(Hue(KernelFamily::Matmul) == Hue::Matmul && Hue(KernelFamily::Atte
 
 constexpr std::array<std::string_view, kHueCount - kFamilyCount> kWords = {
     "range",          "range",         "range",   "CUDA call",  "busy",
-    "host launching", "synchronising", "tracing", "unexplained"};
+    "host launching", "synchronizing", "tracing", "unexplained"};
 
 } // namespace
 
