@@ -194,7 +194,7 @@ class CachingAllocator:
         self.now += 1
         if action not in self.skip:
             self.events.append({"action": action, "addr": address, "size": size, "stream": stream, "time": self.now, "frames": frames})
-            # An alloc is told last: then everything is in its place.
+            # The alloc event comes last, when the state is complete.
             self.history.append((action, self.allocated, self.reserved, self.use() if action == "alloc" else None))
 
     def segments(self):

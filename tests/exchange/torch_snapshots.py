@@ -23,7 +23,7 @@ def frames_of(frames, version, memo):
 
 
 def snapshot_of(allocator, version, ring=None, stacks=True):
-    """What torch.cuda.memory._snapshot() returns; `ring`: only so many of the last events (max_entries)."""
+    """The result of torch.cuda.memory._snapshot(); `ring`: maximum number of events, the last ones (max_entries)."""
     memo, other_device = {}, []
     segments = []
     for blocks in allocator.segments():
@@ -36,7 +36,7 @@ def snapshot_of(allocator, version, ring=None, stacks=True):
             segment.update(segment_pool_id=(0, 0), is_expandable=blocks[0].expandable, frames=[])
         segment["blocks"] = []
         for block in blocks:
-            # A free block still tells what was last asked of it.
+            # A free block keeps the size of its last request.
             to = {"size": block.size, "requested_size": block.requested, "state": block.state}
             if at_least(version, "2.1"):
                 to = {"address": block.address, **to, "frames": frames_of(block.frames, version, memo) if stacks else []}

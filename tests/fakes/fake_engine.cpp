@@ -3,20 +3,20 @@
 //
 //   FAKE_SCRIPT  what the points do, by their seed: `ok,segv,hang` (the last word holds for all that follow)
 //                ok       a few samples, a small trace
-//                slow     steps of 20 ms until it is told to stop
+//                slow     steps of 20 ms until it is stopped
 //                hang     one step that never ends
 //                segv kill abort   dies by that signal in the middle of a step
 //                exit     ends with code 7 and last words
-//                garbage  prints lines that are no events, one of 3 MB, then does its work
+//                garbage  prints lines that are not events, one of 3 MB, then does its work
 //                gate     silence until the file that FAKE_GATE names is there, then its work
-//                samples  tells samples without end, faster than any window paints
+//                samples  sends samples endlessly, faster than any window paints
 //                flood    prints garbage and log events without end
 //                partial  prints half an event and dies
 //                lost     its device is lost: a result, then the process ends
 //                big      traces 200,000 events
 //                flagged  sets every flag that leaves the engine usable; misflagged one that there is not
 //   FAKE_START   what happens before hello: environment (no such device), crash, hang, version
-//   FAKE_TORCH, FAKE_PROCESSOR  what it says to be made of, instead of `fake` and this machine's CPU
+//   FAKE_TORCH, FAKE_PROCESSOR  its reported torch and processor, instead of `fake` and this machine's CPU
 //   FAKE_WAITING  how busy the host was while ceilings were measured, in % of the time
 //   FAKE_STARTS  a file that gets one byte for each start
 

@@ -8,7 +8,7 @@
 //   FAULT_OPERATIONS  a file that gets the number of those operations, and of those that wait for the disk,
 //   when the
 //                     program ends
-//   FAULT_LOCKS       `none`: a filesystem that knows no locks of open files, as some network ones do not
+//   FAULT_LOCKS       `none`: a filesystem without locks of open files, like some network filesystems
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -72,7 +72,7 @@ void atOperation()
         kill(getpid(), SIGKILL);
 }
 
-/// Pipes and terminals are no files: what a program says does not count.
+/// Pipes and terminals are not files: the output of a program does not count.
 void atOperation(int descriptor)
 {
     const int before = errno;

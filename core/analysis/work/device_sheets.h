@@ -27,7 +27,7 @@ struct DeviceSheet {
 /// thread.
 class DeviceSheets {
 public:
-    /// \throws Error  the file is missing, is no YAML or has an entry that is not understood
+    /// \throws Error  the file is missing, is not YAML or has an invalid entry
     static DeviceSheets load(const std::filesystem::path& file);
 
     /// Those in Tilescope's resources, loaded once.

@@ -187,7 +187,7 @@ TEST_F(SegmentMapTest, TheNextBlockShowsThatABlockIsLarger)
     EXPECT_EQ(map.inconsistent(), 0);
     free(0x10000000, 700 * 1024);
     apply(AllocAction::Alloc, 0x10000000 + kMiB - 512, 512);
-    EXPECT_EQ(map.inconsistent(), 1) << "no segment lies before it";
+    EXPECT_EQ(map.inconsistent(), 1) << "there is no segment before it";
 }
 
 TEST_F(SegmentMapTest, TheNextBlockShowsThatABlockIsSmaller)

@@ -51,7 +51,7 @@ TEST(FamilyOfOp, IsTheSameForAnOpItsInPlaceFormAndItsBackwardOp)
             const std::string other = std::string(name) + suffix;
             EXPECT_EQ(familyOfOp(other), family) << other;
         }
-        // A sum's gradient is no sum.
+        // The gradient of a sum is not a sum.
         if (family == KernelFamily::Reduction || family == KernelFamily::Memset)
             continue;
         EXPECT_EQ(familyOfOp(std::string(name) + "_backward"), family) << name;

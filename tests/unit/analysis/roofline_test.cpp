@@ -14,7 +14,7 @@ namespace {
 
 using namespace tilescope::literals;
 
-/// 100 FLOP/ns and 10 B/ns: the ridge lies at 10 FLOP a byte.
+/// 100 FLOP/ns and 10 B/ns: the ridge is at 10 FLOP per byte.
 constexpr Ceilings kRoof{.flops = 100e9, .bytes = 10e9};
 
 } // namespace

@@ -126,7 +126,7 @@ TEST(Drift, FindsASlowRiseAndMeasuresIt)
         const auto drift = driftOf(times);
         ASSERT_TRUE(drift);
         found += drift->seen() ? 1 : 0;
-        const double truth = 0.04 / 1.02; // of the median, which lies half-way
+        const double truth = 0.04 / 1.02; // of the median, which is half-way
         covered += drift->change999.low <= truth && truth <= drift->change999.high ? 1 : 0;
     }
     EXPECT_GE(found, 195) << "seed " << kSeed;

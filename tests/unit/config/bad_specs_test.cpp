@@ -285,7 +285,7 @@ const BadSpec kCombinations[] = {
      "flash-torch"},
 };
 
-// What is no spec, or no YAML.
+// Not a spec, or not YAML.
 const BadSpec kForms[] = {
     {"Empty", "", "s.yaml: the spec is empty; begin with `workload: attention` or `workload: lm`"},
     {"OnlyAComment", "# to do\n", "s.yaml: the spec is empty; …"},

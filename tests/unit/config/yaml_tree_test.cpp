@@ -38,7 +38,7 @@ TEST(ReadYaml, SharesWhatAliasesName)
     EXPECT_EQ(root->entries[2].value->weight, 7);
 }
 
-// Thirty levels of ten aliases each stand for 10^30 values: they are counted, not built.
+// Thirty levels of ten aliases each represent 10^30 values, which are counted, not built.
 TEST(ReadYaml, CountsAliasesInFull)
 {
     std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
@@ -101,7 +101,7 @@ TEST(ReadYaml, RefusesWhatIsNotText)
         const std::string sentence = refusal(std::string("a: ") + static_cast<char>(byte));
         EXPECT_TRUE(sentence.starts_with("y:1:4: a control character")) << byte;
     }
-    // C1 controls, ill-formed sequences and what lies beyond Unicode.
+    // C1 controls, ill-formed sequences and code points beyond Unicode.
     for (const char* bytes : {"\xc2\x80", "\xc2\x9f", "\x80", "\xc3", "\xe2\x82", "\xf0\x9f\x98",
                               "\xf4\x90\x80\x80", "\xe0\x80\x80", "\xf8\x88\x80\x80\x80"})
         EXPECT_NE(refusal("a: " + std::string(bytes)), "accepted");

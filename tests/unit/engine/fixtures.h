@@ -8,7 +8,7 @@
 
 namespace tilescope::engine::test {
 
-/// Keeps what a point tells.
+/// Records what a point reports.
 class Recorder final : public PointObserver {
 public:
     void stateChanged(PointState state) override { states.push_back(state); }

@@ -17,7 +17,7 @@ namespace {
 
 using test::Recorder;
 
-/// What a point told of its memory, with its events labelled.
+/// The memory facts that a point reported, with its events labelled.
 struct Told {
     MemoryFacts facts;
     std::vector<AllocEvent> events;

@@ -243,7 +243,7 @@ TEST(Pickle, BombsAreRefusedBeforeTheyGrow)
         doubling += std::string("(h") + level + "h" + level + "l\x94";
     const PickleDocument bomb("\x80\x04(" + doubling + "t.", "x");
     EXPECT_EQ(bomb.containers(), 42u);
-    // Lists in lists without end cost what they are: bytes.
+    // Deeply nested lists cost no more than their bytes.
     std::string deep = pickle(std::string(100'000, ']'));
     deep += std::string(99'999, 'a') + ".";
     EXPECT_EQ(PickleDocument(deep, "x").containers(), 100'000u);

@@ -190,7 +190,7 @@ TEST_F(Snapshot, CpuRunGetsASegmentForEachBlockAndFreesInTwoParts)
     SnapshotFigures figures;
     const std::string bytes = exported(folder / "cpu.tscope", {}, &figures);
     EXPECT_TRUE(figures.madeUpSegments);
-    EXPECT_EQ(figures.unknown, Bytes{5000}) << "nobody told who had them";
+    EXPECT_EQ(figures.unknown, Bytes{5000}) << "their holder is unknown";
     EXPECT_EQ(figures.allocated, Bytes{5200}) << "what the allocator counted";
     EXPECT_EQ(figures.segments, 2);
     const ImportedSnapshot snapshot = imported(bytes);

@@ -81,7 +81,7 @@ TEST(FusedKernels, TakeAsLongAsTheDeviceWasMeasuredToTake)
                 rates.attentionPace = attentionPaces(
                     {{kind, flops * (isBackward ? 5 : 2) / seconds}, {"attention_other", 1}}, rates);
                 ASSERT_EQ(rates.attentionPace.size(), 1U) << kind;
-                // Which multiprocessor a block comes to jumps with the pace.
+                // The multiprocessor of a block changes abruptly with the pace.
                 EXPECT_NEAR(milliseconds(kernel, measured, isBackward, rates), 1e3 * seconds, 20 * seconds)
                     << kind << " takes " << slower << " times as long";
             }

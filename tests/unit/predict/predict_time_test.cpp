@@ -84,7 +84,7 @@ TEST(PlayedSeconds, TheHostRunsAheadOfABusyDeviceAndIsWaitedForByAnIdleOne)
     for (int i = 0; i < 10; ++i)
         log.move(1e12);
     EXPECT_NEAR(played(Replay::Eager), 10 + 1e-3, 1e-3) << "bound by bandwidth, after one operation";
-    // A long kernel at the end begins when the host has come to it; at the beginning it hides the others.
+    // A long kernel at the end begins when the host launches it; at the beginning it hides the others.
     for (int i = 0; i < 99; ++i)
         log.move(0);
     log.move(0.1e12);

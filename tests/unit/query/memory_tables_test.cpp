@@ -20,7 +20,7 @@ MemoryGroupsTable groupsOf(FakeMemory& memory, Grouping grouping = Grouping::Cat
     return memoryGroupsTable(store::RunReader(memory.file()), {.grouping = grouping});
 }
 
-/// The blocks that are allocated so many nanoseconds after the first event, by address.
+/// The blocks allocated at this many nanoseconds after the first event, by address.
 std::vector<std::uint64_t> liveAt(FakeMemory& memory, std::int64_t time)
 {
     const LiveMemoryTable live = liveMemory(store::RunReader(memory.file()), {}, Nanoseconds(time));

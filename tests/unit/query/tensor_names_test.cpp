@@ -125,7 +125,7 @@ TEST(TensorNames, FollowNaiveAttentionFromOpsAndShapes)
     EXPECT_EQ(named.rows[0].shape, "[2, 96, 64]");
     EXPECT_EQ(named.rows[3].shape, "") << "a workspace has none";
     EXPECT_EQ(named.rows[4].shape, "[2, 64, 32]");
-    EXPECT_EQ(named.rows[5].reuses, "S") << "dP lies where the scores were";
+    EXPECT_EQ(named.rows[5].reuses, "S") << "dP reuses the memory of the scores";
     EXPECT_EQ(named.rows[6].reuses, "");
     EXPECT_EQ(named.unknown, 0);
 }

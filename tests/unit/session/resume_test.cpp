@@ -202,7 +202,7 @@ TEST_F(Resume, TheSameSweepOnAnotherDeviceIsRefused)
     hold(points[0], RunStatus::Ok);
     EXPECT_THAT(refusal(sweep(2)),
                 HasSubstr("holds points of this sweep on device cpu; it now asks for device auto"));
-    // A sweep over devices that was stopped in its first half is no other sweep.
+    // A sweep over devices that was stopped in its first half is the same sweep.
     points[1] = points[0];
     points[1].spec.device = {DeviceRequest::Kind::Cuda, 0};
     EXPECT_THAT(indicesLeft(points), ElementsAre(points[1].index));

@@ -48,7 +48,7 @@ TEST(SlurmScript, RunsItsShardOfTheSpecThatItCarries)
     const testing::TemporaryFolder folder;
     const std::filesystem::path results = folder / "my results";
     write(folder / "job", slurmScript("grid one", kSpec, results, 16));
-    // Notes what it was asked for and tells of one point, as the program's dry run does.
+    // Records its arguments and prints one point, like the program's dry run.
     write(folder / "program", "#!/bin/bash\ncp \"$2\" " + (folder / "seen.yaml").string() +
                                   "\necho \"$*\" >> " + (folder / "calls").string() + "\necho '1 points'\n");
     const testing::ProgramResult result = testing::runProgram({(folder / "job").string()}, folder.path(),

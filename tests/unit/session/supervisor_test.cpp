@@ -113,7 +113,7 @@ TEST_F(Supervised, EndsAfterThePointThatRunsAndTheRestRunsLater)
     EXPECT_EQ(outcome.counts.ok, 2);
     EXPECT_THAT(statusesTold(), ElementsAre("ok", "ok"));
     EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Ok, RunStatus::Ok));
-    EXPECT_EQ(run("ok,ok").notBegun, 2) << "asked for before it began, nothing begins";
+    EXPECT_EQ(run("ok,ok").notBegun, 2) << "nothing begins if it was requested before";
 }
 
 TEST_F(Supervised, TellsWhatMemoryIsHeldAfterTheStepsOfThePoint)

@@ -165,7 +165,7 @@ private:
             while (update.executeStep()) {
             }
         } catch (const SQLite::Exception&) {
-            return false; // not null, unique, an id that is no integer
+            return false; // not null, unique, an id that is not an integer
         }
         if (after != before)
             expectNoticed(table + "." + column + " of row " + row + ": " + before + " -> " + after);
@@ -288,7 +288,7 @@ TEST(Mutation, AFileWhoseWriterDiedBeforeItsFirstCommitIsWhole)
     EXPECT_FALSE(verify(file).ok());
 }
 
-/// A writer that gives up leaves books that agree with what it had committed.
+/// The books of a writer that fails agree with the committed data.
 TEST(Mutation, BooksAgreeAfterAWriterGaveUp)
 {
     const TemporaryFolder folder;

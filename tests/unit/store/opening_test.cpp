@@ -29,7 +29,7 @@ void put(const fs::path& file, const std::string& contents)
     std::ofstream(file, std::ios::binary) << contents;
 }
 
-/// Runs SQL on any database, as a person with sqlite3 would.
+/// Runs SQL on any database, like a user with sqlite3.
 void sql(const fs::path& file, const std::string& statements)
 {
     sqlite3* database = nullptr;

@@ -171,7 +171,7 @@ TEST_F(Writers, AReaderDoesNotKeepTheFileFromBeingSealed)
     writer.reset();
     EXPECT_THAT(names(), ::testing::ElementsAre("a.tscope"));
     EXPECT_EQ(reader.ops({.run = run}).size(), 10u);
-    EXPECT_EQ(reader.run(run)->result.status, RunStatus::Interrupted) << "nobody ended it";
+    EXPECT_EQ(reader.run(run)->result.status, RunStatus::Interrupted) << "it was not ended";
 }
 
 TEST_F(Writers, AnotherProgramOnTheFileOnlyDelaysTheSealing)

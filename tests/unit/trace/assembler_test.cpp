@@ -108,7 +108,7 @@ TEST_F(AssemblerTest, ACaptureTellsWhatItAllocatedAndWhichOpsAsked)
     EXPECT_EQ(strings.text(captured.ops[0].name), "aten::mm");
     assembler.begin(Recording::Events);
     const TraceBatch batch = assembler.take();
-    EXPECT_THAT(batch.allocEvents, IsEmpty()) << "a capture is no part of what is recorded";
+    EXPECT_THAT(batch.allocEvents, IsEmpty()) << "a capture is not part of the recording";
     EXPECT_THAT(batch.ops, IsEmpty());
     EXPECT_EQ(assembler.recordsChecked(), 0);
 }

@@ -17,7 +17,7 @@ std::int64_t lineHere(std::source_location where = std::source_location::current
     return where.line();
 }
 
-/// A range that is opened for somebody else.
+/// A range that is opened on behalf of a caller.
 struct Opener {
     explicit Opener(std::string_view component, std::source_location where = std::source_location::current())
         : range(component, where)
@@ -86,7 +86,7 @@ TEST_F(CodePlaces, OfABackwardPathAreThoseOfItsForward)
     const std::int64_t line = lineHere() + 1;
     const ScopedRange module("places_d");
     EXPECT_EQ(placeOf({"step", "backward", "places_d"}).line, line);
-    EXPECT_NE(placeOf({"step", "backward"}), placeOf({"step", "forward"})) << "a phase is no module";
+    EXPECT_NE(placeOf({"step", "backward"}), placeOf({"step", "forward"})) << "a phase is not a module";
 }
 
 TEST_F(CodePlaces, ComeWithThoseOfTheRangesAround)

@@ -73,7 +73,7 @@ TEST(CounterPlan, ARangeHasWhatItsInnerRangesHave)
                                     {{"step/forward/layers.0", 4}}, 1);
     EXPECT_EQ(valueOf(values, "step/forward/layers.0", "dram_read"), 100);
     EXPECT_EQ(valueOf(values, "step/forward", "dram_read"), 111);
-    EXPECT_EQ(valueOf(values, "step", "dram_read"), 111) << "what belongs to no range is nobody's";
+    EXPECT_EQ(valueOf(values, "step", "dram_read"), 111) << "values outside any range do not count";
     EXPECT_EQ(valueOf(values, "step/forward/layers.0", "l2_hit"), 90);
     EXPECT_EQ(valueOf(values, "step", "l2_hit"), 9) << "of all requests, not the mean of the kernels' shares";
     EXPECT_THAT(values, Contains(CounterValue{"step/forward/layers.0", "dram_read", 100, "B", 4, 1}));

@@ -78,14 +78,14 @@ TEST_F(CounterReader, KernelsCountForTheRangesThatLaunchThemInOrder)
     counters.needed = 2;
     const CounterReading reading = read();
     EXPECT_EQ(reading.whyNot, "");
-    EXPECT_EQ(steps, 3) << "one that tells who launches what, and one for each pass";
+    EXPECT_EQ(steps, 3) << "one that records the launches, and one for each pass";
     EXPECT_EQ(counters.kernels, 4U);
     EXPECT_EQ(counters.opened, 0);
     ASSERT_THAT(reading.values, SizeIs(3));
     EXPECT_EQ(reading.values[0], (CounterValue{"step", "dram_read", 100, "B", 1, 2}));
     EXPECT_EQ(reading.values[1], (CounterValue{"step/backward", "dram_read", 70, "B", 1, 2}));
     EXPECT_EQ(reading.values[2], (CounterValue{"step/forward", "dram_read", 30, "B", 1, 2}));
-    EXPECT_TRUE(sink.all.empty()) << "counters are no events";
+    EXPECT_TRUE(sink.all.empty()) << "counters are not events";
     EXPECT_FALSE(cupti.subscribed());
 }
 

@@ -1,4 +1,4 @@
-// What goes wrong in a trace of a device: counted, told, never silent.
+// Problems in the trace of a device are counted and reported, never silent.
 
 #include "core/trace/host/host_log.h"
 #include "core/trace/host/thread_log.h"
@@ -211,12 +211,12 @@ TEST_F(CuptiPipeline, AnotherRecordingStartsClean)
     cupti.kernel(999);
     tracer.stop();
     EXPECT_THAT(losses(), UnorderedElementsAre(Pair("unmatched_correlation", 1)));
-    cupti.launch(); // between recordings: seen by nobody
+    cupti.launch(); // between recordings: not recorded
     tracer.start();
     cupti.kernel(cupti.launch());
     tracer.stop();
     EXPECT_THAT(events(), SizeIs(3));
-    EXPECT_THAT(losses(), UnorderedElementsAre(Pair("unmatched_correlation", 1))) << "told once";
+    EXPECT_THAT(losses(), UnorderedElementsAre(Pair("unmatched_correlation", 1))) << "reported once";
 }
 
 TEST_F(CuptiPipeline, StampsActivitiesWithTheClockOfRanges)
@@ -244,7 +244,7 @@ TEST_F(CuptiPipeline, DriftOfTheClocksIsTheChangeOfTheLeastLaunchLatency)
         }
     }
     tracer.stop();
-    // Launches take what they take; two steps of 100 ms apart stand out.
+    // Launches vary; two steps 100 ms apart are distinguishable.
     const auto offsets = tracer.clockOffsets();
     ASSERT_TRUE(offsets.has_value());
     EXPECT_NEAR(static_cast<double>((offsets->end - offsets->start).count()), 200e6, 10e6);
@@ -260,7 +260,7 @@ TEST_F(CuptiPipeline, AnActivityThatEndsAfterTheHostWaitedForItTellsOfDrift)
             cupti.call("cudaDeviceSynchronize");
             cupti.kernel(correlation, "gemm", {now + ahead, now + ahead + 1});
         }
-        cupti.kernel(cupti.launch()); // nobody waited for this one
+        cupti.kernel(cupti.launch()); // the host did not wait for this one
     });
     EXPECT_THAT(losses(), UnorderedElementsAre(Pair("ended_after_wait", 1)));
 }
@@ -294,7 +294,7 @@ TEST_F(CuptiPipeline, ALongStepIsReadBeforeItsRingsAreFull)
             for (int i = 0; i < kKernels; ++i) {
                 cupti.kernel(cupti.launch());
                 // Never ahead of the tracer's thread by more than half the ring, however late that thread
-                // gets a core: the test hangs where nobody reads the ring before the step has ended.
+                // gets a core: the test hangs if the ring is not read before the step has ended.
                 while (ring.size() > ring.capacity() / 2)
                     std::this_thread::sleep_for(std::chrono::milliseconds(1));
             }

@@ -70,7 +70,7 @@ TEST_F(Rehearsed, KernelsOfAGraphBelongToTheModulesTheyWereCapturedIn)
 {
     Tracer tracer(options(), strings, sink, cupti);
     capture(tracer);
-    EXPECT_TRUE(sink.all.empty()) << "a capture is no part of what is recorded";
+    EXPECT_TRUE(sink.all.empty()) << "a capture is not part of the recording";
     EXPECT_FALSE(cupti.subscribed());
     step(tracer, Recording::Events, 3, [&] { replay({kExecutable, kExecutable + 1}); });
 
@@ -103,7 +103,7 @@ TEST_F(Rehearsed, ARehearsalLeavesNothingBehindAndCuptiInPlace)
     EXPECT_EQ(cupti.finalized(), 0) << "its beginnings would come again";
     step(tracer, Recording::Events, 0, [&] { cupti.kernel(cupti.launch()); });
     EXPECT_THAT(events(), SizeIs(1));
-    EXPECT_THAT(sink.all.threads, SizeIs(1)) << "threads that the rehearsal knew are still told";
+    EXPECT_THAT(sink.all.threads, SizeIs(1)) << "threads known from the rehearsal are still reported";
     EXPECT_EQ(cupti.finalized(), 1);
     EXPECT_THAT(losses(), IsEmpty());
 }

@@ -177,7 +177,7 @@ TEST(Chart, DrawsDifferentExperimentsAtOneXAsLinesOfTheirOwn)
                                  {"trace", length > 200 ? "kernels" : "off"}}));
     runs.push_back(with(runOf("flash-torch", 512, 0, RunStatus::Oom), {{"heads", "2"}, {"tile_q", "256"}}));
     ChartRecipe recipe;
-    recipe.series = QStringLiteral("trace"); // whatever somebody chooses
+    recipe.series = QStringLiteral("trace"); // whatever the user chooses
     for (const char* series : {"trace", "backend", "", "seq_len"}) {
         recipe.series = QString::fromLatin1(series);
         expectNoZigZag(chartOf(recipe, pointersTo(runs)));
@@ -250,7 +250,7 @@ TEST(Chart, FitsTellWhatTheyPredictAndHowSureTheyAre)
     ASSERT_EQ(fits.rows.size(), 2U);
     EXPECT_EQ(fits.columns[5].title, QStringLiteral("At 2048, ms"));
     EXPECT_EQ(fits.rows[1].cells[5].text, QStringLiteral("128")) << "naive did not run there: 32 times four";
-    EXPECT_NEAR(chart.series[1].fit->spread, 0, 1e-9) << "its points lie on the law";
+    EXPECT_NEAR(chart.series[1].fit->spread, 0, 1e-9) << "its points fit exactly";
     EXPECT_GT(chart.series[0].fit->spread, 0.1) << "flash is linear here";
 }
 

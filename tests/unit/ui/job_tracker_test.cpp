@@ -1,4 +1,4 @@
-// Background work: delivered in the owner's thread, once, and not at all where it is stale or nobody waits.
+// Background work: delivered in the owner's thread, once, and not at all if it is stale or has no owner.
 
 #include "ui/jobs/job_tracker.h"
 

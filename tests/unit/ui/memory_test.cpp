@@ -56,7 +56,7 @@ TEST(StepPoints, AMillionChangesKeepEveryPixelsExtremesInFewPoints)
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-/// 30 + 20 + 4 MiB of activations and 60 MiB that nobody tells of, at 40 ns; the 4 MiB are freed at 60.
+/// 30 + 20 + 4 MiB of activations and 60 MiB of unknown purpose, at 40 ns; the 4 MiB are freed at 60.
 MemoryRun someRun(testing::FakeMemory& memory)
 {
     memory.opened("step/forward/layers.3/ffn", "core/engine/lm/lm.cpp", 209, "tilescope::engine::Lm::ffn");

@@ -32,7 +32,7 @@ QString exampleOf(const KeyInfo& key)
     return textOfValue(document.fixed.front().value);
 }
 
-/// A spec in which that key may stand.
+/// A spec that allows the key.
 std::string specFor(const KeyInfo& key)
 {
     return key.lm ? "workload: lm\n" : "workload: attention\n";

@@ -61,7 +61,7 @@ TEST_F(TableViewTest, GivesUpBarsThenWhatIsDimBeforeNames)
     EXPECT_EQ(at(430), QStringLiteral("KFT-9"));
     EXPECT_LT(view_.columnWidth(3), bar) << "the bar gets shorter first";
     EXPECT_FALSE(scrolls());
-    EXPECT_EQ(at(345), QStringLiteral("KT-9")) << "the swatch tells the family, too";
+    EXPECT_EQ(at(345), QStringLiteral("KT-9")) << "the swatch also shows the family";
     EXPECT_FALSE(scrolls());
     EXPECT_EQ(at(260), QStringLiteral("KT-9")) << "numbers lose the space before them";
     EXPECT_EQ(at(220), QStringLiteral("KT-"));

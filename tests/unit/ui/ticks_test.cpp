@@ -22,7 +22,7 @@ double valueOf(QString label)
     return isNumber ? value : NAN;
 }
 
-// Ticks and labels of a range, of which those outside it are not drawn.
+// Ticks and labels of a range; those outside it are not drawn.
 struct Labels {
     QVector<double> ticks, subTicks;
     QVector<QString> texts;
@@ -41,9 +41,9 @@ struct Labels {
                 continue;
             ++within;
             EXPECT_NEAR(valueOf(texts[i]), ticks[i], 1e-9 * std::abs(ticks[i]) + 1e-15)
-                << texts[i].toStdString() << " stands at " << ticks[i] << " in " << range.lower << " to "
+                << texts[i].toStdString() << " is at " << ticks[i] << " in " << range.lower << " to "
                 << range.upper;
-            EXPECT_TRUE(seen.insert(texts[i]).second) << texts[i].toStdString() << " stands twice";
+            EXPECT_TRUE(seen.insert(texts[i]).second) << texts[i].toStdString() << " occurs twice";
         }
         EXPECT_GE(within, 2) << range.lower << " to " << range.upper;
         EXPECT_LE(within, 13) << range.lower << " to " << range.upper;

@@ -65,7 +65,7 @@ TEST_F(TimelineCsvTest, HoldsEveryEventThatTouchesTheWindowWhole)
     const std::int64_t from = start + (end - start) / 4;
     const std::int64_t to = start + (end - start) / 2;
     const TableText csv = timelineCsv({excerpt(from, to)});
-    std::map<QString, int> expected; // lane, depth and start, of which there may be one only
+    std::map<QString, int> expected; // by lane, depth and start; unique
     for (const query::Lane& lane : timeline_->lanes)
         for (std::size_t depth = 0; depth < lane.rows.size(); ++depth)
             for (std::size_t i = 0; i < lane.rows[depth].size(); ++i)

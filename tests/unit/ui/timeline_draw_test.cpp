@@ -1,5 +1,5 @@
 // What a timeline draws, as data: boxes with true coverage, rings and arrows that cost pixels, lanes in the
-// order and height that somebody gave them.
+// order and height that the user chose.
 
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
@@ -81,7 +81,7 @@ TEST(DrawnBoxes, HaveTheCoverageAndTheHueOfABruteForceCountAtEveryZoom)
         for (const BoxRun& run : boxes.runs) {
             ASSERT_LT(run.from, run.to);
             for (int c = run.from; c < run.to; ++c) {
-                ASSERT_EQ(at[std::size_t(c)], nullptr) << "runs lie over each other";
+                ASSERT_EQ(at[std::size_t(c)], nullptr) << "runs overlap";
                 at[std::size_t(c)] = &run;
             }
         }
@@ -296,7 +296,7 @@ TEST_F(TimelineSceneTest, LaunchesOfAWindowAreThoseOfWhatRunsInIt)
     for (std::size_t i = 0; i < links.size(); ++i)
         EXPECT_EQ(links[i].device, (query::TimelineItem{stream, 0, 4 + i}));
     EXPECT_TRUE(launchesWithin(session_->reader(), RunId{1}, timeline(), from, to, 5, kNotCancelled).empty())
-        << "too many to be told apart";
+        << "too many to distinguish";
 }
 
 TEST_F(TimelineSceneTest, AnArrowGoesFromTheLaunchDownToTheKernelAndNotToAHiddenLane)
@@ -472,7 +472,7 @@ TEST_F(TimelineSceneTest, LanesThatAreMadeToFitAreAllSeenAndLieApart)
             EXPECT_GE(used, height - 1);
         }
     }
-    // Where there is no place for four pixels a lane, they are four pixels and scroll.
+    // If there is no space for four pixels per lane, lanes have four pixels and scroll.
     const TimelineLayout least = layOut(scene_.sections, LaneSizes::fitting(scene_.sections, frame + 20));
     for (const Band& band : least.bands)
         EXPECT_TRUE(band.kind != Band::Kind::Lane || band.height >= 4);

@@ -202,7 +202,7 @@ TEST_F(TimelineRowsTest, ATrapezoidJoinsTheEdgesOfItsRanges)
     })) << "a wide one says whose difference it is";
     for (std::size_t i = 0; i < texts.size(); ++i)
         for (std::size_t j = 0; j < i; ++j)
-            EXPECT_FALSE(texts[i].intersects(texts[j])) << "texts lie over each other";
+            EXPECT_FALSE(texts[i].intersects(texts[j])) << "texts overlap";
 }
 
 TEST_F(TimelineRowsTest, LabelsOfDifferencesAreWholeNamedAndSignedAtEveryZoom)
@@ -233,7 +233,7 @@ TEST_F(TimelineRowsTest, LabelsOfDifferencesAreWholeNamedAndSignedAtEveryZoom)
                 EXPECT_LE(shape.centre.x() + half, area.right()) << shape.text.toStdString();
                 for (const auto& [left, right] : taken)
                     EXPECT_TRUE(shape.centre.x() - half >= right || shape.centre.x() + half <= left)
-                        << shape.text.toStdString() << " lies over another";
+                        << shape.text.toStdString() << " overlaps another";
                 taken.emplace_back(shape.centre.x() - half, shape.centre.x() + half);
             }
         }
