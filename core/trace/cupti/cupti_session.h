@@ -1,10 +1,10 @@
 #pragma once
 
+#include "core/model/api_class.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
 #include "core/trace/cupti/activity_buffers.h"
 #include "core/trace/cupti/cupti_api.h"
-#include "core/model/api_class.h"
 #include "core/trace/host/losses.h"
 #include "core/trace/host/recording.h"
 

@@ -309,7 +309,8 @@ const BadSpec kForms[] = {
     {"UnknownEscape", "workload: lm\nname: \"\\q\"\n",
      "s.yaml:2:10: not valid YAML: unknown escape character: q; …"},
     {"UnknownAlias", "workload: lm\nbatch: *none\n",
-     "s.yaml:2:8: not valid YAML: the referenced anchor is not defined; define the anchor that '*name' repeats …"},
+     "s.yaml:2:8: not valid YAML: the referenced anchor is not defined; define the anchor that '*name' "
+     "repeats …"},
     {"AliasOfItself", "workload: &a [*a]\n",
      "s.yaml:1:15: an alias names a value that it is part of; write the value out"},
     {"PythonObject", "workload: lm\nname: !!python/object x\n",
