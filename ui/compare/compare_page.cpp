@@ -33,6 +33,7 @@ QString countText(double count)
 constexpr int kDifferenceColumn = 8;
 constexpr double kLeastPhase = 56; // height that two distributions need
 constexpr double kLeastKernels = 210;
+constexpr double kLeastMemory = 160; // of the plot: curves below the labels of their peaks
 constexpr qsizetype kFlagLines = 2;
 constexpr int kMemoryRows = 7; // before the list scrolls
 
@@ -222,6 +223,7 @@ QWidget* ComparePage::makeMemory()
     connect(memoryPanel_->addLink(tr("Memory")), &QPushButton::clicked, this,
             [this] { emit workspace().pageWanted(QStringLiteral("memory")); });
     memory_ = new MemoryPlot;
+    memory_->setMinimumHeight(sizes().of(kLeastMemory));
     connect(memory_, &MemoryPlot::cursorMoved, this, &Page::cursorText);
     memoryTable_ = new TableView;
     memoryTable_->setAccessibleName(tr("Memory of both runs"));

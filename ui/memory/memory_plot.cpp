@@ -123,7 +123,7 @@ void MemoryPlot::show(std::vector<MemorySeries> series)
     const Unit unit = byteUnit(most);
     unit_ = unit.size;
     yAxis->setLabel(QString::fromUtf8(unit.word));
-    yAxis->setRange(0, 1.2 * most / unit_); // above it: the names of steps and peak
+    most_ = most;
     addSteps();
     dress();
     fit();
@@ -223,6 +223,10 @@ void MemoryPlot::refill()
 void MemoryPlot::placeLabels()
 {
     const QCPRange shown = xAxis->range();
+    // Above the curves there is a band for the names of steps and peaks, of at most half the plot.
+    const double plotHeight = std::max(1, axisRect()->height());
+    const double band = sizes().of(16) * (1.5 + double(series_.size()));
+    yAxis->setRange(0, most_ / unit_ * plotHeight / std::max(plotHeight - band, plotHeight / 2));
     for (std::size_t i = 0; i < series_.size(); ++i) {
         const query::StepCurve& curve = series_[i].lane->allocated;
         const std::size_t peak = curve.peak();
@@ -243,8 +247,7 @@ void MemoryPlot::placeLabels()
         const double left = std::max<double>(plot.left(), isRight ? marker : marker - width);
         label.position->setTypeX(QCPItemPosition::ptPlotCoords);
         label.position->setTypeY(QCPItemPosition::ptAxisRectRatio);
-        const double height = std::max(1, axisRect()->height());
-        label.position->setCoords(xAxis->pixelToCoord(left), (line * (1.5 + double(i)) + 2) / height);
+        label.position->setCoords(xAxis->pixelToCoord(left), (line * (1.5 + double(i)) + 2) / plotHeight);
         label.setVisible(shown.contains(at));
     }
     const double perPixel = shown.size() / std::max(1, axisRect()->width());

@@ -84,6 +84,7 @@ private:
     std::vector<StepMark> steps_;
     TimeWindow bounds_;
     double unit_ = 1;
+    double most_ = 1; ///< bytes; the highest of the curves
     QCPItemStraightLine* cursor_;
     std::optional<int> hoverX_; // position of the mouse in pixels
     QCPItemStraightLine* mark_;

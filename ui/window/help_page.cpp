@@ -11,6 +11,7 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QScrollBar>
+#include <QStyle>
 #include <QTextBrowser>
 #include <QTextFrame>
 #include <QTextTable>
@@ -42,6 +43,8 @@ int rankOf(const QString& name)
     return int(found - std::begin(kFirst));
 }
 
+constexpr double kSide = 220; // design pixels of the list of topics
+
 } // namespace
 
 HelpPage::HelpPage(Workspace& workspace, std::function<QString()> keys, QWidget* parent)
@@ -53,14 +56,14 @@ HelpPage::HelpPage(Workspace& workspace, std::function<QString()> keys, QWidget*
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
     auto* side = new QFrame;
-    side->setFixedWidth(sizes().of(220));
+    side->setFixedWidth(sizes().of(kSide));
     auto* sideLayout = new QVBoxLayout(side);
     sideLayout->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(8));
     sideLayout->setSpacing(sizes().of(8));
     sideLayout->addWidget(find_);
     list_->setAccessibleName(tr("Topics"));
     list_->setFrameShape(QFrame::NoFrame);
-    list_->setWordWrap(true); // long titles take two lines
+    list_->setWordWrap(true);
     list_->setTextElideMode(Qt::ElideNone);
     list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     list_->setProperty("kind", "plain");
@@ -125,7 +128,13 @@ void HelpPage::fillList()
             continue;
         auto* item = new QListWidgetItem(topic.title, list_);
         item->setData(Qt::UserRole, topic.name);
-        item->setSizeHint({sizes().of(60), sizes().tallRow});
+        // A long title takes two lines.
+        const QFontMetrics metrics(Theme::instance().body());
+        const int room = sizes().of(kSide) - 2 * sizes().padding -
+                         style()->pixelMetric(QStyle::PM_ScrollBarExtent) - sizes().of(12);
+        const int lines =
+            metrics.boundingRect(0, 0, room, 0, Qt::TextWordWrap, topic.title).height() / metrics.height();
+        item->setSizeHint({sizes().of(60), sizes().tallRow + (lines - 1) * metrics.height()});
         if (topic.name == topic_)
             list_->setCurrentItem(item);
     }
