@@ -2,6 +2,7 @@
 
 #include "core/base/ids.h"
 #include "core/model/events.h"
+#include "core/model/processes.h"
 #include "core/query/timeline/step_curve.h"
 #include "core/query/timeline/timeline_levels.h"
 #include "core/store/rows/lanes.h"
@@ -22,11 +23,13 @@ struct Lane {
     enum class Kind { Ranges, Thread, Stream, Busy, Memory };
 
     Kind kind = Kind::Stream;
-    std::string title;  ///< Ranges, main 412, stream 7, GPU busy, Memory
-    std::string detail; ///< second line of the label: "ops, API calls"
-    ThreadId thread;    ///< Ranges and Thread
-    DeviceIndex device; ///< Stream, Busy and Memory
-    StreamId stream;    ///< Stream
+    std::string
+        title; ///< Ranges, main 412, stream 7, GPU busy, Memory; of several processes: rank 1 stream 7
+    std::string detail;        ///< second line of the label: "ops, API calls"
+    ThreadId thread;           ///< Ranges and Thread
+    DeviceIndex device;        ///< Stream, Busy and Memory
+    StreamId stream;           ///< Stream
+    ProcessIndex process = {}; ///< none: the only one, or a device that several share
     std::vector<Track> rows;
     StepCurve allocated; ///< Memory: bytes
     StepCurve reserved;
@@ -95,7 +98,9 @@ public:
     ~TimelineBuilder();
     TimelineBuilder(TimelineBuilder&&) noexcept;
 
-    void nameThread(ThreadId thread, std::string_view name);
+    void nameThread(const ThreadName& thread, std::string_view name);
+    /// States who took part in a run of several processes: their lanes lie together, by rank.
+    void setParties(RunParties parties);
     void addRanges(std::span<const Range> ranges);
     /// Ops and CUDA calls of a thread share its rows.
     void addHost(std::span<const Op> ops, std::span<const ApiCall> calls);

@@ -4,6 +4,7 @@
 #include "core/query/timeline/timeline.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <numeric>
 
@@ -103,17 +104,25 @@ std::string lastComponent(std::string_view path)
 } // namespace
 
 struct TimelineBuilder::State {
+    struct Thread {
+        std::string name;
+        ProcessIndex process;
+        std::int64_t native = -1;
+    };
+    using StretchesOf = std::map<ProcessIndex, Stretches>;
+
     TextOf textOf;
     DeviceNameOf deviceNameOf;
     Timeline timeline;
-    std::map<ThreadId, std::string> threadNames;
+    std::map<ThreadId, Thread> threads;
+    RunParties parties;
     std::map<ThreadId, RowsBuilder> ranges;
     std::map<ThreadId, HostLane> hosts;
     std::map<DeviceIndex, DeviceLanes> devices;
     std::map<DeviceIndex, Curves> curves;
     NameTable rangeNames, opNames, callNames;
     std::array<NameTable, 3> deviceNames; // by DeviceEventKind
-    Stretches waiting, tracing;           // of the host, unordered
+    StretchesOf waiting, tracing;         // of the host, unordered
     std::array<NamedHue, kHueCount> gapNames{};
     std::array<bool, kHueCount> gapNamed{};
 
@@ -149,8 +158,14 @@ struct TimelineBuilder::State {
              const PlaceIn& placeIn);
     void add(const store::LaneBox& event);
     void addBusy(DeviceLanes& lanes, const store::Box& box, std::int64_t shift);
-    Track explained(const Track& busy);
+    Track explained(const Track& busy, ProcessIndex process);
     std::string threadTitle(ThreadId thread) const;
+    bool hasProcesses() const { return parties.processes.size() > 1; }
+    ProcessIndex processOf(ThreadId thread) const;
+    ProcessIndex processOf(DeviceIndex device) const;
+    std::string processTitle(ProcessIndex process) const;
+    std::string streamTitle(DeviceIndex device, StreamId stream) const;
+    void groupByProcess();
     void buildRangeLanes();
     void buildHostLanes();
     void buildDeviceLanes();
@@ -168,9 +183,68 @@ TimelineBuilder::TimelineBuilder(TextOf textOf, DeviceNameOf deviceNameOf, Times
 TimelineBuilder::~TimelineBuilder() = default;
 TimelineBuilder::TimelineBuilder(TimelineBuilder&&) noexcept = default;
 
-void TimelineBuilder::nameThread(ThreadId thread, std::string_view name)
+void TimelineBuilder::nameThread(const ThreadName& thread, std::string_view name)
 {
-    state_->threadNames[thread] = name;
+    state_->threads[thread.thread] = {std::string(name), thread.process, thread.native};
+}
+
+void TimelineBuilder::setParties(RunParties parties)
+{
+    state_->parties = std::move(parties);
+}
+
+ProcessIndex TimelineBuilder::State::processOf(ThreadId thread) const
+{
+    const auto found = threads.find(thread);
+    return hasProcesses() && found != threads.end() ? found->second.process : ProcessIndex{};
+}
+
+// The process that used a device, or none if several did.
+ProcessIndex TimelineBuilder::State::processOf(DeviceIndex device) const
+{
+    ProcessIndex only;
+    if (!hasProcesses())
+        return only;
+    for (const TracedStream& stream : parties.streams) {
+        if (stream.device != device)
+            continue;
+        if (only && only != stream.process)
+            return {};
+        only = stream.process;
+    }
+    return only;
+}
+
+// "rank 1 ", "python 4711 "; empty if there is one process.
+std::string TimelineBuilder::State::processTitle(ProcessIndex process) const
+{
+    for (const TracedProcess& each : parties.processes)
+        if (process && each.id == process)
+            return each.rank ? "rank " + std::to_string(*each.rank) + " "
+                             : each.name + " " + std::to_string(each.pid) + " ";
+    return {};
+}
+
+std::string TimelineBuilder::State::streamTitle(DeviceIndex device, StreamId stream) const
+{
+    for (const TracedStream& each : parties.streams)
+        if (each.device == device && each.id == stream)
+            return "stream " + std::to_string(each.native);
+    return "stream " + std::to_string(stream.value);
+}
+
+// Processes by rank, ranks before others; what several share comes last.
+void TimelineBuilder::State::groupByProcess()
+{
+    if (!hasProcesses())
+        return;
+    const auto orderOf = [this](const Lane& lane) {
+        for (const TracedProcess& process : parties.processes)
+            if (lane.process && process.id == lane.process)
+                return std::pair(process.rank.value_or(INT32_MAX - 1), process.id.value);
+        return std::pair(INT32_MAX, 0);
+    };
+    std::ranges::stable_sort(timeline.lanes, {}, orderOf);
 }
 
 NamedHue TimelineBuilder::State::rangeName(StringId id)
@@ -233,7 +307,7 @@ void TimelineBuilder::State::add(const store::TrackInfo& track, std::span<const 
         for (const store::Box& box : boxes) {
             const auto detail = store::CallDetail(BoxCode::detail(box.code));
             if (detail == store::CallDetail::Waits || detail == store::CallDetail::Tracing)
-                (detail == store::CallDetail::Waits ? waiting : tracing)
+                (detail == store::CallDetail::Waits ? waiting : tracing)[processOf(track.thread)]
                     .emplace_back(box.start + shift, box.start + box.length + shift);
         }
         addTo(lane.rows, [&](std::uint64_t code) {
@@ -359,9 +433,12 @@ std::string TimelineBuilder::State::threadTitle(ThreadId thread) const
     // The tracer's own activity without a thread: buffer flushes, waits that cannot be assigned.
     if (!thread)
         return "no thread";
-    const auto named = threadNames.find(thread);
-    const std::string number = std::to_string(thread.value);
-    return named == threadNames.end() ? "thread " + number : named->second + " " + number;
+    const auto known = threads.find(thread);
+    if (known == threads.end())
+        return "thread " + std::to_string(thread.value);
+    const Thread& party = known->second;
+    const std::string number = std::to_string(party.native >= 0 ? party.native : thread.value);
+    return processTitle(processOf(thread)) + (party.name.empty() ? "thread" : party.name) + " " + number;
 }
 
 void TimelineBuilder::State::buildRangeLanes()
@@ -370,7 +447,8 @@ void TimelineBuilder::State::buildRangeLanes()
         Lane lane;
         lane.kind = Lane::Kind::Ranges;
         lane.thread = thread;
-        lane.title = "Ranges";
+        lane.process = processOf(thread);
+        lane.title = processTitle(lane.process) + (lane.process ? "ranges" : "Ranges");
         if (ranges.size() > 1)
             lane.detail = threadTitle(thread);
         lane.rows = std::move(rows).build();
@@ -387,6 +465,7 @@ void TimelineBuilder::State::buildHostLanes()
         Lane lane;
         lane.kind = Lane::Kind::Thread;
         lane.thread = thread;
+        lane.process = processOf(thread);
         lane.title = threadTitle(thread);
         lane.detail = host.hasCalls ? "ops, API calls" : "ops";
         lane.rows = std::move(host.rows).build();
@@ -396,13 +475,17 @@ void TimelineBuilder::State::buildHostLanes()
 
 // Splits the gaps of a device's lane: parts in which the tracer worked or the host waited get that reason, in
 // the order of analysis::partitionStep. The rest of a gap keeps its reason.
-Track TimelineBuilder::State::explained(const Track& busy)
+Track TimelineBuilder::State::explained(const Track& busy, ProcessIndex process)
 {
-    if (waiting.empty() && tracing.empty())
+    const auto stretchesOf = [process](const StretchesOf& all) {
+        const auto found = all.find(process);
+        return found == all.end() ? Stretches{} : unionOf(found->second);
+    };
+    const Stretches reasons[] = {stretchesOf(tracing), stretchesOf(waiting)};
+    if (reasons[0].empty() && reasons[1].empty())
         return busy;
     TrackBuilder result;
     result.reserve(busy.size());
-    const Stretches reasons[] = {unionOf(tracing), unionOf(waiting)};
     constexpr Hue kHues[] = {Hue::GapTracing, Hue::GapSynchronising};
     std::size_t next[] = {0, 0};
     for (std::size_t i = 0; i < busy.size(); ++i) {
@@ -433,14 +516,18 @@ Track TimelineBuilder::State::explained(const Track& busy)
 void TimelineBuilder::State::buildDeviceLanes()
 {
     for (auto& [device, lanes] : devices) {
-        const std::string prefix = devices.size() > 1 ? "GPU " + std::to_string(device.value) + " " : "";
+        const ProcessIndex process = processOf(device);
+        const std::string gpu = "GPU " + std::to_string(device.value) + " ";
+        const std::string prefix = process ? processTitle(process) : devices.size() > 1 ? gpu : "";
         for (auto& [stream, built] : lanes.streams) {
             Lane lane;
             lane.kind = Lane::Kind::Stream;
             lane.device = device;
             lane.stream = stream;
-            lane.title = prefix + "stream " + std::to_string(stream.value);
-            lane.detail = std::to_string(built.events) + (built.events == 1 ? " event" : " events");
+            lane.process = process;
+            lane.title = prefix + streamTitle(device, stream);
+            lane.detail = (process ? gpu + "· " : "") + std::to_string(built.events) +
+                          (built.events == 1 ? " event" : " events");
             lane.rows = std::move(built.rows).build();
             timeline.lanes.push_back(std::move(lane));
         }
@@ -449,9 +536,10 @@ void TimelineBuilder::State::buildDeviceLanes()
         });
         Lane busy;
         busy.kind = Lane::Kind::Busy;
-        busy.title = prefix + (prefix.empty() ? "GPU busy" : "busy");
+        busy.title = prefix + (prefix.empty() || process ? "GPU busy" : "busy");
         busy.device = device;
-        busy.rows.push_back(explained(std::move(lanes.busy).build()));
+        busy.process = process;
+        busy.rows.push_back(explained(std::move(lanes.busy).build(), process));
         timeline.lanes.push_back(std::move(busy));
     }
 }
@@ -463,7 +551,8 @@ void TimelineBuilder::State::buildMemoryLanes()
         Lane lane;
         lane.kind = Lane::Kind::Memory;
         lane.device = device;
-        lane.title = "Memory";
+        lane.process = processOf(device);
+        lane.title = processTitle(lane.process) + (lane.process ? "memory" : "Memory");
         if (curves.size() > 1)
             lane.detail = device ? "GPU " + std::to_string(device.value) : "host";
         lane.reserved = StepCurve::ofChanges(curve.times, curve.reserved);
@@ -494,6 +583,7 @@ Timeline TimelineBuilder::build() &&
     state_->buildHostLanes();
     state_->buildDeviceLanes();
     state_->buildMemoryLanes();
+    state_->groupByProcess();
     return std::move(state_->timeline);
 }
 

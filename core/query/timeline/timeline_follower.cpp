@@ -21,7 +21,7 @@ constexpr std::size_t kMostAtOnce = 200'000;
 std::size_t eventsOf(const TraceBatch& batch)
 {
     return batch.ranges.size() + batch.ops.size() + batch.apiCalls.size() + batch.deviceEvents.size() +
-           batch.allocEvents.size();
+           batch.allocEvents.size() + batch.frames.size();
 }
 
 /// Start of the earliest event of a sorted batch.
@@ -72,9 +72,10 @@ void TimelineFollower::add(const TraceBatch& batch)
 
 void TimelineFollower::nameThreads()
 {
+    builder_->setParties(reader_->parties(run_));
     const auto threads = reader_->threads(run_);
     for (; namedThreads_ < threads.size(); ++namedThreads_) {
-        builder_->nameThread(threads[namedThreads_].thread, reader_->text(threads[namedThreads_].name));
+        builder_->nameThread(threads[namedThreads_], reader_->text(threads[namedThreads_].name));
         changed_ = true;
     }
 }

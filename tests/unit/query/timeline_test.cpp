@@ -88,7 +88,7 @@ TEST_F(TimelineOf, CudaCallsAreInsideTheirOp)
     call.thread = ThreadId{412};
     call.start = timestampAt(1010);
     call.end = timestampAt(1020);
-    builder.nameThread(ThreadId{412}, "main");
+    builder.nameThread({.thread = ThreadId{412}}, "main");
     builder.addHost(std::vector{op}, std::vector{call});
     const Timeline timeline = build();
     ASSERT_EQ(timeline.lanes.size(), 1U);

@@ -1,0 +1,327 @@
+#include "core/exchange/import/trace_builder.h"
+
+#include "core/base/error.h"
+#include "core/exchange/import/step_finder.h"
+#include "core/store/maintenance/maintenance.h"
+#include "core/store/run_reader.h"
+#include "support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace tilescope::exchange {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class TraceBuilding : public ::testing::Test {
+protected:
+    static Timestamp at(std::int64_t ns) { return timestampAt(ns); }
+
+    ForeignActivity kernel(ProcessIndex process, std::string_view name, std::uint32_t correlation,
+                           std::int64_t start, std::int64_t end, std::int32_t ordinal = 0)
+    {
+        const DeviceIndex device = builder.device(process, ordinal);
+        return {.name = name,
+                .device = device,
+                .stream = builder.stream(process, device, 7),
+                .correlation = correlation,
+                .start = at(start),
+                .end = at(end)};
+    }
+
+    store::RunReader finished()
+    {
+        run = builder.finish({.name = "x.json", .format = "test"}, file, {});
+        return store::RunReader(file);
+    }
+
+    std::map<std::string, std::int64_t> losses(const store::RunReader& reader) const
+    {
+        std::map<std::string, std::int64_t> counts;
+        for (const auto& loss : reader.losses(run))
+            counts[loss.kind] += loss.count;
+        return counts;
+    }
+
+    tilescope::testing::TemporaryFolder folder;
+    fs::path file = folder / "x.tscope";
+    TraceBuilder builder;
+    RunId run;
+};
+
+TEST_F(TraceBuilding, ConnectsAKernelToItsLaunchOpRangeAndStep)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 10, .name = "python"});
+    const ThreadId thread = builder.thread(process, 11, "main");
+    builder.addActivity(kernel(process, "gemm", 5, 500, 900));
+    // Added out of order: only times count.
+    builder.addApiCall(thread, "cudaLaunchKernel_v7000", 5, at(130), at(140));
+    builder.addOp(
+        {.thread = thread, .name = "aten::mm", .shapes = "f32[2, 2]", .start = at(120), .end = at(200)});
+    builder.addRange(thread, "a/b", at(110), at(300));
+    builder.addRange(thread, "ProfilerStep#3", at(100), at(400), SpanKind::Step);
+    builder.addOp({.thread = thread, .name = "aten::add", .start = at(210), .end = at(220)});
+
+    const store::RunReader reader = finished();
+    const auto kernels = reader.deviceEvents({.run = run});
+    const auto ops = reader.ops({.run = run});
+    const auto ranges = reader.ranges({.run = run});
+    const auto calls = reader.apiCalls({.run = run});
+    ASSERT_EQ(kernels.size(), 1u);
+    ASSERT_EQ(ops.size(), 2u);
+    ASSERT_EQ(ranges.size(), 2u);
+    ASSERT_EQ(calls.size(), 1u);
+    EXPECT_EQ(reader.text(ranges[0].path), "step");
+    EXPECT_EQ(reader.text(ranges[1].path), "step/a\u2215b");
+    EXPECT_EQ(reader.text(ranges[1].name), "a/b");
+    EXPECT_EQ(ranges[1].parent, ranges[0].id);
+    EXPECT_EQ(ops[0].range, ranges[1].id);
+    EXPECT_EQ(reader.text(calls[0].name), "cudaLaunchKernel");
+    EXPECT_EQ(calls[0].kind, ApiKind::Launch);
+    EXPECT_EQ(calls[0].op, ops[0].id);
+    EXPECT_EQ(kernels[0].op, ops[0].id);
+    EXPECT_EQ(kernels[0].range, ranges[1].id);
+    EXPECT_EQ(kernels[0].step, 3);
+    EXPECT_EQ(kernels[0].launchThread, ThreadId{11});
+    EXPECT_EQ(kernels[0].launched, calls[0].start);
+    EXPECT_EQ(reader.text(kernels[0].path), "step/a\u2215b");
+    EXPECT_TRUE(losses(reader).empty());
+    EXPECT_TRUE(store::verify(file).ok());
+}
+
+TEST_F(TraceBuilding, BackwardOpsHaveThePathOfTheirForwardOp)
+{
+    const ProcessIndex process = builder.addProcess({});
+    const ThreadId main = builder.thread(process, 1);
+    const ThreadId autograd = builder.thread(process, 2);
+    builder.addRange(main, "step 0", at(0), at(1000));
+    builder.addRange(main, "step 1", at(1000), at(2000));
+    builder.addRange(main, "Linear_3", at(10), at(100), SpanKind::Module);
+    builder.addOp({.thread = main, .name = "aten::linear", .sequence = 7, .start = at(20), .end = at(50)});
+    builder.addOp({.thread = autograd,
+                   .name = "autograd::engine::evaluate_function: AddmmBackward0",
+                   .sequence = 7,
+                   .isBackward = true,
+                   .start = at(500),
+                   .end = at(600)});
+    builder.addApiCall(autograd, "cuLaunchKernel", 9, at(510), at(520));
+    builder.addActivity(kernel(process, "dgrad", 9, 530, 580));
+
+    const store::RunReader reader = finished();
+    const auto ops = reader.ops({.run = run});
+    ASSERT_EQ(ops.size(), 2u);
+    EXPECT_EQ(ops[1].scope, OpScope::Backward);
+    EXPECT_EQ(reader.text(ops[1].path), "step/backward/Linear_3");
+    EXPECT_EQ(reader.text(reader.deviceEvents({.run = run}).at(0).path), "step/backward/Linear_3");
+}
+
+TEST_F(TraceBuilding, EqualNumbersOfTwoRanksStayApart)
+{
+    const ProcessIndex first = builder.addProcess({.pid = 100, .rank = 0, .worldSize = 2});
+    const ProcessIndex second = builder.addProcess({.pid = 100, .rank = 1, .worldSize = 2});
+    for (const ProcessIndex process : {first, second}) {
+        const ThreadId thread = builder.thread(process, 100, process == first ? "one" : "two");
+        builder.addRange(thread, process == first ? "of rank 0" : "of rank 1", at(0), at(100));
+        builder.addApiCall(thread, "cudaLaunchKernel", 5, at(10), at(20));
+        builder.addActivity(kernel(process, "gemm", 5, 30, 40));
+    }
+    const store::RunReader reader = finished();
+    const auto kernels = reader.deviceEvents({.run = run});
+    ASSERT_EQ(kernels.size(), 2u);
+    EXPECT_NE(kernels[0].device, kernels[1].device) << "NCCL refuses two ranks on one device";
+    EXPECT_NE(kernels[0].launchThread, kernels[1].launchThread);
+    EXPECT_NE(kernels[0].correlation, kernels[1].correlation);
+    EXPECT_NE(kernels[0].range, kernels[1].range);
+    const RunParties parties = reader.parties(run);
+    ASSERT_EQ(parties.processes.size(), 2u);
+    ASSERT_EQ(parties.devices.size(), 2u);
+    for (const DeviceEvent& event : kernels) {
+        const TracedProcess& process = parties.processes.at(event.device == parties.devices[0].id ? 0 : 1);
+        EXPECT_EQ(event.correlation.value - process.firstCorrelation, 5u);
+    }
+    for (const TracedStream& stream : parties.streams)
+        EXPECT_EQ(stream.native, 7);
+    EXPECT_TRUE(losses(reader).empty());
+}
+
+TEST_F(TraceBuilding, OneDeviceOfTwoProcessesKeepsTheirStreamsApart)
+{
+    const ProcessIndex first = builder.addProcess({.pid = 1});
+    const ProcessIndex second = builder.addProcess({.pid = 2});
+    for (const ProcessIndex process : {first, second}) {
+        builder.addDevice(process, {.ordinal = 0, .uuid = "GPU-1", .name = "NVIDIA H200"});
+        builder.addActivity(kernel(process, "gemm", 5, 30, 40));
+    }
+    const store::RunReader reader = finished();
+    const auto kernels = reader.deviceEvents({.run = run});
+    ASSERT_EQ(kernels.size(), 2u) << "equal in everything but their process";
+    EXPECT_EQ(kernels[0].device, kernels[1].device);
+    EXPECT_NE(kernels[0].stream, kernels[1].stream);
+    EXPECT_EQ(reader.parties(run).devices.size(), 1u);
+    EXPECT_EQ(losses(reader)["unlaunched_activity"], 2);
+}
+
+TEST_F(TraceBuilding, ClocksArePutOnOneAxis)
+{
+    const ClockIndex late =
+        builder.addClock({.name = "b", .offset = Nanoseconds(1'000), .method = "wall clock"});
+    const ClockIndex same = builder.addClock({.name = "a", .method = "wall clock"});
+    const ProcessIndex first = builder.addProcess({.pid = 1, .host = "a", .clock = same});
+    const ProcessIndex second = builder.addProcess({.pid = 2, .host = "b", .clock = late});
+    builder.addActivity(kernel(first, "a", 0, 1'500, 1'600));
+    builder.addActivity(kernel(second, "b", 0, 600, 700));
+    const store::RunReader reader = finished();
+    const auto kernels = reader.deviceEvents({.run = run});
+    ASSERT_EQ(kernels.size(), 2u);
+    EXPECT_EQ(reader.text(kernels[0].name), "a");
+    EXPECT_EQ(kernels[1].start - kernels[0].start, Nanoseconds(100));
+}
+
+TEST_F(TraceBuilding, WhatCannotBeStoredIsCounted)
+{
+    const ProcessIndex process = builder.addProcess({});
+    const ThreadId thread = builder.thread(process, 1);
+    builder.addRange(thread, "reversed", at(100), at(50));
+    builder.addRange(thread, "beyond", at(0), at(INT64_MAX));
+    const ForeignActivity twice = kernel(process, "gemm", 5, 30, 40);
+    builder.addActivity(twice);
+    builder.addActivity(twice);
+    builder.addCollective(process, {.op = "all_reduce", .bytes = 8}, 77);
+    builder.addLoss(RecordLoss::UnknownKind, 3, "cat: mtia");
+    const store::RunReader reader = finished();
+    const auto counts = losses(reader);
+    EXPECT_EQ(counts.at("negative_duration"), 1);
+    EXPECT_EQ(counts.at("time_out_of_range"), 1);
+    EXPECT_EQ(counts.at("duplicate_activity"), 1);
+    EXPECT_EQ(counts.at("unlaunched_activity"), 1);
+    EXPECT_EQ(counts.at("collectives_unmatched"), 1);
+    EXPECT_EQ(counts.at("unknown_kind"), 3);
+    EXPECT_EQ(reader.deviceEvents({.run = run}).size(), 1u);
+    EXPECT_EQ(reader.ranges({.run = run}).size(), 1u);
+}
+
+TEST_F(TraceBuilding, ACollectiveTakesTheTimesOfItsKernelAndANumberInItsGroup)
+{
+    const ProcessIndex process = builder.addProcess({.rank = 0, .worldSize = 2});
+    const ThreadId thread = builder.thread(process, 1);
+    for (std::uint32_t i = 1; i <= 2; ++i) {
+        builder.addApiCall(thread, "cudaLaunchKernelExC", i, at(10 * i), at(10 * i + 1));
+        builder.addActivity(kernel(process, "ncclDevKernel_AllReduce", i, 100 * i, 100 * i + 50));
+        builder.addCollective(process, {.op = "all_reduce", .group = "0", .bytes = 8 * i, .groupSize = 2}, i);
+    }
+    const store::RunReader reader = finished();
+    const auto collectives = reader.collectives(run);
+    ASSERT_EQ(collectives.size(), 2u);
+    EXPECT_EQ(collectives[1].end - collectives[1].start, Nanoseconds(50));
+    EXPECT_EQ(collectives[0].sequence, 0);
+    EXPECT_EQ(collectives[1].sequence, 1);
+    EXPECT_EQ(collectives[1].thread, ThreadId{1});
+    EXPECT_TRUE(collectives[1].stream);
+}
+
+TEST_F(TraceBuilding, ACancelledImportLeavesTheFileAsItWas)
+{
+    const ProcessIndex process = builder.addProcess({});
+    builder.addActivity(kernel(process, "gemm", 5, 30, 40));
+    const auto never = [](double) { return false; };
+    EXPECT_THROW(builder.finish({.name = "x", .format = "test"}, file, never), Error);
+    EXPECT_FALSE(fs::exists(file));
+    TraceBuilder again;
+    const ProcessIndex other = again.addProcess({});
+    const DeviceIndex device = again.device(other, 0);
+    const ForeignActivity activity{.name = "k",
+                                   .device = device,
+                                   .stream = again.stream(other, device, 7),
+                                   .start = at(1),
+                                   .end = at(2)};
+    again.addActivity(activity);
+    again.finish({.name = "x", .format = "test"}, file, {});
+    TraceBuilder third;
+    const ProcessIndex last = third.addProcess({});
+    const DeviceIndex its = third.device(last, 0);
+    ForeignActivity more = activity;
+    more.device = its;
+    more.stream = third.stream(last, its, 7);
+    third.addActivity(more);
+    EXPECT_THROW(third.finish({.name = "y", .format = "test"}, file, never), Error);
+    EXPECT_EQ(store::RunReader(file).runs().size(), 1u);
+    EXPECT_TRUE(store::verify(file).ok());
+}
+
+TEST_F(TraceBuilding, NothingToStoreIsRefused)
+{
+    builder.addProcess({});
+    try {
+        finished();
+        FAIL() << "imported nothing";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.sentence(), HasSubstr("has no events"));
+    }
+    EXPECT_FALSE(fs::exists(file));
+}
+
+std::vector<std::int64_t> startsOf(const FoundSteps& found)
+{
+    std::vector<std::int64_t> starts;
+    for (const FoundStep& step : found.steps)
+        starts.push_back(step.start);
+    return starts;
+}
+
+TEST(StepFinder, TakesMarkedRangesThenNamedOnesThenUpdates)
+{
+    const std::vector<StepCandidate> all{{"Optimizer.step#AdamW.step", 0, 1, 80, 90, false},
+                                         {"iteration 4", 1, 1, 0, 95, false},
+                                         {"ProfilerStep#7", 2, 1, 0, 99, true},
+                                         {"iteration 5", 3, 1, 100, 195, false},
+                                         {"Optimizer.step#AdamW.step", 4, 1, 180, 190, false},
+                                         {"ProfilerStep#8", 5, 1, 100, 199, true}};
+    const FoundSteps marked = stepsFromRanges(all, -5);
+    EXPECT_EQ(marked.source, "ProfilerStep");
+    EXPECT_THAT(startsOf(marked), ElementsAre(0, 100));
+    EXPECT_EQ(marked.steps[1].number, 8);
+    EXPECT_EQ(marked.steps[1].range, 5u);
+    EXPECT_FALSE(marked.isInferred);
+    const std::vector<StepCandidate> named{all[0], all[1], all[3], all[4]};
+    EXPECT_EQ(stepsFromRanges(named, -5).steps.at(0).number, 4);
+    const std::vector<StepCandidate> updates{all[0], all[4]};
+    const FoundSteps between = stepsFromRanges(updates, -5);
+    EXPECT_TRUE(between.isInferred);
+    EXPECT_THAT(startsOf(between), ElementsAre(-5, 90));
+    EXPECT_EQ(between.steps[1].end, 190);
+}
+
+TEST(StepFinder, FindsThePeriodOfKernelsAndBeginsAtTheLongestPause)
+{
+    std::vector<KernelInstant> kernels;
+    std::int64_t time = 0;
+    for (std::uint32_t name : {90U, 91U, 92U}) // set-up
+        kernels.push_back({name, time += 10, time + 5});
+    for (int step = 0; step < 6; ++step) {
+        time += 1000; // pause before kernel 2 of the period
+        for (const std::uint32_t name : {2U, 3U, 3U, 4U, 1U})
+            kernels.push_back({name, time += 10, time + 5});
+    }
+    const FoundSteps found = stepsFromKernels(kernels);
+    EXPECT_TRUE(found.isInferred);
+    ASSERT_EQ(found.steps.size(), 6u);
+    for (std::size_t i = 0; i < found.steps.size(); ++i)
+        EXPECT_EQ(found.steps[i].start, kernels[3 + 5 * i].start);
+}
+
+TEST(StepFinder, FindsNoPeriodWhereThereIsNone)
+{
+    std::vector<KernelInstant> kernels;
+    for (std::uint32_t i = 0; i < 100; ++i)
+        kernels.push_back({i * i % 97, i * 10, i * 10 + 5});
+    EXPECT_TRUE(stepsFromKernels(kernels).steps.empty());
+    EXPECT_TRUE(stepsFromKernels({}).steps.empty());
+}
+
+} // namespace
+} // namespace tilescope::exchange
