@@ -4,7 +4,7 @@
 #include "core/exchange/import/step_finder.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
-#include "support/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
