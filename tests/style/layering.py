@@ -22,6 +22,8 @@ LIBRARIES = {
              ["core/trace", "core/engine", "kernels", "kernels/cuda", "kernels/cuda/common", "kernels/cuda/mma", "kernels/cuda/hopper"]),
     "SQLite": (r"(sqlite3\.h|SQLiteCpp/)", ["core/store"]),
     "yaml-cpp": (r"yaml-cpp/", ["core/config", "core/analysis"]),
+    "simdjson": (r"simdjson", ["core/exchange"]),
+    "zlib": (r"zlib\.h", ["core/exchange"]),
     "Qt": (r"(Q[A-Z]\w*|Qt\w*/.*|qcustomplot\.h)$", ["ui", "app/gui"]),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/exchange/import/kineto/kineto_importer.h"
 #include "core/exchange/import/snapshot_importer.h"
 #include "core/exchange/text.h"
 
@@ -15,7 +16,8 @@ namespace fs = std::filesystem;
 namespace {
 
 const SnapshotImporter kSnapshots;
-constexpr std::array<const Importer*, 1> kImporters{&kSnapshots};
+const KinetoImporter kKinetoTraces;
+constexpr std::array<const Importer*, 2> kImporters{&kSnapshots, &kKinetoTraces};
 
 std::string formats()
 {

@@ -1,0 +1,198 @@
+#include "core/exchange/import/kineto/kineto_importer.h"
+
+#include "core/base/error.h"
+#include "core/base/plural.h"
+#include "core/exchange/import/kineto/inflated_file.h"
+#include "core/exchange/import/kineto/json_splitter.h"
+#include "core/exchange/import/kineto/kineto_event.h"
+#include "core/exchange/import/kineto/kineto_reader.h"
+#include "core/exchange/import/kineto/piece_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <string>
+#include <thread>
+
+namespace tilescope::exchange {
+
+namespace {
+
+/// Splits a file in a thread of its own, which ends with this object.
+class SplittingThread {
+public:
+    SplittingThread(InflatedFile& file, const std::string& name)
+        : thread_([this, &file, name] {
+              try {
+                  result_ = JsonSplitter(file, name).run([this](JsonPiece&& piece) {
+                      return pieces_.push(std::move(piece));
+                  });
+              } catch (...) {
+                  failure_ = std::current_exception();
+              }
+              pieces_.close();
+          })
+    {
+    }
+    ~SplittingThread()
+    {
+        pieces_.close();
+        if (thread_.joinable())
+            thread_.join();
+    }
+    SplittingThread(const SplittingThread&) = delete;
+    SplittingThread& operator=(const SplittingThread&) = delete;
+
+    std::optional<JsonPiece> next() { return pieces_.pop(); }
+
+    /// Waits for the end of the file. Throws what ended the splitting.
+    SplitResult finish()
+    {
+        thread_.join();
+        if (failure_)
+            std::rethrow_exception(failure_);
+        return result_;
+    }
+
+private:
+    PieceQueue pieces_;
+    SplitResult result_;
+    std::exception_ptr failure_;
+    std::thread thread_; // last: it uses the others
+};
+
+/// What could not be read of a file, over all of its pieces.
+struct Faults {
+    std::int64_t unreadable = 0;
+    std::uint64_t first = 0;
+    std::int64_t mended = 0;
+
+    void add(std::int64_t count, std::uint64_t offset)
+    {
+        if (count > 0 && (unreadable == 0 || offset < first))
+            first = offset;
+        unreadable += count;
+    }
+};
+
+void countFaults(TraceBuilder& builder, const Faults& faults, const SplitResult& split)
+{
+    if (faults.unreadable > 0)
+        builder.addLoss(RecordLoss::SourceNotJson, faults.unreadable,
+                        fmt::format("the first at byte {}", faults.first));
+    if (faults.mended > 0)
+        builder.addLoss(RecordLoss::SourceText, faults.mended);
+    if (split.isCut)
+        builder.addLoss(RecordLoss::SourceCut, 1, fmt::format("after {} bytes of text", split.bytes));
+    builder.countRecord(faults.unreadable);
+}
+
+/// What the beginning of a text says about it.
+enum class Likeness : std::uint8_t { Trace, Perhaps, None };
+
+Likeness likenessOf(std::string_view text)
+{
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+    constexpr std::string_view kSpace = " \n\r\t";
+    constexpr std::array<std::string_view, 6> kKeys{"\"traceEvents\"",      "\"schemaVersion\"",
+                                                    "\"deviceProperties\"", "\"distributedInfo\"",
+                                                    "\"displayTimeUnit\"",  "\"baseTimeNanoseconds\""};
+    const auto skipSpace = [&] { text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size())); };
+    const auto has = [&](std::string_view key) { return text.find(key) != std::string_view::npos; };
+    if (text.starts_with(kByteOrderMark))
+        text.remove_prefix(kByteOrderMark.size());
+    skipSpace();
+    const bool isObject = text.starts_with('{');
+    if (!isObject && !text.starts_with('['))
+        return Likeness::None;
+    text.remove_prefix(1);
+    skipSpace();
+    if (!isObject)
+        return text.starts_with('{') && has("\"ph\"") ? Likeness::Trace : Likeness::None;
+    if (!text.starts_with('"'))
+        return Likeness::None;
+    return std::ranges::any_of(kKeys, has) ? Likeness::Trace : Likeness::Perhaps;
+}
+
+/// The first bytes of a file's text.
+std::string beginningOf(const std::filesystem::path& file, std::size_t most)
+{
+    InflatedFile input(file);
+    std::string text(most, '\0');
+    std::size_t length = 0;
+    while (length < most) {
+        const std::size_t got = input.read(text.data() + length, most - length);
+        if (got == 0)
+            break;
+        length += got;
+    }
+    text.resize(length);
+    return text;
+}
+
+} // namespace
+
+bool KinetoImporter::matches(std::string_view head, const std::filesystem::path& file) const
+{
+    constexpr std::size_t kText = 16384;
+    const Likeness likeness = likenessOf(isGzip(head) ? inflatedHead(head, kText) : std::string(head));
+    if (likeness != Likeness::Perhaps || !std::filesystem::is_regular_file(file))
+        return likeness == Likeness::Trace;
+    // Tools that rewrite traces put members of their own first.
+    constexpr std::size_t kMore = std::size_t{4} << 20;
+    return likenessOf(beginningOf(file, kMore)) == Likeness::Trace;
+}
+
+std::string KinetoImporter::read(const std::filesystem::path& file, TraceBuilder& builder,
+                                 const ImportWatch& watch) const
+{
+    const std::string name = file.filename().string();
+    InflatedFile input(file);
+    KinetoReader reader(builder, name);
+    KinetoEventParser parser;
+    Faults faults;
+    SplittingThread splitting(input, file.string());
+    while (std::optional<JsonPiece> piece = splitting.next()) {
+        if (!piece->key.empty()) {
+            reader.addMember(piece->key, piece->text);
+            continue;
+        }
+        const auto parsed =
+            parser.parse(*piece, [&reader](const KinetoEvent& event) { reader.addEvent(event); });
+        faults.add(parsed.unreadable, parsed.firstUnreadable);
+        faults.mended += parsed.mended;
+        if (watch && !watch(input.done()))
+            throw Error{
+                .what = "the import was cancelled", .where = file.string(), .kind = ErrorKind::Failure};
+    }
+    const SplitResult split = splitting.finish();
+    faults.add(split.broken, split.firstBroken);
+    if (!split.foundEvents)
+        throw Error{.what = "this JSON has no list of traceEvents",
+                    .where = file.string(),
+                    .mend = "PyTorch's export_chrome_trace writes traces that can be imported"};
+    if (reader.events() == 0)
+        throw Error{.what =
+                        faults.unreadable > 0
+                            ? fmt::format("none of its events is valid JSON, from byte {} on", faults.first)
+                            : "this trace has no events",
+                    .where = file.string(),
+                    .mend = "export the trace again"};
+    reader.finish();
+    countFaults(builder, faults, split);
+
+    std::string summary = fmt::format("{}: {}", name, counted(reader.events(), "event"));
+    if (const std::string rank = reader.rankText(); !rank.empty())
+        summary += ", " + rank;
+    if (faults.unreadable > 0)
+        summary += fmt::format("; {} not valid JSON, the first at byte {} (older versions of PyTorch do not "
+                               "escape quotation marks in names)",
+                               counted(faults.unreadable, "event is", "events are"), faults.first);
+    if (split.isCut)
+        summary += "; the file ends early, events after its end are missing";
+    return summary;
+}
+
+} // namespace tilescope::exchange
