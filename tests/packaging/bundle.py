@@ -48,6 +48,7 @@ def look_inside(bundle, said):
     check({"tilescope", "tilescope-engine"} <= {p.name for p in elves}, "it holds both programs")
     foreign = [p.name for p in files if re.match(r"lib(torch|c10|cu|nv|nccl|gomp)|(torch|nvidia)$", p.name)]
     check(not foreign, "no LibTorch and no CUDA are inside", foreign)
+    check(any((bundle / "notices").glob("libsimdjson*.txt")), "it holds the licences of its libraries")
     size = sum(p.stat().st_size for p in files)
     check(size < LARGEST, f"it takes {size / 2**20:.1f} MiB")
     newest = dict.fromkeys(NEWEST, (0,))
