@@ -24,7 +24,8 @@ Table tableOf(std::shared_ptr<const query::KernelsTable> kernels)
     const auto column = columnsOf(kernels);
     const bool byName = kernels->grouping == query::Grouping::Name;
     const std::string group = titleOf(kernels->grouping);
-    Table table{.heading = describeRun(kernels->run) + "; traced steps", .rows = kernels->rows.size()};
+    Table table{.heading = describeRun(kernels->run) + "; " + coverageOf(kernels->run),
+                .rows = kernels->rows.size()};
     if (byName)
         table.columns = {column("name", "name", &Row::key, {.audience = Audience::Programs}),
                          column("short_name", "kernel", &Row::shortName, {.keep = 2, .elidable = true}),
@@ -78,6 +79,8 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
     table.columns = {
         column("run", "run", [](const Row& row) { return row.run.value; }),
         column("step", "step", &Row::step),
+        column("rank", "rank", &Row::rank,
+               {.audience = steps->hasRanks ? Audience::Everyone : Audience::Programs}),
         column("wall_ns", "wall", [](const Row& row) { return row.partition.wall.length(); },
                {.keep = 2, .sharesUnit = true}),
         part("gpu_busy_ns", "GPU busy", &StepPartition::gpuBusy),
@@ -102,7 +105,8 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
 Table tableOf(std::shared_ptr<const query::OpsTable> ops)
 {
     using Row = query::OpRow;
-    Table table{.heading = describeRun(ops->run) + "; traced steps, host time", .rows = ops->rows.size()};
+    Table table{.heading = describeRun(ops->run) + "; " + coverageOf(ops->run) + ", host time",
+                .rows = ops->rows.size()};
     const auto column = columnsOf(ops);
     const std::string group = titleOf(ops->grouping);
     table.columns = {column(group, group == "name" ? "op" : group, &Row::key, {.keep = 2, .elidable = true}),

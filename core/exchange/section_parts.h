@@ -15,6 +15,12 @@ namespace tilescope::exchange {
 
 // What the sections of `tilescope show` are put together from.
 
+/// The part of a recording that tables of kernels and ops cover.
+inline std::string coverageOf(const store::RunRecord& run)
+{
+    return run.coversRecording() ? "whole recording" : "traced steps";
+}
+
 /// How a column is shown. Nanoseconds and bytes have their unit by type.
 struct Shown {
     Unit unit = Unit::None;

@@ -7,9 +7,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilescope {
+
+/// The workload of a run that was recorded from another program: imported or recorded. Its tables cover the
+/// whole recording, not only its steps.
+inline constexpr std::string_view kTraceWorkload = "trace";
 
 /// How a run ended; CONTRACT.md, "Statuses and exit codes".
 enum class RunStatus { Running, Ok, Oom, Skipped, Error, Cancelled, Interrupted };

@@ -19,9 +19,6 @@
 
 namespace tilescope::exchange {
 
-/// The workload of a run that was imported from a trace of another program.
-inline constexpr std::string_view kTraceWorkload = "trace";
-
 /// Called now and then during an import with the share of the work that is done, 0 to 1.
 /// \return  false to cancel
 using ImportWatch = std::function<bool(double done)>;

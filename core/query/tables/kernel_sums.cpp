@@ -93,10 +93,11 @@ std::optional<SummedKernels> sumKernels(const store::RunReader& reader, const Ke
     SummedKernels summed;
     KernelSums sums;
     bool going = true;
+    const bool wholeRecording = reader.run(selection.run)->coversRecording();
     reader.eachDeviceEvent({.run = selection.run}, [&](const DeviceEvent& event) {
         if (++summed.events % 65'536 == 0 && cancelled())
             going = false;
-        if (event.step == kNoStep)
+        if (event.step == kNoStep && (!wholeRecording || selection.step))
             ++summed.outsideSteps;
         else if (selection.step && *selection.step != event.step)
             summed.otherPaths.insert(event.path);

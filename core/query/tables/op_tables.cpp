@@ -38,11 +38,12 @@ OpsTable ops(const store::RunReader& reader, const EventQuery& query)
     PathSelection selection(query.rangeGlob, textOf);
     GroupKeys keys(table.grouping, textOf);
     analysis::OpTotals sums;
+    const bool all = table.run.coversRecording();
     eachInOrder<Op>([&](auto&& take) { reader.eachOp({.run = table.run.run}, take); },
                     [&](const Op& op) {
                         ++table.events;
                         std::optional<std::uint32_t> group;
-                        if (op.step != kNoStep && selection.has(op.path))
+                        if ((all || op.step != kNoStep) && selection.has(op.path))
                             group = keys.numberOf(table.grouping == Grouping::Name ? op.name : op.path);
                         sums.add(op, group);
                     });

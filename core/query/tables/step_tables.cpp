@@ -1,6 +1,7 @@
 #include "core/query/tables/step_tables.h"
 
 #include "core/analysis/time/path_glob.h"
+#include "core/model/party_index.h"
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
@@ -19,13 +20,21 @@ void addSteps(const store::RunReader& reader, RunId run, std::vector<StepRow>& r
     });
     std::ranges::sort(stepRanges, {}, &Range::start);
     const bool onGpu = reader.counts(run).deviceEvents > 0;
+    const std::vector<ThreadName> threads = reader.threads(run);
+    const PartyIndex parties(reader.parties(run), threads);
     for (const Range& range : stepRanges) {
-        StepRow row{.run = run, .step = range.step, .onGpu = onGpu};
+        const ProcessIndex process = parties.of(range.thread);
+        StepRow row{.run = run, .step = range.step, .rank = parties.rankOf(process), .onGpu = onGpu};
         row.partition.wall = {range.start, range.end};
         if (onGpu) {
             const store::EventWindow window{.run = run, .from = range.start, .to = range.end};
-            row.partition = analysis::partitionStep(row.partition.wall, reader.deviceEvents(window),
-                                                    reader.apiCalls(window));
+            std::vector<DeviceEvent> device = reader.deviceEvents(window);
+            std::vector<ApiCall> calls = reader.apiCalls(window);
+            std::erase_if(device, [&](const DeviceEvent& event) {
+                return parties.of(event.device, event.stream) != process;
+            });
+            std::erase_if(calls, [&](const ApiCall& call) { return parties.of(call.thread) != process; });
+            row.partition = analysis::partitionStep(row.partition.wall, device, calls);
         }
         rows.push_back(row);
     }
@@ -43,6 +52,8 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query)
         table.last = reader.run(asked.back());
         for (const RunId run : query.run ? asked : reader.runsWithRanges())
             addSteps(reader, run, table.rows);
+        table.hasRanks =
+            std::ranges::any_of(table.rows, [](const StepRow& row) { return row.rank.has_value(); });
     });
     return table;
 }

@@ -14,12 +14,14 @@ namespace tilescope::query {
 struct StepRow {
     RunId run = {};
     std::int32_t step = 0;
-    bool onGpu = false; ///< false: there is only the wall
+    std::optional<std::int32_t> rank = {}; ///< of the process; none in a run of one process
+    bool onGpu = false;                    ///< false: there is only the wall
     analysis::StepPartition partition = {};
 };
 
 struct StepsTable {
-    std::vector<StepRow> rows = {};            ///< by run and step
+    std::vector<StepRow> rows = {};            ///< by run, then start
+    bool hasRanks = false;                     ///< some row has one
     std::optional<store::RunRecord> last = {}; ///< of the runs in question; none: the file has no runs
 };
 

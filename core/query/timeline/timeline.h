@@ -2,7 +2,7 @@
 
 #include "core/base/ids.h"
 #include "core/model/events.h"
-#include "core/model/processes.h"
+#include "core/model/party_index.h"
 #include "core/query/timeline/step_curve.h"
 #include "core/query/timeline/timeline_levels.h"
 #include "core/store/rows/lanes.h"
@@ -100,7 +100,7 @@ public:
 
     void nameThread(const ThreadName& thread, std::string_view name);
     /// States who took part in a run of several processes: their lanes lie together, by rank.
-    void setParties(RunParties parties);
+    void setParties(PartyIndex parties);
     void addRanges(std::span<const Range> ranges);
     /// Ops and CUDA calls of a thread share its rows.
     void addHost(std::span<const Op> ops, std::span<const ApiCall> calls);

@@ -106,7 +106,6 @@ std::string lastComponent(std::string_view path)
 struct TimelineBuilder::State {
     struct Thread {
         std::string name;
-        ProcessIndex process;
         std::int64_t native = -1;
     };
     using StretchesOf = std::map<ProcessIndex, Stretches>;
@@ -115,7 +114,7 @@ struct TimelineBuilder::State {
     DeviceNameOf deviceNameOf;
     Timeline timeline;
     std::map<ThreadId, Thread> threads;
-    RunParties parties;
+    PartyIndex parties;
     std::map<ThreadId, RowsBuilder> ranges;
     std::map<ThreadId, HostLane> hosts;
     std::map<DeviceIndex, DeviceLanes> devices;
@@ -160,9 +159,7 @@ struct TimelineBuilder::State {
     void addBusy(DeviceLanes& lanes, const store::Box& box, std::int64_t shift);
     Track explained(const Track& busy, ProcessIndex process);
     std::string threadTitle(ThreadId thread) const;
-    bool hasProcesses() const { return parties.processes.size() > 1; }
-    ProcessIndex processOf(ThreadId thread) const;
-    ProcessIndex processOf(DeviceIndex device) const;
+    /// "rank 1 "; empty if the run has one process.
     std::string processTitle(ProcessIndex process) const;
     std::string streamTitle(DeviceIndex device, StreamId stream) const;
     void groupByProcess();
@@ -185,49 +182,23 @@ TimelineBuilder::TimelineBuilder(TimelineBuilder&&) noexcept = default;
 
 void TimelineBuilder::nameThread(const ThreadName& thread, std::string_view name)
 {
-    state_->threads[thread.thread] = {std::string(name), thread.process, thread.native};
+    state_->threads[thread.thread] = {std::string(name), thread.native};
 }
 
-void TimelineBuilder::setParties(RunParties parties)
+void TimelineBuilder::setParties(PartyIndex parties)
 {
     state_->parties = std::move(parties);
 }
 
-ProcessIndex TimelineBuilder::State::processOf(ThreadId thread) const
-{
-    const auto found = threads.find(thread);
-    return hasProcesses() && found != threads.end() ? found->second.process : ProcessIndex{};
-}
-
-// The process that used a device, or none if several did.
-ProcessIndex TimelineBuilder::State::processOf(DeviceIndex device) const
-{
-    ProcessIndex only;
-    if (!hasProcesses())
-        return only;
-    for (const TracedStream& stream : parties.streams) {
-        if (stream.device != device)
-            continue;
-        if (only && only != stream.process)
-            return {};
-        only = stream.process;
-    }
-    return only;
-}
-
-// "rank 1 ", "python 4711 "; empty if there is one process.
 std::string TimelineBuilder::State::processTitle(ProcessIndex process) const
 {
-    for (const TracedProcess& each : parties.processes)
-        if (process && each.id == process)
-            return each.rank ? "rank " + std::to_string(*each.rank) + " "
-                             : each.name + " " + std::to_string(each.pid) + " ";
-    return {};
+    const std::string title = parties.titleOf(process);
+    return title.empty() ? title : title + " ";
 }
 
 std::string TimelineBuilder::State::streamTitle(DeviceIndex device, StreamId stream) const
 {
-    for (const TracedStream& each : parties.streams)
+    for (const TracedStream& each : parties.parties().streams)
         if (each.device == device && each.id == stream)
             return "stream " + std::to_string(each.native);
     return "stream " + std::to_string(stream.value);
@@ -236,13 +207,12 @@ std::string TimelineBuilder::State::streamTitle(DeviceIndex device, StreamId str
 // Processes by rank, ranks before others; what several share comes last.
 void TimelineBuilder::State::groupByProcess()
 {
-    if (!hasProcesses())
+    if (!parties.hasSeveral())
         return;
     const auto orderOf = [this](const Lane& lane) {
-        for (const TracedProcess& process : parties.processes)
-            if (lane.process && process.id == lane.process)
-                return std::pair(process.rank.value_or(INT32_MAX - 1), process.id.value);
-        return std::pair(INT32_MAX, 0);
+        const TracedProcess* const process = parties.find(lane.process);
+        return process ? std::pair(process->rank.value_or(INT32_MAX - 1), process->id.value)
+                       : std::pair(INT32_MAX, 0);
     };
     std::ranges::stable_sort(timeline.lanes, {}, orderOf);
 }
@@ -307,7 +277,7 @@ void TimelineBuilder::State::add(const store::TrackInfo& track, std::span<const 
         for (const store::Box& box : boxes) {
             const auto detail = store::CallDetail(BoxCode::detail(box.code));
             if (detail == store::CallDetail::Waits || detail == store::CallDetail::Tracing)
-                (detail == store::CallDetail::Waits ? waiting : tracing)[processOf(track.thread)]
+                (detail == store::CallDetail::Waits ? waiting : tracing)[parties.of(track.thread)]
                     .emplace_back(box.start + shift, box.start + box.length + shift);
         }
         addTo(lane.rows, [&](std::uint64_t code) {
@@ -438,7 +408,7 @@ std::string TimelineBuilder::State::threadTitle(ThreadId thread) const
         return "thread " + std::to_string(thread.value);
     const Thread& party = known->second;
     const std::string number = std::to_string(party.native >= 0 ? party.native : thread.value);
-    return processTitle(processOf(thread)) + (party.name.empty() ? "thread" : party.name) + " " + number;
+    return processTitle(parties.of(thread)) + (party.name.empty() ? "thread" : party.name) + " " + number;
 }
 
 void TimelineBuilder::State::buildRangeLanes()
@@ -447,7 +417,7 @@ void TimelineBuilder::State::buildRangeLanes()
         Lane lane;
         lane.kind = Lane::Kind::Ranges;
         lane.thread = thread;
-        lane.process = processOf(thread);
+        lane.process = parties.of(thread);
         lane.title = processTitle(lane.process) + (lane.process ? "ranges" : "Ranges");
         if (ranges.size() > 1)
             lane.detail = threadTitle(thread);
@@ -465,7 +435,7 @@ void TimelineBuilder::State::buildHostLanes()
         Lane lane;
         lane.kind = Lane::Kind::Thread;
         lane.thread = thread;
-        lane.process = processOf(thread);
+        lane.process = parties.of(thread);
         lane.title = threadTitle(thread);
         lane.detail = host.hasCalls ? "ops, API calls" : "ops";
         lane.rows = std::move(host.rows).build();
@@ -516,7 +486,7 @@ Track TimelineBuilder::State::explained(const Track& busy, ProcessIndex process)
 void TimelineBuilder::State::buildDeviceLanes()
 {
     for (auto& [device, lanes] : devices) {
-        const ProcessIndex process = processOf(device);
+        const ProcessIndex process = parties.of(device);
         const std::string gpu = "GPU " + std::to_string(device.value) + " ";
         const std::string prefix = process ? processTitle(process) : devices.size() > 1 ? gpu : "";
         for (auto& [stream, built] : lanes.streams) {
@@ -551,7 +521,7 @@ void TimelineBuilder::State::buildMemoryLanes()
         Lane lane;
         lane.kind = Lane::Kind::Memory;
         lane.device = device;
-        lane.process = processOf(device);
+        lane.process = parties.of(device);
         lane.title = processTitle(lane.process) + (lane.process ? "memory" : "Memory");
         if (curves.size() > 1)
             lane.detail = device ? "GPU " + std::to_string(device.value) : "host";

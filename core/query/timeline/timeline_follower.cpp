@@ -72,8 +72,9 @@ void TimelineFollower::add(const TraceBatch& batch)
 
 void TimelineFollower::nameThreads()
 {
-    builder_->setParties(reader_->parties(run_));
     const auto threads = reader_->threads(run_);
+    if (namedThreads_ < threads.size())
+        builder_->setParties({reader_->parties(run_), threads});
     for (; namedThreads_ < threads.size(); ++namedThreads_) {
         builder_->nameThread(threads[namedThreads_], reader_->text(threads[namedThreads_].name));
         changed_ = true;

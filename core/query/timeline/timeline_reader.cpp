@@ -87,8 +87,9 @@ bool addEvents(const RunReader& reader, RunId run, TimelineBuilder& builder,
 TimelineBuilder builderOf(const RunReader& reader, RunId run, Timestamp origin)
 {
     TimelineBuilder builder = builderFor([&reader](StringId id) { return reader.text(id); }, origin);
-    builder.setParties(reader.parties(run));
-    for (const ThreadName& thread : reader.threads(run))
+    const std::vector<ThreadName> threads = reader.threads(run);
+    builder.setParties({reader.parties(run), threads});
+    for (const ThreadName& thread : threads)
         builder.nameThread(thread, reader.text(thread.name));
     return builder;
 }

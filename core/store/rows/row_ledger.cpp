@@ -221,6 +221,8 @@ int firstColumns(Source source)
         return 9;
     case Source::Thread:
         return 4;
+    case Source::StepTotal:
+        return 10;
     default:
         return kAll;
     }

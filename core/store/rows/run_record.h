@@ -27,6 +27,9 @@ struct RunRecord {
     RunResult result = {};                  ///< status is Interrupted if the writer died
     std::string note = {};
     std::string tag = {};
+
+    /// Whether tables of kernels and ops cover the whole recording; otherwise the traced steps.
+    bool coversRecording() const { return workload == kTraceWorkload; }
 };
 
 /// What to read of a run's events. Times are in the run's trace clock.

@@ -105,6 +105,8 @@ create table wait (
     record_correlation integer -- of the call that recorded the event
 );
 
+alter table step_total add column process integer; -- of a run with several; null: the only one
+
 create view clocks as
 select run, clock, name, offset, uncertainty, method from clock;
 
@@ -259,6 +261,8 @@ select null as id, null as run, null as device, null as stream, null as process,
        null as name where 0;
 create temp view thread as
 select *, null as process, null as native from main.thread;
+create temp view step_total as
+select *, null as process from main.step_total;
 create temp view frame as
 select null as id, null as run, null as step, null as start, null as duration, null as name, null as thread where 0;
 create temp view collective as

@@ -44,6 +44,7 @@ struct PathTotal {
 /// Where the wall of a step went (analysis::StepPartition).
 struct StepTotal {
     std::int32_t step = 0;
+    ProcessIndex process = {}; ///< none: the only one of the run
     Timestamp start{};
     Timestamp end{};
     Nanoseconds gpuBusy{0};

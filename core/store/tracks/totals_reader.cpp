@@ -35,6 +35,7 @@ StepTotal stepFrom(SQLite::Statement& row, const RowFrame& frame)
     const auto number = [&row](int column) { return row.getColumn(column).getInt64(); };
     const auto time = [&number](int column) { return Nanoseconds(number(column)); };
     return {.step = row.getColumn(2).getInt(),
+            .process = row.isColumnNull(10) ? ProcessIndex{} : ProcessIndex{row.getColumn(10).getInt()},
             .start = timestampAt(number(3) + frame.clockOrigin),
             .end = timestampAt(number(4) + frame.clockOrigin),
             .gpuBusy = time(5),

@@ -2,6 +2,7 @@
 
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/step_partition.h"
+#include "core/model/run.h"
 #include "core/model/text.h"
 
 #include <algorithm>
@@ -33,6 +34,42 @@ Timestamp at(std::int64_t time)
     return timestampAt(time);
 }
 
+/// The processes of a run that is being written.
+PartyIndex partiesOf(SQLite::Database& database, std::int64_t run)
+{
+    RunParties parties;
+    std::vector<ThreadName> threads;
+    const auto each = [&](const char* sql, auto&& take) {
+        SQLite::Statement row(database, sql);
+        row.bind(1, run);
+        while (row.executeStep())
+            take(row);
+    };
+    each("select process from process where run = ?", [&](SQLite::Statement& row) {
+        parties.processes.push_back({.id = ProcessIndex{row.getColumn(0).getInt()}});
+    });
+    if (parties.processes.size() < 2)
+        return {};
+    each("select device, stream, process from stream where run = ?", [&](SQLite::Statement& row) {
+        parties.streams.push_back({.device = idOf<DeviceIndex>(row.getColumn(0).getInt64()),
+                                   .id = idOf<StreamId>(row.getColumn(1).getInt64()),
+                                   .process = ProcessIndex{row.getColumn(2).getInt()}});
+    });
+    each("select thread, process from thread where run = ? and process is not null",
+         [&](SQLite::Statement& row) {
+             threads.push_back({.thread = idOf<ThreadId>(row.getColumn(0).getInt64()),
+                                .process = ProcessIndex{row.getColumn(1).getInt()}});
+         });
+    return {std::move(parties), threads};
+}
+
+bool isWholeRecording(SQLite::Database& database, std::int64_t run)
+{
+    SQLite::Statement row(database, "select workload from run where id = ?");
+    row.bind(1, run);
+    return row.executeStep() && row.getColumn(0).getString() == kTraceWorkload;
+}
+
 } // namespace
 
 /// A step and its state so far.
@@ -45,6 +82,7 @@ struct TotalsWriter::Step {
     };
 
     std::int32_t number = 0;
+    ProcessIndex process = {};
     std::int64_t start = 0;
     std::int64_t end = 0;
     std::vector<Busy> busy;      ///< disjoint intervals in start order
@@ -90,7 +128,8 @@ TotalsWriter::TotalsWriter(WritableFile& target, std::int64_t run)
                 {"id", "run", "path", "instances", "wall", "gpu"}),
       stepRows_(target.database(), target.ledger(), Source::StepTotal,
                 {"id", "run", "step", "start", "end", "gpu_busy", "launching", "synchronizing", "tracing",
-                 "unexplained"}),
+                 "unexplained", "process"}),
+      parties_(partiesOf(target.database(), run)), wholeRecording_(isWholeRecording(target.database(), run)),
       textOf_([this](StringId id) { return text(id); }), paths_(textOf_)
 {
 }
@@ -119,7 +158,8 @@ bool TotalsWriter::isStep(std::int64_t path)
     return known->second;
 }
 
-void TotalsWriter::addRange(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t step)
+void TotalsWriter::addRange(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t thread,
+                            std::int64_t step)
 {
     if (step == kNull)
         return;
@@ -132,6 +172,7 @@ void TotalsWriter::addRange(std::int64_t start, std::int64_t duration, std::int6
     if (isStep(path)) {
         Step& added = steps_.emplace_back();
         added.number = range.step;
+        added.process = parties_.of(idOf<ThreadId>(thread));
         added.start = start;
         added.end = start + duration;
     }
@@ -149,12 +190,13 @@ void TotalsWriter::addOp(std::int64_t start, std::int64_t duration, std::int64_t
     paths_.add(op);
 }
 
-template <class Visit> void TotalsWriter::inSteps(std::int64_t start, std::int64_t end, Visit&& visit)
+template <class Visit>
+void TotalsWriter::inSteps(ProcessIndex process, std::int64_t start, std::int64_t end, Visit&& visit)
 {
     while (firstOpen_ < steps_.size() && steps_[firstOpen_].end <= start)
         ++firstOpen_;
     for (std::size_t i = firstOpen_; i < steps_.size() && steps_[i].start < end; ++i)
-        if (steps_[i].end > start)
+        if (steps_[i].end > start && steps_[i].process == process)
             visit(steps_[i]);
 }
 
@@ -165,7 +207,7 @@ void TotalsWriter::beginPass()
         std::ranges::stable_sort(steps_, {}, &Step::start);
 }
 
-void TotalsWriter::addCall(std::int64_t start, std::int64_t duration, ApiKind kind)
+void TotalsWriter::addCall(std::int64_t start, std::int64_t duration, std::int64_t thread, ApiKind kind)
 {
     if (pass_ != Pass::Host) {
         beginPass();
@@ -173,7 +215,7 @@ void TotalsWriter::addCall(std::int64_t start, std::int64_t duration, ApiKind ki
     }
     const std::int64_t end = start + duration;
     // One without length belongs to the step in which it begins.
-    inSteps(start, std::max(end, start + 1), [&](Step& step) {
+    inSteps(parties_.of(idOf<ThreadId>(thread)), start, std::max(end, start + 1), [&](Step& step) {
         if (kind == ApiKind::Launch)
             step.launch = std::max(step.launch, end);
         else if (kind == ApiKind::Synchronize || kind == ApiKind::Wait || kind == ApiKind::Overhead)
@@ -182,8 +224,8 @@ void TotalsWriter::addCall(std::int64_t start, std::int64_t duration, ApiKind ki
 }
 
 void TotalsWriter::addDeviceEvent(DeviceEventKind kind, std::int64_t start, std::int64_t duration,
-                                  std::int64_t name, std::int64_t path, std::int64_t step,
-                                  std::int64_t queued)
+                                  std::int64_t name, std::int64_t path, std::int64_t device,
+                                  std::int64_t stream, std::int64_t step, std::int64_t queued)
 {
     if (pass_ != Pass::Device) {
         beginPass();
@@ -198,10 +240,11 @@ void TotalsWriter::addDeviceEvent(DeviceEventKind kind, std::int64_t start, std:
     if (queued != kNull)
         event.launched = at(start - queued);
     paths_.add(event);
-    inSteps(start, std::max(start + duration, start + 1), [&](Step& each) {
+    const ProcessIndex process = parties_.of(idOf<DeviceIndex>(device), idOf<StreamId>(stream));
+    inSteps(process, start, std::max(start + duration, start + 1), [&](Step& each) {
         each.addBusy(start, start + duration, queued == kNull ? kNull : start - queued);
     });
-    if (step == kNull)
+    if (step == kNull && !wholeRecording_)
         return;
     const StringId id = idOf<StringId>(name);
     const KernelKey key{std::uint64_t{id.value} << 2 | static_cast<std::uint64_t>(kind), event.path.value};
@@ -254,10 +297,11 @@ void TotalsWriter::writeSteps()
     const bool onGpu = pass_ == Pass::Device;
     for (const Step& step : steps_) {
         const analysis::StepPartition parts = onGpu ? step.partition() : analysis::StepPartition{};
-        stepRows_.insert(
-            run_, {run_, std::int64_t{step.number}, step.start, step.end, std::int64_t{parts.gpuBusy.count()},
-                   std::int64_t{parts.launching.count()}, std::int64_t{parts.synchronizing.count()},
-                   std::int64_t{parts.tracing.count()}, std::int64_t{parts.unexplained.count()}});
+        stepRows_.insert(run_, {run_, std::int64_t{step.number}, step.start, step.end,
+                                std::int64_t{parts.gpuBusy.count()}, std::int64_t{parts.launching.count()},
+                                std::int64_t{parts.synchronizing.count()},
+                                std::int64_t{parts.tracing.count()}, std::int64_t{parts.unexplained.count()},
+                                step.process ? Cell(std::int64_t{step.process.value}) : Cell()});
     }
 }
 

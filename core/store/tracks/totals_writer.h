@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/time/range_totals.h"
+#include "core/model/party_index.h"
 #include "core/store/rows/row_inserter.h"
 #include "core/store/rows/writable_file.h"
 #include "core/store/tracks/totals.h"
@@ -23,12 +24,14 @@ public:
     TotalsWriter(WritableFile& target, std::int64_t run);
     ~TotalsWriter();
 
-    void addRange(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t step);
+    void addRange(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t thread,
+                  std::int64_t step);
     void addOp(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t step);
-    void addCall(std::int64_t start, std::int64_t duration, ApiKind kind);
+    void addCall(std::int64_t start, std::int64_t duration, std::int64_t thread, ApiKind kind);
     /// \param queued  from the launch to the start
     void addDeviceEvent(DeviceEventKind kind, std::int64_t start, std::int64_t duration, std::int64_t name,
-                        std::int64_t path, std::int64_t step, std::int64_t queued);
+                        std::int64_t path, std::int64_t device, std::int64_t stream, std::int64_t step,
+                        std::int64_t queued);
     void write();
 
 private:
@@ -47,8 +50,10 @@ private:
 
     std::string_view text(StringId id);
     bool isStep(std::int64_t path);
-    /// Calls `visit` for each step that [start, end) overlaps; starts must be ascending within a pass.
-    template <class Visit> void inSteps(std::int64_t start, std::int64_t end, Visit&& visit);
+    /// Calls `visit` for each step of the process that [start, end) overlaps; starts must be ascending within
+    /// a pass.
+    template <class Visit>
+    void inSteps(ProcessIndex process, std::int64_t start, std::int64_t end, Visit&& visit);
     void beginPass();
     void writeKernels();
     void writePaths();
@@ -59,6 +64,8 @@ private:
     RowInserter kernelRows_;
     RowInserter pathRows_;
     RowInserter stepRows_;
+    const PartyIndex parties_;
+    const bool wholeRecording_; ///< kernels count whether or not they belong to a step
     std::unordered_map<StringId, std::string> texts_;
     const analysis::TextOf textOf_;
     analysis::RangeTotals paths_;

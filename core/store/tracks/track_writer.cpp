@@ -108,7 +108,7 @@ void TrackWriter::writeRanges()
     SortedRows ranges(target_.database(), select(Source::Range, "start, duration, path, thread, step"), run_);
     while (const SortedRows::Row* row = ranges.next()) {
         const auto [start, duration, path, thread, step, unused1, unused2, unused3] = *row;
-        totals_.addRange(start, duration, path, step);
+        totals_.addRange(start, duration, path, thread, step);
         add(LaneBox::range(idOf<ThreadId>(thread), idOf<StringId>(path), start, start + duration));
         if (path == stepPath && step != kNull)
             add(LaneBox::step(static_cast<std::int32_t>(step), start, start + duration));
@@ -139,7 +139,7 @@ void TrackWriter::writeThreads()
         [this](const SortedRows::Row& row) {
             const auto [start, duration, name, thread, word, unused1, unused2, unused3] = row;
             const ApiKind kind = callKind(word);
-            totals_.addCall(start, duration, kind);
+            totals_.addCall(start, duration, thread, kind);
             add(LaneBox::call(idOf<ThreadId>(thread), idOf<StringId>(name), kind, start, start + duration));
         });
 }
@@ -160,7 +160,7 @@ void TrackWriter::writeDevices()
         run_);
     const auto addEvent = [this](const SortedRows::Row& row, DeviceEventKind eventKind, std::int64_t name) {
         const auto [start, duration, unused, device, stream, queued, path, step] = row;
-        totals_.addDeviceEvent(eventKind, start, duration, name, path, step, queued);
+        totals_.addDeviceEvent(eventKind, start, duration, name, path, device, stream, step, queued);
         const LaneBox event = LaneBox::onStream(idOf<DeviceIndex>(device), idOf<StreamId>(stream), eventKind,
                                                 idOf<StringId>(name), start, start + duration);
         add(event);

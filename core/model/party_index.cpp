@@ -1,0 +1,61 @@
+#include "core/model/party_index.h"
+
+namespace tilescope {
+
+PartyIndex::PartyIndex(RunParties parties, std::span<const ThreadName> threads) : parties_(std::move(parties))
+{
+    if (!hasSeveral())
+        return;
+    for (const ThreadName& thread : threads)
+        threads_[thread.thread] = thread.process;
+    for (const TracedStream& stream : parties_.streams) {
+        streams_[{stream.device, stream.id}] = stream.process;
+        const auto [place, isNew] = devices_.try_emplace(stream.device, stream.process);
+        if (!isNew && place->second != stream.process)
+            place->second = ProcessIndex{};
+    }
+}
+
+ProcessIndex PartyIndex::of(ThreadId thread) const
+{
+    const auto found = threads_.find(thread);
+    return found == threads_.end() ? ProcessIndex{} : found->second;
+}
+
+ProcessIndex PartyIndex::of(DeviceIndex device, StreamId stream) const
+{
+    const auto found = streams_.find({device, stream});
+    return found == streams_.end() ? ProcessIndex{} : found->second;
+}
+
+ProcessIndex PartyIndex::of(DeviceIndex device) const
+{
+    const auto found = devices_.find(device);
+    return found == devices_.end() ? ProcessIndex{} : found->second;
+}
+
+const TracedProcess* PartyIndex::find(ProcessIndex process) const
+{
+    for (const TracedProcess& each : parties_.processes)
+        if (process && each.id == process)
+            return &each;
+    return nullptr;
+}
+
+std::optional<std::int32_t> PartyIndex::rankOf(ProcessIndex process) const
+{
+    const TracedProcess* const found = find(process);
+    return found ? found->rank : std::nullopt;
+}
+
+std::string PartyIndex::titleOf(ProcessIndex process) const
+{
+    const TracedProcess* const found = find(process);
+    if (!found)
+        return {};
+    if (found->rank)
+        return "rank " + std::to_string(*found->rank);
+    return (found->name.empty() ? "process" : found->name) + " " + std::to_string(found->pid);
+}
+
+} // namespace tilescope
