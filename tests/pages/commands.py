@@ -79,10 +79,12 @@ GIVEN = {
     "charts.md": ["a.tscope", "recipe.json"],
     "cluster.md": ["sweep.yaml"],
     "compare.md": ["sweep.yaml"],
+    "import.md": ["rank0.json.gz", "rank1.json.gz"],
     "memory.md": ["a.tscope", "snapshot.pickle"],
     "predictor.md": ["sweep.yaml", "h200.tscope"],
     "store.md": ["a.tscope"],
-    HELP: ["sweep.yaml", "a.tscope", "t.tscope", "study.tscope", "s0.tscope", "s1.tscope", "snapshot.pickle"],
+    HELP: ["sweep.yaml", "a.tscope", "t.tscope", "study.tscope", "s0.tscope", "s1.tscope", "snapshot.pickle", "rank0.json.gz",
+           "rank1.json.gz"],
 }
 # Files that skipped commands would create, for later commands.
 STANDS_IN = {"tilescope --batch study:all -o all.tscope --resume": "all.tscope"}
@@ -259,6 +261,8 @@ class Given:
                      "--mode", "train", "-o", name)
         elif name == "snapshot.pickle":
             self.run("export", f"{self('a.tscope')}:1", "--snapshot", name)
+        elif name in ("rank0.json.gz", "rank1.json.gz"):
+            shutil.copy(SOURCE / "tests/data/kineto" / f"ddp_{name}", file)
         elif name == "s1.tscope":
             self.run("import", self("snapshot.pickle"), "-o", name)
         elif name == "study.tscope":
