@@ -3,7 +3,10 @@
 #include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "core/exchange/import/kineto/kineto_importer.h"
+#include "core/exchange/import/nsys/nsys_importer.h"
+#include "core/exchange/import/rpd/rpd_importer.h"
 #include "core/exchange/import/snapshot_importer.h"
+#include "core/exchange/import/xplane/xplane_importer.h"
 #include "core/exchange/text.h"
 
 #include <algorithm>
@@ -15,9 +18,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
+const NsysImporter kNsysExports;
+const NsysReportImporter kNsysReports;
+const RpdImporter kRpd;
 const SnapshotImporter kSnapshots;
 const KinetoImporter kKinetoTraces;
-constexpr std::array<const Importer*, 2> kImporters{&kSnapshots, &kKinetoTraces};
+const XplaneImporter kXplanes;
+constexpr auto kImporters = std::to_array<const Importer*>(
+    {&kSnapshots, &kKinetoTraces, &kNsysExports, &kNsysReports, &kRpd, &kXplanes});
 
 std::string formats()
 {

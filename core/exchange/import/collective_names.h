@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tilescope::exchange {
+
+/// What the name of a kernel or a call of NCCL (or RCCL) says. Views point into the name or are literals.
+struct CollectiveName {
+    std::string_view op = {};    ///< all_reduce; empty if the name has none
+    std::string_view dtype = {}; ///< f32, bf16, …; empty if the name has none
+};
+
+/// Whether a kernel belongs to NCCL or RCCL: `ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)`.
+bool isCollectiveKernel(std::string_view name);
+
+/// \param name  of such a kernel
+CollectiveName collectiveOfKernel(std::string_view name);
+
+/// The op of a call: `ncclAllReduce` is all_reduce. Empty for other calls, also for ncclGroupStart.
+std::string_view collectiveOfCall(std::string_view name);
+
+} // namespace tilescope::exchange

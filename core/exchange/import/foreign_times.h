@@ -1,0 +1,29 @@
+#pragma once
+
+#include "core/base/units.h"
+#include "core/exchange/import/trace_builder.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tilescope::exchange {
+
+struct Interval {
+    Timestamp start;
+    Timestamp end;
+};
+
+/// The interval between two time stamps of a record; none, and a counted loss, if one is missing. The builder
+/// checks the values.
+/// \param what  which records, for the loss: "kernels"
+inline std::optional<Interval> intervalOf(std::optional<std::int64_t> start, std::optional<std::int64_t> end,
+                                          std::string_view what, TraceBuilder& builder)
+{
+    if (start && end)
+        return Interval{timestampAt(*start), timestampAt(*end)};
+    builder.addLoss(RecordLoss::SourceUnreadable, 1, what);
+    return {};
+}
+
+} // namespace tilescope::exchange
