@@ -23,6 +23,7 @@ LIBRARIES = {
     "SQLite": (r"(sqlite3\.h|SQLiteCpp/)", ["core/store"]),
     "yaml-cpp": (r"yaml-cpp/", ["core/config", "core/analysis"]),
     "simdjson": (r"simdjson", ["core/exchange"]),
+    "protozero": (r"protozero/", ["core/exchange"]),
     "zlib": (r"zlib\.h", ["core/exchange"]),
     "Qt": (r"(Q[A-Z]\w*|Qt\w*/.*|qcustomplot\.h)$", ["ui", "app/gui"]),
 }
