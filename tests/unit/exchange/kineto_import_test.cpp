@@ -376,6 +376,23 @@ TEST_F(Kineto, GivesTheSameRunCompressedOrNot)
     }
 }
 
+TEST_F(Kineto, EndsWhenItsWatchCancels)
+{
+    const std::vector<std::filesystem::path> files{written(trace({kernel(1, "1", "1")}))};
+    const std::filesystem::path output = folder_ / "cancelled.tscope";
+    try {
+        importFiles(files, output, [](double done) {
+            EXPECT_GE(done, 0);
+            EXPECT_LE(done, 1);
+            return false;
+        });
+        FAIL() << "imported";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.sentence(), HasSubstr("the import was cancelled"));
+    }
+    EXPECT_FALSE(std::filesystem::exists(output) && !store::RunReader(output).runs().empty());
+}
+
 // Figures by tests/exchange/kineto_figures.py, which computes them from the JSON.
 TEST_F(Kineto, AddsUpRealRecordings)
 {
