@@ -65,4 +65,4 @@ create temp view range_total as
 select null as id, null as run, null as path, null as instances, null as wall, null as gpu where 0;
 create temp view step_total as
 select null as id, null as run, null as step, null as start, null as end, null as gpu_busy, null as launching,
-       null as synchronizing, null as tracing, null as unexplained where 0;
+       null as synchronizing, null as tracing, null as unexplained, null as process where 0;

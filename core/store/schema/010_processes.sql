@@ -261,7 +261,7 @@ select null as id, null as run, null as device, null as stream, null as process,
        null as name where 0;
 create temp view thread as
 select *, null as process, null as native from main.thread;
-create temp view step_total as
+create temp view if not exists step_total as
 select *, null as process from main.step_total;
 create temp view frame as
 select null as id, null as run, null as step, null as start, null as duration, null as name, null as thread where 0;
