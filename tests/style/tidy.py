@@ -3,12 +3,15 @@
 the other units it checks only the locking, if they use a mutex of the project.
 
 A unit is looked at again only when its text, one of the headers it includes (as the compiler recorded them) or .clang-tidy
-has changed, so a warm run takes a second or two. Results are kept in BUILD/tidy.
+has changed, so a warm run takes a second or two. Results are kept in BUILD/tidy. Units of one folder are looked at in groups,
+which reads the headers they share once: four times as fast. A group with findings, or whose units cannot be compiled
+together, is looked at again unit by unit.
 
 usage: tidy.py SOURCE BUILD [FILE…]      given files, it looks at these alone
 """
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -17,10 +20,15 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 FOREIGN = re.compile(r"/torch/include/|/cupti|/nvidia/cu13/include/")
 # clang-tidy refuses to run without a check of its own; this one has nothing to find here.
 LOCKS = ["--checks=-*,bugprone-virtual-near-miss,clang-diagnostic-thread-safety*"]
+GROUP = 8
+USING = re.compile(r"^\s*using [\w:]+::\w+;", re.M)
+# In a group the units are included files.
+GROUPED = ["--header-filter=/(core|app|ui|kernels|tests)/"]
 
 
 def recorded_headers(build):
@@ -104,20 +112,50 @@ def main():
         if not stamp.exists():
             todo.append((relative, path, arguments_of(entry["command"]), stamp, LOCKS if foreign else []))
 
-    def look(job):
-        relative, path, arguments, stamp, checks = job
-        run = subprocess.run([tool, "--quiet", f"--config-file={source}/.clang-tidy", *checks, path, "--", *arguments,
-                              "-include", str(source / "tests/style/source_location.h")],
-                             capture_output=True, text=True)
-        if run.returncode == 0:
-            for old in stamps.glob(relative.replace("/", "_") + ".*"):
-                old.unlink()
-            stamp.touch()
-            return None
-        return (run.stdout + run.stderr).strip()
+    def clang_tidy(path, arguments, checks):
+        return subprocess.run([tool, "--quiet", f"--config-file={source}/.clang-tidy", *checks, path, "--", *arguments,
+                               "-include", str(source / "tests/style/source_location.h")],
+                              capture_output=True, text=True)
 
+    def keep(job):
+        relative, _, _, stamp, _ = job
+        for old in stamps.glob(relative.replace("/", "_") + ".*"):
+            old.unlink()
+        stamp.touch()
+
+    def look(job):
+        _, path, arguments, _, checks = job
+        run = clang_tidy(path, arguments, checks)
+        if run.returncode != 0:
+            return (run.stdout + run.stderr).strip()
+        keep(job)
+        return None
+
+    def look_at_group(jobs):
+        if len(jobs) > 1:
+            with tempfile.NamedTemporaryFile("w", suffix=".cpp") as group:
+                group.write("// NOLINTBEGIN(bugprone-suspicious-include)\n")
+                group.writelines(f'#include "{job[1]}"\n' for job in jobs)
+                group.write("// NOLINTEND(bugprone-suspicious-include)\n")
+                group.flush()
+                if clang_tidy(group.name, jobs[0][2], jobs[0][4] + GROUPED).returncode == 0:
+                    for job in jobs:
+                        keep(job)
+                    return []
+        return [text for text in map(look, jobs) if text]
+
+    def alike(job):
+        relative, path, arguments, _, checks = job
+        # clang-tidy checks using-declarations of the main file only.
+        alone = relative if USING.search(pathlib.Path(path).read_text(encoding="utf-8")) else ""
+        return os.path.dirname(relative), arguments, checks, alone
+
+    groups = []
+    for _, jobs in itertools.groupby(sorted(todo, key=alike), key=alike):
+        jobs = list(jobs)
+        groups += [jobs[i:i + GROUP] for i in range(0, len(jobs), GROUP)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        failures = [text for text in pool.map(look, todo) if text]
+        failures = [text for texts in pool.map(look_at_group, groups) for text in texts]
     for text in failures:
         print(text, "\n")
     print(f"{len(todo)} units looked at, {len(failures)} with findings, {skipped} with foreign headers left out")
