@@ -106,7 +106,8 @@ public:
 
     void read(const XSpace& space)
     {
-        TracedProcess facts{.host = space.host, .clock = builder_.addClock({.name = space.host, .method = ""})};
+        TracedProcess facts{.host = space.host,
+                            .clock = builder_.addClock({.name = space.host, .method = ""})};
         for (const XPlane& plane : space.planes)
             if (const XStat* start = plane.stat("profile_start_time"))
                 facts.startedUnixNs = start->number;
