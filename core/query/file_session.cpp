@@ -1,11 +1,8 @@
 #include "core/query/file_session.h"
 
-#include "core/query/runs/json_members.h"
 #include "core/query/runs/run_list.h"
 #include "core/query/timeline/timeline_reader.h"
 #include "core/store/run_reader.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -13,30 +10,7 @@ namespace tilescope::query {
 
 namespace {
 
-std::vector<std::pair<std::string, std::string>> paramsOf(const std::string& specJson)
-{
-    std::vector<std::pair<std::string, std::string>> params;
-    // A file may have very many runs: only what has escapes is parsed.
-    if (specJson.find('\\') == std::string::npos && nlohmann::json::accept(specJson)) {
-        const auto isQuoted = [](std::string_view text) { return text.starts_with('"'); };
-        JsonMembers members(specJson);
-        while (const auto member = members.next()) {
-            const auto [key, value] = *member;
-            params.emplace_back(key.substr(1, key.size() - 2),
-                                isQuoted(value) ? value.substr(1, value.size() - 2) : value);
-        }
-        params.shrink_to_fit();
-        return params;
-    }
-    const auto spec = nlohmann::ordered_json::parse(specJson, nullptr, /*allow_exceptions=*/false);
-    if (!spec.is_object())
-        return params;
-    for (const auto& [key, value] : spec.items())
-        params.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
-    return params;
-}
-
-RunSummary summaryOf(RunRow row)
+RunSummary summaryOf(RunRow row, const std::shared_ptr<SharedTexts>& texts)
 {
     store::RunRecord& record = row.record;
     RunSummary summary;
@@ -47,7 +21,7 @@ RunSummary summaryOf(RunRow row)
     summary.name = std::move(record.name);
     summary.workload = std::move(record.workload);
     summary.specHash = std::move(record.specHash);
-    summary.params = paramsOf(record.specJson);
+    summary.params = {record.specJson, texts};
     summary.startedUnixNs = record.startedUnixNs;
     summary.result = std::move(record.result);
     summary.note = std::move(record.note);
@@ -73,10 +47,7 @@ const RunSummary* ended(const FileSnapshot& snapshot, const store::RunRecord& re
 
 std::string_view RunSummary::param(std::string_view key) const
 {
-    for (const auto& [name_, value] : params)
-        if (name_ == key)
-            return value;
-    return {};
+    return params[key];
 }
 
 const RunSummary* FileSnapshot::find(RunId run) const
@@ -106,11 +77,12 @@ FileSnapshot FileSession::State::read(const FileSnapshot* before) const
 {
     FileSnapshot snapshot;
     snapshot.file = reader.file();
+    const auto texts = std::make_shared<SharedTexts>();
     std::vector<store::RunRecord> unread; // the last entries of snapshot.runs, empty until read
     const auto read = [&] {
         std::size_t at = snapshot.runs.size() - unread.size();
         for (RunRow& row : runRows(reader, std::move(unread)))
-            snapshot.runs[at++] = summaryOf(std::move(row));
+            snapshot.runs[at++] = summaryOf(std::move(row), texts);
         unread.clear();
     };
     reader.eachRun([&](store::RunRecord&& record) {

@@ -2,6 +2,7 @@
 
 #include "core/model/run.h"
 #include "core/query/memory/memory_tables.h"
+#include "core/query/runs/run_params.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/timeline/item_details.h"
 #include "core/query/timeline/item_links.h"
@@ -28,9 +29,9 @@ struct RunSummary {
     std::string uid;
     std::string name;
     std::string workload;
-    std::string specHash = {};                               ///< of all keys except name and timeout
-    std::vector<std::pair<std::string, std::string>> params; ///< resolved keys of the spec, as text
-    std::optional<analysis::Statistics> step = {};           ///< wall time of the timed steps, ms
+    std::string specHash = {};                     ///< of all keys except name and timeout
+    RunParams params;                              ///< resolved keys of the spec
+    std::optional<analysis::Statistics> step = {}; ///< wall time of the timed steps, ms
     std::vector<PhaseTimes> phases = {};
     RunResult result = {};
     std::int64_t startedUnixNs = 0;

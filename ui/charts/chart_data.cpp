@@ -361,15 +361,15 @@ QStringList varyingKeys(const std::vector<const query::RunSummary*>& runs)
     QStringList keys;
     std::set<std::string_view> seen{"name"};
     for (const query::RunSummary* of : runs)
-        for (const auto& [key, value] : of->params) {
+        for (const auto [key, value] : of->params) {
             if (!seen.insert(key).second)
                 continue;
             const bool differs = std::any_of(runs.begin(), runs.end(),
-                                             [&key = key, &value = value](const query::RunSummary* run) {
+                                             [key = key, value = value](const query::RunSummary* run) {
                                                  return run->param(key) != value;
                                              });
             if (differs)
-                keys << QString::fromStdString(key);
+                keys << text(key);
         }
     return keys;
 }

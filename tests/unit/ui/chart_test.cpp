@@ -96,7 +96,8 @@ TEST(Chart, HasAPanelForEachValueOfItsFacetAndOneColourALine)
 {
     std::vector<query::RunSummary> runs = attention();
     for (query::RunSummary run : attention()) {
-        run.params[2].second = "fp32";
+        // Runs copied from one another share their texts, never their values.
+        run.params.set("precision", "fp32");
         runs.push_back(run);
     }
     ChartRecipe recipe;
@@ -136,10 +137,10 @@ void expectNoZigZag(const Chart& chart)
     }
 }
 
-query::RunSummary with(query::RunSummary run, std::vector<std::pair<std::string, std::string>> params)
+query::RunSummary with(query::RunSummary run, const std::vector<std::pair<std::string, std::string>>& params)
 {
-    for (auto& param : params)
-        run.params.push_back(std::move(param));
+    for (const auto& [key, value] : params)
+        run.params.set(key, value);
     return run;
 }
 
