@@ -57,6 +57,9 @@ NOT_RUN = {
         "apptainer run --nv tilescope.sif doctor": CLUSTER,
     },
     "doctor.md": {"tilescope doctor --ceilings --device cuda:1": GPU},
+    "export.md": {
+        "python -c \"from hta.trace_analysis import TraceAnalysis; print(TraceAnalysis(trace_dir='.').get_gpu_kernel_breakdown())\"": PYTHON,
+    },
     "memory.md": {"python -m torch.cuda._memory_viz trace_plot a.pickle -o a.html": PYTHON},
     "predictor.md": {
         "packaging/dev bench predict --again tests/bench/results/predictor-h200.json": BUILDS,
@@ -79,6 +82,7 @@ GIVEN = {
     "charts.md": ["a.tscope", "recipe.json"],
     "cluster.md": ["sweep.yaml"],
     "compare.md": ["sweep.yaml"],
+    "export.md": ["rank0.json.gz", "rank1.json.gz"],
     "import.md": ["rank0.json.gz", "rank1.json.gz"],
     "memory.md": ["a.tscope", "snapshot.pickle"],
     "predictor.md": ["sweep.yaml", "h200.tscope"],

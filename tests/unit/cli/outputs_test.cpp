@@ -30,6 +30,8 @@ const std::vector<Words>& writers()
 {
     static const std::vector<Words> all{
         {"export", "mem.tscope", "--snapshot", "@"},
+        {"export", "mem.tscope", "--perfetto", "@"},
+        {"export", "mem.tscope", "--kineto", "@"},
         {"import", "snap.pickle", "-o", "@"},
         {"merge", "mem.tscope", "-o", "@"},
         {"--batch", "sweep.yaml", "-o", "@"},

@@ -1,0 +1,195 @@
+// export: a run in the formats of other tools.
+
+#include "app/cli/arguments.h"
+#include "app/cli/commands.h"
+#include "app/cli/compare.h"
+#include "core/base/error.h"
+#include "core/base/output_file.h"
+#include "core/base/plural.h"
+#include "core/base/terminal_text.h"
+#include "core/exchange/export/kineto_export.h"
+#include "core/exchange/export/perfetto_export.h"
+#include "core/exchange/export/snapshot_export.h"
+#include "core/exchange/number.h"
+#include "core/query/memory/held_word.h"
+#include "core/query/runs/run_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iostream>
+
+namespace tilescope::cli {
+
+namespace {
+
+using exchange::sizeText;
+
+/// What the arguments ask for, and the run that is exported.
+struct Request {
+    const store::RunReader& reader;
+    const store::RunRecord& run;
+    std::string output;
+    std::string at;
+    exchange::ExportOptions options;
+};
+
+std::string exported(const Request& request)
+{
+    return "run " + std::to_string(request.run.run.value) + " of " +
+           escapeForTerminal(request.reader.file().string()) + ": ";
+}
+
+exchange::SnapshotMoment momentOf(const std::string& at)
+{
+    if (at == "end")
+        return {};
+    if (at == "peak")
+        return {.peak = true};
+    std::int64_t nanoseconds = 0;
+    const auto [end, error] = std::from_chars(at.data(), at.data() + at.size(), nanoseconds);
+    if (error != std::errc{} || end != at.data() + at.size() || nanoseconds < 0)
+        throw Error{.what = "'" + at + "' is not a point in time",
+                    .where = "--at",
+                    .mend = "write end, peak, or nanoseconds after the run's first event"};
+    return {.at = Nanoseconds(nanoseconds)};
+}
+
+void exportSnapshot(const Request& request)
+{
+    const exchange::SnapshotMoment moment = momentOf(request.at);
+    OutputFile output(request.output, std::array{request.reader.file()});
+    const exchange::SnapshotFigures figures = output.write([&](std::ostream& out) {
+        return exchange::writeSnapshot(out, request.reader, request.run.run, moment);
+    });
+    output.commit();
+    std::cout << exported(request) << counted(figures.events, "event") << ", "
+              << counted(figures.segments, "segment") << ", " << counted(figures.blocks, "block") << " with "
+              << sizeText(figures.allocated) << ' ' << query::heldWord(request.run.workload) << " ("
+              << counted(figures.allocated.count, "byte") << "), " << sizeText(figures.reserved)
+              << " reserved -> " << escapeForTerminal(request.output) << '\n';
+    if (figures.unknown.count > 0)
+        std::cout << sizeText(figures.unknown) << " of it is in no recorded block; one block represents it\n";
+    if (figures.madeUpSegments)
+        std::cout << "the run has no segments: each block gets its own segment\n";
+    if (figures.inconsistent > 0)
+        std::cout << counted(figures.inconsistent, "event") << plural(figures.inconsistent, " does", " do")
+                  << " not fit the recorded segments\n";
+}
+
+void exportPerfetto(const Request& request)
+{
+    OutputFile output(request.output, std::array{request.reader.file()});
+    const exchange::PerfettoFigures figures = output.write([&](std::ostream& out) {
+        return exchange::writePerfetto(out, request.reader, request.run, request.options);
+    });
+    output.commit();
+    std::cout << exported(request) << counted(figures.gpuEvents, "GPU event") << ", "
+              << counted(figures.slices, "slice") << ", " << counted(figures.launches, "launch", "launches")
+              << ", " << counted(figures.flows, "flow") << ", " << counted(figures.counters, "memory value")
+              << " -> " << escapeForTerminal(request.output) << '\n';
+    if (figures.moreTracks > 0)
+        std::cout << "slices overlap in " << counted(figures.moreTracks, "thread")
+                  << ": further tracks of the same name hold them\n";
+}
+
+void exportKineto(const Request& request)
+{
+    const exchange::KinetoFigures figures =
+        exchange::writeKineto(request.output, request.reader, request.run, request.options);
+    std::cout << exported(request) << counted(figures.gpuEvents, "GPU event") << ", "
+              << counted(figures.hostEvents, "host event") << ", " << counted(figures.memory, "memory event")
+              << ", " << counted(figures.waits, "wait") << " ->";
+    for (const std::filesystem::path& file : figures.files)
+        std::cout << ' ' << escapeForTerminal(file.string());
+    std::cout << '\n';
+    if (figures.launches > 0)
+        std::cout << counted(figures.launches, "launch", "launches")
+                  << plural(figures.launches, " was", " were")
+                  << " recorded without their calls: calls of 0 ns stand for them\n";
+    if (figures.leftOut > 0)
+        std::cout << counted(figures.leftOut, "event")
+                  << " of the allocator left out: the format has only allocations and frees\n";
+}
+
+struct Format {
+    const char* option;
+    void (*write)(const Request&);
+    const char* help;
+};
+
+constexpr std::array kFormats{
+    Format{"--perfetto", exportPerfetto, "OUT.pftrace: timeline for ui.perfetto.dev"},
+    Format{"--kineto", exportKineto,
+           "OUT.json[.gz]: trace like PyTorch's profiler, for HolisticTraceAnalysis; several processes: one "
+           "file each, OUT_rank0.json …"},
+    Format{"--snapshot", exportSnapshot, "OUT.pickle: memory snapshot for PyTorch's memory_viz"},
+};
+
+std::string optionList()
+{
+    std::string list;
+    for (const Format& format : kFormats)
+        list += (list.empty() ? "" : ", ") + std::string(format.option);
+    return list;
+}
+
+std::optional<RunId> runNumber(const std::string& text)
+{
+    if (text.empty())
+        return {};
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || number < 1)
+        throw Error{
+            .what = "'" + text + "' is not the number of a run", .where = "--run", .mend = "write --run 1"};
+    return RunId{number};
+}
+
+} // namespace
+
+int exportCommand(int argc, char** argv)
+{
+    std::string file;
+    std::string run;
+    std::string at = "end";
+    bool withIdentity = false;
+    std::array<std::string, kFormats.size()> outputs;
+    Arguments arguments("export FILE[:RUN] --FORMAT OUT",
+                        "Writes a run in the format of another tool; exactly one format. The default is the "
+                        "file's last run.\n"
+                        "Host, command line and home folders are left out unless --with-identity is given.",
+                        "tilescope export a.tscope --perfetto a.pftrace");
+    arguments.positional("FILE", file, "a .tscope file, optionally with a colon and a run number");
+    arguments.option("--run", run, "the run's number, instead of FILE:RUN");
+    for (std::size_t i = 0; i < kFormats.size(); ++i)
+        arguments.output(kFormats.at(i).option, outputs.at(i), kFormats.at(i).help);
+    arguments.option("--at", at,
+                     "with --snapshot: when to take the blocks: end of the recording (the default), peak, or "
+                     "that many ns after the run's first event");
+    arguments.flag("--with-identity", withIdentity, "keep host, command line and home folders");
+    if (!arguments.parse(argc, argv))
+        return 0;
+    const auto isGiven = [](const std::string& output) { return !output.empty(); };
+    if (file.empty() || std::ranges::count_if(outputs, isGiven) != 1)
+        throw Error{.what = "needs a file and exactly one of " + optionList(),
+                    .where = "tilescope export",
+                    .mend = "see --help"};
+    const RunAddress address = runAddressOf(file);
+    const auto number = runNumber(run);
+    if (number && address.run && *number != *address.run)
+        throw Error{.what = "names two runs, " + std::to_string(address.run->value) + " and " + run,
+                    .where = "tilescope export",
+                    .mend = "leave out --run"};
+    const store::RunReader reader(address.file);
+    const store::RunRecord record = query::chooseRun(reader, number ? number : address.run);
+    const auto chosen = static_cast<std::size_t>(std::ranges::find_if(outputs, isGiven) - outputs.begin());
+    kFormats.at(chosen).write({.reader = reader,
+                               .run = record,
+                               .output = outputs.at(chosen),
+                               .at = at,
+                               .options = {.withIdentity = withIdentity}});
+    return 0;
+}
+
+} // namespace tilescope::cli

@@ -1,0 +1,38 @@
+// import: recordings of other programs.
+
+#include "app/cli/arguments.h"
+#include "app/cli/commands.h"
+#include "core/base/error.h"
+#include "core/base/terminal_text.h"
+#include "core/exchange/import/importer.h"
+
+#include <iostream>
+
+namespace tilescope::cli {
+
+int importCommand(int argc, char** argv)
+{
+    std::vector<std::string> named;
+    std::string output;
+    Arguments arguments("import FILE|FOLDER… -o OUT.tscope",
+                        "Reads recordings of other programs and adds them to a file as one run. Several "
+                        "files are the ranks of\n"
+                        "one program, or a trace and the memory snapshot of the same process; a folder "
+                        "stands for its files.\n"
+                        "Tilescope recognises a format by its content and writes nothing to the source.",
+                        "tilescope import rank0.json.gz rank1.json.gz -o t.tscope");
+    arguments.positionals("FILE", named, "traces, snapshots, or folders of them");
+    arguments.output("-o,--output", output, "the .tscope file to add to; created if it does not exist");
+    if (!arguments.parse(argc, argv))
+        return 0;
+    if (named.empty() || output.empty())
+        throw Error{
+            .what = "needs a file and -o OUT.tscope", .where = "tilescope import", .mend = "see --help"};
+    const std::vector<std::filesystem::path> paths(named.begin(), named.end());
+    const exchange::ImportResult imported = exchange::importFiles(exchange::importableFiles(paths), output);
+    std::cout << escapeForTerminal(imported.summary) << " -> run " << imported.run.value << " of "
+              << escapeForTerminal(output) << '\n';
+    return 0;
+}
+
+} // namespace tilescope::cli

@@ -1,0 +1,205 @@
+#include "core/exchange/export/kineto_export.h"
+
+#include "core/base/error.h"
+#include "core/exchange/export/kineto_words.h"
+#include "core/exchange/import/importer.h"
+#include "tests/unit/exchange/export_fixture.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace tilescope::exchange {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+namespace fs = std::filesystem;
+
+class KinetoExporting : public Exporting {
+protected:
+    KinetoFigures exported(const fs::path& file, const std::string& name, const ExportOptions& options = {})
+    {
+        const store::RunReader reader(file);
+        return writeKineto(folder / name, reader, runOf(reader), options);
+    }
+
+    static std::vector<json> eventsOf(const json& trace, std::string_view category)
+    {
+        std::vector<json> found;
+        for (const json& event : trace.at("traceEvents"))
+            if (event.value("cat", "") == category)
+                found.push_back(event);
+        return found;
+    }
+
+    static std::string inflated(const fs::path& file)
+    {
+        gzFile in = gzopen(file.c_str(), "rb");
+        std::string text;
+        std::array<char, 4096> part{};
+        for (int got = 0; (got = gzread(in, part.data(), part.size())) > 0;)
+            text.append(part.data(), static_cast<std::size_t>(got));
+        EXPECT_EQ(gzclose(in), Z_OK);
+        return text;
+    }
+
+    /// Kernels, nanoseconds and busy nanoseconds of a run.
+    static std::array<std::int64_t, 3> figuresOf(const store::RunReader& reader, RunId run)
+    {
+        std::vector<DeviceEvent> events = reader.deviceEvents({.run = run});
+        std::array<std::int64_t, 3> figures{};
+        std::map<DeviceIndex, Timestamp> covered;
+        for (const DeviceEvent& event : events) {
+            figures[0] += event.kind == DeviceEventKind::Kernel ? 1 : 0;
+            figures[1] += (event.end - event.start).count();
+            const auto [until, isNew] = covered.try_emplace(event.device, event.start);
+            const Timestamp from = std::max(event.start, until->second);
+            if (event.end > from) {
+                figures[2] += (event.end - from).count();
+                until->second = event.end;
+            }
+        }
+        return figures;
+    }
+};
+
+TEST_F(KinetoExporting, WritesATraceForEachRank)
+{
+    const KinetoFigures figures = exported(twoRanks(), "x.json");
+    EXPECT_THAT(figures.files, ElementsAre(folder / "x_rank0.json", folder / "x_rank1.json"));
+    EXPECT_EQ(figures.gpuEvents, 4);
+    EXPECT_FALSE(fs::exists(folder / "x.json"));
+    const json trace = json::parse(textOf(folder / "x_rank1.json"));
+    EXPECT_EQ(trace.at("distributedInfo").at("rank"), 1);
+    EXPECT_EQ(trace.at("distributedInfo").at("world_size"), 2);
+    const json kernel = eventsOf(trace, "kernel").at(0);
+    EXPECT_EQ(kernel.at("name"), kHostileNameWritten);
+    EXPECT_EQ(kernel.at("args").at("correlation"), 5) << "the number of the process";
+    EXPECT_EQ(kernel.at("args").at("stream"), 7);
+    EXPECT_EQ(kernel.at("args").at("device"), 0);
+    EXPECT_EQ(kernel.at("args").at("grid"), json({3, 2, 1}));
+    EXPECT_EQ(kernel.at("args").at("Collective name"), "allreduce");
+    EXPECT_EQ(kernel.at("args").at("In msg nelems"), 32);
+    EXPECT_EQ(kernel.at("args").at("Seq"), 4);
+    const json op = eventsOf(trace, "cpu_op").at(0);
+    EXPECT_EQ(op.at("args").at("Input Dims"), json::parse("[[4, 8], []]"));
+    EXPECT_EQ(op.at("args").at("Input type"), json({"c10::BFloat16", "float"}));
+    EXPECT_EQ(op.at("args").at("External id"), kernel.at("args").at("External id"));
+    EXPECT_EQ(eventsOf(trace, "user_annotation").at(0).at("name"), "ProfilerStep#3");
+    EXPECT_EQ(eventsOf(trace, "cuda_sync").at(0).at("args").at("cuda_sync_kind"), "Stream Sync");
+    EXPECT_EQ(eventsOf(trace, "cpu_instant_event").at(1).at("args").at("Bytes"), -512);
+    EXPECT_EQ(eventsOf(trace, "ac2g").size(), 4U) << "two arrows of two halves";
+}
+
+TEST_F(KinetoExporting, IsReadBackWithTheSameFigures)
+{
+    for (const std::string ending : {".json", ".json.gz"}) {
+        const fs::path original = twoRanks();
+        const KinetoFigures figures = exported(original, "back" + ending);
+        const fs::path again = folder / ("again" + ending + ".tscope");
+        const ImportResult imported = importFiles(figures.files, again);
+        const store::RunReader before(original);
+        const store::RunReader after(again);
+        EXPECT_EQ(figuresOf(before, RunId{1}), figuresOf(after, imported.run));
+        const store::EventCounts first = before.counts(RunId{1});
+        const store::EventCounts second = after.counts(imported.run);
+        EXPECT_EQ(first.ranges, second.ranges);
+        EXPECT_EQ(first.ops, second.ops);
+        EXPECT_EQ(first.apiCalls, second.apiCalls);
+        EXPECT_EQ(first.frames, second.frames);
+        EXPECT_EQ(first.allocEvents, second.allocEvents);
+        EXPECT_EQ(before.waits(RunId{1}).size(), after.waits(imported.run).size());
+        EXPECT_EQ(after.collectives(imported.run).size(), 2U);
+        EXPECT_EQ(after.collectives(imported.run).at(0).bytes, 64);
+        const auto kernels = after.deviceEvents({.run = imported.run});
+        EXPECT_EQ(after.text(kernels.at(0).name), kHostileNameWritten);
+        EXPECT_EQ(kernels.at(0).step, 3);
+        EXPECT_TRUE(kernels.at(0).op);
+        EXPECT_EQ(after.parties(imported.run).processes.at(1).rank, 1);
+        EXPECT_TRUE(after.losses(imported.run).empty());
+        fs::remove(original);
+    }
+}
+
+TEST_F(KinetoExporting, CompressesWhatTheNameSays)
+{
+    const fs::path file = ownRun();
+    exported(file, "x.json");
+    exported(file, "x.json.gz");
+    json plain = json::parse(textOf(folder / "x.json"));
+    json zipped = json::parse(inflated(folder / "x.json.gz"));
+    EXPECT_EQ(zipped.at("traceName"), "x.json.gz");
+    plain.erase("traceName");
+    zipped.erase("traceName");
+    EXPECT_EQ(plain, zipped);
+}
+
+TEST_F(KinetoExporting, StandsInForLaunchesWithoutCalls)
+{
+    const fs::path file = ownRun();
+    const KinetoFigures figures = exported(file, "x.json");
+    EXPECT_EQ(figures.launches, 2);
+    EXPECT_EQ(figures.leftOut, 1) << "the end of a free on a GPU";
+    const json trace = json::parse(textOf(folder / "x.json"));
+    EXPECT_FALSE(trace.contains("distributedInfo"));
+    const std::vector<json> calls = eventsOf(trace, "cuda_runtime");
+    ASSERT_EQ(calls.size(), 2U);
+    EXPECT_EQ(calls[0].at("name"), "cudaLaunchKernel");
+    EXPECT_EQ(calls[0].at("dur"), 0);
+    EXPECT_EQ(calls[0].at("args").at("correlation"), 1);
+    const auto base = trace.at("baseTimeNanoseconds").get<std::int64_t>();
+    const store::RunReader reader(file);
+    const store::RunRecord run = runOf(reader);
+    EXPECT_EQ(base, run.startedUnixNs + (reader.span(run.run)->first - run.clockOrigin).count());
+    EXPECT_THAT(textOf(folder / "x.json"), HasSubstr(R"("ts": 0.030, "dur": 0.000)")) << "1030 ns after 1000";
+}
+
+TEST_F(KinetoExporting, LeavesOutWhoRecorded)
+{
+    const fs::path file = twoRanks();
+    exported(file, "x.json");
+    const std::string anonymous = textOf(folder / "x_rank0.json");
+    for (const char* secret : {"secret-host", "ada"})
+        EXPECT_THAT(anonymous, Not(HasSubstr(secret)));
+    EXPECT_THAT(anonymous, HasSubstr(kHomeNameWritten));
+    exported(file, "x.json", {.withIdentity = true});
+    for (const std::string_view secret : {std::string_view("secret-host"), kHomeName})
+        EXPECT_THAT(textOf(folder / "x_rank0.json"), HasSubstr(secret));
+}
+
+TEST_F(KinetoExporting, LeavesNothingBehindAnError)
+{
+    const fs::path file = twoRanks();
+    fs::create_directory(folder / "x_rank1.json");
+    EXPECT_THROW(exported(file, "x.json"), Error);
+    EXPECT_FALSE(fs::exists(folder / "x_rank0.json"));
+}
+
+TEST(KinetoWords, MicrosecondsAreExact)
+{
+    std::string text;
+    for (const std::int64_t ns :
+         {std::int64_t{0}, std::int64_t{7}, std::int64_t{1'000}, std::int64_t{4'525'974'680'813'322}})
+        appendMicroseconds(text += ' ', ns);
+    EXPECT_EQ(text, " 0.000 0.007 1.000 4525974680813.322");
+}
+
+TEST(KinetoWords, ShapesAreLists)
+{
+    EXPECT_EQ(kinetoInputs("bf16[4, 8] [3]"),
+              R"("Input Dims": [[4, 8], [3]], "Input type": ["c10::BFloat16", ""])");
+    EXPECT_EQ(kinetoInputs(""), "");
+    EXPECT_EQ(kinetoInputs("f32[4"), "");
+    EXPECT_EQ(kinetoInputs("]["), "");
+    EXPECT_EQ(kinetoInputs("f32[\"x\"]"), "");
+}
+
+} // namespace
+} // namespace tilescope::exchange
