@@ -65,6 +65,9 @@ sections
 
 options
   --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
+  --rank R      only this rank of a run of several processes: kernels, ops and steps
+  --process PID likewise, by the number of the process
+  --device N    only this GPU: kernels
   --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
                 memory: category, range, phase, module, op, step; saved: layer, module, range, phase;
@@ -184,6 +187,7 @@ const std::vector<Section>& sections()
                           .rangeGlob = request.query.rangeGlob,
                           .grouping = request.query.grouping == Grouping::None ? Grouping::Name
                                                                                : request.query.grouping,
+                          .parties = request.query.parties,
                           .countSteps = true})));
          }},
         {"ops",
@@ -288,6 +292,9 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
 {
     Request request;
     std::string run;
+    std::string rank;
+    std::string process;
+    std::string device;
     std::string group;
     std::string at;
     std::string question;
@@ -299,6 +306,9 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     arguments.positional("QUESTION", question, "");
     arguments.option("--run", run, "");
     arguments.option("--range", request.query.rangeGlob, "");
+    arguments.option("--rank", rank, "");
+    arguments.option("--process", process, "");
+    arguments.option("--device", device, "");
     arguments.option("--group", group, "");
     arguments.option("--at", at, "");
     arguments.flag("--names", request.names, "");
@@ -318,6 +328,13 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     request.question = ifGiven(question);
     if (!run.empty())
         request.query.run = RunId{wholeNumber(run, "--run", 1)};
+    query::PartyQuery& parties = request.query.parties;
+    if (!rank.empty())
+        parties.rank = static_cast<std::int32_t>(wholeNumber(rank, "--rank", 0));
+    if (!process.empty())
+        parties.pid = wholeNumber(process, "--process", 0);
+    if (!device.empty())
+        parties.device = static_cast<std::int32_t>(wholeNumber(device, "--device", 0));
     if (!limit.empty())
         request.limit = static_cast<std::size_t>(wholeNumber(limit, "--limit", 0));
     request.format = format == "json" ? Format::Json : format == "csv" ? Format::Csv : Format::Table;
@@ -338,6 +355,11 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
                     .mend = "kernels, ops, ranges, roofline, memory and saved do"};
+    constexpr std::string_view kByParty[] = {"kernels", "ops", "steps"};
+    if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
+        throw Error{.what = "show " + name + " does not support --rank, --process or --device",
+                    .where = "show " + name,
+                    .mend = "kernels, ops and steps do"};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory supports --at",
                     .where = "--at",

@@ -76,26 +76,28 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
                       {.sharesUnit = true});
     };
     Table table{.rows = steps->rows.size()};
-    table.columns = {
-        column("run", "run", [](const Row& row) { return row.run.value; }),
-        column("step", "step", &Row::step),
-        column("rank", "rank", &Row::rank,
-               {.audience = steps->hasRanks ? Audience::Everyone : Audience::Programs}),
-        column("wall_ns", "wall", [](const Row& row) { return row.partition.wall.length(); },
-               {.keep = 2, .sharesUnit = true}),
-        part("gpu_busy_ns", "GPU busy", &StepPartition::gpuBusy),
-        part("idle_launch_ns", "idle: launching", &StepPartition::launching),
-        part("sync_ns", "idle: sync", &StepPartition::synchronizing),
-        part("overhead_ns", "idle: tracing", &StepPartition::tracing),
-        part("unexplained_ns", "unexplained", &StepPartition::unexplained),
-        column("verdict", "verdict",
-               [](const Row& row) {
-                   return wordOf(row.onGpu ? analysis::verdictOf(row.partition) : analysis::StepVerdict::Cpu);
-               },
-               {.keep = 2, .meaning = Meaning::Verdict}),
-        column("why", "why",
-               [](const Row& row) { return row.onGpu ? cellOf(explain(row.partition)) : Cell(); },
-               {.keep = 0, .elidable = true})};
+    table.columns = {column("run", "run", [](const Row& row) { return row.run.value; }),
+                     column("step", "step", &Row::step), column.programs("rank", &Row::rank)};
+    if (steps->hasProcesses)
+        table.columns.push_back(column("process", "process", &Row::process, {.audience = Audience::People}));
+    for (Column& each : std::vector<Column>{
+             column("wall_ns", "wall", [](const Row& row) { return row.partition.wall.length(); },
+                    {.keep = 2, .sharesUnit = true}),
+             part("gpu_busy_ns", "GPU busy", &StepPartition::gpuBusy),
+             part("idle_launch_ns", "idle: launching", &StepPartition::launching),
+             part("sync_ns", "idle: sync", &StepPartition::synchronizing),
+             part("overhead_ns", "idle: tracing", &StepPartition::tracing),
+             part("unexplained_ns", "unexplained", &StepPartition::unexplained),
+             column("verdict", "verdict",
+                    [](const Row& row) {
+                        return wordOf(row.onGpu ? analysis::verdictOf(row.partition)
+                                                : analysis::StepVerdict::Cpu);
+                    },
+                    {.keep = 2, .meaning = Meaning::Verdict}),
+             column("why", "why",
+                    [](const Row& row) { return row.onGpu ? cellOf(explain(row.partition)) : Cell(); },
+                    {.keep = 0, .elidable = true})})
+        table.columns.push_back(std::move(each));
     table.whyEmpty = steps->last ? whyNoEvents(*steps->last, "traced steps") : "The file has no runs.";
     if (std::any_of(steps->rows.begin(), steps->rows.end(), [](const Row& row) { return row.onGpu; }))
         table.notes.push_back("Traced steps; GPU busy and the four kinds of idle add up to the wall.");

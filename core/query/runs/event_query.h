@@ -2,6 +2,7 @@
 
 #include "core/base/ids.h"
 #include "core/query/runs/grouping.h"
+#include "core/query/runs/party_filter.h"
 
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@ struct EventQuery {
     std::optional<RunId> run = {};      ///< none: the last run of the file
     std::string rangeGlob = {};         ///< only events in a matching range (analysis::PathGlob); empty: all
     Grouping grouping = Grouping::None; ///< None: the table's default
+    PartyQuery parties = {};            ///< only these processes and devices; empty: all
 };
 
 } // namespace tilescope::query

@@ -386,7 +386,9 @@ AnswersTable answers(const store::RunReader& reader, const EventQuery& query, st
             answer = question.answer(subject);
         else
             answer.sentence =
-                "The run has no traced forward: run with --trace kernels or full and --trace-steps 3.";
+                table.run.coversRecording()
+                    ? "The recording has no range step/forward: name one `forward` in the program."
+                    : "The run has no traced forward: run with --trace kernels or full and --trace-steps 3.";
         answer.name = question.name;
         answer.question = question.text;
         table.rows.push_back(std::move(answer));

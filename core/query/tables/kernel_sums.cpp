@@ -33,7 +33,7 @@ private:
 
 std::optional<SummedKernels> storedSums(const store::RunReader& reader, const KernelSelection& selection)
 {
-    if (selection.step || selection.byOp)
+    if (selection.step || selection.byOp || !selection.parties.empty())
         return {};
     const std::optional<store::RunTotals> totals = reader.totals(selection.run);
     // The totals are of all steps together. If there is only one, it is that of every kernel.
@@ -93,10 +93,15 @@ std::optional<SummedKernels> sumKernels(const store::RunReader& reader, const Ke
     SummedKernels summed;
     KernelSums sums;
     bool going = true;
+    std::optional<PartyFilter> filter;
+    if (!selection.parties.empty())
+        filter.emplace(reader, selection.run, selection.parties);
     const bool wholeRecording = reader.run(selection.run)->coversRecording();
     reader.eachDeviceEvent({.run = selection.run}, [&](const DeviceEvent& event) {
         if (++summed.events % 65'536 == 0 && cancelled())
             going = false;
+        if (filter && !filter->has(event))
+            return going;
         if (event.step == kNoStep && (!wholeRecording || selection.step))
             ++summed.outsideSteps;
         else if (selection.step && *selection.step != event.step)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/query/runs/party_filter.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -50,6 +51,7 @@ struct KernelSelection {
     std::optional<std::int32_t> step = {};
     bool byOp = false;
     bool countSteps = false; ///< the sums include the steps in which they ran
+    PartyQuery parties = {}; ///< only these processes and devices; empty: all
 };
 
 struct SummedKernels {

@@ -161,7 +161,8 @@ private:
                                                                {.run = table_.run.run,
                                                                 .step = query_.step,
                                                                 .byOp = query_.grouping == Grouping::Op,
-                                                                .countSteps = query_.countSteps},
+                                                                .countSteps = query_.countSteps,
+                                                                .parties = query_.parties},
                                                                cancelled_);
         if (!summed)
             return false;

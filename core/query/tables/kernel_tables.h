@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/kernels/kernel_families.h"
+#include "core/query/runs/party_filter.h"
 #include "core/query/tables/work_tables.h"
 
 #include <cstdint>
@@ -47,6 +48,7 @@ struct KernelQuery {
     Grouping grouping = Grouping::Name;    ///< Name, Family, Range, Module, Phase or, without work, Op
     std::optional<std::int32_t> step = {}; ///< none: all traced steps
     std::string range = {};                ///< a path; only kernels within it; empty: all
+    PartyQuery parties = {};               ///< only these processes and devices; empty: all
     bool countSteps = false;
     bool work = false; ///< work, rates, hardware counters and ceilings
 };

@@ -39,11 +39,12 @@ OpsTable ops(const store::RunReader& reader, const EventQuery& query)
     GroupKeys keys(table.grouping, textOf);
     analysis::OpTotals sums;
     const bool all = table.run.coversRecording();
+    const PartyFilter filter(reader, table.run.run, query.parties);
     eachInOrder<Op>([&](auto&& take) { reader.eachOp({.run = table.run.run}, take); },
                     [&](const Op& op) {
                         ++table.events;
                         std::optional<std::uint32_t> group;
-                        if ((all || op.step != kNoStep) && selection.has(op.path))
+                        if ((all || op.step != kNoStep) && filter.has(op.thread) && selection.has(op.path))
                             group = keys.numberOf(table.grouping == Grouping::Name ? op.name : op.path);
                         sums.add(op, group);
                     });

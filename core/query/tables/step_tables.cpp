@@ -1,7 +1,6 @@
 #include "core/query/tables/step_tables.h"
 
 #include "core/analysis/time/path_glob.h"
-#include "core/model/party_index.h"
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
@@ -10,7 +9,7 @@ namespace tilescope::query {
 
 namespace {
 
-void addSteps(const store::RunReader& reader, RunId run, std::vector<StepRow>& rows)
+void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query, std::vector<StepRow>& rows)
 {
     std::vector<Range> stepRanges;
     reader.eachRange({.run = run}, [&](const Range& range) {
@@ -20,11 +19,17 @@ void addSteps(const store::RunReader& reader, RunId run, std::vector<StepRow>& r
     });
     std::ranges::sort(stepRanges, {}, &Range::start);
     const bool onGpu = reader.counts(run).deviceEvents > 0;
-    const std::vector<ThreadName> threads = reader.threads(run);
-    const PartyIndex parties(reader.parties(run), threads);
+    const PartyFilter filter(reader, run, query);
+    const PartyIndex& parties = filter.parties();
     for (const Range& range : stepRanges) {
+        if (!filter.has(range.thread))
+            continue;
         const ProcessIndex process = parties.of(range.thread);
-        StepRow row{.run = run, .step = range.step, .rank = parties.rankOf(process), .onGpu = onGpu};
+        StepRow row{.run = run,
+                    .step = range.step,
+                    .process = parties.titleOf(process),
+                    .rank = parties.rankOf(process),
+                    .onGpu = onGpu};
         row.partition.wall = {range.start, range.end};
         if (onGpu) {
             const store::EventWindow window{.run = run, .from = range.start, .to = range.end};
@@ -51,9 +56,9 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query)
             return;
         table.last = reader.run(asked.back());
         for (const RunId run : query.run ? asked : reader.runsWithRanges())
-            addSteps(reader, run, table.rows);
-        table.hasRanks =
-            std::ranges::any_of(table.rows, [](const StepRow& row) { return row.rank.has_value(); });
+            addSteps(reader, run, query.parties, table.rows);
+        table.hasProcesses =
+            std::ranges::any_of(table.rows, [](const StepRow& row) { return !row.process.empty(); });
     });
     return table;
 }

@@ -14,14 +14,15 @@ namespace tilescope::query {
 struct StepRow {
     RunId run = {};
     std::int32_t step = 0;
-    std::optional<std::int32_t> rank = {}; ///< of the process; none in a run of one process
+    std::string process = {};              ///< "rank 1", "python 4711"; empty in a run of one process
+    std::optional<std::int32_t> rank = {}; ///< of the process; none if it is not part of a group
     bool onGpu = false;                    ///< false: there is only the wall
     analysis::StepPartition partition = {};
 };
 
 struct StepsTable {
     std::vector<StepRow> rows = {};            ///< by run, then start
-    bool hasRanks = false;                     ///< some row has one
+    bool hasProcesses = false;                 ///< some row names one
     std::optional<store::RunRecord> last = {}; ///< of the runs in question; none: the file has no runs
 };
 

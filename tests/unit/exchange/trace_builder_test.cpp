@@ -2,6 +2,9 @@
 
 #include "core/base/error.h"
 #include "core/exchange/import/step_finder.h"
+#include "core/query/tables/kernel_tables.h"
+#include "core/query/tables/op_tables.h"
+#include "core/query/tables/step_tables.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"
@@ -147,6 +150,53 @@ TEST_F(TraceBuilding, EqualNumbersOfTwoRanksStayApart)
     for (const TracedStream& stream : parties.streams)
         EXPECT_EQ(stream.native, 7);
     EXPECT_TRUE(losses(reader).empty());
+}
+
+TEST_F(TraceBuilding, TablesOfOneRankLeaveTheOtherOut)
+{
+    for (const int rank : {0, 1}) {
+        const ProcessIndex process = builder.addProcess({.pid = 100 + rank, .rank = rank, .worldSize = 2});
+        const ThreadId thread = builder.thread(process, 100 + rank, "main");
+        for (int step = 0; step < 2; ++step) {
+            const std::int64_t start = 1000 * step;
+            builder.addRange(thread, "ProfilerStep#" + std::to_string(step), at(start), at(start + 1000),
+                             SpanKind::Step);
+            builder.addOp(
+                {.thread = thread, .name = "aten::mm", .start = at(start + 5), .end = at(start + 30)});
+            const auto correlation = static_cast<std::uint32_t>(5 + step);
+            builder.addApiCall(thread, "cudaLaunchKernel", correlation, at(start + 10), at(start + 20));
+            builder.addActivity(kernel(process, "gemm", correlation, start + 100, start + 300 + 100 * rank));
+        }
+    }
+    const store::RunReader reader = finished();
+    const query::KernelsTable both = query::kernels(reader, {});
+    ASSERT_EQ(both.rows.size(), 1u);
+    EXPECT_EQ(both.rows[0].instances, 4);
+    EXPECT_EQ(both.total, Nanoseconds(2 * (200 + 300)));
+    const query::KernelsTable second = query::kernels(reader, {.parties = {.rank = 1}});
+    ASSERT_EQ(second.rows.size(), 1u);
+    EXPECT_EQ(second.rows[0].instances, 2);
+    EXPECT_EQ(second.total, Nanoseconds(2 * 300));
+    EXPECT_EQ(query::kernels(reader, {.parties = {.device = 0}}).total, Nanoseconds(2 * 200));
+    EXPECT_EQ(query::ops(reader, {.parties = {.pid = 101}}).rows.at(0).instances, 2);
+    const query::StepsTable steps = query::steps(reader, {});
+    ASSERT_EQ(steps.rows.size(), 4u);
+    for (const query::StepRow& row : steps.rows) {
+        EXPECT_EQ(row.partition.gpuBusy, Nanoseconds(row.rank == 0 ? 200 : 300))
+            << "each rank's step counts its own GPU";
+        EXPECT_EQ(row.process, "rank " + std::to_string(*row.rank));
+    }
+    EXPECT_EQ(query::steps(reader, {.parties = {.rank = 1}}).rows.size(), 2u);
+    const auto totals = reader.totals(run);
+    if (totals)
+        for (const store::StepTotal& step : totals->steps)
+            EXPECT_EQ(step.gpuBusy, Nanoseconds(step.process == ProcessIndex{0} ? 200 : 300));
+    try {
+        query::kernels(reader, {.parties = {.rank = 7}});
+        FAIL() << "there is no rank 7";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.sentence(), HasSubstr("it has: 0, 1"));
+    }
 }
 
 TEST_F(TraceBuilding, OneDeviceOfTwoProcessesKeepsTheirStreamsApart)

@@ -1,0 +1,71 @@
+#include "core/query/runs/party_filter.h"
+
+#include "core/base/error.h"
+#include "core/store/run_reader.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tilescope::query {
+
+namespace {
+
+std::string listOf(const std::set<std::int64_t>& numbers)
+{
+    std::string text;
+    for (const std::int64_t number : numbers)
+        text += (text.empty() ? "" : ", ") + std::to_string(number);
+    return text.empty() ? "none" : text;
+}
+
+[[noreturn]] void refuse(RunId run, const std::string& what, std::int64_t number, const std::string& option,
+                         const std::set<std::int64_t>& known)
+{
+    throw Error{.what = "run " + std::to_string(run.value) + " has no " + what + " " + std::to_string(number),
+                .where = option,
+                .mend = "it has: " + listOf(known)};
+}
+
+} // namespace
+
+PartyFilter::PartyFilter(const store::RunReader& reader, RunId run, const PartyQuery& query) : query_(query)
+{
+    RunParties parties = reader.parties(run);
+    std::set<std::int64_t> ranks;
+    std::set<std::int64_t> pids;
+    std::set<std::int64_t> devices;
+    for (const TracedProcess& process : parties.processes) {
+        if (process.rank)
+            ranks.insert(*process.rank);
+        pids.insert(process.pid);
+        const bool isAsked =
+            (!query.rank || process.rank == query.rank) && (!query.pid || process.pid == query.pid);
+        if (isAsked && (query.rank || query.pid))
+            process_ = process.id;
+    }
+    for (const TracedDevice& device : parties.devices)
+        devices.insert(device.id.value);
+    if (query.rank && !process_)
+        refuse(run, "rank", *query.rank, "--rank", ranks);
+    if (query.pid && !process_)
+        refuse(run, "process", *query.pid, "--process", pids);
+    if (query.device && !devices.contains(*query.device) && !(devices.empty() && *query.device == 0))
+        refuse(run, "device", *query.device, "--device", devices);
+    const std::vector<ThreadName> threads = reader.threads(run);
+    parties_ = {std::move(parties), threads};
+}
+
+bool PartyFilter::has(const DeviceEvent& event) const
+{
+    if (query_.device && event.device.value != *query_.device)
+        return false;
+    return !process_ || !parties_.hasSeveral() || parties_.of(event.device, event.stream) == process_;
+}
+
+bool PartyFilter::has(ThreadId thread) const
+{
+    return !process_ || !parties_.hasSeveral() || parties_.of(thread) == process_;
+}
+
+} // namespace tilescope::query
