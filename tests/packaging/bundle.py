@@ -144,6 +144,18 @@ def run_it(node, folder):
     check(not (folder / "x.tscope").exists(), "and no file is left by any of them")
 
 
+def import_it(bundle, folder):
+    """The Python package of the bundle, without another tilescope, reads what the bundle's programs recorded."""
+    package = bundle / "share/tilescope/python"
+    code = "import tilescope; print(tilescope.__file__); print(len(tilescope.open('by python.tscope').samples()))"
+    read = subprocess.run([sys.executable, "-B", "-c", code], cwd=folder, text=True, capture_output=True,
+                          env={"PYTHONPATH": str(package), "HOME": str(folder)})
+    said = read.stdout.splitlines()
+    check(len(said) == 2 and said[0].startswith(str(package)) and int(said[1]) > 0, "its Python package reads recordings",
+          read.stdout + read.stderr)
+    check(not [path for path in package.rglob("*") if path.is_symlink()], "and it holds its schema and licence itself")
+
+
 def complete_in_it(bundle, folder):
     script = f"""source '{bundle}/share/bash-completion/completions/tilescope'
 COMP_WORDS=(tilescope run lm --dry); COMP_CWORD=3; _tilescope; printf '%s\\n' "${{COMPREPLY[@]}}" """
@@ -206,6 +218,7 @@ def main():
         shutil.rmtree(folder / "made here")
         node = Node(folder, unpacked / "tilescope")
         run_it(node, folder)
+        import_it(unpacked / "tilescope", folder)
         complete_in_it(unpacked / "tilescope", folder)
         submit_it(unpacked / "tilescope", folder)
     print(f"{failed} failed" if failed else "all passed")

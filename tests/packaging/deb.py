@@ -91,6 +91,13 @@ def start(usr, folder):
     check(any(pictures.iterdir()), "the window paints itself")
 
 
+def import_package(usr, folder):
+    read = "import tilescope; print(len(tilescope.open({!r}).kernels()))".format(str(ROOT / "tests/data/store/version-1.tscope"))
+    done = subprocess.run([sys.executable, "-B", "-c", read], text=True, capture_output=True, cwd=folder,
+                          env={"PYTHONPATH": str(usr / "lib/python3/dist-packages"), "HOME": str(folder)})
+    check(done.stdout == "520\n", "python3 imports its package and reads a recording", done.stdout + done.stderr)
+
+
 def look_at_man_pages(usr, verbs):
     man = usr / "share/man/man1"
     names = {path.name for path in man.iterdir()}
@@ -196,6 +203,7 @@ def main():
         verbs = verbs_of(usr / "bin/tilescope")
         look_at_dependencies(usr, depends)
         start(usr, folder)
+        import_package(usr, folder)
         look_at_man_pages(usr, verbs)
         look_at_completions(usr, folder, verbs)
         look_at_desktop(usr)

@@ -65,6 +65,11 @@ NOT_RUN = {
         "packaging/dev bench predict --again tests/bench/results/predictor-h200.json": BUILDS,
         "packaging/dev bench predict --again tests/bench/results/predictor-h200.json --cross": BUILDS,
     },
+    "python.md": {
+        "pip install app/python": BUILDS,
+        "pip install tilescope-0.1.0/share/tilescope/python": BUILDS,
+        "export PYTHONPATH=$PWD/tilescope-0.1.0/share/tilescope/python": BUILDS,
+    },
     "study-compiled.md": {
         "tilescope run attention --mode forward --compile '[none, \"package:naive.pt2\"]' -o compiled.tscope": PYTHON,
     },

@@ -1,0 +1,363 @@
+"""The tables of a recording."""
+
+import collections
+import contextlib
+import importlib
+import os
+
+from tilescope import _steps
+from tilescope._store import VERIFY, Error, connected, is_being_written, version_of
+from tilescope._tables import Builder, from_json, integer, nullable, real, text
+
+_EVENT = (integer("id"), integer("run"), nullable("step"), integer("start", "ns"), integer("end", "ns"),
+          integer("duration", "ns"))
+_GEOMETRY = tuple(nullable("{}_{}".format(of, axis)) for of in ("grid", "block", "cluster") for axis in "xyz")
+_LAUNCHED = (nullable("correlation"), nullable("range"), nullable("op"), nullable("thread"), nullable("graph_node"))
+
+_RANGES = (*_EVENT, text("name"), text("path"), nullable("parent"), nullable("thread"))
+_OPS = (*_EVENT, text("name"), text("path"), text("shapes"), text("scope"), nullable("range"), nullable("parent"),
+        nullable("thread"), nullable("sequence"))
+_API_CALLS = (*_EVENT, text("name"), text("kind"), nullable("correlation"), nullable("range"), nullable("op"),
+              nullable("thread"))
+_KERNELS = (*_EVENT, text("name"), text("short_name"), text("path"), nullable("device"), nullable("stream"),
+            nullable("launched", "ns"), *_GEOMETRY, nullable("registers"), nullable("static_shared", "B"),
+            nullable("dynamic_shared", "B"), nullable("local", "B"), *_LAUNCHED)
+_COPIES = (*_EVENT, text("name"), text("path"), text("kind"), text("direction"), integer("bytes", "B"),
+           nullable("device"), nullable("stream"), nullable("launched", "ns"), *_LAUNCHED)
+_MEMORY = (integer("id"), integer("run"), nullable("step"), integer("start", "ns"), text("action"), nullable("device"),
+           integer("address"), integer("bytes", "B"), integer("allocated", "B"), integer("reserved", "B"),
+           nullable("stream"), integer("pool"), text("category"), text("path"), nullable("op"))
+_COLLECTIVES = (integer("id"), integer("run"), nullable("process"), nullable("step"), integer("start", "ns"),
+                integer("end", "ns"), integer("duration", "ns"), text("op"), text("grp"), text("ranks"), text("dtype"),
+                nullable("sequence"), nullable("bytes", "B"), nullable("group_size"), nullable("peer"),
+                nullable("device"), nullable("stream"), nullable("thread"), nullable("correlation"), nullable("range"),
+                text("path"))
+_SAMPLES = (integer("run"), integer("step"), text("kind"), text("phase"), integer("wall_ns", "ns"),
+            nullable("gpu_ns", "ns"))
+_LOSSES = (integer("run"), text("kind"), text("severity"), integer("count"), text("detail"))
+_ENVIRONMENT = (integer("run"), text("key"), text("value"), text("unit"))
+_THREADS = (integer("run"), integer("thread"), text("name"), nullable("process"), nullable("native"))
+_PROCESSES = (integer("run"), nullable("process"), nullable("pid"), text("host"), text("name"), text("command_line"),
+              nullable("rank"), nullable("world_size"), nullable("started", "ns"), nullable("clock"),
+              integer("first_correlation"))
+_RUNS = (integer("run"), text("uid"), text("name"), text("workload"), from_json("spec"), nullable("point"),
+         text("status"), text("reason"), text("device"), nullable("parameters"), nullable("before_backward", "B"),
+         nullable("peak_allocated", "B"), nullable("peak_reserved", "B"), real("trace_overhead"), real("loss"),
+         nullable("oom_requested", "B"), nullable("oom_allocated", "B"), nullable("oom_reserved", "B"),
+         text("oom_phase"), from_json("flags"), integer("started", "ns"), nullable("duration", "ns"), text("program"),
+         text("host"), integer("pid"), text("note"), text("tag"))
+_STEPS = (integer("run"), integer("step"), nullable("rank"), integer("start", "ns"), integer("end", "ns"), integer("wall_ns", "ns"),
+          nullable("gpu_busy_ns", "ns"), nullable("idle_launch_ns", "ns"), nullable("sync_ns", "ns"),
+          nullable("overhead_ns", "ns"), nullable("unexplained_ns", "ns"), text("verdict"))
+_KERNELS_BY_NAME = (integer("run"), text("name"), text("short_name"), integer("instances"), integer("steps"),
+                    real("instances_per_step"), integer("total_ns", "ns"), integer("avg_ns", "ns"),
+                    integer("min_ns", "ns"), integer("max_ns", "ns"), real("percent", "%"))
+
+_UNATTRIBUTED = "unattributed"
+_WRITER_DIED = b"its writer died"
+# The process of a run that has no rows in `process` is that of the run itself.
+_PROCESSES_SQL = """
+select run, process, pid, host, name, command_line, rank, world_size, started, clock, first_correlation
+from traced_processes where :run is null or run = :run
+union all
+select id, null, pid, host, program, null, null, null, started, null, 0 from run
+where (:run is null or id = :run) and not exists (select 1 from process where process.run = run.id)
+order by 1, 2"""
+# Device activities by run and name, the costliest first: of the traced steps, or of all recorded time if another program
+# was recorded.
+_KERNELS_BY_NAME_SQL = """
+select d.run, coalesce(n.text, :none), sn.text, count(*), count(distinct d.step), sum(d.duration), min(d.duration),
+       max(d.duration)
+from (select run, step, start, duration, name from kernel
+      where (step is not null or run in (select id from run where workload = 'trace'))
+        and (:run is null or (run = :run and id between :first_kernel and :last_kernel))
+      union all
+      select run, step, start, duration, name from copy
+      where (step is not null or run in (select id from run where workload = 'trace'))
+        and (:run is null or (run = :run and id between :first_copy and :last_copy))) d
+left join string n on n.id = d.name
+left join kernel_name kn on kn.id = d.name
+left join string sn on sn.id = kn.short
+group by d.run, d.name order by d.run, sum(d.duration) desc, min(d.start)"""
+
+
+def open(path, pandas=None):
+    """Opens a recording.
+
+    path    of a .tscope file of this or an older version
+    pandas  True: tables are DataFrames; False: they are Tables; None: DataFrames if pandas can be imported
+
+    Raises Error for a file that is missing, damaged, another program's or a newer Tilescope's.
+    """
+    return Recording(path, pandas)
+
+
+class Recording:
+    """The tables of a .tscope file, each of all runs or of the run with that number.
+
+    The file is read when a method is called, and not kept open: while it is being written, the next call sees more.
+    Any thread may call. Times of events count from the start of their run; values that were not measured are missing.
+    Each method raises Error for a damaged file and for a run that does not exist.
+    """
+
+    def __init__(self, path, pandas=None):
+        self.path = os.fsdecode(path)
+        self.version = version_of(self.path)
+        self._wants_pandas = pandas
+
+    def __repr__(self):
+        return "tilescope.open({!r})".format(self.path)
+
+    def runs(self, run=None):
+        """One row per run: name, spec (its keys, resolved), status, memory, loss, flags, start in Unix time, and so on."""
+        builder = self._builder(_RUNS)
+        status, reason = (builder.position(name) for name in ("status", "reason"))
+        sql = ("select r.run, r.uid, r.name, r.workload, t.spec, r.point, r.status, r.reason, r.device, r.parameters, "
+               "r.before_backward, r.peak_allocated, r.peak_reserved, r.trace_overhead, r.loss, t.oom_requested, "
+               "t.oom_allocated, t.oom_reserved, t.oom_phase, r.flags, r.started, t.duration, t.program, t.host, t.pid, "
+               "r.note, r.tag from runs r join run t on t.id = r.run where ? is null or r.run = ? order by r.run")
+        with self._connected(run) as connection:
+            rows = connection.execute(sql, (run, run)).fetchall()
+            if run is None:
+                self._require_whole(connection, "run", None, len(rows))
+        # Asked after the snapshot: a writer that ended meanwhile has sealed a later one.
+        if any(row[status] == b"running" for row in rows) and not is_being_written(self.path):
+            rows = [(*row[:status], b"interrupted", _WRITER_DIED, *row[reason + 1:]) if row[status] == b"running" else row
+                    for row in rows]
+        builder.add(rows)
+        return builder.table()
+
+    def kernels(self, run=None, by=None):
+        """Kernels, one row each.
+
+        by  "name": one row for all kernels, copies and memsets of a name in the traced steps, the costliest first,
+            with the figures of `tilescope show FILE kernels`
+        """
+        if by is None:
+            return self._events("kernel", "kernels", _KERNELS, run)
+        if by != "name":
+            raise ValueError("kernels(by={!r}): can be 'name'; group the rows of kernels() otherwise".format(by))
+        return self._kernels_by_name(run)
+
+    def copies(self, run=None):
+        """Copies and memsets on devices, one row each."""
+        return self._events("copy", "copies", _COPIES, run)
+
+    def ranges(self, run=None):
+        """Steps, phases and modules on the host, one row per instance."""
+        return self._events("range", "ranges", _RANGES, run)
+
+    def ops(self, run=None):
+        """Operators on the host, one row per call."""
+        return self._events("op", "ops", _OPS, run)
+
+    def api_calls(self, run=None):
+        """CUDA calls on the host."""
+        return self._events("api_call", "api_calls", _API_CALLS, run)
+
+    def memory(self, run=None):
+        """Events of memory allocators: the rows of the file's view `allocations`."""
+        return self._events("allocation", "allocations", _MEMORY, run)
+
+    def collectives(self, run=None):
+        """Collective and point-to-point operations between processes."""
+        return self._events("collective", "collectives", _COLLECTIVES, run)
+
+    def samples(self, run=None):
+        """The time of each phase in each step that was timed, warm-up included."""
+        return self._rows("sample", "samples", _SAMPLES, run)
+
+    def losses(self, run=None):
+        """Trace records that were dropped, clamped or not recognized."""
+        return self._rows(None, "losses", _LOSSES, run)
+
+    def environment(self, run=None):
+        """Machine, versions and settings of each run."""
+        return self._rows("environment", "environment", _ENVIRONMENT, run)
+
+    def threads(self, run=None):
+        """Threads of each run; a missing process is the run's own."""
+        return self._rows("thread", "threads", _THREADS, run)
+
+    def processes(self, run=None):
+        """Processes of each run. A run of one process that Tilescope ran itself has one row, without a number."""
+        builder = self._builder(_PROCESSES)
+        with self._connected(run) as connection:
+            builder.read(connection.execute(_PROCESSES_SQL, {"run": run}))
+        return builder.table()
+
+    def steps(self, run=None):
+        """The parts of the wall time of each traced step: those of `tilescope show FILE steps`.
+
+        gpu_busy_ns and the four kinds of idle time add up to wall_ns; they are missing if no GPU was traced.
+        """
+        builder = self._builder(_STEPS)
+        with self._connected(run) as connection:
+            for each in [run] if run is not None else _run_numbers(connection):
+                builder.add(list(_steps_of(connection, each)))
+        return builder.table()
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def _builder(self, columns):
+        return Builder(self.path, columns, _pandas(self._wants_pandas))
+
+    @contextlib.contextmanager
+    def _connected(self, run):
+        with connected(self.path) as connection:
+            numbers = _run_numbers(connection)
+            if run is not None and run not in numbers:
+                raise Error(self.path, "there is no run {}".format(run),
+                            "the file has {}".format(_listed(numbers) if numbers else "no runs"))
+            yield connection
+
+    def _rows(self, table, view, columns, run, sort_by=("run",)):
+        """Rows of a view.
+
+        table  whose rows they are, one each; None if they are not
+        """
+        builder = self._builder(columns)
+        sql = "select {} from {}".format(", ".join(column.name for column in columns), view)
+        values = []
+        with self._connected(run) as connection:
+            if run is not None:
+                sql += " where run = ?"
+                values.append(run)
+                if columns[0].name == "id":
+                    # Events have no index, but the ids of a run are together.
+                    sql += " and id between ? and ?"
+                    values += _chunks(connection, table, run)[:2]
+            builder.read(connection.execute(sql, values))
+            if table is not None:
+                self._require_whole(connection, table, run, builder.rows)
+        return builder.table(sort_by)
+
+    def _events(self, table, view, columns, run):
+        """Rows of a view of events in start order."""
+        return self._rows(table, view, columns, run, ("run", "start"))
+
+    def _require_whole(self, connection, table, run, found):
+        if run is None:
+            tally = connection.execute("select rows from tally where source = ?", (table,)).fetchone()
+            written = tally[0] if tally else 0
+        else:
+            written = _chunks(connection, table, run)[2]
+        if found != written:
+            raise Error(self.path, "the file is damaged: its table {} should hold {} rows and holds {}".format(
+                table, written, found), VERIFY)
+
+    def _kernels_by_name(self, run):
+        builder = self._builder(_KERNELS_BY_NAME)
+        with self._connected(run) as connection:
+            values = {"run": run, "none": _UNATTRIBUTED}
+            for table in ("kernel", "copy"):
+                values["first_" + table], values["last_" + table], _ = _chunks(connection, table, run)
+            rows = connection.execute(_KERNELS_BY_NAME_SQL, values).fetchall()
+        whole = collections.Counter()
+        for row in rows:
+            whole[row[0]] += row[5]
+        builder.add([(of, name, short, n, steps, n / steps, total, total // n, least, most,
+                      100.0 * total / whole[of] if whole[of] > 0 else 0.0)
+                     for of, name, short, n, steps, total, least, most in rows])
+        return builder.table()
+
+
+def _pandas(wanted):
+    """The module pandas; None if tables are to be made without it."""
+    if wanted is False:
+        return None
+    try:
+        return importlib.import_module("pandas")
+    except ImportError:
+        if wanted:
+            raise
+        return None
+
+
+def _run_numbers(connection):
+    return [number for number, in connection.execute("select id from run order by id")]
+
+
+def _listed(numbers):
+    """"run 1", "runs 1 to 7": the first and the last of them."""
+    if len(numbers) == 1:
+        return "run {}".format(numbers[0])
+    return "runs {} {} {}".format(numbers[0], "to" if numbers[-1] - numbers[0] + 1 == len(numbers) else "and others up to",
+                                  numbers[-1])
+
+
+def _chunks(connection, table, run):
+    """(first id, last id, rows) of a run's rows in a table; ids that no row has if it has none."""
+    return connection.execute("select coalesce(min(first), 0), coalesce(max(last), -1), coalesce(sum(rows), 0) "
+                              "from chunk where run is ? and source = ?", (run, table)).fetchone()
+
+
+def _text(value):
+    return "" if value is None else value.decode("utf-8", "replace")
+
+
+def _steps_of(connection, run):
+    """Rows of _STEPS for a run."""
+    parties = _Parties(connection, run)
+    on_gpu = any(_chunks(connection, table, run)[2] > 0 for table in ("kernel", "copy"))
+    stored = connection.execute("select step, process, start, end, gpu_busy, launching, synchronizing, tracing, unexplained "
+                                "from step_total where run = ? order by start, id", (run,)).fetchall()
+    for step, process, start, end, *parts in stored or _computed_steps(connection, run, parties, on_gpu):
+        limit = _steps.verdict(end - start, *parts) if on_gpu else b"CPU"
+        if not on_gpu:
+            parts = (None,) * 5
+        yield (run, step, parties.rank_of(process), start, end, end - start, *parts, limit)
+
+
+def _computed_steps(connection, run, parties, on_gpu):
+    """The same as the rows of step_total, which only long runs have."""
+    def events(table, columns):
+        return connection.execute("select start, start + duration, {} from {} where run = ? and id between ? and ?".format(
+            columns, table), (run, *_chunks(connection, table, run)[:2])).fetchall()
+
+    def texts(table, column):
+        return dict(connection.execute("select id, text from string where id in (select {} from {} where run = ?)".format(
+            column, table), (run,)))
+
+    paths = texts("range", "path")
+    ranges = sorted((row for row in events("range", "step, path, thread")
+                     if row[2] is not None and _steps.is_step(_text(paths.get(row[3])))), key=lambda row: row[0])
+    # Of each process: a step is about its own.
+    device, calls = collections.defaultdict(list), collections.defaultdict(list)
+    if on_gpu:
+        for table in ("kernel", "copy"):
+            for start, end, launched, of, stream in events(table, "start - queued, device, stream"):
+                device[parties.of_stream(of, stream)].append((start, end, launched))
+        kinds = texts("api_call", "kind")
+        for start, end, kind, thread in events("api_call", "kind, thread"):
+            calls[parties.of_thread(thread)].append((start, end, kinds.get(kind)))
+    for start, end, step, _, thread in ranges:
+        wall, process = (start, end), parties.of_thread(thread)
+        parts = ()
+        if on_gpu:
+            parts = _steps.partition(wall, _steps.overlapping(device[process], wall),
+                                     _steps.overlapping(calls[process], wall))
+        yield (step, process, start, end, *parts)
+
+
+class _Parties:
+    """The processes of a run and what belongs to them; None for everything if the run has one process."""
+
+    def __init__(self, connection, run):
+        processes = connection.execute("select process, rank from process where run = ?", (run,)).fetchall()
+        self._ranks, self._threads, self._streams = {}, {}, {}
+        if len(processes) < 2:
+            return
+        self._ranks = dict(processes)
+        self._threads = dict(connection.execute("select thread, process from thread where run = ?", (run,)))
+        self._streams = {(device, stream): process for device, stream, process in connection.execute(
+            "select device, stream, process from stream where run = ?", (run,))}
+
+    def of_thread(self, thread):
+        return self._threads.get(thread)
+
+    def of_stream(self, device, stream):
+        return self._streams.get((device, stream))
+
+    def rank_of(self, process):
+        return self._ranks.get(process)
