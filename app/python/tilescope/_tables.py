@@ -132,7 +132,11 @@ class Builder:
         frame = self._pandas.DataFrame({column.name: self._series(column, parts)
                                         for column, parts in zip(self._columns, self._parts)}, columns=names)
         if sort_by:
-            frame = frame.sort_values(list(sort_by), kind="stable", ignore_index=True)
+            import numpy
+
+            order = numpy.lexsort([frame[name] for name in reversed(sort_by)])
+            if (order[1:] < order[:-1]).any():
+                frame = frame.take(order).reset_index(drop=True)
         frame.attrs["units"] = units
         return frame
 
@@ -150,10 +154,10 @@ class Builder:
             return numpy.array(values, dtype="int64")
         if column.kind == REAL:
             return numpy.array(values, dtype="float64")  # None becomes NaN
-        missing = numpy.fromiter((value is None for value in values), dtype="bool", count=len(values))
-        if missing.any():
-            values = [0 if value is None else value for value in values]
-        return numpy.array(values, dtype="int64"), missing
+        if None not in values:
+            return numpy.array(values, dtype="int64"), numpy.zeros(len(values), dtype="bool")
+        missing = numpy.array([value is None for value in values], dtype="bool")
+        return numpy.array([0 if value is None else value for value in values], dtype="int64"), missing
 
     def _series(self, column, parts):
         import numpy
