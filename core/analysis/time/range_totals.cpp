@@ -37,8 +37,23 @@ struct Node {
     std::int64_t steps = 0;
     std::int32_t lastStep = kNoStep;
     Coverage ops;
-    Coverage gpu;
+    std::vector<std::pair<DeviceIndex, Coverage>> gpus; ///< few devices, mostly one
     bool hasOps = false;
+
+    Coverage& gpu(DeviceIndex device)
+    {
+        for (auto& [known, coverage] : gpus)
+            if (known == device)
+                return coverage;
+        return gpus.emplace_back(device, Coverage{}).second;
+    }
+    Nanoseconds gpuTime() const
+    {
+        Nanoseconds sum{0};
+        for (const auto& [device, coverage] : gpus)
+            sum += coverage.length;
+        return sum;
+    }
 };
 
 } // namespace
@@ -149,7 +164,7 @@ void RangeTotals::add(const DeviceEvent& event)
     if (event.step != kNoStep)
         tree_->upwards(tree_->nodeOf(event.path),
                        event.launched == Timestamp{} ? event.start : event.launched, event.step,
-                       [&event](Node& node) { node.gpu.add(event.start, event.end); });
+                       [&event](Node& node) { node.gpu(event.device).add(event.start, event.end); });
 }
 
 std::vector<RangeTotal> RangeTotals::list()
@@ -165,7 +180,7 @@ std::vector<RangeTotal> RangeTotals::list()
         else if (node.hasOps)
             total.wall = node.ops.length;
         if (hasGpu_)
-            total.gpu = node.gpu.length;
+            total.gpu = node.gpuTime();
         totals.push_back(std::move(total));
     }
     const auto timeOf = [this](const RangeTotal& total) {

@@ -107,6 +107,11 @@ create table wait (
 
 alter table step_total add column process integer; -- of a run with several; null: the only one
 
+drop view step_totals;
+create view step_totals as
+select run, step, process, start, end, end - start as wall, gpu_busy, launching, synchronizing, tracing, unexplained
+from step_total;
+
 create view clocks as
 select run, clock, name, offset, uncertainty, method from clock;
 

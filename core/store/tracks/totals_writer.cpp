@@ -234,6 +234,7 @@ void TotalsWriter::addDeviceEvent(DeviceEventKind kind, std::int64_t start, std:
     DeviceEvent event;
     event.kind = kind;
     event.path = idOf<StringId>(path);
+    event.device = idOf<DeviceIndex>(device);
     event.step = stepOf(step);
     event.start = at(start);
     event.end = at(start + duration);

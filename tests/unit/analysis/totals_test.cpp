@@ -184,6 +184,18 @@ TEST(RangeTotals, TakeWallTimeFromRangesAndGpuTimeFromTheirLaunches)
     EXPECT_EQ(at(totals, "step/backward/layers.0").instances, 2);
 }
 
+TEST(RangeTotals, AddUpTheTimesOfSeveralGpus)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 1000).range("step/forward", 0, 300);
+    trace.kernel("k", 100, 200).at("step/forward");
+    trace.kernel("k", 150, 250).at("step/forward");
+    TraceBatch batch = trace.batch();
+    batch.deviceEvents[1].device = DeviceIndex{1};
+    const auto totals = rangeTotals(batch.ranges, batch.ops, batch.deviceEvents, trace.textOf());
+    EXPECT_EQ(at(totals, "step/forward").gpu, 200_ns) << "of one GPU it would be 150";
+}
+
 TEST(RangeTotals, OnACpuBackwardsModulesTakeTheTimeOfTheirOps)
 {
     FakeTrace trace;
