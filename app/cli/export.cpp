@@ -7,9 +7,13 @@
 #include "core/base/output_file.h"
 #include "core/base/plural.h"
 #include "core/base/terminal_text.h"
+#include "core/exchange/export/arrow_export.h"
+#include "core/exchange/export/export_text.h"
+#include "core/exchange/export/gpu_stacks.h"
 #include "core/exchange/export/kineto_export.h"
 #include "core/exchange/export/perfetto_export.h"
 #include "core/exchange/export/snapshot_export.h"
+#include "core/exchange/export/stack_formats.h"
 #include "core/exchange/number.h"
 #include "core/query/memory/held_word.h"
 #include "core/query/runs/run_tables.h"
@@ -17,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <iostream>
 
 namespace tilescope::cli {
@@ -112,6 +117,49 @@ void exportKineto(const Request& request)
                   << " of the allocator left out: the format has only allocations and frees\n";
 }
 
+void exportArrow(const Request& request)
+{
+    const auto tables = exchange::writeArrow(request.output, request.reader, request.run, request.options);
+    std::cout << exported(request) << "rows of ";
+    const char* separator = "";
+    for (const auto& [name, rows] : tables) {
+        std::cout << separator << name << ": " << rows;
+        separator = ", ";
+    }
+    std::cout << " -> " << escapeForTerminal(request.output) << '\n';
+}
+
+void exportStacks(const Request& request,
+                  const std::function<void(std::ostream&, const exchange::StackTree&)>& write)
+{
+    OutputFile output(request.output, std::array{request.reader.file()});
+    const exchange::StackTree stacks = exchange::gpuStacks(request.reader, request.run, request.options);
+    output.write([&](std::ostream& out) { write(out, stacks); });
+    output.commit();
+    std::cout << exported(request) << counted(stacks.totalCount(), "GPU activity", "GPU activities") << " of "
+              << counted(stacks.totalNs(), "ns", "ns") << " -> " << escapeForTerminal(request.output) << '\n';
+}
+
+void exportFolded(const Request& request)
+{
+    exportStacks(request, exchange::writeFolded);
+}
+
+void exportSpeedscope(const Request& request)
+{
+    exportStacks(request, [&](std::ostream& out, const exchange::StackTree& stacks) {
+        exchange::writeSpeedscope(out, stacks,
+                                  exchange::exportedText(request.run.name, request.options.withIdentity));
+    });
+}
+
+void exportPprof(const Request& request)
+{
+    exportStacks(request, [&](std::ostream& out, const exchange::StackTree& stacks) {
+        exchange::writePprof(out, stacks, request.run.startedUnixNs);
+    });
+}
+
 struct Format {
     const char* option;
     void (*write)(const Request&);
@@ -123,6 +171,10 @@ constexpr std::array kFormats{
     Format{"--kineto", exportKineto,
            "OUT.json[.gz]: trace like PyTorch's profiler, for HolisticTraceAnalysis; several processes: one "
            "file each, OUT_rank0.json …"},
+    Format{"--arrow", exportArrow, "OUTFOLDER: tables for pandas, polars and DuckDB, an Arrow file each"},
+    Format{"--folded", exportFolded, "OUT.txt: GPU time by stack, for flamegraph.pl and similar programs"},
+    Format{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app"},
+    Format{"--pprof", exportPprof, "OUT.pb.gz: the same for pprof"},
     Format{"--snapshot", exportSnapshot, "OUT.pickle: memory snapshot for PyTorch's memory_viz"},
 };
 

@@ -29,6 +29,7 @@ WINDOW = "opens the window, which needs a display; ui_no_display and window do"
 LONG = "takes a GPU, or hours of a CPU; studies.quick runs the small edition"
 CLUSTER = "needs a cluster's disk, scheduler or network; tests packaging.bundle and slurm.* do"
 PYTHON = "needs a whole PyTorch; tests exchange.memory_viz and studies.package do"
+PACKAGES = "needs packages of PyPI; the scripts tests/exchange/*_check.py use them"
 GPU = "needs a GPU of that number"
 NOT_RUN = {
     "README.md": {
@@ -58,7 +59,8 @@ NOT_RUN = {
     },
     "doctor.md": {"tilescope doctor --ceilings --device cuda:1": GPU},
     "export.md": {
-        "python -c \"from hta.trace_analysis import TraceAnalysis; print(TraceAnalysis(trace_dir='.').get_gpu_kernel_breakdown())\"": PYTHON,
+        "python -c \"from hta.trace_analysis import TraceAnalysis; print(TraceAnalysis(trace_dir='.').get_gpu_kernel_breakdown())\"": PACKAGES,
+        "python -c \"import pandas; print(pandas.read_feather('tables/kernels.arrow').groupby('name', observed=True).size())\"": PACKAGES,
     },
     "memory.md": {"python -m torch.cuda._memory_viz trace_plot a.pickle -o a.html": PYTHON},
     "predictor.md": {

@@ -155,6 +155,7 @@ TEST_F(BadArguments, OfOptionsAreRefusedInOneSentence)
         {"export", "a.tscope"},
         {"export", "a.tscope", "--snapshot", "-"},
         {"export", "a.tscope", "--kineto", "-"},
+        {"export", "a.tscope", "--arrow", "-"},
         {"export", "a.tscope", "--kineto", "x.json", "--perfetto", "x.pftrace"},
         {"export", "a.tscope", "--run", "x", "--kineto", "x.json"},
         {"export", "a.tscope", "--run", "9", "--kineto", "x.json"},

@@ -1,0 +1,152 @@
+#include "core/exchange/export/stack_formats.h"
+
+#include "core/exchange/export/gzip_stream.h"
+#include "core/exchange/text.h"
+
+#include <protozero/pbf_writer.hpp>
+
+#include <array>
+#include <ostream>
+#include <string>
+
+namespace tilescope::exchange {
+
+namespace {
+
+/// A name as one frame of a folded stack.
+std::string foldedName(std::string_view name)
+{
+    constexpr unsigned char kDelete = 0x7f;
+    std::string plain(name.empty() ? "?" : name);
+    for (char& c : plain)
+        if (c == ';')
+            c = ':';
+        else if (static_cast<unsigned char>(c) < ' ' || static_cast<unsigned char>(c) == kDelete)
+            c = ' ';
+    return plain;
+}
+
+} // namespace
+
+void writeFolded(std::ostream& out, const StackTree& stacks)
+{
+    std::vector<std::string> names;
+    names.reserve(stacks.names().size());
+    for (const std::string& name : stacks.names())
+        names.push_back(foldedName(name));
+    for (StackTree::Node node = 0; node < stacks.entries().size(); ++node) {
+        if (stacks.entries()[node].ns == 0)
+            continue;
+        const char* separator = "";
+        for (const std::uint32_t name : stacks.stackOf(node)) {
+            out << separator << names[name];
+            separator = ";";
+        }
+        out << ' ' << stacks.entries()[node].ns << '\n';
+    }
+}
+
+void writeSpeedscope(std::ostream& out, const StackTree& stacks, std::string_view name)
+{
+    out << "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\": "
+           "\"Tilescope\",\n"
+           "\"name\": "
+        << jsonString(name) << ",\n\"shared\": {\"frames\": [";
+    const char* separator = "\n";
+    for (const std::string& frame : stacks.names()) {
+        out << separator << "{\"name\": " << jsonString(frame) << '}';
+        separator = ",\n";
+    }
+    out << "]},\n\"profiles\": [{\"type\": \"sampled\", \"name\": \"GPU time\", \"unit\": \"nanoseconds\", "
+           "\"startValue\": 0, \"endValue\": "
+        << stacks.totalNs() << ",\n\"samples\": [";
+    separator = "\n";
+    for (StackTree::Node node = 0; node < stacks.entries().size(); ++node) {
+        if (stacks.entries()[node].ns == 0)
+            continue;
+        out << separator << '[';
+        const char* comma = "";
+        for (const std::uint32_t frame : stacks.stackOf(node)) {
+            out << comma << frame;
+            comma = ", ";
+        }
+        out << ']';
+        separator = ",\n";
+    }
+    out << "],\n\"weights\": [";
+    separator = "";
+    for (const StackTree::Entry& entry : stacks.entries())
+        if (entry.ns != 0) {
+            out << separator << entry.ns;
+            separator = ", ";
+        }
+    out << "]}]}\n";
+}
+
+void writePprof(std::ostream& out, const StackTree& stacks, std::int64_t startedUnixNs)
+{
+    // Field numbers of profile.proto.
+    enum Profile : std::uint32_t {
+        SampleType = 1,
+        Sample = 2,
+        Location = 4,
+        Function = 5,
+        StringTable = 6,
+        TimeNanos = 9,
+        DurationNanos = 10,
+        DefaultSampleType = 14
+    };
+    constexpr std::array<const char*, 5> kWords{"", "gpu_time", "nanoseconds", "activities", "count"};
+    GzipStream zip(out);
+    std::string bytes;
+    const auto flush = [&] {
+        zip.stream().write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+        bytes.clear();
+    };
+    protozero::pbf_writer profile(bytes);
+    for (const std::int64_t type : {1, 3}) {
+        protozero::pbf_writer value(profile, SampleType);
+        value.add_int64(1, type);
+        value.add_int64(2, type + 1);
+    }
+    for (const char* word : kWords)
+        profile.add_string(StringTable, word);
+    for (const std::string& name : stacks.names())
+        profile.add_string(StringTable, name);
+    profile.add_int64(TimeNanos, startedUnixNs);
+    profile.add_int64(DurationNanos, stacks.totalNs());
+    profile.add_int64(DefaultSampleType, 1);
+    flush();
+    for (std::uint64_t i = 0; i < stacks.names().size(); ++i) {
+        {
+            protozero::pbf_writer function(profile, Function);
+            function.add_uint64(1, i + 1);
+            function.add_int64(2, static_cast<std::int64_t>(i + kWords.size()));
+        }
+        {
+            protozero::pbf_writer location(profile, Location);
+            location.add_uint64(1, i + 1);
+            protozero::pbf_writer line(location, 4);
+            line.add_uint64(1, i + 1);
+        }
+        flush();
+    }
+    for (StackTree::Node node = 0; node < stacks.entries().size(); ++node) {
+        const StackTree::Entry& entry = stacks.entries()[node];
+        if (entry.count == 0)
+            continue;
+        {
+            protozero::pbf_writer sample(profile, Sample);
+            std::vector<std::uint64_t> locations; // innermost first
+            for (StackTree::Node at = node; at != StackTree::kRoot; at = stacks.entries()[at].parent)
+                locations.push_back(std::uint64_t{stacks.entries()[at].name} + 1);
+            sample.add_packed_uint64(1, locations.begin(), locations.end());
+            const std::array<std::int64_t, 2> values{entry.ns, entry.count};
+            sample.add_packed_int64(2, values.begin(), values.end());
+        }
+        flush();
+    }
+    zip.finish();
+}
+
+} // namespace tilescope::exchange
