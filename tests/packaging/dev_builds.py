@@ -54,7 +54,7 @@ class Tree:
         for name in ("packaging/dev", "packaging/packages.list", "packaging/packages-test.list", "packaging/wheels.lock",
                      "packaging/writeup.lock", "CMakePresets.json"):
             shutil.copy(ROOT / name, self.root / name)
-        for name in ("demo", "bundle", "deb"):
+        for name in ("demo", "bundle", "deb", "wheel"):
             program(self.root / "packaging" / name, f'#!/bin/sh\necho "{name} $*" >>"$CALLS"\n')
         cache = folder / "cache" / "tilescope"
         home = cache / hashlib.sha256((ROOT / "packaging/wheels.lock").read_bytes()).hexdigest()[:16]
@@ -109,6 +109,7 @@ def main():
             ("doctor", [], "small", HEADLESS, "tilescope of release", "small set"),
             ("bundle", ["9.0"], "all", HEADLESS, "bundle release", "for every GPU"),
             ("deb", [], "all", GUI, "deb release", "for every GPU"),
+            ("wheel", ["8.0"], "all", HEADLESS, "wheel release", "for every GPU"),
         ]):
             tree = Tree(pathlib.Path(name) / str(index))
             tree.gpus(*gpus)

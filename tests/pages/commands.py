@@ -39,6 +39,7 @@ NOT_RUN = {
         "packaging/dev test": BUILDS,
         "packaging/dev bundle": BUILDS,
         "packaging/dev deb": BUILDS,
+        "packaging/dev wheel": BUILDS,
         "build/bin/tilescope a.tscope": WINDOW,
         "slurm/submit -n 16 -o results sweep.yaml --gres=gpu:1 --time=08:00:00": CLUSTER,
     },

@@ -126,6 +126,10 @@ class WithoutPandas(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", "import sys, tilescope; sys.exit('pandas' in sys.modules)"])
         self.assertEqual(done.returncode, 0)
 
+    def test_without_the_wheel_there_is_no_operator_library(self):
+        with self.assertRaisesRegex(tilescope.Error, "has no programs; install the wheel"):
+            tilescope.operator_library()
+
     def test_the_versions_agree(self):
         cmake = (recordings.SOURCE / "CMakeLists.txt").read_text(encoding="utf-8")
         self.assertEqual(tilescope.__version__, re.search(r"project\(tilescope VERSION ([\d.]+)", cmake)[1])

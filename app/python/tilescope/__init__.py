@@ -7,9 +7,10 @@
 Needs nothing but Python's standard library and runs without Tilescope's programs.
 """
 
+from tilescope._programs import operator_library
 from tilescope._recording import Recording, open
 from tilescope._store import Error
 from tilescope._tables import Table
 from tilescope._version import VERSION as __version__
 
-__all__ = ["Error", "Recording", "Table", "open", "__version__"]
+__all__ = ["Error", "Recording", "Table", "open", "operator_library", "__version__"]

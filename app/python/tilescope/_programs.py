@@ -1,0 +1,43 @@
+"""Tilescope's programs and operator library, which the wheel contains."""
+
+import importlib.util
+import os
+import sys
+
+from tilescope._store import Error
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+
+
+def operator_library():
+    """The path of the attention operator's library, for torch.ops.load_library().
+
+    Raises Error if this package was not installed from the wheel.
+    """
+    return _required(os.path.join(FOLDER, "lib", "libtilescope_ops.so"))
+
+
+def command_line():
+    """Becomes the program `tilescope`."""
+    _become("tilescope")
+
+
+def engine():
+    """Becomes the program `tilescope-engine`."""
+    _become("tilescope-engine")
+
+
+def _required(path):
+    if not os.path.exists(path):
+        raise Error(path, "this installation of the package has no programs",
+                    "install the wheel that `packaging/dev wheel` makes")
+    return path
+
+
+def _become(name):
+    program = _required(os.path.join(FOLDER, "bin", name))
+    # The torch of this Python, which need not be that of the first python3 in PATH.
+    torch = importlib.util.find_spec("torch")
+    if torch and torch.origin:
+        os.environ.setdefault("TILESCOPE_TORCH", os.path.dirname(torch.origin))
+    os.execv(program, [program, *sys.argv[1:]])
