@@ -19,7 +19,9 @@ int importCommand(int argc, char** argv)
                         "files are the ranks of\n"
                         "one program, or a trace and the memory snapshot of the same process; a folder "
                         "stands for its files.\n"
-                        "Tilescope recognises a format by its content and writes nothing to the source.",
+                        "Tilescope recognises a format by its content and writes nothing to the source. A "
+                        "source is a regular\n"
+                        "file; a memory snapshot has at most 2 GiB.",
                         "tilescope import rank0.json.gz rank1.json.gz -o t.tscope");
     arguments.positionals("FILE", named, "traces, snapshots, or folders of them");
     arguments.output("-o,--output", output, "the .tscope file to add to; created if it does not exist");

@@ -19,7 +19,7 @@ struct RangeTotal {
     std::int64_t instances = 0;
     std::optional<Nanoseconds> wall = {}; ///< host time; none if no host range or op has this path
     std::optional<Nanoseconds> gpu =
-        {};             ///< time in which a GPU executes work launched below the path, summed over GPUs; none without a GPU
+        {}; ///< time in which a GPU executes work launched below the path, summed over GPUs; none without a GPU
     double percent = 0; ///< of the steps' GPU time; without a GPU of their wall time
 };
 

@@ -89,7 +89,7 @@ std::vector<fs::path> importableFiles(std::span<const fs::path> named)
 {
     std::vector<fs::path> files;
     for (const fs::path& path : named)
-        if (fs::is_directory(path))
+        if (std::error_code unknown; fs::is_directory(path, unknown))
             std::ranges::copy(filesIn(path), std::back_inserter(files));
         else
             files.push_back(path);

@@ -519,7 +519,7 @@ TEST_F(Outputs, AnImportReadsRegularFilesOfALimitedSize)
 
 TEST_F(Outputs, AnImportOfAnUnknownFormatListsTheFormats)
 {
-    for (const char* content : {"{\"traceEvents\": []}", "\x80", "\x80\x01", "SQLite format 3"}) {
+    for (const char* content : {"{\"points\": []}", "\x80", "\x80\x01", "SQLite format 3"}) {
         write("other", content);
         const ProgramResult refused = tilescope({"import", "other", "-o", "new.tscope"});
         EXPECT_EQ(refused.code, 2);
