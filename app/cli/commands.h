@@ -16,6 +16,7 @@ int reportCommand(int argc, char** argv);  ///< charts and tables for a writeup
 int mergeCommand(int argc, char** argv);   ///< several files into one
 int verifyCommand(int argc, char** argv);  ///< every count and checksum of a file
 int exportCommand(int argc, char** argv);  ///< to formats of other tools
+int shareCommand(int argc, char** argv);   ///< a page that shows runs in a browser
 int importCommand(int argc, char** argv);  ///< from formats of other tools
 int noteCommand(int argc, char** argv);    ///< sets the note of a run
 int tagCommand(int argc, char** argv);     ///< sets the tag of a run

@@ -43,6 +43,8 @@ constexpr std::array kVerbs{
          "tilescope report all.tscope -o writeup"},
     Verb{"export", cli::exportCommand, "write a run in the format of another tool",
          "tilescope export a.tscope --perfetto a.pftrace"},
+    Verb{"share", cli::shareCommand, "write a page that shows runs in any browser, without a network",
+         "tilescope share a.tscope -o a.html"},
     Verb{"import", cli::importCommand, "read a memory snapshot of PyTorch",
          "tilescope import snapshot.pickle -o t.tscope"},
     Verb{"merge", cli::mergeCommand, "copy several files into one",

@@ -94,6 +94,7 @@ GIVEN = {
     "import.md": ["rank0.json.gz", "rank1.json.gz"],
     "memory.md": ["a.tscope", "snapshot.pickle"],
     "predictor.md": ["sweep.yaml", "h200.tscope"],
+    "share.md": ["a.tscope"],
     "store.md": ["a.tscope"],
     HELP: ["sweep.yaml", "a.tscope", "t.tscope", "study.tscope", "s0.tscope", "s1.tscope", "snapshot.pickle", "rank0.json.gz",
            "rank1.json.gz"],

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "core/query/timeline/timeline.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::exchange {
+
+/// The boxes and memory curves of a timeline, column by column, for resources/share/data.js.
+///
+/// A column is a list of whole numbers, stored as planes: the lowest byte of every number, then the next byte of
+/// every number, up to the highest byte that is not 0 everywhere. Deflate compresses a plane of similar bytes
+/// better than numbers of varying size. Signed numbers are zigzag-coded: 2n, or -2n-1 below 0.
+///
+/// Columns of boxes, lane by lane, row by row, in start order:
+/// - skips: rows below the first only: index of the last box of the row above that starts no later, minus that
+///   of the previous box; before the first it is -1
+/// - gaps: start, minus the later of the end of the previous box and the start of that box above; each is 0
+///   where there is none
+/// - lengths
+/// - names: index into `names`
+///
+/// Columns of curves, curve by curve:
+/// - times: minus the previous time, or minus 0
+/// - allocated, reserved: signed, minus the previous value, or minus 0
+struct PackedTimeline {
+    /// A name that boxes share; the most frequent come first.
+    struct Name {
+        std::uint32_t name = 0; ///< index into Timeline::names
+        query::Hue hue = query::Hue::Other;
+    };
+    /// The changes of a memory lane.
+    struct Curve {
+        std::size_t lane = 0; ///< index into Timeline::lanes
+        std::size_t points = 0;
+    };
+    enum Column { Skips, Gaps, Lengths, Names, Times, Allocated, Reserved, kColumns };
+
+    std::vector<Name> names;
+    std::vector<std::vector<std::size_t>> rows; ///< boxes per row, per lane
+    std::vector<Curve> curves;
+    std::array<std::vector<std::uint64_t>, kColumns> columns;
+    std::size_t boxes = 0;
+};
+
+/// O(boxes + points).
+PackedTimeline pack(const query::Timeline& timeline);
+
+/// The planes of a column, each with as many bytes as there are numbers.
+std::vector<std::string> planesOf(std::span<const std::uint64_t> column);
+
+/// The raw DEFLATE stream (RFC 1951) of the parts, one behind the other. Each part has blocks of its own, with or
+/// without references to earlier bytes, whichever is smaller: planes differ too much to share codes.
+std::string deflated(std::span<const std::string> parts);
+
+/// The bytes as printable ASCII without `<`: each 13 bits, the lowest first, are two digits of base 91, the
+/// lower first; the last ones are filled up with 0. Digits are the characters from `=` to `~`, then those from
+/// space to `8`. 23 % longer than the bytes, where base64 takes 33 %.
+std::string base91(std::string_view bytes);
+
+/// RFC 4648, with padding.
+std::string base64(std::string_view bytes);
+
+} // namespace tilescope::exchange
