@@ -143,8 +143,14 @@ std::optional<ExperimentSpec> specOf(std::string_view json, std::string* why)
     try {
         return fromJson(json);
     } catch (const Error& error) {
-        if (why)
-            *why = "the run's spec cannot be read (" + error.sentence() + ")";
+        if (!why)
+            return {};
+        const auto parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+        const auto workload = parsed.is_object() ? parsed.find("workload") : parsed.end();
+        const bool isForeign = workload != parsed.end() && workload->is_string() &&
+                               !fromWord<Workload>(workload->get<std::string>());
+        *why = isForeign ? "an imported recording has no spec"
+                         : "the run's spec cannot be read (" + error.sentence() + ")";
         return {};
     }
 }

@@ -232,7 +232,8 @@ private:
         for (HostRow& row : trace_.host)
             if (row.kind == HostKind::Step && static_cast<std::size_t>(processOf(row).value) == process)
                 row.kind = HostKind::Range;
-        const std::uint32_t thread = mainThreadOf(ProcessIndex{static_cast<std::int32_t>(process)});
+        const std::uint32_t thread =
+            found.thread ? *found.thread : mainThreadOf(ProcessIndex{static_cast<std::int32_t>(process)});
         for (const FoundStep& step : found.steps)
             if (step.range)
                 trace_.host[*step.range].kind = HostKind::Step;

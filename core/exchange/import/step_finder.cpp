@@ -70,7 +70,7 @@ FoundSteps stepsOf(std::span<const StepCandidate> ranges, std::string source)
     if (byThread.empty())
         return {};
     const auto most = std::ranges::max_element(byThread, {}, [](const auto& entry) { return entry.second; });
-    FoundSteps found{.source = std::move(source)};
+    FoundSteps found{.source = std::move(source), .thread = most->first};
     std::vector<std::optional<std::int32_t>> numbers;
     for (const StepCandidate& range : ranges) {
         if (range.thread != most->first || range.end <= range.start)

@@ -33,6 +33,7 @@ struct FoundSteps {
     std::vector<FoundStep> steps = {};
     std::string source;      ///< "ProfilerStep", "Optimizer.step", "range step", "period of the kernels"
     bool isInferred = false; ///< no range of the recording is a step: the steps were computed
+    std::optional<std::uint32_t> thread = {}; ///< of the ranges that delimit the steps
 };
 
 /// Whether ranges of this name may delimit steps: step, iteration, train_step_12, Optimizer.step#AdamW.step.

@@ -506,7 +506,7 @@ void TimelineBuilder::State::buildDeviceLanes()
         });
         Lane busy;
         busy.kind = Lane::Kind::Busy;
-        busy.title = prefix + (prefix.empty() || process ? "GPU busy" : "busy");
+        busy.title = prefix + (prefix.empty() ? "GPU busy" : "busy");
         busy.device = device;
         busy.process = process;
         busy.rows.push_back(explained(std::move(lanes.busy).build(), process));
