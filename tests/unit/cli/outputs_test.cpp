@@ -32,6 +32,7 @@ const std::vector<Words>& writers()
         {"export", "mem.tscope", "--snapshot", "@"},
         {"export", "mem.tscope", "--perfetto", "@"},
         {"export", "mem.tscope", "--kineto", "@"},
+        {"share", "mem.tscope", "-o", "@"},
         {"import", "snap.pickle", "-o", "@"},
         {"merge", "mem.tscope", "-o", "@"},
         {"--batch", "sweep.yaml", "-o", "@"},
