@@ -4,8 +4,10 @@
 #include "app/cli/commands.h"
 #include "core/base/error.h"
 #include "core/exchange/compare_sections.h"
+#include "core/exchange/import/import_cache.h"
 #include "core/query/tables/compare_tables.h"
 
+#include <algorithm>
 #include <charconv>
 #include <iostream>
 
@@ -45,18 +47,27 @@ double fractionOf(std::string_view text, std::string_view where)
 
 } // namespace
 
+std::vector<std::filesystem::path> RunAddress::inputs() const
+{
+    std::vector<std::filesystem::path> files{recording.file};
+    if (recording.import)
+        std::ranges::copy(recording.import->sources, std::back_inserter(files));
+    return files;
+}
+
 RunAddress runAddressOf(std::string_view text)
 {
     std::error_code ignored;
     if (std::filesystem::exists(text, ignored))
-        return {.file = text};
+        return {.named = text, .recording = recordingOf(text)};
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos || colon == 0)
         throw Error{.what = "no such file", .where = std::string(text), .mend = "check the path"};
     const std::filesystem::path file = text.substr(0, colon);
     if (!std::filesystem::exists(file, ignored))
         throw Error{.what = "no such file", .where = file.string(), .mend = "check the path"};
-    return {.file = file, .run = RunId{countOf(text.substr(colon + 1), text)}};
+    const RunId run{countOf(text.substr(colon + 1), text)};
+    return {.named = file, .recording = recordingOf(file), .run = run};
 }
 
 void compare(const CompareRequest& request, std::ostream& out)
@@ -66,9 +77,12 @@ void compare(const CompareRequest& request, std::ostream& out)
     std::optional<double> runToRun;
     if (!request.runToRun.empty())
         runToRun = fractionOf(request.runToRun, "--run-to-run");
-    const store::RunReader a(first.file);
-    const store::RunReader b(second.file);
+    const store::RunReader a(first.recording.file);
+    const store::RunReader b(second.recording.file);
     query::Comparison compared = query::compare(a, first.run, b, second.run, runToRun);
+    // What the user named, which may stand for a recording in the import cache.
+    compared.a.file = first.named.string();
+    compared.b.file = second.named.string();
     std::optional<query::MemoryMoment> moment;
     if (request.at != "auto")
         moment = request.at == "peak" ? query::MemoryMoment::Peak : query::MemoryMoment::End;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/cli/recording.h"
 #include "core/base/ids.h"
 
 #include <filesystem>
@@ -7,16 +8,22 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tilescope::cli {
 
 /// A run of a file: `a.tscope:3`.
 struct RunAddress {
-    std::filesystem::path file;
+    std::filesystem::path named;   ///< the file as the user wrote it
+    Recording recording;           ///< of that file
     std::optional<RunId> run = {}; ///< none: the file's only point
+
+    /// The recording and the files that it was imported from: no output may replace them.
+    std::vector<std::filesystem::path> inputs() const;
 };
 
-/// Parses FILE or FILE:RUN. An existing file takes precedence, whatever colons its name contains.
+/// Parses FILE or FILE:RUN. An existing file takes precedence, whatever colons its name contains. Imports files of
+/// other programs into the cache; see recordingOf().
 /// \throws Error  there is no such file, or the text after the colon is not a run number
 RunAddress runAddressOf(std::string_view text);
 

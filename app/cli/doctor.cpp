@@ -2,6 +2,9 @@
 #include "app/cli/ceilings.h"
 #include "app/cli/commands.h"
 #include "app/cli/sweep_command.h"
+#include "core/base/plural.h"
+#include "core/exchange/import/import_cache.h"
+#include "core/exchange/number.h"
 #include "core/exchange/table.h"
 #include "core/exchange/text.h"
 #include "core/machine/machine.h"
@@ -62,6 +65,24 @@ void printJson(const std::vector<Finding>& findings)
     std::cout << "]\n";
 }
 
+/// The size of the import cache.
+Finding importCache()
+{
+    const auto cache = exchange::ImportCache::ofUser();
+    const auto entries = cache.entries();
+    Bytes total;
+    for (const auto& entry : entries)
+        total += entry.size;
+    return {.verdict = Verdict::Ok,
+            .topic = "import cache",
+            .finding = entries.empty()
+                           ? "empty"
+                           : counted(std::ssize(entries), "recording") + ", " + exchange::sizeText(total) +
+                                 " of at most " + exchange::sizeText(cache.limit()) + ", in " +
+                                 cache.folder().string(),
+            .remedy = {}};
+}
+
 } // namespace
 
 int doctorCommand(int argc, char** argv)
@@ -84,7 +105,8 @@ int doctorCommand(int argc, char** argv)
     ceilings.commandLine = commandLineOf(argc, argv);
     if (ceilings.asked || !ceilings.file.empty() || !ceilings.device.empty() || ceilings.force)
         return measureCeilings(ceilings, std::cout);
-    const std::vector<Finding> findings = machine::examine();
+    std::vector<Finding> findings = machine::examine();
+    findings.push_back(importCache());
     format == "json" ? printJson(findings) : printText(findings);
     const bool missing = std::ranges::any_of(
         findings, [](const Finding& finding) { return finding.verdict == Verdict::Missing; });

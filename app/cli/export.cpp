@@ -33,6 +33,7 @@ using exchange::sizeText;
 /// What the arguments ask for, and the run that is exported.
 struct Request {
     const store::RunReader& reader;
+    std::filesystem::path named; ///< the file as the user wrote it
     const store::RunRecord& run;
     std::string output;
     std::string at;
@@ -42,7 +43,7 @@ struct Request {
 std::string exported(const Request& request)
 {
     return "run " + std::to_string(request.run.run.value) + " of " +
-           escapeForTerminal(request.reader.file().string()) + ": ";
+           escapeForTerminal(request.named.string()) + ": ";
 }
 
 exchange::SnapshotMoment momentOf(const std::string& at)
@@ -63,7 +64,7 @@ exchange::SnapshotMoment momentOf(const std::string& at)
 void exportSnapshot(const Request& request)
 {
     const exchange::SnapshotMoment moment = momentOf(request.at);
-    OutputFile output(request.output, std::array{request.reader.file()});
+    OutputFile output(request.output, request.options.inputs);
     const exchange::SnapshotFigures figures = output.write([&](std::ostream& out) {
         return exchange::writeSnapshot(out, request.reader, request.run.run, moment);
     });
@@ -84,7 +85,7 @@ void exportSnapshot(const Request& request)
 
 void exportPerfetto(const Request& request)
 {
-    OutputFile output(request.output, std::array{request.reader.file()});
+    OutputFile output(request.output, request.options.inputs);
     const exchange::PerfettoFigures figures = output.write([&](std::ostream& out) {
         return exchange::writePerfetto(out, request.reader, request.run, request.options);
     });
@@ -132,7 +133,7 @@ void exportArrow(const Request& request)
 void exportStacks(const Request& request,
                   const std::function<void(std::ostream&, const exchange::StackTree&)>& write)
 {
-    OutputFile output(request.output, std::array{request.reader.file()});
+    OutputFile output(request.output, request.options.inputs);
     const exchange::StackTree stacks = exchange::gpuStacks(request.reader, request.run, request.options);
     output.write([&](std::ostream& out) { write(out, stacks); });
     output.commit();
@@ -233,14 +234,15 @@ int exportCommand(int argc, char** argv)
         throw Error{.what = "names two runs, " + std::to_string(address.run->value) + " and " + run,
                     .where = "tilescope export",
                     .mend = "leave out --run"};
-    const store::RunReader reader(address.file);
+    const store::RunReader reader(address.recording.file);
     const store::RunRecord record = query::chooseRun(reader, number ? number : address.run);
     const auto chosen = static_cast<std::size_t>(std::ranges::find_if(outputs, isGiven) - outputs.begin());
     kFormats.at(chosen).write({.reader = reader,
+                               .named = address.named,
                                .run = record,
                                .output = outputs.at(chosen),
                                .at = at,
-                               .options = {.withIdentity = withIdentity}});
+                               .options = {.withIdentity = withIdentity, .inputs = address.inputs()}});
     return 0;
 }
 

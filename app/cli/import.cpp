@@ -2,11 +2,13 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/import_progress.h"
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/import/importer.h"
 
 #include <iostream>
+#include <sstream>
 
 namespace tilescope::cli {
 
@@ -31,9 +33,14 @@ int importCommand(int argc, char** argv)
         throw Error{
             .what = "needs a file and -o OUT.tscope", .where = "tilescope import", .mend = "see --help"};
     const std::vector<std::filesystem::path> paths(named.begin(), named.end());
-    const exchange::ImportResult imported = exchange::importFiles(exchange::importableFiles(paths), output);
-    std::cout << escapeForTerminal(imported.summary) << " -> run " << imported.run.value << " of "
-              << escapeForTerminal(output) << '\n';
+    exchange::ImportResult imported;
+    withImportProgress([&](const exchange::ImportWatch& watch) {
+        imported = exchange::importFiles(exchange::importableFiles(paths), output, watch);
+    });
+    std::istringstream summary(imported.summary);
+    for (std::string line; std::getline(summary, line);)
+        std::cout << escapeForTerminal(line) << (summary.eof() ? "" : "\n");
+    std::cout << " -> run " << imported.run.value << " of " << escapeForTerminal(output) << '\n';
     return 0;
 }
 

@@ -1,6 +1,7 @@
 // The command line: finds the verb, calls it and prints errors.
 
 #include "app/cli/commands.h"
+#include "app/cli/import_progress.h"
 #include "core/base/current_error.h"
 #include "core/base/paths.h"
 #include "core/base/process.h"
@@ -47,6 +48,7 @@ constexpr std::array kVerbs{
          "tilescope share a.tscope -o a.html"},
     Verb{"import", cli::importCommand, "read traces and memory snapshots of other tools",
          "tilescope import rank0.json.gz rank1.json.gz -o t.tscope"},
+    Verb{"cache", cli::cacheCommand, "list or remove the recordings of imported files", "tilescope cache"},
     Verb{"merge", cli::mergeCommand, "copy several files into one",
          "tilescope merge s0.tscope s1.tscope -o all.tscope"},
     Verb{"verify", cli::verifyCommand, "check every count and checksum of a file",
@@ -205,6 +207,8 @@ int main(int argc, char** argv)
         const int code = dispatch(argc, argv);
         requirePrinted();
         return code;
+    } catch (const cli::Cancelled&) {
+        return cli::Cancelled::kExitCode;
     } catch (...) {
         const Error error = currentError();
         std::cerr << error.sentence() << std::endl;

@@ -12,7 +12,6 @@
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <iostream>
 
@@ -73,16 +72,16 @@ int shareCommand(int argc, char** argv)
         throw Error{.what = "names runs twice, as FILE:RUN and as --run",
                     .where = "tilescope share",
                     .mend = "use one of them"};
-    const store::RunReader reader(address.file);
+    const store::RunReader reader(address.recording.file);
     const std::vector<RunId> runs = chosenRuns(reader, address, numbers);
-    OutputFile page(output, std::array{address.file});
+    OutputFile page(output, address.inputs());
     const exchange::SharePageFigures figures = page.write([&](std::ostream& out) {
         return exchange::writeSharePage(
-            out, reader, runs, {.withIdentity = withIdentity, .title = address.file.filename().string()});
+            out, reader, runs, {.withIdentity = withIdentity, .title = address.named.filename().string()});
     });
     page.commit();
     std::cout << counted(std::int64_t(figures.runs), "run") << " of "
-              << escapeForTerminal(address.file.string()) << ": "
+              << escapeForTerminal(address.named.string()) << ": "
               << counted(std::int64_t(figures.boxes), "event") << " on the timeline, "
               << counted(std::int64_t(figures.kernels), "kernel") << " -> " << escapeForTerminal(output)
               << " (" << exchange::sizeText(Bytes{std::int64_t(figures.bytes)}) << ")\n";

@@ -2,6 +2,7 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/recording.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/exchange/answer_sections.h"
@@ -391,7 +392,8 @@ int show(std::span<const std::string> arguments, std::ostream& out)
             .what = "needs a file", .where = "show", .mend = "tilescope show FILE [SECTION]; see --help"};
     const Section& section = sectionOf(request.section);
     check(request, section);
-    const store::RunReader reader(request.file);
+    const Recording recording = recordingOf(request.file);
+    const store::RunReader reader(recording.file);
     if (request.format == Format::Table && section.text) {
         section.text(reader, request, out);
         return 0;

@@ -1,8 +1,7 @@
 #include "core/base/sha256.h"
 
-#include <array>
+#include <algorithm>
 #include <bit>
-#include <cstdint>
 
 namespace tilescope {
 
@@ -22,8 +21,6 @@ constexpr std::array<std::uint32_t, 64> kRound{
 // First 32 bits of the fractional parts of the square roots of the first 8 primes.
 constexpr std::array<std::uint32_t, 8> kInitial{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-
-constexpr std::size_t kBlock = 64;
 
 void compress(std::array<std::uint32_t, 8>& state, const char* block)
 {
@@ -60,29 +57,50 @@ void compress(std::array<std::uint32_t, 8>& state, const char* block)
 
 } // namespace
 
-std::string sha256(std::string_view bytes)
-{
-    std::array<std::uint32_t, 8> state = kInitial;
-    std::size_t done = 0;
-    for (; done + kBlock <= bytes.size(); done += kBlock)
-        compress(state, bytes.data() + done);
+Sha256::Sha256() : state_(kInitial) {}
 
+void Sha256::add(std::string_view bytes)
+{
+    bytes_ += bytes.size();
+    if (!pending_.empty()) {
+        const std::size_t missing = std::min(kBlock - pending_.size(), bytes.size());
+        pending_ += bytes.substr(0, missing);
+        bytes.remove_prefix(missing);
+        if (pending_.size() < kBlock)
+            return;
+        compress(state_, pending_.data());
+        pending_.clear();
+    }
+    for (; bytes.size() >= kBlock; bytes.remove_prefix(kBlock))
+        compress(state_, bytes.data());
+    pending_ = bytes;
+}
+
+std::string Sha256::digest()
+{
     // Padding: the remaining bytes, a one bit, zeros, and the length in bits in the last eight bytes of a
     // block.
-    std::string tail(bytes.substr(done));
+    std::string tail = pending_;
     tail.push_back('\x80');
     tail.resize((tail.size() + 8 + kBlock - 1) / kBlock * kBlock, '\0');
-    const std::uint64_t bits = static_cast<std::uint64_t>(bytes.size()) * 8;
+    const std::uint64_t bits = bytes_ * 8;
     for (std::size_t i = 0; i < 8; ++i)
         tail[tail.size() - 1 - i] = static_cast<char>(bits >> (8 * i));
     for (std::size_t block = 0; block < tail.size(); block += kBlock)
-        compress(state, tail.data() + block);
+        compress(state_, tail.data() + block);
 
     std::string hex;
-    for (const std::uint32_t word : state)
+    for (const std::uint32_t word : state_)
         for (int shift = 28; shift >= 0; shift -= 4)
             hex.push_back("0123456789abcdef"[word >> shift & 15]);
     return hex;
+}
+
+std::string sha256(std::string_view bytes)
+{
+    Sha256 sum;
+    sum.add(bytes);
+    return sum.digest();
 }
 
 } // namespace tilescope

@@ -22,7 +22,11 @@ namespace tilescope::query {
 /// look().
 class SharedFile {
 public:
-    explicit SharedFile(std::filesystem::path path) : path_(std::move(path)) {}
+    /// \param shown  the path that stands for the file on screen, if it is another: the source of an import
+    explicit SharedFile(std::filesystem::path path, std::filesystem::path shown = {})
+        : path_(std::move(path)), shown_(shown.empty() ? path_ : std::move(shown))
+    {
+    }
 
     class Lease {
     public:
@@ -45,6 +49,7 @@ public:
     /// \throws Error  the file cannot be opened
     Lease borrow();
     const std::filesystem::path& path() const { return path_; }
+    const std::filesystem::path& shown() const { return shown_; }
 
     /// The current runs; null if nothing has changed since the last call. Cheap if nothing has changed,
     /// otherwise O(samples of the runs that have not ended).
@@ -87,6 +92,7 @@ private:
         REQUIRES(reading_);
 
     const std::filesystem::path path_;
+    const std::filesystem::path shown_;
 
     Mutex mutex_;
     std::vector<std::unique_ptr<FileSession>> idle_ GUARDED_BY(mutex_);

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <filesystem>
+#include <vector>
+
 namespace tilescope::exchange {
 
 struct ExportOptions {
     /// Whether to write the host, command lines and home folders too.
     bool withIdentity = false;
+    /// Files that no output may replace, beside the recording itself.
+    std::vector<std::filesystem::path> inputs = {};
 };
 
 } // namespace tilescope::exchange

@@ -30,7 +30,7 @@ namespace {
 /// The trace of one process. Events are separated by commas; each begins a line.
 class KinetoFile {
 public:
-    KinetoFile(const fs::path& path, const fs::path& recording) : output_(path, std::array{recording})
+    KinetoFile(const fs::path& path, std::span<const fs::path> inputs) : output_(path, inputs)
     {
         if (path.extension() == ".gz")
             zip_.emplace(output_.stream());
@@ -100,8 +100,10 @@ public:
         : reader_(reader), run_(run), parties_(reader, run, options.withIdentity),
           texts_(reader, options.withIdentity)
     {
+        std::vector<fs::path> inputs = options.inputs;
+        inputs.push_back(reader.file());
         for (const fs::path& each : pathsOf(path, parties_)) {
-            files_.push_back(std::make_unique<KinetoFile>(each, reader.file()));
+            files_.push_back(std::make_unique<KinetoFile>(each, inputs));
             figures_.files.push_back(each);
         }
     }

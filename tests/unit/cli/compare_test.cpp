@@ -374,8 +374,8 @@ TEST_F(Compare, ErrorsAreOneSentence)
 
 TEST_F(Compare, AFileMayHaveAColonInItsName)
 {
-    std::ofstream(folder_ / "odd:1") << "x";
-    EXPECT_EQ(runAddressOf((folder_ / "odd:1").string()).file, folder_ / "odd:1");
+    std::filesystem::copy_file(file(), folder_ / "odd:1");
+    EXPECT_EQ(runAddressOf((folder_ / "odd:1").string()).recording.file, folder_ / "odd:1");
     EXPECT_FALSE(runAddressOf((folder_ / "odd:1").string()).run);
     EXPECT_EQ(runAddressOf(file() + ":3").run, RunId{3});
 }

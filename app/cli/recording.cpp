@@ -1,0 +1,46 @@
+#include "app/cli/recording.h"
+
+#include "app/cli/import_progress.h"
+#include "core/base/plural.h"
+#include "core/base/shell_word.h"
+#include "core/base/terminal_text.h"
+#include "core/exchange/import/import_cache.h"
+
+#include <array>
+#include <iostream>
+
+namespace tilescope::cli {
+
+namespace {
+
+std::string sentenceOf(const exchange::CachedImport& import, const std::filesystem::path& named)
+{
+    const std::string name = escapeForTerminal(named.string());
+    std::string text;
+    if (!import.isNew)
+        text = "using the recording that was imported from " + name;
+    else if (import.fallback.empty())
+        text = "imported " + name + " into the import cache (tilescope cache)";
+    else
+        text = "imported " + name + " for this command only: " + escapeForTerminal(import.fallback);
+    if (import.lost > 0)
+        text += "; " + counted(import.lost, "record") + plural(import.lost, " is", " are") +
+                " not in the recording (tilescope show " + shellPath(named) + " losses)";
+    return text;
+}
+
+} // namespace
+
+Recording recordingOf(const std::filesystem::path& named)
+{
+    if (!exchange::isForeign(named))
+        return {.file = named};
+    std::shared_ptr<const exchange::CachedImport> import;
+    const auto cache = exchange::ImportCache::ofUser();
+    withImportProgress(
+        [&](const exchange::ImportWatch& watch) { import = cache.open(std::array{named}, watch); });
+    std::cerr << sentenceOf(*import, named) << std::endl;
+    return {.file = import->file, .import = import};
+}
+
+} // namespace tilescope::cli

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace tilescope::exchange {
+struct CachedImport;
+}
+
+namespace tilescope::cli {
+
+/// A file that a verb reads: a recording, or one in the import cache that stands for a trace of another program.
+struct Recording {
+    std::filesystem::path file;
+    std::shared_ptr<const exchange::CachedImport> import =
+        {}; ///< keeps the cache from removing it; null: none
+};
+
+/// The recording of what the user named. Imports traces of other programs, and folders of them, into the cache
+/// and says so on standard error. Shows progress there if it is a terminal. The first SIGINT, SIGTERM or SIGHUP
+/// cancels the import.
+/// \throws Cancelled  the user cancelled
+/// \throws Error      the file has no known format, or cannot be imported
+Recording recordingOf(const std::filesystem::path& named);
+
+} // namespace tilescope::cli

@@ -1,0 +1,172 @@
+// Traces of other programs where verbs expect a recording.
+
+#include "command_line.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+namespace tilescope {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using testing::ProgramResult;
+using ::testing::StartsWith;
+
+std::string traceWith(int kernels)
+{
+    std::string text = R"({"schemaVersion": 1, "traceEvents": [)";
+    for (int i = 1; i <= kernels; ++i) {
+        const std::string id = std::to_string(i);
+        text +=
+            std::string(i > 1 ? "," : "") +
+            R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": )" +
+            id + R"(0.0, "dur": 1.0, "args": {"correlation": )" + id +
+            R"(}}, {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": )" + id +
+            R"(2.0, "dur": 3.0, "args": {"device": 0, "stream": 7, "correlation": )" + id + "}}";
+    }
+    return text + "]}";
+}
+
+/// Waits until a process blocks a signal, which it then reads; false if it ends before.
+bool blocks(int pid, int signal)
+{
+    for (;;) {
+        std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+        std::string name;
+        bool isAlive = false;
+        for (std::string word; status >> word; name = word) {
+            isAlive = isAlive || (name == "State:" && word != "Z");
+            if (name == "SigBlk:" && (std::stoull(word, nullptr, 16) >> (signal - 1) & 1) != 0)
+                return true;
+        }
+        if (!isAlive)
+            return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+class Opening : public CommandLine {
+protected:
+    void SetUp() override
+    {
+        CommandLine::SetUp();
+        environment["XDG_CACHE_HOME"] = (folder / "cache").string();
+        write("a.json", traceWith(3));
+        write("b.json", traceWith(4));
+    }
+};
+
+TEST_F(Opening, ShowsATraceThroughTheCache)
+{
+    const ProgramResult first = tilescope({"show", "a.json", "kernels", "--format", "json"});
+    ASSERT_EQ(first.code, 0) << first.err;
+    EXPECT_THAT(first.err, StartsWith("imported a.json into the import cache"));
+    EXPECT_EQ(std::ranges::count(first.err, '\n'), 1);
+    EXPECT_EQ(nlohmann::json::parse(first.out).at(0).at("instances"), 3);
+    const ProgramResult second = tilescope({"show", "a.json", "kernels", "--format", "json"});
+    EXPECT_EQ(second.out, first.out);
+    EXPECT_THAT(second.err, StartsWith("using the recording that was imported from a.json"));
+}
+
+TEST_F(Opening, ComparesAndExportsTraces)
+{
+    const ProgramResult compared = tilescope({"compare", "a.json", "b.json"});
+    EXPECT_EQ(compared.code, 0) << compared.err;
+    EXPECT_THAT(compared.out, StartsWith("A  a.json, Run 1"));
+    EXPECT_THAT(compared.out, Not(HasSubstr("cache")));
+    const ProgramResult exported = tilescope({"export", "a.json", "--perfetto", "a.pftrace"});
+    EXPECT_EQ(exported.code, 0) << exported.err;
+    EXPECT_THAT(exported.out, StartsWith("run 1 of a.json: 3 GPU events"));
+    const ProgramResult onto = tilescope({"export", "a.json", "--kineto", "a.json"});
+    EXPECT_EQ(onto.code, 2);
+    EXPECT_THAT(onto.err, HasSubstr("is an input of this command"));
+}
+
+TEST_F(Opening, AFolderOfRanksIsOneRun)
+{
+    fs::create_directory(folder / "ranks");
+    for (const char* name : {"a.json", "b.json"})
+        fs::copy_file(folder / name, folder / "ranks" / name);
+    const ProgramResult shown = tilescope({"show", "ranks", "kernels", "--format", "json"});
+    ASSERT_EQ(shown.code, 0) << shown.err;
+    std::int64_t kernels = 0;
+    for (const nlohmann::json& row : nlohmann::json::parse(shown.out))
+        kernels += row.at("instances").get<std::int64_t>();
+    EXPECT_EQ(kernels, 7);
+}
+
+TEST_F(Opening, AWrongFileGetsOneSentenceWithTheFormats)
+{
+    write("notes.txt", "no trace");
+    const ProgramResult shown = tilescope({"show", "notes.txt"});
+    EXPECT_EQ(shown.code, 2);
+    EXPECT_THAT(shown.err, StartsWith("notes.txt: the format of this file is not known"));
+    EXPECT_THAT(shown.err, HasSubstr("memory snapshot"));
+    EXPECT_EQ(std::ranges::count(shown.err, '\n'), 1);
+}
+
+TEST_F(Opening, TheCacheIsListedAndCleared)
+{
+    EXPECT_THAT(tilescope({"cache"}).out, HasSubstr("the import cache is empty"));
+    tilescope({"show", "a.json"});
+    tilescope({"show", "b.json"});
+    const ProgramResult listed = tilescope({"cache"});
+    EXPECT_EQ(listed.code, 0) << listed.err;
+    for (const char* text : {"a.json", "b.json", "2 recordings", "of at most 10.0 GiB"})
+        EXPECT_THAT(listed.out, HasSubstr(text));
+    const nlohmann::json rows = nlohmann::json::parse(tilescope({"cache", "--format", "json"}).out);
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[0].at("source"), "b.json") << "the last used is first";
+    EXPECT_TRUE(fs::exists(rows[0].at("file").get<std::string>()));
+    EXPECT_THAT(tilescope({"doctor"}).out, HasSubstr("2 recordings"));
+    EXPECT_THAT(tilescope({"cache", "clear"}).out, StartsWith("removed 2 recordings ("));
+    EXPECT_THAT(tilescope({"cache"}).out, HasSubstr("the import cache is empty"));
+    EXPECT_EQ(tilescope({"cache", "empty"}).code, 2);
+}
+
+TEST_F(Opening, AWrongLimitIsRefused)
+{
+    environment["TILESCOPE_IMPORT_CACHE"] = "plenty";
+    const ProgramResult shown = tilescope({"show", "a.json"});
+    EXPECT_EQ(shown.code, 2);
+    EXPECT_THAT(shown.err, StartsWith("TILESCOPE_IMPORT_CACHE: 'plenty' is not a size"));
+}
+
+TEST_F(Opening, ImportPrintsALineForEachFile)
+{
+    const ProgramResult imported = tilescope({"import", "a.json", "b.json", "-o", "ab.tscope"});
+    ASSERT_EQ(imported.code, 0) << imported.err;
+    EXPECT_THAT(imported.out, StartsWith("a.json: "));
+    EXPECT_THAT(imported.out, HasSubstr("\nb.json: "));
+    EXPECT_THAT(imported.out, HasSubstr(" -> run 1 of ab.tscope\n"));
+    EXPECT_THAT(imported.out, Not(HasSubstr("\\n")));
+    EXPECT_THAT(imported.err, IsEmpty());
+}
+
+TEST_F(Opening, AnInterruptedImportLeavesNothing)
+{
+    write("large.json", traceWith(200'000));
+    testing::Program program(command({"import", "large.json", "-o", "out.tscope"}), folder.path(),
+                             environment);
+    ASSERT_TRUE(blocks(program.pid(), SIGINT)) << "it ended too early";
+    kill(program.pid(), SIGINT);
+    const ProgramResult ended = program.wait();
+    EXPECT_EQ(ended.code, 130) << ended.err;
+    EXPECT_THAT(ended.err, IsEmpty());
+    EXPECT_THAT(ended.out, IsEmpty());
+    std::vector<std::string> left;
+    for (const auto& each : fs::directory_iterator(folder.path()))
+        if (each.path().filename().string().find("out.tscope") != std::string::npos)
+            left.push_back(each.path().filename());
+    EXPECT_THAT(left, IsEmpty());
+}
+
+} // namespace
+} // namespace tilescope
