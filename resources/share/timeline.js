@@ -12,7 +12,7 @@ const FONT = "11px system-ui, 'Noto Sans', sans-serif";
 const app = {run: null, view: {from: 0, to: 1}, span: null, selection: null, search: null, folded: new Set(), layout: [], height: 0};
 const element = id => document.getElementById(id);
 const narrow = () => window.innerWidth < 700;
-const labelWidth = () => narrow() ? 84 : 152;
+const labelWidth = () => narrow() ? 108 : 152;
 
 // --- what is shown ---------------------------------------------------------------------------------------------------
 

@@ -73,8 +73,7 @@ void packCurve(const Lane& lane, PackedTimeline& packed)
     for (std::size_t i = 0; i < reserved.size(); ++i)
         times.push_back(reserved.time(i));
     std::ranges::sort(times);
-    const auto repeated = std::ranges::unique(times);
-    times.erase(repeated.begin(), repeated.end());
+    times.erase(std::unique(times.begin(), times.end()), times.end());
     std::int64_t time = 0;
     std::array<std::int64_t, 2> before{};
     for (const std::int64_t at : times) {
