@@ -138,8 +138,10 @@ int run(int argc, char** argv)
                                     QStringLiteral("folder for the charts"), QStringLiteral("folder"),
                                     QStringLiteral("."));
     parser.addOptions({theme, page, runs, spec, pictures, size, painted, charts, folder});
-    parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral(".tscope and .yaml files to open"),
-                                 QStringLiteral("[file…]"));
+    parser.addPositionalArgument(
+        QStringLiteral("file"),
+        QStringLiteral("recordings, traces of other programs, folders of them, and .yaml specs"),
+        QStringLiteral("[file…]"));
     parser.process(application);
     requireThere(parser.positionalArguments());
     requireThere(parser.isSet(spec) ? QStringList(parser.value(spec)) : QStringList());
@@ -153,8 +155,9 @@ int run(int argc, char** argv)
     ui::MainWindow window;
     const QStringList files = parser.positionalArguments();
     window.open(files);
-    if (std::ranges::any_of(files,
-                            [](const QString& file) { return file.endsWith(QLatin1String(".tscope")); }))
+    if (std::ranges::any_of(files, [](const QString& file) {
+            return !file.endsWith(QLatin1String(".yaml")) && !file.endsWith(QLatin1String(".yml"));
+        }))
         window.showPage(QStringLiteral("overview")); // the page for opened files, whatever page was last used
     if (parser.isSet(spec))
         window.openSpec(parser.value(spec));

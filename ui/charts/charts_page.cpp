@@ -265,7 +265,7 @@ QString ChartsPage::fileName() const
 {
     QStringList parts;
     if (!runs_.empty())
-        parts << QString::fromStdString(runs_.front().file->path().stem().string());
+        parts << QString::fromStdString(runs_.front().file->shown().stem().string());
     return fileNameOf(parts + QStringList{recipe_.y, QStringLiteral("by"), recipe_.x});
 }
 

@@ -166,12 +166,12 @@ QString RunTitles::titleOf(const query::RunSummary& run, bool withPrecision, boo
 
 QString OpenFile::name() const
 {
-    return QString::fromStdString(file->path().filename().string());
+    return QString::fromStdString(file->shown().filename().string());
 }
 
 QString SelectedRun::source() const
 {
-    return QString::fromStdString(file->path().stem().string()) + QStringLiteral(" #%1").arg(run->run.value);
+    return QString::fromStdString(file->shown().stem().string()) + QStringLiteral(" #%1").arg(run->run.value);
 }
 
 Workspace::Workspace(QObject* parent) : QObject(parent)
@@ -208,7 +208,14 @@ void Workspace::openAndShow(const QStringList& paths)
     }
 }
 
-int Workspace::add(const std::filesystem::path& path)
+void Workspace::openAndShow(const std::shared_ptr<const exchange::CachedImport>& import)
+{
+    wanted_ = {add(import->file, import)};
+    untold_.insert(wanted_.back());
+}
+
+int Workspace::add(const std::filesystem::path& path,
+                   const std::shared_ptr<const exchange::CachedImport>& import)
 {
     for (const OpenFile& file : files_) {
         if (file.file->path() == path) {
@@ -218,7 +225,8 @@ int Workspace::add(const std::filesystem::path& path)
     }
     OpenFile file;
     file.id = nextFile_++;
-    file.file = std::make_shared<query::SharedFile>(path);
+    file.file = std::make_shared<query::SharedFile>(path, import ? import->shown : std::filesystem::path());
+    file.import = import;
     files_.push_back(std::move(file));
     const int id = files_.back().id;
     watches_[id].job = std::make_unique<JobTracker>(this);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/exchange/import/import_cache.h"
 #include "core/query/shared_file.h"
 #include "ui/jobs/job_tracker.h"
 
@@ -34,6 +35,8 @@ struct OpenFile {
     std::shared_ptr<query::SharedFile> file;
     std::shared_ptr<const query::FileSnapshot> snapshot;
     QString problem;
+    std::shared_ptr<const exchange::CachedImport>
+        import; ///< the recording is in the import cache; null: it is not
 
     QString name() const;
 };
@@ -99,6 +102,8 @@ public:
     /// The same on the user's request: selects a run of the first readable file and emits openFailed() for
     /// each unreadable one.
     void openAndShow(const QStringList& paths);
+    /// The same for a recording in the import cache, under the name of its source.
+    void openAndShow(const std::shared_ptr<const exchange::CachedImport>& import);
     void close(int file);
     /// Reads the file's runs again.
     void refresh(int file);
@@ -149,7 +154,8 @@ private:
     void loaded(int file, Snapshot snapshot);
     bool chooseFirst(int file, const query::FileSnapshot* before);
     void showWanted();
-    int add(const std::filesystem::path& path);
+    int add(const std::filesystem::path& path,
+            const std::shared_ptr<const exchange::CachedImport>& import = {});
     OpenFile* entry(int file);
 
     std::vector<OpenFile> files_;

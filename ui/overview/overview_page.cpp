@@ -338,7 +338,7 @@ bool OverviewPage::showGrown(const std::vector<SelectedRun>& runs)
 
 void OverviewPage::describe(const std::vector<SelectedRun>& runs, const OverviewData& overview)
 {
-    title_->setText(text(runs.front().file->path().filename().string()));
+    title_->setText(text(runs.front().file->shown().filename().string()));
     const auto all = std::ssize(runs.front().snapshot->runs);
     if (runs.size() == 1)
         subtitle_->setText(tr("run %1 of %2, %3").arg(runs[0].key.run.value).arg(all).arg(runs[0].title));

@@ -109,6 +109,7 @@ QLabel[kind="error"] { color: {error}; }
 QFrame[kind="panel"] { background: {surface}; border: 1px solid {line}; border-radius: {radius}; }
 QFrame[kind="bar"] { background: {surface}; border-bottom: 1px solid {line}; }
 QFrame[kind="notice"] { background: {notice}; border-bottom: 1px solid {error}; }
+QFrame[kind="information"] { background: {information}; border-bottom: 1px solid {line}; }
 QFrame[kind="panelHeader"] { border: none; border-bottom: 1px solid {line}; }
 QFrame[kind="rule"] { background: {line}; border: none; }
 )";
@@ -139,6 +140,7 @@ QString styleSheet(const Palette& p, const Sizes& sizes, const QFont& small)
     colour("running", p.running);
     colour("error", p.error);
     colour("notice", blend(p.error, p.surface, 0.08));
+    colour("information", blend(p.accent, p.surface, 0.08));
     colour("warning", p.warning);
     colour("faster", p.faster);
     size("radius", sizes.radius);

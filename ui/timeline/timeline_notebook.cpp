@@ -82,7 +82,7 @@ TimelineNotebook::~TimelineNotebook() = default;
 
 QString TimelineNotebook::fileOf(const SelectedRun& run) const
 {
-    return notesFileOf(QString::fromStdString(run.file->path().string()));
+    return notesFileOf(QString::fromStdString(run.file->shown().string()));
 }
 
 void TimelineNotebook::setRuns(std::vector<SelectedRun> runs)

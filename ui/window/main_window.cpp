@@ -15,6 +15,7 @@
 #include "ui/overview/overview_page.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
+#include "ui/window/file_opener.h"
 #include "ui/window/help_page.h"
 #include "ui/window/key_sheet.h"
 #include "ui/window/page_exports.h"
@@ -54,8 +55,8 @@ constexpr double kNarrow = 1100;
 
 MainWindow::MainWindow(QWidget* parent)
     : QMainWindow(parent), workspace_(new Workspace(this)), rail_(new PageRail), stack_(new QStackedWidget),
-      dock_(new RunDock(*workspace_, this)), showRuns_(new QPushButton(tr("Runs"))), cursor_(new QLabel),
-      selection_(new QLabel), job_(new JobStatus)
+      opener_(new FileOpener(*workspace_)), dock_(new RunDock(*workspace_, this)),
+      showRuns_(new QPushButton(tr("Runs"))), cursor_(new QLabel), selection_(new QLabel), job_(new JobStatus)
 {
     setObjectName(QStringLiteral("main"));
     setAcceptDrops(true);
@@ -119,6 +120,7 @@ void MainWindow::makeCentre()
     auto* column = new QVBoxLayout;
     column->setSpacing(0);
     column->addWidget(new NoticeBar(*workspace_));
+    column->addWidget(opener_);
     column->addWidget(stack_, 1);
     layout->addLayout(column, 1);
     setCentralWidget(central);
@@ -206,19 +208,23 @@ Page* MainWindow::made(Entry& entry)
 void MainWindow::open(const QStringList& files)
 {
     QStringList recordings;
+    QStringList others;
     for (const QString& file : files) {
         if (file.endsWith(QLatin1String(".yaml")) || file.endsWith(QLatin1String(".yml")))
             openSpec(file);
         else
-            recordings << file;
+            (file.endsWith(QLatin1String(".tscope")) ? recordings : others) << file;
         RecentFiles::add(file);
     }
-    if (recordings.isEmpty())
+    if (recordings.isEmpty() && others.isEmpty())
         return;
     // These pages do not show runs.
     if (currentPageName() == QLatin1String("experiment") || currentPageName() == QLatin1String("help"))
         showPage(QStringLiteral("overview"));
-    workspace_->openAndShow(recordings);
+    if (!recordings.isEmpty())
+        workspace_->openAndShow(recordings);
+    if (!others.isEmpty())
+        opener_->open(others);
 }
 
 void MainWindow::openSpec(const QString& file)
@@ -230,15 +236,27 @@ void MainWindow::openSpec(const QString& file)
 void MainWindow::chooseFiles()
 {
     open(QFileDialog::getOpenFileNames(this, tr("Open"), {},
-                                       tr("Recordings and specs (*.tscope *.yaml *.yml);;All files (*)")));
+                                       tr("Recordings, traces and specs (*.tscope *.json *.json.gz *.sqlite "
+                                          "*.nsys-rep *.rpd *.pb *.pickle *.yaml *.yml);;All files (*)")));
+}
+
+const OpenFile* MainWindow::currentFile() const
+{
+    if (!workspace_->selection().empty())
+        return workspace_->find(workspace_->selection().front().file);
+    return workspace_->files().empty() ? nullptr : &workspace_->files().front();
+}
+
+void MainWindow::saveAs()
+{
+    if (const OpenFile* file = currentFile())
+        opener_->saveAs(file->id);
 }
 
 void MainWindow::closeFile()
 {
-    if (!workspace_->selection().empty())
-        workspace_->close(workspace_->selection().front().file);
-    else if (!workspace_->files().empty())
-        workspace_->close(workspace_->files().front().id);
+    if (const OpenFile* file = currentFile())
+        workspace_->close(file->id);
 }
 
 void MainWindow::exportPage()
@@ -247,7 +265,7 @@ void MainWindow::exportPage()
     const QString title = runs.empty() ? QString() : runs.front().source() + QLatin1Char(' ');
     QStringList names;
     if (!runs.empty())
-        names << QString::fromStdString(runs.front().file->path().stem().string());
+        names << QString::fromStdString(runs.front().file->shown().stem().string());
     constexpr std::size_t kNamed = 3;
     if (runs.size() > kNamed)
         names << counted(std::ssize(runs), "run");
@@ -353,7 +371,7 @@ void MainWindow::updateTitle()
     const std::vector<SelectedRun> runs = workspace_->selectedRuns();
     QString name;
     if (!runs.empty())
-        name = QString::fromStdString(runs.front().file->path().filename().string());
+        name = QString::fromStdString(runs.front().file->shown().filename().string());
     else if (!workspace_->files().empty())
         name = workspace_->files().front().name();
     setWindowTitle(name.isEmpty() ? QStringLiteral("Tilescope") : name + QStringLiteral(" – Tilescope"));

@@ -16,6 +16,7 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class ExperimentPage;
+class FileOpener;
 class JobStatus;
 class Page;
 class PageRail;
@@ -29,7 +30,8 @@ public:
     explicit MainWindow(QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// Opens recordings in the run list and specs in the editor.
+    /// Opens recordings in the run list and specs in the editor; imports traces of other programs, and folders of
+    /// them, together as one run.
     void open(const QStringList& files);
     void openSpec(const QString& file);
     /// Shows the page of that name (timeline, kernels, …); false if there is none.
@@ -42,6 +44,8 @@ public:
     RunDock& dock() { return *dock_; }
     /// Asks which files to open.
     void chooseFiles();
+    /// Asks where to copy the recording of the first selected run.
+    void saveAs();
     /// Closes the file of the first selected run.
     void closeFile();
     /// Opens the export dialog.
@@ -74,12 +78,14 @@ private:
     void makeCentre();
     void fitScreen();
     void foldDock();
+    const OpenFile* currentFile() const;
     void restoreLayout();
     bool mayClose();
 
     Workspace* workspace_;
     PageRail* rail_;
     QStackedWidget* stack_;
+    FileOpener* opener_;
     RunDock* dock_;
     QPushButton* showRuns_; ///< in the menu bar while the dock is hidden
     ExperimentPage* experiment_ = nullptr;

@@ -485,7 +485,7 @@ std::vector<RunTreeFile> RunDock::rows() const
         RunTreeFile file;
         file.id = open.id;
         file.name = open.name();
-        file.path = QString::fromStdString(open.file->path().string());
+        file.path = QString::fromStdString(open.file->shown().string());
         file.problem = open.problem;
         file.loading = !open.snapshot;
         const query::FileSnapshot none;

@@ -81,6 +81,7 @@ void WindowMenus::makeFile()
     add(file, tr("Open…"), QKeySequence::Open, [this] { window_.chooseFiles(); });
     recent_ = file->addMenu(tr("Open recent"));
     connect(recent_, &QMenu::aboutToShow, this, &WindowMenus::fillRecent);
+    add(file, tr("Save As…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), [this] { window_.saveAs(); });
     add(file, tr("Close file"), QKeySequence(Qt::CTRL | Qt::Key_W), [this] { window_.closeFile(); });
     file->addSeparator();
     add(file, tr("Export…"), QKeySequence(Qt::CTRL | Qt::Key_E), [this] { window_.exportPage(); });

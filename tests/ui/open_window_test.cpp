@@ -1,0 +1,194 @@
+// Traces of other programs in the window.
+
+#include "tests/support/temporary_folder.h"
+#include "tests/ui/fixture.h"
+#include "tests/ui/patience.h"
+#include "ui/kit/message_strip.h"
+#include "ui/window/file_opener.h"
+#include "ui/window/main_window.h"
+#include "ui/window/screenshots.h"
+
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QLabel>
+#include <QMimeData>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QtTest>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace tilescope::ui {
+namespace {
+
+namespace fs = std::filesystem;
+
+void writeTrace(const fs::path& file, int kernels)
+{
+    std::ofstream out(file);
+    out << R"({"schemaVersion": 1, "traceEvents": [)";
+    for (int i = 1; i <= kernels; ++i)
+        out << (i > 1 ? "," : "")
+            << R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": )"
+            << i << R"(0.0, "dur": 1.0, "args": {"correlation": )" << i
+            << R"(}}, {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": )" << i
+            << R"(2.0, "dur": 3.0, "args": {"device": 0, "stream": 7, "correlation": )" << i << "}}";
+    out << "]}";
+}
+
+class OpenWindowTest : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        qputenv("XDG_CACHE_HOME", QByteArray::fromStdString((folder_ / "cache").string()));
+        writeTrace(folder_ / "a.json", 3);
+        writeTrace(folder_ / "b.json", 4);
+        window_.show();
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
+    }
+
+    QString path(const char* name) const { return QString::fromStdString((folder_ / name).string()); }
+
+    /// Opens the files, as the command line and File > Open do.
+    void open(const QStringList& files)
+    {
+        window_.open(files);
+        waitUntilSettled();
+    }
+
+    QStringList messages() const
+    {
+        QStringList texts;
+        for (const MessageStrip* strip : window_.findChildren<MessageStrip*>())
+            if (strip->isVisible())
+                texts << strip->findChild<QLabel*>(QStringLiteral("message"))->text();
+        return texts;
+    }
+
+    QPushButton* button(const QString& text) const
+    {
+        for (MessageStrip* strip : window_.findChildren<MessageStrip*>())
+            for (QPushButton* each : strip->findChildren<QPushButton*>())
+                if (each->isVisible() && each->text() == text)
+                    return each;
+        return nullptr;
+    }
+
+    std::vector<fs::path> cached() const
+    {
+        std::vector<fs::path> files;
+        std::error_code error;
+        for (const auto& each : fs::directory_iterator(folder_ / "cache" / "tilescope" / "imports", error))
+            if (each.path().extension() == ".tscope")
+                files.push_back(each.path());
+        return files;
+    }
+
+    testing::TemporaryFolder folder_;
+    MainWindow window_;
+};
+
+TEST_F(OpenWindowTest, ATraceOpensUnderItsOwnName)
+{
+    open({path("a.json")});
+    ASSERT_EQ(window_.workspace().files().size(), 1U);
+    EXPECT_EQ(window_.workspace().files().front().name(), QStringLiteral("a.json"));
+    EXPECT_EQ(window_.workspace().selection().size(), 1U);
+    EXPECT_EQ(window_.windowTitle(), QStringLiteral("a.json – Tilescope"));
+    EXPECT_EQ(messages(), QStringList{QStringLiteral("Imported from a.json. Save As keeps a copy.")});
+}
+
+TEST_F(OpenWindowTest, ASecondOpeningImportsNothing)
+{
+    open({path("a.json")});
+    ASSERT_EQ(cached().size(), 1U);
+    const auto before = fs::last_write_time(cached().front());
+    open({path("a.json")});
+    EXPECT_EQ(window_.workspace().files().size(), 1U);
+    EXPECT_EQ(messages().size(), 1) << "one strip for one file";
+    EXPECT_EQ(fs::last_write_time(cached().front()), before);
+}
+
+TEST_F(OpenWindowTest, DroppedFilesAndFoldersBecomeOneRun)
+{
+    fs::create_directory(folder_ / "ranks");
+    fs::rename(folder_ / "b.json", folder_ / "ranks" / "b.json");
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(path("a.json")), QUrl::fromLocalFile(path("ranks"))});
+    QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window_, &enter);
+    EXPECT_TRUE(enter.isAccepted());
+    QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window_, &drop);
+    waitUntilSettled();
+    ASSERT_EQ(window_.workspace().files().size(), 1U);
+    EXPECT_EQ(window_.workspace().files().front().name(), QStringLiteral("a.json and 1 more"));
+    EXPECT_EQ(window_.workspace().files().front().snapshot->runs.size(), 1U);
+}
+
+TEST_F(OpenWindowTest, AWrongFileGetsASentenceWithTheKnownFormats)
+{
+    std::ofstream(folder_ / "notes.txt") << "no trace";
+    open({path("notes.txt")});
+    EXPECT_TRUE(window_.workspace().files().empty());
+    ASSERT_EQ(messages().size(), 1);
+    EXPECT_TRUE(messages().front().contains(QStringLiteral("the format of this file is not known")));
+    EXPECT_TRUE(messages().front().contains(QStringLiteral("memory snapshot")));
+    QTest::mouseClick(button(QStringLiteral("Dismiss")), Qt::LeftButton);
+    EXPECT_TRUE(messages().isEmpty());
+}
+
+TEST_F(OpenWindowTest, ARecordingOfAnyNameOpensAsItself)
+{
+    test::writeLmFile(folder_ / "lm.tscope");
+    fs::rename(folder_ / "lm.tscope", folder_ / "lm.bin");
+    open({path("lm.bin")});
+    ASSERT_EQ(window_.workspace().files().size(), 1U);
+    EXPECT_EQ(window_.workspace().files().front().file->path(), folder_ / "lm.bin");
+    EXPECT_TRUE(messages().isEmpty());
+    EXPECT_TRUE(cached().empty());
+}
+
+TEST_F(OpenWindowTest, AnImportCanBeCancelled)
+{
+    writeTrace(folder_ / "large.json", 200'000);
+    window_.open({path("large.json")});
+    ASSERT_TRUE(QTest::qWaitFor([&] { return button(QStringLiteral("Cancel")) != nullptr; }, kPatienceMs));
+    EXPECT_EQ(messages(), QStringList{QStringLiteral("Importing large.json")});
+    EXPECT_NE(window_.findChild<QProgressBar*>(), nullptr);
+    QTest::mouseClick(button(QStringLiteral("Cancel")), Qt::LeftButton);
+    waitUntilSettled();
+    EXPECT_TRUE(window_.workspace().files().empty());
+    EXPECT_TRUE(messages().isEmpty());
+    EXPECT_TRUE(cached().empty());
+}
+
+TEST_F(OpenWindowTest, SaveAsCopiesTheRecording)
+{
+    open({path("a.json")});
+    auto* opener = window_.findChild<FileOpener*>();
+    const int file = window_.workspace().files().front().id;
+    opener->saveCopy(file, path("copy.tscope"));
+    waitUntilSettled();
+    EXPECT_TRUE(messages().back().startsWith(QStringLiteral("Saved a copy as ")));
+    open({path("copy.tscope")});
+    ASSERT_EQ(window_.workspace().files().size(), 2U);
+    EXPECT_EQ(window_.workspace().files().back().snapshot->runs.size(), 1U);
+    opener->saveCopy(file, path("a.json"));
+    waitUntilSettled();
+    EXPECT_TRUE(messages().back().contains(QStringLiteral("is an input of this command")))
+        << "the source is never written";
+}
+
+TEST_F(OpenWindowTest, ClosingTheFileRemovesItsMessage)
+{
+    open({path("a.json")});
+    window_.closeFile();
+    waitUntilSettled();
+    EXPECT_TRUE(messages().isEmpty());
+}
+
+} // namespace
+} // namespace tilescope::ui

@@ -1,0 +1,95 @@
+#include "ui/kit/message_strip.h"
+
+#include "ui/theme/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QStyle>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr int kBarSteps = 1000;
+
+} // namespace
+
+MessageStrip::MessageStrip(QWidget* parent)
+    : QFrame(parent), sign_(new QLabel), words_(new QLabel), bar_(new QProgressBar), buttons_(new QHBoxLayout)
+{
+    setAccessibleName(tr("Message"));
+    words_->setObjectName(QStringLiteral("message"));
+    words_->setWordWrap(true);
+    words_->setTextFormat(Qt::PlainText);
+    words_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    bar_->setRange(0, kBarSteps);
+    bar_->setTextVisible(false);
+    bar_->setFixedWidth(sizes().of(200));
+    bar_->setAccessibleName(tr("Progress of the import"));
+    buttons_->setSpacing(sizes().of(12));
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(sizes().margin, sizes().of(6), sizes().margin, sizes().of(6));
+    layout->setSpacing(sizes().of(12));
+    layout->addWidget(sign_);
+    layout->addWidget(words_, 1);
+    layout->addWidget(bar_);
+    layout->addLayout(buttons_);
+    connect(&Theme::instance(), &Theme::changed, this, &MessageStrip::dress);
+    tell(Kind::Information, {});
+    hide();
+}
+
+void MessageStrip::dress()
+{
+    const int side = sizes().of(14);
+    const bool isError = kind_ == Kind::Error;
+    sign_->setPixmap(
+        makeIcon(isError ? Icon::Error : Icon::Info, isError ? colours().error : colours().accent, side)
+            .pixmap(side, side));
+    setProperty("kind", isError ? "notice" : "information");
+    style()->unpolish(this);
+    style()->polish(this);
+}
+
+void MessageStrip::tell(Kind kind, const QString& sentence)
+{
+    kind_ = kind;
+    words_->setText(sentence);
+    bar_->hide();
+    while (QLayoutItem* item = buttons_->takeAt(0)) {
+        item->widget()->hide();
+        item->widget()->deleteLater(); // it may be the one that was clicked
+        delete item;
+    }
+    dress();
+    show();
+}
+
+void MessageStrip::setProgress(const QString& sentence, double done)
+{
+    words_->setText(sentence);
+    bar_->setValue(int(done * kBarSteps));
+    bar_->show();
+    show();
+}
+
+void MessageStrip::addButton(const QString& text, const std::function<void()>& does)
+{
+    auto* button = new QPushButton(text);
+    button->setProperty("kind", "link");
+    button->setCursor(Qt::PointingHandCursor);
+    buttons_->addWidget(button);
+    connect(button, &QPushButton::clicked, this, does);
+}
+
+void MessageStrip::addDismiss()
+{
+    addButton(tr("Dismiss"), [this] {
+        hide();
+        deleteLater();
+    });
+}
+
+} // namespace tilescope::ui

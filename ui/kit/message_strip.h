@@ -1,0 +1,41 @@
+#pragma once
+
+#include "ui/theme/icons.h"
+
+#include <QFrame>
+
+#include <functional>
+
+class QHBoxLayout;
+class QLabel;
+class QProgressBar;
+
+namespace tilescope::ui {
+
+/// A strip above the pages with a sentence and buttons. It is deleted when the user dismisses it.
+class MessageStrip : public QFrame {
+    Q_OBJECT
+public:
+    enum class Kind { Information, Error };
+
+    explicit MessageStrip(QWidget* parent = nullptr);
+
+    /// Shows the sentence, without a progress bar and buttons of an earlier one.
+    void tell(Kind kind, const QString& sentence);
+    /// Shows the share done, 0 to 1.
+    void setProgress(const QString& sentence, double done);
+    void addButton(const QString& text, const std::function<void()>& does);
+    /// Adds a button that deletes the strip.
+    void addDismiss();
+
+private:
+    void dress();
+
+    Kind kind_ = Kind::Information;
+    QLabel* sign_;
+    QLabel* words_;
+    QProgressBar* bar_;
+    QHBoxLayout* buttons_;
+};
+
+} // namespace tilescope::ui

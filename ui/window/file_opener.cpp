@@ -1,0 +1,196 @@
+#include "ui/window/file_opener.h"
+
+#include "core/exchange/export/recording_copy.h"
+#include "core/exchange/import/import_cache.h"
+#include "ui/kit/message_strip.h"
+#include "ui/kit/workspace.h"
+#include "ui/window/window_menus.h"
+
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <atomic>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr int kRefreshMs = 100;
+constexpr const char* kImportedFile = "importedFile"; // property of a strip: the recording's path
+
+/// What a running import tells the window.
+struct Share {
+    std::atomic<double> done = -1; ///< negative: nothing is imported so far
+};
+
+/// The job of a strip, which ends with it.
+struct StripJob : QObject {
+    using QObject::QObject;
+    JobTracker tracker{this};
+};
+
+QString text(const std::filesystem::path& path)
+{
+    return QString::fromStdString(path.string());
+}
+
+QString namesOf(const QStringList& paths)
+{
+    const QString first = QFileInfo(QDir::cleanPath(paths.front())).fileName();
+    return paths.size() == 1 ? first : MessageStrip::tr("%1 and %2 more").arg(first).arg(paths.size() - 1);
+}
+
+} // namespace
+
+/// What the user's files are.
+struct FileOpener::Opened {
+    QStringList recordings;
+    std::shared_ptr<const exchange::CachedImport> import; ///< null: no file is of another program
+};
+
+FileOpener::FileOpener(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace)
+{
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    connect(&workspace_, &Workspace::filesChanged, this, &FileOpener::removeStrips);
+}
+
+FileOpener::~FileOpener() = default;
+
+MessageStrip* FileOpener::newStrip()
+{
+    auto* strip = new MessageStrip(this);
+    layout()->addWidget(strip);
+    return strip;
+}
+
+void FileOpener::open(const QStringList& paths)
+{
+    MessageStrip* strip = newStrip();
+    const auto share = std::make_shared<Share>();
+    auto* job = new StripJob(strip);
+    const QString words = tr("Importing %1").arg(namesOf(paths));
+    auto* refresh = new QTimer(strip);
+    connect(refresh, &QTimer::timeout, strip, [strip, share, words] {
+        if (const double done = share->done; done >= 0)
+            strip->setProgress(words, done);
+    });
+    refresh->start(kRefreshMs);
+    strip->addButton(tr("Cancel"), [strip, job] {
+        job->tracker.cancel();
+        strip->hide();
+        strip->deleteLater();
+    });
+    job->tracker.start(
+        [paths, share](const std::function<bool()>& cancelled) {
+            Opened opened;
+            std::vector<std::filesystem::path> foreign;
+            for (const QString& path : paths) {
+                if (const std::filesystem::path file = path.toStdString(); exchange::isForeign(file))
+                    foreign.push_back(file);
+                else
+                    opened.recordings << path;
+            }
+            if (!foreign.empty())
+                opened.import = exchange::ImportCache::ofUser().open(foreign, [&](double done) {
+                    share->done = done;
+                    return !cancelled();
+                });
+            return opened;
+        },
+        [this, strip, refresh](const Opened& opened) {
+            delete refresh;
+            if (!opened.recordings.isEmpty())
+                workspace_.openAndShow(opened.recordings);
+            if (opened.import)
+                return show(*strip, opened.import);
+            strip->deleteLater();
+        },
+        [strip, refresh](const QString& sentence) {
+            delete refresh;
+            strip->tell(MessageStrip::Kind::Error, sentence + QLatin1Char('.'));
+            strip->addDismiss();
+        });
+}
+
+void FileOpener::show(MessageStrip& strip, const std::shared_ptr<const exchange::CachedImport>& import)
+{
+    const QString path = text(import->file);
+    for (MessageStrip* other : findChildren<MessageStrip*>())
+        if (other->property(kImportedFile).toString() == path)
+            delete other; // about the same file
+    strip.setProperty(kImportedFile, path);
+    workspace_.openAndShow(import);
+    QString words = QString::fromStdString(import->sentence()) + QLatin1Char('.');
+    if (import->fallback.empty())
+        words += tr(" Save As keeps a copy.");
+    else
+        words += tr(" It is removed when Tilescope ends, because %1. Save As keeps a copy.")
+                     .arg(QString::fromStdString(import->fallback));
+    strip.tell(MessageStrip::Kind::Information, words);
+    strip.addButton(tr("Save As…"), [this, path] {
+        for (const OpenFile& file : workspace_.files())
+            if (text(file.file->path()) == path)
+                return saveAs(file.id);
+    });
+    strip.addDismiss();
+}
+
+// Those about files that were closed.
+void FileOpener::removeStrips()
+{
+    for (MessageStrip* strip : findChildren<MessageStrip*>()) {
+        const QString path = strip->property(kImportedFile).toString();
+        const auto isIt = [&path](const OpenFile& file) { return text(file.file->path()) == path; };
+        if (!path.isEmpty() && std::ranges::none_of(workspace_.files(), isIt)) {
+            strip->hide();
+            strip->deleteLater();
+        }
+    }
+}
+
+void FileOpener::saveAs(int file)
+{
+    const OpenFile* open = workspace_.find(file);
+    if (open == nullptr)
+        return;
+    const QString beside = text(open->file->shown());
+    const QString proposed = open->import ? beside + QStringLiteral(".tscope") : beside;
+    const QString copy =
+        QFileDialog::getSaveFileName(this, tr("Save As"), proposed, tr("Recordings (*.tscope)"));
+    if (!copy.isEmpty())
+        saveCopy(file, copy);
+}
+
+void FileOpener::saveCopy(int file, const QString& copy)
+{
+    const OpenFile* open = workspace_.find(file);
+    if (open == nullptr)
+        return;
+    MessageStrip* strip = newStrip();
+    auto* job = new StripJob(strip);
+    const QString path = QFileInfo(copy).absoluteFilePath();
+    job->tracker.start(
+        [recording = open->file, import = open->import, path](const std::function<bool()>&) {
+            exchange::copyRecording(recording->path(), path.toStdString(),
+                                    import ? import->sources : std::vector<std::filesystem::path>());
+            return true;
+        },
+        [strip, path](bool) {
+            RecentFiles::add(path);
+            strip->tell(MessageStrip::Kind::Information,
+                        tr("Saved a copy as %1.").arg(QDir::toNativeSeparators(path)));
+            strip->addDismiss();
+        },
+        [strip](const QString& sentence) {
+            strip->tell(MessageStrip::Kind::Error, sentence + QLatin1Char('.'));
+            strip->addDismiss();
+        });
+}
+
+} // namespace tilescope::ui
