@@ -95,8 +95,9 @@ void exportPerfetto(const Request& request)
               << ", " << counted(figures.flows, "flow") << ", " << counted(figures.counters, "memory value")
               << " -> " << escapeForTerminal(request.output) << '\n';
     if (figures.moreTracks > 0)
-        std::cout << "slices overlap in " << counted(figures.moreTracks, "thread")
-                  << ": further tracks of the same name hold them\n";
+        std::cout << counted(figures.moreTracks, "further track")
+                  << plural(figures.moreTracks, " holds", " hold")
+                  << " slices that overlap others of their thread\n";
 }
 
 void exportKineto(const Request& request)

@@ -2,10 +2,9 @@
 
 #include "core/analysis/work/tensor_shape.h"
 #include "core/base/error.h"
-#include "core/base/output_file.h"
 #include "core/exchange/export/export_parties.h"
 #include "core/exchange/export/export_text.h"
-#include "core/exchange/export/gzip_stream.h"
+#include "core/exchange/export/kineto_file.h"
 #include "core/exchange/export/kineto_words.h"
 #include "core/exchange/text.h"
 
@@ -13,13 +12,15 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 namespace tilescope::exchange {
 
@@ -27,71 +28,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The trace of one process. Events are separated by commas; each begins a line.
-class KinetoFile {
-public:
-    KinetoFile(const fs::path& path, std::span<const fs::path> inputs) : output_(path, inputs)
-    {
-        if (path.extension() == ".gz")
-            zip_.emplace(output_.stream());
-    }
-
-    /// Writes text as it is.
-    void text(std::string_view text)
-    {
-        output_.write([&](std::ostream& plain) { (zip_ ? zip_->stream() : plain) << text; });
-    }
-    /// Writes an event: JSON of an object.
-    void event(std::string_view json)
-    {
-        output_.write([&](std::ostream& plain) {
-            (zip_ ? zip_->stream() : plain) << (isFirst_ ? "\n" : ",\n") << json;
-        });
-        isFirst_ = false;
-    }
-    void finish()
-    {
-        if (zip_)
-            output_.write([&](std::ostream&) { zip_->finish(); });
-    }
-    void commit() { output_.commit(); }
-
-private:
-    OutputFile output_;
-    std::optional<GzipStream> zip_;
-    bool isFirst_ = true;
-};
-
-/// Beginning of an event with its place and time; the caller closes the braces.
+/// Where an event is shown.
 struct Place {
     std::int64_t pid = 0;
     std::int64_t tid = 0;
 };
-
-std::vector<fs::path> pathsOf(const fs::path& path, const ExportParties& parties)
-{
-    const std::vector<ExportedProcess>& processes = parties.processes();
-    if (processes.size() == 1)
-        return {path};
-    std::set<std::int32_t> ranks;
-    for (const ExportedProcess& process : processes)
-        if (process.rank)
-            ranks.insert(*process.rank);
-    const bool haveRanks = ranks.size() == processes.size();
-    std::string name = path.filename().string();
-    std::string ending;
-    for (const std::string_view part : {".gz", ".json"})
-        if (name.ends_with(part) && name.size() > part.size()) {
-            ending.insert(0, part);
-            name.resize(name.size() - part.size());
-        }
-    std::vector<fs::path> paths;
-    for (std::size_t i = 0; i < processes.size(); ++i)
-        paths.push_back(path.parent_path() /
-                        (haveRanks ? fmt::format("{}_rank{}{}", name, *processes[i].rank, ending)
-                                   : fmt::format("{}_process{}{}", name, i, ending)));
-    return paths;
-}
 
 class KinetoExport {
 public:
@@ -102,7 +43,7 @@ public:
     {
         std::vector<fs::path> inputs = options.inputs;
         inputs.push_back(reader.file());
-        for (const fs::path& each : pathsOf(path, parties_)) {
+        for (const fs::path& each : kinetoPaths(path, parties_)) {
             files_.push_back(std::make_unique<KinetoFile>(each, inputs));
             figures_.files.push_back(each);
         }

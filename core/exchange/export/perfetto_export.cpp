@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 namespace tilescope::exchange {
@@ -52,6 +53,9 @@ public:
                         .where = reader_.file().string(),
                         .mend = "record it with trace: kernels or trace: full"};
         zero_ = std::min(span->first, Timestamp{});
+        for (const Collective& each : reader_.collectives(run_.run))
+            if (each.correlation)
+                collectives_.emplace(each.correlation.value, each);
         writeProcesses();
         writeGpus();
         eachDeviceEvent(reader_, run_.run, [this](const DeviceEvent& event) { addDeviceEvent(event); });
@@ -286,9 +290,9 @@ private:
         reader_.eachDeviceEvent({.run = run_.run}, [&](const DeviceEvent& event) {
             if (!event.correlation || !event.launchThread || event.launched == Timestamp{})
                 return true;
-            const auto [first, last] = eventsOf(event.correlation);
-            const auto place = static_cast<std::size_t>(first - launched_.begin());
-            if (first == last || hasCall_[place] || isDone[place])
+            const std::pair<LaunchedRange, LaunchedRange> started = eventsOf(event.correlation);
+            const auto place = static_cast<std::size_t>(started.first - launched_.begin());
+            if (started.first == started.second || hasCall_[place] || isDone[place])
                 return true;
             isDone[place] = true;
             std::vector<SliceTrack>& tracks = threads_[event.launchThread];
@@ -302,7 +306,7 @@ private:
                 message.add_uint64(track_event::kTrackUuid, uuid);
                 message.add_uint64(track_event::kNameIid, writer_.intern(interned::kEventNames, "launch"));
                 message.add_uint64(track_event::kCategoryIid, writer_.intern(interned::kCategories, "cuda"));
-                addSubmission(message, first, last);
+                addSubmission(message, started.first, started.second);
             });
             return true;
         });
@@ -344,7 +348,23 @@ private:
                 addExtra(message, "graph node", std::to_string(event.graphNode));
             if (event.path)
                 addExtra(message, "path", texts_(event.path));
+            const auto collective = collectives_.find(event.correlation.value);
+            if (event.correlation && collective != collectives_.end())
+                addCollective(message, collective->second);
         });
+    }
+
+    void addCollective(pbf_writer& message, const Collective& each)
+    {
+        addExtra(message, "collective", texts_(each.op));
+        if (each.group)
+            addExtra(message, "process group", texts_(each.group));
+        if (each.ranks)
+            addExtra(message, "ranks", texts_(each.ranks));
+        if (each.sequence >= 0)
+            addExtra(message, "sequence", std::to_string(each.sequence));
+        if (each.bytes >= 0)
+            addExtra(message, "message bytes", std::to_string(each.bytes));
     }
 
     std::uint64_t contextOf(std::size_t process)
@@ -477,8 +497,9 @@ private:
     std::uint64_t nextUuid_ = 1;
     std::vector<std::uint64_t> processTracks_;
     std::map<ThreadId, std::vector<SliceTrack>> threads_;
-    std::vector<Launched> launched_; ///< sorted before the host's events
-    std::vector<bool> hasCall_;      ///< of launched_
+    std::vector<Launched> launched_;                            ///< sorted before the host's events
+    std::unordered_map<std::uint32_t, Collective> collectives_; ///< by correlation
+    std::vector<bool> hasCall_;                                 ///< of launched_
     std::map<std::pair<DeviceIndex, StreamId>, std::vector<std::pair<std::uint64_t, Timestamp>>> queues_;
     std::uint64_t queueCount_ = 0;
     std::map<std::pair<DeviceIndex, bool>, Counter> counters_;

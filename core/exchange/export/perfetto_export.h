@@ -26,7 +26,8 @@ struct PerfettoFigures {
 /// the extension GpuCorrelation; if the run recorded only the time of the launch, an instant `launch` does.
 /// Times are those of the recording, moved if they would be negative.
 ///
-/// Reads the run in intervals; besides them, memory holds 8 bytes for each device event that has a launch.
+/// Reads the run in intervals; besides them, memory holds 8 bytes for each device event that has a launch, and
+/// the collectives.
 /// \throws Error  the run has no events
 PerfettoFigures writePerfetto(std::ostream& out, const store::RunReader& reader, const store::RunRecord& run,
                               const ExportOptions& options = {});

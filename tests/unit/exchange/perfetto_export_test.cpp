@@ -356,6 +356,9 @@ TEST_F(PerfettoExporting, WritesKernelsWithLaunchAndLink)
     EXPECT_EQ(kernel.args.at("registers_per_thread"), 40U);
     EXPECT_EQ(kernel.args.at("shared_mem_dynamic"), 1024U);
     EXPECT_EQ(kernel.extra.at("correlation"), "5");
+    EXPECT_EQ(kernel.extra.at("collective"), "all_reduce");
+    EXPECT_EQ(kernel.extra.at("ranks"), "0,1");
+    EXPECT_EQ(kernel.extra.at("message bytes"), "64");
     EXPECT_EQ(trace.gpu.back().stage, "Memcpy");
     EXPECT_EQ(trace.gpu.back().extra.at("bytes"), "4096");
     EXPECT_NE(trace.gpu.front().gpu, trace.gpu.back().gpu) << "two ranks, two devices";
@@ -427,7 +430,7 @@ TEST_F(PerfettoExporting, LeavesOutWhoRecorded)
 {
     const std::filesystem::path file = twoRanks();
     const std::string anonymous = bytesOf(file);
-    for (const char* secret : {"secret-host", "ada", "train.py "})
+    for (const char* secret : {"secret-host", "ada/", "train.py "})
         EXPECT_THAT(anonymous, Not(HasSubstr(secret)));
     EXPECT_THAT(anonymous, HasSubstr(kHomeNameWritten));
     const std::string named = bytesOf(file, {.withIdentity = true});
