@@ -86,9 +86,8 @@ int shareCommand(int argc, char** argv)
               << counted(std::int64_t(figures.kernels), "kernel") << " -> " << escapeForTerminal(output)
               << " (" << exchange::sizeText(Bytes{std::int64_t(figures.bytes)}) << ")\n";
     if (figures.untraced > 0)
-        std::cout << counted(std::int64_t(figures.untraced), "run") << " of them "
-                  << plural(std::int64_t(figures.untraced), "was", "were")
-                  << " not traced and has no timeline\n";
+        std::cout << counted(std::int64_t(figures.untraced), "run") << ' '
+                  << plural(std::int64_t(figures.untraced), "was", "were") << " not traced: no timeline\n";
     return 0;
 }
 
