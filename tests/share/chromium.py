@@ -28,7 +28,7 @@ class Browser:
         self.folder = tempfile.TemporaryDirectory(prefix="tilescope-chromium-")
         take, self.output = os.pipe()
         self.input, give = os.pipe()
-        command = [program(), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions",
+        command = [program(), "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run", "--disable-extensions",
                    "--disable-background-networking", "--proxy-server=http://127.0.0.1:9", "--force-device-scale-factor=1",
                    f"--user-data-dir={self.folder.name}", f"--window-size={width},{height}", "--remote-debugging-pipe", "about:blank"]
         wrapper = ["bash", "-c", f'exec "$@" 3<&{take} 4>&{give}', "-", *command]

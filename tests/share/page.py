@@ -3,7 +3,7 @@
 that nothing is loaded or refused, and that their figures are those of `tilescope show`.
 
 usage: page.py TILESCOPE FIXTURE [FOLDER]     FIXTURE is ui_fixture; pictures go to FOLDER
-Exits with 77, which means skipped, where Chromium is not installed.
+Exits with 77, which means skipped, where Chromium is not installed or cannot start.
 """
 import json
 import pathlib
@@ -268,5 +268,11 @@ class Page(unittest.TestCase):
 if __name__ == "__main__":
     if not chromium.program():
         print("skipped: the package chromium is not installed")
+        sys.exit(77)
+    try:
+        with chromium.Browser():
+            pass
+    except (OSError, RuntimeError) as error:
+        print(f"skipped: Chromium cannot start here: {error}")
         sys.exit(77)
     unittest.main(argv=sys.argv[:1], verbosity=2)
