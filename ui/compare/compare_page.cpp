@@ -254,7 +254,9 @@ void ComparePage::fillChoices()
             const RunTitles titles(*file.snapshot);
             for (const query::RunSummary& run : file.snapshot->runs) {
                 choice->addItem(QStringLiteral("%1 #%2 %3")
-                                    .arg(QString::fromStdString(file.file->shown().stem().string()))
+                                    .arg(file.import
+                                             ? file.name()
+                                             : QString::fromStdString(file.file->shown().stem().string()))
                                     .arg(run.run.value)
                                     .arg(titles.of(run, true)),
                                 QVariant::fromValue(QPair<int, qint64>(file.id, run.run.value)));

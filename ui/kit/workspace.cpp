@@ -171,7 +171,11 @@ QString OpenFile::name() const
 
 QString SelectedRun::source() const
 {
-    return QString::fromStdString(file->shown().stem().string()) + QStringLiteral(" #%1").arg(run->run.value);
+    // lm-small2, but the whole name of a trace: x.json.gz
+    const std::filesystem::path& shown = file->shown();
+    return QString::fromStdString(
+               (shown.extension() == ".tscope" ? shown.stem() : shown.filename()).string()) +
+           QStringLiteral(" #%1").arg(run->run.value);
 }
 
 Workspace::Workspace(QObject* parent) : QObject(parent)

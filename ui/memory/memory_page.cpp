@@ -649,6 +649,9 @@ QString MemoryPage::summaryWords(std::optional<std::int64_t> allocatedSize) cons
         words += tr(" (allocated with rounding: %1)").arg(byteText(double(*allocatedSize)));
     if (run.hasReserved())
         words += tr(", reserved %1").arg(byteText(double(run.history->reserved.at(time))));
+    if (run.devices > 1 && run.history->device)
+        words = tr("GPU %1, the highest peak of %2 GPUs: ").arg(run.history->device.value).arg(run.devices) +
+                words;
     words += instantKind_ == Instant::Peak ? tr(" at the peak") : tr(" at %1").arg(timeText(axis_.instant()));
     return words;
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 std::vector<MemoryRun> readMemoryOutlines(const std::vector<SelectedRun>& runs,
@@ -40,6 +42,7 @@ std::vector<MemoryRun> readMemoryRuns(const std::vector<SelectedRun>& runs, cons
                 if (const auto outside =
                         query::outsideOf(reader.memory(run.key.run).readings, one.history->device))
                     one.context = outside->most.count;
+            one.devices = std::max<std::size_t>(1, reader.parties(run.key.run).devices.size());
             if (one.history && !one.history->empty())
                 one.steps = query::tracedSteps(reader, run.key.run, one.history->origin);
         });

@@ -84,6 +84,8 @@ KeyFigure stepTime(const OverviewData& data)
             line.unit = split.unit;
             line.detail =
                 repeats > 1 ? QStringLiteral("of ") + counted(repeats, "run") : shortInterval(*step);
+        } else if (run.summary->workload == kTraceWorkload) {
+            line.detail = QStringLiteral("not timed: imported");
         }
         figure.lines.push_back(std::move(line));
     }
@@ -217,6 +219,8 @@ KeyFigure throughput(const OverviewData& data)
                         : rate >= 1e3 ? QStringLiteral("k/s")
                                       : QStringLiteral("/s");
             line.detail = QStringLiteral("%1 a step").arg(wholeNumber(std::int64_t(*tokens)));
+        } else if (run.summary->workload == kTraceWorkload) {
+            line.detail = QStringLiteral("no spec: imported");
         }
         figure.lines.push_back(std::move(line));
     }
@@ -295,6 +299,8 @@ KeyFigure tracing(const OverviewData& data)
             line.unit = QStringLiteral("×");
             if (run.summary->step)
                 line.detail = QStringLiteral("bare %1").arg(timeText(run.summary->step->median * 1e6));
+        } else if (run.summary->workload == kTraceWorkload) {
+            line.detail = QStringLiteral("unknown: imported");
         } else {
             line.detail = noStepWords(*run.summary);
         }
