@@ -37,6 +37,8 @@ constexpr std::array kVerbs{
          "tilescope --batch sweep.yaml -o a.tscope"},
     Verb{"run", cli::runCommand, "run one experiment",
          "tilescope run lm --size tiny --device cpu -o a.tscope"},
+    Verb{"record", cli::recordCommand, "run another program and record it",
+         "tilescope record -o t.tscope -- python train.py"},
     Verb{"show", cli::showCommand, "print tables of a file",
          "tilescope show a.tscope kernels --group family"},
     Verb{"compare", cli::compareCommand, "compare two runs", "tilescope compare a.tscope:1 a.tscope:2"},

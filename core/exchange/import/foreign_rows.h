@@ -17,14 +17,16 @@ namespace tilescope::exchange {
 // nanoseconds of the process' clock; processes, threads, devices and streams are indices into lists of the
 // builder.
 
-enum class HostKind : std::uint8_t { Step, Module, Range, Frame, Op, ApiCall, Overhead, Allocation };
+enum class HostKind : std::uint8_t { Step, Module, Range, Frame, Op, ApiCall, Launch, Overhead, Allocation };
 
 struct HostRow {
     std::int64_t start = 0;
     std::int64_t end = 0;
-    std::uint32_t name = 0;   ///< StringId
+    std::uint32_t name = 0;   ///< StringId; launches: of their path, empty if it follows from the ranges
     std::uint32_t thread = 0; ///< index of a KnownThread
-    std::uint32_t extra = 0;  ///< ops: index of OpFacts; API calls: native correlation; allocations: index
+    std::uint32_t extra =
+        0; ///< ops: index of OpFacts; API calls, launches: native correlation; allocations: index;
+           ///< ranges: StringId of a known path + 1, or 0
     HostKind kind = HostKind::Range;
 };
 

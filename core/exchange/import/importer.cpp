@@ -4,6 +4,7 @@
 #include "core/base/input_file.h"
 #include "core/exchange/import/kineto/kineto_importer.h"
 #include "core/exchange/import/nsys/nsys_importer.h"
+#include "core/exchange/import/recording/working_importer.h"
 #include "core/exchange/import/rpd/rpd_importer.h"
 #include "core/exchange/import/snapshot_importer.h"
 #include "core/exchange/import/xplane/xplane_importer.h"
@@ -24,8 +25,9 @@ const RpdImporter kRpd;
 const SnapshotImporter kSnapshots;
 const KinetoImporter kKinetoTraces;
 const XplaneImporter kXplanes;
+const WorkingImporter kWorkingFiles;
 constexpr auto kImporters = std::to_array<const Importer*>(
-    {&kSnapshots, &kKinetoTraces, &kNsysExports, &kNsysReports, &kRpd, &kXplanes});
+    {&kSnapshots, &kKinetoTraces, &kNsysExports, &kNsysReports, &kRpd, &kXplanes, &kWorkingFiles});
 
 std::string formats()
 {
@@ -96,7 +98,8 @@ std::vector<fs::path> importableFiles(std::span<const fs::path> named)
     return files;
 }
 
-ImportResult importFiles(std::span<const fs::path> files, const fs::path& output, const ImportWatch& watch)
+ImportResult importFiles(std::span<const fs::path> files, const fs::path& output, const ImportWatch& watch,
+                         const std::string& name)
 {
     if (files.empty())
         throw Error{.what = "there is no file to import", .kind = ErrorKind::Usage};
@@ -117,8 +120,9 @@ ImportResult importFiles(std::span<const fs::path> files, const fs::path& output
         result.summary += (i == 0 ? "" : "\n") + importers[i]->read(files[i], builder, watchFile);
     }
     const auto watchRun = [&](double done) { return !watch || watch(kReading + (1 - kReading) * done); };
-    result.run = builder.finish({.name = nameOf(files), .format = std::string(importers.front()->format())},
-                                output, watchRun);
+    result.run = builder.finish(
+        {.name = name.empty() ? nameOf(files) : name, .format = std::string(importers.front()->format())},
+        output, watchRun);
     return result;
 }
 

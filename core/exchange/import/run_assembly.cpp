@@ -166,7 +166,7 @@ private:
             known = std::max(known, correlation);
         };
         for (const HostRow& row : trace_.host)
-            if (row.kind == HostKind::ApiCall)
+            if (row.kind == HostKind::ApiCall || row.kind == HostKind::Launch)
                 note(processOf(row), row.extra);
         for (const DeviceRow& row : trace_.activities)
             note(processOf(row), row.correlation);
@@ -332,8 +332,9 @@ private:
         case HostKind::Step:
         case HostKind::Module:
         case HostKind::Range: {
-            const StringId path =
-                row.kind == HostKind::Step ? paths_.ofStep(step) : paths_.child(within, name);
+            const StringId path = row.kind == HostKind::Step ? paths_.ofStep(step)
+                                  : row.extra != 0           ? StringId{row.extra - 1}
+                                                             : paths_.child(within, name);
             const RangeId id{ranges_++};
             batch.ranges.push_back({.id = id,
                                     .parent = outer.range,
@@ -385,6 +386,13 @@ private:
             if (isCall)
                 launches_.note(process, row.extra,
                                {row.start, outer.range, outer.op, thread.number, within, step});
+            return;
+        }
+        case HostKind::Launch: {
+            const bool isPathKnown = !trace_.strings.text(name).empty();
+            launches_.note(
+                process, row.extra,
+                {row.start, outer.range, outer.op, thread.number, isPathKnown ? name : within, step});
             return;
         }
         case HostKind::Frame:

@@ -172,12 +172,13 @@ StreamId TraceBuilder::stream(ProcessIndex process, DeviceIndex device, std::int
 }
 
 void TraceBuilder::addRange(ThreadId thread, std::string_view name, Timestamp start, Timestamp end,
-                            SpanKind kind)
+                            SpanKind kind, std::string_view path)
 {
     const HostKind host = kind == SpanKind::Step     ? HostKind::Step
                           : kind == SpanKind::Module ? HostKind::Module
                                                      : HostKind::Range;
-    impl_->addHost(host, thread, name, start, end);
+    const std::uint32_t known = path.empty() ? 0 : impl_->trace.strings.intern(path).value + 1;
+    impl_->addHost(host, thread, name, start, end, known);
 }
 
 void TraceBuilder::addOp(const ForeignOp& op)
@@ -200,6 +201,13 @@ void TraceBuilder::addApiCall(ThreadId thread, std::string_view name, std::uint3
                               Timestamp start, Timestamp end)
 {
     impl_->addHost(HostKind::ApiCall, thread, functionNameOf(name), start, end, correlation);
+}
+
+void TraceBuilder::addLaunch(ThreadId thread, std::uint32_t correlation, Timestamp time,
+                             std::string_view path)
+{
+    // The name of a launch is its path.
+    impl_->addHost(HostKind::Launch, thread, path, time, time, correlation);
 }
 
 void TraceBuilder::addOverhead(ThreadId thread, std::string_view name, Timestamp start, Timestamp end)

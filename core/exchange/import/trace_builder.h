@@ -113,14 +113,18 @@ public:
 
     // Events ------------------------------------------------------------------------------------------------
 
+    /// \param path  that the recorder found (`step/backward/layers.3`); empty: it follows from the nesting
     void addRange(ThreadId thread, std::string_view name, Timestamp start, Timestamp end,
-                  SpanKind kind = SpanKind::Range);
+                  SpanKind kind = SpanKind::Range, std::string_view path = {});
     void addOp(const ForeignOp& op);
     /// A frame of a Python stack: a call of a function.
     void addFrame(ThreadId thread, std::string_view name, Timestamp start, Timestamp end);
     /// A CUDA (or HIP) runtime or driver call. Its kind follows from its name.
     void addApiCall(ThreadId thread, std::string_view name, std::uint32_t correlation, Timestamp start,
                     Timestamp end);
+    /// The launch of an activity by a call that is not stored.
+    /// \param path  that the recorder found (`step/backward/layers.3`); empty: that of the enclosing range
+    void addLaunch(ThreadId thread, std::uint32_t correlation, Timestamp time, std::string_view path = {});
     /// Time that the profiler itself took.
     void addOverhead(ThreadId thread, std::string_view name, Timestamp start, Timestamp end);
     void addActivity(const ForeignActivity& activity);

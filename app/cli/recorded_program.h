@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilescope::cli {
+
+/// A program that runs in the foreground in place of this one: it has the terminal, and signals to this process
+/// are passed on to it. One thread.
+class RecordedProgram {
+public:
+    explicit RecordedProgram(std::vector<std::string> command) : command_(std::move(command)) {}
+
+    /// Sets a variable of its environment.
+    void set(std::string name, std::string value)
+    {
+        variables_.emplace_back(std::move(name), std::move(value));
+    }
+
+    /// Starts it and waits for its end.
+    /// \throws Error (Usage)  it cannot be started
+    void run();
+
+    /// Its exit code. If a signal ended it, the same signal ends this process.
+    int pass() const;
+
+private:
+    std::vector<std::string> command_;
+    std::vector<std::pair<std::string, std::string>> variables_;
+    int status_ = 0;
+};
+
+/// This host's name and what its steady clock lacks to the wall clock, in nanoseconds: "node7:1700000000000".
+/// One value for all processes of a host keeps them on one clock.
+std::string hostClock();
+
+} // namespace tilescope::cli

@@ -1,0 +1,273 @@
+#include "app/record/loaded_cupti.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <array>
+#include <filesystem>
+#include <vector>
+
+namespace tilescope::record {
+
+namespace {
+
+/// Records of other versions have other layouts.
+constexpr std::uint32_t kOldestVersion = 130000;
+constexpr std::array kNames{"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+
+/// Folders in which the wheels of the libraries that are loaded keep CUPTI.
+std::vector<std::string> neighbours()
+{
+    std::vector<std::string> folders;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* into) {
+            const std::filesystem::path file = info->dlpi_name ? info->dlpi_name : "";
+            if (file.filename().string().starts_with("libcudart.so")) {
+                auto& found = *static_cast<std::vector<std::string>*>(into);
+                const std::filesystem::path folder = file.parent_path();
+                found.push_back(folder.string());
+                found.push_back((folder.parent_path().parent_path() / "cuda_cupti/lib").string());
+                found.push_back((folder.parent_path() / "extras/CUPTI/lib64").string());
+            }
+            return 0;
+        },
+        &folders);
+    folders.insert(folders.end(), {"/usr/local/cuda/extras/CUPTI/lib64", "/usr/local/cuda/lib64"});
+    return folders;
+}
+
+void* openCupti()
+{
+    for (const char* name : kNames)
+        if (void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD))
+            return library;
+    if (void* library = dlopen(kNames.front(), RTLD_LAZY))
+        return library;
+    for (const std::string& folder : neighbours())
+        if (void* library = dlopen((folder + "/" + kNames.front()).c_str(), RTLD_LAZY))
+            return library;
+    return nullptr;
+}
+
+template <class Function> Function find(void* library, const char* name)
+{
+    return reinterpret_cast<Function>(dlsym(library, name));
+}
+
+/// The functions of one CUPTI, by name; null where the library lacks one.
+struct Functions {
+    explicit Functions(void* from) : library(from) {}
+
+    void* library;
+    decltype(&::cuptiGetVersion) cuptiGetVersion =
+        find<decltype(&::cuptiGetVersion)>(library, "cuptiGetVersion");
+    decltype(&::cuptiActivitySetAttribute) cuptiActivitySetAttribute =
+        find<decltype(&::cuptiActivitySetAttribute)>(library, "cuptiActivitySetAttribute");
+    decltype(&::cuptiUnsubscribe) cuptiUnsubscribe =
+        find<decltype(&::cuptiUnsubscribe)>(library, "cuptiUnsubscribe");
+    decltype(&::cuptiEnableCallback) cuptiEnableCallback =
+        find<decltype(&::cuptiEnableCallback)>(library, "cuptiEnableCallback");
+    decltype(&::cuptiGetCallbackName) cuptiGetCallbackName =
+        find<decltype(&::cuptiGetCallbackName)>(library, "cuptiGetCallbackName");
+    decltype(&::cuptiActivityRegisterTimestampCallback) cuptiActivityRegisterTimestampCallback =
+        find<decltype(&::cuptiActivityRegisterTimestampCallback)>(library,
+                                                                  "cuptiActivityRegisterTimestampCallback");
+    decltype(&::cuptiActivityRegisterCallbacks) cuptiActivityRegisterCallbacks =
+        find<decltype(&::cuptiActivityRegisterCallbacks)>(library, "cuptiActivityRegisterCallbacks");
+    decltype(&::cuptiActivityEnable) cuptiActivityEnable =
+        find<decltype(&::cuptiActivityEnable)>(library, "cuptiActivityEnable");
+    decltype(&::cuptiActivityDisable) cuptiActivityDisable =
+        find<decltype(&::cuptiActivityDisable)>(library, "cuptiActivityDisable");
+    decltype(&::cuptiActivityFlushAll) cuptiActivityFlushAll =
+        find<decltype(&::cuptiActivityFlushAll)>(library, "cuptiActivityFlushAll");
+    decltype(&::cuptiActivityGetNumDroppedRecords) cuptiActivityGetNumDroppedRecords =
+        find<decltype(&::cuptiActivityGetNumDroppedRecords)>(library, "cuptiActivityGetNumDroppedRecords");
+    decltype(&::cuptiActivityGetNextRecord) cuptiActivityGetNextRecord =
+        find<decltype(&::cuptiActivityGetNextRecord)>(library, "cuptiActivityGetNextRecord");
+    decltype(&::cuptiGetGraphNodeId) cuptiGetGraphNodeId =
+        find<decltype(&::cuptiGetGraphNodeId)>(library, "cuptiGetGraphNodeId");
+    decltype(&::cuptiGetStreamIdEx) cuptiGetStreamIdEx =
+        find<decltype(&::cuptiGetStreamIdEx)>(library, "cuptiGetStreamIdEx");
+    decltype(&::cuptiGetResultString) cuptiGetResultString =
+        find<decltype(&::cuptiGetResultString)>(library, "cuptiGetResultString");
+    decltype(&::cuptiFinalize) cuptiFinalize = find<decltype(&::cuptiFinalize)>(library, "cuptiFinalize");
+    decltype(&::cuptiSubscribe) cuptiSubscribe = find<decltype(&::cuptiSubscribe)>(library, "cuptiSubscribe");
+    decltype(&::cuptiSubscribe_v2) cuptiSubscribe_v2 =
+        find<decltype(&::cuptiSubscribe_v2)>(library, "cuptiSubscribe_v2");
+    decltype(&::cuptiSetThreadIdType) cuptiSetThreadIdType =
+        find<decltype(&::cuptiSetThreadIdType)>(library, "cuptiSetThreadIdType");
+
+    bool isComplete() const
+    {
+        return (cuptiSubscribe || cuptiSubscribe_v2) && cuptiGetVersion && cuptiActivitySetAttribute &&
+               cuptiUnsubscribe && cuptiEnableCallback && cuptiGetCallbackName &&
+               cuptiActivityRegisterTimestampCallback && cuptiActivityRegisterCallbacks &&
+               cuptiActivityEnable && cuptiActivityDisable && cuptiActivityFlushAll &&
+               cuptiActivityGetNumDroppedRecords && cuptiActivityGetNextRecord && cuptiGetGraphNodeId &&
+               cuptiGetStreamIdEx && cuptiGetResultString && cuptiFinalize;
+    }
+};
+
+class LoadedCupti final : public trace::CuptiApi {
+public:
+    explicit LoadedCupti(const Functions& functions) : call_(functions) {}
+
+    CUptiResult setAttribute(CUpti_ActivityAttribute attribute, std::size_t value) override
+    {
+        std::size_t size = sizeof(value);
+        // This one attribute is a byte.
+        auto byte = static_cast<std::uint8_t>(value);
+        if (attribute == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER) {
+            size = sizeof(byte);
+            return call_.cuptiActivitySetAttribute(attribute, &size, &byte);
+        }
+        return call_.cuptiActivitySetAttribute(attribute, &size, &value);
+    }
+
+    CUptiResult subscribe(CUpti_SubscriberHandle& subscriber, CUpti_CallbackFunc callback, void* owner,
+                          std::string& rival) override
+    {
+        CUptiResult result = CUPTI_SUCCESS;
+        if (call_.cuptiSubscribe_v2) {
+            char oldName[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN * 2] = {};
+            CUpti_SubscriberParams parameters{};
+            parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+            parameters.subscriberName = "Tilescope";
+            parameters.oldSubscriberName = oldName;
+            parameters.oldSubscriberSize = sizeof(oldName);
+            result = call_.cuptiSubscribe_v2(&subscriber, callback, owner, &parameters);
+            oldName[sizeof(oldName) - 1] = '\0';
+            rival = oldName;
+        } else {
+            result = call_.cuptiSubscribe(&subscriber, callback, owner);
+        }
+        // Overheads then name threads as everything else here does.
+        if (result == CUPTI_SUCCESS && call_.cuptiSetThreadIdType)
+            call_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+        return result;
+    }
+    CUptiResult unsubscribe(CUpti_SubscriberHandle subscriber) override
+    {
+        return call_.cuptiUnsubscribe(subscriber);
+    }
+    CUptiResult enableCallback(bool enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain,
+                               CUpti_CallbackId id) override
+    {
+        return call_.cuptiEnableCallback(enable ? 1 : 0, subscriber, domain, id);
+    }
+    CUptiResult callbackName(CUpti_CallbackDomain domain, CUpti_CallbackId id, const char*& name) override
+    {
+        return call_.cuptiGetCallbackName(domain, id, &name);
+    }
+
+    CUptiResult registerTimestamps(CUpti_TimestampCallbackFunc clock) override
+    {
+        return call_.cuptiActivityRegisterTimestampCallback(clock);
+    }
+    CUptiResult registerBuffers(CUpti_BuffersCallbackRequestFunc request,
+                                CUpti_BuffersCallbackCompleteFunc complete) override
+    {
+        return call_.cuptiActivityRegisterCallbacks(request, complete);
+    }
+    CUptiResult enableActivity(bool enable, CUpti_ActivityKind kind) override
+    {
+        return enable ? call_.cuptiActivityEnable(kind) : call_.cuptiActivityDisable(kind);
+    }
+    CUptiResult flush(bool forced) override
+    {
+        return call_.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+    }
+    CUptiResult dropped(CUcontext context, std::uint32_t stream, std::size_t& count) override
+    {
+        return call_.cuptiActivityGetNumDroppedRecords(context, stream, &count);
+    }
+    CUptiResult nextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti_Activity*& record) override
+    {
+        return call_.cuptiActivityGetNextRecord(buffer, bytes, &record);
+    }
+
+    CUptiResult graphNodeId(CUgraphNode node, std::uint64_t& id) override
+    {
+        return call_.cuptiGetGraphNodeId(node, &id);
+    }
+    CUptiResult streamId(CUcontext context, CUstream stream, std::uint32_t& id) override
+    {
+        return call_.cuptiGetStreamIdEx(context, stream, 0, &id);
+    }
+    std::string resultName(CUptiResult result) override
+    {
+        const char* text = nullptr;
+        if (call_.cuptiGetResultString(result, &text) == CUPTI_SUCCESS && text)
+            return text;
+        return "CUPTI error " + std::to_string(static_cast<int>(result));
+    }
+    CUptiResult finalize() override { return call_.cuptiFinalize(); }
+    /// At the end of a program no context need be current in this thread: CUPTI's flush waits then.
+    bool synchronizeDevice() override
+    {
+        using Synchronize = int (*)();
+        void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+        const auto synchronize = driver ? find<Synchronize>(driver, "cuCtxSynchronize") : nullptr;
+        constexpr int kInvalidContext = 201;
+        constexpr int kDeinitialized = 4;
+        const int result = synchronize ? synchronize() : 0;
+        return result == 0 || result == kInvalidContext || result == kDeinitialized;
+    }
+
+private:
+    Functions call_;
+};
+
+} // namespace
+
+std::unique_ptr<trace::CuptiApi> loadedCupti(std::string& reason)
+{
+    void* library = openCupti();
+    if (!library) {
+        reason = "no CUPTI was found; install the CUDA toolkit's or the wheel nvidia-cuda-cupti";
+        return nullptr;
+    }
+    const Functions functions(library);
+    std::uint32_t version = 0;
+    if (!functions.isComplete() || functions.cuptiGetVersion(&version) != CUPTI_SUCCESS ||
+        version < kOldestVersion) {
+        reason = "the CUPTI of this process has version " + std::to_string(version) +
+                 "; kernels are recorded from CUDA 13 on";
+        return nullptr;
+    }
+    return std::make_unique<LoadedCupti>(functions);
+}
+
+DeviceFacts factsOfDevice(int ordinal)
+{
+    using DeviceGet = int (*)(int*, int);
+    using DeviceGetName = int (*)(char*, int, int);
+    using DeviceGetUuid = int (*)(unsigned char*, int);
+    DeviceFacts facts;
+    void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (!driver)
+        return facts;
+    const auto get = find<DeviceGet>(driver, "cuDeviceGet");
+    const auto getName = find<DeviceGetName>(driver, "cuDeviceGetName");
+    const auto getUuid = find<DeviceGetUuid>(driver, "cuDeviceGetUuid_v2");
+    int device = 0;
+    if (!get || get(&device, ordinal) != 0)
+        return facts;
+    std::array<char, 256> name{};
+    if (getName && getName(name.data(), static_cast<int>(name.size()) - 1, device) == 0)
+        facts.name = name.data();
+    std::array<unsigned char, 16> uuid{};
+    if (getUuid && getUuid(uuid.data(), device) == 0) {
+        facts.uuid = "GPU-";
+        for (std::size_t i = 0; i < uuid.size(); ++i) {
+            constexpr std::string_view kDigits = "0123456789abcdef";
+            if (i == 4 || i == 6 || i == 8 || i == 10)
+                facts.uuid += '-';
+            facts.uuid += kDigits[uuid[i] >> 4];
+            facts.uuid += kDigits[uuid[i] & 15];
+        }
+    }
+    return facts;
+}
+
+} // namespace tilescope::record

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/trace/cupti/cupti_api.h"
+
+#include <memory>
+#include <string>
+
+namespace tilescope::record {
+
+/// The CUPTI that this process has loaded, otherwise one that it can load: two copies in one process do not
+/// work. None of its functions is linked.
+/// \param reason  receives one sentence if there is none that can be used
+/// \return        null then
+std::unique_ptr<trace::CuptiApi> loadedCupti(std::string& reason);
+
+/// Name and UUID of a CUDA device of this process, in the form of nvidia-smi; empty where unknown. Asks the
+/// driver that is loaded, and loads none.
+struct DeviceFacts {
+    std::string name;
+    std::string uuid;
+};
+DeviceFacts factsOfDevice(int ordinal);
+
+} // namespace tilescope::record

@@ -1,0 +1,85 @@
+#include "app/record/process_facts.h"
+
+#include "core/base/units.h"
+#include "core/record/command_line.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+namespace tilescope::record {
+
+namespace {
+
+std::string contents(const char* file)
+{
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string> ownArguments()
+{
+    std::vector<std::string> words;
+    std::string word;
+    for (const char c : contents("/proc/self/cmdline"))
+        if (c == '\0')
+            words.push_back(std::exchange(word, {}));
+        else
+            word += c;
+    return words;
+}
+
+std::string firstOf(std::initializer_list<const char*> variables)
+{
+    for (const char* variable : variables)
+        if (const char* value = std::getenv(variable))
+            return value;
+    return {};
+}
+
+/// What the steady clock lacks to the wall clock: one value for all processes of the host that the recording was
+/// started on, so that they stay on one clock.
+std::int64_t wallClockOffset(std::string_view host)
+{
+    const char* given = std::getenv("TILESCOPE_RECORD_CLOCK");
+    const std::string_view clock = given ? given : "";
+    const std::size_t colon = clock.rfind(':');
+    std::int64_t offset = 0;
+    if (colon != std::string_view::npos && clock.substr(0, colon) == host &&
+        std::from_chars(clock.data() + colon + 1, clock.data() + clock.size(), offset).ec == std::errc())
+        return offset;
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count() -
+           nanosecondsOf(TraceClock::now());
+}
+
+} // namespace
+
+ProcessFacts factsOfThisProcess()
+{
+    std::array<char, 256> host{};
+    gethostname(host.data(), host.size() - 1);
+    std::string name = contents("/proc/self/comm");
+    if (name.ends_with('\n'))
+        name.pop_back();
+    const std::int64_t steady = nanosecondsOf(TraceClock::now());
+    ProcessFacts facts{{"pid", std::to_string(getpid())},
+                       {"host", host.data()},
+                       {"name", name},
+                       {"rank", firstOf({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"})},
+                       {"world", firstOf({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"})},
+                       {"steady_ns", std::to_string(steady)},
+                       {"unix_ns", std::to_string(steady + wallClockOffset(host.data()))}};
+    if (!std::getenv("TILESCOPE_RECORD_NO_COMMAND_LINE"))
+        facts.emplace_back("command", maskedCommandLine(ownArguments()));
+    return facts;
+}
+
+} // namespace tilescope::record

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "core/record/working_file.h"
+
+namespace tilescope::record {
+
+/// What identifies this process: pid, host, name, command line with secrets masked, rank and number of ranks as
+/// torchrun, Slurm or Open MPI set them, and its clocks. The rest of the environment is not looked at.
+ProcessFacts factsOfThisProcess();
+
+} // namespace tilescope::record

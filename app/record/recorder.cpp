@@ -1,0 +1,519 @@
+#include "app/record/recorder.h"
+
+#include "app/record/loaded_cupti.h"
+#include "app/record/process_facts.h"
+#include "core/base/mutex.h"
+#include "core/record/working_file.h"
+#include "core/trace/assembly/assembler.h"
+#include "core/trace/cupti/activity_decoder.h"
+#include "core/trace/cupti/cupti_session.h"
+#include "core/trace/host/host_log.h"
+#include "core/trace/host/range.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <thread>
+#include <unordered_set>
+
+namespace tilescope::record {
+
+namespace {
+
+using trace::HostLogs;
+using trace::HostRecord;
+using trace::ThreadLog;
+
+constexpr auto kPeriod = std::chrono::milliseconds(20);
+constexpr auto kWritePeriod = std::chrono::milliseconds(500);
+constexpr auto kLongestEnd = std::chrono::seconds(20);
+constexpr std::size_t kRingCapacity = 1 << 16;
+constexpr std::size_t kSpareLogs = 2; // for autograd's thread, and one more
+constexpr std::size_t kActivityBuffers = 1024;
+constexpr std::size_t kActivityBufferBytes = 1 << 20;
+constexpr std::string_view kBackward = "step/backward";
+
+std::atomic<bool> recording{false};
+std::atomic<bool> flushAsked{false};
+std::atomic<bool> flushed{false};
+
+std::int64_t now() noexcept
+{
+    return nanosecondsOf(TraceClock::now());
+}
+
+std::string threadName(std::uint32_t thread)
+{
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/comm");
+    std::string name;
+    std::getline(file, name);
+    if (thread == static_cast<std::uint32_t>(getpid()))
+        return "main";
+    return name.starts_with("pt_autograd") ? "autograd" : name;
+}
+
+std::uint32_t stringOf(StringId id)
+{
+    return id ? id.value : kNoString;
+}
+
+/// What the process records, and the thread that writes it. Never destroyed: threads may note to the last.
+class Recording {
+public:
+    explicit Recording(const std::filesystem::path& folder)
+        : file_(folder / (std::to_string(getpid()) + "-" + std::to_string(now()) + ".working"),
+                factsOfThisProcess()),
+          assembler_(strings_, HostLogs::instance().nextRange(), HostLogs::instance().nextOp())
+    {
+        assembler_.begin();
+        // Signals of the program are for its own threads.
+        sigset_t all;
+        sigset_t before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        thread_ = std::thread([this] { run(); });
+        pthread_setname_np(thread_.native_handle(), "tilescope-rec");
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        MutexLock lock(mutex_);
+        changed_.wait(lock, [this]() REQUIRES(mutex_) { return started_; });
+    }
+
+    void startDevice()
+    {
+        std::string reason;
+        auto api = loadedCupti(reason);
+        std::unique_ptr<trace::CuptiSession> session;
+        if (api) {
+            session = std::make_unique<trace::CuptiSession>(*api, kActivityBuffers, kActivityBufferBytes);
+            reason = session->start(TraceLevel::Kernels);
+        }
+        const MutexLock lock(mutex_);
+        if (!reason.empty()) {
+            untraced_ = reason;
+            return;
+        }
+        api_ = std::move(api);
+        session_ = std::move(session);
+    }
+
+    /// Ends the recording from the thread that ends the process.
+    void end()
+    {
+        if (trace::CuptiApi* api = apiIfAny())
+            api->synchronizeDevice();
+        MutexLock lock(mutex_);
+        ending_ = true;
+        changed_.notifyAll();
+        // A program must end, whatever its recording does.
+        const bool ended = changed_.waitFor(lock, kLongestEnd, [this]() REQUIRES(mutex_) { return ended_; });
+        lock.unlock();
+        if (ended)
+            thread_.join();
+        else
+            thread_.detach();
+    }
+
+    /// In a forked child, which has no thread to write.
+    void abandon() noexcept { file_.abandon(); }
+
+    void noteRange(std::string_view name, std::uint32_t thread, std::int64_t start, std::int64_t end,
+                   bool isStep)
+    {
+        const MutexLock lock(mutex_);
+        rows_.push_back({.start = start,
+                         .end = end,
+                         .thread = thread,
+                         .name = strings_.intern(name).value,
+                         .isStep = isStep,
+                         .backwardPath = kNoString});
+    }
+
+    void endStep()
+    {
+        const std::int64_t end = now();
+        const std::int64_t start = stepStart_.exchange(end, std::memory_order_relaxed);
+        const std::int64_t step = steps_.fetch_add(1, std::memory_order_relaxed);
+        noteRange("step_" + std::to_string(step), static_cast<std::uint32_t>(gettid()),
+                  start == 0 ? end : start, end, true);
+    }
+
+    void noteOpened() noexcept
+    {
+        if (stepStart_.load(std::memory_order_relaxed) != 0)
+            return;
+        std::int64_t none = 0;
+        stepStart_.compare_exchange_strong(none, now(), std::memory_order_relaxed);
+    }
+
+private:
+    trace::CuptiApi* apiIfAny()
+    {
+        const MutexLock lock(mutex_);
+        return api_.get();
+    }
+
+    void run()
+    {
+        me_ = static_cast<std::uint32_t>(gettid());
+        HostLogs::instance().start(kRingCapacity, kSpareLogs);
+        before_ = HostLogs::instance().counters();
+        // Whatever other threads do is part of the program's steps, whose bounds are known later.
+        if (ThreadLog* log = HostLogs::mine())
+            log->openRange("step", "step", {});
+        MutexLock lock(mutex_);
+        started_ = true;
+        changed_.notifyAll();
+        auto nextWrite = std::chrono::steady_clock::now() + kWritePeriod;
+        while (!ending_) {
+            changed_.waitFor(lock, kPeriod, [this]() REQUIRES(mutex_) { return ending_; });
+            trace::CuptiSession* session = session_.get();
+            lock.unlock();
+            const bool asked = flushAsked.exchange(false);
+            const bool due = asked || std::chrono::steady_clock::now() >= nextWrite;
+            if (due || HostLogs::instance().pressed() || (session && session->buffers().pressed()))
+                turn(session, due, asked);
+            if (due)
+                nextWrite = std::chrono::steady_clock::now() + kWritePeriod;
+            if (asked)
+                flushed.store(true);
+            lock.lock();
+        }
+        trace::CuptiSession* session = session_.get();
+        lock.unlock();
+        finish(session);
+        lock.lock();
+        ended_ = true;
+        changed_.notifyAll();
+    }
+
+    void turn(trace::CuptiSession* session, bool due, bool forced) noexcept
+    {
+        try {
+            if (due && session)
+                api_->flush(forced);
+            drain(session);
+            if (due || assembler_.pending() > kMostPending)
+                write();
+        } catch (...) {
+            // The program goes on; what is in the file stays.
+            recording.store(false, std::memory_order_relaxed);
+            file_.abandon();
+        }
+    }
+
+    void finish(trace::CuptiSession* session) noexcept
+    {
+        try {
+            HostLogs::instance().stop();
+            if (session)
+                session->stop(cuptiLosses_);
+            drain(session);
+            write();
+        } catch (...) {
+            file_.abandon();
+        }
+        file_.abandon();
+    }
+
+    void drain(trace::CuptiSession* session)
+    {
+        if (session && !decoder_) {
+            decoder_ = std::make_unique<trace::ActivityDecoder>(*api_, strings_);
+            decoder_->begin();
+            assembler_.setFunctionName([this, session](std::uint32_t function) {
+                return session->functionName(function, strings_);
+            });
+        }
+        for (;;) {
+            // Taken first: whatever launched the activities in it is in a ring by now.
+            const auto buffer = session ? session->buffers().take() : std::nullopt;
+            drainHost();
+            if (!buffer)
+                return;
+            decoder_->decode(*buffer, assembler_);
+            session->countDropped(*buffer, assembler_.losses());
+            session->buffers().giveBack(*buffer);
+        }
+    }
+
+    void drainHost()
+    {
+        HostLogs::instance().drain([this](const ThreadLog& log, const HostRecord& record) {
+            const std::uint32_t thread = log.thread();
+            if (thread == me_)
+                return;
+            if (thread != lastThread_ && named_.insert(thread).second)
+                assembler_.addThread(thread, threadName(thread));
+            lastThread_ = thread;
+            assembler_.addHost(thread, record);
+        });
+    }
+
+    void write()
+    {
+        const TraceBatch batch = assembler_.take();
+        WorkingBlock block;
+        {
+            const MutexLock lock(mutex_);
+            block.ranges = std::exchange(rows_, {});
+            if (!untraced_.empty())
+                file_.addFact("device_untraced", std::exchange(untraced_, {}));
+        }
+        for (const ThreadName& thread : batch.threads)
+            block.threads.push_back({thread.thread.value, stringOf(thread.name)});
+        for (const Range& range : batch.ranges)
+            block.ranges.push_back({.start = nanosecondsOf(range.start),
+                                    .end = nanosecondsOf(range.end),
+                                    .thread = range.thread.value,
+                                    .name = stringOf(range.name),
+                                    .isStep = 0,
+                                    .backwardPath = backwardPathOf(range.path)});
+        for (const ApiCall& call : batch.apiCalls)
+            block.calls.push_back({.start = nanosecondsOf(call.start),
+                                   .end = nanosecondsOf(call.end),
+                                   .name = stringOf(call.name),
+                                   .correlation = call.correlation ? call.correlation.value : 0,
+                                   .thread = call.thread ? call.thread.value : 0,
+                                   .kind = static_cast<std::uint32_t>(call.kind)});
+        for (const DeviceEvent& event : batch.deviceEvents)
+            block.activities.push_back(rowOf(event, block));
+        if (!block.hasEvents() && block.threads.empty())
+            return;
+        addLosses(block);
+        block.recordsChecked = assembler_.recordsChecked();
+        for (; written_ < strings_.size(); ++written_)
+            block.strings.emplace_back(strings_.text(StringId{static_cast<std::uint32_t>(written_)}));
+        if (!file_.append(block))
+            recording.store(false, std::memory_order_relaxed);
+    }
+
+    /// What autograd's threads do belongs to modules whose ranges are open in no thread.
+    std::uint32_t backwardPathOf(StringId path)
+    {
+        return path && strings_.text(path).starts_with(kBackward) ? stringOf(path) : kNoString;
+    }
+
+    ActivityRow rowOf(const DeviceEvent& event, WorkingBlock& block)
+    {
+        const auto [launch, isNew] =
+            launches_.try_emplace(event.launch, static_cast<std::uint32_t>(launches_.size()));
+        if (isNew)
+            block.launches.push_back(event.launch);
+        const std::int32_t device = event.device ? event.device.value : 0;
+        if (devices_.insert(device).second) {
+            const DeviceFacts facts = factsOfDevice(device);
+            block.devices.push_back({.ordinal = device,
+                                     .uuid = stringOf(strings_.intern(facts.uuid)),
+                                     .name = stringOf(strings_.intern(facts.name)),
+                                     .unused = 0});
+        }
+        return {.start = nanosecondsOf(event.start),
+                .end = nanosecondsOf(event.end),
+                .launched = nanosecondsOf(event.launched),
+                .bytes = event.bytes,
+                .graphNode = event.graphNode,
+                .name = stringOf(event.name),
+                .backwardPath = backwardPathOf(event.path),
+                .correlation = event.correlation ? event.correlation.value : 0,
+                .launchThread = event.launchThread ? event.launchThread.value : 0,
+                .stream = event.stream ? event.stream.value : 0,
+                .launch = launch->second,
+                .device = device,
+                .kind = static_cast<std::uint8_t>(event.kind),
+                .copy = static_cast<std::uint8_t>(event.copy),
+                .unused = 0};
+    }
+
+    /// Totals so far.
+    void addLosses(WorkingBlock& block)
+    {
+        trace::Losses losses = assembler_.losses();
+        losses.add(cuptiLosses_);
+        const HostLogs::Counters counters = HostLogs::instance().counters();
+        const auto add = [&losses](RecordLoss kind, std::uint64_t count) {
+            if (count > 0)
+                losses.add(kind, static_cast<std::int64_t>(count));
+        };
+        add(RecordLoss::RingOverflow, counters.dropped - before_.dropped);
+        add(RecordLoss::NestedTooDeep, counters.tooDeep - before_.tooDeep);
+        add(RecordLoss::ThreadsRefused, counters.threadsRefused - before_.threadsRefused);
+        for (const Loss& loss : losses.list(strings_))
+            block.losses.push_back({stringOf(loss.kind), stringOf(loss.detail), loss.count});
+    }
+
+    static constexpr std::size_t kMostPending = 1 << 16;
+
+    // The writer's thread.
+    StringTable strings_; // of any thread
+    WorkingFileWriter file_;
+    trace::Assembler assembler_;
+    std::unique_ptr<trace::ActivityDecoder> decoder_;
+    trace::Losses cuptiLosses_;
+    HostLogs::Counters before_;
+    std::uint32_t me_ = 0;
+    std::uint32_t lastThread_ = 0;
+    std::unordered_set<std::uint32_t> named_;
+    std::unordered_set<std::int32_t> devices_;
+    std::map<LaunchConfig, std::uint32_t> launches_;
+    std::size_t written_ = 0; ///< strings in the file
+
+    std::atomic<std::int64_t> stepStart_{0};
+    std::atomic<std::int64_t> steps_{0};
+
+    Mutex mutex_;
+    std::vector<RangeRow> rows_ GUARDED_BY(mutex_);
+    std::string untraced_ GUARDED_BY(mutex_);
+    bool started_ GUARDED_BY(mutex_) = false;
+    bool ending_ GUARDED_BY(mutex_) = false;
+    bool ended_ GUARDED_BY(mutex_) = false;
+    Condition changed_;
+
+    // Set once, under the mutex; the writer's thread reads them after it saw the session.
+    std::unique_ptr<trace::CuptiApi> api_;
+    std::unique_ptr<trace::CuptiSession> session_;
+    std::thread thread_;
+};
+
+std::atomic<Recording*> current{nullptr};
+pid_t owner = 0;
+
+void endAtExit()
+{
+    if (recording.exchange(false) && getpid() == owner)
+        try {
+            current.load()->end();
+        } catch (...) {
+            return; // the program ends in any case
+        }
+}
+
+void silenceChild()
+{
+    if (!recording.exchange(false))
+        return;
+    trace::detail::rangeListeners.store(0);
+    current.load()->abandon();
+}
+
+/// Asks the recorder's thread to write and waits a second at most. May be called by a signal handler.
+void writeNow() noexcept
+{
+    flushed.store(false);
+    flushAsked.store(true);
+    constexpr int kTries = 200;
+    for (int i = 0; i < kTries && !flushed.load(); ++i) {
+        const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
+        nanosleep(&pause, nullptr);
+    }
+}
+
+/// Gives the recorder a moment to write before the signal does what it would have done.
+void endBySignal(int signal)
+{
+    if (getpid() == owner && recording.load())
+        writeNow();
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
+/// A program that handles a signal itself ends as it likes.
+void watchSignal(int signal)
+{
+    struct sigaction before {};
+    if (sigaction(signal, nullptr, &before) != 0 || (before.sa_flags & SA_SIGINFO) ||
+        before.sa_handler != SIG_DFL)
+        return;
+    struct sigaction action {};
+    action.sa_handler = &endBySignal;
+    sigaction(signal, &action, nullptr);
+}
+
+bool startOnce() noexcept
+{
+    try {
+        const char* folder = std::getenv("TILESCOPE_RECORD_FOLDER");
+        if (!folder)
+            return false;
+        owner = getpid();
+        current.store(new Recording(folder));
+        recording.store(true);
+        std::atexit(&endAtExit);
+        pthread_atfork(nullptr, nullptr, &silenceChild);
+        watchSignal(SIGTERM);
+        watchSignal(SIGINT);
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+} // namespace
+
+bool Recorder::start() noexcept
+{
+    static const bool started = startOnce();
+    return started && isRecording();
+}
+
+void Recorder::startDevice() noexcept
+{
+    static std::atomic<bool> done{false};
+    if (!start() || done.exchange(true))
+        return;
+    try {
+        current.load()->startDevice();
+        // CUPTI may have been loaded just now: the recording must end before CUPTI does.
+        std::atexit(&endAtExit);
+    } catch (...) {
+        return; // the host is recorded all the same
+    }
+}
+
+bool Recorder::isRecording() noexcept
+{
+    return recording.load(std::memory_order_relaxed);
+}
+
+void Recorder::noteRange(std::string_view name, std::uint32_t thread, std::int64_t start,
+                         std::int64_t end) noexcept
+{
+    if (!isRecording())
+        return;
+    try {
+        current.load()->noteRange(name, thread, start, end, false);
+    } catch (...) {
+        return; // no memory: this range is missing
+    }
+}
+
+void Recorder::noteOpened() noexcept
+{
+    if (isRecording())
+        current.load()->noteOpened();
+}
+
+void Recorder::endStep() noexcept
+{
+    if (!isRecording())
+        return;
+    try {
+        current.load()->endStep();
+    } catch (...) {
+        return; // no memory: this step is missing
+    }
+}
+
+void Recorder::flush() noexcept
+{
+    if (!isRecording() || getpid() != owner)
+        return;
+    writeNow();
+}
+
+} // namespace tilescope::record

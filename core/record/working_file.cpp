@@ -1,0 +1,271 @@
+#include "core/record/working_file.h"
+
+#include "core/base/error.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <type_traits>
+
+namespace tilescope::record {
+
+namespace {
+
+constexpr std::string_view kAnyVersion = "tilescope working file ";
+constexpr std::uint32_t kFactsBlock = 1;
+constexpr std::uint32_t kEventsBlock = 2;
+constexpr std::uint32_t kLongestBlock = 1U << 30;
+
+struct BlockHead {
+    std::uint32_t kind;
+    std::uint32_t bytes;
+    std::uint64_t checksum;
+};
+
+/// FNV-1a over words of eight bytes: fast enough for the recorder's thread.
+std::uint64_t checksumOf(std::string_view data)
+{
+    std::uint64_t hash = 0xcbf29ce484222325ULL;
+    const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3ULL; };
+    while (data.size() >= sizeof(std::uint64_t)) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, data.data(), sizeof(word));
+        mix(word);
+        data.remove_prefix(sizeof(word));
+    }
+    for (const char c : data)
+        mix(static_cast<unsigned char>(c));
+    return hash;
+}
+
+template <class Row> void put(std::string& out, const Row& row)
+{
+    static_assert(std::is_trivially_copyable_v<Row>);
+    out.append(reinterpret_cast<const char*>(&row), sizeof(row));
+}
+
+void putText(std::string& out, std::string_view text)
+{
+    put(out, static_cast<std::uint32_t>(text.size()));
+    out += text;
+}
+
+template <class Row> void putRows(std::string& out, const std::vector<Row>& rows)
+{
+    static_assert(std::is_trivially_copyable_v<Row>);
+    put(out, static_cast<std::uint32_t>(rows.size()));
+    out.append(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Row));
+}
+
+/// Takes values from the front of a payload; `good` falls when they do not fit.
+class Taker {
+public:
+    explicit Taker(std::string_view data) : data_(data) {}
+
+    template <class Row> Row take()
+    {
+        Row row{};
+        if (data_.size() < sizeof(row)) {
+            good = false;
+            return row;
+        }
+        std::memcpy(&row, data_.data(), sizeof(row));
+        data_.remove_prefix(sizeof(row));
+        return row;
+    }
+    std::string text()
+    {
+        const auto bytes = take<std::uint32_t>();
+        if (bytes > data_.size()) {
+            good = false;
+            return {};
+        }
+        std::string text(data_.substr(0, bytes));
+        data_.remove_prefix(bytes);
+        return text;
+    }
+    template <class Row> void rows(std::vector<Row>& into)
+    {
+        const auto count = take<std::uint32_t>();
+        if (count > data_.size() / sizeof(Row)) {
+            good = false;
+            return;
+        }
+        into.resize(count);
+        if (count > 0)
+            std::memcpy(into.data(), data_.data(), count * sizeof(Row));
+        data_.remove_prefix(count * sizeof(Row));
+    }
+
+    bool good = true;
+
+private:
+    std::string_view data_;
+};
+
+std::string encoded(const ProcessFacts& facts)
+{
+    std::string payload;
+    for (const auto& [key, value] : facts) {
+        putText(payload, key);
+        putText(payload, value);
+    }
+    return payload;
+}
+
+bool decode(Taker& from, WorkingBlock& block)
+{
+    const auto strings = from.take<std::uint32_t>();
+    for (std::uint32_t i = 0; from.good && i < strings; ++i)
+        block.strings.push_back(from.text());
+    from.rows(block.launches);
+    from.rows(block.threads);
+    from.rows(block.devices);
+    from.rows(block.ranges);
+    from.rows(block.activities);
+    from.rows(block.calls);
+    from.rows(block.losses);
+    block.recordsChecked = from.take<std::int64_t>();
+    return from.good;
+}
+
+} // namespace
+
+WorkingFileWriter::WorkingFileWriter(std::filesystem::path file, ProcessFacts facts)
+    : file_(std::move(file)), facts_(std::move(facts))
+{
+}
+
+WorkingFileWriter::~WorkingFileWriter()
+{
+    abandon();
+}
+
+void WorkingFileWriter::abandon() noexcept
+{
+    if (descriptor_ >= 0)
+        ::close(descriptor_);
+    descriptor_ = -1;
+    failed_ = true;
+}
+
+bool WorkingFileWriter::open()
+{
+    if (failed_ || descriptor_ >= 0)
+        return !failed_;
+    descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    failed_ = descriptor_ < 0;
+    return !failed_ && writeAll(kWorkingFileLine.data(), kWorkingFileLine.size()) &&
+           write(kFactsBlock, encoded(facts_));
+}
+
+void WorkingFileWriter::addFact(std::string key, std::string value)
+{
+    facts_.emplace_back(std::move(key), std::move(value));
+    if (descriptor_ >= 0)
+        write(kFactsBlock, encoded({facts_.back()}));
+}
+
+bool WorkingFileWriter::append(const WorkingBlock& block)
+{
+    if (!open())
+        return false;
+    std::string payload;
+    payload.reserve(block.activities.size() * sizeof(ActivityRow) + block.ranges.size() * sizeof(RangeRow) +
+                    4096);
+    put(payload, static_cast<std::uint32_t>(block.strings.size()));
+    for (const std::string& text : block.strings)
+        putText(payload, text);
+    putRows(payload, block.launches);
+    putRows(payload, block.threads);
+    putRows(payload, block.devices);
+    putRows(payload, block.ranges);
+    putRows(payload, block.activities);
+    putRows(payload, block.calls);
+    putRows(payload, block.losses);
+    put(payload, block.recordsChecked);
+    return write(kEventsBlock, payload);
+}
+
+bool WorkingFileWriter::write(std::uint32_t kind, const std::string& payload)
+{
+    const BlockHead head{kind, static_cast<std::uint32_t>(payload.size()), checksumOf(payload)};
+    return payload.size() < kLongestBlock && writeAll(reinterpret_cast<const char*>(&head), sizeof(head)) &&
+           writeAll(payload.data(), payload.size());
+}
+
+bool WorkingFileWriter::writeAll(const char* data, std::size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t written = ::write(descriptor_, data, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            failed_ = true;
+            return false;
+        }
+        data += written;
+        bytes -= static_cast<std::size_t>(written);
+    }
+    return true;
+}
+
+bool isWorkingFile(std::string_view head)
+{
+    return head.starts_with(kAnyVersion);
+}
+
+WorkingFileEnd readWorkingFile(const std::filesystem::path& file,
+                               const std::function<void(ProcessFacts&&)>& takeFacts,
+                               const std::function<void(WorkingBlock&&)>& takeBlock)
+{
+    std::ifstream in(file, std::ios::binary);
+    std::string line(kWorkingFileLine.size(), '\0');
+    if (!in.read(line.data(), static_cast<std::streamsize>(line.size())))
+        throw Error{.what = "cannot be read", .where = file.string(), .kind = ErrorKind::Failure};
+    if (line != kWorkingFileLine)
+        throw Error{.what = "was written by another version of Tilescope",
+                    .where = file.string(),
+                    .mend = "read it with the version that recorded it"};
+    for (;;) {
+        BlockHead head{};
+        in.read(reinterpret_cast<char*>(&head), sizeof(head));
+        if (in.gcount() == 0)
+            return {};
+        if (!in || head.bytes >= kLongestBlock)
+            return {.isCut = true};
+        // Grows with what is there, so that a damaged length does not allocate.
+        std::string payload;
+        while (payload.size() < head.bytes) {
+            constexpr std::size_t kPiece = 1 << 22;
+            const std::size_t before = payload.size();
+            payload.resize(std::min<std::size_t>(head.bytes, before + kPiece));
+            if (!in.read(payload.data() + before, static_cast<std::streamsize>(payload.size() - before)))
+                return {.isCut = true};
+        }
+        if (checksumOf(payload) != head.checksum)
+            return {.isCut = true};
+        Taker from(payload);
+        if (head.kind == kFactsBlock) {
+            ProcessFacts facts;
+            for (std::size_t left = payload.size(); left > 0 && from.good;) {
+                std::string key = from.text();
+                std::string value = from.text();
+                left -= std::min(left, key.size() + value.size() + 2 * sizeof(std::uint32_t));
+                facts.emplace_back(std::move(key), std::move(value));
+            }
+            takeFacts(std::move(facts));
+        } else if (head.kind == kEventsBlock) {
+            WorkingBlock block;
+            if (!decode(from, block))
+                return {.isCut = true};
+            takeBlock(std::move(block));
+        }
+    }
+}
+
+} // namespace tilescope::record

@@ -1,0 +1,140 @@
+#pragma once
+
+#include "core/base/ids.h"
+#include "core/model/events.h"
+#include "core/model/losses.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// The working file of a recorded process: what the recorder writes while the program runs.
+///
+/// Append only: a first line with the version, then blocks, each with its length and checksum. Blocks of a killed
+/// process are complete but possibly the last, which readers drop. Numbers have the byte order of the machine.
+/// Strings are numbered from 0 in the order of the file; kNoString stands for none.
+namespace tilescope::record {
+
+inline constexpr std::string_view kWorkingFileLine = "tilescope working file 1\n";
+inline constexpr std::uint32_t kNoString = ~0U;
+
+/// A host range. Times are nanoseconds of the process' steady clock, here and below.
+struct RangeRow {
+    std::int64_t start, end;
+    std::uint32_t thread;       ///< of the operating system
+    std::uint32_t name;         ///< string
+    std::uint32_t isStep;       ///< 1: a step of the program
+    std::uint32_t backwardPath; ///< string: its path if it is known to be part of the backward pass
+};
+
+/// A kernel, copy or memset with its launch.
+struct ActivityRow {
+    std::int64_t start, end;
+    std::int64_t launched; ///< 0: unknown
+    std::int64_t bytes;
+    std::uint64_t graphNode;
+    std::uint32_t name;
+    std::uint32_t backwardPath; ///< string: path of the backward work that launched it, if it is known
+    std::uint32_t correlation;
+    std::uint32_t launchThread;
+    std::uint32_t stream; ///< CUPTI's number
+    std::uint32_t launch; ///< index of a LaunchConfig, numbered in the order of the file
+    std::int32_t device;  ///< CUDA's number
+    std::uint8_t kind;    ///< DeviceEventKind
+    std::uint8_t copy;    ///< CopyKind
+    std::uint16_t unused;
+};
+
+/// A call that waits for the device (kind Synchronize), or time that tracing took (kind Overhead).
+struct CallRow {
+    std::int64_t start, end;
+    std::uint32_t name;
+    std::uint32_t correlation;
+    std::uint32_t thread;
+    std::uint32_t kind; ///< ApiKind
+};
+
+struct ThreadRow {
+    std::uint32_t thread;
+    std::uint32_t name;
+};
+
+struct DeviceRow {
+    std::int32_t ordinal;
+    std::uint32_t uuid;
+    std::uint32_t name;
+    std::uint32_t unused;
+};
+
+struct LossRow {
+    std::uint32_t name; ///< LossInfo::name
+    std::uint32_t detail;
+    std::int64_t count;
+};
+
+/// One block of events. Counts of losses and records are totals since the start, so the last block holds.
+struct WorkingBlock {
+    std::vector<std::string> strings;   ///< those that no earlier block has
+    std::vector<LaunchConfig> launches; ///< likewise
+    std::vector<ThreadRow> threads;
+    std::vector<DeviceRow> devices;
+    std::vector<RangeRow> ranges;
+    std::vector<ActivityRow> activities;
+    std::vector<CallRow> calls;
+    std::vector<LossRow> losses;
+    std::int64_t recordsChecked = 0;
+
+    bool hasEvents() const { return !ranges.empty() || !activities.empty() || !calls.empty(); }
+};
+
+/// Facts about the process: pid, host, rank, … as pairs of key and text.
+using ProcessFacts = std::vector<std::pair<std::string, std::string>>;
+
+/// Writes a working file; one thread. Creates it with mode 0600 at the first append.
+class WorkingFileWriter {
+public:
+    /// \param facts  written before the first block
+    WorkingFileWriter(std::filesystem::path file, ProcessFacts facts);
+    ~WorkingFileWriter();
+    WorkingFileWriter(const WorkingFileWriter&) = delete;
+    WorkingFileWriter& operator=(const WorkingFileWriter&) = delete;
+
+    /// Adds a fact that became known later.
+    void addFact(std::string key, std::string value);
+    /// Appends a block. After a failure (a full disk) nothing more is written.
+    /// \return  whether the file is still intact
+    bool append(const WorkingBlock& block);
+    /// Closes the descriptor without writing, as a forked child must.
+    void abandon() noexcept;
+
+private:
+    bool open();
+    bool write(std::uint32_t kind, const std::string& payload);
+    bool writeAll(const char* data, std::size_t bytes);
+
+    std::filesystem::path file_;
+    ProcessFacts facts_;
+    int descriptor_ = -1;
+    bool failed_ = false;
+};
+
+/// Whether a file that begins with `head` is a working file of any version.
+bool isWorkingFile(std::string_view head);
+
+/// What readWorkingFile() found besides the blocks.
+struct WorkingFileEnd {
+    bool isCut = false; ///< the last block is incomplete or damaged
+};
+
+/// Reads a working file block by block. Checks every count and length; ids are the caller's to check.
+/// \param takeFacts  may be called again, with facts that became known later
+/// \throws Error  the file cannot be read or has another version
+WorkingFileEnd readWorkingFile(const std::filesystem::path& file,
+                               const std::function<void(ProcessFacts&&)>& takeFacts,
+                               const std::function<void(WorkingBlock&&)>& takeBlock);
+
+} // namespace tilescope::record

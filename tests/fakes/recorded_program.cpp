@@ -1,0 +1,91 @@
+// A program that uses NVTX and, through the fake CUPTI that it links, CUDA; it knows nothing of the recorder. What
+// the CUDA driver does at cuInit it does itself: it loads CUDA_INJECTION64_PATH.
+
+#include <nvtx3/nvToolsExt.h>
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+extern "C" void fakeLaunch(const char* kernel);
+extern "C" void fakeRival();
+
+namespace {
+
+void initialiseCuda()
+{
+    const char* path = std::getenv("CUDA_INJECTION64_PATH");
+    void* library = path ? dlopen(path, RTLD_NOW) : nullptr;
+    if (library)
+        reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"))();
+}
+
+/// Ranges of every form that NVTX has, with launches in them.
+void step()
+{
+    static const nvtxDomainHandle_t domain = nvtxDomainCreateA("library");
+    static const nvtxStringHandle_t name = nvtxDomainRegisterStringA(domain, "registered");
+    nvtxRangePushA("step");
+    nvtxRangePushA("forward");
+    fakeLaunch("gemm");
+    nvtxEventAttributes_t attributes{};
+    attributes.version = NVTX_VERSION;
+    attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+    attributes.message.registered = name;
+    nvtxDomainRangePushEx(domain, &attributes);
+    fakeLaunch("softmax");
+    // Domains do not nest in each other.
+    nvtxRangePop();
+    nvtxDomainRangePop(domain);
+    const nvtxRangeId_t upload = nvtxRangeStartA("upload");
+    std::thread([upload] { nvtxRangeEnd(upload); }).join();
+    nvtxRangePop();
+}
+
+void pause(int milliseconds)
+{
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    const std::string_view what = argc > 1 ? argv[1] : "";
+    if (what == "rival")
+        fakeRival();
+    initialiseCuda();
+    for (int i = 0; i < 3; ++i)
+        step();
+    std::puts("three steps");
+    std::fflush(stdout);
+    if (what == "exit")
+        return 7;
+    if (what == "kill") {
+        pause(2000); // the recorder writes every half second
+        std::raise(SIGKILL);
+    }
+    if (what == "terminate")
+        std::raise(SIGTERM);
+    if (what == "wait")
+        pause(60'000);
+    if (what == "fork") {
+        const pid_t child = fork();
+        if (child == 0) {
+            step();
+            std::exit(0);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        return status == 0 ? 0 : 1;
+    }
+    return 0;
+}

@@ -1,0 +1,345 @@
+// `tilescope record` with a program that uses a CUPTI without a GPU, and with Python programs on the CPU.
+
+#include "tests/support/program.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <sys/stat.h>
+
+namespace tilescope {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using testing::Program;
+using testing::ProgramResult;
+using testing::TemporaryFolder;
+
+class Record : public ::testing::Test {
+protected:
+    ProgramResult run(std::vector<std::string> command,
+                      const std::map<std::string, std::string>& environment = {})
+    {
+        return testing::runProgram(command, folder_.path(), environment);
+    }
+
+    ProgramResult record(std::vector<std::string> command,
+                         const std::map<std::string, std::string>& environment = {})
+    {
+        std::vector<std::string> words{TILESCOPE_PROGRAM, "record", "-o", "t.tscope", "--"};
+        words.insert(words.end(), command.begin(), command.end());
+        return run(words, environment);
+    }
+
+    json show(std::vector<std::string> what)
+    {
+        std::vector<std::string> words{TILESCOPE_PROGRAM, "show", "t.tscope"};
+        words.insert(words.end(), what.begin(), what.end());
+        words.insert(words.end(), {"--format", "json"});
+        const ProgramResult result = run(words);
+        EXPECT_EQ(result.code, 0) << result.err;
+        return json::parse(result.out, nullptr, false);
+    }
+
+    std::map<std::string, int> kernelCounts()
+    {
+        std::map<std::string, int> counts;
+        for (const json& row : show({"kernels"}))
+            counts[row.at("name")] += row.at("instances").get<int>();
+        return counts;
+    }
+
+    std::set<std::string> rangePaths()
+    {
+        std::set<std::string> paths;
+        for (const json& row : show({"ranges"}))
+            paths.insert(row.at("path"));
+        return paths;
+    }
+
+    /// What a recording leaves besides its output.
+    std::vector<std::string> otherFiles()
+    {
+        std::vector<std::string> names;
+        for (const auto& entry : fs::directory_iterator(folder_.path()))
+            if (entry.path().filename().string().find("recording") != std::string::npos)
+                names.push_back(entry.path().filename());
+        return names;
+    }
+
+    std::string script(const std::string& name, const std::string& text)
+    {
+        const fs::path file = folder_.path() / name;
+        fs::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+        return file.string();
+    }
+
+    TemporaryFolder folder_;
+};
+
+TEST_F(Record, StoresKernelsAndRangesAndPassesOutputAndExitCodeOn)
+{
+    const ProgramResult result = record({RECORDED_PROGRAM, "exit"});
+    EXPECT_EQ(result.code, 7) << result.err;
+    EXPECT_EQ(result.out, "three steps\n");
+    EXPECT_EQ(kernelCounts(), (std::map<std::string, int>{{"gemm", 3}, {"softmax", 3}}));
+    EXPECT_THAT(rangePaths(), IsSupersetOf({"step/forward", "step/registered", "step/upload"}));
+    EXPECT_THAT(otherFiles(), ::testing::IsEmpty());
+}
+
+TEST_F(Record, AddsARunToAnExistingFile)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM}).code, 0);
+    const ProgramResult second = record({RECORDED_PROGRAM});
+    EXPECT_EQ(second.code, 0);
+    EXPECT_THAT(second.err, HasSubstr("run 2 of t.tscope"));
+}
+
+TEST_F(Record, KeepsWhatAKilledProgramDidHalfASecondBefore)
+{
+    const ProgramResult result = record({RECORDED_PROGRAM, "kill"});
+    EXPECT_EQ(result.code, -SIGKILL);
+    EXPECT_EQ(kernelCounts()["gemm"], 3);
+}
+
+TEST_F(Record, KeepsEverythingOfATerminatedProgram)
+{
+    const ProgramResult result = record({RECORDED_PROGRAM, "terminate"});
+    EXPECT_EQ(result.code, -SIGTERM);
+    EXPECT_EQ(kernelCounts()["softmax"], 3);
+}
+
+TEST_F(Record, PassesSignalsOnAndKeepsTheRecording)
+{
+    Program program({TILESCOPE_PROGRAM, "record", "-o", "t.tscope", "--", RECORDED_PROGRAM, "wait"},
+                    folder_.path());
+    ASSERT_TRUE(program.waitFor("three steps"));
+    kill(program.pid(), SIGINT);
+    EXPECT_EQ(program.wait().code, -SIGINT);
+    EXPECT_EQ(kernelCounts()["gemm"], 3);
+}
+
+TEST_F(Record, LeavesForkedChildrenOut)
+{
+    EXPECT_EQ(record({RECORDED_PROGRAM, "fork"}).code, 0);
+    EXPECT_EQ(kernelCounts()["gemm"], 3);
+}
+
+TEST_F(Record, NamesAnotherProfilerAndRecordsTheRangesAllTheSame)
+{
+    EXPECT_EQ(record({RECORDED_PROGRAM, "rival"}).code, 0);
+    EXPECT_THAT(rangePaths(), Contains("step/forward"));
+    EXPECT_THAT(kernelCounts(), ::testing::IsEmpty());
+}
+
+TEST_F(Record, RefusesIfAnotherToolIsSet)
+{
+    const ProgramResult result = record({RECORDED_PROGRAM}, {{"CUDA_INJECTION64_PATH", "/opt/other.so"}});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_THAT(result.err, AllOf(HasSubstr("/opt/other.so"), HasSubstr("unset it")));
+}
+
+TEST_F(Record, SaysThatAProgramCannotBeStarted)
+{
+    const ProgramResult result = record({"./no-such-program"});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_THAT(result.err, HasSubstr("./no-such-program: cannot be started"));
+    EXPECT_THAT(otherFiles(), ::testing::IsEmpty());
+}
+
+TEST_F(Record, RefusesALibraryThatOthersCanWrite)
+{
+    const fs::path copy = folder_.path() / "copy";
+    fs::create_directories(copy / "bin");
+    fs::create_directories(copy / "lib");
+    fs::copy(TILESCOPE_PROGRAM, copy / "bin/tilescope");
+    fs::copy(RECORDER_LIBRARY, copy / "lib/libtilescope_record.so");
+    ASSERT_EQ(chmod((copy / "lib").c_str(), 0777), 0);
+    const ProgramResult result = run({(copy / "bin/tilescope").string(), "record", "--", "true"});
+    EXPECT_EQ(result.code, 4);
+    EXPECT_THAT(result.err, HasSubstr("can be written by other users"));
+}
+
+TEST_F(Record, SaysThatNothingWasRecorded)
+{
+    const ProgramResult result = record({"true"});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_THAT(result.err, HasSubstr("nothing was recorded"));
+    EXPECT_FALSE(fs::exists(folder_.path() / "t.tscope"));
+}
+
+/// The library must fit into any process.
+TEST_F(Record, LibraryExportsOnlyItsEntryPoints)
+{
+    const ProgramResult result = run({"/usr/bin/env", "nm", "-D", "--defined-only", RECORDER_LIBRARY});
+    ASSERT_EQ(result.code, 0) << result.err;
+    std::set<std::string> names;
+    std::istringstream lines(result.out);
+    for (std::string address, type, name; lines >> address >> type >> name;)
+        names.insert(name);
+    EXPECT_EQ(names, (std::set<std::string>{"InitializeInjection", "InitializeInjectionNvtx2"}));
+}
+
+TEST_F(Record, LibraryNeedsNoNewerLibraries)
+{
+    const ProgramResult result = run({"/usr/bin/env", "objdump", "-T", RECORDER_LIBRARY});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.out, Not(HasSubstr("GLIBCXX")));
+    EXPECT_THAT(result.out, Not(HasSubstr("CXXABI")));
+    std::istringstream words(result.out);
+    const std::string version = "(GLIBC_2.";
+    for (std::string word; words >> word;) {
+        if (word.starts_with(version)) {
+            EXPECT_LE(std::stoi(word.substr(version.size())), 28) << word;
+        }
+    }
+}
+
+// --- PyTorch on the CPU ---
+
+constexpr const char* kTraining = R"(
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = torch.nn.Linear(8, 8)
+    def forward(self, x):
+        return torch.relu(self.attention(x))
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(Block() for _ in range(2))
+    def forward(self, x):
+        for layer in self.layers:
+            x = CALL
+        return x.sum()
+
+def main():
+    model = Model()
+    model = PREPARE
+    optimizer = torch.optim.AdamW(model.parameters())
+    for (batch,) in DataLoader(TensorDataset(torch.randn(12, 8)), batch_size=4, num_workers=WORKERS):
+        optimizer.zero_grad()
+        model(batch).backward()
+        optimizer.step()
+    print("trained")
+
+if __name__ == "__main__":
+    main()
+)";
+
+std::string training(const std::string& call = "layer(x)", const std::string& prepare = "model",
+                     const std::string& workers = "0")
+{
+    std::string text = kTraining;
+    for (const auto& [word, by] :
+         {std::pair{std::string("CALL"), call}, {"PREPARE", prepare}, {"WORKERS", workers}})
+        text.replace(text.find(word), word.size(), by);
+    return text;
+}
+
+TEST_F(Record, FindsModulesAndStepsOfPyTorch)
+{
+    const ProgramResult result = record({PYTHON_PROGRAM, script("train.py", training())});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "trained\n");
+    EXPECT_THAT(rangePaths(), IsSupersetOf({"step/Model/layers.0/attention", "step/Model/layers.1/attention",
+                                            "step/backward", "step/optimizer", "step/data"}));
+    EXPECT_EQ(show({"steps"}).size(), 3U);
+}
+
+TEST_F(Record, RecordsCheckpointedModulesUnderTheirBackward)
+{
+    const std::string call = "torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)";
+    const ProgramResult result =
+        record({PYTHON_PROGRAM, script("train.py", "import torch.utils.checkpoint\n" + training(call))});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(rangePaths(), IsSupersetOf({"step/backward/Model/layers.0/attention",
+                                            "step/backward/Model/layers.1/attention"}));
+}
+
+TEST_F(Record, CompiledModulesKeepWorking)
+{
+    const ProgramResult result = record(
+        {PYTHON_PROGRAM, script("train.py", training("layer(x)", "torch.compile(model, backend='eager', "
+                                                                 "fullgraph=True)"))});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(show({"steps"}).size(), 3U);
+}
+
+TEST_F(Record, WorkersOfDataLoadersStaySilent)
+{
+    const ProgramResult result =
+        record({PYTHON_PROGRAM, script("train.py", training("layer(x)", "model", "2"))});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(show({"steps"}).size(), 3U);
+}
+
+TEST_F(Record, RunsTheUsersOwnSitecustomize)
+{
+    script("own/sitecustomize.py", "print('own sitecustomize')\n");
+    const ProgramResult result = record({PYTHON_PROGRAM, "-c", "print('program')"},
+                                        {{"PYTHONPATH", (folder_.path() / "own").string()}});
+    EXPECT_EQ(result.out, "own sitecustomize\nprogram\n");
+    EXPECT_EQ(result.err.find("Traceback"), std::string::npos) << result.err;
+}
+
+TEST_F(Record, ExceptionsOfTheProgramStayAsTheyAre)
+{
+    const std::string text = "import torch\n"
+                             "class M(torch.nn.Module):\n"
+                             "    def forward(self, x):\n"
+                             "        raise ValueError('mine')\n"
+                             "try:\n"
+                             "    M()(1)\n"
+                             "except ValueError as error:\n"
+                             "    print(error)\n"
+                             "torch.nn.Identity()(torch.ones(1))\n"
+                             "raise SystemExit(3)\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("fails.py", text)});
+    EXPECT_EQ(result.code, 3) << result.err;
+    EXPECT_EQ(result.out, "mine\n");
+}
+
+TEST_F(Record, JoinsRanksIntoOneRun)
+{
+    const std::string both = "for rank in 0 1; do RANK=$rank WORLD_SIZE=2 " RECORDED_PROGRAM " & done; wait";
+    const ProgramResult result = record({"sh", "-c", both});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(kernelCounts()["gemm"], 6);
+    EXPECT_EQ(show({"runs"}).size(), 1U);
+}
+
+TEST_F(Record, MasksSecretsInCommandLines)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM, "none", "--api-token", "hunter2", "MY_SECRET=hunter3"}).code, 0);
+    std::ifstream file(folder_.path() / "t.tscope", std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_NE(bytes.find("--api-token ***"), std::string::npos);
+    EXPECT_EQ(bytes.find("hunter"), std::string::npos);
+}
+
+} // namespace
+
+} // namespace tilescope
