@@ -28,7 +28,7 @@ BUILDS = "builds or installs with apt and the network; tests packaging.* and CI 
 WINDOW = "opens the window, which needs a display; ui_no_display and window do"
 LONG = "takes a GPU, or hours of a CPU; studies.quick runs the small edition"
 CLUSTER = "needs a cluster's disk, scheduler or network; tests packaging.bundle and slurm.* do"
-PYTHON = "needs a whole PyTorch; tests exchange.memory_viz and studies.package do"
+PYTHON = "needs a whole PyTorch; tests exchange.memory_viz, studies.package and record do"
 PACKAGES = "needs packages of PyPI; the scripts tests/exchange/*_check.py use them"
 GPU = "needs a GPU of that number"
 NOT_RUN = {
@@ -73,6 +73,11 @@ NOT_RUN = {
         "pip install tilescope-0.1.0/share/tilescope/python": BUILDS,
         "export PYTHONPATH=$PWD/tilescope-0.1.0/share/tilescope/python": BUILDS,
     },
+    "record.md": {
+        "tilescope record -o t.tscope -- python train.py": PYTHON,
+        "tilescope record -o t.tscope -- torchrun --nproc-per-node=2 train.py": GPU,
+    },
+    HELP: {"tilescope record -o t.tscope -- python train.py": PYTHON},
     "study-compiled.md": {
         "tilescope run attention --mode forward --compile '[none, \"package:naive.pt2\"]' -o compiled.tscope": PYTHON,
     },
