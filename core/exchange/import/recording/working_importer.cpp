@@ -16,7 +16,6 @@ namespace tilescope::exchange {
 
 namespace {
 
-using record::kNoString;
 
 std::optional<std::int64_t> numberIn(std::string_view text)
 {
