@@ -24,7 +24,7 @@ class SharedFile {
 public:
     /// \param shown  the path that stands for the file on screen, if it is another: the source of an import
     explicit SharedFile(std::filesystem::path path, std::filesystem::path shown = {})
-        : path_(std::move(path)), shown_(shown.empty() ? path_ : std::move(shown))
+        : path_(std::move(path)), shown_(shown.empty() ? path_ : shown)
     {
     }
 
