@@ -16,7 +16,6 @@ namespace tilescope::exchange {
 
 namespace {
 
-
 std::optional<std::int64_t> numberIn(std::string_view text)
 {
     std::int64_t number = 0;
