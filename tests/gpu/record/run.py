@@ -77,10 +77,9 @@ def programs(session, gpus):
         file, result, seconds = session.record(command)
         kernels = [row for row in session.show(file, "kernels")]
         ranges = session.show(file, "ranges")
-        runs = session.show(file, "runs")
         rows[name] = {"exit": result.returncode, "kernels": sum(row["instances"] for row in kernels),
                       "names": len(kernels), "ranges": len(ranges), "steps": len(session.show(file, "steps")),
-                      "losses": [loss for run in runs for loss in run.get("losses", [])],
+                      "losses": [[loss["count"], loss["detail"]] for loss in session.show(file, "losses")],
                       "seconds": round(seconds, 1)}
         print(f"{name:14} {rows[name]}", flush=True)
         if result.returncode != 0 or not kernels:
