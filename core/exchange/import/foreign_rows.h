@@ -97,6 +97,9 @@ struct ForeignTrace {
     std::map<std::pair<RecordLoss, std::string>, std::int64_t> losses; ///< by kind and detail
     std::int64_t records = 0;
     std::int64_t kernels = 0;
+
+    ProcessIndex processOf(const HostRow& row) const { return threads[row.thread].process; }
+    ProcessIndex processOf(const DeviceRow& row) const { return streams[row.stream].process; }
 };
 
 /// The most devices that a run may have.

@@ -101,4 +101,24 @@ void numberParties(ForeignTrace& trace)
     numberStreams(trace);
 }
 
+void numberCorrelations(ForeignTrace& trace)
+{
+    std::vector<std::uint32_t> highest(trace.parties.processes.size(), 0);
+    const auto note = [&](ProcessIndex process, std::uint32_t correlation) {
+        auto& known = highest[static_cast<std::size_t>(process.value)];
+        known = std::max(known, correlation);
+    };
+    for (const HostRow& row : trace.host)
+        if (row.kind == HostKind::ApiCall || row.kind == HostKind::Launch)
+            note(trace.processOf(row), row.extra);
+    for (const DeviceRow& row : trace.activities)
+        note(trace.processOf(row), row.correlation);
+    std::uint64_t next = 0;
+    for (std::size_t i = 0; i < highest.size(); ++i) {
+        // Ids beyond 32 bits wrap: they label events, which the assembly connects before.
+        trace.parties.processes[i].firstCorrelation = static_cast<std::uint32_t>(next);
+        next += highest[i];
+    }
+}
+
 } // namespace tilescope::exchange

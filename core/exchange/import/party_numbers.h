@@ -11,4 +11,7 @@ namespace tilescope::exchange {
 /// same number on the same host, unless the processes are different ranks: NCCL refuses two ranks on one device.
 void numberParties(ForeignTrace& trace);
 
+/// Gives each process' correlation ids an interval of the run's: sets TracedProcess::firstCorrelation.
+void numberCorrelations(ForeignTrace& trace);
+
 } // namespace tilescope::exchange

@@ -4,10 +4,12 @@
 #include "core/base/plural.h"
 #include "core/base/sha256.h"
 #include "core/base/version.h"
+#include "core/exchange/import/collective_matcher.h"
+#include "core/exchange/import/common_axis.h"
 #include "core/exchange/import/launch_index.h"
 #include "core/exchange/import/party_numbers.h"
 #include "core/exchange/import/path_maker.h"
-#include "core/exchange/import/step_finder.h"
+#include "core/exchange/import/run_steps.h"
 #include "core/exchange/text.h"
 #include "core/model/api_class.h"
 #include "core/store/maintenance/maintenance.h"
@@ -18,7 +20,6 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <set>
 #include <unordered_map>
 
 namespace tilescope::exchange {
@@ -50,9 +51,10 @@ public:
     {
         requireEvents();
         numberParties(trace_);
-        placeOnOneAxis();
-        numberCorrelations();
-        findSteps();
+        time_ = placeOnOneAxis(trace_, header_.name);
+        numberCorrelations(trace_);
+        steps_.emplace(trace_);
+        collectives_.emplace(trace_);
         const auto outermostFirst = [](const HostRow& a, const HostRow& b) {
             if (a.start != b.start)
                 return a.start < b.start;
@@ -82,8 +84,7 @@ public:
         writeHost();
         writeActivities();
         writeAllocations();
-        writeCollectives();
-        writeWaits();
+        writeCollectivesAndWaits();
         addFacts();
         TraceBatch last;
         for (const auto& [which, count] : trace_.losses)
@@ -91,7 +92,7 @@ public:
         last.recordsChecked = trace_.records;
         writer.write(last);
         writer.writeEnvironment(trace_.environment);
-        writer.writeSamples(samples());
+        writer.writeSamples(steps_->samples());
         writer.endRun(result());
         return run;
     }
@@ -109,185 +110,10 @@ private:
     {
         return trace_.parties.processes[static_cast<std::size_t>(index.value)];
     }
-    ProcessIndex processOf(const HostRow& row) const { return trace_.threads[row.thread].process; }
-    ProcessIndex processOf(const DeviceRow& row) const { return trace_.streams[row.stream].process; }
-
-    /// Adds the offset of each process' clock to its times and finds the first and the last.
-    void placeOnOneAxis()
-    {
-        if (trace_.parties.clocks.empty())
-            trace_.parties.clocks.push_back(
-                {.id = ClockIndex{0}, .name = header_.name, .method = "same clock"});
-        std::vector<std::int64_t> offsets;
-        for (TracedProcess& process : trace_.parties.processes) {
-            if (!process.clock)
-                process.clock = ClockIndex{0};
-            offsets.push_back(
-                trace_.parties.clocks[static_cast<std::size_t>(process.clock.value)].offset.count());
-        }
-        const auto offsetOf = [&offsets](ProcessIndex process) {
-            return process ? offsets[static_cast<std::size_t>(process.value)] : 0;
-        };
-        const auto place = [&](auto& row) {
-            const std::int64_t offset = offsetOf(processOf(row));
-            row.start += offset;
-            row.end += offset;
-            reach(row.start, row.end);
-        };
-        std::ranges::for_each(trace_.host, place);
-        std::ranges::for_each(trace_.activities, place);
-        // An allocation has the time of its host row.
-        for (const HostRow& row : trace_.host)
-            if (row.kind == HostKind::Allocation)
-                trace_.allocations[row.extra].time = timestampAt(row.start);
-        const auto shift = [&](auto& event) {
-            event.start += Nanoseconds(offsetOf(event.process));
-            event.end += Nanoseconds(offsetOf(event.process));
-        };
-        std::ranges::for_each(trace_.collectives, shift);
-        std::ranges::for_each(trace_.waits, shift);
-        if (trace_.memory)
-            for (const AllocEvent& event : trace_.memory->first.allocEvents)
-                reach(nanosecondsOf(event.time), nanosecondsOf(event.time));
-    }
-
-    void reach(std::int64_t start, std::int64_t end)
-    {
-        first_ = std::min(first_, start);
-        last_ = std::max(last_, end);
-    }
-
-    /// Gives each process' correlation ids an interval of the run's.
-    void numberCorrelations()
-    {
-        std::vector<std::uint32_t> highest(trace_.parties.processes.size(), 0);
-        const auto note = [&](ProcessIndex process, std::uint32_t correlation) {
-            auto& known = highest[static_cast<std::size_t>(process.value)];
-            known = std::max(known, correlation);
-        };
-        for (const HostRow& row : trace_.host)
-            if (row.kind == HostKind::ApiCall || row.kind == HostKind::Launch)
-                note(processOf(row), row.extra);
-        for (const DeviceRow& row : trace_.activities)
-            note(processOf(row), row.correlation);
-        std::uint64_t next = 0;
-        for (std::size_t i = 0; i < highest.size(); ++i) {
-            // Ids beyond 32 bits wrap: they label events, which the assembly connects before.
-            trace_.parties.processes[i].firstCorrelation = static_cast<std::uint32_t>(next);
-            next += highest[i];
-        }
-    }
 
     CorrelationId correlationOf(ProcessIndex process, std::uint32_t native) const
     {
         return native == 0 ? CorrelationId{} : CorrelationId{processOf(process).firstCorrelation + native};
-    }
-
-    // Steps -------------------------------------------------------------------------------------------------
-
-    void findSteps()
-    {
-        const std::size_t count = trace_.parties.processes.size();
-        std::vector<std::vector<StepCandidate>> candidates(count);
-        std::vector<std::int64_t> first(count, std::numeric_limits<std::int64_t>::max());
-        std::vector<char> mayDelimit; // by name: 0 unknown, 1 no, 2 yes
-        for (std::size_t i = 0; i < trace_.host.size(); ++i) {
-            const HostRow& row = trace_.host[i];
-            const auto process = static_cast<std::size_t>(processOf(row).value);
-            first[process] = std::min(first[process], row.start);
-            const bool isMarked = row.kind == HostKind::Step;
-            if (!isMarked && row.kind != HostKind::Range)
-                continue;
-            if (row.name >= mayDelimit.size())
-                mayDelimit.resize(std::max<std::size_t>(row.name + 1, 2 * mayDelimit.size()), 0);
-            const std::string_view name = trace_.strings.text(StringId{row.name});
-            char& known = mayDelimit[row.name];
-            if (known == 0)
-                known = mayDelimitSteps(name) ? 2 : 1;
-            if (isMarked || known == 2)
-                candidates[process].push_back({name, i, row.thread, row.start, row.end, isMarked});
-        }
-        steps_.resize(count);
-        std::set<std::string> sources;
-        for (std::size_t i = 0; i < count; ++i) {
-            std::ranges::stable_sort(candidates[i], {}, &StepCandidate::start);
-            FoundSteps found = stepsFromRanges(candidates[i], first[i]);
-            if (found.steps.empty())
-                found = stepsFromKernels(kernelsOfBusiestStream(ProcessIndex{static_cast<std::int32_t>(i)}));
-            if (found.steps.empty())
-                continue;
-            sources.insert(found.source + (found.isInferred ? " (inferred)" : ""));
-            keepSteps(i, std::move(found));
-        }
-        std::string all;
-        for (const std::string& source : sources)
-            all += (all.empty() ? "" : ", ") + source;
-        if (!all.empty())
-            trace_.environment.push_back({"steps.source", all});
-    }
-
-    /// The ranges that are steps become rows of kind Step, and no others; a computed step becomes a row.
-    void keepSteps(std::size_t process, FoundSteps&& found)
-    {
-        for (HostRow& row : trace_.host)
-            if (row.kind == HostKind::Step && static_cast<std::size_t>(processOf(row).value) == process)
-                row.kind = HostKind::Range;
-        const std::uint32_t thread =
-            found.thread ? *found.thread : mainThreadOf(ProcessIndex{static_cast<std::int32_t>(process)});
-        for (const FoundStep& step : found.steps)
-            if (step.range)
-                trace_.host[*step.range].kind = HostKind::Step;
-            else
-                trace_.host.push_back(
-                    {.start = step.start,
-                     .end = step.end,
-                     .name = trace_.strings.intern("step_" + std::to_string(step.number)).value,
-                     .thread = thread,
-                     .kind = HostKind::Step});
-        steps_[process] = std::move(found.steps);
-    }
-
-    std::uint32_t mainThreadOf(ProcessIndex process)
-    {
-        std::vector<std::size_t> events(trace_.threads.size(), 0);
-        for (const HostRow& row : trace_.host)
-            ++events[row.thread];
-        std::optional<std::uint32_t> main;
-        for (std::uint32_t i = 0; i < trace_.threads.size(); ++i)
-            if (trace_.threads[i].process == process && (!main || events[i] > events[*main]))
-                main = i;
-        if (main)
-            return *main;
-        trace_.threads.push_back({.process = process,
-                                  .name = trace_.strings.intern("steps"),
-                                  .number = ThreadId{std::numeric_limits<std::uint32_t>::max() - 1 -
-                                                     static_cast<std::uint32_t>(process.value)}});
-        return static_cast<std::uint32_t>(trace_.threads.size() - 1);
-    }
-
-    std::vector<KernelInstant> kernelsOfBusiestStream(ProcessIndex process) const
-    {
-        std::vector<std::int64_t> busy(trace_.streams.size(), 0);
-        for (const DeviceRow& row : trace_.activities)
-            if (row.kind == DeviceEventKind::Kernel && processOf(row) == process)
-                busy[row.stream] += row.end - row.start;
-        std::vector<KernelInstant> kernels;
-        const auto most = std::ranges::max_element(busy);
-        if (most == busy.end() || *most == 0)
-            return kernels;
-        const auto stream = static_cast<std::uint32_t>(most - busy.begin());
-        for (const DeviceRow& row : trace_.activities)
-            if (row.kind == DeviceEventKind::Kernel && row.stream == stream)
-                kernels.push_back({row.name, row.start, row.end});
-        std::ranges::sort(kernels, {}, &KernelInstant::start);
-        return kernels;
-    }
-
-    std::int32_t stepAt(ProcessIndex process, std::int64_t time) const
-    {
-        const auto& steps = steps_[static_cast<std::size_t>(process.value)];
-        const auto next = std::ranges::upper_bound(steps, time, {}, &FoundStep::start);
-        return next != steps.begin() && time < std::prev(next)->end ? std::prev(next)->number : kNoStep;
     }
 
     // Host --------------------------------------------------------------------------------------------------
@@ -320,9 +146,9 @@ private:
 
     void addHost(const HostRow& row, std::vector<Open>& stack, TraceBatch& batch)
     {
-        const ProcessIndex process = processOf(row);
+        const ProcessIndex process = trace_.processOf(row);
         const KnownThread& thread = trace_.threads[row.thread];
-        const std::int32_t step = stepAt(process, row.start);
+        const std::int32_t step = steps_->at(process, row.start);
         const Open outer = enclosing(stack, row);
         const StringId within = outer.path ? outer.path : paths_.ofStep(step);
         const StringId name{row.name};
@@ -422,7 +248,6 @@ private:
 
     void writeActivities()
     {
-        noteCollectives();
         TraceBatch batch;
         std::size_t done = 0;
         std::int64_t unlaunched = 0;
@@ -480,83 +305,20 @@ private:
             if (isLaunched)
                 event.launched = timestampAt(launch->start);
         } else {
-            event.step = stepAt(stream.process, row.start);
+            event.step = steps_->at(stream.process, row.start);
             event.path = paths_.ofStep(event.step);
         }
-        if (!collectives_.empty())
-            completeCollective(stream.process, row.correlation, event);
+        collectives_->complete(stream.process, row.correlation, event);
         batch.deviceEvents.push_back(event);
         return isLaunched;
     }
 
     // Collectives and waits ---------------------------------------------------------------------------------
 
-    static std::uint64_t keyOf(ProcessIndex process, std::uint32_t correlation)
-    {
-        return static_cast<std::uint64_t>(process.value) << 32 | correlation;
-    }
-
-    void noteCollectives()
-    {
-        for (std::size_t i = 0; i < trace_.collectives.size(); ++i)
-            if (const Collective& collective = trace_.collectives[i]; collective.correlation)
-                collectives_.emplace(keyOf(collective.process, collective.correlation.value), i);
-    }
-
-    /// A collective is what its kernel does: it takes the kernel's times and place.
-    void completeCollective(ProcessIndex process, std::uint32_t native, const DeviceEvent& kernel)
-    {
-        const auto found = collectives_.find(keyOf(process, native));
-        if (found == collectives_.end() || kernel.kind != DeviceEventKind::Kernel)
-            return;
-        Collective& collective = trace_.collectives[found->second];
-        collective.correlation = kernel.correlation;
-        collective.device = kernel.device;
-        collective.stream = kernel.stream;
-        collective.thread = kernel.launchThread;
-        collective.range = kernel.range;
-        collective.path = kernel.path;
-        collective.step = kernel.step;
-        collective.start = kernel.start;
-        collective.end = kernel.end;
-        collectives_.erase(found);
-    }
-
-    void writeCollectives()
-    {
-        std::set<std::size_t> unmatched;
-        for (const auto& [key, index] : collectives_)
-            unmatched.insert(index);
-        std::vector<Collective> kept;
-        for (std::size_t i = 0; i < trace_.collectives.size(); ++i) {
-            Collective& collective = trace_.collectives[i];
-            if (unmatched.contains(i))
-                continue;
-            if (!collective.device && collective.thread) {
-                collective.step = stepAt(collective.process, nanosecondsOf(collective.start));
-                collective.path = paths_.ofStep(collective.step);
-                collective.thread = trace_.threads[collective.thread.value].number;
-            }
-            kept.push_back(collective);
-        }
-        if (!unmatched.empty())
-            trace_.losses[{RecordLoss::CollectivesUnmatched, {}}] +=
-                static_cast<std::int64_t>(unmatched.size());
-        std::ranges::stable_sort(kept, {}, &Collective::start);
-        // The n-th of a group on each rank belong together.
-        std::map<std::pair<ProcessIndex, StringId>, std::int64_t> next;
-        for (Collective& collective : kept)
-            if (collective.sequence < 0)
-                collective.sequence = next[{collective.process, collective.group}]++;
-        TraceBatch batch;
-        batch.collectives = std::move(kept);
-        writer_->write(batch);
-    }
-
-    void writeWaits()
+    void writeCollectivesAndWaits()
     {
         for (Wait& wait : trace_.waits) {
-            wait.step = stepAt(wait.process, nanosecondsOf(wait.start));
+            wait.step = steps_->at(wait.process, nanosecondsOf(wait.start));
             wait.correlation = correlationOf(wait.process, wait.correlation.value);
             wait.recordCorrelation = correlationOf(wait.process, wait.recordCorrelation.value);
             if (wait.device)
@@ -568,6 +330,7 @@ private:
         }
         std::ranges::stable_sort(trace_.waits, {}, &Wait::start);
         TraceBatch batch;
+        batch.collectives = collectives_->finish(*steps_, paths_);
         batch.waits = std::move(trace_.waits);
         writer_->write(batch);
     }
@@ -616,7 +379,7 @@ private:
             op.id.value += first;
             if (op.parent)
                 op.parent.value += first;
-            op.start = op.end = timestampAt(first_);
+            op.start = op.end = timestampAt(time_.first);
             stacks.ops.push_back(op);
         }
         writer_->write(stacks);
@@ -625,7 +388,7 @@ private:
             if (event.op)
                 event.op.value += first;
             if (!trace_.parties.processes.empty())
-                event.step = stepAt(ProcessIndex{0}, nanosecondsOf(event.time));
+                event.step = steps_->at(ProcessIndex{0}, nanosecondsOf(event.time));
             events.push_back(event);
         }
         for (MemoryBlock& block : facts.blocks)
@@ -651,12 +414,12 @@ private:
         header.specJson = fmt::format(R"({{"workload":"{}","format":{},"file":{}}})", kTraceWorkload,
                                       jsonString(header_.format), jsonString(header_.name));
         header.program = header_.program.empty() ? programBanner() : header_.program;
-        header.specHash = sha256(header.specJson + std::to_string(first_));
-        header.clockOrigin = timestampAt(first_);
+        header.specHash = sha256(header.specJson + std::to_string(time_.first));
+        header.clockOrigin = timestampAt(time_.first);
         // Recordings carry the wall clock or count from their own start.
         constexpr std::int64_t kYear2001 = 1'000'000'000'000'000'000;
-        if (first_ > kYear2001)
-            header.startedUnixNs = first_;
+        if (time_.first > kYear2001)
+            header.startedUnixNs = time_.first;
         header.eventCap = std::numeric_limits<std::int64_t>::max();
         return header;
     }
@@ -675,26 +438,6 @@ private:
             trace_.environment.push_back({"gpu.memory", std::to_string(device.memory->count), "B"});
     }
 
-    /// The steps of the lowest rank; ranks take part in the same steps.
-    std::vector<Sample> samples() const
-    {
-        std::vector<Sample> samples;
-        std::size_t process = 0;
-        for (std::size_t i = 1; i < trace_.parties.processes.size(); ++i) {
-            const TracedProcess& other = trace_.parties.processes[i];
-            const TracedProcess& best = trace_.parties.processes[process];
-            if (steps_[process].empty() || (other.rank && best.rank && *other.rank < *best.rank))
-                process = steps_[i].empty() ? process : i;
-        }
-        if (process < steps_.size())
-            for (const FoundStep& step : steps_[process])
-                samples.push_back({.step = step.number,
-                                   .kind = SampleKind::Trace,
-                                   .phase = Phase::Step,
-                                   .wall = Nanoseconds(step.end - step.start)});
-        return samples;
-    }
-
     RunResult result() const
     {
         RunResult result;
@@ -703,7 +446,7 @@ private:
                             : "cuda:" + std::to_string(trace_.parties.devices.front().id.value);
         result.peakAllocated = peakAllocated_;
         result.peakReserved = peakReserved_;
-        result.duration = Nanoseconds(last_ - first_);
+        result.duration = Nanoseconds(time_.last - time_.first);
         return result;
     }
 
@@ -721,16 +464,15 @@ private:
     store::RunWriter* writer_ = nullptr;
     PathMaker paths_;
     LaunchIndex launches_;
-    std::vector<std::vector<FoundStep>> steps_; ///< by process
+    TimeSpan time_;
+    std::optional<RunSteps> steps_;                // by prepare()
+    std::optional<CollectiveMatcher> collectives_; // by prepare()
     std::unordered_map<std::uint32_t, ApiKind> apiKinds_;
-    std::unordered_map<std::uint64_t, std::size_t> collectives_; ///< without their kernel
     std::map<DeviceIndex, Bytes> peaks_;
     std::optional<Bytes> peakAllocated_;
     std::optional<Bytes> peakReserved_;
     std::uint32_t ranges_ = 0;
     std::uint32_t ops_ = 0;
-    std::int64_t first_ = std::numeric_limits<std::int64_t>::max();
-    std::int64_t last_ = std::numeric_limits<std::int64_t>::min();
 };
 
 /// Takes back a run that was begun.

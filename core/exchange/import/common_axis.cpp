@@ -1,0 +1,45 @@
+#include "core/exchange/import/common_axis.h"
+
+#include <algorithm>
+
+namespace tilescope::exchange {
+
+TimeSpan placeOnOneAxis(ForeignTrace& trace, const std::string& clockName)
+{
+    TimeSpan all;
+    if (trace.parties.clocks.empty())
+        trace.parties.clocks.push_back({.id = ClockIndex{0}, .name = clockName, .method = "same clock"});
+    std::vector<std::int64_t> offsets;
+    for (TracedProcess& process : trace.parties.processes) {
+        if (!process.clock)
+            process.clock = ClockIndex{0};
+        offsets.push_back(trace.parties.clocks[static_cast<std::size_t>(process.clock.value)].offset.count());
+    }
+    const auto offsetOf = [&offsets](ProcessIndex process) {
+        return process ? offsets[static_cast<std::size_t>(process.value)] : 0;
+    };
+    const auto place = [&](auto& row) {
+        const std::int64_t offset = offsetOf(trace.processOf(row));
+        row.start += offset;
+        row.end += offset;
+        all.include(row.start, row.end);
+    };
+    std::ranges::for_each(trace.host, place);
+    std::ranges::for_each(trace.activities, place);
+    // An allocation has the time of its host row.
+    for (const HostRow& row : trace.host)
+        if (row.kind == HostKind::Allocation)
+            trace.allocations[row.extra].time = timestampAt(row.start);
+    const auto shift = [&](auto& event) {
+        event.start += Nanoseconds(offsetOf(event.process));
+        event.end += Nanoseconds(offsetOf(event.process));
+    };
+    std::ranges::for_each(trace.collectives, shift);
+    std::ranges::for_each(trace.waits, shift);
+    if (trace.memory)
+        for (const AllocEvent& event : trace.memory->first.allocEvents)
+            all.include(nanosecondsOf(event.time), nanosecondsOf(event.time));
+    return all;
+}
+
+} // namespace tilescope::exchange

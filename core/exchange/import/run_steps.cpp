@@ -1,0 +1,132 @@
+#include "core/exchange/import/run_steps.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace tilescope::exchange {
+
+RunSteps::RunSteps(ForeignTrace& trace) : trace_(trace)
+{
+    const std::size_t count = trace_.parties.processes.size();
+    std::vector<std::vector<StepCandidate>> candidates(count);
+    std::vector<std::int64_t> first(count, std::numeric_limits<std::int64_t>::max());
+    std::vector<char> mayDelimit; // by name: 0 unknown, 1 no, 2 yes
+    for (std::size_t i = 0; i < trace_.host.size(); ++i) {
+        const HostRow& row = trace_.host[i];
+        const auto process = static_cast<std::size_t>(trace_.processOf(row).value);
+        first[process] = std::min(first[process], row.start);
+        const bool isMarked = row.kind == HostKind::Step;
+        if (!isMarked && row.kind != HostKind::Range)
+            continue;
+        if (row.name >= mayDelimit.size())
+            mayDelimit.resize(std::max<std::size_t>(row.name + 1, 2 * mayDelimit.size()), 0);
+        const std::string_view name = trace_.strings.text(StringId{row.name});
+        char& known = mayDelimit[row.name];
+        if (known == 0)
+            known = mayDelimitSteps(name) ? 2 : 1;
+        if (isMarked || known == 2)
+            candidates[process].push_back({name, i, row.thread, row.start, row.end, isMarked});
+    }
+    steps_.resize(count);
+    std::set<std::string> sources;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::ranges::stable_sort(candidates[i], {}, &StepCandidate::start);
+        FoundSteps found = stepsFromRanges(candidates[i], first[i]);
+        if (found.steps.empty())
+            found = stepsFromKernels(kernelsOfBusiestStream(ProcessIndex{static_cast<std::int32_t>(i)}));
+        if (found.steps.empty())
+            continue;
+        sources.insert(found.source + (found.isInferred ? " (inferred)" : ""));
+        keepSteps(i, std::move(found));
+    }
+    std::string all;
+    for (const std::string& source : sources)
+        all += (all.empty() ? "" : ", ") + source;
+    if (!all.empty())
+        trace_.environment.push_back({"steps.source", all});
+}
+
+// The ranges that are steps become rows of kind Step, and no others; a computed step becomes a row.
+void RunSteps::keepSteps(std::size_t process, FoundSteps&& found)
+{
+    for (HostRow& row : trace_.host)
+        if (row.kind == HostKind::Step && static_cast<std::size_t>(trace_.processOf(row).value) == process)
+            row.kind = HostKind::Range;
+    const std::uint32_t thread =
+        found.thread ? *found.thread : mainThreadOf(ProcessIndex{static_cast<std::int32_t>(process)});
+    for (const FoundStep& step : found.steps)
+        if (step.range)
+            trace_.host[*step.range].kind = HostKind::Step;
+        else
+            trace_.host.push_back({.start = step.start,
+                                   .end = step.end,
+                                   .name = trace_.strings.intern("step_" + std::to_string(step.number)).value,
+                                   .thread = thread,
+                                   .kind = HostKind::Step});
+    steps_[process] = std::move(found.steps);
+}
+
+std::uint32_t RunSteps::mainThreadOf(ProcessIndex process)
+{
+    std::vector<std::size_t> events(trace_.threads.size(), 0);
+    for (const HostRow& row : trace_.host)
+        ++events[row.thread];
+    std::optional<std::uint32_t> main;
+    for (std::uint32_t i = 0; i < trace_.threads.size(); ++i)
+        if (trace_.threads[i].process == process && (!main || events[i] > events[*main]))
+            main = i;
+    if (main)
+        return *main;
+    trace_.threads.push_back({.process = process,
+                              .name = trace_.strings.intern("steps"),
+                              .number = ThreadId{std::numeric_limits<std::uint32_t>::max() - 1 -
+                                                 static_cast<std::uint32_t>(process.value)}});
+    return static_cast<std::uint32_t>(trace_.threads.size() - 1);
+}
+
+std::vector<KernelInstant> RunSteps::kernelsOfBusiestStream(ProcessIndex process) const
+{
+    std::vector<std::int64_t> busy(trace_.streams.size(), 0);
+    for (const DeviceRow& row : trace_.activities)
+        if (row.kind == DeviceEventKind::Kernel && trace_.processOf(row) == process)
+            busy[row.stream] += row.end - row.start;
+    std::vector<KernelInstant> kernels;
+    const auto most = std::ranges::max_element(busy);
+    if (most == busy.end() || *most == 0)
+        return kernels;
+    const auto stream = static_cast<std::uint32_t>(most - busy.begin());
+    for (const DeviceRow& row : trace_.activities)
+        if (row.kind == DeviceEventKind::Kernel && row.stream == stream)
+            kernels.push_back({row.name, row.start, row.end});
+    std::ranges::sort(kernels, {}, &KernelInstant::start);
+    return kernels;
+}
+
+std::int32_t RunSteps::at(ProcessIndex process, std::int64_t time) const
+{
+    const auto& steps = steps_[static_cast<std::size_t>(process.value)];
+    const auto next = std::ranges::upper_bound(steps, time, {}, &FoundStep::start);
+    return next != steps.begin() && time < std::prev(next)->end ? std::prev(next)->number : kNoStep;
+}
+
+std::vector<Sample> RunSteps::samples() const
+{
+    std::vector<Sample> samples;
+    std::size_t process = 0;
+    for (std::size_t i = 1; i < trace_.parties.processes.size(); ++i) {
+        const TracedProcess& other = trace_.parties.processes[i];
+        const TracedProcess& best = trace_.parties.processes[process];
+        if (steps_[process].empty() || (other.rank && best.rank && *other.rank < *best.rank))
+            process = steps_[i].empty() ? process : i;
+    }
+    if (process < steps_.size())
+        for (const FoundStep& step : steps_[process])
+            samples.push_back({.step = step.number,
+                               .kind = SampleKind::Trace,
+                               .phase = Phase::Step,
+                               .wall = Nanoseconds(step.end - step.start)});
+    return samples;
+}
+
+} // namespace tilescope::exchange
