@@ -17,10 +17,11 @@ constexpr double kLargestScaledScore = 0x1p24;
 constexpr double kSmallestScale = 0x1p-100;
 constexpr std::int64_t kScoresAtOnce = std::int64_t{1} << 22;
 
-/// The probabilities and log-sum-exps of a block of rows.
+/// The probabilities of a block of rows, and of each row its largest scaled score, the sum of its exponentials
+/// and the log-sum-exp.
 struct Block {
     std::int64_t first, count;
-    at::Tensor probabilities, logSumExp;
+    at::Tensor probabilities, largest, sum, logSumExp;
 };
 
 /// One problem: 4-D operands in one floating-point type, with a key head for each query head.
@@ -86,8 +87,9 @@ private:
         const at::Tensor sum = exponentials.sum(-1, /*keepdim=*/true);
         const at::Tensor blind = sum == 0;
         const at::Tensor divisor = sum.masked_fill(blind, 1);
-        return {first, count, exponentials / divisor,
-                (largest * scale + divisor.log()).masked_fill(blind, -INFINITY).squeeze(-1)};
+        const at::Tensor scaled = largest * scale;
+        return {first,  count, exponentials / divisor,
+                scaled, sum,   (scaled + divisor.log()).masked_fill(blind, -INFINITY).squeeze(-1)};
     }
 
     at::Tensor hiddenFrom(std::int64_t first, std::int64_t count) const
@@ -119,6 +121,16 @@ at::Tensor joined(const std::vector<at::Tensor>& blocks, const at::Tensor& like,
     return like.dim() == 3 ? all.squeeze(1) : all;
 }
 
+/// RowStatistics of a block of rows, as the CUDA kernels keep them.
+at::Tensor statisticsOf(const Block& block)
+{
+    // The reciprocal belongs to the offset that is kept, which is rounded.
+    const at::Tensor offset = block.largest.to(at::kFloat);
+    const at::Tensor reciprocal =
+        (offset - block.largest).exp().div(block.sum).masked_fill(block.sum == 0, 0);
+    return at::cat({offset.to(block.sum.scalar_type()), reciprocal}, -1);
+}
+
 double largestNorm(const at::Tensor& rows)
 {
     return at::linalg_vector_norm(rows, 2, /*dim=*/-1, /*keepdim=*/false, at::kFloat).amax().item<double>();
@@ -136,20 +148,26 @@ bool kernelsTake(const at::Tensor& q, const at::Tensor& k, double scale)
     if (!q.is_cuda() || !fitsFp32(scale) || std::abs(scale) <= kLargestUncheckedScale) {
         return fitsFp32(scale);
     }
+    // A graph replays with other values than it is captured with, and a capture may not wait for the device.
+    if (isCapturedByCuda(q.device())) {
+        return false;
+    }
     // No score exceeds the product of the norms. A norm that overflows or is NaN does not pass.
     return largestNorm(q) * largestNorm(k) * std::abs(scale) <= kLargestScaledScore;
 }
 
-std::tuple<at::Tensor, at::Tensor> attentionByRows(const at::Tensor& q, const at::Tensor& k,
-                                                   const at::Tensor& v, const AttentionOptions& options)
+TensorTriple attentionByRows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                             const AttentionOptions& options)
 {
     const RowBlocks blocks(q, k, v, options, at::kDouble);
-    std::vector<at::Tensor> outputs, logSumExps;
+    std::vector<at::Tensor> outputs, logSumExps, statistics;
     blocks.forEach([&](const Block& block) {
         outputs.push_back(block.probabilities.matmul(blocks.v()));
         logSumExps.push_back(block.logSumExp);
+        statistics.push_back(statisticsOf(block));
     });
-    return {joined(outputs, q, q.scalar_type()), joined(logSumExps, q, statisticsType(q))};
+    return {joined(outputs, q, q.scalar_type()), joined(logSumExps, q, statisticsType(q)),
+            joined(statistics, q, statisticsType(q))};
 }
 
 TensorTriple attentionGradientsByRows(const at::Tensor& gradO, const at::Tensor& gradLogSumExp,

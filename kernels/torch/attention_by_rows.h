@@ -26,12 +26,15 @@ bool fitsFp32(double scale);
 /// (from 2^16 on in fp16) and results are NaN. The CPU kernels subtract the largest score first.
 ///
 /// On a GPU, scales above 2^4 are therefore checked against the largest norms of q and k, which waits for the
-/// device. Up to 2^4, scores up to 2^20 are within the limit, and nothing is checked.
+/// device. Up to 2^4, scores up to 2^20 are within the limit, and nothing is checked. While a CUDA graph is
+/// captured, the kernels compute no scale above 2^4.
 bool kernelsTake(const at::Tensor& q, const at::Tensor& k, double scale);
 
-/// (o, log-sum-exp) in the types that the op returns, computed in fp64.
-std::tuple<at::Tensor, at::Tensor> attentionByRows(const at::Tensor& q, const at::Tensor& k,
-                                                   const at::Tensor& v, const AttentionOptions& options);
+/// (o, log-sum-exp, row statistics) in the types that the op returns, computed in fp64.
+///
+/// The statistics are those of the CUDA kernels: their backward reads them if only forward was captured in a graph.
+TensorTriple attentionByRows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                             const AttentionOptions& options);
 
 /// The gradients of q, k and v, computed in fp64.
 /// \param gradLogSumExp  not defined: 0

@@ -2,6 +2,7 @@
 #include "kernels/torch/attention_op.h"
 
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGraphsC10Utils.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
@@ -21,6 +22,12 @@ void launchBackwardCuda(const AttentionProblem& problem, BackwardTensors tensors
         c10::cuda::CUDACachingAllocator::get()->allocate(cudaBackwardWorkspaceBytes(problem));
     tensors.workspace = workspace.get();
     attentionBackwardCuda(problem, tensors, c10::cuda::getCurrentCUDAStream().stream());
+}
+
+bool isCapturedByCuda(c10::Device device)
+{
+    const c10::cuda::CUDAGuard guard(device);
+    return c10::cuda::currentStreamCaptureStatusMayInitCtx() != c10::cuda::CaptureStatus::None;
 }
 
 } // namespace tilescope::kernels

@@ -132,11 +132,11 @@ void compute(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, cons
     }
     AttentionProblem problem = attentionProblem(withHeads(q), withHeads(k), options);
     if (!kernelsTake(q, k, problem.scale)) {
-        const auto [output, rows] = attentionByRows(q, k, v, options);
+        const auto [output, logSumExps, ofRows] = attentionByRows(q, k, v, options);
         o.copy_(output);
-        logSumExp.copy_(rows);
-        if (statistics.defined()) {
-            statistics.zero_(); // attentionGradientsByRows() does not read them
+        logSumExp.copy_(logSumExps);
+        if (statistics.defined() && statistics.numel()) {
+            statistics.copy_(ofRows);
         }
         return;
     }

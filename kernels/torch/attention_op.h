@@ -42,4 +42,7 @@ void launchBackwardCpu(const AttentionProblem& problem, BackwardTensors tensors)
 void launchForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, c10::Device device);
 void launchBackwardCuda(const AttentionProblem& problem, BackwardTensors tensors, c10::Device device);
 
+/// Whether the device's current stream captures a graph.
+bool isCapturedByCuda(c10::Device device);
+
 } // namespace tilescope::kernels
