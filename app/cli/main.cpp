@@ -50,6 +50,8 @@ constexpr std::array kVerbs{
          "tilescope share a.tscope -o a.html"},
     Verb{"import", cli::importCommand, "read traces and memory snapshots of other tools",
          "tilescope import rank0.json.gz rank1.json.gz -o t.tscope"},
+    Verb{"sql", cli::sqlCommand, "print the rows of a SELECT statement",
+         "tilescope sql a.tscope 'select name, seconds from runs'"},
     Verb{"cache", cli::cacheCommand, "list or remove the recordings of imported files", "tilescope cache"},
     Verb{"merge", cli::mergeCommand, "copy several files into one",
          "tilescope merge s0.tscope s1.tscope -o all.tscope"},

@@ -75,6 +75,7 @@ TEST_F(BadArguments, OfEveryVerbAreRefusedInOneSentence)
                                    {"export", "a.tscope"},
                                    {"import", "a.pickle"},
                                    {"merge", "a.tscope"},
+                                   {"sql", "a.tscope", "select 1"},
                                    {"verify", "a.tscope"},
                                    {"note", "a.tscope"},
                                    {"tag", "a.tscope"},

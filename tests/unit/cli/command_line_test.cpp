@@ -281,6 +281,25 @@ TEST_F(CommandLine, AMachineThatLacksARequestedDeviceIsExitFour)
     EXPECT_EQ(tilescope({"run", "attention", "-o", "a.tscope"}).code, 4);
 }
 
+TEST_F(CommandLine, SqlPrintsRowsAndSaysWhatItLeavesOut)
+{
+    ASSERT_EQ(tilescope({"--batch", "sweep.yaml", "-o", "a.tscope"}).code, 0);
+    const auto json = tilescope(
+        {"sql", "a.tscope", "select run, run, null as unknown from runs order by run", "--format", "json"});
+    EXPECT_EQ(json.code, 0);
+    const auto rows = nlohmann::json::parse(json.out);
+    ASSERT_EQ(rows.size(), 4U);
+    EXPECT_EQ(rows[3], (nlohmann::json{{"run", 4}, {"run_2", 4}, {"unknown", nullptr}}));
+    const auto csv = tilescope(
+        {"sql", "a.tscope", "select run from runs order by run", "--format", "csv", "--limit", "2"});
+    EXPECT_EQ(csv.out, "run\r\n1\r\n2\r\n");
+    EXPECT_THAT(csv.err, HasSubstr("more than these 2 rows"));
+    EXPECT_THAT(tilescope({"sql", "a.tscope"}).out, HasSubstr("kernels"));
+    EXPECT_EQ(tilescope({"sql", "a.tscope", "delete from run"}).code, 2);
+    EXPECT_EQ(tilescope({"sql", "a.tscope", "select 1", "--limit", "-1"}).code, 2);
+    EXPECT_EQ(store::RunReader(folder / "a.tscope").runs().size(), 4U);
+}
+
 TEST_F(CommandLine, RunsAreAnnotatedDeletedAndTheirSpaceReclaimed)
 {
     ASSERT_EQ(tilescope({"--batch", "sweep.yaml", "-o", "a.tscope"}).code, 0);

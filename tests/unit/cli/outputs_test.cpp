@@ -380,6 +380,7 @@ TEST_F(Outputs, ToAFullDeviceEndWithThree)
         {"export", "mem.tscope", "--snapshot", "f.pickle"},
         {"import", "snap.pickle", "-o", "g.tscope"},
         {"merge", "mem.tscope", "-o", "h.tscope"},
+        {"sql", "a.tscope", "select * from runs"},
         {"compact", "a.tscope"},
     };
     for (const Words& words : printing)
@@ -415,6 +416,10 @@ TEST_F(Outputs, NeverMoveACursor)
         {"compare", file + ":1", file + ":2"},
         {"compare", file + ":" + hostile, file},
         {"compare", hostile, file},
+        {"sql", file},
+        {"sql", file, "select 'x' as \"" + hostile + "\", name from runs"},
+        {"sql", file, hostile},
+        {"sql", file, "select \"" + hostile + "\" from nowhere"},
         {"verify", file},
         {"verify", hostile + ".text"},
         {"report", file, "-o", hostile + " report"},

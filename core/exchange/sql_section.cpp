@@ -1,0 +1,72 @@
+#include "core/exchange/sql_section.h"
+
+#include "core/base/terminal_text.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+namespace tilescope::exchange {
+
+namespace {
+
+Cell cellOf(const store::SqlResult::Value& value)
+{
+    return std::visit([](const auto& held) { return Cell(held); }, value);
+}
+
+std::string joined(const std::vector<std::string>& words)
+{
+    std::string text;
+    for (const std::string& word : words)
+        text.append(text.empty() ? "" : ", ").append(word);
+    return text;
+}
+
+} // namespace
+
+Table tableOf(std::shared_ptr<const store::SqlResult> result)
+{
+    Table table;
+    table.rows = result->rows();
+    table.whyEmpty = "the statement has no rows";
+    std::set<std::string> taken(result->columns.begin(), result->columns.end());
+    std::set<std::string> used;
+    for (std::size_t i = 0; i < result->columns.size(); ++i) {
+        std::string key = result->columns[i];
+        for (int number = 2; !used.insert(key).second; ++number) {
+            std::string numbered = result->columns[i] + "_" + std::to_string(number);
+            if (taken.insert(numbered).second)
+                key = std::move(numbered);
+        }
+        table.columns.push_back({.key = key,
+                                 .title = escapeForTerminal(key),
+                                 .cell = [result, i](std::size_t row) { return cellOf(result->at(row, i)); },
+                                 .elidable = true,
+                                 .keep = 2});
+    }
+    return table;
+}
+
+Table tableOf(std::shared_ptr<const std::vector<store::SqlSource>> sources)
+{
+    Table table;
+    table.rows = sources->size();
+    table.columns = {
+        {.key = "name",
+         .title = "name",
+         .cell = [sources](std::size_t row) { return (*sources)[row].name; },
+         .keep = 2},
+        {.key = "kind",
+         .title = "kind",
+         .cell = [sources](std::size_t row) { return (*sources)[row].isView ? "view" : "table"; },
+         .keep = 2},
+        {.key = "columns",
+         .title = "columns",
+         .cell = [sources](std::size_t row) { return joined((*sources)[row].columns); },
+         .keep = 2},
+    };
+    return table;
+}
+
+} // namespace tilescope::exchange
