@@ -133,8 +133,7 @@ std::string mendOf(SQLite::Database& database, const std::string& message)
     if (const std::size_t dot = name.rfind('.'); dot != std::string::npos)
         name.erase(0, dot + 1);
     std::ranges::sort(words);
-    const auto repeated = std::ranges::unique(words);
-    words.erase(repeated.begin(), repeated.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
     const std::string_view similar = nearestWord(name, words);
     const std::string question = similar.empty() ? "" : "did you mean '" + std::string(similar) + "'? ";
     return question + "tilescope sql FILE lists views and columns";
