@@ -9,6 +9,7 @@
 #include "core/store/rows/writable_file.h"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -36,13 +37,11 @@ struct Candidate {
 
 /// What stays the same when a run is copied: all that is known of it, and how many rows of each table it has
 /// over what time. What is made from the events when a run is sealed does not count: an older file lacks it.
-std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row)
+std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row, std::span<const int> columns)
 {
     RowDigest digest(DigestRule::Typed);
-    for (int i = 0; i < row.getColumnCount(); ++i)
-        if (std::ranges::find(kOwnColumns, std::string_view(row.getColumnName(i))) == std::end(kOwnColumns))
-            digest.add(
-                std::string_view(row.getColumn(i).isNull() ? "\x01null" : row.getColumn(i).getString()));
+    for (const int column : columns)
+        addColumn(row.getColumn(column), digest);
     // The run of a dead writer becomes interrupted when the file is next opened for writing.
     const std::string status = text(row, "status");
     digest.add(std::string_view(status == "running" ? "interrupted" : status));
@@ -55,7 +54,7 @@ std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row)
     rows->bind(1, row.getColumn("id").getInt64());
     while (rows->executeStep())
         for (int i = 0; i < 4; ++i)
-            digest.add(std::string_view(rows->getColumn(i).getString()));
+            addColumn(rows->getColumn(i), digest);
     return digest.value();
 }
 
@@ -64,9 +63,14 @@ std::vector<Candidate> runsOf(StoredRows& file)
     return file.use([&file] {
         std::vector<Candidate> runs;
         SQLite::Statement row(file.database(), "select * from run order by id");
+        std::vector<int> columns;
+        for (int i = 0; i < row.getColumnCount(); ++i)
+            if (std::ranges::find(kOwnColumns, std::string_view(row.getColumnName(i))) ==
+                std::end(kOwnColumns))
+                columns.push_back(i);
         while (row.executeStep())
             runs.push_back({&file, RunId{row.getColumn("id").getInt64()}, text(row, "uid"), text(row, "name"),
-                            integer(row, "point"), fingerprintOf(file, row)});
+                            integer(row, "point"), fingerprintOf(file, row, columns)});
         return runs;
     });
 }
@@ -153,6 +157,10 @@ MergeOutcome merge(std::span<const fs::path> sources, const fs::path& target)
     WritableFile output(target, noStrings);
     const std::vector<Candidate> missing = missingFrom(runsIn(target, present), offered, outcome);
     std::unordered_map<StoredRows*, RunCopier> copiers;
+    // One snapshot of each source, rather than one for each run.
+    std::deque<ReadConnection::Use> snapshots;
+    for (const auto& source : files)
+        translating(source->file(), [&] { snapshots.emplace_back(source->connection); });
     for (const Candidate& run : missing) {
         copiers.try_emplace(run.source, *run.source, output).first->second.copy(run.run);
         ++outcome.added;

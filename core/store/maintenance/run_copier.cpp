@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <string>
 #include <vector>
 
@@ -15,104 +16,125 @@ namespace tilescope::store {
 
 namespace {
 
-/// Inserts a copy of the current row of `row`, with some of its columns changed.
-class RowCopy {
-public:
-    RowCopy(SQLite::Statement& row, std::string_view table) : row_(row)
-    {
-        std::string names;
-        std::string marks;
-        for (int i = 0; i < row.getColumnCount(); ++i) {
-            names.append(i == 0 ? "" : ", ").append(row.getColumnName(i));
-            marks += i == 0 ? "?" : ", ?";
-        }
-        sql_ = "insert into " + std::string(table) + " (" + names + ") values (" + marks + ")";
-    }
-
-    /// Other values for columns, by name.
-    struct Change {
-        const char* column;
-        Cell cell;
-    };
-
-    void insert(WritableFile& target, Source source, std::optional<std::int64_t> run,
-                std::span<const Change> changes)
-    {
-        RowLedger& ledger = target.ledger();
-        const StatementCache::Loan insert = target.query(sql_);
-        RowDigest digest(ledger.rule());
-        std::int64_t id = 0;
-        for (int i = 0; i < row_.getColumnCount(); ++i) {
-            const auto change = std::ranges::find_if(changes, [&](const Change& each) {
-                return std::string_view(each.column) == row_.getColumnName(i);
-            });
-            bindCell(*insert, i + 1, change == changes.end() ? cellAt(i) : change->cell, source, digest);
-            if (i == 0)
-                id = std::get<std::int64_t>(change == changes.end() ? cellAt(0) : change->cell);
-        }
-        insert->exec();
-        ledger.add(source, run, id, digest);
-    }
-
-private:
-    Cell cellAt(int column)
-    {
-        const SQLite::Column value = row_.getColumn(column);
-        if (value.isNull())
-            return {};
-        if (value.isInteger())
-            return value.getInt64();
-        if (value.isFloat())
-            return value.getDouble();
-        // Valid until the row is left.
-        const std::string_view bytes(static_cast<const char*>(value.getBlob()),
-                                     static_cast<std::size_t>(value.getBytes()));
-        return value.isText() ? Cell(bytes) : Cell(Blob{bytes});
-    }
-
-    SQLite::Statement& row_;
-    std::string sql_;
-};
-
-/// Columns that refer to strings, in tables other than event tables.
-std::vector<const char*> textColumnsOf(Source source)
+Cell cellAt(SQLite::Statement& row, int column)
 {
-    if (source == Source::Thread)
-        return {"name"};
-    if (source == Source::CodePlace)
-        return {"path", "file", "function"};
-    if (source == Source::Collective)
-        return {"op", "grp", "ranks", "dtype", "path"};
-    return {};
+    const SQLite::Column value = row.getColumn(column);
+    if (value.isNull())
+        return {};
+    if (value.isInteger())
+        return value.getInt64();
+    if (value.isFloat())
+        return value.getDouble();
+    // Valid until the row is left.
+    const std::string_view bytes(static_cast<const char*>(value.getBlob()),
+                                 static_cast<std::size_t>(value.getBytes()));
+    return value.isText() ? Cell(bytes) : Cell(Blob{bytes});
 }
 
+/// Tables other than event tables that have rows of one run.
+constexpr Source kTables[] = {
+    Source::Environment, Source::Sample,      Source::Loss,          Source::Thread,
+    Source::Counter,     Source::MemoryBlock, Source::MemorySegment, Source::MemoryReading,
+    Source::SavedTensor, Source::CodePlace,   Source::Clock,         Source::Process,
+    Source::Device,      Source::Stream,      Source::Collective,    Source::Wait};
+
+/// A transaction costs about as much as a hundred rows.
+constexpr std::int64_t kRowsOfATransaction = 10'000;
+
 } // namespace
+
+RunCopier::Changed RunCopier::changeOf(Source source, std::string_view column)
+{
+    if (column == "id")
+        return Changed::Id;
+    if (column == "run")
+        return Changed::Run;
+    switch (source) {
+    case Source::Run:
+        return column == "first_range" ? Changed::FirstRange
+               : column == "first_op"  ? Changed::FirstOp
+               : column == "status"    ? Changed::Status
+               : column == "reason"    ? Changed::Reason
+                                       : Changed::Not;
+    case Source::Thread:
+        return column == "name" ? Changed::Text : Changed::Not;
+    case Source::CodePlace:
+        return column == "path" || column == "file" || column == "function" ? Changed::Text : Changed::Not;
+    case Source::Collective:
+        return column == "range" ? Changed::Range
+               : column == "op" || column == "grp" || column == "ranks" || column == "dtype" ||
+                       column == "path"
+                   ? Changed::Text
+                   : Changed::Not;
+    default:
+        return Changed::Not;
+    }
+}
+
+/// How the rows of a table are copied.
+struct RunCopier::Table {
+    std::vector<Changed> changes; ///< by column
+    SQLite::Statement insert;
+};
+
+RunCopier::RunCopier(StoredRows& source, WritableFile& target) : source_(source), target_(target) {}
+
+RunCopier::~RunCopier() = default;
 
 std::int64_t RunCopier::copy(RunId run, std::optional<std::int64_t> number)
 {
     return source_.use([&] {
         try {
             target_.begin();
-            const std::int64_t copied = copyRunRow(run, number);
-            for (const Source source :
-                 {Source::Environment, Source::Sample, Source::Loss, Source::Thread, Source::Counter,
-                  Source::MemoryBlock, Source::MemorySegment, Source::MemoryReading, Source::SavedTensor,
-                  Source::CodePlace, Source::Clock, Source::Process, Source::Device, Source::Stream,
-                  Source::Collective, Source::Wait})
-                copyRows(run, source);
-            for (std::size_t kind = 0; kind < kEventKinds; ++kind)
-                copyEvents(run, static_cast<EventKind>(kind));
+            target_.query("savepoint run")->exec();
+            const std::int64_t copied = copyRows(run, number);
             target_.flush();
-            TrackWriter(target_, copied).write();
-            target_.commit();
+            target_.query("release run")->exec();
+            if (rows_ >= kRowsOfATransaction) {
+                target_.commit();
+                rows_ = 0;
+            }
             return copied;
         } catch (const SQLite::Exception& exception) {
+            keepRunsBefore();
             // What cannot be read is the source's, anything else the target's.
             const int code = exception.getErrorCode();
             const bool reading = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
             throw translated(exception, reading ? source_.file() : target_.file());
+        } catch (...) {
+            keepRunsBefore();
+            throw;
         }
     });
+}
+
+/// Ends a transaction in which a run failed. The target's books in memory count rows of that run, so they are not
+/// written.
+void RunCopier::keepRunsBefore() noexcept
+{
+    target_.database().tryExec("rollback to run");
+    target_.database().tryExec("commit");
+}
+
+std::int64_t RunCopier::copyRows(RunId run, std::optional<std::int64_t> number)
+{
+    const std::int64_t copied = copyRunRow(run, number);
+    const std::bitset<kSources> present = source_.sourcesOf(run);
+    const auto has = [&present](Source source) { return present[static_cast<std::size_t>(source)]; };
+    for (const Source source : kTables)
+        if (has(source))
+            source_.eachRow(run, source, [&](SQLite::Statement& row) { copyRow(row, source, copied); });
+    bool hasEvents = false;
+    for (std::size_t kind = 0; kind < kEventKinds; ++kind)
+        if (has(sourceOf(static_cast<EventKind>(kind)))) {
+            copyEvents(run, static_cast<EventKind>(kind));
+            hasEvents = true;
+        }
+    if (hasEvents) {
+        target_.flush();
+        TrackWriter(target_, copied).write();
+    }
+    return copied;
 }
 
 std::int64_t RunCopier::copyRunRow(RunId run, std::optional<std::int64_t> number)
@@ -124,37 +146,77 @@ std::int64_t RunCopier::copyRunRow(RunId run, std::optional<std::int64_t> number
            .firstRange = ledger.nextId(Source::Range),
            .firstOp = ledger.nextId(Source::Op)};
     ledger.reserve(Source::Run, to_.run);
-    const StatementCache::Loan query = source_.connection.query("select * from run where id = ?");
-    SQLite::Statement& row = *query;
-    row.bind(1, run.value);
-    row.executeStep();
-    std::vector<RowCopy::Change> changes{
-        {"id", to_.run}, {"first_range", to_.firstRange}, {"first_op", to_.firstOp}};
-    if (text(row, "status") == "running") {
-        changes.push_back({"status", std::string_view("interrupted")});
-        changes.push_back({"reason", std::string_view(kWriterDied)});
-    }
-    RowCopy(row, "run").insert(target_, Source::Run, to_.run, changes);
-    target_.updateRunChecksum(to_.run);
+    const StatementCache::Loan row = source_.connection.query("select * from run where id = ?");
+    row->bind(1, run.value);
+    row->executeStep();
+    died_ = text(*row, "status") == "running";
+    copyRow(*row, Source::Run, to_.run);
     return to_.run;
 }
 
-void RunCopier::copyRows(RunId run, Source source)
+RunCopier::Table& RunCopier::tableOf(SQLite::Statement& row, Source source)
 {
+    std::unique_ptr<Table>& table = tables_[static_cast<std::size_t>(source)];
+    if (table)
+        return *table;
+    std::vector<Changed> changes;
+    std::string names;
+    std::string marks;
+    for (int i = 0; i < row.getColumnCount(); ++i) {
+        const char* name = row.getColumnName(i);
+        changes.push_back(changeOf(source, name));
+        names.append(i == 0 ? "" : ", ").append(name);
+        marks += i == 0 ? "?" : ", ?";
+    }
+    const std::string sql =
+        "insert into " + std::string(nameOf(source)) + " (" + names + ") values (" + marks + ")";
+    table.reset(new Table{std::move(changes), SQLite::Statement(target_.database(), sql)});
+    return *table;
+}
+
+void RunCopier::copyRow(SQLite::Statement& row, Source source, std::optional<std::int64_t> run)
+{
+    Table& table = tableOf(row, source);
     RowLedger& ledger = target_.ledger();
-    std::optional<RowCopy> copy;
-    source_.eachRow(run, source, [&](SQLite::Statement& row) {
-        if (!copy)
-            copy.emplace(row, nameOf(source));
-        std::vector<RowCopy::Change> changes{{"id", ledger.takeId(source)}, {"run", to_.run}};
-        if (source == Source::Collective)
-            if (const auto range = integer(row, "range"))
-                changes.push_back({"range", *range - from_.firstRange + to_.firstRange});
-        for (const char* column : textColumnsOf(source))
-            if (const auto text = integer(row, column))
-                changes.push_back({column, textOf(*text, false)});
-        copy->insert(target_, source, to_.run, changes);
-    });
+    RowDigest digest(ledger.rule());
+    const std::int64_t id = source == Source::Run ? to_.run : ledger.takeId(source);
+    for (std::size_t i = 0; i < table.changes.size(); ++i) {
+        const int column = static_cast<int>(i);
+        bindCell(table.insert, column + 1, cellOf(row, column, table.changes[i], id), source, digest);
+    }
+    table.insert.exec();
+    table.insert.reset();
+    ledger.add(source, run, id, digest);
+    ++rows_;
+}
+
+Cell RunCopier::cellOf(SQLite::Statement& row, int column, Changed change, std::int64_t id)
+{
+    switch (change) {
+    case Changed::Id:
+        return id;
+    case Changed::Run:
+        return to_.run;
+    case Changed::FirstRange:
+        return to_.firstRange;
+    case Changed::FirstOp:
+        return to_.firstOp;
+    case Changed::Status:
+        return died_ ? Cell(std::string_view("interrupted")) : cellAt(row, column);
+    case Changed::Reason:
+        return died_ ? Cell(std::string_view(kWriterDied)) : cellAt(row, column);
+    case Changed::Range:
+        if (const auto range = integer(row, column))
+            return *range - from_.firstRange + to_.firstRange;
+        return {};
+    case Changed::Text:
+        if (const auto text = integer(row, column))
+            return textOf(*text, false);
+        return {};
+    case Changed::Not:
+        break;
+    }
+    return cellAt(row, column);
 }
 
 void RunCopier::copyCeilings()
@@ -163,7 +225,6 @@ void RunCopier::copyCeilings()
         target_.begin();
         SQLite::Statement known(target_.database(), "select 1 from ceiling where device = ? and kind = ? and "
                                                     "measured = ? and value = ?");
-        std::optional<RowCopy> copy;
         source_.eachSharedRow(Source::Ceiling, [&](SQLite::Statement& row) {
             known.bind(1, text(row, "device"));
             known.bind(2, text(row, "kind"));
@@ -171,13 +232,8 @@ void RunCopier::copyCeilings()
             known.bind(4, row.getColumn("value").getDouble());
             const bool isKnown = known.executeStep();
             known.reset();
-            if (isKnown)
-                return;
-            if (!copy)
-                copy.emplace(row, nameOf(Source::Ceiling));
-            const std::int64_t id = target_.ledger().takeId(Source::Ceiling);
-            const RowCopy::Change changes[] = {{"id", id}};
-            copy->insert(target_, Source::Ceiling, {}, changes);
+            if (!isKnown)
+                copyRow(row, Source::Ceiling, {});
         });
         target_.commit();
     });
@@ -197,6 +253,7 @@ void RunCopier::copyEvents(RunId run, EventKind kind)
         for (std::size_t column = 0; column < width; ++column)
             values[column] = row[column] == kNull ? kNull : moved(roles[column], row[column]);
         std::copy_n(values.begin(), width, appender.append());
+        ++rows_;
     }
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 
+#include "core/store/rows/row_inserter.h"
 #include "core/store/rows/stored_rows.h"
 #include "core/store/rows/writable_file.h"
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -11,21 +14,36 @@ namespace tilescope::store {
 
 /// Copies runs from one file into another, row by row: texts, launches, ranges and ops get the target's ids.
 ///
-/// Each run is one transaction. Rows are checked against the source's books on the way.
+/// A transaction has whole runs, short ones together; the caller commits the last. Rows are checked against the
+/// source's books on the way.
 class RunCopier {
 public:
-    RunCopier(StoredRows& source, WritableFile& target) : source_(source), target_(target) {}
+    RunCopier(StoredRows& source, WritableFile& target);
+    ~RunCopier();
+    RunCopier(const RunCopier&) = delete;
+    RunCopier& operator=(const RunCopier&) = delete;
 
     /// \param number  the run's number in the target; none: the next
     /// \return        that number
+    /// \throws Error  the target has the runs before this one, and takes no more
     std::int64_t copy(RunId run, std::optional<std::int64_t> number = {});
 
-    /// What belongs to no run: the ceilings that the target lacks. One transaction.
+    /// What belongs to no run: the ceilings that the target lacks. Commits.
     void copyCeilings();
 
 private:
+    /// How the value of a column differs in a copy.
+    enum class Changed : std::uint8_t { Not, Id, Run, FirstRange, FirstOp, Status, Reason, Range, Text };
+    struct Table;
+
+    static Changed changeOf(Source source, std::string_view column);
+    void keepRunsBefore() noexcept;
+    std::int64_t copyRows(RunId run, std::optional<std::int64_t> number);
     std::int64_t copyRunRow(RunId run, std::optional<std::int64_t> number);
-    void copyRows(RunId run, Source source);
+    Table& tableOf(SQLite::Statement& row, Source source);
+    void copyRow(SQLite::Statement& row, Source source, std::optional<std::int64_t> run);
+    /// A cell of the copy of the current row, which gets the number `id`. Valid until the row is left.
+    Cell cellOf(SQLite::Statement& row, int column, Changed change, std::int64_t id);
     void copyEvents(RunId run, EventKind kind);
     std::int64_t moved(ColumnRole role, std::int64_t value);
     std::int64_t reserved(Source source, std::int64_t id);
@@ -35,6 +53,9 @@ private:
     WritableFile& target_;
     RowFrame from_;
     RowFrame to_;
+    bool died_ = false;     ///< the writer of the run that is copied
+    std::int64_t rows_ = 0; ///< copied since the last commit
+    std::array<std::unique_ptr<Table>, kSources> tables_;
     std::unordered_map<std::int64_t, std::int64_t> texts_;    ///< by the source's id
     std::unordered_map<std::int64_t, std::int64_t> kernels_;  ///< the same, with a short name
     std::unordered_map<std::int64_t, std::int64_t> launches_; ///< by the source's id

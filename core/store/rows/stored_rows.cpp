@@ -218,6 +218,17 @@ const ChunkDirectory& StoredRows::directory(RunId run, Source source)
     return directories.bySource[static_cast<std::size_t>(source)];
 }
 
+std::bitset<kSources> StoredRows::sourcesOf(RunId run)
+{
+    const StatementCache::Loan query = connection.query("select distinct source from chunk where run = ?");
+    query->bind(1, run.value);
+    std::bitset<kSources> sources;
+    while (query->executeStep())
+        if (const auto source = sourceNamed(query->getColumn(0).getText()))
+            sources.set(static_cast<std::size_t>(*source));
+    return sources;
+}
+
 /// Chunks are only ever added within an edition: reads those that are new.
 void StoredRows::refresh(std::int64_t run, Directories& directories)
 {

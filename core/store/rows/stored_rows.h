@@ -10,6 +10,7 @@
 #include "core/store/rows/run_record.h"
 
 #include <array>
+#include <bitset>
 #include <functional>
 #include <optional>
 #include <span>
@@ -46,6 +47,8 @@ public:
     void eachRun(std::int64_t first, std::int64_t last, const std::function<bool(RunRecord&&)>& take);
     RowFrame frameOf(RunId run);
     const ChunkDirectory& directory(RunId run, Source source);
+    /// The tables that have rows of the run.
+    std::bitset<kSources> sourcesOf(RunId run);
     /// Rows of a table other than an event table.
     template <class TakeRow> void eachRow(RunId run, Source source, TakeRow&& take);
     /// The same of several runs, one after the other.
